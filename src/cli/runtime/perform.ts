@@ -3,7 +3,7 @@ import { hasCollector } from "../../base/otel-settings.ts";
 import type { CommandDeclaration } from "../../derive/command-spec.ts";
 import type { CapturedRun, CommandOutcome, Context, NestedRunOptions } from "../command.ts";
 import { loadWrittenCommand } from "../command-tree/written-commands.ts";
-import { findEndedHint } from "../connection/emulator/ended-emulator.ts";
+import { findEndedHint, findRejectionHint } from "../connection/emulator/ended-emulator.ts";
 import { createOutput } from "../output/output.ts";
 import {
   type CommandInput,
@@ -120,7 +120,7 @@ async function runWithPrompts(
     } catch (error) {
       if (!(error instanceof InputRequiredError)) {
         const known = addNextCommand(await suggestExistingNames(error, declaration, whole), whole);
-        const hint = await findEndedHint(known, context);
+        const hint = findRejectionHint(known, context) ?? (await findEndedHint(known, context));
         throw hint === undefined ? known : new PartialFailureError(known, [], { hint });
       }
       given = await supplementInput(declaration, given, error, context);

@@ -50,15 +50,18 @@ function formatEvalCommand({ variable, running }: EndedEmulator, { host }: Pick<
   return `${ended}. The emulator ${location} is at ${running.routerUrl}. To use it: eval "$(svc emulator env)" again.`;
 }
 
-/**
- * Explains why a local emulator did not respond or rejected the credentials of the environment: it has ended, and this
- * folder or its address can have another one. Returns undefined for another cause.
- */
+/** Suggests another emulator after a command could not reach one that has ended. Returns undefined for another cause. */
 export async function findEndedHint(error: unknown, context: Context): Promise<string | undefined> {
-  if (error instanceof NetworkError && error.code === "ECONNREFUSED") {
-    const ended = (await findEndedEmulator(context, "services")) ?? (await findEndedEmulator(context, "control"));
-    return ended && formatEvalCommand(ended, context);
-  }
+  if (!(error instanceof NetworkError) || error.code !== "ECONNREFUSED") return undefined;
+  const ended = (await findEndedEmulator(context, "services")) ?? (await findEndedEmulator(context, "control"));
+  return ended && formatEvalCommand(ended, context);
+}
+
+/**
+ * Suggests the next step if a local emulator rejects the credentials of the environment, because another emulator can
+ * use its address by now. Returns undefined for another cause.
+ */
+export function findRejectionHint(error: unknown, context: Context): string | undefined {
   const address = context.host.env.SVC_EMULATOR_URL;
   const isRejected = error instanceof ServiceError && error.status === 401;
   if (!isRejected || hasTargetFlag(context) || !address || !isOnThisMachine(address)) return undefined;
