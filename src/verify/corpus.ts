@@ -58,7 +58,8 @@ export async function readCorpus(folder: string, { isInterruptedAllowed = false 
   }
   const exchanges: CorpusExchange[] = [];
   for (const entry of entries) exchanges.push(await readExchange(folder, entry.file, entry.sha256));
-  const unlisted = await listFiles(folder, entries);
+  // Any file with the ending of an exchange can contain secrets, so none is ignored.
+  const unlisted = await listFiles(folder, /\.http$/, entries);
   if (isEnded && unlisted.length > 0)
     throw new CorpusError(
       `${indexFileName} of ${folder} is truncated or edited: it does not list ${unlisted[0]!.slice(0, 120)}`,
@@ -144,10 +145,10 @@ async function readRegularFile(folder: string, name: string, missing: string): P
   }
 }
 
-/** Lists the files of exchanges, except those of the given entries. */
-async function listFiles(folder: string, entries: readonly IndexEntry[] = []): Promise<string[]> {
+/** Lists the files with a matching name, except those of the given entries. */
+async function listFiles(folder: string, pattern: RegExp, entries: readonly IndexEntry[] = []): Promise<string[]> {
   const known = new Set(entries.map(({ file }) => file));
-  return (await readdir(folder)).filter((name) => exchangeFilePattern.test(name) && !known.has(name)).sort();
+  return (await readdir(folder)).filter((name) => pattern.test(name) && !known.has(name)).sort();
 }
 
 /** Writes a corpus one exchange at a time, or continues an interrupted corpus. */
@@ -202,7 +203,7 @@ export class CorpusWriter {
 
   /** Adds files without an index entry. A killed recorder leaves such files. */
   async #addUnlisted(entries: readonly IndexEntry[]): Promise<void> {
-    for (const file of await listFiles(this.#folder, entries)) {
+    for (const file of await listFiles(this.#folder, exchangeFilePattern, entries)) {
       const text = await readFile(join(this.#folder, file), "utf8");
       parseExchange(text);
       await this.#list(file, text);
@@ -225,7 +226,7 @@ export class CorpusWriter {
 /** Updates the lengths of bodies and the index after files were edited, added or removed manually. */
 export async function reindexCorpus(folder: string): Promise<void> {
   await readIndexLines(folder);
-  const files = await listFiles(folder);
+  const files = await listFiles(folder, exchangeFilePattern);
   const lines: string[] = [];
   for (const file of files) {
     const text = await readRegularFile(folder, file, `${file} is missing`);

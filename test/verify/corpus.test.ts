@@ -76,6 +76,10 @@ describe("recorded corpus", () => {
       },
       /truncated or edited: it does not list 00002-templates\.list\.http$/,
     ],
+    "contains a copied file with another name": [
+      (folder) => writeFile(join(folder, "notes.http"), "GET / HTTP/1.1\nauthorization: Bearer s3cret\n"),
+      /truncated or edited: it does not list notes\.http$/,
+    ],
     "is incomplete": [
       async (folder) => {
         const text = await readFile(join(folder, "index.ndjson"), "utf8");

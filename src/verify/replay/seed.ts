@@ -53,13 +53,17 @@ function findClusters(exchanges: readonly RecordedExchange[], fallback: string):
   const known = new Map<string, SeedRow>();
   for (const { operation, request, response } of exchanges) {
     if (operation === "clusters.list") {
-      for (const { cluster_id: id, cluster_label: label = id } of listSeedRows(parseJsonBody(response), "clusters"))
-        known.set(String(id), { id, label, key: known.get(String(id))?.key });
+      for (const { cluster_id: id, cluster_label: label } of listSeedRows(parseJsonBody(response), "clusters"))
+        known.set(String(id), { id, label: label ?? id, key: known.get(String(id))?.key });
     }
     const key = getHeader(request, "x-cluster-key");
     const named = toFields(parseJsonBody(request)).cluster_id ?? /\/clusters\/([^/]+)\//.exec(request.target)?.[1];
     if (typeof named === "string" && response.status < 400)
       known.set(named, { label: named, ...known.get(named), id: named, ...(key && { key }) });
+    // A cluster can be known only by a response, such as the cluster of a mapping.
+    const answered = toFields(parseJsonBody(response)).cluster_id;
+    if (typeof answered === "string" && !known.has(answered) && operation !== undefined && operation !== "catch-all")
+      known.set(answered, { id: answered, label: answered });
   }
   assignKeys(exchanges, known, fallback);
   const rows = [...known.values()].map((row) =>
