@@ -3,6 +3,7 @@ import { randomInt } from "node:crypto";
 import { existsSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
+import { PassThrough } from "node:stream";
 import { describe, it, type TestContext } from "node:test";
 import { addCleanup } from "../support/cleanup.ts";
 import { createTestFolder } from "../support/cli/cli-emulator.ts";
@@ -47,6 +48,17 @@ async function startApp(t: TestContext) {
   t.after(stop);
   return { start, stop, port, url: `http://localhost:${port}` };
 }
+
+describe("svc dev at a terminal", () => {
+  it("reports keys that cannot be read", async (t) => {
+    const { svc } = await createDevFolder(t);
+    const stdin = new PassThrough();
+    const onError = (err: string) => void (err.includes("? keys") && !stdin.destroyed && stdin.write("?"));
+    const onOutput = (out: string) => void (/q {2}quit/.test(out) && stdin.destroy(new Error("keyboard lost")));
+    const { exit, err } = await svc("dev --port 0", { tty: true, stdin, onError, onOutput });
+    assert.deepEqual([exit, /keyboard lost/.test(err)], [1, true], err);
+  });
+});
 
 describe("svc dev in a pipe", () => {
   it("starts one emulator for concurrent sessions of a folder", async (t) => {

@@ -230,6 +230,14 @@ describe("invalid command line", () => {
     assert.equal(err.split("\n").length, 2);
   });
 
+  it("is reported in the last of several formats", async () => {
+    const isJson = async (line: string) => (await runCli(`contracts ${line}`)).err.startsWith("{");
+    const lines = ["--format table --format json nope", "--format json --format=table nope", "nope --json"];
+    assert.deepEqual(await Promise.all(lines.map(isJson)), [true, false, true]);
+    const { err } = await runCli("emulator start --log text --log json --no-such-flag");
+    assert.match(err, /^\{"time":/);
+  });
+
   it("explains how to configure services if no service is configured", async () => {
     const { exit, err } = await runCli("router health");
     assert.equal(exit, 2);

@@ -38,9 +38,9 @@ export function* skipFlagValues(
   }
 }
 
-/** Reads the value of a flag before the command line is parsed. */
+/** Reads the value of a flag from a command line that is not or cannot be parsed. As in the parser, the last one counts. */
 export function getFlagValue(argv: readonly string[], flag: string): string | undefined {
-  const at = argv.findIndex((token) => token === flag || token.startsWith(`${flag}=`));
+  const at = argv.findLastIndex((token) => token === flag || token.startsWith(`${flag}=`));
   if (at < 0) return undefined;
   return argv[at] === flag ? argv[at + 1] : argv[at]!.slice(flag.length + 1);
 }

@@ -121,8 +121,9 @@ export async function readKeys({ host, signal }: Context, onKey: (key: string) =
       }
     }
   } catch (error) {
-    // The end of the run and a closed terminal end the session.
-    if (error instanceof InterruptedError) throw error;
+    // The end of the run ends the session, and so does a terminal that closes while it is read.
+    const { name, code } = error as NodeJS.ErrnoException;
+    if (name !== "AbortError" && code !== "EIO") throw error;
   } finally {
     stdin.pause();
     setRaw(false);
