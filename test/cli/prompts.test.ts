@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { stripVTControlCharacters } from "node:util";
@@ -110,6 +112,22 @@ describe("user at a terminal", () => {
     // The service is unreachable, so the templates cannot be listed.
     const { exit, err } = await svc("contracts templates show --base-url http://127.0.0.1:1 --retries 0", ada);
     assert.deepEqual([exit, ada.waiting()], [75, []], err);
+  });
+
+  it("types a name without waiting for retries if an emulator cannot list its snapshots", async (t) => {
+    const requested: string[] = [];
+    const server = createServer(({ method, url }, response) => {
+      requested.push(`${method} ${url}`);
+      response.writeHead(503, { "retry-after": "1" }).end();
+    });
+    await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+    t.after(() => server.close().closeAllConnections());
+    const SVC_EMULATOR_URL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const ada = simulateUser(["Name", `before${enterKey}`]);
+    const env = { SVC_CONFIG_DIR: await createTestFolder(t), SVC_EMULATOR_URL, SVC_EMULATOR_TOKEN: "token" };
+    const { exit, err } = await runCli("emulator snapshot restore", { ...ada, env });
+    const lists = requested.filter((line) => /^GET .*snapshots$/.test(line));
+    assert.deepEqual([exit, ada.waiting(), lists.length], [1, [], 1], `${requested.join("\n")}\n${err}`);
   });
 
   it("sees the missing input instead of a question without a valid answer", async (t) => {

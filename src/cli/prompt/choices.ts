@@ -200,7 +200,9 @@ async function fetchList<O extends Operation>(
   args: CallArguments,
   { client, signal }: Context,
 ): Promise<ResultOf<O>> {
-  const { value } = await (await client(service)).send(CheckedCall.check(operation, args), { signal });
+  // An emulator is on this machine or does not respond, and a prompt must not wait for retries.
+  const retries = service === "emulator" ? { retries: 0 } : {};
+  const { value } = await (await client(service)).send(CheckedCall.check(operation, args), { signal, ...retries });
   return value as ResultOf<O>;
 }
 

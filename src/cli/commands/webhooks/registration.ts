@@ -169,11 +169,14 @@ async function isClosedPort(url: string): Promise<boolean> {
 }
 
 /** Connects to the address of a URL and closes the connection. A port can be silent behind a firewall. */
-export function probePort(url: string): Promise<"open" | "refused" | "silent"> {
+export function probePort(
+  url: string,
+  limits: { readonly timeout: number; readonly signal?: AbortSignal } = { timeout: probeTimeoutMs },
+): Promise<"open" | "refused" | "silent"> {
   const { hostname } = new URL(url);
   const host = hostname.replace(/^\[|\]$/g, "");
   return new Promise((resolve) => {
-    const socket = connect({ host, port: getPort(url), timeout: probeTimeoutMs });
+    const socket = connect({ host, port: getPort(url), ...limits });
     const report = (state: "open" | "refused" | "silent") => {
       socket.destroy();
       resolve(state);

@@ -125,7 +125,7 @@ async function openReceiver(
     const { askText } = await import("../../../prompt/ask.ts");
     await askText("Press Enter when it listens", { host, signal });
   }
-  if (!(await isListening(url))) {
+  if (!(await isListening(url, signal))) {
     throw new CommandFailedError("temporary", "receiver_unreachable", `Nothing accepts connections at ${url}.`, {
       hint: "Start the receiver, or use --command to start it.",
     });

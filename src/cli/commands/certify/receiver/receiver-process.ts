@@ -53,8 +53,7 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
     const startedAt = host.wall.monotonicNow();
     const text = `Waiting until the receiver listens at ${url}`;
     let shownSeconds = 0;
-    while (!(await isListening(url))) {
-      signal.throwIfAborted();
+    while (!(await isListening(url, signal))) {
       const end = getChildEnd();
       if (end !== undefined) throw createNotStartedError(`ended with ${end} before it listened at ${url}`, printed);
       const elapsedMs = host.wall.monotonicNow() - startedAt;
@@ -84,7 +83,7 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
     },
 
     async start() {
-      if (await isListening(url)) {
+      if (await isListening(url, signal)) {
         throw new CommandFailedError("failed", "port_taken", `Something already listens at ${url}.`, {
           hint: "Stop it, or omit --command and set its key with --hmac-key-file.",
         });
@@ -133,5 +132,12 @@ function createNotStartedError(failure: string, printed: string): CommandFailedE
   });
 }
 
-/** Reports whether a program accepts connections at this address. */
-export const isListening = async (url: string): Promise<boolean> => (await probePort(url)) === "open";
+/** A receiver can be on another machine, where a lost packet is sent again after one and three seconds. */
+const maxConnectMs = 5_000;
+
+/** Reports whether a program accepts connections at this address. Rejects if the signal aborts. */
+export async function isListening(url: string, signal?: AbortSignal): Promise<boolean> {
+  const state = await probePort(url, { timeout: maxConnectMs, ...(signal && { signal }) });
+  signal?.throwIfAborted();
+  return state === "open";
+}
