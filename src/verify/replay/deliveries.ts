@@ -89,7 +89,9 @@ export class ReplayReceiver {
   }
 
   async close(): Promise<void> {
+    const closed = once(this.#server, "close");
     this.#server.close().closeAllConnections();
+    await closed;
   }
 
   /** Records an attempt. Returns the status with which the recorded receiver responded to it. */
