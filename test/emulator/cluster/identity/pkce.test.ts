@@ -88,3 +88,32 @@ it("public client always requires PKCE", async (t) => {
   assert.deepEqual(pickStatusAndBody(answer).status, 302);
   assert.equal(getRedirectParameters(answer).error_description, "code_challenge is missing: PKCE is required");
 });
+
+describe("authorization code of a user who is no longer active", () => {
+  it("is rejected for its redirect_uri or verifier first", async (t) => {
+    const ada = "ada@northwind.example";
+    const world = await startTestEmulator(t);
+    const good = createExchangeFields(await getAuthorizationCode(world, ada));
+    const state = (await world.ask("GET", "state")).body as {
+      rows: { users: { email: string; is_active: boolean }[] };
+    };
+    for (const user of state.rows.users) if (user.email === ada) user.is_active = false;
+    await world.ask("PUT", "state", { body: state });
+    for (const [changes, problem] of [
+      [{ redirect_uri: `${callbackUrl}/` }, "redirect_uri differs from that of the authorization request"],
+      [{ code_verifier: `${pkceVerifier.slice(0, -1)}l` }, "code_verifier does not match"],
+      [{}, "The user is no longer active"],
+    ] as const) {
+      const answer = await requestToken(world, { ...good, ...changes });
+      assert.deepEqual(pickStatusAndBody(answer), {
+        status: 400,
+        body: { error: "invalid_grant", error_description: problem },
+      });
+    }
+    const noVerifier = await requestToken(world, { ...good, code_verifier: undefined });
+    assert.deepEqual(pickStatusAndBody(noVerifier), {
+      status: 400,
+      body: createInvalidRequestBody("code_verifier is missing"),
+    });
+  });
+});

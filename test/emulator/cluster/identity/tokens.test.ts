@@ -128,26 +128,6 @@ describe("authorization code", () => {
     );
   });
 
-  it("is checked before its user", async (t) => {
-    const world = await startTestEmulator(t);
-    const good = createExchangeFields(await getAuthorizationCode(world, ada));
-    const state = (await world.ask("GET", "state")).body as {
-      rows: { users: { email: string; is_active: boolean }[] };
-    };
-    for (const user of state.rows.users) if (user.email === ada) user.is_active = false;
-    await world.ask("PUT", "state", { body: state });
-    for (const [changes, problem] of [
-      [{ redirect_uri: `${callbackUrl}/` }, "redirect_uri differs from that of the authorization request"],
-      [{ code_verifier: `${pkceVerifier.slice(0, -1)}l` }, "code_verifier does not match"],
-      [{}, "The user is no longer active"],
-    ] as const) {
-      const answer = await requestToken(world, { ...good, ...changes });
-      assert.deepEqual(pickStatusAndBody(answer), tokenError("invalid_grant", problem));
-    }
-    const noVerifier = await requestToken(world, { ...good, code_verifier: undefined });
-    assert.deepEqual(pickStatusAndBody(noVerifier), tokenError("invalid_request", "code_verifier is missing"));
-  });
-
   it("revokes its refresh tokens when it is used twice", async (t) => {
     const world = await startTestEmulator(t);
     const code = await getAuthorizationCode(world, ada);
