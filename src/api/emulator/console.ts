@@ -7,10 +7,10 @@ import { controlOperation } from "../services.ts";
 import { timestamp } from "../shapes.ts";
 import { Clock } from "./clock.ts";
 import { deliveryEventFields } from "./deliveries.ts";
-import { Device } from "./device-grants.ts";
 import { Email } from "./emails.ts";
 import { Fault } from "./faults.ts";
 import { LoggedRequest } from "./requests.ts";
+import { Device } from "./shapes.ts";
 import { Snapshot } from "./snapshots.ts";
 
 const basis = createAssumption("The console is part of the emulator.");

@@ -24,7 +24,7 @@ const Act = z
   .default({});
 
 /** The contract after an action. */
-const MovedContract = z.strictObject({
+export const MovedContract = z.strictObject({
   contract_id: z.int(),
   composite_id: z.string(),
   contract_status: ContractStatus,

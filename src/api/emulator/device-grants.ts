@@ -2,22 +2,14 @@ import * as z from "zod";
 import { createAssumption } from "../basis.ts";
 import { defineOperation, form, html, json } from "../operation.ts";
 import { controlOperation } from "../services.ts";
-import { email, nullableString, optionalString, timestamp } from "../shapes.ts";
+import { email, optionalString } from "../shapes.ts";
+import { Device } from "./shapes.ts";
 
 const basis = createAssumption("The approval of a device belongs to the cluster. The control plane emulates it.");
 
 const ClusterOfDecision = optionalString.describe(
   "Cluster that decides (default: that of the code, of the address, or the first)",
 );
-
-export const Device = z.strictObject({
-  user_code: z.string().describe("User code that the device shows"),
-  client_id: z.string(),
-  status: z.enum(["PENDING", "AUTHORIZED", "DENIED"]),
-  cluster_id: nullableString.describe("Cluster of the person who decides; null until the page is opened"),
-  expires_at: timestamp.describe("Virtual time"),
-  redeemed: z.boolean().describe("The device has its tokens"),
-});
 
 export const listDevices = defineOperation({
   id: "device-grants.list",

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { nullableString, timestamp } from "../shapes.ts";
 
 /** Query parameters that select a page of a control plane list. */
 export const pageQuery = {
@@ -21,3 +22,12 @@ export const contractFilter = z
  * Time limit in ms of an operation that waits for an attempt. Receivers have one minute to respond (DECISIONS.md, C20).
  */
 export const receiverTimeoutMs = 70_000;
+
+export const Device = z.strictObject({
+  user_code: z.string().describe("User code that the device shows"),
+  client_id: z.string(),
+  status: z.enum(["PENDING", "AUTHORIZED", "DENIED"]),
+  cluster_id: nullableString.describe("Cluster of the person who decides; null until the page is opened"),
+  expires_at: timestamp.describe("Virtual time"),
+  redeemed: z.boolean().describe("The device has its tokens"),
+});
