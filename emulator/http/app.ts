@@ -178,7 +178,7 @@ const beginExchange = (options: AppOptions): onRequestHookHandler => {
   const begin = (request: FastifyRequest, reply: FastifyReply, admission: RequestAdmission): void => {
     const { served, forwarded } = admission;
     const { raw } = request;
-    raw.url = removeDotSegments(raw.url!);
+    raw.url = removeDotSegments(forwarded?.target ?? raw.url!);
     const link = links?.extractLink(raw);
     applyTargetAuthority(raw);
     const from = forwarded

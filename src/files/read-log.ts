@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 import { pluralize } from "../base/text.ts";
-import { type Disk, findFreeName } from "./disk.ts";
+import { type Disk, type DiskFile, findFreeName } from "./disk.ts";
 import { type LogPosition, type ParsedLine, parseLine, verifyLine } from "./log-line.ts";
 
 /*
@@ -129,16 +129,21 @@ function explainGap(line: ParsedLine, previous: LogPosition | undefined): string
  */
 export async function saveTornTail(disk: Disk, path: string, length: number): Promise<string> {
   const savedPath = await findFreeName(disk, path, "torn");
-  const to = await disk.create(savedPath);
+  const from = await disk.open(path, "read");
   let saved = 0;
   try {
-    for await (const block of readBlocks(disk, path, length)) {
-      await to.write(block, saved);
-      saved += block.byteLength;
+    const to = await disk.create(savedPath);
+    try {
+      for await (const block of readBlocks(from, length)) {
+        await to.write(block, saved);
+        saved += block.byteLength;
+      }
+      await to.sync();
+    } finally {
+      await to.close();
     }
-    await to.sync();
   } finally {
-    await to.close();
+    await from.close();
   }
   await disk.syncFolder(dirname(savedPath));
   return `${path} ends with an incomplete write (${pluralize(saved, "byte")}). It is ignored, and saved in ${savedPath}`;
@@ -155,22 +160,23 @@ const newline = 0x0a;
  * Reads a file in blocks of about a megabyte that end at the end of a line, except a last block without a line end. A
  * missing file is an error.
  */
-export const readLines = (disk: Disk, path: string): AsyncGenerator<Buffer, void> =>
-  splitAtLineEnds(readBlocks(disk, path));
-
-async function* readBlocks(disk: Disk, path: string, start = 0): AsyncGenerator<Buffer, void> {
+export async function* readLines(disk: Disk, path: string): AsyncGenerator<Buffer, void> {
   const file = await disk.open(path, "read");
   try {
-    const size = await file.size();
-    for (let position = start; position < size; ) {
-      const block = Buffer.allocUnsafe(Math.min(blockBytes, size - position));
-      const length = await file.read(block, position);
-      if (length === 0) return;
-      position += length;
-      yield block.subarray(0, length);
-    }
+    yield* splitAtLineEnds(readBlocks(file));
   } finally {
     await file.close();
+  }
+}
+
+async function* readBlocks(file: DiskFile, start = 0): AsyncGenerator<Buffer, void> {
+  const size = await file.size();
+  for (let position = start; position < size; ) {
+    const block = Buffer.allocUnsafe(Math.min(blockBytes, size - position));
+    const length = await file.read(block, position);
+    if (length === 0) return;
+    position += length;
+    yield block.subarray(0, length);
   }
 }
 

@@ -84,8 +84,9 @@ interface ReportBatch {
   readonly accepted: Promise<boolean>;
 }
 
-/** The pause is not noticeable, but a busy machine sends several contracts in that time. */
-const batchWindowMs = 25;
+/** A batch is sent after a pause without reports, which is not noticeable, or after the maximum. */
+const batchPauseMs = 25;
+const maxBatchMs = 250;
 /** Half of the slots of the schedule stay free. */
 const maxBatchReports = 32;
 
@@ -114,6 +115,8 @@ export class ReportBatcher {
   }
 
   async #join(sender: ReportSender, [bulk, texts]: BulkReport): Promise<boolean> {
+    // The report of a replaced state must not be sent with those of the present one.
+    if (sender.signal.aborted) return false;
     const name = `${sender.cluster_id} ${sender.key} ${bulk.method} ${bulk.path}`;
     const batch = this.#open.get(name) ?? this.#openBatch(name, sender, bulk);
     batch.parts.push(texts);
@@ -126,13 +129,22 @@ export class ReportBatcher {
   #openBatch(name: string, sender: ReportSender, bulk: BulkOperation): ReportBatch {
     const parts: (readonly string[])[] = [];
     const isFull = new AbortController();
-    const accepted = this.#wall.sleep(batchWindowMs, isFull.signal).then(() => {
+    const accepted = this.#waitForPause(parts, isFull.signal).then(() => {
       this.#open.delete(name);
       return this.#sendNow(sender, [bulk, parts.flat()]);
     });
     const batch = { parts, isFull, accepted };
     this.#open.set(name, batch);
     return batch;
+  }
+
+  async #waitForPause(parts: readonly unknown[], isFull: AbortSignal): Promise<void> {
+    const until = this.#wall.monotonicNow() + maxBatchMs;
+    for (let count = 0; count < parts.length || count === 0; ) {
+      count = parts.length;
+      await this.#wall.sleep(Math.min(batchPauseMs, until - this.#wall.monotonicNow()), isFull);
+      if (isFull.aborted || this.#wall.monotonicNow() >= until) return;
+    }
   }
 
   async #sendNow(sender: ReportSender, [{ method, path, buildBody }, texts]: BulkReport): Promise<boolean> {

@@ -6,7 +6,7 @@ import type { WallClock } from "../../../src/base/clock.ts";
 import { concatBody } from "../bodies/decode.ts";
 import { hasBody, type RequestBodyReader } from "../bodies/request-body-reader.ts";
 import { filterEndToEndHeaders, setRequestHeader } from "../hop-by-hop.ts";
-import { createErrorResponse, type HttpResponse, invalidTargetResponse, retryAfterHeader } from "../reply.ts";
+import { createErrorResponse, type HttpResponse, retryAfterHeader } from "../reply.ts";
 import { noSniffHeader } from "../respond.ts";
 import { toOriginForm } from "../routing/path.ts";
 import type { ForwardedInfo } from "../trusted-proxies.ts";
@@ -56,7 +56,6 @@ export async function forwardToLeader(
   options: ForwardOptions,
 ): Promise<void> {
   const { wall, name, bodies, leader } = options;
-  if (toOriginForm(request.url!) === undefined) return sendResponse(response, invalidTargetResponse);
   const body = new ReplayableBody(hasBody(request) ? bodies.readPieces(request) : undefined);
   // Discarding the body ends the connection, so this must not happen before the response is sent.
   response.once("close", () => body.discard());
@@ -126,10 +125,12 @@ async function sendOnce(
 ): Promise<ForwardOutcome> {
   const { method = "", headers, rawHeaders, socket } = from;
   const isHarmless = method === "GET" || method === "HEAD" || method === "OPTIONS";
-  const about = formatForwardedHeader({ key, proxyInfo, remoteAddress: socket.remoteAddress ?? "" });
+  const hasPath = toOriginForm(from.url!) !== undefined;
+  const target = hasPath ? undefined : from.url;
+  const about = formatForwardedHeader({ key, proxyInfo, target, remoteAddress: socket.remoteAddress ?? "" });
   const { result: sent, abort } = startForward(agent, method, {
     origin: url,
-    path: from.url!,
+    path: hasPath ? from.url! : "/",
     headers: [...filterHeaders(rawHeaders, headers["content-length"]), forwardedHeader, about],
     body: hasBody(from) ? Readable.from(body.read()) : null,
   });
@@ -194,12 +195,14 @@ export interface ForwardedRequest {
   readonly remoteAddress: string;
   /** Headers of a trusted proxy to the process that received the request. */
   readonly proxyInfo: ForwardedInfo | undefined;
+  /** A target without a path, such as `*`, which the HTTP client does not send. */
+  readonly target: string | undefined;
 }
 
 const forwardedHeaderPattern = /^([\w-]{43})\.([\w-]+)$/;
 
-const formatForwardedHeader = ({ key, remoteAddress, proxyInfo }: ForwardedRequest): string =>
-  `${key}.${Buffer.from(JSON.stringify([remoteAddress, proxyInfo ?? null])).toString("base64url")}`;
+const formatForwardedHeader = ({ key, remoteAddress, proxyInfo, target }: ForwardedRequest): string =>
+  `${key}.${Buffer.from(JSON.stringify([remoteAddress, proxyInfo ?? null, target])).toString("base64url")}`;
 
 /** Removes the internal headers from a request and parses them. Returns undefined if a client sent the request. */
 export function extractForwarded(request: IncomingMessage): ForwardedRequest | undefined {
@@ -209,11 +212,12 @@ export function extractForwarded(request: IncomingMessage): ForwardedRequest | u
   const [, key, about] = forwardedHeaderPattern.exec(String(value)) ?? [];
   if (key === undefined || about === undefined) return undefined;
   try {
-    const [remoteAddress, proxyInfo] = JSON.parse(Buffer.from(about, "base64url").toString()) as [
-      string,
-      ForwardedInfo | null,
+    const [remoteAddress, proxyInfo, target] = JSON.parse(Buffer.from(about, "base64url").toString()) as [
+      remoteAddress: string,
+      proxyInfo: ForwardedInfo | null,
+      target?: string | null,
     ];
-    return { key, remoteAddress, proxyInfo: proxyInfo ?? undefined };
+    return { key, remoteAddress, proxyInfo: proxyInfo ?? undefined, target: target ?? undefined };
   } catch {
     return undefined;
   }

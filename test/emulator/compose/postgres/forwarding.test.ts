@@ -6,6 +6,7 @@ import { createSender, startTestEmulator, type TestEmulator } from "../../../sup
 import { postgresSkipReason, startPostgresServer } from "../../../support/postgres/server.ts";
 import { startReceiver } from "../../../support/receiver.ts";
 import { bulkOperations, createBulkBody } from "../../../support/routed-emulator.ts";
+import { exchangeBytes, read } from "../../http/serving.ts";
 
 interface LogEntry {
   readonly operation: string | null;
@@ -67,6 +68,25 @@ describe("standby of a PostgreSQL store", { skip: postgresSkipReason }, () => {
     const [own, forwarded] = [await leader.router("GET", "/"), await standby("GET", "/")];
     assert.deepEqual([forwarded.status, forwarded.body], [own.status, own.body]);
     assert.equal((await listRequests(leader)).length, 2);
+  });
+
+  it("responds to a target without a path as the leader does", async (t) => {
+    const { leader, url } = await pair(t);
+    const lines = ["OPTIONS *", "GET *", "GET ftp://files.example/x"];
+    const sendAll = async (to: string): Promise<object[]> => {
+      const { host } = new URL(to);
+      const heads = lines.map((line) => `${line} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`);
+      const answers = await Promise.all(heads.map(async (head) => read(await exchangeBytes(to, [head]))));
+      return answers.map(({ status, body }) => ({ status, body }));
+    };
+    const own = await sendAll(leader.routerUrl);
+    assert.deepEqual(await sendAll(url), own);
+    const targets = (await listRequests(leader)).map(({ method, target }) => `${method} ${target}`);
+    const logged = ["GET [redacted]", "GET [redacted]//files.example/x", "OPTIONS [redacted]"];
+    assert.deepEqual(
+      targets.toSorted(),
+      logged.flatMap((line) => [line, line]),
+    );
   });
 
   it("checks hosts and X-Forwarded-* by its own settings before forwarding", async (t) => {

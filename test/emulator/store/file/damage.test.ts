@@ -6,7 +6,9 @@ import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
 import { repairFile } from "../../../../emulator/store/file/repair.ts";
 import type { Store } from "../../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
+import { systemDisk } from "../../../../src/files/disk.ts";
 import { formatLogLine, parseLine } from "../../../../src/files/log-line.ts";
+import { saveTornTail } from "../../../../src/files/read-log.ts";
 import { addCleanup } from "../../../support/cleanup.ts";
 import { collections, createGatedDisk, createPerson, createTemporaryFolder, people } from "../../../support/store.ts";
 
@@ -206,6 +208,12 @@ describe("write interrupted by a machine crash", () => {
       ]);
     });
   }
+
+  it("leaves no copy if its file disappears", async (t) => {
+    const folder = await createTemporaryFolder(t);
+    await assert.rejects(saveTornTail(systemDisk, join(folder, "journal"), 0), { code: "ENOENT" });
+    assert.deepEqual(await readdir(folder), []);
+  });
 });
 
 /** Returns a line that continues another one. */
