@@ -54,7 +54,7 @@ interface AdvanceContext {
   readonly clock: VirtualClock;
   readonly wall: WallClock;
   readonly dispatcher: Dispatcher;
-  readonly caps: AdvanceLimits;
+  readonly limits: AdvanceLimits;
   readonly closing: AbortSignal;
 }
 
@@ -69,7 +69,7 @@ export async function advance(
   target: AdvanceTargetMs,
   cause?: Cause,
 ): Promise<AdvanceResult> {
-  const { store, clock, wall, dispatcher, caps, closing } = parts;
+  const { store, clock, wall, dispatcher, limits: caps, closing } = parts;
   const deadline = wall.monotonicNow() + caps.wallMs;
   const ran: FinishedEntry[] = [];
   const stop = (reason: AdvanceResult["reason"]) => readPending(parts, from, ran, reason);

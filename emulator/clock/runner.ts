@@ -94,7 +94,7 @@ export class Runner {
       {
         ...this.#options,
         dispatcher: this.#dispatcher,
-        caps: { entries: 10_000, wallMs: 120_000, ...caps },
+        limits: { entries: 10_000, wallMs: 120_000, ...caps },
         closing: this.#closing.signal,
       },
       from,

@@ -53,11 +53,11 @@ export class Listeners {
   readonly bindCluster = async (id: string, position: number): Promise<BoundListener> => {
     const { options, duties, links } = this.#setup;
     const { port = 0, host, clusterUrls } = options;
-    const own = port === 0 ? 0 : port + 1 + position;
-    if (own > 65_535) throw new InvalidOptionsError(`Port ${own} of the cluster ${id} is out of range`);
+    const clusterPort = port === 0 ? 0 : port + 1 + position;
+    if (clusterPort > 65_535) throw new InvalidOptionsError(`Port ${clusterPort} of the cluster ${id} is out of range`);
     const listener = createListener({ ...duties, isShared: this.isShared, publicUrl: clusterUrls?.[id], name: id });
     if (this.isShared) this.#shared.push(listener);
-    const url = await listener.listen(own, host);
+    const url = await listener.listen(clusterPort, host);
     links.add(url);
     return { listener, url };
   };

@@ -17,8 +17,8 @@ const isProxyHeader = (name: string): boolean =>
   name.startsWith("x-forwarded-") || name === "forwarded" || name === "x-real-ip";
 
 /**
- * Proxies whose `X-Forwarded-*` headers are trusted. By default, programs of this machine can only name the client, as
- * load balancers in front of the service do. Other headers are not trusted, because a page in a browser of this machine
+ * Proxies whose `X-Forwarded-*` headers are trusted. By default, only programs on this machine can set the client
+ * address, as a load balancer in front of the service does. Other headers are not trusted, because a page in a browser of this machine
  * can send them too.
  */
 export class TrustedProxies {

@@ -105,16 +105,16 @@ export function suggestOperation(
   const input = splitSegments(path).map((segment) => segment.slice(0, maxSegmentLength));
   const measure = createSegmentMeasure();
   let best: Operation | undefined;
-  let least = maxSuggestionDistance;
+  let minDistance = maxSuggestionDistance;
   for (const operation of operations) {
     const declared = getDeclaredSegments(operation);
     const longest = Math.max(input.length, declared.length, 1);
     // Each extra segment costs one, so paths of very different lengths need no comparison.
-    if (Math.abs(input.length - declared.length) / longest >= least) continue;
-    const other = [operation.method].flat().includes(method as never) ? 0 : 0.05;
-    const distance = getEditDistance(input, declared, measure) / longest + other;
-    if (distance < least) {
-      least = distance;
+    if (Math.abs(input.length - declared.length) / longest >= minDistance) continue;
+    const methodPenalty = [operation.method].flat().includes(method as never) ? 0 : 0.05;
+    const distance = getEditDistance(input, declared, measure) / longest + methodPenalty;
+    if (distance < minDistance) {
+      minDistance = distance;
       best = operation;
     }
   }

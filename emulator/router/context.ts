@@ -1,6 +1,6 @@
 import type { Fail, FailureCode } from "../../src/api/failures.ts";
 import type { IdsOf, OperationById, OperationId } from "../../src/api/registry.ts";
-import type { forwarding, forwardingToAll, forwardingToOne } from "../../src/api/router/failures.ts";
+import type { forwarding, forwardingToAll, singleClusterFailures } from "../../src/api/router/failures.ts";
 import type { Cluster } from "../domain/clusters.ts";
 import type { EmulatorSettings } from "../domain/settings.ts";
 import type { HandlerCall, HandlerContext, OperationHandler, OperationHandlers } from "../http/handler.ts";
@@ -33,7 +33,7 @@ export type RouterCall<Code extends FailureCode = never> = RouterContext &
 /** A request that is forwarded to clusters, with the possible failures. */
 export type ForwardCall = RouterCall<(typeof forwarding)[number]>;
 /** A request that is forwarded to one cluster. */
-export type SingleClusterCall = RouterCall<(typeof forwardingToOne)[number]>;
+export type SingleClusterCall = RouterCall<(typeof singleClusterFailures)[number]>;
 /** A request that is forwarded to several clusters at once. */
 export type BroadcastCall = RouterCall<(typeof forwardingToAll)[number]>;
 

@@ -232,7 +232,7 @@ function getRowName({ collection, before, after }: RowChange): string | undefine
 
 const describeProblem = (exported: ExportResult): string | null => {
   if ("reason" in exported) return exported.reason;
-  return exported.status >= 200 && exported.status < 300 ? null : `it responded ${exported.status}`;
+  return exported.status >= 200 && exported.status < 300 ? null : `it responded with status ${exported.status}`;
 };
 
 /** OTLP, "Retryable Response Codes". */

@@ -342,7 +342,7 @@ const countRows = (store: Store, collections: readonly Collection[]): Promise<nu
 
 function findLastNumber(used: readonly string[], stored: ReadonlySet<string>): number | undefined {
   const lastStored = [...stored].reduce((last, id) => Math.max(last, parseCauseNumber(id) ?? 0), 0);
-  // Stored causes still have effects, but they are older.
+  // Causes up to the last stored one were not undone, so their numbers are ignored.
   const numbers = used.map((id) => parseCauseNumber(id) ?? 0).filter((number) => number > lastStored);
   return numbers.length === 0 ? undefined : numbers.reduce((first, number) => Math.min(first, number)) - 1;
 }

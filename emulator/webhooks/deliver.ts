@@ -54,7 +54,7 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
     if (fault && "postponement" in fault)
       return createCommitOnlyRun((tx) => postponeAttempt(tx, entry, fault.postponement, fault, clock.now()));
     return (signal) => {
-      abortWith(signal);
+      abortAttemptsOn(signal);
       return attempt(input, fault?.send).then((result) => {
         const ended = { entry, result, resend, fault };
         return (tx) => record(tx, ended);
@@ -92,7 +92,7 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
   }
 
   /** Aborts all attempts with a single listener, because the runner passes the same signal to every entry. */
-  function abortWith(signal: AbortSignal): void {
+  function abortAttemptsOn(signal: AbortSignal): void {
     if (watchedSignals.has(signal)) return;
     watchedSignals.add(signal);
     signal.addEventListener("abort", () => outgoing.abort());

@@ -89,7 +89,7 @@ export type Column =
   | string
   | {
       readonly name: string;
-      readonly cut?: 1 | 2 | 3;
+      readonly shrinkPriority?: 1 | 2 | 3;
       /** Minimum number of characters that are still meaningful in a shortened value. */
       readonly minWidth?: number;
       /** The omitted part of a shortened value. Default: the end. */

@@ -56,7 +56,7 @@ export function readOtelSettings(
   }
 
   /**
-   * Returns the first variable of a list that is set, or the last one with the default. The standard treats an empty
+   * Returns the first variable that is set or, if none is, the last name with the default value. The standard treats an empty
    * variable as unset.
    */
   function find(

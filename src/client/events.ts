@@ -45,12 +45,12 @@ async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<strin
   const decoder = new TextDecoder();
   let pieces: string[] = [];
   let size = 0;
-  let afterReturn = false;
+  let afterCarriageReturn = false;
   for await (const chunk of body) {
     let text = decoder.decode(chunk, { stream: true });
-    if (afterReturn && text.startsWith("\n")) text = text.slice(1);
+    if (afterCarriageReturn && text.startsWith("\n")) text = text.slice(1);
     if (text === "") continue;
-    afterReturn = text.endsWith("\r");
+    afterCarriageReturn = text.endsWith("\r");
     const [first = "", ...others] = text.split(/\r\n|\n|\r/);
     pieces.push(first);
     size += first.length;

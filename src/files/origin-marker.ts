@@ -11,7 +11,7 @@ const stateFolder = ".svc";
 
 /**
  * Records in a folder that this user created it here. The note contains the inodes of the folder and of the note. A
- * clone, a copy and an unpacked archive have other inodes. Renames, restarts and volumes of containers preserve inodes.
+ * clone, a copy and an unpacked archive have different inodes. Renames, restarts and volumes of containers preserve inodes.
  */
 export async function writeOriginMarker(folder: string): Promise<void> {
   const path = join(folder, originFile);
@@ -34,9 +34,9 @@ export async function hasOriginMarker(folder: string): Promise<boolean> {
       stat(path, { bigint: true }),
       stat(folder, { bigint: true }),
     ]);
-    const noted = toFields(tryParseJson(text));
+    const marker = toFields(tryParseJson(text));
     const isOurs = process.getuid === undefined || ofFile.uid === BigInt(process.getuid());
-    return isOurs && noted.folder === String(ofFolder.ino) && noted.file === String(ofFile.ino);
+    return isOurs && marker.folder === String(ofFolder.ino) && marker.file === String(ofFile.ino);
   } catch {
     return false;
   }

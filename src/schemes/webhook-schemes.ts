@@ -55,7 +55,7 @@ const commonReasonTexts = {
   mismatch: "it was signed with another key, or the bytes were changed",
 };
 
-/** Scheme of the service (DECISIONS.md, P19), which signs every webhook. */
+/** Scheme of the service. It signs every webhook (DECISIONS.md, P19). */
 const contentHashScheme: WebhookScheme<"content-hash"> = {
   name: "content-hash",
   title: "the service",

@@ -58,7 +58,7 @@ export async function readCorpus(folder: string, { isInterruptedAllowed = false 
   }
   const exchanges: CorpusExchange[] = [];
   for (const entry of entries) exchanges.push(await readExchange(folder, entry.file, entry.sha256));
-  // Any file with the ending of an exchange can contain secrets, so none is ignored.
+  // Any `.http` file can contain secrets, so none is ignored.
   const unlisted = await listFiles(folder, /\.http$/, entries);
   if (isEnded && unlisted.length > 0)
     throw new CorpusError(

@@ -58,7 +58,7 @@ export function decodeUrlPart(text: string): string {
 export function formatExchange(exchange: RecordedExchange): string {
   const { callee, operation, at, durationMs, request, response } = exchange;
   const sent = formatBody(request.body);
-  const received = formatBody(response.body);
+  const responseBodyLength = formatBody(response.body);
   return [
     `svc-exchange: ${exchangeVersion}`,
     `callee: ${callee}`,
@@ -66,7 +66,7 @@ export function formatExchange(exchange: RecordedExchange): string {
     `at: ${new Date(at).toISOString()}`,
     `duration-ms: ${Math.round(durationMs)}`,
     `request-body: ${sent.encoding} ${Buffer.byteLength(sent.text)}`,
-    `response-body: ${received.encoding} ${Buffer.byteLength(received.text)}`,
+    `response-body: ${responseBodyLength.encoding} ${Buffer.byteLength(responseBodyLength.text)}`,
     "",
     `${request.method} ${request.target} HTTP/1.1`,
     ...formatHeaders(request),
@@ -76,7 +76,7 @@ export function formatExchange(exchange: RecordedExchange): string {
     `HTTP/1.1 ${response.status}`,
     ...formatHeaders(response),
     "",
-    received.text,
+    responseBodyLength.text,
     "",
   ].join("\n");
 }

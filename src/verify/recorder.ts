@@ -64,7 +64,7 @@ function findOperation(method: string, target: string): Operation | undefined {
   return undefined;
 }
 
-/** Finds the service time of a response in milliseconds, with the precision of its headers. */
+/** Returns the time of the service's clock in a response, in milliseconds, with the precision of its headers. */
 function findServiceTime(response: RecordedResponse): number | undefined {
   const time = Date.parse(getHeader(response, "x-svc-time") ?? getHeader(response, "date") ?? "");
   return Number.isNaN(time) ? undefined : time;

@@ -38,7 +38,7 @@ export async function createStage(t: Pick<TestContext, "after">, page: Tab): Pro
   return { page, client, front, world: await startTestEmulator(t, { seed: { ...demo, apps } }) };
 }
 
-type Open = (stage: PageContext) => Promise<unknown>;
+type PageOpener = (stage: PageContext) => Promise<unknown>;
 
 /** Words without a possible line break. */
 const long = {
@@ -52,14 +52,14 @@ const long = {
   ],
 };
 
-const openProvider: Open = ({ page, world }) =>
+const openProvider: PageOpener = ({ page, world }) =>
   page.goto(`${world.routerUrl}/_emulator/provider?flow=trial&provider=ProviderA&state=s`);
 
-const openWaitingDevice: Open = async ({ page, world }) =>
+const openWaitingDevice: PageOpener = async ({ page, world }) =>
   page.goto(`${world.routerUrl}/_emulator/device?user_code=${(await startDeviceAuthorization(world)).user_code}`);
 
 const signIn =
-  (changes: Record<string, string>): Open =>
+  (changes: Record<string, string>): PageOpener =>
   ({ page, world, client }) =>
     page.goto(
       `${world.clusters[0]!.url}${authorizePath}?${formatParameters({ ...authorizationRequest, redirect_uri: client }, changes)}`,
@@ -78,7 +78,7 @@ export const createCrmBForm = ({ world, front }: Pick<PageContext, "world" | "fr
 };
 
 /** All pages by their content, with the way in which a browser opens them. */
-export const everyPage: Readonly<Record<string, Open>> = {
+export const everyPage: Readonly<Record<string, PageOpener>> = {
   "code prompt of a device": ({ page, world }) => page.goto(`${world.routerUrl}/_emulator/device`),
   "unknown code of a device": ({ page, world }) => page.goto(`${world.routerUrl}/_emulator/device?user_code=x`),
   "waiting device": openWaitingDevice,

@@ -104,7 +104,7 @@ describe("process lock", () => {
     await writeFile(file, JSON.stringify(await createLeftHolder(pid)));
     assert.equal(await attempt(file), "uncertain");
     process.kill(pid, "SIGKILL");
-    // The signal is delivered in the child's own time.
+    // The signal is delivered asynchronously.
     let stat = "";
     while (!/\) Z /.test(stat)) stat = await readFile(`/proc/${pid}/stat`, "utf8");
     assert.equal(await attempt(file), "held");

@@ -111,7 +111,7 @@ describe("svc auth device-login with oidc-provider", () => {
     assert.equal(login.exit, 0, login.err);
     assert.match(
       login.err,
-      /^Signed in at http:\/\/127\.0\.0\.1:\d+; the token expires at .*\nNext: svc auth status\n$/,
+      /^Signed in to http:\/\/127\.0\.0\.1:\d+; the token expires at .*\nNext: svc auth status\n$/,
     );
     const [challenge, outcome] = login.out
       .trimEnd()

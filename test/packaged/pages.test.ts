@@ -10,7 +10,7 @@ import { startReceiver } from "../support/receiver.ts";
 import { tarballPath } from "../support/tarball.ts";
 
 /** Commands that are not run, with reasons. */
-const elsewhere: Readonly<Record<string, string>> = {
+const skipReasons: Readonly<Record<string, string>> = {
   "npm ci": "installs a checkout; the README says so",
   "npx svc tour": "stands before the package is installed; tarball.test.ts walks the tour",
   "npm test": "runs the tests of a checkout",
@@ -79,7 +79,7 @@ describe("user documentation in an empty folder", () => {
   /** Runs the commands of a page line by line without user input. */
   async function pasteAll(shell: UserShell, lines: readonly string[], more: Words = {}) {
     for (const line of lines) {
-      if (line in elsewhere) continue;
+      if (line in skipReasons) continue;
       let real = line;
       for (const [here, there] of Object.entries({ ...words, ...more })) real = real.replace(here, there);
       const [begins] = Object.keys(endless).filter((start) => line.startsWith(start));

@@ -88,7 +88,7 @@ export async function createDeliveryFixture(
     subscribe: (url, more) =>
       store.transaction("subscribe", (tx) => {
         const id = tx.next("webhook");
-        tx.put(webhookRows, { ...createSubscription(id, url), ...more });
+        tx.put(webhookRows, { ...createWebhookRow(id, url), ...more });
         return id;
       }),
     happen: (...activities) =>
@@ -134,7 +134,7 @@ const workspace = {
 };
 
 /** Creates a subscription of workspace 1 without events. */
-export const createSubscription = (id: number, url: string): Webhook => ({
+export const createWebhookRow = (id: number, url: string): Webhook => ({
   id,
   url,
   workspace_id: 1,

@@ -93,11 +93,11 @@ export async function requireVisibleContract(
 ): Promise<Contract> {
   const row = await requireContract(view, caller, params.composite_id, fail);
   const isScoped = headers["enforce-user-scoping"]?.trim().toLowerCase() === "true";
-  return isScoped && !(await isConcerned(view, row, caller.user)) ? fail("not-found") : row;
+  return isScoped && !(await isInvolved(view, row, caller.user)) ? fail("not-found") : row;
 }
 
 /** The specification does not define which contracts concern a user. Here, every involvement counts. */
-const isConcerned = async (view: View, row: Contract, user: User): Promise<boolean> =>
+const isInvolved = async (view: View, row: Contract, user: User): Promise<boolean> =>
   row.created_by === user.id ||
   row.business_user_id === user.id ||
   row.reviews.some((each) => isFor(user, each.reviewer_user_id, each.reviewer_role_id)) ||

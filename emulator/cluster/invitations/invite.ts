@@ -92,11 +92,15 @@ export const pickSharedFields = ({ token, kind, state, email, name, cluster_id }
 });
 
 export const listSeededInvitations = (workspace: Workspace): readonly AnyInvitation[] => [
-  ...workspace.creator_tokens.map((token) => createSeeded("creator", token, workspace)),
-  ...workspace.counterparty_tokens.map((token) => createSeeded("counterparty", token, workspace)),
+  ...workspace.creator_tokens.map((token) => createSeededInvitation("creator", token, workspace)),
+  ...workspace.counterparty_tokens.map((token) => createSeededInvitation("counterparty", token, workspace)),
 ];
 
-const createSeeded = (kind: Invitation["kind"], token: string, { id, cluster_id }: Workspace): AnyInvitation => ({
+const createSeededInvitation = (
+  kind: Invitation["kind"],
+  token: string,
+  { id, cluster_id }: Workspace,
+): AnyInvitation => ({
   token,
   kind,
   cluster_id,

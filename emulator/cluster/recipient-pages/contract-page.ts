@@ -124,7 +124,7 @@ const renderField = (label: string, text: string | undefined, required?: "requir
   html`<p><label>${label}: <textarea name="text" rows="2" maxlength="${maxFormTextLength}" ${required}>
 ${text}</textarea></label></p>`;
 
-/** A PDF is shown inline, other types are downloaded. */
+/** PDFs are shown inline. Other types are downloaded. */
 export async function createDocumentResponse(
   contract: Contract,
   { store, blobs }: Pick<ClusterContext, "store" | "blobs">,

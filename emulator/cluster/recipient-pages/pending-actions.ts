@@ -36,8 +36,8 @@ export async function listPendingActions(view: View, contract: Contract): Promis
   }
 }
 
-export const filterActionsFor = (turns: readonly PendingAction[], email: string): readonly PendingAction[] =>
-  turns.filter((turn) => toAddressKey(turn.email) === toAddressKey(email));
+export const filterActionsFor = (pendingActions: readonly PendingAction[], email: string): readonly PendingAction[] =>
+  pendingActions.filter((turn) => toAddressKey(turn.email) === toAddressKey(email));
 
 async function listPendingApprovals(view: View, contract: Contract): Promise<PendingAction[]> {
   const turns: PendingAction[] = [];

@@ -78,9 +78,9 @@ async function initializeState(parts: StateParts, { seed, ids, wall, report }: O
   if (known.length > 0) {
     await releaseClaims(store);
     ids.moveTo(await ids.startSequence(store));
-    const findNamedBlobs = async () =>
+    const findAllReferencedBlobs = async () =>
       new Set([...(await findReferencedBlobs(store)), ...(await findBlobsOfSnapshots(parts.snapshotStore))]);
-    await collect(() => parts.collect?.(findNamedBlobs, wall), report);
+    await collect(() => parts.collect?.(findAllReferencedBlobs, wall), report);
     return { ...parts, clusters: known, snapshotHead: undefined };
   }
   await store.transaction("seed", (tx) => applySeed(tx, seed, ids));
@@ -173,9 +173,9 @@ async function openParts({ file, database, ...opening }: OpenStateOptions): Prom
     }),
     snapshotStore: await openFileSnapshotStore({ folder: getSnapshotFolder(file) }),
     async collect(now, wall) {
-      const findNamedBlobs = async () =>
+      const findReferencedBlobs = async () =>
         new Set([...(await now()), ...(await findBlobsOfHistory(readHistoryLines(file)))]);
-      return (await collectBlobs({ path: file, folder, wall, findNamedBlobs })).length;
+      return (await collectBlobs({ path: file, folder, wall, findReferencedBlobs })).length;
     },
   };
 }

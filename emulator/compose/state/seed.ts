@@ -34,7 +34,7 @@ const tableNames = Object.keys(mappingTables) as (keyof typeof mappingTables)[];
 /**
  * Optional parts of a seed are created at the first start: keys, secrets and ids that no client has to know in advance.
  */
-const generated = {
+const generatedFields = {
   cluster: { key: true, destinations: true, external_url: true, position: true },
   workspace: { client_id: true, client_secret: true, hmac_key: true },
 } as const;
@@ -46,8 +46,8 @@ export const Seed = z.strictObject({
     .datetime()
     .optional()
     .describe("Virtual time at the first start, on a manual clock or with --deterministic"),
-  clusters: z.array(ClusterRow.partial(generated.cluster)).min(1),
-  workspaces: z.array(Workspace.partial(generated.workspace)).default([]),
+  clusters: z.array(ClusterRow.partial(generatedFields.cluster)).min(1),
+  workspaces: z.array(Workspace.partial(generatedFields.workspace)).default([]),
   users: z.array(User).default([]),
   roles: z.array(WorkspaceRole).default([]),
   entities: z.array(LegalEntity).default([]),

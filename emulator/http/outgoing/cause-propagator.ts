@@ -70,7 +70,8 @@ export class CausePropagator {
     // A client can also send a header of that name.
     const name = listLinks(request).find((link) => this.#offered.has(link));
     if (name === undefined) return undefined;
-    setRequestHeader(request, linkHeader);
+    const others = listLinks(request).filter((link) => link !== name);
+    setRequestHeader(request, linkHeader, others.length === 0 ? undefined : others.join(", "));
     const link = this.#offered.get(name);
     this.#offered.delete(name);
     return link;

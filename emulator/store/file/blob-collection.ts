@@ -39,7 +39,7 @@ interface BlobCollectionOptions {
   readonly folder: string;
   readonly wall: WallClock;
   /** Returns the referenced hashes. Called only if there is something to remove. */
-  readonly findNamedBlobs: () => Promise<ReadonlySet<string>>;
+  readonly findReferencedBlobs: () => Promise<ReadonlySet<string>>;
 }
 
 /** Removes unreferenced uploads and returns their hashes. Call it only before requests are served. */
@@ -47,7 +47,7 @@ export async function collectBlobs({
   path,
   folder,
   wall,
-  findNamedBlobs,
+  findReferencedBlobs,
 }: BlobCollectionOptions): Promise<readonly string[]> {
   const names = (await readdir(folder)).filter(isBlobName);
   if (names.length === 0) return [];
@@ -59,7 +59,7 @@ export async function collectBlobs({
   const unnamed_since: Record<string, string> = Object.create(null);
   const removed: string[] = [];
   const isAlone = (await readdir(dirname(path))).every((name) => belongsToState(name, path, folder));
-  const isNamed = isAlone ? await findNamedBlobs() : new Set(names);
+  const isNamed = isAlone ? await findReferencedBlobs() : new Set(names);
   for (const hash of names) {
     if (isNamed.has(hash)) continue;
     const since = note?.unnamed_since[hash] ?? new Date(now).toISOString();

@@ -92,7 +92,7 @@ export interface CheckpointOptions {
   readonly position?: () => LogPosition;
   /** Whether the document records that no journal follows it. */
   readonly closed?: boolean;
-  /** The line after which this state existed. Omitted if the state has no history. */
+  /** The journal position of this state. Omitted if the state has no history. */
   readonly getPast?: () => LogPosition | undefined;
   readonly moment?: () => Moment;
   /** Takes the snapshot while no transaction is open. */

@@ -259,9 +259,9 @@ export function createPostgresBlobs(database: Database, leadership: Leadership, 
           and greatest(unnamed_since, made) < now() - ${patience}::interval and unnamed_since is not null`;
       if (expired.length === 0) return 0;
       const isPast = await findInHistory(readHistoryStrings(database));
-      const removed = expired.flatMap(({ id, name }) => (isPast.has(name) ? [] : [id as string]));
+      const idsToRemove = expired.flatMap(({ id, name }) => (isPast.has(name) ? [] : [id as string]));
       const { count } = await pool`
-        with ${leadership.mine} delete from documents using mine where id in ${pool(["0", ...removed])}`;
+        with ${leadership.mine} delete from documents using mine where id in ${pool(["0", ...idsToRemove])}`;
       return count;
     },
   };

@@ -56,17 +56,17 @@ async function readVersion(sql: Sql | Tx, schema: string): Promise<number | unde
 
 async function migrate({ shown, schema }: Database, tx: Tx): Promise<void> {
   const version = await readVersion(tx, schema);
-  const refuse = (why: string): never => {
+  const throwFormatError = (why: string): never => {
     throw new StateFormatError(`${why}. Nothing was changed.`, { repairable: false });
   };
   if (version === undefined) {
-    return refuse(
+    return throwFormatError(
       `The schema of the store ${shown} has tables of another program. Use another schema with the option schema`,
     );
   }
   if (version > migrations.length) {
     const [{ written_by } = { written_by: "" }] = await tx`select written_by from svc_store`;
-    return refuse(
+    return throwFormatError(
       `The store ${shown} has tables of version ${version}, written by svc ${written_by}. This version reads up to ${migrations.length}. Use that version`,
     );
   }

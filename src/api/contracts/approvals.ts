@@ -122,7 +122,7 @@ export const listComments = defineOperation({
   request: { params: commentsParams, query: z.object(paging) },
   responses: { 200: json(defineContractPage(Comment)) },
   failures: ["not-found"],
-  cli: { command: "contracts comments list", rows: "results", columns: ["id", { name: "comment", cut: 1 }] },
+  cli: { command: "contracts comments list", rows: "results", columns: ["id", { name: "comment", shrinkPriority: 1 }] },
   examples: [{ title: "Read the comments", params: { contract_id: 1 } }],
 });
 

@@ -95,7 +95,7 @@ export const inviteToContract = defineOperation({
   ...contractOperation,
   summary: "Invite users, roles and new users to a contract",
   description:
-    "Each row names one of the three; the last permission for a user applies. A new user is invited to the workspace by e-mail. The difference between permissions is not public: each shows the contract.",
+    "Each row names a user, a role or a new user. If rows name the same user, the last permission applies. A new user is invited to the workspace by e-mail. The difference between permissions is not public: each shows the contract.",
   method: "POST",
   path: "/api/v2.1/public/contracts/{contract_id}/invite/",
   request: {

@@ -47,10 +47,10 @@ const plain = Object.fromEntries(
 
 const columns = [
   "id",
-  { name: "contract_name", cut: 3 },
+  { name: "contract_name", shrinkPriority: 3 },
   "contract_status",
-  { name: "counter_party_name", cut: 2 },
-  { name: "contract_type_name", cut: 1 },
+  { name: "counter_party_name", shrinkPriority: 2 },
+  { name: "contract_type_name", shrinkPriority: 1 },
   "created",
 ] as const;
 

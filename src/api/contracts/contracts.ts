@@ -275,7 +275,12 @@ export const findByExternalMetadata = defineOperation({
   responses: { 200: json(z.array(CreatedContract)) },
   cli: {
     command: "contracts external-metadata find",
-    columns: ["id", { name: "contract_name", cut: 2 }, "contract_status", { name: "counter_party_name", cut: 1 }],
+    columns: [
+      "id",
+      { name: "contract_name", shrinkPriority: 2 },
+      "contract_status",
+      { name: "counter_party_name", shrinkPriority: 1 },
+    ],
   },
   examples: [{ title: "Find the contracts of a deal", params: { external_metadata_id: "deal-42" } }],
 });

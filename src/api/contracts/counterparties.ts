@@ -61,7 +61,7 @@ export const listCounterparties = defineOperation({
   cli: {
     command: "contracts counterparties list",
     rows: "results",
-    columns: ["id", { name: "name", cut: 1 }, "is_individual", "status"],
+    columns: ["id", { name: "name", shrinkPriority: 1 }, "is_individual", "status"],
   },
   examples: [
     {

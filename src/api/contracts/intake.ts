@@ -160,7 +160,7 @@ export const listIntakes = defineOperation({
   cli: {
     command: "intake list",
     rows: "intakes",
-    columns: ["id", "reference_id", "status", "priority", { name: "title", cut: 1 }],
+    columns: ["id", "reference_id", "status", "priority", { name: "title", shrinkPriority: 1 }],
   },
   examples: [{ title: "List open, urgent intakes", query: { filter__priority: "HIGH", filter__status: "PENDING" } }],
 });

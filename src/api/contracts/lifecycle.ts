@@ -65,7 +65,7 @@ export interface Move {
   /** Activities that the move emits. The notification is emitted for each signatory whose turn begins with the move. */
   readonly emits: readonly Activity[];
   /**
-   * E-mails that the move sends. One virtual minute later, each is reported as delivered unless the status of the
+   * E-mails that the transition sends. One virtual minute later, each is reported as delivered unless the status of the
    * contract has changed.
    */
   readonly sends?: "signing" | "redlining";

@@ -32,7 +32,7 @@ export const listTemplates = defineOperation({
   cli: {
     command: "contracts templates list",
     rows: "items",
-    columns: ["id", { name: "name", cut: 1 }, "contract_type_id"],
+    columns: ["id", { name: "name", shrinkPriority: 1 }, "contract_type_id"],
   },
   examples: [{ title: "List the templates" }],
 });

@@ -95,7 +95,7 @@ export const unemulatedRoutes = [
     about: "the e-mails of a contract",
     missing: "the paths below, the method and the response",
   },
-  { path: `${v1}/obligations/types/`, about: "kinds of obligations", missing: "the fields of a kind" },
+  { path: `${v1}/obligations/types/`, about: "kinds of obligations", missing: "the fields of an obligation type" },
 ] as const satisfies readonly UnemulatedRoute[];
 
 /**

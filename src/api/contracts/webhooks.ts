@@ -35,7 +35,7 @@ export const createWebhook = defineOperation({
   failures: ["developer-settings-required"],
   cli: {
     command: "webhooks create",
-    columns: ["id", { name: "title", cut: 2 }, "status", { name: "url", cut: 1, omits: "start" }],
+    columns: ["id", { name: "title", shrinkPriority: 2 }, "status", { name: "url", shrinkPriority: 1, omits: "start" }],
   },
   examples: [
     {

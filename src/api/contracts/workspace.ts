@@ -35,7 +35,7 @@ export const listUsers = defineOperation({
   cli: {
     command: "contracts users list",
     rows: "results",
-    columns: ["id", { name: "name", cut: 1 }, { name: "email", cut: 2 }, "is_active"],
+    columns: ["id", { name: "name", shrinkPriority: 1 }, { name: "email", shrinkPriority: 2 }, "is_active"],
   },
   examples: [{ title: "Find the ID of a user", query: { user_email: "ada@" } }],
 });
@@ -109,7 +109,7 @@ export const listContractTypes = defineOperation({
   summary: "List contract types",
   path: "/api/v2.1/public/contract_types/",
   responses: { 200: json(z.array(z.strictObject({ id: z.int(), name: z.string() }))) },
-  cli: { command: "contracts types list", columns: ["id", { name: "name", cut: 1 }] },
+  cli: { command: "contracts types list", columns: ["id", { name: "name", shrinkPriority: 1 }] },
   examples: [{ title: "List the contract types" }],
 });
 

@@ -87,7 +87,7 @@ export const listActivities = defineOperation({
   },
   cli: {
     command: "emulator activities",
-    columns: ["workspace_id", { name: "workspace", cut: 1 }, "activity", "count", "last_at"],
+    columns: ["workspace_id", { name: "workspace", shrinkPriority: 1 }, "activity", "count", "last_at"],
   },
   examples: [{ title: "List all activities" }],
 });

@@ -9,7 +9,7 @@ const Cluster = z.strictObject({
   label: z.string(),
   url: z.string().describe("Base URL of the contract API"),
   own_url: z.string().describe("Listening address for programs on this machine; differs from url only behind a proxy"),
-  external: z.boolean().describe("A back end outside the emulator"),
+  external: z.boolean().describe("Whether the cluster is a back end outside the emulator"),
   cluster_key: z.string().describe("Value for x-cluster-key"),
   client_id: nullableString.describe("API key of its first workspace; null, like the next two, without a workspace"),
   client_secret: z.string().nullable(),
@@ -25,7 +25,13 @@ export const listControlClusters = defineOperation({
   responses: { 200: json(z.array(Cluster)) },
   cli: {
     command: "emulator clusters",
-    columns: ["id", { name: "label", cut: 1 }, { name: "url", cut: 2 }, "external", "cluster_key"],
+    columns: [
+      "id",
+      { name: "label", shrinkPriority: 1 },
+      { name: "url", shrinkPriority: 2 },
+      "external",
+      "cluster_key",
+    ],
   },
   examples: [{ title: "List the addresses of the clusters" }],
 });
@@ -62,7 +68,13 @@ export const listInbox = defineOperation({
   cli: {
     command: "emulator inbox",
     rows: "items",
-    columns: ["id", "at", "method", { name: "target", cut: 1, minWidth: 24, omits: "start", purpose: true }, "status"],
+    columns: [
+      "id",
+      "at",
+      "method",
+      { name: "target", shrinkPriority: 1, minWidth: 24, omits: "start", purpose: true },
+      "status",
+    ],
   },
   basis: createAssumption("The control plane is part of the emulator (DECISIONS.md, R38)."),
   examples: [{ title: "List the requests to the first cluster", params: { id: "eu-1" } }],

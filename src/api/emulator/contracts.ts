@@ -210,7 +210,13 @@ export const listControlContracts = defineOperation({
   cli: {
     command: "emulator contracts",
     rows: "items",
-    columns: ["composite_id", { name: "contract_name", cut: 1 }, "contract_status", "cluster_id", "workspace_id"],
+    columns: [
+      "composite_id",
+      { name: "contract_name", shrinkPriority: 1 },
+      "contract_status",
+      "cluster_id",
+      "workspace_id",
+    ],
   },
   basis: createAssumption(
     "The contract API lists the contracts of one workspace. The control plane is part of the emulator.",

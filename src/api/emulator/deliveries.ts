@@ -115,10 +115,10 @@ export const listDeliveries = defineOperation({
       "id",
       "webhook_id",
       // Most activities start with the same text, so the end distinguishes them.
-      { name: "activity", cut: 1, minWidth: 12, omits: "start" },
+      { name: "activity", shrinkPriority: 1, minWidth: 12, omits: "start" },
       "composite_id",
       { name: "status_text", purpose: true },
-      { name: "webhook_status", cut: 2 },
+      { name: "webhook_status", shrinkPriority: 2 },
       "next_attempt_at",
     ],
   },

@@ -8,7 +8,7 @@ import { Device } from "./shapes.ts";
 const basis = createAssumption("The approval of a device belongs to the cluster. The control plane emulates it.");
 
 const ClusterOfDecision = optionalString.describe(
-  "Cluster that decides (default: that of the code, of the address, or the first)",
+  "Cluster that decides (default: the cluster of the user code, of the e-mail address, or the first)",
 );
 
 export const listDevices = defineOperation({

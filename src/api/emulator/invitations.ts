@@ -50,7 +50,7 @@ export const listInvitations = defineOperation({
       "state",
       "email",
       "contract_id",
-      { name: "link", cut: 1, minWidth: 32, omits: "middle" },
+      { name: "link", shrinkPriority: 1, minWidth: 32, omits: "middle" },
     ],
   },
   basis,

@@ -4,9 +4,9 @@ import { controlOperation } from "../services.ts";
 import { dictionary, nullableString, optionalString, timestamp } from "../shapes.ts";
 
 export const LoggedRequest = z.strictObject({
-  id: z.int().describe("Number in order of arrival, from 1 since the start"),
+  id: z.int().describe("Sequence number by arrival, from 1 at the start of the emulator"),
   at: timestamp.describe("Virtual time of arrival"),
-  wall_at: timestamp.describe("Wall time of arrival"),
+  wall_at: timestamp.describe("Wall-clock time of arrival"),
   listener: z.string().describe("`router`, or the ID of the receiving cluster"),
   service: z.string().describe("Service of the operation"),
   operation: nullableString.describe("Operation; null for an undeclared path"),
@@ -48,9 +48,9 @@ const columns = [
   "listener",
   "method",
   // The end of a target distinguishes it from the others.
-  { name: "target", cut: 1, minWidth: 24, omits: "start", purpose: true },
+  { name: "target", shrinkPriority: 1, minWidth: 24, omits: "start", purpose: true },
   { name: "status", purpose: true },
-  { name: "operation", cut: 2, minWidth: 16 },
+  { name: "operation", shrinkPriority: 2, minWidth: 16 },
 ] as const;
 
 export const listRequests = defineOperation({

@@ -13,7 +13,7 @@ const anyName = z
 
 /** Restores save snapshots under names that the emulator chooses. */
 const ownName = anyName
-  .regex(/^(?!before-\d+$)/i, "before-1, before-2, … are saved by a restore")
+  .regex(/^(?!before-\d+$)/i, "before-1, before-2, … are reserved for snapshots that a restore saves")
   .describe("Name of at most 64 letters, digits, dots, hyphens and underscores");
 
 export const Snapshot = z.strictObject({
@@ -26,7 +26,7 @@ export const Snapshot = z.strictObject({
 
 const params = z.object({ name: anyName });
 
-const columns = ["name", "at", "saved_at", "bytes", { name: "file", cut: 1 }] as const;
+const columns = ["name", "at", "saved_at", "bytes", { name: "file", shrinkPriority: 1 }] as const;
 
 export const saveSnapshot = defineOperation({
   id: "snapshots.save",
@@ -95,7 +95,9 @@ const Diff = z.strictObject({
       change: z.enum(["new", "changed", "gone"]),
       fields: z
         .array(FieldChange)
-        .describe("Changed fields, without secrets and with long values cut; for a new row its plain fields"),
+        .describe(
+          "Changed fields, or the plain fields of a new row. Secrets are omitted, and long values are shortened",
+        ),
     }),
   ),
   total: z.int(),

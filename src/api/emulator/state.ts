@@ -36,7 +36,10 @@ export const listWorkspaces = defineOperation({
   description: "The table hides the secrets. --json and --fields client_secret,hmac_key show them.",
   path: "/_emulator/workspaces",
   responses: { 200: json(z.array(WorkspaceInfo)) },
-  cli: { command: "emulator workspaces", columns: ["id", "cluster_id", { name: "name", cut: 1 }, "client_id"] },
+  cli: {
+    command: "emulator workspaces",
+    columns: ["id", "cluster_id", { name: "name", shrinkPriority: 1 }, "client_id"],
+  },
   examples: [{ title: "List the API keys" }],
 });
 
@@ -81,7 +84,7 @@ const WorkspaceRouting = z.strictObject({
   creator_tokens: defineRoutedKeys("Invite tokens of creators"),
   counterparty_tokens: defineRoutedKeys("Invite tokens of counterparties"),
   chat_a_teams: defineRoutedKeys("chat_a team IDs"),
-  external_integrations: defineRoutedKeys("External ids with their type"),
+  external_integrations: defineRoutedKeys("External IDs and their types"),
   user_codes: defineRoutedKeys("User codes of devices that its users have approved"),
   signatories: defineRoutedKeys("Hashes of its signatories' addresses"),
 });

@@ -38,7 +38,13 @@ const PlannedEntry = z.strictObject({
   because: z.string(),
 });
 
-const columns = ["id", "parent", "at", { name: "what", cut: 1 }, { name: "because", cut: 2 }] as const;
+const columns = [
+  "id",
+  "parent",
+  "at",
+  { name: "what", shrinkPriority: 1 },
+  { name: "because", shrinkPriority: 2 },
+] as const;
 
 const params = z.object({
   ref: z.string().min(1).max(200).describe("request:12, T-1, delivery:3, event:4, webhook:1, or a W3C trace id"),

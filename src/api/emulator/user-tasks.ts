@@ -29,7 +29,7 @@ export const listUserTasks = defineOperation({
   cli: {
     command: "emulator user-tasks",
     rows: "items",
-    columns: ["id", "workspace_id", "task_category", "status", "priority", { name: "title", cut: 1 }],
+    columns: ["id", "workspace_id", "task_category", "status", "priority", { name: "title", shrinkPriority: 1 }],
   },
   basis: createAssumption("No public route shows tasks without an intake. The control plane is part of the emulator."),
   examples: [{ title: "List the tasks" }],

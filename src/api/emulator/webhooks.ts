@@ -30,11 +30,11 @@ const Webhook = z.strictObject({
 const params = z.object({ id: z.int().describe("Id of the subscription") });
 const columns = [
   "id",
-  { name: "workspace", cut: 1 },
-  { name: "title", cut: 2 },
+  { name: "workspace", shrinkPriority: 1 },
+  { name: "title", shrinkPriority: 2 },
   { name: "status", purpose: true },
   "failure_count",
-  { name: "url", cut: 1, minWidth: 24, omits: "start" },
+  { name: "url", shrinkPriority: 1, minWidth: 24, omits: "start" },
 ] as const;
 
 export const listControlWebhooks = defineOperation({
@@ -99,7 +99,12 @@ export const resendToWebhook = defineOperation({
   cli: {
     command: "emulator webhooks resend",
     rows: "items",
-    columns: ["id", { name: "activity", cut: 1 }, { name: "composite_id", cut: 2 }, "status_text"],
+    columns: [
+      "id",
+      { name: "activity", shrinkPriority: 1 },
+      { name: "composite_id", shrinkPriority: 2 },
+      "status_text",
+    ],
   },
   basis,
   examples: [{ title: "Resend after a fix", params: { id: 1 } }],

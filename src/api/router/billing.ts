@@ -2,7 +2,7 @@ import * as z from "zod";
 import { defineOperation, json, passthrough } from "../operation.ts";
 import { routerOperation } from "../services.ts";
 import { dictionary } from "../shapes.ts";
-import { forwardingToOne } from "./failures.ts";
+import { singleClusterFailures } from "./failures.ts";
 
 export const receiveBillingEvent = defineOperation({
   id: "billing.event",
@@ -15,7 +15,7 @@ export const receiveBillingEvent = defineOperation({
   auth: "basic",
   request: { body: json(dictionary(z.unknown())) },
   responses: { 200: passthrough() },
-  failures: ["not-authenticated", "no-customer-id", "unknown-cluster", ...forwardingToOne],
+  failures: ["not-authenticated", "no-customer-id", "unknown-cluster", ...singleClusterFailures],
   unknownIsIn: "router clusters",
   cli: { command: "billing event" },
   examples: [

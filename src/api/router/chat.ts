@@ -2,7 +2,7 @@ import * as z from "zod";
 import { defineOperation, passthrough, raw } from "../operation.ts";
 import { routerOperation } from "../services.ts";
 import { dictionary, optionalString } from "../shapes.ts";
-import { forwarding, forwardingToAll, forwardingToOne } from "./failures.ts";
+import { forwarding, forwardingToAll, singleClusterFailures } from "./failures.ts";
 
 /**
  * Shared parts of the webhooks of chat_a and chat_b: the request is raw bytes, and the response is the cluster's
@@ -145,7 +145,7 @@ export const receiveActivity = defineOperation({
   method: "POST",
   path: "/router/v1/integrations/chat_b/webhook/messaging",
   responses: { 200: passthrough() },
-  failures: ["bad-chat-b-token", "not-an-activity", "no-chat-b-mapping", ...forwardingToOne],
+  failures: ["bad-chat-b-token", "not-an-activity", "no-chat-b-mapping", ...singleClusterFailures],
   emits: ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"],
   cli: { command: "chat-b messaging" },
   examples: [

@@ -35,7 +35,7 @@ export const listClusters = defineOperation({
   responses: { 200: json(z.array(ClusterInfoDomain)) },
   cli: {
     command: "router clusters",
-    columns: ["cluster_id", { name: "cluster_label", cut: 1 }, { name: "cluster_url", cut: 2 }],
+    columns: ["cluster_id", { name: "cluster_label", shrinkPriority: 1 }, { name: "cluster_url", shrinkPriority: 2 }],
   },
   examples: [{ title: "List the clusters" }],
 });

@@ -3,7 +3,7 @@ import { createAssumption } from "../basis.ts";
 import { defineOperation, form, passthrough } from "../operation.ts";
 import { routerOperation } from "../services.ts";
 import { optionalString } from "../shapes.ts";
-import { forwardingToOne } from "./failures.ts";
+import { singleClusterFailures } from "./failures.ts";
 
 const headers = z.object({
   "user-agent": optionalString.describe("User agent of the browser"),
@@ -25,7 +25,7 @@ export const openCrmAIframe = defineOperation({
     query: z.object({ contract_id: optionalString.describe("Contract whose page is opened") }),
   },
   responses: { 200: passthrough() },
-  failures: ["bad-crm-a-signature", ...forwardingToOne],
+  failures: ["bad-crm-a-signature", ...singleClusterFailures],
   cli: { command: "crm-a iframe" },
   examples: [{ title: "Open a contract", query: { contract_id: "T-17" } }],
 });
@@ -42,7 +42,7 @@ export const listCrmACards = defineOperation({
   path: "/router/v1/crm_a/cards",
   request: { headers },
   responses: { 200: passthrough(CardsResponse) },
-  failures: ["bad-crm-a-signature", ...forwardingToOne],
+  failures: ["bad-crm-a-signature", ...singleClusterFailures],
   cli: { command: "crm-a cards", rows: "results", columns: ["objectId", "title"] },
   basis: createAssumption("The input is specified, the response is not (DECISIONS.md, R29)."),
   examples: [{ title: "List the cards" }],
@@ -68,7 +68,7 @@ export const openCrmB = defineOperation({
   path: "/router/v1/crm_b/",
   request: { query, headers: crmBHeaders, body: form(SignedRequestForm) },
   responses: { 200: passthrough() },
-  failures: ["bad-signed-request", "index-url-not-allowed", ...forwardingToOne],
+  failures: ["bad-signed-request", "index-url-not-allowed", ...singleClusterFailures],
   cli: { command: "crm-b open" },
   examples: [{ title: "Open the app", body: { signed_request: "c2lnbmF0dXJl.ZW52ZWxvcGU=" } }],
 });
@@ -80,7 +80,7 @@ export const showCrmBCanvas = defineOperation({
   path: "/router/v1/crm_b/",
   request: { query, headers: crmBHeaders },
   responses: { 200: passthrough() },
-  failures: ["index-url-not-allowed", ...forwardingToOne],
+  failures: ["index-url-not-allowed", ...singleClusterFailures],
   cli: { command: "crm-b canvas" },
   examples: [{ title: "Show the page" }],
 });

@@ -323,7 +323,7 @@ export const oauthFailures = {
 export const routerFailures = { ...routingFailures, ...appFailures, ...oauthFailures };
 
 /** Failures of an operation whose request goes to one cluster (DECISIONS.md, R12). */
-export const forwardingToOne = ["cluster-unreachable", "cluster-timeout", "forwarding-loop"] as const;
+export const singleClusterFailures = ["cluster-unreachable", "cluster-timeout", "forwarding-loop"] as const;
 
 /**
  * Failures of an operation whose request goes to several clusters. The first usable response counts (DECISIONS.md,
@@ -340,4 +340,4 @@ export const forwarding = [
   "no-cluster-reachable",
   "cluster-timeout",
   "forwarding-loop",
-] as const satisfies readonly (typeof forwardingToOne | typeof forwardingToAll)[number][];
+] as const satisfies readonly (typeof singleClusterFailures | typeof forwardingToAll)[number][];

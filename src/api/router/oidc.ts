@@ -2,7 +2,7 @@ import * as z from "zod";
 import { defineOperation, json, jsonOrForm, passthrough } from "../operation.ts";
 import { routerOperation } from "../services.ts";
 import { optionalString } from "../shapes.ts";
-import { forwardingToOne } from "./failures.ts";
+import { singleClusterFailures } from "./failures.ts";
 
 export const showJwks = defineOperation({
   id: "oidc.jwks",
@@ -66,7 +66,7 @@ export const exchangeToken = defineOperation({
     "access-denied",
     "expired-token",
     "token-cluster-down",
-    ...forwardingToOne,
+    ...singleClusterFailures,
   ],
   cli: { command: "oidc token" },
   examples: [
@@ -85,7 +85,7 @@ export const showUserinfo = defineOperation({
   path: "/api/v1/oauth/userinfo/",
   auth: "bearer",
   responses: { 200: passthrough() },
-  failures: ["no-access-token", "invalid-token", ...forwardingToOne],
+  failures: ["no-access-token", "invalid-token", ...singleClusterFailures],
   clusterFailures: ["refused-token"],
   cli: { command: "oidc userinfo" },
   examples: [{ title: "Show the user of an access token" }],

@@ -45,8 +45,8 @@ const agentSetup = defineCommand({
     const before = await readContent(file, shown);
     if (before === text) return reportOutcome("unchanged");
     if (before !== undefined && input.flags.force !== true) {
-      const isReplaced = await context.confirm(`Replace ${shown}, which has other content?`, "--force");
-      if (!isReplaced) {
+      const isConfirmed = await context.confirm(`Replace ${shown}, which has other content?`, "--force");
+      if (!isConfirmed) {
         await output.note("Nothing was changed");
         return "failed";
       }

@@ -55,9 +55,11 @@ const configList = defineCommand({
   async run(input, context) {
     const found = await listEffectiveSettings(context);
     const rows = found.map((one) => ({ key: one.key, value: one.isSecret ? hidden : one.value, origin: one.origin }));
-    const value = { name: "value", cut: 1 } as const;
+    const value = { name: "value", shrinkPriority: 1 } as const;
     const columns =
-      input.flags["show-origin"] === true ? ["key", value, { name: "origin", cut: 2 } as const] : ["key", value];
+      input.flags["show-origin"] === true
+        ? ["key", value, { name: "origin", shrinkPriority: 2 } as const]
+        : ["key", value];
     await context.output.show(rows, { fields: ["key", "value", "origin"], columns, emptyMessage: "No settings" });
   },
 });
@@ -86,7 +88,7 @@ const configProfiles = defineCommand({
     }));
     await context.output.show(rows, {
       fields,
-      columns: ["name", "current", { name: "router_url", cut: 1 }],
+      columns: ["name", "current", { name: "router_url", shrinkPriority: 1 }],
       emptyMessage: "No profiles",
     });
   },

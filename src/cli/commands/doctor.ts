@@ -27,7 +27,7 @@ const doctor = defineCommand({
     const rows = findings.map(({ kind: _, hint, ...rest }) => ({ ...rest, hint: hint ?? null }));
     await output.show(rows, {
       fields: ["check", "status", "detail", "hint"],
-      columns: ["check", "status", { name: "detail", cut: 1, minWidth: 24, purpose: true }],
+      columns: ["check", "status", { name: "detail", shrinkPriority: 1, minWidth: 24, purpose: true }],
     });
     if (output.format === "table") {
       for (const { check, hint } of findings) if (hint !== undefined) await output.note(`${check}: ${hint}`);

@@ -25,7 +25,7 @@ const openapi = defineCommand({
   ],
   examples: [
     { title: "For a code generator", argv: ["openapi", "contracts"] },
-    { title: "With the observations of a corpus", argv: ["openapi", "contracts", "--observed", "corpus"] },
+    { title: "Include the observations of a corpus", argv: ["openapi", "contracts", "--observed", "corpus"] },
   ],
   async run(input, context) {
     const { globals, host, output } = context;

@@ -112,14 +112,14 @@ function groupPage(
   return {
     usage: ["svc", ...words, "<command> [options]"].join(" "),
     about: group ? [`${group.summary}.`] : [],
-    examples: groupExamples(below, group),
+    examples: selectGroupExamples(below, group),
     tables: createCommandTables(words, below, group),
     notes: groupNotes(words, group),
   };
 }
 
 /** Selects examples that a newcomer needs: of the commands that the group declares, or else of its first ones. */
-function groupExamples(below: readonly DescribedCommand[], group: CommandGroup | undefined): CommandExample[] {
+function selectGroupExamples(below: readonly DescribedCommand[], group: CommandGroup | undefined): CommandExample[] {
   const shown = group?.shown?.map((name) => below.find(({ words }) => words.slice(1).join(" ") === name));
   return (shown ?? below.slice(0, 2)).flatMap((command) => command?.examples.slice(0, 1) ?? []);
 }

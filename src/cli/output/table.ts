@@ -12,7 +12,7 @@ const columnRanks = { first: 0, purpose: 1, other: 2, empty: 3 } as const;
 
 interface ColumnLayout {
   readonly name: string;
-  readonly cut: number;
+  readonly shrinkPriority: number;
   /** Width of a shortened column (default: its full width). */
   readonly minWidth: number;
   readonly omits: OmittedPart;
@@ -43,7 +43,7 @@ export function fitTable(
   const shown = isComplete ? all : chooseColumns(all, window);
   const full = new Map(shown.map((column) => [column, column.width]));
   for (const priority of [1, 2, 3]) {
-    const shrinkable = shown.filter(({ cut }) => cut === priority);
+    const shrinkable = shown.filter(({ shrinkPriority }) => shrinkPriority === priority);
     shrink(shown, window, shrinkable, ({ minWidth }) => minWidth);
   }
   // All columns are cut only as a last resort. A wrapped line is harder to read than a cut one.
@@ -64,7 +64,7 @@ function layOutColumn(
   shorter: (text: string) => string,
 ): ColumnLayout {
   const declared: Exclude<Column, string> = typeof column === "string" ? { name: column } : column;
-  const { name, cut = 0, minWidth = minTextWidth, omits = "end", purpose = false } = declared;
+  const { name, shrinkPriority = 0, minWidth = minTextWidth, omits = "end", purpose = false } = declared;
   const values = rows.map((row) => row[i]);
   const cells = values.map((value) => shorter(escapeControlCharacters(formatCell(value))));
   const isNumber =
@@ -73,8 +73,9 @@ function layOutColumn(
   const width = getMaxTextWidth([formatTitle({ name }), ...cells]);
   const isEmpty = cells.every((text) => text === "");
   const rank = columnRanks[i === 0 ? "first" : purpose ? "purpose" : isEmpty ? "empty" : "other"];
-  const cutWidth = cut === 0 ? width : Math.min(width, Math.max(minWidth, measureWidth(formatTitle({ name }))));
-  return { name, cut, minWidth: cutWidth, omits, rank, isNumber, cells, width };
+  const cutWidth =
+    shrinkPriority === 0 ? width : Math.min(width, Math.max(minWidth, measureWidth(formatTitle({ name }))));
+  return { name, shrinkPriority, minWidth: cutWidth, omits, rank, isNumber, cells, width };
 }
 
 /** Formats a time to the second, which is precise enough to distinguish rows. */
@@ -93,7 +94,7 @@ function chooseColumns(all: readonly ColumnLayout[], window: number): readonly C
   let isFull = false;
   for (const column of all.toSorted((a, b) => a.rank - b.rank)) {
     const room = window - used - columnGap;
-    const isEssential = column.rank === columnRanks.purpose && column.cut > 0;
+    const isEssential = column.rank === columnRanks.purpose && column.shrinkPriority > 0;
     const minWidth = isEssential ? Math.min(column.minWidth, Math.max(minTextWidth, room)) : column.minWidth;
     const fits = chosen.size === 0 || (minWidth <= room && !(isFull && column.rank === columnRanks.empty));
     if (fits) {

@@ -92,7 +92,7 @@ export async function prepareRequest<Value = unknown>(
         query: buildFirstPageQuery(spec.paged, checkedCall.args.query ?? {}, input.flags.all === true),
       })
     : checkedCall;
-  const ready = sign ? await sign(completeCall) : completeCall;
+  const signedCall = sign ? await sign(completeCall) : completeCall;
 
   const file = input.flags.output as string | undefined;
   if (isBinary(spec) && input.flags["dry-run"] !== true) {
@@ -103,10 +103,10 @@ export async function prepareRequest<Value = unknown>(
     await checkOutputFile(context.host, file, "--output", { inputs });
   }
   if (input.flags["dry-run"] === true) {
-    await printPlan(ready, contentType, context, credentials);
+    await printPlan(signedCall, contentType, context, credentials);
     return "dry-run";
   }
-  await (confirm ? confirm(ready) : confirmCommand(spec, input, context));
+  await (confirm ? confirm(signedCall) : confirmCommand(spec, input, context));
 
   const service = operation.service.name === "storage" ? "contracts" : operation.service.name;
   const bearer = operation.auth === "bearer" ? await findBearerToken(context) : undefined;
@@ -119,9 +119,9 @@ export async function prepareRequest<Value = unknown>(
   const isCompared = (headers: ApiResponse["headers"]) =>
     globals.verbose || !(globals.quiet || service === "emulator" || "x-svc-time" in headers);
   return {
-    call: ready,
+    call: signedCall,
     client,
-    async send(changed = ready) {
+    async send(changed = signedCall) {
       // An event stream can be silent for a long time.
       const silenceMs = spec.output === "events" ? 0 : undefined;
       const onMissed = (count: number | undefined) => void context.output.note(describeDroppedEvents(count));

@@ -27,7 +27,7 @@ export function Emails({ about }: { readonly about: string | undefined }) {
     <>
       <Head
         title={about === undefined ? "E-mails" : about.includes("@") ? `E-mails to ${about}` : `E-mails about ${about}`}
-        about="E-mails are recorded, not sent, and worded by the emulator. Their links work. Times are virtual."
+        about="E-mails are recorded but not sent. The emulator writes their text. Their links work. Times are virtual."
       >
         <WorkspaceFilter />
       </Head>

@@ -26,8 +26,8 @@ function Drawer({ about }: { readonly about: string }) {
     callOperation("traces.show", { params: { ref: about } }),
   );
   useEffect(() => {
-    const opened = dialog.current;
-    if (opened && !opened.open) opened.showModal();
+    const element = dialog.current;
+    if (element && !element.open) element.showModal();
   }, []);
   const close = () => navigate(replaceTrace(undefined));
   const trace = value.value;

@@ -162,13 +162,13 @@ export class ReplayReceiver {
       new Set(headers.map(([name]) => name.toLowerCase()).filter((name) => name.startsWith("x-")));
     const [custom, sent] = [listCustomNames(request), listCustomNames(received)];
     const isSignature = (name: string) => isSignatureHeader(name) || name.includes("signature");
-    const findRecorded = (name: string) => getHeader(request, name);
+    const getRecordedHeader = (name: string) => getHeader(request, name);
     const findSent = (name: string) => getHeader(received, name);
     const names = ["content-type", ...[...custom].filter((name) => !isSignature(name))];
-    found.push(...compareHeaders(findRecorded, findSent, context, names));
+    found.push(...compareHeaders(getRecordedHeader, findSent, context, names));
     for (const name of new Set([...custom, ...sent]))
       if (custom.has(name) !== sent.has(name))
-        found.push(createDifference("header", `header ${name}`, findRecorded(name), findSent(name)));
+        found.push(createDifference("header", `header ${name}`, getRecordedHeader(name), findSent(name)));
     return [...found, ...this.#compareRetries(recorded, received)];
   }
 

@@ -324,8 +324,8 @@ class CorpusReplay {
     return request.headers
       .filter(([name]) => !/^(?:host|content-length)$/i.test(name))
       .map(([name, value]) => {
-        const replaced = hasOwn ? undefined : credentials[name.toLowerCase()];
-        return [name, replaced ?? this.#links.translateText(value)] as const;
+        const replacement = hasOwn ? undefined : credentials[name.toLowerCase()];
+        return [name, replacement ?? this.#links.translateText(value)] as const;
       });
   }
 

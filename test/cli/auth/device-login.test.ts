@@ -39,7 +39,7 @@ describe("svc auth device-login with the emulator", () => {
     assert.deepEqual([exit, out], [0, ""]);
     assert.match(
       err,
-      /^Open http:\S+\/_emulator\/device\nand enter the code (\w{4}-\w{4})\nor open \S+\?user_code=\1\nwithin 15 minutes\.\nSigned in at http:\S+; the token expires at 2031-01-02T04:04:15Z\nNext: svc auth status\n$/,
+      /^Open http:\S+\/_emulator\/device\nand enter the code (\w{4}-\w{4})\nor open \S+\?user_code=\1\nwithin 15 minutes\.\nSigned in to http:\S+; the token expires at 2031-01-02T04:04:15Z\nNext: svc auth status\n$/,
     );
     assert.deepEqual(wall.slept, [5, 5]);
 
@@ -83,7 +83,7 @@ describe("svc auth device-login with the emulator", () => {
       .split("\n")
       .map((line) => JSON.parse(line));
     assert.deepEqual([exit, sleptAtOutput.slice(0, 2), more], [0, [0, 1], []]);
-    assert.match(err, /^Signed in at \S+; the token expires at \S+\nNext: svc auth status\n$/);
+    assert.match(err, /^Signed in to \S+; the token expires at \S+\nNext: svc auth status\n$/);
     assert.deepEqual(Object.keys(challenge), [
       "event",
       "verification_uri",

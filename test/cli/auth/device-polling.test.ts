@@ -84,7 +84,7 @@ describe("device token polling", () => {
     it(`stores the tokens when expires_in is ${expires_in}`, async (t) => {
       const { exit, err } = await signIn(t, [{ status: 200, body: { ...tokens, expires_in } }]);
       assert.equal(exit, 0, err);
-      assert.match(err, new RegExp(`^Signed in at http:[^;\\s]+${good}$`, "m"));
+      assert.match(err, new RegExp(`^Signed in to http:[^;\\s]+${good}$`, "m"));
     });
   }
 

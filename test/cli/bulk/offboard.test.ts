@@ -103,7 +103,7 @@ describe("svc router offboard with a file", () => {
     );
   });
 
-  it("accepts only rows of that cluster from the emulator's tables", async (t) => {
+  it("removes only identifiers that belong to the cluster", async (t) => {
     const cli = await startCliEmulator(t);
     await cli.svc("router map-clients - --cluster eu-1", { stdin: "mine\n" });
     await cli.svc("router map-clients - --cluster us-1", { stdin: "theirs\n" });

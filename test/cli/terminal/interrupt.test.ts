@@ -24,7 +24,7 @@ async function openTerminalAt(
 }
 
 /** Checks that Ctrl-C ended the command silently and the terminal is restored. */
-async function isBack({ until, cursor }: Terminal): Promise<void> {
+async function assertTerminalRestored({ until, cursor }: Terminal): Promise<void> {
   const screen = await until(/^done$/m);
   assert.match(screen, /exit=130$/m);
   assert.equal(/error:|modes changed|\.js:\d/.test(screen), false, screen);
@@ -61,7 +61,7 @@ describe("Ctrl-C at a terminal", { skip }, () => {
       const terminal = await openTerminalAt(t, line.split(" "), await service(t));
       await terminal.until(shown);
       await terminal.keys("C-c");
-      await isBack(terminal);
+      await assertTerminalRestored(terminal);
     });
   }
 
@@ -71,7 +71,7 @@ describe("Ctrl-C at a terminal", { skip }, () => {
     await terminal.keys("Enter");
     await terminal.until("Desk");
     await terminal.keys("C-c");
-    await isBack(terminal);
+    await assertTerminalRestored(terminal);
   });
 
   it("ends a wait with a spinner in a window without a width", async (t) => {
@@ -81,7 +81,7 @@ describe("Ctrl-C at a terminal", { skip }, () => {
     await terminal.until("Check the health");
     await terminal.resize(0);
     await terminal.keys("C-c");
-    await isBack(terminal);
+    await assertTerminalRestored(terminal);
   });
 
   it("completes a wait with a spinner in a window without a width", async (t) => {
@@ -146,7 +146,7 @@ describe("Ctrl-C in an editor", { skip }, () => {
   it("ends svc together with the editor and sends nothing", async (t) => {
     const { terminal, sent } = await editing(t, without);
     await terminal.keys("C-c");
-    await isBack(terminal);
+    await assertTerminalRestored(terminal);
     assert.deepEqual(sent(), []);
   });
 });

@@ -8,7 +8,7 @@ import { runCli } from "../../support/cli/run-cli.ts";
 import { prepareEmulatorProcess } from "../../support/emulator-start.ts";
 import { getNamespaceCommand } from "../../support/files/lock-process.ts";
 
-/** A folder with a state behind a link, in a folder behind a link. */
+/** Creates a folder that is reached through a symbolic link and contains a symbolic link to the state file. */
 async function createLinkedFolder(t: TestContext): Promise<{ readonly folder: string; readonly state: string }> {
   const folder = await createTestFolder(t);
   await mkdir(join(folder, "real"));

@@ -48,7 +48,7 @@ const createBoth = (create: (name: string) => SendRequest, owned: string): Forwa
 });
 
 const form = { "content-type": "application/x-www-form-urlencoded" };
-const postInForm = (path: string) => (team: string) =>
+const postForm = (path: string) => (team: string) =>
   post(path, `payload=${encodeURIComponent(JSON.stringify({ team: { id: team } }))}`, form);
 const chatA = "/router/v1/integrations/chat_a/webhook";
 const withinDefault = "/router/v1/integrations/destinations/default/chat_a";
@@ -94,12 +94,12 @@ const byCluster = (path: string) => createBoth((cluster) => get(`${path}?cluster
 
 /** Requests of every operation that forwards to clusters, by operation. */
 export const forwardingRequests: Readonly<Record<string, ForwardingRequests>> = {
-  "chat-a.interaction": createBoth(postInForm(`${chatA}/interaction`), "T1"),
+  "chat-a.interaction": createBoth(postForm(`${chatA}/interaction`), "T1"),
   "chat-a.event": createBoth((team_id) => post(`${chatA}/event/`, { team_id }), "T1"),
-  "chat-a.options": createBoth(postInForm(`${chatA}/options`), "T1"),
-  "chat-a.destination-interaction": createBoth(postInForm(`${withinDefault}/webhook/interaction`), "T1"),
+  "chat-a.options": createBoth(postForm(`${chatA}/options`), "T1"),
+  "chat-a.destination-interaction": createBoth(postForm(`${withinDefault}/webhook/interaction`), "T1"),
   "chat-a.destination-event": createBoth((team_id) => post(`${withinDefault}/webhook/event/`, { team_id }), "T1"),
-  "chat-a.destination-options": createBoth(postInForm(`${withinDefault}/webhook/options`), "T1"),
+  "chat-a.destination-options": createBoth(postForm(`${withinDefault}/webhook/options`), "T1"),
   "chat-a.oauth-redirect": { toAll: get(`${withinDefault}/oauth_redirect?code=c&state=s`) },
   "chat-b.messaging": { toOne: sendActivity },
   "trial.complete": { toOne: completeTrial },

@@ -138,7 +138,7 @@ describe("trace export", () => {
     assert.deepEqual(
       lines.map((line) => line.replace(sink.url, "it")),
       [
-        "spans cannot be exported to it: it responded 503. Spans beyond the buffer are dropped and counted",
+        "spans cannot be exported to it: it responded with status 503. Spans beyond the buffer are dropped and counted",
         "spans are exported to it again",
       ],
     );

@@ -24,7 +24,7 @@ async function resendDelivery({ store, clock, runner }: DeliveryFixture, id: num
   return outcome;
 }
 
-const countOf = (store: Store) =>
+const countRows = (store: Store) =>
   store.read(async (view) => ({
     deliveries: await view.count(deliveries),
     attempts: await view.count(attempts),
@@ -185,7 +185,7 @@ describe("delivery log", () => {
     const at = async (ms: number) => {
       await office.runner.advance({ to: ms });
       await deleteExpiredRecords(office.store, office.clock.now());
-      return countOf(office.store);
+      return countRows(office.store);
     };
     const from = to - toMilliseconds(5);
     assert.deepEqual(await at(from + daysToMs(30) - 1), { deliveries: 2, attempts: 2, events: 2 });

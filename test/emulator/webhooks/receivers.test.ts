@@ -263,7 +263,7 @@ describe("webhook destination check", () => {
     });
   }
 
-  it("blocks a metadata address even if the list contains it", () => {
+  it("blocks a metadata address even if the allowlist contains it", () => {
     const rules = { allow: ["169.254.169.254"], strict: false };
     assert.equal(findForbiddenUrlReason("http://169.254.169.254/", rules)?.code, "address_not_allowed");
   });

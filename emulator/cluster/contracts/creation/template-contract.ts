@@ -119,10 +119,10 @@ export const toPartyInputs = (details: readonly CounterpartyDetails[]): PartyInp
     is_individual: each.is_individual,
     organization_type: each.organization_type ?? null,
     poc: each.poc_details,
-    organization_details: each.organization_details ? dropBlanks(each.organization_details) : null,
+    organization_details: each.organization_details ? omitNullish(each.organization_details) : null,
   }));
 
-const dropBlanks = (record: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+const omitNullish = (record: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(record).filter(([, value]) => value != null));
 
 type TemplateSignatoriesDetails = z.output<typeof SignatoryDetails>;

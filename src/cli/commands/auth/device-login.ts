@@ -70,7 +70,7 @@ const authDeviceLogin = defineCommand({
       await output.printDocument({ event: "signed_in", address, client_id, scope, expires_at });
     }
     await output.note(
-      `Signed in at ${address}${expires_at === undefined ? "" : `; the token expires at ${expires_at}`}`,
+      `Signed in to ${address}${expires_at === undefined ? "" : `; the token expires at ${expires_at}`}`,
     );
     await output.note(`Next: ${formatNextCommand(["auth", "status"], context)}`);
   },

@@ -92,7 +92,7 @@ const contractsReconcile = defineCommand({
     const rows = received ? findMissing(due, received) : due;
     await context.output.show(rows, {
       fields: ["contract", "contract_name", "contract_status", "activity", "at"],
-      columns: ["contract", { name: "contract_name", cut: 1 }, "contract_status", "activity", "at"],
+      columns: ["contract", { name: "contract_name", shrinkPriority: 1 }, "contract_status", "activity", "at"],
       emptyMessage: received
         ? `No webhooks are missing (${pluralize(due.length, "webhook")} checked)`
         : "No webhook was due, because no contract changed",

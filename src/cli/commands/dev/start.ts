@@ -138,7 +138,7 @@ export function formatReadyLines(
     `  secret       ${cluster?.clientSecret ?? "none"}`,
     `  signing key  ${cluster?.hmacKey ?? "none"}`,
     `  webhook      ${webhookId ?? "none"}, ${target}`,
-    "  times        virtual, in UTC: those of the emulator",
+    "  times        virtual (clock of the emulator), in UTC",
     ...(hasKeys ? ["Press c to create a contract, s to send and sign it, ? for all keys, q to quit."] : []),
   ];
 }

@@ -150,7 +150,12 @@ function findFailure({ attempts }: { readonly attempts: readonly Attempt[] }): s
   return `failed again: ${summarizeAttemptOutcome(last)}${last.answer === null ? "" : `: ${last.answer}`}`;
 }
 
-const columns = ["id", { name: "activity", cut: 1 }, { name: "composite_id", cut: 2 }, "status_text"] as const;
+const columns = [
+  "id",
+  { name: "activity", shrinkPriority: 1 },
+  { name: "composite_id", shrinkPriority: 2 },
+  "status_text",
+] as const;
 
 const webhooksResend = defineCommand({
   words: ["emulator", "webhooks", "resend"],

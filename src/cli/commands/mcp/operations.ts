@@ -34,7 +34,7 @@ export function findCommand(commands: ListedCommands, name: string): ListedComma
   const found =
     commands.find(({ command }) => command === normalizedName) ??
     commands.find(({ operation }) => operation === normalizedName);
-  if (!found) throw new UsageError(`Operation "${name}" not found`, { hint: "Look for it with the tool find." });
+  if (!found) throw new UsageError(`Operation "${name}" not found`, { hint: "Search for it with the find tool." });
   return found;
 }
 

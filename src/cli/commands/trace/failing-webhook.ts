@@ -217,13 +217,13 @@ const maxShown = 7;
 function formatUndelivered(
   found: WebhookFindings,
 ): (readonly [heading: string, deliveries: WebhookFindings["skipped_deliveries"]])[] {
-  const cut = (outcome: string) => found.cut_short_deliveries.filter((one) => one.outcome === outcome);
+  const filterCutShort = (outcome: string) => found.cut_short_deliveries.filter((one) => one.outcome === outcome);
   const kinds = [
     ["Skipped without an attempt", found.skipped_deliveries],
     ["Skipped, then resent without success", found.resent_deliveries],
-    ["Not retried, because the webhook was disabled", cut("skipped_disabled")],
-    ["Not retried, because its address was not allowed", cut("skipped_not_allowed")],
-    ["Not retried, because the webhook was deleted", cut("skipped_deleted")],
+    ["Not retried, because the webhook was disabled", filterCutShort("skipped_disabled")],
+    ["Not retried, because its address was not allowed", filterCutShort("skipped_not_allowed")],
+    ["Not retried, because the webhook was deleted", filterCutShort("skipped_deleted")],
     ["Failed after the last retry", found.given_up_deliveries],
   ] as const;
   return kinds.filter(([, all]) => all.length > 0);

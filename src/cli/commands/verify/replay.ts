@@ -193,7 +193,7 @@ const verifyScan = defineCommand({
       const found = scanCorpus(corpus);
       await output.show(found, {
         fields: ["file", "place", "kind", "shown"],
-        columns: ["file", { name: "place", cut: 1 }, "kind", "shown"],
+        columns: ["file", { name: "place", shrinkPriority: 1 }, "kind", "shown"],
         emptyMessage: `Nothing suspicious in ${pluralize(corpus.exchanges.length, "exchange")}`,
       });
       return found.length > 0 ? "failed" : undefined;

@@ -168,7 +168,7 @@ const webhooksCertify = defineCommand({
         reason,
         requires: requires === undefined ? null : `--${requires}`,
       }));
-      const columns = ["id", { name: "summary", cut: 1, minWidth: 20 }, "basis", "requires"] as const;
+      const columns = ["id", { name: "summary", shrinkPriority: 1, minWidth: 20 }, "basis", "requires"] as const;
       await output.show(rows, { columns, fields: ["id", "summary", "basis", "reason", "requires"] });
       return undefined;
     }

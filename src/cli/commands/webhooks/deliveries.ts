@@ -81,7 +81,7 @@ export const deliveryPaging = { by: "offset", maxPerPage: 500, total: "total" } 
 /** Extends the output of svc emulator deliveries with the results of earlier attempts before the next one. */
 const withAttempts = (columns: readonly Column[]): readonly Column[] => [
   ...columns.slice(0, -1),
-  { name: "answer", cut: 2, minWidth: 18, purpose: true },
+  { name: "answer", shrinkPriority: 2, minWidth: 18, purpose: true },
   "attempts",
   ...columns.slice(-1),
 ];

@@ -53,7 +53,7 @@ const webhooksSchedule = defineCommand({
       const schedule = await findSchedule(flags.file, context);
       const rows = createRuleRows(schedule, start, flags["worker-tick"] === true);
       await context.output.show(rows, {
-        columns: ["attempt", "at", "after", { name: "reason", cut: 1, minWidth: 24, purpose: true }],
+        columns: ["attempt", "at", "after", { name: "reason", shrinkPriority: 1, minWidth: 24, purpose: true }],
       });
       return undefined;
     }
@@ -64,10 +64,10 @@ const webhooksSchedule = defineCommand({
         "at",
         "delivery",
         "webhook_id",
-        { name: "activity", cut: 2, minWidth: 12, omits: "start" },
+        { name: "activity", shrinkPriority: 2, minWidth: 12, omits: "start" },
         "composite_id",
         "attempt",
-        { name: "reason", cut: 1, minWidth: 46, purpose: true },
+        { name: "reason", shrinkPriority: 1, minWidth: 46, purpose: true },
       ],
       emptyMessage: "No planned attempts",
     });

@@ -44,12 +44,12 @@ async function explainForbidden(id: unknown, url: unknown, context: Context): Pr
 
 const columns = [
   "id",
-  { name: "workspace", cut: 1 },
-  { name: "title", cut: 3 },
+  { name: "workspace", shrinkPriority: 1 },
+  { name: "title", shrinkPriority: 3 },
   { name: "status", purpose: true },
   "failure_count",
-  { name: "url", cut: 2, minWidth: 24, omits: "start" },
-  { name: "only_for_activities", cut: 1 },
+  { name: "url", shrinkPriority: 2, minWidth: 24, omits: "start" },
+  { name: "only_for_activities", shrinkPriority: 1 },
 ] as const;
 
 /** The public API has no such list. An emulator provides it, and the real service shows it in its application. */

@@ -264,8 +264,8 @@ async function printReceiverResponses(
     columns: [
       "delivery",
       "webhook_id",
-      { name: "url", cut: 1, minWidth: 12, omits: "start" },
-      { name: "answer", cut: 2, minWidth: 10, purpose: true },
+      { name: "url", shrinkPriority: 1, minWidth: 12, omits: "start" },
+      { name: "answer", shrinkPriority: 2, minWidth: 10, purpose: true },
       { name: "outcome", purpose: true },
       "next_attempt_at",
     ],

@@ -112,15 +112,15 @@ async function printForUsers(
 }
 
 function formatTable(reads: readonly WebhookReading[], { host, globals }: Context): StyledLine[] {
-  const window = (!globals.wide && readWindowWidth(host.stdout, host.env)) || Number.POSITIVE_INFINITY;
+  const windowWidth = (!globals.wide && readWindowWidth(host.stdout, host.env)) || Number.POSITIVE_INFINITY;
   const columns: readonly Column[] = [
-    { name: "webhook", cut: 2 },
-    { name: "workspace", cut: 1 },
-    { name: "state", cut: 3 },
+    { name: "webhook", shrinkPriority: 2 },
+    { name: "workspace", shrinkPriority: 1 },
+    { name: "state", shrinkPriority: 3 },
     "since",
-    { name: "why", cut: 2 },
+    { name: "why", shrinkPriority: 2 },
   ];
-  return [...fitTable(reads.map(toRow), { columns, window, isComplete: false }).lines];
+  return [...fitTable(reads.map(toRow), { columns, window: windowWidth, isComplete: false }).lines];
 }
 
 const toRow = ({ webhook, health }: WebhookReading) => [

@@ -32,7 +32,7 @@ const createClosedFormError = (reason: string) =>
   createDomainError("SVC_ASSUMED_112", `The intake form cannot be changed: ${reason}.`);
 
 describe("change of intake form answers", () => {
-  it("updates single answers and emits the change", async (t) => {
+  it("updates individual answers and emits the change", async (t) => {
     const on = await startTestEmulator(t);
     const { id, number } = await uploadContract(on, "review");
     const told = await subscribe(t, on, ["CONTRACT_DATA_UPDATED"]);

@@ -101,16 +101,16 @@ async function createSignedPut(putBlob: Blobs["put"]) {
   return { world, request, object };
 }
 
-const head = '<?xml version="1.0" encoding="UTF-8"?>\n';
+const xmlDeclaration = '<?xml version="1.0" encoding="UTF-8"?>\n';
 
 /** The constant error documents by failure code. */
 const documents = {
-  "storage-signature-mismatch": `${head}<Error><Code>SignatureDoesNotMatch</Code><Message>The request signature we calculated does not match the signature you provided. Check your key and signing method.</Message>…</Error>`,
-  "storage-credentials": `${head}<Error><Code>InvalidRequest</Code><Message>The headers client-id and client-secret must not be sent to a signed URL.</Message>…</Error>`,
-  "storage-no-such-key": `${head}<Error><Code>NoSuchKey</Code><Message>The specified key does not exist.</Message><Key>KEY</Key>…</Error>`,
-  "storage-too-large": `${head}<Error><Code>EntityTooLarge</Code><Message>Your proposed upload exceeds the maximum allowed size</Message><MaxSizeAllowed>5368709120</MaxSizeAllowed>…</Error>`,
-  "storage-store-failed": `${head}<Error><Code>ServiceUnavailable</Code><Message>The storage cannot write its state.</Message>…</Error>`,
-  "storage-expired": `${head}<Error><Code>AccessDenied</Code><Message>Request has expired</Message><X-Expires>900</X-Expires><Expires>2031-01-02T03:19:05Z</Expires><ServerTime>2031-01-02T03:19:05Z</ServerTime>…</Error>`,
+  "storage-signature-mismatch": `${xmlDeclaration}<Error><Code>SignatureDoesNotMatch</Code><Message>The request signature we calculated does not match the signature you provided. Check your key and signing method.</Message>…</Error>`,
+  "storage-credentials": `${xmlDeclaration}<Error><Code>InvalidRequest</Code><Message>The headers client-id and client-secret must not be sent to a signed URL.</Message>…</Error>`,
+  "storage-no-such-key": `${xmlDeclaration}<Error><Code>NoSuchKey</Code><Message>The specified key does not exist.</Message><Key>KEY</Key>…</Error>`,
+  "storage-too-large": `${xmlDeclaration}<Error><Code>EntityTooLarge</Code><Message>Your proposed upload exceeds the maximum allowed size</Message><MaxSizeAllowed>5368709120</MaxSizeAllowed>…</Error>`,
+  "storage-store-failed": `${xmlDeclaration}<Error><Code>ServiceUnavailable</Code><Message>The storage cannot write its state.</Message>…</Error>`,
+  "storage-expired": `${xmlDeclaration}<Error><Code>AccessDenied</Code><Message>Request has expired</Message><X-Expires>900</X-Expires><Expires>2031-01-02T03:19:05Z</Expires><ServerTime>2031-01-02T03:19:05Z</ServerTime>…</Error>`,
 };
 const createXmlResponse = (status: number, xml: string) => ({ status, type: "application/xml", xml });
 const mismatch = createXmlResponse(403, documents["storage-signature-mismatch"]);
@@ -157,7 +157,7 @@ describe("storage.put", () => {
     assert.equal(await (await fetch(await downloadUrl(on, file_id))).text(), "second");
   });
 
-  it("accepts an upload until its 15 virtual minutes end", async (t) => {
+  it("accepts an upload until its URL expires after 15 virtual minutes", async (t) => {
     const on = await startTestEmulator(t);
     const { file_id, upload_url } = await initializeUpload(on);
     await on.ask("POST", "clock/advance", { body: { by: "PT14M59S" } });

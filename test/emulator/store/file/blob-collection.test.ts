@@ -30,7 +30,7 @@ async function createUploads(t: TestContext) {
   /** Returns the texts of the uploads that a check on that day removes. */
   const look = async (onDay: number, named: readonly string[] = ["named"]) => {
     const wall = { ...createMovedWallClock(), now: () => first + onDay * day };
-    return collectBlobs({ path, folder, wall, findNamedBlobs: async () => new Set(named.map(hashOf)) });
+    return collectBlobs({ path, folder, wall, findReferencedBlobs: async () => new Set(named.map(hashOf)) });
   };
   const kept = async () => (await readdir(folder)).filter((name) => name !== "svc-unnamed.json").sort();
   return { home, path, folder, upload, look, kept };
@@ -62,18 +62,24 @@ describe("unreferenced upload", () => {
     const { look, folder, home } = await createUploads(t);
     let asked = 0;
     const path = join(home, "emulator.json");
-    const findNamedBlobs = async () => {
+    const findReferencedBlobs = async () => {
       asked += 1;
       return new Set<string>();
     };
-    for (let i = 0; i < 3; i += 1) await collectBlobs({ path, folder, wall: createMovedWallClock(), findNamedBlobs });
+    for (let i = 0; i < 3; i += 1)
+      await collectBlobs({ path, folder, wall: createMovedWallClock(), findReferencedBlobs: findReferencedBlobs });
     assert.equal(asked, 1);
     // The day simulates a wrong clock. A check in the future does not delay the checks of today.
     await look(900);
-    await collectBlobs({ path, folder, wall: createMovedWallClock(), findNamedBlobs });
+    await collectBlobs({ path, folder, wall: createMovedWallClock(), findReferencedBlobs: findReferencedBlobs });
     assert.equal(asked, 2);
     await mkdir(join(home, "empty"));
-    await collectBlobs({ path, folder: join(home, "empty"), wall: createMovedWallClock(), findNamedBlobs });
+    await collectBlobs({
+      path,
+      folder: join(home, "empty"),
+      wall: createMovedWallClock(),
+      findReferencedBlobs: findReferencedBlobs,
+    });
     assert.deepEqual([asked, await readdir(join(home, "empty"))], [2, []]);
   });
 
@@ -148,7 +154,7 @@ describe("interrupted removal of uploads", () => {
       // A removed upload is added again and no longer matches the note.
       await writeFile(join(folder, hashOf(texts[0]!)), texts[0]!);
       const wall = { ...createMovedWallClock(), now: () => Date.now() + 2 * day };
-      const removed = await collectBlobs({ path, folder, wall, findNamedBlobs: async () => new Set() });
+      const removed = await collectBlobs({ path, folder, wall, findReferencedBlobs: async () => new Set() });
       assert.deepEqual([...removed].sort(), left.filter((name) => name !== hashOf(texts[0]!)).sort());
       assert.deepEqual((await readdir(folder)).sort(), [hashOf(texts[0]!), "svc-unnamed.json"].sort());
     });

@@ -24,5 +24,5 @@ await collectBlobs({
   path,
   folder: join(dirname(path), "files"),
   wall: systemWallClock,
-  findNamedBlobs: async () => new Set(),
+  findReferencedBlobs: async () => new Set(),
 });

@@ -118,7 +118,7 @@ export async function showClientResults(outcomes: readonly ClientCheckOutcome[],
   });
   await output.show(rows, {
     fields: ["id", "result", "detail", "fix", "basis", "scenario", "seconds"],
-    columns: ["id", "result", { name: "detail", cut: 1, minWidth: 24, purpose: true }],
+    columns: ["id", "result", { name: "detail", shrinkPriority: 1, minWidth: 24, purpose: true }],
   });
   for (const { id, detail, fix, basis, result } of outcomes) {
     if (fix === undefined) continue;

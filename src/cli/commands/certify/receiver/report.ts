@@ -15,7 +15,13 @@ interface CertifyOutcome {
   readonly files: ReadonlyMap<string, readonly string[]>;
 }
 
-export const checkColumns = ["id", "result", { name: "detail", cut: 1, minWidth: 16 }, "basis", "mistake"] as const;
+export const checkColumns = [
+  "id",
+  "result",
+  { name: "detail", shrinkPriority: 1, minWidth: 16 },
+  "basis",
+  "mistake",
+] as const;
 
 /** Outcome of a run, as in the JSON output. */
 export type CertifyReport = ReturnType<typeof createCertifyReport>;
