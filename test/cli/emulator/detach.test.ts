@@ -139,7 +139,7 @@ describe("svc emulator start --detach", () => {
         "  us-1      http://cluster",
         "  control   http://router/_emulator",
         "  state     mine.json",
-        "  time      NOW, passes in real time",
+        "  time      NOW, real time",
         "",
         "To use it:",
         "",

@@ -63,13 +63,17 @@ export function formatBanner(emulator: Emulator, runFileState: string | undefine
 }
 
 function formatTime({ clock: { now, mode, speed } }: Emulator): string {
-  const clockDescription = {
-    real: speed === 1 ? "passes in real time" : `passes ${speed} times as fast as real time`,
-    manual: "is paused (to advance it: svc emulator clock advance)",
+  const isDefault = mode === "real" && speed === 1;
+  const description = {
+    real: isDefault ? "real time" : `${speed} times as fast as real time`,
+    manual: "paused",
     auto: "jumps to the next due entry",
   }[mode];
-  const isDefault = mode === "real" && speed === 1;
-  return `${toIsoMillis(now())}, ${clockDescription}${isDefault ? "" : " (for real time: svc emulator clock set --mode real --speed 1)"}`;
+  const hints = [
+    ...(mode === "manual" ? ["to advance it: svc emulator clock advance"] : []),
+    ...(isDefault ? [] : ["for real time: svc emulator clock set --mode real --speed 1"]),
+  ];
+  return `${toIsoMillis(now())}, ${description}${hints.length === 0 ? "" : ` (${hints.join("; ")})`}`;
 }
 
 const formatFileFlag = (file: string, host: Host): string =>
