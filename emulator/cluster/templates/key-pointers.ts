@@ -9,7 +9,7 @@ import { requireVisibleContract } from "../contracts/access.ts";
 import { emitContractEvent, toPerformer } from "../contracts/records.ts";
 import { type Contract, requireContract } from "../contracts/rows.ts";
 import { ProblemCollector } from "../response.ts";
-import { findNamedRow, formatRowNotFound } from "../workspace/workspace-rows.ts";
+import { findNamedContractType, formatRowNotFound } from "../workspace/workspace-rows.ts";
 import { validateAnswers } from "./answers.ts";
 
 import { toAttributeRecord } from "./templates.ts";
@@ -33,8 +33,7 @@ export const keyPointers = defineNumberedRows("key_pointers", "key_pointer", Key
 export const keyPointerHandlers = {
   "key-pointers.definitions": inView(async (view, { query }, { caller, fail }) => {
     const problems = new ProblemCollector();
-    const id = query.contract_type_id;
-    const type = await findNamedRow(view, contractTypes, caller.workspace, id, ["contract_type_id"], problems);
+    const type = await findNamedContractType(view, caller.workspace, query.contract_type_id, problems);
     if (!type) return fail("invalid-fields", problems.fields);
     return buildSections(type).map(({ section, descriptors }) => ({
       id: section.id,

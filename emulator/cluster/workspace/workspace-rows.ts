@@ -1,6 +1,7 @@
 import type { Fail } from "../../../src/api/failures.ts";
 import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import {
+  contractTypes,
   entities,
   type LegalEntity,
   roles,
@@ -49,6 +50,14 @@ export async function findNamedRow<Row extends { readonly workspace_id: number }
   if (!row) problems.add(path, formatRowNotFound(id));
   return row;
 }
+
+/** Returns the contract type that the field `contract_type_id` names. Reports an unknown or foreign one. */
+export const findNamedContractType = (
+  view: View,
+  workspace: Workspace,
+  id: number | string,
+  problems: ProblemCollector,
+) => findNamedRow(view, contractTypes, workspace, id, ["contract_type_id"], problems);
 
 /** Returns a template that the workspace can use, or undefined if it is unknown, foreign or archived. */
 export async function findTemplate(view: View, workspace: Workspace, id: number) {

@@ -1,14 +1,14 @@
 import type * as z from "zod";
 import type { ImportExecutedRequest } from "../../../../src/api/contracts/paper.ts";
 import type { Fail } from "../../../../src/api/failures.ts";
-import { contractTypes, entities, type Workspace } from "../../../domain/workspaces.ts";
+import { entities, type Workspace } from "../../../domain/workspaces.ts";
 import type { View } from "../../../store/port.ts";
 import type { ClusterHandlers } from "../../context.ts";
 import { emitCounterpartyChanges } from "../../counterparties/rows.ts";
 import { createVersion, storeFile } from "../../documents/contract-pdf.ts";
 import { checkPdf, type PdfCheckResult } from "../../pdf/reader.ts";
 import { ProblemCollector } from "../../response.ts";
-import { findNamedRow } from "../../workspace/workspace-rows.ts";
+import { findNamedContractType, findNamedRow } from "../../workspace/workspace-rows.ts";
 import { normalizeMetadata, requireKnownConfiguration } from "../details.ts";
 import { createByTransition } from "../lifecycle/transition.ts";
 import { type PartyInput, parsePartyFields, resolveParties } from "../parties.ts";
@@ -57,14 +57,7 @@ async function validate(
   fail: Fail<"invalid-fields" | "unknown-object-configuration">,
 ) {
   const problems = new ProblemCollector();
-  const type = await findNamedRow(
-    view,
-    contractTypes,
-    workspace,
-    body.contract_type_id,
-    ["contract_type_id"],
-    problems,
-  );
+  const type = await findNamedContractType(view, workspace, body.contract_type_id, problems);
   const entityField =
     body.creator_organization_entity_id === undefined && body.organization_entity_id !== undefined
       ? "organization_entity_id"

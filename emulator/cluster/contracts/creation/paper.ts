@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import type { UploadReviewRequest } from "../../../../src/api/contracts/paper.ts";
 import type { Fail } from "../../../../src/api/failures.ts";
-import { type ContractType, contractTypes, entities, roles, type Workspace } from "../../../domain/workspaces.ts";
+import { type ContractType, entities, roles, type Workspace } from "../../../domain/workspaces.ts";
 import type { View } from "../../../store/port.ts";
 import type { ClusterCall, ClusterHandlers } from "../../context.ts";
 import { emitCounterpartyChanges } from "../../counterparties/rows.ts";
@@ -9,7 +9,12 @@ import { createVersion, storeFile } from "../../documents/contract-pdf.ts";
 import { checkPdf, type PdfCheckResult } from "../../pdf/reader.ts";
 import { ProblemCollector } from "../../response.ts";
 import { reportUnknownAnswers, validateAnswers } from "../../templates/answers.ts";
-import { findActiveUserByEmail, findEntityByReference, findNamedRow } from "../../workspace/workspace-rows.ts";
+import {
+  findActiveUserByEmail,
+  findEntityByReference,
+  findNamedContractType,
+  findNamedRow,
+} from "../../workspace/workspace-rows.ts";
 import { normalizeMetadata, requireKnownConfiguration } from "../details.ts";
 import { createByTransition } from "../lifecycle/transition.ts";
 import { type PartyInput, parsePartyFields, resolveParties } from "../parties.ts";
@@ -97,14 +102,7 @@ async function validate(
   fail: Fail<"invalid-fields" | "type-without-route" | "unknown-object-configuration">,
 ) {
   const problems = new ProblemCollector();
-  const type = await findNamedRow(
-    view,
-    contractTypes,
-    workspace,
-    body.contract_type_id,
-    ["contract_type_id"],
-    problems,
-  );
+  const type = await findNamedContractType(view, workspace, body.contract_type_id, problems);
   const entityId = body.creator_organization_entity_id;
   const entity =
     entityId == null

@@ -71,7 +71,7 @@ export async function subscribe(
 
 const requestLimits = { retries: 0, timeoutMs: 700 };
 
-/** Performs the work if the emulator of this folder has restarted elsewhere and still has the webhook. */
+/** Performs the work if the emulator of this folder has restarted at another address and still has the webhook. */
 async function withMovedEmulator(
   { id, url }: { readonly id: number; readonly url: string },
   context: Context,
