@@ -54,7 +54,6 @@ const SignInSession = z.strictObject({
   signed_in_at: storedTime(z.int()),
   expires_at: storedDeadline(z.int()),
 });
-export type SignInSession = z.infer<typeof SignInSession>;
 
 export const signInSessions = defineRows({
   name: "sessions",

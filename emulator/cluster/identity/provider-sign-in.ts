@@ -77,12 +77,12 @@ interface ProviderAccount {
 /** Accepts an invitation or creates a workspace, unless another cluster has the account (DECISIONS.md, R25). */
 async function findOrCreateAccount(tx: Transaction, context: ClusterContext, { email, name }: ProviderAccount) {
   const at = context.clock.now();
-  const namesakes = await tx.list(users, { by: "email", equals: toAddressKey(email) });
-  for (const { id } of namesakes) {
+  const matches = await tx.list(users, { by: "email", equals: toAddressKey(email) });
+  for (const { id } of matches) {
     const [open] = (await tx.list(invitations, { by: "user", equals: id })).filter(({ state }) => state === "PENDING");
     if (open?.cluster_id === context.cluster.id) return acceptInvitation(tx, open, at);
   }
-  if (namesakes.length > 0) return undefined;
+  if (matches.length > 0) return undefined;
   const owner = { name: name.trim() || email.trim(), email: email.trim(), designation: null };
   const founding = { name: `Workspace of ${owner.name}`, industry: null, use_case: null, owner };
   const { acting_user_id } = await addWorkspace(tx, context, founding);

@@ -16,6 +16,7 @@ import {
   formatIntakeReference,
   type Intake,
   intakes,
+  parseDueDate,
   requireAssignees,
   toIntakeRecord,
   toTaskRecord,
@@ -86,8 +87,6 @@ export const intakeHandlers = {
     return reply(204, undefined);
   }),
 } satisfies ClusterHandlers;
-
-const parseDueDate = (date: string | null | undefined): number | null => (date == null ? null : Date.parse(date));
 
 /** Returns the intake with an id. An unknown, deleted or foreign one is 403, not 404 (DECISIONS.md, F3). */
 async function requireIntake(view: View, workspace: Workspace, id: number, fail: Fail<"permission-denied">) {

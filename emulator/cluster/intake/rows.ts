@@ -53,6 +53,9 @@ export async function findIntake(view: View, workspace: Workspace, id: number): 
 /** Returns a reference such as `I-0081` (DECISIONS.md, F8). */
 export const formatIntakeReference = ({ id }: Pick<Intake, "id">): string => `I-${String(id).padStart(4, "0")}`;
 
+export const parseDueDate = (date: string | null | undefined): number | null =>
+  date == null ? null : Date.parse(date);
+
 export async function toIntakeRecord(view: View, row: Intake): Promise<z.infer<typeof IntakeRecord>> {
   const workflow = await view.get(workflows, row.workflow_id);
   if (!workflow) throw new Error(`Intake ${row.id} is of workflow ${row.workflow_id}, which does not exist`);
@@ -108,7 +111,7 @@ export const userTaskHandlers = {
       workspace_id: workspace.id,
       title: body.title,
       notes: body.notes ?? null,
-      due_at: body.absolute_due_date == null ? null : Date.parse(body.absolute_due_date),
+      due_at: parseDueDate(body.absolute_due_date),
       priority: body.priority ?? "MEDIUM",
       task_category: body.task_category,
       intake_ids: [...new Set(intake_ids)],

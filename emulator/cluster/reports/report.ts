@@ -118,16 +118,17 @@ export class ReportBatcher {
     // The report of a replaced state must not be sent with those of the present one.
     if (sender.signal.aborted) return false;
     const name = `${sender.cluster_id} ${sender.key} ${bulk.method} ${bulk.path}`;
-    const batch = this.#open.get(name) ?? this.#openBatch(name, sender, bulk);
-    batch.parts.push(texts);
+    const open = this.#open.get(name);
+    open?.parts.push(texts);
+    const batch = open ?? this.#openBatch(name, sender, [bulk, texts]);
     if (batch.parts.length >= maxBatchReports) batch.isFull.abort();
     const wasAccepted = await batch.accepted;
     // One invalid report fails the whole batch, so the reports are sent again one by one.
     return wasAccepted || batch.parts.length === 1 ? wasAccepted : this.#sendNow(sender, [bulk, texts]);
   }
 
-  #openBatch(name: string, sender: ReportSender, bulk: BulkOperation): ReportBatch {
-    const parts: (readonly string[])[] = [];
+  #openBatch(name: string, sender: ReportSender, [bulk, texts]: BulkReport): ReportBatch {
+    const parts = [texts];
     const isFull = new AbortController();
     const accepted = this.#waitForPause(parts, isFull.signal).then(() => {
       this.#open.delete(name);
@@ -140,7 +141,7 @@ export class ReportBatcher {
 
   async #waitForPause(parts: readonly unknown[], isFull: AbortSignal): Promise<void> {
     const until = this.#wall.monotonicNow() + maxBatchMs;
-    for (let count = 0; count < parts.length || count === 0; ) {
+    for (let count = 0; count < parts.length; ) {
       count = parts.length;
       await this.#wall.sleep(Math.min(batchPauseMs, until - this.#wall.monotonicNow()), isFull);
       if (isFull.aborted || this.#wall.monotonicNow() >= until) return;

@@ -66,6 +66,6 @@ export async function hasAccount(
   { email, token }: { readonly email: string; readonly token?: string | undefined },
 ): Promise<boolean> {
   const trialWorkspace = token === undefined ? undefined : await view.get(trialWorkspaces, token);
-  const namesakes = await view.list(users, { by: "email", equals: toAddressKey(email) });
-  return namesakes.some(({ workspace_id }) => workspace_id !== trialWorkspace?.workspace_id);
+  const matches = await view.list(users, { by: "email", equals: toAddressKey(email) });
+  return matches.some(({ workspace_id }) => workspace_id !== trialWorkspace?.workspace_id);
 }

@@ -82,13 +82,13 @@ export async function findActiveUser(view: View, workspace: Workspace, id: numbe
 
 /** Returns the member, active or not. */
 export async function findMemberByEmail(view: View, workspaceId: number, email: string): Promise<User | undefined> {
-  const namesakes = await view.list(users, { by: "email", equals: toAddressKey(email) });
-  return namesakes.find((user) => user.workspace_id === workspaceId);
+  const matches = await view.list(users, { by: "email", equals: toAddressKey(email) });
+  return matches.find((user) => user.workspace_id === workspaceId);
 }
 
 export async function findActiveUserByEmail(view: View, { id }: Workspace, email: string): Promise<User | undefined> {
-  const namesakes = await view.list(users, { by: "email", equals: toAddressKey(email) });
-  return namesakes.find((user) => user.workspace_id === id && user.is_active);
+  const matches = await view.list(users, { by: "email", equals: toAddressKey(email) });
+  return matches.find((user) => user.workspace_id === id && user.is_active);
 }
 
 /**

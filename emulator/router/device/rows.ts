@@ -48,7 +48,7 @@ export interface GrantDecision {
   readonly cluster_id: string;
 }
 
-/** Reason why the request behind a user code cannot be approved or denied. `bound` means that only another cluster can decide. */
+/** Reason why a device cannot be approved or denied. `bound` means that only another cluster can decide. */
 export type DecisionRejection = "unknown" | "expired" | "decided" | "bound";
 
 /**

@@ -8,6 +8,11 @@ const map: BulkOperation = { method: "POST", path: "/map", buildBody: (texts) =>
 /** A batcher, the texts of its requests to the router, and senders of the replaced and of the present state. */
 function createBatcher() {
   const sent: unknown[] = [];
+  const pauses: number[] = [];
+  const sleep = (ms: number, signal?: AbortSignal) => {
+    pauses.push(ms);
+    return systemWallClock.sleep(ms, signal);
+  };
   const batcher = new ReportBatcher(
     ({ signal }) =>
       async (_method, _path, texts) => {
@@ -15,16 +20,22 @@ function createBatcher() {
         sent.push(texts);
         return true;
       },
-    systemWallClock,
+    { ...systemWallClock, sleep },
     false,
   );
   const replaced = new AbortController();
   const createSender = (signal: AbortSignal) => ({ cluster_id: "eu-1", key: "k", cause: undefined, signal });
   const [old, present] = [createSender(replaced.signal), createSender(new AbortController().signal)];
-  return { batcher, sent, replaced, old, present };
+  return { batcher, sent, pauses, replaced, old, present };
 }
 
 describe("batch of reports", () => {
+  it("is sent after one pause if it contains a single report", async () => {
+    const { batcher, sent, pauses, present } = createBatcher();
+    const isAccepted = await batcher.send(present, [[map, ["new"]]]);
+    assert.deepEqual({ isAccepted, sent, pauses }, { isAccepted: true, sent: [["new"]], pauses: [25] });
+  });
+
   it("includes no report of a replaced state", async () => {
     const { batcher, sent, replaced, old, present } = createBatcher();
     replaced.abort();
