@@ -27,9 +27,9 @@ export class ByteBoundedLog<Row> {
     while (this.#bytes > this.#maxBytes) this.#dropOldest();
   }
 
-  /** Lists the rows, oldest first. */
-  list(): Row[] {
-    return this.#rows.slice(this.#oldest) as Row[];
+  /** Lists the rows, oldest first, without the first `skip` rows. */
+  list(skip = 0): Row[] {
+    return this.#rows.slice(this.#oldest + skip) as Row[];
   }
 
   clear(): void {

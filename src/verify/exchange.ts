@@ -57,26 +57,26 @@ export function decodeUrlPart(text: string): string {
 /** Formats an exchange: a header of metadata, the request, and the response. */
 export function formatExchange(exchange: RecordedExchange): string {
   const { callee, operation, at, durationMs, request, response } = exchange;
-  const sent = formatBody(request.body);
-  const responseBodyLength = formatBody(response.body);
+  const requestBody = formatBody(request.body);
+  const responseBody = formatBody(response.body);
   return [
     `svc-exchange: ${exchangeVersion}`,
     `callee: ${callee}`,
     ...(operation === undefined ? [] : [`operation: ${operation}`]),
     `at: ${new Date(at).toISOString()}`,
     `duration-ms: ${Math.round(durationMs)}`,
-    `request-body: ${sent.encoding} ${Buffer.byteLength(sent.text)}`,
-    `response-body: ${responseBodyLength.encoding} ${Buffer.byteLength(responseBodyLength.text)}`,
+    `request-body: ${requestBody.encoding} ${Buffer.byteLength(requestBody.text)}`,
+    `response-body: ${responseBody.encoding} ${Buffer.byteLength(responseBody.text)}`,
     "",
     `${request.method} ${request.target} HTTP/1.1`,
     ...formatHeaders(request),
     "",
-    sent.text,
+    requestBody.text,
     "",
     `HTTP/1.1 ${response.status}`,
     ...formatHeaders(response),
     "",
-    responseBodyLength.text,
+    responseBody.text,
     "",
   ].join("\n");
 }

@@ -178,13 +178,15 @@ const minEventBytes = 420;
 class EventRing {
   readonly #frames = new ByteBoundedLog<string>(maxBytes);
   #last = 0;
+  #droppedBeforeGap = 0;
 
   get last(): number {
     return this.#last;
   }
 
   get amount(): BufferUsage {
-    return this.#frames.amount;
+    const amount = this.#frames.amount;
+    return { ...amount, dropped: this.#droppedBeforeGap + amount.dropped };
   }
 
   add(createFrame: (number: number) => string): void {
@@ -196,11 +198,13 @@ class EventRing {
   /** Returns the frames after a number, or undefined if one of them was dropped or never published. */
   listAfter(number: number): readonly string[] | undefined {
     const before = this.#last - this.#frames.amount.count;
-    return number < before || number > this.#last ? undefined : this.#frames.list().slice(number - before);
+    return number < before || number > this.#last ? undefined : this.#frames.list(number - before);
   }
 
   /** Marks a gap, which is reported to earlier followers. */
   interrupt(): void {
+    const { count, dropped } = this.#frames.amount;
+    this.#droppedBeforeGap += count + dropped;
     this.#frames.clear();
     this.#last += 1;
   }

@@ -68,9 +68,10 @@ export class CausePropagator {
   /** Returns the cause of a received request and removes its header. */
   extractLink(request: IncomingMessage): CauseLink | undefined {
     // A client can also send a header of that name.
-    const name = listLinks(request).find((link) => this.#offered.has(link));
+    const links = listLinks(request);
+    const name = links.find((link) => this.#offered.has(link));
     if (name === undefined) return undefined;
-    const others = listLinks(request).filter((link) => link !== name);
+    const others = links.filter((link) => link !== name);
     setRequestHeader(request, linkHeader, others.length === 0 ? undefined : others.join(", "));
     const link = this.#offered.get(name);
     this.#offered.delete(name);

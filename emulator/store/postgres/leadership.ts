@@ -81,7 +81,7 @@ export class Leadership {
   #epoch: string;
   #isLocked: boolean;
   /**
-   * Includes the time for which the machine slept: a monotonic clock stops while it sleeps, and other processes take over.
+   * Includes the time for which the machine slept, when a monotonic clock stops and other processes take over.
    */
   readonly #now: () => number;
   /** Time until which no other process can have taken over, on that clock. */

@@ -59,7 +59,7 @@ export const lookUpOwners = defineOperation({
           .array(z.string())
           .max(10_000)
           .describe(
-            "Identifiers: e-mail addresses as hashes, user codes and external IDs with or without punctuation and prefix",
+            "Identifiers: e-mail addresses as hashes, user codes with or without punctuation, external IDs with or without CHAT_B:",
           ),
       }),
     ),

@@ -26,7 +26,7 @@ const escapeNames = lookupTable<string>({ "\n": "\\n", "\r": "\\r", "\t": "\\t" 
 
 const toHex = (code: number, digits: number): string => code.toString(16).padStart(digits, "0");
 
-/** Formats `\x1b`, `\u202e` or `\u{e0041}`. Escapes with a name keep it. */
+/** Formats `\x1b`, `\u202e` or `\u{e0041}`. Line feed, carriage return and tab become `\n`, `\r` and `\t`. */
 const toPeople: Escape = (char) => {
   const code = char.codePointAt(0)!;
   if (code > 0xffff) return `\\u{${toHex(code, 5)}}`;

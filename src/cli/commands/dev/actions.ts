@@ -12,7 +12,7 @@ export interface KeyActionState {
   webhookId?: number | undefined;
 }
 
-export interface KeyActionContext {
+export interface KeyActionTools {
   readonly state: KeyActionState;
   /**
    * Prints and runs a command. Resolves with its response. Prints the error and resolves with undefined if the command
@@ -26,7 +26,7 @@ export interface KeyActionContext {
 
 interface KeyAction {
   readonly summary: string;
-  perform(tools: KeyActionContext): Promise<void>;
+  perform(tools: KeyActionTools): Promise<void>;
 }
 
 const counterparty = { is_individual: true, poc_details: { first_name: "Jo", email: "jo@acme.example" } };
@@ -109,7 +109,7 @@ export function createKeyActionTools(
   state: KeyActionState,
   context: Context,
   print: (...lines: readonly StyledLine[]) => Promise<void>,
-): KeyActionContext {
+): KeyActionTools {
   const announceCommand = (argv: readonly string[]) => print([dim("$ "), formatCommandLine(argv)]);
   return {
     state,

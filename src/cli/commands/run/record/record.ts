@@ -58,7 +58,7 @@ export async function recordStory({ path, about, seed: given }: RecordStoryOptio
     runScenario(parsed, stage, { operations, wall: host.wall }),
   );
   const [problem] = steps.flatMap(({ problems }) => problems);
-  if (!ok) await output.warn(`warning: the story fails when it is run: ${problem?.message}`);
+  if (!ok) await output.warn(`warning: the scenario fails when it is run: ${problem?.message}`);
   await writeOutput(host, resolve(host.cwd, path), [Buffer.from(story.text)]);
   const summary = `${story.actions.length} of ${pluralize(recording.requests, "request")} matter`;
   if (output.format === "table") await output.print(`Wrote ${path}: ${summary}.`);
