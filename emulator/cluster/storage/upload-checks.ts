@@ -182,19 +182,23 @@ async function* decodeChunked(
   onTrailer: (name: string, value: string) => void,
 ): AsyncGenerator<Uint8Array, void> {
   const reader = new ByteReader(body);
-  for (;;) {
-    const head = await reader.readLine();
-    const length = /^([0-9a-f]{1,12})(?:;.*)?$/i.exec(head)?.[1];
-    if (length === undefined) throw new ChunkedBodyError(`"${head.slice(0, 40)}" is not the length of a chunk`);
-    const size = Number.parseInt(length, 16);
-    if (size === 0) break;
-    yield* reader.readBytes(size);
-    if ((await reader.readLine()) !== "") throw new ChunkedBodyError("a chunk is longer than its length");
-  }
-  for (let line = await reader.readLine(); line !== ""; line = await reader.readLine()) {
-    const colon = line.indexOf(":");
-    if (colon < 1) throw new ChunkedBodyError("a trailer has no name");
-    onTrailer(line.slice(0, colon).trim().toLowerCase(), line.slice(colon + 1).trim());
+  try {
+    for (;;) {
+      const head = await reader.readLine();
+      const length = /^([0-9a-f]{1,12})(?:;.*)?$/i.exec(head)?.[1];
+      if (length === undefined) throw new ChunkedBodyError(`"${head.slice(0, 40)}" is not the length of a chunk`);
+      const size = Number.parseInt(length, 16);
+      if (size === 0) break;
+      yield* reader.readBytes(size);
+      if ((await reader.readLine()) !== "") throw new ChunkedBodyError("a chunk is longer than its length");
+    }
+    for (let line = await reader.readLine(); line !== ""; line = await reader.readLine()) {
+      const colon = line.indexOf(":");
+      if (colon < 1) throw new ChunkedBodyError("a trailer has no name");
+      onTrailer(line.slice(0, colon).trim().toLowerCase(), line.slice(colon + 1).trim());
+    }
+  } finally {
+    await reader.close();
   }
 }
 
@@ -223,6 +227,11 @@ class ByteReader {
       left -= piece.length;
       yield piece;
     }
+  }
+
+  /** Leaves the rest of the body unread. */
+  async close(): Promise<void> {
+    await this.#pieces.return?.();
   }
 
   #take(count: number, skipped: number): Buffer {

@@ -99,7 +99,8 @@ export class RequestBodyReader {
     };
     let cancel = this.#paces.enter(checkPace);
     try {
-      for await (const piece of raw as AsyncIterable<Uint8Array>) {
+      // A destroyed request would no longer read its connection, and the next request on it would wait forever.
+      for await (const piece of raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>) {
         received += piece.byteLength;
         yield piece;
       }
@@ -110,12 +111,12 @@ export class RequestBodyReader {
     }
   }
 
-  /**
-   * Limits the time for the rest of a body after the response. Node reads the rest so that the connection can be
-   * reused.
-   */
+  /** Reads the rest of a body after the response, for a limited time, so that the connection can be reused. */
   discard(raw: IncomingMessage): void {
-    if (!hasBody(raw) || raw.complete || raw.destroyed) return;
+    if (!hasBody(raw) || raw.readableEnded || raw.destroyed) return;
+    // Node does this itself only if no part of the body was read. Unlike resume(), a listener also takes effect if a
+    // reader stops later.
+    raw.on("data", () => {});
     const cancel = this.#bodyDeadlines.enter(() => raw.socket.destroy());
     raw.once("close", cancel);
   }

@@ -57,7 +57,6 @@ export async function forwardToLeader(
 ): Promise<void> {
   const { wall, name, bodies, leader } = options;
   const body = new ReplayableBody(hasBody(request) ? bodies.readPieces(request) : undefined);
-  // Discarding the body ends the connection, so this must not happen before the response is sent.
   response.once("close", () => body.discard());
   try {
     await body.begin();

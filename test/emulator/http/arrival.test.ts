@@ -23,6 +23,7 @@ async function startUploadServer(t: TestContext) {
           createOperation(emulator, "POST", "/_emulator/json", { body: json(z.object({})) }, { id: "control" }),
           createOperation(contracts, "POST", "/nothing", {}, { id: "nothing" }),
           createOperation(contracts, "PUT", "/upload", { body: stream({ maxBytes: 2 ** 30 }) }, { id: "upload" }),
+          createOperation(contracts, "PUT", "/start", { body: stream({ maxBytes: 2 ** 30 }) }, { id: "start" }),
         ],
         handlers: {
           json: () => "json",
@@ -32,6 +33,9 @@ async function startUploadServer(t: TestContext) {
           upload: async ({ body }: { body: AsyncIterable<Uint8Array> }) => {
             for await (const piece of body) uploaded += piece.byteLength;
             return uploaded;
+          },
+          start: async ({ body }: { body: AsyncIterable<Uint8Array> }) => {
+            for await (const piece of body) return piece.byteLength;
           },
         },
         context: stateless,
@@ -54,7 +58,18 @@ async function openConnection(origin: string, method: string, target: string, le
   socket.write(
     `${method} ${target} HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n`,
   );
-  return { socket, closed, answer: () => read(Buffer.concat(got)), hasAnswer: () => got.length > 0 };
+  return {
+    socket,
+    closed,
+    answer: () => read(Buffer.concat(got)),
+    answers: () =>
+      [
+        ...Buffer.concat(got)
+          .toString()
+          .matchAll(/HTTP\/1\.1 (\d+)/g),
+      ].map(([, status]) => Number(status)),
+    hasAnswer: () => got.length > 0,
+  };
 }
 
 /** Waits for an event that does not depend on the wall clock. */
@@ -131,6 +146,19 @@ describe("upload", () => {
     await waitUntil(upload.hasAnswer);
     assert.deepEqual([upload.answer().status, upload.answer().body], [200, String(minutes * paceBytes)]);
     upload.socket.destroy();
+  });
+
+  it("leaves its connection to the next request if only its start is read", async (t) => {
+    const { origin } = await startUploadServer(t);
+    const length = 1 << 20;
+    const upload = await openConnection(origin, "PUT", "/start", length);
+    upload.socket.write("1");
+    await waitUntil(upload.hasAnswer);
+    assert.deepEqual([upload.answer().status, upload.answer().body], [200, "1"]);
+    upload.socket.write(Buffer.alloc(length - 1));
+    upload.socket.write("POST /nothing HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+    await upload.closed;
+    assert.deepEqual(upload.answers(), [200, 200]);
   });
 
   it("is aborted without a bug report if it nearly stalls", async (t) => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { connect } from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import { startTestEmulator } from "../../../support/emulator.ts";
+import { startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 
 /** The published check values of CRCs and digests for "123456789". */
 const sums: Readonly<Record<string, string>> = {
@@ -13,12 +14,16 @@ const sums: Readonly<Record<string, string>> = {
 };
 const encodeBase64 = (hex: string): string => Buffer.from(hex, "hex").toString("base64");
 
+async function initializeFile(api: TestEmulator["api"]): Promise<{ file_id: string; upload_url: string }> {
+  const files = [{ filename: "digits.txt", content_type: "text/plain" }];
+  const { body } = await api("POST", "/api/v2.1/public/workspace/files/uploads/", { body: { files } });
+  return (body as { files: [{ file_id: string; upload_url: string }] }).files[0];
+}
+
 /** A file with the content "first", and the response and content after an upload. */
 async function createUpload(t: TestContext) {
   const { api } = await startTestEmulator(t);
-  const files = [{ filename: "digits.txt", content_type: "text/plain" }];
-  const { body } = await api("POST", "/api/v2.1/public/workspace/files/uploads/", { body: { files } });
-  const [{ file_id, upload_url }] = (body as { files: [{ file_id: string; upload_url: string }] }).files;
+  const { file_id, upload_url } = await initializeFile(api);
   const send = (bytes: string, headers: Record<string, string>) =>
     fetch(upload_url, { method: "PUT", body: bytes, headers: { "content-type": "text/plain", ...headers } });
   await send("first", {});
@@ -138,4 +143,20 @@ describe("aws-chunked upload", () => {
       assert.deepEqual(await upload(body, headers), { status: 400, code: "IncompleteBody", message, stored: "first" });
     });
   }
+
+  it("leaves its connection to the next request if its first chunk is invalid", async (t) => {
+    const { api } = await startTestEmulator(t);
+    const { upload_url } = await initializeFile(api);
+    const { host, port, pathname, search } = new URL(upload_url);
+    const rest = "x".repeat(1 << 20);
+    const socket = connect(Number(port), "127.0.0.1").setEncoding("utf8");
+    socket.write(`PUT ${pathname}${search} HTTP/1.1\r\nhost: ${host}\r\ncontent-type: text/plain\r\n`);
+    socket.write(`content-encoding: aws-chunked\r\ncontent-length: ${3 + rest.length}\r\n\r\n!\r\n`);
+    let received = "";
+    for await (const piece of socket) {
+      if (received === "") socket.write(`${rest}GET / HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`);
+      received += piece;
+    }
+    assert.deepEqual(received.match(/HTTP\/1\.1 \d+/g), ["HTTP/1.1 400", "HTTP/1.1 200"]);
+  });
 });

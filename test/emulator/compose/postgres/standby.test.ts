@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { connect } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { type Emulator, type EmulatorOptions, startEmulator } from "../../../../emulator/index.ts";
 import { Readiness } from "../../../../src/api/emulator/lifecycle.ts";
@@ -56,6 +57,24 @@ describe("standby of a shared PostgreSQL store", { skip: postgresSkipReason }, (
     const reader = stream.body!.getReader();
     assert.match(Buffer.from((await reader.read()).value!).toString(), /begin/);
     await reader.cancel();
+  });
+
+  it("leaves a connection to the next request if the leader reads only the start of an upload", async (t) => {
+    const options = place();
+    await startTestEmulator(t, { ...options, ephemeral: false });
+    const { url } = await startStandby(t, options);
+    const { host, port } = new URL(url);
+    const half = "x".repeat(1 << 20);
+    const socket = connect(Number(port), "127.0.0.1").setEncoding("utf8");
+    socket.write(`POST /_emulator/webhooks HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/json\r\n`);
+    socket.write(`content-length: ${2 * half.length}\r\n\r\n${half}`);
+    let received = "";
+    for await (const piece of socket) {
+      if (received === "")
+        socket.write(`${half}GET /_emulator/live HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`);
+      received += piece;
+    }
+    assert.deepEqual(received.match(/HTTP\/1\.1 \d+/g), ["HTTP/1.1 401", "HTTP/1.1 200"]);
   });
 
   it("reports its role and the leader, which only a store has", async (t) => {
