@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { readdir, readFile, writeFile } from "node:fs/promises";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { readCorpus } from "../../../src/verify/corpus.ts";
@@ -150,5 +152,27 @@ describe("svc verify proxy with svc webhooks listen --save", () => {
     const { exit, out } = await svc("verify replay corpus");
     assert.equal(exit, 0, out);
     assert.match(out, /^6 of 6 exchanges compared: 6 claims confirmed, 0 refuted/);
+  });
+
+  it("leaves its connection to the next request if the service rejects an upload early", async (t) => {
+    const reject = "HTTP/1.1 413 Payload Too Large\r\ncontent-length: 0\r\n\r\n";
+    const service = createServer((socket) => socket.on("error", () => {}).once("data", () => socket.end(reject)));
+    await once(service.listen(0, "127.0.0.1"), "listening");
+    t.after(() => service.close());
+    const { svc } = await startCliEmulator(t);
+    const to = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
+    const proxy = startCommand(svc, ["verify", "proxy", "--to", to, "--out", "corpus", "--count", "2", "--json"]);
+    await proxy.saw('"ready"');
+    const { host, port } = new URL((proxy.events()[0] as { url: string }).url);
+    const rest = "x".repeat(4 << 20);
+    const socket = connect(Number(port), "127.0.0.1").setEncoding("utf8");
+    socket.write(`PUT /files/1 HTTP/1.1\r\nhost: ${host}\r\ncontent-length: ${1 + rest.length}\r\n\r\nx`);
+    let received = "";
+    for await (const piece of socket) {
+      if (received === "") socket.write(`${rest}GET / HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`);
+      received += piece;
+    }
+    assert.deepEqual(received.match(/HTTP\/1\.1 \d+/g), ["HTTP/1.1 413", "HTTP/1.1 413"]);
+    assert.equal((await proxy.ended).exit, 0);
   });
 });
