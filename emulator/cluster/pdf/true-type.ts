@@ -161,6 +161,7 @@ export class FontSubset {
       Buffer,
       Buffer,
     ];
+    head.writeUInt32BE(0, 8);
     head.writeInt16BE(1, 50);
     hhea.writeUInt16BE(count, 34);
     maxp.writeUInt16BE(count, 4);
@@ -202,16 +203,24 @@ function buildFontFile(tables: Readonly<Record<string, Buffer>>): Buffer {
   for (const [at, [tag, table]] of entries.entries()) {
     const padded = Buffer.alloc(Math.ceil(table.length / 4) * 4);
     table.copy(padded);
-    let sum = 0;
-    for (let word = 0; word < padded.length; word += 4) sum = (sum + padded.readUInt32BE(word)) >>> 0;
     head.write(tag, 12 + 16 * at, "latin1");
-    head.writeUInt32BE(sum, 16 + 16 * at);
+    head.writeUInt32BE(sumWords(padded), 16 + 16 * at);
     head.writeUInt32BE(offset, 20 + 16 * at);
     head.writeUInt32BE(table.length, 24 + 16 * at);
     parts.push(padded);
     offset += padded.length;
   }
-  return Buffer.concat(parts);
+  const file = Buffer.concat(parts);
+  // The font header adjusts the checksum of the whole file, which is computed while the adjustment is 0.
+  const header = entries.findIndex(([tag]) => tag === "head");
+  file.writeUInt32BE((0xb1b0afba - sumWords(file)) >>> 0, file.readUInt32BE(20 + 16 * header) + 8);
+  return file;
+}
+
+function sumWords(padded: Buffer): number {
+  let sum = 0;
+  for (let word = 0; word < padded.length; word += 4) sum = (sum + padded.readUInt32BE(word)) >>> 0;
+  return sum;
 }
 
 /** Returns the font with only the glyphs of the covered blocks, which saves a third of a megabyte per font. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, it } from "node:test";
-import { PDFDocument, PDFName } from "@cantoo/pdf-lib";
+import { decodePDFRawStream, PDFDict, PDFDocument, PDFName, PDFRawStream } from "@cantoo/pdf-lib";
 import { checkPdf, findPdfProblem } from "../../../../emulator/cluster/pdf/reader.ts";
 import { renderPdf } from "../../../../emulator/cluster/pdf/render.ts";
 import vectors from "../../../../fixtures/vectors/signatures-and-protocols.json" with { type: "json" };
@@ -155,6 +155,29 @@ describe("generated PDF of a template contract", () => {
     assert.ok(bytes.length < 30_000, `${bytes.length} bytes`);
   });
 
+  it("embeds fonts with the directory and checksums that OpenType requires", async () => {
+    const { bytes } = await renderPdf({ ...sheet, rows: [["Purpose", "Żółw"]] });
+    const fonts = listEmbeddedFonts(await PDFDocument.load(bytes));
+    assert.equal(fonts.length, 2);
+    for (const font of fonts) {
+      const tables = Array.from({ length: font.readUInt16BE(4) }, (_, at) => readTable(font, 12 + 16 * at));
+      const { tags, sums } = { tags: tables.map(({ tag }) => tag), sums: tables.map(({ sum }) => sum) };
+      assert.deepEqual(tags, ["cvt ", "fpgm", "glyf", "head", "hhea", "hmtx", "loca", "maxp", "prep"]);
+      // Nine tables: the largest power of two is 8, so a search covers 8 * 16 bytes and leaves one table.
+      const search = [6, 8, 10].map((at) => font.readUInt16BE(at));
+      assert.deepEqual([font.readUInt32BE(0), ...search], [0x00010000, 8 * 16, 3, 16]);
+      // The checksum of "head" counts its own adjustment of the file's checksum as 0.
+      const head = tables[3]!.bytes;
+      const adjustment = head.readUInt32BE(8);
+      head.writeUInt32BE(0, 8);
+      assert.deepEqual(
+        sums,
+        tables.map((table) => sumWords(table.bytes)),
+      );
+      assert.equal(adjustment, (0xb1b0afba - sumWords(font)) >>> 0);
+    }
+  });
+
   for (const [what, huge] of [
     ["a text of 5 million lines", { ...sheet, rows: [["Purpose", "\n".repeat(5_000_000)]] as const }],
     [
@@ -183,6 +206,26 @@ describe("generated PDF of a template contract", () => {
     });
   }
 });
+
+const listEmbeddedFonts = ({ context }: PDFDocument): Buffer[] =>
+  context
+    .enumerateIndirectObjects()
+    .flatMap(([, object]) => (object instanceof PDFDict ? [object.get(PDFName.of("FontFile2"))] : []))
+    .map((file) => file && context.lookup(file))
+    .filter((file) => file instanceof PDFRawStream)
+    .map((file) => Buffer.from(decodePDFRawStream(file).decode()));
+
+const readTable = (font: Buffer, at: number) => {
+  const [sum, start, length] = [4, 8, 12].map((field) => font.readUInt32BE(at + field)) as [number, number, number];
+  return { tag: font.toString("latin1", at, at + 4), sum, bytes: font.subarray(start, start + length) };
+};
+
+const sumWords = (bytes: Buffer): number => {
+  const padded = Buffer.concat([bytes, Buffer.alloc(-bytes.length & 3)]);
+  let sum = 0;
+  for (let at = 0; at < padded.length; at += 4) sum = (sum + padded.readUInt32BE(at)) >>> 0;
+  return sum;
+};
 
 const cut = (file: Buffer, share: number): Buffer => file.subarray(0, Math.floor(file.length * share));
 
