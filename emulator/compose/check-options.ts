@@ -97,7 +97,7 @@ const Options = z
 
 /** Throws InvalidOptionsError, which lists all problems, because a misspelled option would have no effect. */
 export function checkOptions(options: EmulatorOptions): void {
-  const { error } = Options.safeParse(options);
+  const { error } = Options.safeParse(options, { jitless: true });
   if (error) throw new InvalidOptionsError(`startEmulator: ${error.issues.flatMap(describeIssue).join("; ")}`);
   const { store, schema, file, ephemeral } = options;
   if (store !== undefined && (file !== undefined || ephemeral))

@@ -82,7 +82,7 @@ export const namedSeeds = { demo, empty } as const;
 
 /** Reads a seed. The error message lists every invalid field in one line. */
 export function parseSeed(value: unknown): Seed {
-  const parsed = Seed.safeParse(value);
+  const parsed = Seed.safeParse(value, { jitless: true });
   if (!parsed.success) throw new Error(`The seed is not valid: ${parsed.error.issues.map(formatIssue).join("; ")}`);
   return parsed.data;
 }
