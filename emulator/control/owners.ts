@@ -1,7 +1,7 @@
 import { hashEmail, isEmailHash } from "../../src/schemes/email-hash.ts";
 import { toUserCodeKey } from "../router/device/rows.ts";
 import { buildSignatoryKey, signatories } from "../router/mapping/signatories.ts";
-import { type MappingTable, mappingTables } from "../router/mapping/tables.ts";
+import { buildIntegrationKey, type MappingTable, mappingTables } from "../router/mapping/tables.ts";
 import { findOwnersByTable } from "../router/resolve/resolve.ts";
 import type { ControlHandlers } from "./context.ts";
 
@@ -34,7 +34,8 @@ export const ownerHandlers = {
 /** Returns the key of an identifier in its table (emulator/router/mapping/tables.ts). */
 function toStoredKey(table: MappingTable, identifier: string): string {
   if (table === "user_codes") return toUserCodeKey(identifier);
-  return table === "external_integrations" ? identifier.replace(/^(?!CHAT_B:)/, "CHAT_B:") : identifier;
+  if (table !== "external_integrations" || identifier.startsWith(buildIntegrationKey(""))) return identifier;
+  return buildIntegrationKey(identifier);
 }
 
 /**
@@ -51,7 +52,7 @@ function listCandidates(input: string) {
     ["counterparty_tokens", identifier],
     ["chat_a_teams", identifier],
     ["external_integrations", identifier],
-    ["external_integrations", `CHAT_B:${identifier}`],
+    ["external_integrations", buildIntegrationKey(identifier)],
     ["signatories", identifier],
     ["signatories", hashEmail(identifier)],
   ] as const;

@@ -18,7 +18,7 @@ import * as rows from "../../domain/workspaces.ts";
 import { users, type Workspace, workspaces } from "../../domain/workspaces.ts";
 import { deviceGrants, removeGrants } from "../../router/device/rows.ts";
 import { buildSignatoryKey, signatories } from "../../router/mapping/signatories.ts";
-import { mappingTables } from "../../router/mapping/tables.ts";
+import { buildIntegrationKey, mappingTables } from "../../router/mapping/tables.ts";
 import type { AnyRows, Rows, Store, Transaction, View } from "../../store/port.ts";
 import { attempts, deliveries, listAttemptKeys, webhookEvents } from "../../webhooks/deliveries.ts";
 import { endSchedule } from "../../webhooks/record.ts";
@@ -201,7 +201,7 @@ function listIdentifiers(workspace: Workspace, sources: IdentifierSources): Work
     creator_tokens: [...workspace.creator_tokens, ...listTokens("creator")],
     counterparty_tokens: [...workspace.counterparty_tokens, ...listTokens("counterparty")],
     chat_a_teams: [...workspace.chat_a_teams, ...teams.flatMap(({ account }) => account?.id ?? [])],
-    external_integrations: workspace.chat_b_tenants.map((tenant) => `CHAT_B:${tenant}`),
+    external_integrations: workspace.chat_b_tenants.map((tenant) => buildIntegrationKey(tenant)),
     user_codes: grants.flatMap((grant, i) => (grant && peopleIds.has(approvals[i]!.user_id) ? grant.user_code : [])),
     signatories: sources.contracts
       .filter(isOwn)

@@ -3,6 +3,7 @@ import { createInvalidVerdict, type Verdict, validVerdict } from "../../../src/s
 import { type ConnectedApps, type IssuerKey, listPublicChatBKeys, readConnectedApps } from "../../domain/apps.ts";
 import { findString, parseJsonObject } from "../../http/bodies/fields.ts";
 import type { RouterContext, RouterHandler, RouterHandlers } from "../context.ts";
+import { buildIntegrationKey } from "../mapping/tables.ts";
 import { forwardToOne } from "../proxied/forward.ts";
 import { findOwners, type OwnerIdentifier } from "../resolve/resolve.ts";
 
@@ -42,7 +43,9 @@ function listTenants(activity: Readonly<Record<string, unknown>>): OwnerIdentifi
     findString(activity, "channelData", "tenant", "id"),
     findString(activity, "conversation", "tenantId"),
   ];
-  return tenants.flatMap((id) => (id === undefined ? [] : [{ table: "external_integrations", key: `CHAT_B:${id}` }]));
+  return tenants.flatMap((id) =>
+    id === undefined ? [] : [{ table: "external_integrations", key: buildIntegrationKey(id) }],
+  );
 }
 
 export const chatBHandlers = {

@@ -4,7 +4,7 @@ import type { Mapping } from "../../store/port.ts";
 import type { RouterCall, RouterHandler, RouterHandlers } from "../context.ts";
 import { removeGrants, toUserCodeKey } from "../device/rows.ts";
 import { requireCluster } from "../resolve/resolve.ts";
-import { mappingTables as tables } from "./tables.ts";
+import { buildIntegrationKey, mappingTables as tables } from "./tables.ts";
 
 interface BulkRequest<Body> {
   readonly body: Body & { readonly cluster_id: string };
@@ -38,9 +38,8 @@ const listClients = (body: { readonly client_ids: string[] }) => body.client_ids
 const listTokens = (body: { readonly tokens: string[] }) => body.tokens;
 const listTeams = (body: { readonly chat_a_team_id_list: string[] }) => body.chat_a_team_id_list;
 
-/** Lists keys of the table external_integrations, in which an external id is unique only within its type. */
 const listIntegrationKeys = (body: { readonly external_id_list: string[]; readonly integration_type: string }) =>
-  body.external_id_list.map((id) => `${body.integration_type}:${id}`);
+  body.external_id_list.map((id) => buildIntegrationKey(id, body.integration_type));
 
 export const mappingTableHandlers = {
   "cluster-emails.show": async ({ params: { email_hash } }, { store, fail }) => {

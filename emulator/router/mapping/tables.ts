@@ -9,10 +9,12 @@ export const mappingTables = {
   creator_tokens: defineMapping("creator_tokens"),
   counterparty_tokens: defineMapping("counterparty_tokens"),
   chat_a_teams: defineMapping("chat_a_teams"),
-  /** Keys are `<integration type>:<external id>`. */
   external_integrations: defineMapping("external_integrations"),
   /** Keys are user codes of device grants, in upper case without punctuation. */
   user_codes: defineMapping("user_codes"),
 } as const;
 
 export type MappingTable = keyof typeof mappingTables;
+
+/** Builds a key of external_integrations. An external id is unique only within its type. */
+export const buildIntegrationKey = (externalId: string, type = "CHAT_B"): string => `${type}:${externalId}`;

@@ -8,7 +8,7 @@ import type { View } from "../../store/port.ts";
 import type { RouterCall, RouterContext } from "../context.ts";
 import { toUserCodeKey } from "../device/rows.ts";
 import { signatories } from "../mapping/signatories.ts";
-import { type MappingTable, mappingTables } from "../mapping/tables.ts";
+import { buildIntegrationKey, type MappingTable, mappingTables } from "../mapping/tables.ts";
 
 /**
  * Returns the clusters that own the first identifier with a known owner, or no clusters if no identifier is mapped.
@@ -73,9 +73,6 @@ export interface OwnerIdentifier {
   readonly key: string;
 }
 
-/** Default integration for ids in a request. There is only one. */
-const defaultIntegration = "CHAT_B";
-
 /**
  * Yields all values in a request that can identify its owner, in order of precedence. The order is by kind. Within a
  * kind, the query precedes the top level of a JSON or form body, which precedes a header (DECISIONS.md, R14).
@@ -115,9 +112,9 @@ export function* findIdentifiers(
     yield* listInviteTokenIdentifiers(token);
   yield* yieldNamed("chat_a_teams", "chat_a_team_id", "team_id");
   yield* yieldListed("chat_a_teams", "chat_a_team_id_list");
-  const [integration = defaultIntegration] = values("integration_type");
+  const [type] = values("integration_type");
   for (const id of [...values("external_id"), ...values.list("external_id_list")]) {
-    yield { table: "external_integrations", key: `${integration}:${id}` };
+    yield { table: "external_integrations", key: buildIntegrationKey(id, type) };
   }
   yield* yieldNamed("signatories", "signatory_hash");
   // The session is last, because it belongs to an earlier sign-in, which can be at another cluster.
