@@ -88,14 +88,15 @@ export async function requireAssignees(
   assignees: readonly z.infer<typeof Assignee>[] | null | undefined,
   fail: Fail<"invalid-fields">,
 ): Promise<Intake["assignees"]> {
-  const people = await Promise.all(
-    (assignees ?? []).map(({ entity_id }) => findActiveUser(view, workspace, parseRowNumber(entity_id))),
-  );
-  const unknown = people.flatMap((user, index) =>
-    user ? [] : [[index, { entity_id: [formatRowNotFound(assignees![index]!.entity_id)] }]],
-  );
-  if (unknown.length > 0) fail("invalid-fields", { assignees: Object.fromEntries(unknown) });
-  return people.map((user, index) => ({ user_id: user!.id, assignee_type: assignees![index]!.assignee_type }));
+  const problems = new ProblemCollector();
+  const known: Intake["assignees"] = [];
+  for (const [index, { entity_id, assignee_type }] of (assignees ?? []).entries()) {
+    const user = await findActiveUser(view, workspace, parseRowNumber(entity_id));
+    if (user) known.push({ user_id: user.id, assignee_type });
+    else problems.add(["assignees", index, "entity_id"], formatRowNotFound(entity_id));
+  }
+  if (problems.fields) fail("invalid-fields", problems.fields);
+  return known;
 }
 
 export const userTaskHandlers = {

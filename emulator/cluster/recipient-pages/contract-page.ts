@@ -103,24 +103,20 @@ function renderForms({ actions, token }: RecipientView, typed: OAuthParameters =
   const works = new Set(actions.map(({ work }) => work));
   return Object.entries(formActions)
     .filter(([, { work }]) => (work === undefined ? works.size > 0 : works.has(work)))
-    .map(([act, { label, isTextRequired, button, style }]) => {
+    .map(([act, { label, missingText, button, style, disclosure }]) => {
       const isTyped = typed.act === act;
-      const field =
-        label && renderField(label, isTyped ? typed.text : undefined, isTextRequired ? "required" : undefined);
+      const field = label && renderField(label, isTyped ? typed.text : undefined, missingText && "required");
       const form = html`<form method="post">${renderHiddenFields({ form_token: token })}${field}
 <p><button name="act" value="${act}"${style && html` class="${style}"`}>${button}</button></p></form>`;
-      return act === "decline" ? renderDisclosure(isTyped, form) : form;
+      if (!disclosure) return form;
+      return html`<details${new Html(isTyped ? " open" : "")}><summary>${disclosure.summary}</summary>
+<p>${disclosure.warning}</p>
+${form}</details>`;
     });
 }
 
-/** Declining cannot be undone, so it is hidden in a disclosure, which serves as a confirmation without a script. */
-const renderDisclosure = (isOpen: boolean, form: Html): Html =>
-  html`<details${new Html(isOpen ? " open" : "")}><summary>Decline</summary>
-<p>The contract goes back to its owner. It cannot be signed until it is sent again.</p>
-${form}</details>`;
-
 /** Browsers drop a leading line break in a textarea, so an extra one is inserted. */
-const renderField = (label: string, text: string | undefined, required?: "required"): Html =>
+const renderField = (label: string, text: string | undefined, required?: string): Html =>
   html`<p><label>${label}: <textarea name="text" rows="2" maxlength="${maxFormTextLength}" ${required}>
 ${text}</textarea></label></p>`;
 

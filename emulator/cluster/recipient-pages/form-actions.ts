@@ -37,9 +37,12 @@ interface FormAction {
   readonly work?: PendingAction["work"];
   /** Label of its text field. */
   readonly label?: string;
-  readonly isTextRequired?: boolean;
+  /** Message for an empty text, if the text is required. */
+  readonly missingText?: string;
   readonly button: string;
   readonly style?: "danger" | "other";
+  /** Disclosure that hides the form of an action that cannot be undone. It confirms the action without a script. */
+  readonly disclosure?: { readonly summary: string; readonly warning: string };
   /** Confirmation after the action, whose name is in the page's URL. */
   readonly done: string;
   readonly act: (acting: ActionContext) => Promise<unknown>;
@@ -60,6 +63,10 @@ export const formActions = lookupTable<FormAction>({
     label: "Reason (optional)",
     button: "Decline the contract",
     style: "danger",
+    disclosure: {
+      summary: "Decline",
+      warning: "The contract goes back to its owner. It cannot be signed until it is sent again.",
+    },
     done: "You declined to sign this contract.",
     act: ({ tx, context, contract, person, text }) =>
       recordDecline(tx, context, contract, { ...person, note: text }, fail),
@@ -83,7 +90,7 @@ export const formActions = lookupTable<FormAction>({
   },
   comment: {
     label: "Comment",
-    isTextRequired: true,
+    missingText: "The comment is empty.",
     button: "Add the comment",
     style: "other",
     done: "Your comment was added.",
@@ -97,8 +104,9 @@ export const formActions = lookupTable<FormAction>({
 
 /** Checks a form without reading the contract. Returns undefined if the form does not belong to the page. */
 export function validateForm({ act = "", text }: OAuthParameters): RecipientFormProblem | undefined {
-  if (formActions[act] === undefined) return { status: 400, message: "The form is not from this page." };
-  if (act === "comment" && !text?.trim()) return { status: 400, message: "The comment is empty." };
+  const action = formActions[act];
+  if (action === undefined) return { status: 400, message: "The form is not from this page." };
+  if (action.missingText !== undefined && !text?.trim()) return { status: 400, message: action.missingText };
   if ((text?.length ?? 0) > maxFormTextLength) {
     return { status: 400, message: `The text must be at most ${maxFormTextLength} characters.` };
   }

@@ -106,18 +106,19 @@ type Reviewer = Pick<ContractReview, "reviewer_user_id" | "reviewer_role_id" | "
 
 type ExecutionTrigger = "mark-for-execution" | "unmark-for-execution" | "void";
 
-function createExecutionHandler<T extends ExecutionTrigger, Status extends 200 | 204>(trigger: T, status: Status) {
-  return (
-    { params }: { readonly params: { readonly composite_id: string } },
-    context: ClusterCall<"not-found" | RejectionCode<T>>,
-  ) =>
-    context.store.transaction(`execution.${trigger}`, async (tx) => {
+const createExecutionHandler = <T extends ExecutionTrigger, Status extends 200 | 204>(trigger: T, status: Status) =>
+  inTransaction(
+    async (
+      tx,
+      { params }: { readonly params: { readonly composite_id: string } },
+      context: ClusterCall<"not-found" | RejectionCode<T>>,
+    ) => {
       const { caller, fail } = context;
       const row = await requireContract(tx, caller, params.composite_id, fail);
       await transitionContract(tx, context, row, trigger, { by: toPerformer(caller) }, fail);
       return reply(status, undefined);
-    });
-}
+    },
+  );
 
 /** Handlers for the transitions of the public API, except sending (DECISIONS.md, F12). */
 export const executionHandlers = {
