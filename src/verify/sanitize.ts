@@ -120,12 +120,11 @@ export class ExchangeSanitizer {
     if (body.length === 0) return body;
     const boundary = findMultipartBoundary(contentType);
     if (boundary !== undefined) return this.#sanitizeMultipart(body, boundary);
+    if (!isUtf8(body)) return createStandInFile(body, this.#standIns);
     const text = body.toString("utf8");
-    if (isUtf8(body)) {
-      if (/x-www-form-urlencoded/i.test(contentType)) return Buffer.from(this.#text.sanitizePairs(text));
-      if (tryParseJson(text) !== undefined) return Buffer.from(this.#text.sanitizeJson(text, kind));
-    }
-    if (!isUtf8(body) || /^%PDF-/.test(text) || /octet-stream|officedocument|msword|csv/i.test(contentType))
+    if (/x-www-form-urlencoded/i.test(contentType)) return Buffer.from(this.#text.sanitizePairs(text));
+    if (tryParseJson(text) !== undefined) return Buffer.from(this.#text.sanitizeJson(text, kind));
+    if (/^%PDF-/.test(text) || /octet-stream|officedocument|msword|csv/i.test(contentType))
       return createStandInFile(body, this.#standIns);
     // Other content is text with values, such as HTML and XML.
     const lines = text.split("\n");

@@ -142,9 +142,7 @@ export const receiveActivity = defineOperation({
   // Without `auth`: the handler verifies the bot-framework token, because `bearer` stands for a different issuer.
   ...webhook,
   summary: "Verify and forward an activity of chat_b to its cluster",
-  method: "POST",
   path: "/router/v1/integrations/chat_b/webhook/messaging",
-  responses: { 200: passthrough() },
   failures: ["bad-chat-b-token", "not-an-activity", "no-chat-b-mapping", ...singleClusterFailures],
   emits: ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"],
   cli: { command: "chat-b messaging" },

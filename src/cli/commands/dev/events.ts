@@ -5,7 +5,7 @@ import type { EventOf } from "../../connection/follow.ts";
 import { dim, green, red, type StyledLine } from "../../output/styled.ts";
 import { formatActivityLine, formatLineTime } from "../emulator/start/banner.ts";
 import { formatVerdict, type ListenedDelivery } from "../webhooks/listened-delivery.ts";
-import { formatPostResult, isSuccessfulPost } from "../webhooks/post.ts";
+import { formatPostResult, isSuccessfulPost, summarizePost } from "../webhooks/post.ts";
 
 export type SessionEvent = EventOf<typeof followEvents>;
 
@@ -81,9 +81,7 @@ export const toAttemptEvent = (at: string, delivery: DeliveryEvent) => ({
   next_attempt_at: delivery.next_attempt_at,
 });
 
-export function toDeliveryEvent({ forwarded: sent, ...delivery }: ListenedDelivery) {
-  const { at, activity, composite_id, verified, reason, bytes } = delivery;
-  const result = sent && ("status" in sent ? { status: sent.status } : { error: sent.error });
-  const forwarded = sent ? { ...result, duration_ms: sent.duration_ms } : null;
-  return { type: "delivery", at, activity, composite_id, verified, reason, bytes, forwarded };
+export function toDeliveryEvent({ at, activity, composite_id, verified, reason, bytes, forwarded }: ListenedDelivery) {
+  const sent = summarizePost(forwarded);
+  return { type: "delivery", at, activity, composite_id, verified, reason, bytes, forwarded: sent };
 }

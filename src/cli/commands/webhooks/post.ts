@@ -28,6 +28,15 @@ export function formatPostResult(response: DeliverySendResult): string {
     : `${summary}: ${truncateText(text.replaceAll(/\s+/g, " "), 200)}`;
 }
 
+/** Omits the body, which can contain personal data, from a result. */
+export const summarizePost = (result: DeliverySendResult | undefined) =>
+  result === undefined
+    ? null
+    : {
+        ...("status" in result ? { status: result.status } : { error: result.error }),
+        duration_ms: result.duration_ms,
+      };
+
 export type DeliverySender = Awaited<ReturnType<typeof openDeliverySender>>;
 
 /** Creates a sender that delivers to receivers as the service does. It is closed at the end of the run. */

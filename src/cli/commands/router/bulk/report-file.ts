@@ -2,6 +2,7 @@ import { toIsoSeconds } from "../../../../base/clock.ts";
 import { pluralize } from "../../../../base/text.ts";
 import type { Context } from "../../../command.ts";
 import { writeOutput } from "../../../output/file.ts";
+import { escapeMarkup } from "../../../output/junit.ts";
 import { formatCsvLine } from "../../../output/text.ts";
 import { UsageError } from "../../../process/failure.ts";
 import type { InputShard } from "./input/distinct.ts";
@@ -86,22 +87,19 @@ const formatCsv = (sections: readonly Section[]): string =>
   csvHeader +
   sections.flatMap(([name, rows]) => rows.map(([item, value]) => formatCsvLine([name, item, value]))).join("");
 
-const escapeHtml = (text: string): string =>
-  text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/"/g, "&quot;");
-
 const formatHtml = (id: string, sections: readonly Section[]): string =>
   [
-    `${htmlBeginning}${escapeHtml(id)}</title>`,
+    `${htmlBeginning}${escapeMarkup(id)}</title>`,
     "<style>body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:50rem;padding:0 1rem}",
     "table{border-collapse:collapse;width:100%}td{border-top:1px solid #ccc;padding:.3rem .5rem;overflow-wrap:anywhere}",
     "td+td{text-align:right}</style>",
-    `<h1>Bulk job ${escapeHtml(id)}</h1>`,
+    `<h1>Bulk job ${escapeMarkup(id)}</h1>`,
     ...sections
       .filter(([, rows]) => rows.length > 0)
       .flatMap(([name, rows]) => [
-        `<h2>${escapeHtml(name)}</h2>`,
+        `<h2>${escapeMarkup(name)}</h2>`,
         "<table>",
-        ...rows.map(([item, value]) => `<tr><td>${escapeHtml(item)}</td><td>${escapeHtml(value)}</td></tr>`),
+        ...rows.map(([item, value]) => `<tr><td>${escapeMarkup(item)}</td><td>${escapeMarkup(value)}</td></tr>`),
         "</table>",
       ]),
     "</html>",
