@@ -1,3 +1,4 @@
+import { waitUntilAborted } from "../../src/base/on-abort.ts";
 import { withTimeout } from "../../src/base/timing.ts";
 import { StateFormatError, StoreFailedError } from "../store/port.ts";
 import type { Leadership } from "../store/postgres/leadership.ts";
@@ -73,7 +74,7 @@ export class LeadershipLifecycle {
     const { context, abortSignal, onRegained, onError } = this.#options;
     let term = first;
     for (let leadership = led; ; ) {
-      await Promise.race([leadership.lost, waitForAbort(abortSignal)]);
+      await Promise.race([leadership.lost, waitUntilAborted(abortSignal)]);
       if (!leadership.isLost || abortSignal.aborted) return;
       context.standby?.standBy();
       context.log("another process leads this store now. Requests to this one are forwarded to it");
@@ -130,9 +131,3 @@ export class LeadershipLifecycle {
     for (const changed of this.#watchers) changed(term);
   }
 }
-
-const waitForAbort = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });

@@ -150,6 +150,14 @@ export function toComputable(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, toComputable(inner)]));
 }
 
+/** Sorts the keys of all objects in a JSON document. */
+export function sortKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortKeys);
+  if (!isObject(value)) return value;
+  const sorted = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(sorted.map(([name, inner]) => [name, sortKeys(inner)]));
+}
+
 /** Formats of a JSON document: compact, with a space after each comma and colon, or ASCII only. */
 const jsonForms = ["compact", "spaced", "escaped"] as const;
 export type JsonForm = (typeof jsonForms)[number];

@@ -4,6 +4,13 @@ export const isObject = (value: unknown): value is Record<string, unknown> =>
 /** Returns the fields of a JSON object, or none for any other value. */
 export const toFields = (value: unknown): Readonly<Record<string, unknown>> => (isObject(value) ? value : {});
 
+export const omitUndefined = <Value>(
+  fields: Readonly<Record<string, Value>>,
+): Record<string, Exclude<Value, undefined>> =>
+  Object.fromEntries(
+    Object.entries(fields).filter((entry): entry is [string, Exclude<Value, undefined>] => entry[1] !== undefined),
+  );
+
 /** Parses JSON. Returns undefined for invalid JSON. */
 export function tryParseJson(text: string): unknown {
   try {

@@ -26,6 +26,13 @@ export function onAbort(signal: AbortSignal, act: () => void): () => void {
   };
 }
 
+/** Resolves when the signal is aborted, also if it already is. */
+export const waitUntilAborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else onAbort(signal, resolve);
+  });
+
 function createAbortListeners(signal: AbortSignal): AbortListeners {
   const acts = new Set<() => void>();
   const notifyAll = () => {

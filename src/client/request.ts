@@ -1,6 +1,6 @@
 import type { CallableOperation, Method } from "../api/operation.ts";
 import { stringifyExact } from "../base/json.ts";
-import { toFields } from "../base/object.ts";
+import { omitUndefined, toFields } from "../base/object.ts";
 import { trimTrailing } from "../base/text.ts";
 import { fillTemplate } from "../base/urls.ts";
 import type { CallArguments, CheckedCall } from "./checked-call.ts";
@@ -55,7 +55,7 @@ export function buildRequest(
     headers: {
       accept: buildAccept(operation),
       ...type,
-      ...omitUndefined(args.headers),
+      ...omitUndefined(args.headers ?? {}),
       ...(credentials && buildCredentialHeaders(operation, findNamedCluster(args), credentials)),
     },
     body: content,
@@ -88,9 +88,6 @@ function buildAccept(operation: CallableOperation): string {
   if (kinds.includes("events")) return "text/event-stream";
   return kinds.includes("json") ? "application/json" : "*/*";
 }
-
-const omitUndefined = (headers: CallArguments["headers"] = {}): Record<string, string> =>
-  Object.fromEntries(Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== undefined));
 
 function encode(
   declared: CallableOperation["request"]["body"],

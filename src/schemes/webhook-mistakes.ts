@@ -1,5 +1,5 @@
 import { computeHmac, decodeAnyBase64, decodeBase64, hash } from "../base/hmac.ts";
-import { writeJson } from "../base/json.ts";
+import { sortKeys, writeJson } from "../base/json.ts";
 import { tryParseJson } from "../base/object.ts";
 import { trimTrailing } from "../base/text.ts";
 import type { Diagnosis } from "./published.d.ts";
@@ -197,14 +197,4 @@ function rewriteJson(text: string): Mistake<string>[] {
     `The JSON was parsed and serialized again (${style}). Sign and verify the raw bytes, before any parsing.`,
     value,
   ]);
-}
-
-function sortKeys(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sortKeys);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([name, inner]) => [name, sortKeys(inner)]),
-  );
 }

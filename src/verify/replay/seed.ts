@@ -1,4 +1,4 @@
-import { lookupTable, toFields } from "../../base/object.ts";
+import { lookupTable, omitUndefined, toFields } from "../../base/object.ts";
 import { getHeader, parseJsonBody, type RecordedExchange } from "../exchange.ts";
 import { listSeedRows, type RecordedCaller, type SeedRow, WorkspaceSeed } from "./workspace-seed.ts";
 
@@ -66,9 +66,7 @@ function findClusters(exchanges: readonly RecordedExchange[], fallback: string):
       known.set(answered, { id: answered, label: answered });
   }
   assignKeys(exchanges, known, fallback);
-  const rows = [...known.values()].map((row) =>
-    Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined)),
-  );
+  const rows = [...known.values()].map(omitUndefined);
   return rows.length > 0 ? rows : [{ id: fallback, label: fallback }];
 }
 

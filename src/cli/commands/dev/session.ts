@@ -1,6 +1,6 @@
-import { once } from "node:events";
 import { showClock } from "../../../api/emulator/clock.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
+import { waitUntilAborted } from "../../../base/on-abort.ts";
 import type { Context } from "../../command.ts";
 import type { WebhookReceiver } from "../../connection/webhook-receiver.ts";
 import type { StyledLine } from "../../output/styled.ts";
@@ -136,7 +136,7 @@ export class DevSession {
     try {
       await this.#refresh().catch(() => {});
       if (this.#options.isInteractive) await readKeys(context, (key) => this.#onKey(key));
-      else if (!signal.aborted) await once(signal, "abort");
+      else await waitUntilAborted(signal);
     } finally {
       this.#hasEnded = true;
       ended.abort();

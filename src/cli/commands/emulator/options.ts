@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import type { EmulatorOptions } from "../../../../emulator/index.ts";
 import { strictChecks } from "../../../api/strict-checks.ts";
 import { maxRetryDelayMs } from "../../../api/webhook-retries.ts";
-import { isOneOf } from "../../../base/object.ts";
+import { isOneOf, omitUndefined } from "../../../base/object.ts";
 import { formatSuggestion } from "../../../base/text.ts";
 import { hostForms, isHostPattern, suggestHostPattern } from "../../../base/urls.ts";
 import { type createEmulatorFlags, emulatorOptions, type OptionDeclaration } from "../../../derive/emulator-options.ts";
@@ -96,9 +96,6 @@ function parsePublicUrls(given: readonly string[]): Pick<EmulatorOptions, "publi
 /** A copy has no state to continue with, so it is stored only if a new file is named. */
 export const isStateless = ({ ephemeral, from, file }: Partial<EmulatorInput["flags"]>): boolean =>
   ephemeral === true || (from !== undefined && file === undefined);
-
-const omitUndefined = (options: Record<string, unknown>): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 
 async function resolveSeed(name: string, host: Host): Promise<EmulatorOptions["seed"]> {
   if (name === "demo" || name === "empty") return name;

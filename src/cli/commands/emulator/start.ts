@@ -1,8 +1,8 @@
-import { once } from "node:events";
 import { finished } from "node:stream/promises";
 import { setFlagsFromString } from "node:v8";
 import type { Emulator, EmulatorEvent } from "../../../../emulator/index.ts";
 import { systemWallClock, toIsoMillis } from "../../../base/clock.ts";
+import { waitUntilAborted } from "../../../base/on-abort.ts";
 import { createEmulatorFlags } from "../../../derive/emulator-options.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { collectSecrets } from "../../connection/emulator/emulator-variables.ts";
@@ -212,10 +212,6 @@ const neverSettled = new Promise<void>(() => {});
 async function waitForInputEnd({ host: { stdin }, onEnd }: Context): Promise<void> {
   onEnd(async () => void stdin.pause());
   await finished(stdin.resume(), { writable: false }).catch(() => {});
-}
-
-async function waitUntilAborted(signal: AbortSignal): Promise<void> {
-  if (!signal.aborted) await once(signal, "abort");
 }
 
 export const commands: readonly Command[] = [emulatorStart];

@@ -18,6 +18,7 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
 import { tryParseJson } from "../../../base/object.ts";
+import { waitUntilAborted } from "../../../base/on-abort.ts";
 import type { Context } from "../../command.ts";
 import { UsageError } from "../../process/failure.ts";
 import { type McpToolResult, ToolRunner, toErrorResult } from "./runner.ts";
@@ -41,7 +42,7 @@ export async function serveTools(context: Context, { allowWrites }: { readonly a
     server.onclose = resolve;
     host.stdin.once("end", resolve);
     host.stdin.once("close", resolve);
-    signal.addEventListener("abort", () => resolve(), { once: true });
+    void waitUntilAborted(signal).then(resolve);
   });
   const transport = new LineTransport(host.stdin, host.stdout);
   await server.connect(transport);

@@ -1,4 +1,4 @@
-import { once } from "node:events";
+import { waitUntilAborted } from "../../../base/on-abort.ts";
 import { pluralize } from "../../../base/text.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { openRecordingProxy } from "../../../verify/proxy.ts";
@@ -97,7 +97,7 @@ const verifyProxy = defineCommand({
     if (continued > 0) await output.note(`Continuing a corpus of ${pluralize(continued, "exchange")}`);
     if (output.format !== "table") await output.printDocument({ type: "ready", url: proxy.url });
     await output.note(`Recording on ${proxy.url}; requests go to ${origin} (press Ctrl-C to stop)`);
-    if (!ended.aborted) await once(ended, "abort");
+    await waitUntilAborted(ended);
     await proxy.close();
     await Promise.all(pendingWrites);
     await end();

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { activities as allActivities } from "../../../api/activities.ts";
+import { waitUntilAborted } from "../../../base/on-abort.ts";
 import { formatSize } from "../../../base/size.ts";
 import { pluralize } from "../../../base/text.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
@@ -16,7 +17,7 @@ import {
   signBody,
   verifyReceivedDelivery,
 } from "./listened-delivery.ts";
-import { type DeliverySendResult, openDeliverySender, parseHeader, parseReceiverUrl } from "./post.ts";
+import { openDeliverySender, parseHeader, parseReceiverUrl, summarizePost } from "./post.ts";
 import { isLocalService, parseActivities, subscribe } from "./registration.ts";
 import { openRecording, openSavedDeliveries, requireWritableFolder } from "./saved-deliveries.ts";
 import { watchSubscription } from "./subscription-watch.ts";
@@ -100,7 +101,7 @@ async function listen(plan: ListenPlan, key: string, context: Context): Promise<
   let stop = () => {};
   const ended = new Promise<void>((done) => {
     stop = done;
-    signal.addEventListener("abort", () => done(), { once: true });
+    void waitUntilAborted(signal).then(done);
   });
 
   let number = 0;
@@ -178,13 +179,8 @@ async function subscribeReceiver(
 const toEvent = ({ composite_id: _, forwarded, ...delivery }: ListenedDelivery) => ({
   type: "delivery",
   ...delivery,
-  forwarded: forwarded === undefined ? null : omitBody(forwarded),
+  forwarded: summarizePost(forwarded),
 });
-
-const omitBody = (result: DeliverySendResult) =>
-  "status" in result
-    ? { status: result.status, duration_ms: result.duration_ms }
-    : { error: result.error, duration_ms: result.duration_ms };
 
 function explainListenError(error: NodeJS.ErrnoException, port: number): unknown {
   if (error.code !== "EADDRINUSE" && error.code !== "EACCES") return error;

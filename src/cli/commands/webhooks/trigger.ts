@@ -4,7 +4,7 @@ import { showDelivery } from "../../../api/emulator/deliveries.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { ArgumentsOf, ResultOf } from "../../../api/operation.ts";
 import { restoreExactNumbers, stringifyExact } from "../../../base/json.ts";
-import { isObject } from "../../../base/object.ts";
+import { isObject, omitUndefined } from "../../../base/object.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
 import type { Client } from "../../../client/client.ts";
 import { type ApiResponse, requireValidValue } from "../../../client/response.ts";
@@ -87,7 +87,7 @@ async function readPayloadChanges(
     data,
     payload,
   };
-  return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
+  return omitUndefined(changes);
 }
 
 function parseAssignments(given: readonly string[] | undefined, flag: string): PayloadDocument | undefined {

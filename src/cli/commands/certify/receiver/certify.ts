@@ -1,7 +1,7 @@
-import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Activity } from "../../../../api/activities.ts";
+import { waitUntilAborted } from "../../../../base/on-abort.ts";
 import { pluralize } from "../../../../base/text.ts";
 import { writeFileAtomic } from "../../../../files/atomic-write.ts";
 import { makeFolder } from "../../../../files/folders.ts";
@@ -93,7 +93,7 @@ export async function runCertification(
   if (plan.console && !signal.aborted) {
     await output.warn(`Console, for one browser within a minute: ${await emulation.openConsole()}`);
     await output.note("Press Ctrl-C to stop");
-    if (!signal.aborted) await once(signal, "abort");
+    await waitUntilAborted(signal);
     await receiver?.stop();
   }
   return report.result === "failed" ? ("failed" as const) : undefined;

@@ -1,6 +1,6 @@
 import { toIsoMicros, type WallClock } from "../../../../base/clock.ts";
 import type { Digest } from "../../../../base/hmac.ts";
-import { isObject } from "../../../../base/object.ts";
+import { sortKeys } from "../../../../base/json.ts";
 import {
   computeSignature,
   getDefaultScheme,
@@ -102,9 +102,4 @@ export class DeliveryFactory {
 export const jsonContentTypeHeader: readonly [string, string] = ["Content-Type", "application/json"];
 
 /** Rewrites a JSON document with alphabetically sorted keys in all objects. */
-export const sortJsonKeys = (json: string): string =>
-  JSON.stringify(
-    JSON.parse(json, (_, value: unknown) =>
-      isObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value,
-    ),
-  );
+export const sortJsonKeys = (json: string): string => JSON.stringify(sortKeys(JSON.parse(json)));

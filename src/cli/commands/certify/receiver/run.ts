@@ -1,4 +1,5 @@
 import type { WallClock } from "../../../../base/clock.ts";
+import { runConcurrently } from "../../../../base/run-concurrently.ts";
 import { behaviorChecks, responseTimeCheck } from "./behavior-checks.ts";
 import {
   type CheckContext,
@@ -124,7 +125,7 @@ export async function runChecks(options: CheckRunOptions): Promise<readonly Rece
       const ended: ReceiverCheckResult[] = [];
       recordLateEnd();
       await restartIfEnded();
-      await runConcurrently(waiting, concurrency, signal, async (check) => {
+      const attempt = async (check: ReceiverCheck) => {
         const reason = findReasonToSkip(check, items, options);
         if (reason !== undefined) return skip(check, reason);
         if (mustRestart()) return void left.push(check);
@@ -136,7 +137,8 @@ export async function runChecks(options: CheckRunOptions): Promise<readonly Rece
           isRefusing = true;
           left.push(check);
         }
-      });
+      };
+      await runConcurrently(waiting, concurrency, attempt, signal);
       await repeatChecks(ended);
       signal.throwIfAborted();
       waiting = left;
@@ -274,17 +276,4 @@ function findReasonToSkip(
   const probe = items.get(probeCheck.id);
   if (requires !== "probe" || !probe || probe.result === "passed") return undefined;
   return probe.result === "not_checked" ? probe.detail : `the probe does not work: ${probe.detail}`;
-}
-
-async function runConcurrently<T>(
-  list: readonly T[],
-  concurrency: number,
-  signal: AbortSignal,
-  work: (item: T) => Promise<void>,
-): Promise<void> {
-  const waiting = list.values();
-  const runWorker = async () => {
-    for (const next of waiting) if (!signal.aborted) await work(next);
-  };
-  await Promise.all(Array.from({ length: concurrency }, runWorker));
 }

@@ -1,3 +1,4 @@
+import { runConcurrently } from "../../../../base/run-concurrently.ts";
 import { pluralize } from "../../../../base/text.ts";
 import type { Context } from "../../../command.ts";
 import { CommandFailedError, UsageError } from "../../../process/failure.ts";
@@ -13,7 +14,7 @@ import type { OpenJob } from "./log/open-job.ts";
 import { formatResultLines } from "./log/results.ts";
 import { createMoveLookup, createVerification } from "./lookup.ts";
 import type { JobProgress } from "./progress.ts";
-import { type BatchResult, createSender, runConcurrently } from "./send.ts";
+import { type BatchResult, createSender } from "./send.ts";
 import type { BulkJobKind } from "./work.ts";
 
 const emptyResult: BatchResult = { moved: 0, refused: [] };

@@ -1,5 +1,6 @@
 import { keyedTables, lookUpOwners } from "../../../../api/emulator/owners.ts";
 import { showClusterClient, showClusterEmail } from "../../../../api/router/mapping-tables.ts";
+import { runConcurrently } from "../../../../base/run-concurrently.ts";
 import { pluralize } from "../../../../base/text.ts";
 import type { Client } from "../../../../client/client.ts";
 import { ServiceError } from "../../../../client/errors.ts";
@@ -9,7 +10,7 @@ import { UsageError } from "../../../process/failure.ts";
 import { canPrompt, confirmYes } from "../../../prompt/confirm.ts";
 import type { RowBatch } from "./input/batches.ts";
 import type { JobRecord } from "./log/jobs.ts";
-import { type RejectedRange, runConcurrently } from "./send.ts";
+import type { RejectedRange } from "./send.ts";
 import { type BulkJobKind, offboardKinds, splitOffboardValue } from "./work.ts";
 
 export interface ClusterLookup {

@@ -110,38 +110,3 @@ export async function createSender(options: SenderOptions, context: Context): Pr
  */
 const isRowError = (error: unknown): error is ServiceError =>
   error instanceof ServiceError && [413, 422].includes(error.status);
-
-/**
- * Runs `work` on the items of a stream with at most `concurrency` at a time. The stream is read on demand. The first
- * failure or the signal stops reading. The failure is thrown once all work in flight has ended. Resolves to whether all
- * items were processed.
- */
-export async function runConcurrently<T>(
-  items: AsyncIterable<T> | Iterable<T>,
-  concurrency: number,
-  work: (item: T) => Promise<void>,
-  signal?: AbortSignal,
-): Promise<boolean> {
-  const running = new Set<Promise<void>>();
-  let isCut = false;
-  let failure: { error: unknown } | undefined;
-  try {
-    if (signal?.aborted) return false;
-    for await (const item of items) {
-      isCut = failure !== undefined || signal?.aborted === true;
-      if (isCut) break;
-      const one = work(item)
-        .catch((error: unknown) => {
-          failure ??= { error };
-        })
-        .finally(() => running.delete(one));
-      running.add(one);
-      if (running.size >= concurrency) await Promise.race(running);
-    }
-  } finally {
-    // Work in flight is awaited even if reading fails, because sent requests must be accounted for.
-    await Promise.all(running);
-  }
-  if (failure) throw failure.error;
-  return !isCut;
-}
