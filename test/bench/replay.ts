@@ -32,8 +32,8 @@ try {
   const requests = recorded.exchanges.filter(({ callee }) => callee !== "receiver");
 
   const bare = async (): Promise<number> => {
-    const started = await startEmulator({ ephemeral: true, clock: { mode: "manual" } });
-    const { url, clientId, clientSecret } = started.clusters[0]!;
+    const emulator = await startEmulator({ ephemeral: true, clock: { mode: "manual" } });
+    const { url, clientId, clientSecret } = emulator.clusters[0]!;
     const send = createSender(url, {
       "client-id": clientId!,
       "client-secret": clientSecret!,
@@ -43,7 +43,7 @@ try {
     for (const { request } of requests)
       await send(request.method, request.target, request.body.length > 0 ? { body: request.body } : {});
     const took = performance.now() - begin;
-    await started.close();
+    await emulator.close();
     return took;
   };
   const replayed = (): number => {

@@ -21,10 +21,10 @@ const covered = `(() => {
 describe("console toolbars", { skip }, () => {
   it("shows the result of a button in a narrow window on a long page", async (t) => {
     const page = await tab(t);
-    const { world } = await startFailingWebhookStory(t);
-    for (let count = 0; count < 30; count += 1) await createDraftContract(world.api);
+    const { emulator } = await startFailingWebhookStory(t);
+    for (let count = 0; count < 30; count += 1) await createDraftContract(emulator.api);
     await page.setViewportSize({ width: 390, height: 640 });
-    await openConsole(page, world, "#/deliveries");
+    await openConsole(page, emulator, "#/deliveries");
     await page.getByRole("button", { name: "+5 min", exact: true }).click();
     const outcome = page.getByRole("status").getByText("Now 03:09:05");
     await outcome.waitFor();
@@ -34,9 +34,9 @@ describe("console toolbars", { skip }, () => {
 
   it("leaves the focused row of a long list uncovered", async (t) => {
     const page = await tab(t);
-    const { world } = await startFailingWebhookStory(t);
-    for (let count = 0; count < 30; count += 1) await createDraftContract(world.api);
-    await openConsole(page, world, "#/deliveries");
+    const { emulator } = await startFailingWebhookStory(t);
+    for (let count = 0; count < 30; count += 1) await createDraftContract(emulator.api);
+    await openConsole(page, emulator, "#/deliveries");
     const rows = page.getByRole("list", { name: "Deliveries" }).getByRole("link");
     for (const [width, height] of [
       [1280, 600],

@@ -54,8 +54,8 @@ const nothing = {
 describe("console with hostile content", { skip }, () => {
   it("hides its session from an external cluster's page that the router serves", async (t) => {
     const page = await tab(t);
-    const world = await startRoutedEmulator(t);
-    world.eu.answer(({ url }, response) =>
+    const emulator = await startRoutedEmulator(t);
+    emulator.eu.answer(({ url }, response) =>
       response
         .writeHead(200, {
           "content-type": url.endsWith(".js") ? "text/javascript" : "text/html",
@@ -63,30 +63,30 @@ describe("console with hostile content", { skip }, () => {
         })
         .end(grasping),
     );
-    await openConsole(page, world);
+    await openConsole(page, emulator);
     const evil = await page.context().newPage();
     for (const way of ["/anything", "/anything", "/api/v1/svc_auth/oauth/login"]) {
-      await evil.goto(`${world.routerUrl}${way}`);
+      await evil.goto(`${emulator.routerUrl}${way}`);
       assert.deepEqual(await evil.evaluate("grasped"), nothing, way);
     }
     // The foreign page does not receive the console's messages to its other tabs.
-    await world.router("GET", "/router/v1/clustrs");
-    await page.goto(getViewUrl(world, "#/requests"));
+    await emulator.router("GET", "/router/v1/clustrs");
+    await page.goto(getViewUrl(emulator, "#/requests"));
     await page.getByText("/router/v1/clustrs").waitFor();
     assert.equal(await evil.evaluate("heard()"), 0);
   });
 
   it("shows markup in headers and responses as text", async (t) => {
     const page = await tab(t);
-    const { world } = await startFullStory(t);
-    await world.router("GET", "/router/v1/clusters", {
+    const { emulator } = await startFullStory(t);
+    await emulator.router("GET", "/router/v1/clusters", {
       headers: { "user-agent": hostileTag, referer: hostileTag, via: hostileTag },
     });
-    await openConsole(page, world, "#/requests");
+    await openConsole(page, emulator, "#/requests");
     await page.getByRole("link", { name: "/router/v1/clusters" }).first().click();
     await page.getByText("user-agent", { exact: true }).waitFor();
     assert.equal(await page.getByText(hostileTag, { exact: true }).count(), 2);
-    await page.goto(getViewUrl(world, "#/deliveries/1"));
+    await page.goto(getViewUrl(emulator, "#/deliveries/1"));
     await page.getByText("<img src=x onerror=alert(1)> busy").last().waitFor();
     assert.equal(await page.locator("main img").count(), 0);
     assert.equal(await page.title(), "Deliveries 1 · svc console");
@@ -95,30 +95,30 @@ describe("console with hostile content", { skip }, () => {
 
   it("reloads after missed events without duplicates", async (t) => {
     const page = await tab(t);
-    const { world } = await startFailingWebhookStory(t);
+    const { emulator } = await startFailingWebhookStory(t);
     const asked: string[] = [];
     page.on("request", (request) => {
       if (request.url().includes("/_emulator/events")) asked.push(request.url());
     });
-    const between = await startRelay(t, world.routerUrl);
-    await page.goto((await createConsoleAddress(world)).replace(world.routerUrl, between.url));
+    const between = await startRelay(t, emulator.routerUrl);
+    await page.goto((await createConsoleAddress(emulator)).replace(emulator.routerUrl, between.url));
     await page.getByRole("region", { name: "Virtual time" }).getByText("2031-01-02").waitFor();
     await page.goto(`${between.url}/_emulator/ui/#/contracts`);
     await page.getByRole("link", { name: /^T-1/ }).waitFor();
     between.cut();
     await page.getByText("The emulator does not respond. Retrying…").waitFor();
-    await createDraftContract(world.api, { contract_name: "Missed" });
+    await createDraftContract(emulator.api, { contract_name: "Missed" });
     const much = { "user-agent": "m".repeat(15_000) };
-    for (let count = 0; count < 150; count += 1) await world.router("GET", "/router/v1/clusters", { headers: much });
+    for (let count = 0; count < 150; count += 1) await emulator.router("GET", "/router/v1/clusters", { headers: much });
     const after = asked.at(-1)!;
-    between.lead(world.routerUrl);
+    between.lead(emulator.routerUrl);
     await page.getByRole("link", { name: /^T-2/ }).waitFor();
     const rows = page.getByRole("list", { name: "Contracts" }).getByRole("listitem");
     assert.equal(await rows.count(), 2);
     await page.getByRole("navigation").getByRole("link", { name: "Deliveries" }).click();
     await page.getByRole("link", { name: /^2 ?Contract created/i }).waitFor();
     assert.equal(await page.getByRole("list", { name: "Deliveries" }).getByRole("listitem").count(), 2);
-    const stream = await openEventStream(t, world, { after: new URL(after).searchParams.get("after")! });
+    const stream = await openEventStream(t, emulator, { after: new URL(after).searchParams.get("after")! });
     assert.equal((await stream.next()).event, "resync");
   });
 });

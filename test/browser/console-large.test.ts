@@ -69,15 +69,15 @@ async function measureScroll(page: Tab): Promise<{ readonly scriptMs: number; re
 
 describe("console with large data sets", { skip }, () => {
   it("renders only the visible rows of 10,000 attempts", async (t) => {
-    const { world } = await startFailingWebhookStory(t);
+    const { emulator } = await startFailingWebhookStory(t);
     const measured = [];
     for (const count of [1_000, 10_000]) {
       const page = await tab(t);
       await serveDeliveries(page, count);
-      await openConsole(page, world, "#/deliveries");
+      await openConsole(page, emulator, "#/deliveries");
       await page.getByRole("link", { name: `All ${count.toLocaleString("en").replace(",", "\u202f")}` }).waitFor();
       assert.ok((await page.getByRole("list", { name: "Deliveries" }).getByRole("listitem").count()) < 60);
-      await page.goto(getViewUrl(world, "#/timeline"));
+      await page.goto(getViewUrl(emulator, "#/timeline"));
       await page.getByRole("toolbar").waitFor();
       measured.push(await measureScroll(page));
       assert.deepEqual(page.complaints, []);

@@ -24,17 +24,17 @@ const getFocusedText = (page: Tab): Promise<string> => page.evaluate("document.a
 describe("live updates of the console", { skip }, () => {
   it("shares one stream between seven tabs and survives the closing of its tab", async (t) => {
     const page = await tab(t);
-    const { world } = await startFailingWebhookStory(t);
+    const { emulator } = await startFailingWebhookStory(t);
     const streams = recordEventStreams(page);
-    await openConsole(page, world, "#/deliveries");
+    await openConsole(page, emulator, "#/deliveries");
     const others = await Promise.all(Array.from({ length: 6 }, () => page.context().newPage()));
-    for (const other of others) await other.goto(getViewUrl(world, "#/deliveries"));
+    for (const other of others) await other.goto(getViewUrl(emulator, "#/deliveries"));
     const rows = (one: typeof page) => one.getByRole("list", { name: "Deliveries" }).getByRole("listitem");
     for (const one of [page, ...others])
       await rows(one as Tab)
         .nth(0)
         .waitFor();
-    await createDraftContract(world.api);
+    await createDraftContract(emulator.api);
     for (const one of [page, ...others]) {
       await one.getByRole("link", { name: /^2 ?Contract created/i }).waitFor();
       assert.equal(await rows(one as Tab).count(), 2);
@@ -42,7 +42,7 @@ describe("live updates of the console", { skip }, () => {
     assert.equal(streams.asked.length, 1);
 
     await page.close();
-    await createDraftContract(world.api);
+    await createDraftContract(emulator.api);
     for (const one of others) {
       await one.getByRole("link", { name: /^3 ?Contract created/i }).waitFor();
       assert.equal(await rows(one as Tab).count(), 3);
@@ -53,7 +53,7 @@ describe("live updates of the console", { skip }, () => {
 
   it("shows no “empty” message while the deliveries are loading", async (t) => {
     const page = await tab(t);
-    const { world } = await startFailingWebhookStory(t);
+    const { emulator } = await startFailingWebhookStory(t);
     let release = () => {};
     const released = new Promise<void>((resolve) => {
       release = resolve;
@@ -62,7 +62,7 @@ describe("live updates of the console", { skip }, () => {
       await released;
       await route.continue();
     });
-    await page.goto(await createConsoleAddress(world));
+    await page.goto(await createConsoleAddress(emulator));
     const track = page.getByRole("region", { name: "Webhook 1: Hooks" });
     await track.getByText("Loading…").waitFor();
     assert.equal(await page.getByText(/Nothing was sent yet|Everything arrived|Nothing fails/).count(), 0);
@@ -72,10 +72,10 @@ describe("live updates of the console", { skip }, () => {
 
   it("reloads all data when the state is replaced", async (t) => {
     const page = await tab(t);
-    const { world } = await startFailingWebhookStory(t);
-    await openConsole(page, world, "#/deliveries");
+    const { emulator } = await startFailingWebhookStory(t);
+    await openConsole(page, emulator, "#/deliveries");
     await page.getByRole("link", { name: /Contract created/i }).waitFor();
-    await world.ask("POST", "reset");
+    await emulator.control("POST", "reset");
     await page.getByRole("heading", { name: "No deliveries yet" }).waitFor();
   });
 
@@ -83,8 +83,8 @@ describe("live updates of the console", { skip }, () => {
     const page = await tab(t);
     const first = await startTestEmulator(t);
     const between = await startRelay(t, first.routerUrl);
-    const open = async (on: TestEmulator, hash: string) => {
-      await page.goto((await createConsoleAddress(on)).replace(on.routerUrl, between.url));
+    const open = async (emulator: TestEmulator, hash: string) => {
+      await page.goto((await createConsoleAddress(emulator)).replace(emulator.routerUrl, between.url));
       await page.getByRole("region", { name: "Virtual time", exact: true }).getByText("2031-01-02").waitFor();
       await page.goto(`${between.url}/_emulator/ui/${hash}`);
     };
@@ -114,8 +114,8 @@ describe("live updates of the console", { skip }, () => {
 
   it("disables all buttons while the emulator does not respond", async (t) => {
     const page = await tab(t);
-    const { world } = await startFailingWebhookStory(t);
-    await openConsole(page, world);
+    const { emulator } = await startFailingWebhookStory(t);
+    await openConsole(page, emulator);
     const button = (name: string) => page.getByRole("button", { name, exact: true });
     const foot = page.getByRole("contentinfo");
     await button("+5 min").click();
@@ -140,8 +140,8 @@ describe("live updates of the console", { skip }, () => {
 
   it("reports the failed request of a button once the emulator responds again", async (t) => {
     const page = await tab(t);
-    const { world } = await startFailingWebhookStory(t);
-    await openConsole(page, world);
+    const { emulator } = await startFailingWebhookStory(t);
+    await openConsole(page, emulator);
     const foot = page.getByRole("contentinfo");
     const advance = "**/clock/advance";
     await page.route(advance, (route) => route.abort());

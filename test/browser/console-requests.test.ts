@@ -9,13 +9,15 @@ const { skip, tab } = createTestBrowser();
 describe("request list of the console", { skip }, () => {
   it("lists a user's changes through the control plane with links to traces", async (t) => {
     const page = await tab(t);
-    const { world } = await startFailingWebhookStory(t);
-    await world.ask("GET", "clock");
-    await world.ask("POST", "clock/advance", { body: { by: "PT5M" } });
-    const { items } = (await world.ask("GET", "requests?operation=clock.advance")).body as { items: { id: number }[] };
+    const { emulator } = await startFailingWebhookStory(t);
+    await emulator.control("GET", "clock");
+    await emulator.control("POST", "clock/advance", { body: { by: "PT5M" } });
+    const { items } = (await emulator.control("GET", "requests?operation=clock.advance")).body as {
+      items: { id: number }[];
+    };
     const { id } = items[0]!;
     // The page holds the newest requests and loads older ones such as this from the emulator.
-    await openConsole(page, world, `#/timeline?trace=request:${id}`);
+    await openConsole(page, emulator, `#/timeline?trace=request:${id}`);
     await page
       .getByRole("dialog")
       .getByRole("link", { name: `request:${id}` })
@@ -23,7 +25,7 @@ describe("request list of the console", { skip }, () => {
     await page.getByRole("heading", { name: `Request ${id}`, level: 1 }).waitFor();
     await page.getByText("clock.advance, ").waitFor();
 
-    await page.goto(getViewUrl(world, "#/requests"));
+    await page.goto(getViewUrl(emulator, "#/requests"));
     const rows = page.getByRole("list", { name: "Requests", exact: true }).getByRole("listitem");
     await page.getByText("/api/v2.1/public/webhooks/").waitFor();
     assert.equal(await rows.filter({ hasText: "/_emulator/" }).count(), 0, "programs ask services");
@@ -37,25 +39,25 @@ describe("request list of the console", { skip }, () => {
 
   it("limits the list to a workspace, and shows the workspace of a request", async (t) => {
     const page = await tab(t);
-    const world = await startTestEmulator(t);
-    const [first, second] = (await world.ask("GET", "workspaces")).body as readonly Record<string, string>[];
+    const emulator = await startTestEmulator(t);
+    const [first, second] = (await emulator.control("GET", "workspaces")).body as readonly Record<string, string>[];
     for (const [workspace, contract] of [
       [first!, "T-1"],
       [second!, "T-2"],
     ] as const) {
-      const { url } = world.clusters.find(({ id }) => id === workspace.cluster_id)!;
+      const { url } = emulator.clusters.find(({ id }) => id === workspace.cluster_id)!;
       const { client_id = "", client_secret = "" } = workspace;
       const api = createSender(url, { "client-id": client_id, "client-secret": client_secret });
       await api("GET", `/api/v2.1/public/contracts/${contract}/status`);
     }
-    await openConsole(page, world, "#/requests");
+    await openConsole(page, emulator, "#/requests");
     const rows = page.getByRole("list", { name: "Requests", exact: true }).getByRole("listitem");
     await rows.nth(1).waitFor();
     await page.getByLabel("Workspace").selectOption(second!.name!);
     await rows.filter({ hasText: "T-1" }).waitFor({ state: "detached" });
     assert.equal(await rows.count(), 1);
-    assert.equal(page.url(), getViewUrl(world, `#/requests?workspace=${second!.id}`));
-    await world.api("GET", "/api/v2.1/public/contracts/T-3/status");
+    assert.equal(page.url(), getViewUrl(emulator, `#/requests?workspace=${second!.id}`));
+    await emulator.api("GET", "/api/v2.1/public/contracts/T-3/status");
     await page.getByRole("link", { name: "Failed" }).click();
     await rows.filter({ hasText: "T-2" }).waitFor();
     assert.equal(await rows.count(), 1);
@@ -70,12 +72,12 @@ describe("request list of the console", { skip }, () => {
 
   it("shows the current state even if an earlier state has the same request numbers", async (t) => {
     const page = await tab(t);
-    const world = await startTestEmulator(t);
-    await world.ask("PUT", "snapshots/a");
-    for (let count = 0; count < 3; count += 1) await world.router("GET", "/");
-    await world.ask("POST", "snapshots/a/restore", { body: {} });
-    await world.router("GET", "/router/v1/clusters");
-    await openConsole(page, world, "#/requests");
+    const emulator = await startTestEmulator(t);
+    await emulator.control("PUT", "snapshots/a");
+    for (let count = 0; count < 3; count += 1) await emulator.router("GET", "/");
+    await emulator.control("POST", "snapshots/a/restore", { body: {} });
+    await emulator.router("GET", "/router/v1/clusters");
+    await openConsole(page, emulator, "#/requests");
     const link = page.getByRole("link", { name: /^2 ?GET \/router\/v1\/clusters/ });
     await link.waitFor();
     assert.equal(await page.getByText(/^The newest/).count(), 0, "nothing is missing");
@@ -88,16 +90,16 @@ describe("request list of the console", { skip }, () => {
 
   it("loads a request by its number or reports an unknown number", async (t) => {
     const page = await tab(t);
-    const world = await startTestEmulator(t);
-    await world.ask("GET", "clock");
-    await openConsole(page, world, "#/requests/1");
+    const emulator = await startTestEmulator(t);
+    await emulator.control("GET", "clock");
+    await openConsole(page, emulator, "#/requests/1");
     await page.getByText("clock.show, ").waitFor();
     await page.getByRole("searchbox", { name: "Search" }).fill("1");
     await page.keyboard.press("Enter");
     await page.getByRole("link", { name: "Request 1" }).waitFor();
-    await page.goto(getViewUrl(world, "#/requests/987654"));
+    await page.goto(getViewUrl(emulator, "#/requests/987654"));
     await page.getByRole("heading", { name: "Request not found" }).waitFor();
-    await page.goto(getViewUrl(world, "#/requests/abc"));
+    await page.goto(getViewUrl(emulator, "#/requests/abc"));
     await page.getByText("Invalid request ID.").waitFor();
     assert.deepEqual(
       page.complaints.filter((words) => !words.includes("404")),

@@ -6,29 +6,29 @@ import { startTestEmulator, type TestEmulator } from "../support/emulator.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 
 /** Opens a view of the console like `svc emulator open`. */
-export async function openConsole(page: Tab, world: TestEmulator, hash = "#/"): Promise<void> {
-  await page.goto(await createConsoleAddress(world));
+export async function openConsole(page: Tab, emulator: TestEmulator, hash = "#/"): Promise<void> {
+  await page.goto(await createConsoleAddress(emulator));
   await page.getByRole("region", { name: "Virtual time" }).getByText("2031-01-02").waitFor();
-  if (hash !== "#/") await page.goto(getViewUrl(world, hash));
+  if (hash !== "#/") await page.goto(getViewUrl(emulator, hash));
 }
 
-export const getViewUrl = (world: TestEmulator, hash: string): string => `${world.controlUrl}/ui/${hash}`;
+export const getViewUrl = (emulator: TestEmulator, hash: string): string => `${emulator.controlUrl}/ui/${hash}`;
 
 export interface Story {
-  readonly world: TestEmulator;
+  readonly emulator: TestEmulator;
   /** Receiver that responds with 503 by default. Its webhook is number 1. */
   readonly hooks: Receiver;
 }
 
 /** Starts the README's example: a failing webhook and a contract that triggered it. */
 export async function startFailingWebhookStory(t: Pick<TestContext, "after">): Promise<Story> {
-  const world = await startTestEmulator(t);
+  const emulator = await startTestEmulator(t);
   const hooks = await startReceiver(t);
   hooks.answer((_, response) => void response.writeHead(503).end("<img src=x onerror=alert(1)> busy"));
   const webhook = { title: "Hooks", url: hooks.url, only_for_activities: ["CONTRACT_CREATED"] };
-  await world.api("POST", "/api/v2.1/public/webhooks/", { body: webhook });
-  await createDraftContract(world.api);
-  return { world, hooks };
+  await emulator.api("POST", "/api/v2.1/public/webhooks/", { body: webhook });
+  await createDraftContract(emulator.api);
+  return { emulator, hooks };
 }
 
 /** A name that would be harmful as HTML. */
@@ -37,18 +37,18 @@ export const hostileTag = "<img src=x onerror=document.title=`owned`>";
 /** Starts an emulator with all kinds of data, with long and hostile names, to check each view. */
 export async function startFullStory(t: Pick<TestContext, "after">): Promise<Story> {
   const story = await startFailingWebhookStory(t);
-  const { world } = story;
-  await world.ask("POST", "clock/advance", { body: { by: "PT20M" } });
-  await createSentContract(world.api, { contract_name: hostileTag });
+  const { emulator } = story;
+  await emulator.control("POST", "clock/advance", { body: { by: "PT20M" } });
+  await createSentContract(emulator.api, { contract_name: hostileTag });
   const poc_details = { first_name: "Maximiliana".repeat(6), last_name: "Waldenburg", email: "max@acme.example" };
-  await createDraftContract(world.api, {
+  await createDraftContract(emulator.api, {
     contract_name: `Rahmen\u202evertrag${"Rahmenvertrag".repeat(10)}`,
     counter_party_details: [{ is_individual: true, poc_details }],
   });
-  await world.router("POST", "/router/v1/oauth2.0/device/code/", { body: { client_id: "demo-cli" } });
-  await world.ask("POST", "faults", { body: { direction: "outgoing", effect: "tamper", webhook: 1, count: 2 } });
-  await world.ask("PUT", "snapshots/prepared");
-  await world.ask("POST", "contracts/T-2/hold", { body: {} });
-  await world.router("GET", "/router/v1/clustrs");
+  await emulator.router("POST", "/router/v1/oauth2.0/device/code/", { body: { client_id: "demo-cli" } });
+  await emulator.control("POST", "faults", { body: { direction: "outgoing", effect: "tamper", webhook: 1, count: 2 } });
+  await emulator.control("PUT", "snapshots/prepared");
+  await emulator.control("POST", "contracts/T-2/hold", { body: {} });
+  await emulator.router("GET", "/router/v1/clustrs");
   return story;
 }

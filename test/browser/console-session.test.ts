@@ -11,11 +11,11 @@ const { skip, tab } = createTestBrowser();
 describe("console session in a browser", { skip }, () => {
   it("signs in by its address and stays signed in after a reload", async (t) => {
     const page = await tab(t);
-    const world = await startTestEmulator(t);
-    const address = await createConsoleAddress(world);
+    const emulator = await startTestEmulator(t);
+    const address = await createConsoleAddress(emulator);
     await page.goto(address);
     await page.getByText("2031-01-02").first().waitFor();
-    assert.equal(page.url(), `${world.controlUrl}/ui/`);
+    assert.equal(page.url(), `${emulator.controlUrl}/ui/`);
     await page.reload();
     await page.getByText("2031-01-02").first().waitFor();
     assert.deepEqual(page.complaints, []);
@@ -28,8 +28,8 @@ describe("console session in a browser", { skip }, () => {
 
   it("disables buttons without permission and explains why", async (t) => {
     const page = await tab(t);
-    const world = await startTestEmulator(t);
-    await world.ask("PUT", "snapshots/prepared");
+    const emulator = await startTestEmulator(t);
+    await emulator.control("PUT", "snapshots/prepared");
     const stateOf = async (name: string) => {
       const button = page.getByRole("button", { name, exact: true }).first();
       await button.waitFor();
@@ -45,13 +45,13 @@ describe("console session in a browser", { skip }, () => {
       ["operate", on, off("admin", "operate")],
       ["admin", on, on],
     ] as const) {
-      const { body } = await world.ask("POST", `tokens/${role}-token`, { body: { role } });
+      const { body } = await emulator.control("POST", `tokens/${role}-token`, { body: { role } });
       const { token } = body as { token: string };
       await page.goto("about:blank");
-      await page.goto(await createConsoleAddress({ controlUrl: world.controlUrl, token }));
+      await page.goto(await createConsoleAddress({ controlUrl: emulator.controlUrl, token }));
       assert.deepEqual(await stateOf("+5 min"), passing, role);
       // A reload uses the stored session.
-      await page.goto(getViewUrl(world, "#/snapshots"));
+      await page.goto(getViewUrl(emulator, "#/snapshots"));
       await page.reload();
       assert.deepEqual(await stateOf("Restore prepared"), restoring, role);
       assert.equal(await page.getByLabel("Clock mode", { exact: true }).isDisabled(), role === "read");
@@ -61,11 +61,11 @@ describe("console session in a browser", { skip }, () => {
 
   it("shows the permissions of a token in a narrow window without overflow", async (t) => {
     const page = await tab(t);
-    const world = await startTestEmulator(t);
-    const { body } = await world.ask("POST", "tokens/viewer", { body: { role: "read" } });
+    const emulator = await startTestEmulator(t);
+    const { body } = await emulator.control("POST", "tokens/viewer", { body: { role: "read" } });
     const { token } = body as { token: string };
     await page.setViewportSize({ width: 320, height: 640 });
-    await page.goto(await createConsoleAddress({ controlUrl: world.controlUrl, token }));
+    await page.goto(await createConsoleAddress({ controlUrl: emulator.controlUrl, token }));
     await page.getByText("Signed in with role read").waitFor();
     const { x, width } = (await page.locator(".search input").boundingBox())!;
     assert.ok(x + width <= 320, `the search ends at ${x + width}`);
@@ -73,9 +73,9 @@ describe("console session in a browser", { skip }, () => {
 
   it("prevents framing, whether or not a user is signed in", async (t) => {
     const page = await tab(t);
-    const world = await startTestEmulator(t);
-    await openConsole(page, world);
-    const framed = `<iframe src="${getViewUrl(world, "#/")}"></iframe>`;
+    const emulator = await startTestEmulator(t);
+    await openConsole(page, emulator);
+    const framed = `<iframe src="${getViewUrl(emulator, "#/")}"></iframe>`;
     const { url } = await startSite(t, framed);
     for (const address of [url, url.replace("127.0.0.1", "localhost")]) {
       await page.goto(address);
@@ -88,8 +88,8 @@ describe("console session in a browser", { skip }, () => {
 
   it("rejects requests from other sites for the page, the stream and a session", async (t) => {
     const page = await tab(t);
-    const world = await startTestEmulator(t);
-    const code = new URL(await createConsoleAddress(world)).hash.slice("#code=".length);
+    const emulator = await startTestEmulator(t);
+    const code = new URL(await createConsoleAddress(emulator)).hash.slice("#code=".length);
     const { url } = await startSite(t, "");
     await page.goto(url);
     const heard = await page.evaluate(
@@ -106,10 +106,10 @@ describe("console session in a browser", { skip }, () => {
           await ask("/sessions", { method: "POST", body: body! }),
         ];
       },
-      [world.controlUrl, JSON.stringify({ code })],
+      [emulator.controlUrl, JSON.stringify({ code })],
     );
     assert.deepEqual(heard, ["nothing", "nothing", "nothing", "nothing"]);
-    await page.goto(getViewUrl(world, `#code=${code}`));
+    await page.goto(getViewUrl(emulator, `#code=${code}`));
     await page.getByText("2031-01-02").first().waitFor();
   });
 });

@@ -37,8 +37,8 @@ async function pressTabUntil(page: Tab, role: "button" | "link", name: string | 
 describe("user journeys in the console", { skip }, () => {
   it("finds the failing webhook, advances the clock and resends after a fix", async (t) => {
     const page = await tab(t);
-    const { world, hooks } = await startFailingWebhookStory(t);
-    await openConsole(page, world);
+    const { emulator, hooks } = await startFailingWebhookStory(t);
+    await openConsole(page, emulator);
     await page.getByText("when you advance the clock").waitFor();
     const alert = page.getByRole("region", { name: "Hooks", exact: true });
     assert.ok((await alert.boundingBox())!.height < 56, "an alert is one line until it is opened");
@@ -85,9 +85,9 @@ describe("user journeys in the console", { skip }, () => {
 
   it("signs a contract, advances the clock, reads a trace and resends by keyboard", async (t) => {
     const page = await tab(t);
-    const { world, hooks } = await startFailingWebhookStory(t);
-    const contract = await createSentContract(world.api);
-    await openConsole(page, world);
+    const { emulator, hooks } = await startFailingWebhookStory(t);
+    const contract = await createSentContract(emulator.api);
+    await openConsole(page, emulator);
     await pressTabUntil(page, "link", "Contracts");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Contracts", level: 1 }).waitFor();
@@ -97,7 +97,7 @@ describe("user journeys in the console", { skip }, () => {
     await pressTabUntil(page, "button", "Sign as Jo Doe");
     await page.keyboard.press("Enter");
     await waitForOutcome(page, "T-2 is EXECUTED");
-    assert.equal(await getContractStatus(world.api, contract), "EXECUTED");
+    assert.equal(await getContractStatus(emulator.api, contract), "EXECUTED");
     await page.getByText("signed 03:04:05").waitFor();
     await page.getByRole("img", { name: "Status: EXECUTED. This status is final." }).waitFor();
 
@@ -121,9 +121,9 @@ describe("user journeys in the console", { skip }, () => {
 
   it("moves a contract with the buttons of its owner and of other users", async (t) => {
     const page = await tab(t);
-    const world = await startTestEmulator(t);
-    await createDraftContract(world.api);
-    await openConsole(page, world, "#/contracts/T-1");
+    const emulator = await startTestEmulator(t);
+    await createDraftContract(emulator.api);
+    await openConsole(page, emulator, "#/contracts/T-1");
     const people = page.getByRole("list", { name: "People" });
     const buttons = async () =>
       (await people.getByRole("button", { disabled: false }).allTextContents()).filter(
@@ -163,20 +163,20 @@ describe("user journeys in the console", { skip }, () => {
     const question = page.getByRole("dialog", { name: "Delete T-1?" });
     await question.getByRole("button", { name: "Cancel" }).click();
     await question.waitFor({ state: "detached" });
-    assert.equal((await world.api("GET", "/api/v2.1/public/contracts/T-1/status")).status, 200);
+    assert.equal((await emulator.api("GET", "/api/v2.1/public/contracts/T-1/status")).status, 200);
     assert.equal(await getFocusedText(page), "Delete");
     await page.keyboard.press("Enter");
     await question.getByRole("button", { name: "Delete T-1" }).click();
     await waitForOutcome(page, "T-1 is deleted");
     await page.getByRole("heading", { name: "Contracts", level: 1 }).waitFor();
     await waitForValue(page, () => getFocusedText(page), "Contracts", "deleted");
-    assert.equal((await world.api("GET", "/api/v2.1/public/contracts/T-1/status")).status, 404);
+    assert.equal((await emulator.api("GET", "/api/v2.1/public/contracts/T-1/status")).status, 404);
   });
 
   it("shows the sent bytes, checks the signature and shows the response as text", async (t) => {
     const page = await tab(t);
-    const { world, hooks } = await startFailingWebhookStory(t);
-    await openConsole(page, world, "#/deliveries/1");
+    const { emulator, hooks } = await startFailingWebhookStory(t);
+    await openConsole(page, emulator, "#/deliveries/1");
     await page.getByText("signature matches").waitFor();
     const [first] = hooks.received;
     const sentBody = await page.getByRole("region", { name: "Body (the same bytes in every attempt" }).textContent();
@@ -190,8 +190,8 @@ describe("user journeys in the console", { skip }, () => {
 
   it("advances to an entered time without a layout shift", async (t) => {
     const page = await tab(t);
-    const { world } = await startFailingWebhookStory(t);
-    await openConsole(page, world);
+    const { emulator } = await startFailingWebhookStory(t);
+    await openConsole(page, emulator);
     const panel = page.getByRole("form", { name: "Advance to a time" });
     const bar = () =>
       page.getByRole("region", { name: "Virtual time", exact: true }).evaluate("(bar) => bar.offsetHeight");
@@ -218,8 +218,8 @@ describe("user journeys in the console", { skip }, () => {
 
   it("accepts input for the clock panel before a slow machine renders the panel", async (t) => {
     const page = await tab(t);
-    const { world } = await startFailingWebhookStory(t);
-    await openConsole(page, world);
+    const { emulator } = await startFailingWebhookStory(t);
+    await openConsole(page, emulator);
     await page.getByRole("button", { name: "To …", exact: true }).waitFor();
     const told = await page.evaluate(`(async () => {
       const rendered = async () => { for (let i = 0; i < 5; i += 1) await null; };
@@ -236,11 +236,11 @@ describe("user journeys in the console", { skip }, () => {
 
   it("supports an address for every view, with back and forward", async (t) => {
     const page = await tab(t);
-    const { world } = await startFullStory(t);
-    await openConsole(page, world, "#/contracts/T-2?trace=T-2");
+    const { emulator } = await startFullStory(t);
+    await openConsole(page, emulator, "#/contracts/T-2?trace=T-2");
     await page.getByRole("dialog", { name: "Why T-2" }).waitFor();
     await page.keyboard.press("Escape");
-    await page.waitForURL(getViewUrl(world, "#/contracts/T-2"));
+    await page.waitForURL(getViewUrl(emulator, "#/contracts/T-2"));
     await page.getByRole("heading", { name: hostileTag, level: 1 }).waitFor();
     await page.getByRole("searchbox", { name: "Search" }).fill("delivery:1");
     await page.keyboard.press("Enter");
@@ -260,20 +260,20 @@ describe("user journeys in the console", { skip }, () => {
 
   it("follows a link to a part of a list, with back and forward", async (t) => {
     const page = await tab(t);
-    const { world } = await startFullStory(t);
-    await openConsole(page, world);
+    const { emulator } = await startFullStory(t);
+    await openConsole(page, emulator);
     const rows = page.getByRole("list", { name: "Deliveries" }).getByRole("listitem");
     await page.getByText("responded 503", { exact: true }).click();
     await page.getByRole("link", { name: "3 undelivered deliveries" }).click();
     await page.getByText(/^Filter: .*Hooks/).waitFor();
     await waitForValue(page, () => rows.count(), 3, "not arrived");
     assert.equal(await rows.getByTitle(/^to Hooks · T-\d$/).count(), 3);
-    assert.equal(page.url(), getViewUrl(world, "#/deliveries?webhook=1&show=undelivered"));
+    assert.equal(page.url(), getViewUrl(emulator, "#/deliveries?webhook=1&show=undelivered"));
     await page.getByRole("link", { name: "Scheduled" }).click();
-    await page.waitForURL(getViewUrl(world, "#/deliveries?webhook=1&show=scheduled"));
+    await page.waitForURL(getViewUrl(emulator, "#/deliveries?webhook=1&show=scheduled"));
     await page.goBack();
     await page.getByRole("link", { name: "Undelivered 3" }).and(page.locator("[aria-current]")).waitFor();
-    await page.goto(getViewUrl(world, "#/requests"));
+    await page.goto(getViewUrl(emulator, "#/requests"));
     await page.getByText("/router/v1/clustrs").first().waitFor();
     await press(page, "Clear log");
     await page
@@ -287,9 +287,9 @@ describe("user journeys in the console", { skip }, () => {
 
   it("finds contracts, webhooks, snapshots, devices and addresses by name", async (t) => {
     const page = await tab(t);
-    const { world } = await startFullStory(t);
-    await openConsole(page, world);
-    const [device] = (await world.ask("GET", "device-grants")).body as { user_code: string }[];
+    const { emulator } = await startFullStory(t);
+    await openConsole(page, emulator);
+    const [device] = (await emulator.control("GET", "device-grants")).body as { user_code: string }[];
     for (const [words, link] of [
       ["hooks", "Webhook 1: Hooks"],
       ["prepared", "Snapshot prepared"],
@@ -315,8 +315,8 @@ describe("user journeys in the console", { skip }, () => {
 
   it("shows the command of a button, confirms a replacement and shows the emulator's error", async (t) => {
     const page = await tab(t, { permissions: ["clipboard-read", "clipboard-write"] });
-    const world = await startTestEmulator(t);
-    await openConsole(page, world, "#/snapshots");
+    const emulator = await startTestEmulator(t);
+    await openConsole(page, emulator, "#/snapshots");
     await page.getByRole("heading", { name: "No snapshots" }).waitFor();
     await page.getByRole("textbox", { name: "Name of the snapshot" }).fill("mine");
     await press(page, "Command for: Save snapshot");
@@ -336,7 +336,7 @@ describe("user journeys in the console", { skip }, () => {
     await page.getByRole("dialog", { name: "Replace mine?" }).getByRole("button", { name: "Replace mine" }).click();
     await waitForOutcome(page, "Saved as mine");
     await page.getByText("svc emulator snapshot save mine --replace").waitFor();
-    await page.goto(getViewUrl(world, "#/faults"));
+    await page.goto(getViewUrl(emulator, "#/faults"));
     await page.getByLabel("Count").fill("-3");
     await page.getByText("The count must be a whole number.").waitFor();
     assert.equal(await page.getByRole("button", { name: "Add fault", exact: true }).isDisabled(), true);

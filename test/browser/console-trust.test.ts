@@ -36,41 +36,41 @@ const scripted: Readonly<Record<string, object>> = {
 };
 
 /** Opens the console as an administrator, then a link to the faulty address. */
-async function openConsoleWithFault(t: TestContext, rule: object): Promise<{ page: Tab; world: TestEmulator }> {
+async function openConsoleWithFault(t: TestContext, rule: object): Promise<{ page: Tab; emulator: TestEmulator }> {
   const page = await tab(t);
-  const world = await startTestEmulator(t);
-  const { body } = await world.ask("POST", "tokens/ci", { body: { role: "operate" } });
+  const emulator = await startTestEmulator(t);
+  const { body } = await emulator.control("POST", "tokens/ci", { body: { role: "operate" } });
   const headers = { authorization: `Bearer ${(body as { token: string }).token}` };
   const fault = { direction: "incoming", service: "router", ...rule };
-  assert.equal((await world.router("POST", "/_emulator/faults", { body: fault, headers })).status, 201);
-  await openConsole(page, world);
-  await page.goto(`${world.routerUrl}/router/v1/clusters/`);
-  return { page, world };
+  assert.equal((await emulator.router("POST", "/_emulator/faults", { body: fault, headers })).status, 201);
+  await openConsole(page, emulator);
+  await page.goto(`${emulator.routerUrl}/router/v1/clusters/`);
+  return { page, emulator };
 }
 
 describe("administrator's session in a browser", { skip }, () => {
   for (const [what, rule] of Object.entries(scripted)) {
     it(`blocks a script in ${what}`, async (t) => {
-      const { page, world } = await openConsoleWithFault(t, rule);
+      const { page, emulator } = await openConsoleWithFault(t, rule);
       const origin = await page.evaluate("self.origin");
       assert.equal(origin, "null", "it is shown in an origin of its own");
       assert.notEqual(await page.title(), "ran");
-      const names = ((await world.ask("GET", "tokens")).body as { name: string }[]).map(({ name }) => name);
+      const names = ((await emulator.control("GET", "tokens")).body as { name: string }[]).map(({ name }) => name);
       assert.deepEqual(names, ["ci"]);
     });
   }
 
   it("hides half of the session from scripts, which makes the other half useless", async (t) => {
     const page = await tab(t);
-    const world = await startTestEmulator(t);
-    await openConsole(page, world);
+    const emulator = await startTestEmulator(t);
+    await openConsole(page, emulator);
     const cookies = await page.evaluate("document.cookie");
     const token = await page.evaluate('localStorage.getItem("svc-session")');
     assert.equal(cookies, "");
-    const [cookie, ...others] = await page.context().cookies(world.controlUrl);
+    const [cookie, ...others] = await page.context().cookies(emulator.controlUrl);
     const { httpOnly, sameSite, path } = cookie!;
     assert.deepEqual([others, httpOnly, sameSite, path], [[], true, "Strict", "/_emulator"]);
     const stolen = { headers: { authorization: `Bearer ${token}` } };
-    assert.equal((await world.router("GET", "/_emulator/clock", stolen)).status, 401);
+    assert.equal((await emulator.router("GET", "/_emulator/clock", stolen)).status, 401);
   });
 });

@@ -58,10 +58,10 @@ describe("console view", { skip }, () => {
   it("is accessible in small and wide windows, light and dark", async (t) => {
     // The page's policy would block the injected checks.
     const page = await tab(t, { bypassCSP: true });
-    const { world } = await startFullStory(t);
-    await openConsole(page, world);
+    const { emulator } = await startFullStory(t);
+    await openConsole(page, emulator);
     for (const [hash, text] of views) {
-      await page.goto(getViewUrl(world, hash));
+      await page.goto(getViewUrl(emulator, hash));
       await page.getByText(new RegExp(text)).first().waitFor();
       await checkView(page);
     }
@@ -69,15 +69,15 @@ describe("console view", { skip }, () => {
 
   it("shows every name and address in full on demand at any width", async (t) => {
     const page = await tab(t);
-    const { world } = await startFailingWebhookStory(t);
+    const { emulator } = await startFailingWebhookStory(t);
     const title = `Ein Empfänger 🦄 mit einem langen Namen ${"Empfaengerohneunterbrechung".repeat(8)}`.slice(0, 200);
     const url = `http://127.0.0.1:9/${"very-long-path-".repeat(12)}?${"parameter".repeat(10)}=1`;
     const body = { title, url, only_for_activities: ["CONTRACT_CREATED"] };
-    await world.api("POST", "/api/v2.1/public/webhooks/", { body });
-    await createDraftContract(world.api, { contract_name: "🦄 Rahmenvertrag".repeat(15) });
-    await world.ask("POST", "clock/advance", { body: { next: true } });
-    await world.ask("PUT", `snapshots/${"s".repeat(64)}`);
-    await openConsole(page, world);
+    await emulator.api("POST", "/api/v2.1/public/webhooks/", { body });
+    await createDraftContract(emulator.api, { contract_name: "🦄 Rahmenvertrag".repeat(15) });
+    await emulator.control("POST", "clock/advance", { body: { next: true } });
+    await emulator.control("PUT", `snapshots/${"s".repeat(64)}`);
+    await openConsole(page, emulator);
     for (const [hash, text] of [
       ["#/", title],
       ["#/timeline/2", title],
@@ -90,7 +90,7 @@ describe("console view", { skip }, () => {
       ["#/snapshots", "s".repeat(64)],
       [`#/search/${"s".repeat(64)}`, "Snapshot sss"],
     ] as const) {
-      await page.goto(getViewUrl(world, hash));
+      await page.goto(getViewUrl(emulator, hash));
       await page.getByText(text).first().waitFor();
       for (const width of [320, 390, 768, 1024, 1280]) {
         await page.setViewportSize({ width, height: 800 });
@@ -107,16 +107,16 @@ describe("console view", { skip }, () => {
 
   it("shows all axis labels, including dates, without overlap", async (t) => {
     const page = await tab(t);
-    const { world } = await startFailingWebhookStory(t);
-    await openConsole(page, world);
+    const { emulator } = await startFailingWebhookStory(t);
+    await openConsole(page, emulator);
     for (const [minutes, contracts] of [
       [1, 3],
       [1_440, 4],
     ] as const) {
-      await world.clock.advance({ by: minutes * 60_000 });
+      await emulator.clock.advance({ by: minutes * 60_000 });
       for (let made = 0; made < contracts; made += 1) {
-        await world.clock.advance({ by: 2_000 });
-        await createDraftContract(world.api);
+        await emulator.clock.advance({ by: 2_000 });
+        await createDraftContract(emulator.api);
       }
     }
     await page.locator(".axis .day").first().waitFor();
@@ -125,8 +125,8 @@ describe("console view", { skip }, () => {
 
   it("explains an empty list and how to fill it", async (t) => {
     const page = await tab(t, { bypassCSP: true });
-    const world = await startTestEmulator(t);
-    await openConsole(page, world);
+    const emulator = await startTestEmulator(t);
+    await openConsole(page, emulator);
     for (const [hash, title] of [
       ["#/", "No webhooks yet"],
       ["#/webhooks", "No webhooks"],
@@ -143,7 +143,7 @@ describe("console view", { skip }, () => {
       ["#/snapshots/nope", "Not found: snapshot nope"],
       ["#/deliveries/abc", "Delivery abc"],
     ] as const) {
-      await page.goto(getViewUrl(world, hash));
+      await page.goto(getViewUrl(emulator, hash));
       await page.getByRole("heading", { name: title }).waitFor();
       assert.deepEqual(await listViolations(page), [], hash);
     }
@@ -151,14 +151,14 @@ describe("console view", { skip }, () => {
 
   it("shows how to sign in and continues once another tab is signed in", async (t) => {
     const page = await tab(t);
-    const world = await startTestEmulator(t);
-    await page.goto(getViewUrl(world, "#/snapshots"));
+    const emulator = await startTestEmulator(t);
+    await page.goto(getViewUrl(emulator, "#/snapshots"));
     await page.getByText("svc emulator open").waitFor();
     const block = await page.getByRole("main").boundingBox();
     const last = await page.getByText("This page then continues automatically.").boundingBox();
     assert.ok(last!.y - block!.y < 250, "the lines stand together");
     const other = await page.context().newPage();
-    await openConsole(Object.assign(other, { complaints: [] }), world);
+    await openConsole(Object.assign(other, { complaints: [] }), emulator);
     await page.getByRole("heading", { name: "Snapshots", exact: true }).waitFor();
   });
 });

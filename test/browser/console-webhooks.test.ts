@@ -16,16 +16,16 @@ const { skip, tab } = createTestBrowser();
 describe("webhooks and workspaces in the console", { skip }, () => {
   it("sends a test event to one webhook, then disables and enables the webhook", async (t) => {
     const page = await tab(t);
-    const world = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const [hooks, other] = [await startReceiver(t), await startReceiver(t)];
     for (const [title, url] of [
       ["Hooks", hooks.url],
       ["Other", other.url],
     ]) {
       const body = { title, url, only_for_activities: ["CONTRACT_CREATED", "CONTRACT_SIGNED"] };
-      await world.api("POST", "/api/v2.1/public/webhooks/", { body });
+      await emulator.api("POST", "/api/v2.1/public/webhooks/", { body });
     }
-    await openConsole(page, world, "#/webhooks");
+    await openConsole(page, emulator, "#/webhooks");
     const card = page.getByRole("listitem").filter({ hasText: "Hooks" });
     const foot = page.getByRole("contentinfo");
     await card.getByLabel("Activity of the test event for Hooks").selectOption("CONTRACT_SIGNED");
@@ -48,9 +48,11 @@ describe("webhooks and workspaces in the console", { skip }, () => {
 
   it("shows a secret on demand, except to a read-only token", async (t) => {
     const page = await tab(t);
-    const { world } = await startFailingWebhookStory(t);
-    const [{ hmac_key, client_secret }] = (await world.ask("GET", "workspaces")).body as [Record<string, string>];
-    await openConsole(page, world, "#/workspaces");
+    const { emulator } = await startFailingWebhookStory(t);
+    const [{ hmac_key, client_secret }] = (await emulator.control("GET", "workspaces")).body as [
+      Record<string, string>,
+    ];
+    await openConsole(page, emulator, "#/workspaces");
     const own = page.getByRole("listitem").filter({ hasText: "Northwind Legal" });
     await own.getByRole("button", { name: "Show signing key" }).waitFor();
     assert.equal((await page.content()).includes(hmac_key!), false);
@@ -58,21 +60,23 @@ describe("webhooks and workspaces in the console", { skip }, () => {
     await own.getByText(hmac_key!).waitFor();
     assert.equal((await page.content()).includes(client_secret!), false);
 
-    const { token } = (await world.ask("POST", "tokens/viewer", { body: { role: "read" } })).body as { token: string };
+    const { token } = (await emulator.control("POST", "tokens/viewer", { body: { role: "read" } })).body as {
+      token: string;
+    };
     await page.goto("about:blank");
-    await page.goto(await createConsoleAddress({ controlUrl: world.controlUrl, token }));
-    await page.goto(getViewUrl(world, "#/workspaces"));
+    await page.goto(await createConsoleAddress({ controlUrl: emulator.controlUrl, token }));
+    await page.goto(getViewUrl(emulator, "#/workspaces"));
     await own.getByText("Hidden: a token with the role read shows no secrets.").first().waitFor();
     assert.equal(await page.getByRole("button", { name: /^Show/ }).count(), 0);
-    await page.goto(getViewUrl(world, "#/deliveries/1"));
+    await page.goto(getViewUrl(emulator, "#/deliveries/1"));
     await page.getByText("Signature check unavailable: a token with the role read shows no keys.").waitFor();
     assert.deepEqual(page.complaints, []);
   });
 
   it("limits lists to a workspace and preserves the limit in links", async (t) => {
     const page = await tab(t);
-    const { world } = await startFailingWebhookStory(t);
-    await openConsole(page, world, "#/contracts");
+    const { emulator } = await startFailingWebhookStory(t);
+    await openConsole(page, emulator, "#/contracts");
     const rows = page.getByRole("list", { name: "Contracts" }).getByRole("listitem");
     await rows.first().waitFor();
     for (const heading of ["Contract", "Name", "Cluster, workspace", "Status", "Last change"]) {
@@ -84,9 +88,9 @@ describe("webhooks and workspaces in the console", { skip }, () => {
     await page.getByRole("heading", { name: "No deliveries" }).waitFor();
     await page.getByLabel("Workspace").selectOption("Northwind Legal");
     await page.getByRole("link", { name: /Contract created/i }).waitFor();
-    assert.equal(page.url(), getViewUrl(world, "#/deliveries?workspace=1"));
+    assert.equal(page.url(), getViewUrl(emulator, "#/deliveries?workspace=1"));
     await page.getByLabel("Workspace").selectOption("All workspaces");
-    await page.waitForURL(getViewUrl(world, "#/deliveries"));
+    await page.waitForURL(getViewUrl(emulator, "#/deliveries"));
   });
 
   it("shows a run of svc webhooks certify and sends more events to its receiver", async (t) => {
@@ -119,21 +123,21 @@ describe("webhooks and workspaces in the console", { skip }, () => {
 
   it("shows the text of an email", async (t) => {
     const page = await tab(t);
-    const world = await startTestEmulator(t);
-    await createSentContract(world.api);
-    await openConsole(page, world, "#/emails");
+    const emulator = await startTestEmulator(t);
+    await createSentContract(emulator.api);
+    await openConsole(page, emulator, "#/emails");
     await page.getByText("Signature requested: NDA with Acme").waitFor();
     await page.getByText("Northwind Legal asks you to sign “NDA with Acme”.").waitFor();
   });
 
   it("positions the text of a webhook without deliveries above the current-time line", async (t) => {
     const page = await tab(t);
-    const { world } = await startFailingWebhookStory(t);
+    const { emulator } = await startFailingWebhookStory(t);
     const body = { title: "Idle", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_VOIDED"] };
-    await world.api("POST", "/api/v2.1/public/webhooks/", { body });
+    await emulator.api("POST", "/api/v2.1/public/webhooks/", { body });
     const activity = "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT";
-    await world.ask("POST", "activities", { body: { activity } });
-    await openConsole(page, world);
+    await emulator.control("POST", "activities", { body: { activity } });
+    await openConsole(page, emulator);
     await page.setViewportSize({ width: 390, height: 800 });
     const sentence = page.locator(".nothing");
     await sentence.waitFor();

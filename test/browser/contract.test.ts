@@ -11,23 +11,23 @@ const jo = "jo@acme.example";
 
 interface Scene {
   readonly page: Tab;
-  readonly world: TestEmulator;
+  readonly emulator: TestEmulator;
   readonly contract: ContractIds;
   readonly link: string;
 }
 
 async function prepareContractPage(t: TestContext, more: object = {}): Promise<Scene> {
   const page = await tabInTurn();
-  const world = await startTestEmulator(t);
-  const contract = await createSentContract(world.api, more);
-  return { page, world, contract, link: await getSigningLink(world, contract, jo) };
+  const emulator = await startTestEmulator(t);
+  const contract = await createSentContract(emulator.api, more);
+  return { page, emulator, contract, link: await getSigningLink(emulator, contract, jo) };
 }
 
 const press = (page: Pick<Tab, "getByRole">, name: string) => page.getByRole("button", { name }).click();
 
 describe("contract page in a browser", { skip }, () => {
   it("lets a user read, comment and sign without duplicate submissions", async (t) => {
-    const { page, world, contract, link } = await prepareContractPage(t);
+    const { page, emulator, contract, link } = await prepareContractPage(t);
     await page.goto(link);
     const opens = page.waitForEvent("popup");
     const reads = page
@@ -48,12 +48,12 @@ describe("contract page in a browser", { skip }, () => {
     await page.getByRole("status").getByText("You signed this contract on 2031-01-02 at 03:04 UTC.").waitFor();
     await page.getByText("No pending actions.").waitFor();
     assert.equal(await page.getByText("It is not your turn").count(), 0);
-    assert.equal(await getContractStatus(world.api, contract), "EXECUTED");
+    assert.equal(await getContractStatus(emulator.api, contract), "EXECUTED");
     assert.deepEqual(page.complaints, []);
   });
 
   it("supports use by keyboard alone", async (t) => {
-    const { page, world, contract, link } = await prepareContractPage(t);
+    const { page, emulator, contract, link } = await prepareContractPage(t);
     await page.goto(link);
     const stops: string[] = [];
     for (let stop = 0; stop < 6; stop += 1) {
@@ -68,21 +68,21 @@ describe("contract page in a browser", { skip }, () => {
     );
     for (const key of ["Shift+Tab", "Shift+Tab", "Enter"]) await page.keyboard.press(key);
     await page.getByText("It cannot be signed until it is sent again.").waitFor();
-    assert.equal(await getContractStatus(world.api, contract), "SIGN", "asked first");
+    assert.equal(await getContractStatus(emulator.api, contract), "SIGN", "asked first");
     await page.keyboard.press("Tab");
     await page.keyboard.type("Too many seats");
     for (const key of ["Tab", "Enter"]) await page.keyboard.press(key);
     await page.getByRole("status").getByText("You declined to sign this contract").waitFor();
     await page.getByText("Too many seats").waitFor();
     await page.getByText("Waiting for Ada Keller to send it again.").waitFor();
-    assert.equal(await getContractStatus(world.api, contract), "DRAFT");
+    assert.equal(await getContractStatus(emulator.api, contract), "DRAFT");
   });
 
   it("preserves the input if the contract has changed in the meantime", async (t) => {
-    const { page, world, contract, link } = await prepareContractPage(t);
+    const { page, emulator, contract, link } = await prepareContractPage(t);
     await page.goto(link);
     const body = { external_metadata: { id: "deal-1" } };
-    await world.api("POST", `/api/v2.1/public/contracts/${contract.id}/external_metadata`, { body });
+    await emulator.api("POST", `/api/v2.1/public/contracts/${contract.id}/external_metadata`, { body });
     await page.getByLabel("Note").fill("Looks good");
     await press(page, "Sign");
     const alarm = await page.getByRole("alert").textContent();
@@ -97,9 +97,9 @@ describe("contract page in a browser", { skip }, () => {
 
   it("works in a sandboxed frame of a customer's page at another address", async (t) => {
     for (const sandbox of ["", ' sandbox="allow-forms allow-same-origin"']) {
-      const { page, world, contract } = await prepareContractPage(t, { contract_template_id: 104 });
+      const { page, emulator, contract } = await prepareContractPage(t, { contract_template_id: 104 });
       const path = `/api/v2.1/public/embedded/contracts/${contract.number}/counter_party/?cp_email_id=${jo}`;
-      const { url } = (await world.api("GET", path)).body as { url: string };
+      const { url } = (await emulator.api("GET", path)).body as { url: string };
       const customer = await startSite(
         t,
         `<iframe title="contract" src="${url.replaceAll("&", "&amp;")}"${sandbox}></iframe>`,
@@ -109,24 +109,24 @@ describe("contract page in a browser", { skip }, () => {
       await press(frame, "Complete the review");
       await press(frame, "Sign");
       await frame.getByText("Signed 2031-01-02").waitFor();
-      assert.equal(await getContractStatus(world.api, contract), "EXECUTED");
+      assert.equal(await getContractStatus(emulator.api, contract), "EXECUTED");
       assert.deepEqual(page.complaints, []);
     }
   });
 
   it("explains why a form cannot be submitted in a sandbox without an origin", async (t) => {
-    const { page, world, contract, link } = await prepareContractPage(t);
+    const { page, emulator, contract, link } = await prepareContractPage(t);
     const src = link.replaceAll("&", "&amp;");
     const customer = await startSite(t, `<iframe title="contract" src="${src}" sandbox="allow-forms"></iframe>`);
     await page.goto(customer.url);
     const frame = page.frameLocator("iframe");
     await press(frame, "Sign");
     await frame.getByText("A sandboxed frame requires allow-same-origin and allow-forms.").waitFor();
-    assert.equal(await getContractStatus(world.api, contract), "SIGN");
+    assert.equal(await getContractStatus(emulator.api, contract), "SIGN");
   });
 
   it("rejects a form of another site, even with the right fields", async (t) => {
-    const { page, world, contract, link } = await prepareContractPage(t);
+    const { page, emulator, contract, link } = await prepareContractPage(t);
     await page.goto(link);
     const token = await page.locator("input[name=form_token]").first().inputValue();
     const evil = await startSite(
@@ -138,20 +138,20 @@ describe("contract page in a browser", { skip }, () => {
       await page.goto(evil.url.replace("127.0.0.1", place));
       await page.getByRole("heading", { name: "Request blocked" }).waitFor();
     }
-    assert.equal(await getContractStatus(world.api, contract), "SIGN");
+    assert.equal(await getContractStatus(emulator.api, contract), "SIGN");
   });
 
   it("shows names with markup or right-to-left text unchanged", async (t) => {
     const page = await tabInTurn();
-    const world = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const name = "<script>alert(1)</script>";
     const poc_details = { first_name: "\u202eevil\u202c", last_name: "<img src=x onerror=alert(1)>", email: jo };
-    const contract = await createDraftContract(world.api, {
+    const contract = await createDraftContract(emulator.api, {
       contract_name: name,
       counter_party_details: [{ is_individual: false, organization_name: name, poc_details }],
     });
-    await world.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`);
-    await page.goto(await getSigningLink(world, contract, jo));
+    await emulator.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`);
+    await page.goto(await getSigningLink(emulator, contract, jo));
     await page.getByRole("heading", { name, level: 1 }).waitFor();
     assert.equal(await page.getByRole("img").count(), 0);
     await press(page, "Sign");

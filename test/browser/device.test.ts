@@ -6,10 +6,10 @@ import { createOAuthError, type Device, startDeviceAuthorization } from "../supp
 
 const { skip, tabInTurn } = createTestBrowser();
 
-async function prepareDevicePage(t: TestContext): Promise<{ page: Tab; world: TestEmulator; waiting: Device }> {
+async function prepareDevicePage(t: TestContext): Promise<{ page: Tab; emulator: TestEmulator; waiting: Device }> {
   const page = await tabInTurn();
-  const world = await startTestEmulator(t);
-  return { page, world, waiting: await startDeviceAuthorization(world) };
+  const emulator = await startTestEmulator(t);
+  return { page, emulator, waiting: await startDeviceAuthorization(emulator) };
 }
 
 /** The subject of a device's tokens. */
@@ -23,8 +23,8 @@ const press = (page: Tab, name: string) => page.getByRole("button", { name }).cl
 
 describe("device page in a browser", { skip }, () => {
   it("lets a user enter the code and approve the device", async (t) => {
-    const { page, world, waiting } = await prepareDevicePage(t);
-    await page.goto(`${world.routerUrl}/_emulator/device`);
+    const { page, emulator, waiting } = await prepareDevicePage(t);
+    await page.goto(`${emulator.routerUrl}/_emulator/device`);
     await page.getByLabel("Code on the device").fill(waiting.user_code.toLowerCase().replace("-", " "));
     await press(page, "Continue");
     await page.getByText(waiting.user_code).waitFor();
@@ -32,7 +32,7 @@ describe("device page in a browser", { skip }, () => {
     await page.getByLabel("E-mail address").fill("eli@fabrikam.example");
     await press(page, "Approve");
     await page.getByText("The device is approved. You can close this page.").waitFor();
-    assert.equal(await getOwnerEmail(world, waiting), "eli@fabrikam.example");
+    assert.equal(await getOwnerEmail(emulator, waiting), "eli@fabrikam.example");
     assert.deepEqual(page.complaints, []);
   });
 
@@ -41,16 +41,16 @@ describe("device page in a browser", { skip }, () => {
     ["Deny", "The device is denied.", createOAuthError("access_denied")],
   ] as const) {
     it(`accepts "${button}" at verification_uri_complete under either host name`, async (t) => {
-      const { page, world } = await prepareDevicePage(t);
+      const { page, emulator } = await prepareDevicePage(t);
       for (const name of ["127.0.0.1", "localhost"]) {
-        const { body } = await world.router("POST", "/router/v1/oauth2.0/device/code/", {
+        const { body } = await emulator.router("POST", "/router/v1/oauth2.0/device/code/", {
           body: { client_id: "demo-cli" },
         });
         const { verification_uri_complete, device_code } = body as Record<string, string>;
         await page.goto(verification_uri_complete!.replace("127.0.0.1", name));
         await press(page, button);
         await page.getByText(shown).waitFor();
-        const answer = await (await startDeviceAuthorization(world)).poll({ device_code });
+        const answer = await (await startDeviceAuthorization(emulator)).poll({ device_code });
         assert.deepEqual({ ...polled, ...pickStatusAndBody(answer) }, { ...pickStatusAndBody(answer), ...polled });
       }
       assert.deepEqual(page.complaints, []);
@@ -58,8 +58,8 @@ describe("device page in a browser", { skip }, () => {
   }
 
   it("allows approval after a link from another site", async (t) => {
-    const { page, world, waiting } = await prepareDevicePage(t);
-    const link = `${world.routerUrl}/_emulator/device?user_code=${waiting.user_code}`;
+    const { page, emulator, waiting } = await prepareDevicePage(t);
+    const link = `${emulator.routerUrl}/_emulator/device?user_code=${waiting.user_code}`;
     await page.route("http://docs.localhost/", (route) =>
       route.fulfill({ contentType: "text/html", body: `<a href="${link}">Connect</a>` }),
     );
@@ -67,12 +67,12 @@ describe("device page in a browser", { skip }, () => {
     await page.getByRole("link", { name: "Connect" }).click();
     await press(page, "Approve");
     await page.getByText("The device is approved.").waitFor();
-    assert.equal(await getOwnerEmail(world, waiting), "ada@northwind.example");
+    assert.equal(await getOwnerEmail(emulator, waiting), "ada@northwind.example");
   });
 
   it("prompts again for a wrong code or address and preserves the input", async (t) => {
-    const { page, world, waiting } = await prepareDevicePage(t);
-    await page.goto(`${world.routerUrl}/_emulator/device`);
+    const { page, emulator, waiting } = await prepareDevicePage(t);
+    await page.goto(`${emulator.routerUrl}/_emulator/device`);
     await page.getByLabel("Code on the device").fill("BBBB-BBBB");
     await press(page, "Continue");
     assert.equal(await page.getByRole("alert").textContent(), "No device has this code.");
@@ -88,6 +88,6 @@ describe("device page in a browser", { skip }, () => {
     await page.getByLabel("Cluster").selectOption("eu-1");
     await press(page, "Approve");
     await page.getByText("The device is approved.").waitFor();
-    assert.equal(await getOwnerEmail(world, waiting), "ada@northwind.example");
+    assert.equal(await getOwnerEmail(emulator, waiting), "ada@northwind.example");
   });
 });

@@ -25,7 +25,7 @@ const frontEnd = "<script>onmessage = ({ data }) => document.body.append(JSON.st
 
 export interface PageContext {
   readonly page: Tab;
-  readonly world: TestEmulator;
+  readonly emulator: TestEmulator;
   /** Address of a client to which users are redirected. */
   readonly client: string;
   readonly front: string;
@@ -35,7 +35,7 @@ export async function createStage(t: Pick<TestContext, "after">, page: Tab): Pro
   const { url: front } = await startSite(t, frontEnd);
   const { url: client } = await startSite(t, "<h1>Back at the client</h1>");
   const apps = { ...demo.apps, crm_b: { ...demo.apps.crm_b, index_url_allow: [front] } };
-  return { page, client, front, world: await startTestEmulator(t, { seed: { ...demo, apps } }) };
+  return { page, client, front, emulator: await startTestEmulator(t, { seed: { ...demo, apps } }) };
 }
 
 type PageOpener = (stage: PageContext) => Promise<unknown>;
@@ -52,35 +52,38 @@ const long = {
   ],
 };
 
-const openProvider: PageOpener = ({ page, world }) =>
-  page.goto(`${world.routerUrl}/_emulator/provider?flow=trial&provider=ProviderA&state=s`);
+const openProvider: PageOpener = ({ page, emulator }) =>
+  page.goto(`${emulator.routerUrl}/_emulator/provider?flow=trial&provider=ProviderA&state=s`);
 
-const openWaitingDevice: PageOpener = async ({ page, world }) =>
-  page.goto(`${world.routerUrl}/_emulator/device?user_code=${(await startDeviceAuthorization(world)).user_code}`);
+const openWaitingDevice: PageOpener = async ({ page, emulator }) =>
+  page.goto(`${emulator.routerUrl}/_emulator/device?user_code=${(await startDeviceAuthorization(emulator)).user_code}`);
 
 const signIn =
   (changes: Record<string, string>): PageOpener =>
-  ({ page, world, client }) =>
+  ({ page, emulator, client }) =>
     page.goto(
-      `${world.clusters[0]!.url}${authorizePath}?${formatParameters({ ...authorizationRequest, redirect_uri: client }, changes)}`,
+      `${emulator.clusters[0]!.url}${authorizePath}?${formatParameters({ ...authorizationRequest, redirect_uri: client }, changes)}`,
     );
 
 /** Opens the page with a form, as the CRM does. */
-export const createCrmBForm = ({ world, front }: Pick<PageContext, "world" | "front">, target = "_self"): string => {
+export const createCrmBForm = (
+  { emulator, front }: Pick<PageContext, "emulator" | "front">,
+  target = "_self",
+): string => {
   const envelope = {
     algorithm: "HMACSHA256",
     context: { user: { fullName: "Ada" }, organization: { name: "Northwind" } },
   };
   const signed = signCrmB(demo.apps.crm_b.consumer_secret, JSON.stringify(envelope));
-  const action = `${world.routerUrl}/router/v1/crm_b/?index_url_override=${encodeURIComponent(front)}`;
+  const action = `${emulator.routerUrl}/router/v1/crm_b/?index_url_override=${encodeURIComponent(front)}`;
   return `<form method="post" action="${action}" target="${target}">
 <input name="signed_request" value="${signed}"></form><script>document.forms[0].submit()</script>`;
 };
 
 /** All pages by their content, with the way in which a browser opens them. */
 export const everyPage: Readonly<Record<string, PageOpener>> = {
-  "code prompt of a device": ({ page, world }) => page.goto(`${world.routerUrl}/_emulator/device`),
-  "unknown code of a device": ({ page, world }) => page.goto(`${world.routerUrl}/_emulator/device?user_code=x`),
+  "code prompt of a device": ({ page, emulator }) => page.goto(`${emulator.routerUrl}/_emulator/device`),
+  "unknown code of a device": ({ page, emulator }) => page.goto(`${emulator.routerUrl}/_emulator/device?user_code=x`),
   "waiting device": openWaitingDevice,
   "approved device": async (stage) => {
     await openWaitingDevice(stage);
@@ -100,50 +103,50 @@ export const everyPage: Readonly<Record<string, PageOpener>> = {
   "sign-in of an unknown client": signIn({ client_id: "nobody" }),
   "sign-in of an unknown user": signIn({ svc_user: "nobody@x.example" }),
   "sign-in of a user at another cluster": signIn({ svc_user: "eli@fabrikam.example" }),
-  contract: async ({ page, world }) => {
-    const { body } = await world.api("POST", "/api/v2.1/public/contracts/", { body: contract() });
-    await page.goto(`${world.clusters[0]!.url}/contracts/${(body as { id: string }).id}`);
+  contract: async ({ page, emulator }) => {
+    const { body } = await emulator.api("POST", "/api/v2.1/public/contracts/", { body: contract() });
+    await page.goto(`${emulator.clusters[0]!.url}/contracts/${(body as { id: string }).id}`);
   },
-  "missing contract": ({ page, world }) => page.goto(`${world.clusters[0]!.url}/contracts/T-9`),
-  "contract that waits for the user of the link": async ({ page, world }) =>
-    page.goto(await getSigningLink(world, await createSentContract(world.api), "jo@acme.example")),
-  "contract that waits for another user": async ({ page, world }) =>
+  "missing contract": ({ page, emulator }) => page.goto(`${emulator.clusters[0]!.url}/contracts/T-9`),
+  "contract that waits for the user of the link": async ({ page, emulator }) =>
+    page.goto(await getSigningLink(emulator, await createSentContract(emulator.api), "jo@acme.example")),
+  "contract that waits for another user": async ({ page, emulator }) =>
     page.goto(
-      await getSigningLink(world, await createSentContract(world.api, bilateralSigning), "ada@northwind.example"),
+      await getSigningLink(emulator, await createSentContract(emulator.api, bilateralSigning), "ada@northwind.example"),
     ),
-  "contract with long names and a rejected form": async ({ page, world }) => {
-    await page.goto(await getSigningLink(world, await createSentContract(world.api, long), "jo@acme.example"));
+  "contract with long names and a rejected form": async ({ page, emulator }) => {
+    await page.goto(await getSigningLink(emulator, await createSentContract(emulator.api, long), "jo@acme.example"));
     await page.getByLabel("Note").fill("Fine");
-    await world.api("POST", "/api/v2.1/public/contracts/1/comments/", { body: { comment: "Meanwhile" } });
+    await emulator.api("POST", "/api/v2.1/public/contracts/1/comments/", { body: { comment: "Meanwhile" } });
     await page.getByRole("button", { name: "Sign" }).click();
     await page.getByRole("alert").waitFor();
   },
-  "decline form of a contract": async ({ page, world }) => {
-    await page.goto(await getSigningLink(world, await createSentContract(world.api), "jo@acme.example"));
+  "decline form of a contract": async ({ page, emulator }) => {
+    await page.goto(await getSigningLink(emulator, await createSentContract(emulator.api), "jo@acme.example"));
     await page.getByText("Decline", { exact: true }).click();
     await page.getByLabel("Reason").waitFor();
   },
-  "contract declined by the user of the link": async ({ page, world }) => {
-    await page.goto(await getSigningLink(world, await createSentContract(world.api, long), "jo@acme.example"));
+  "contract declined by the user of the link": async ({ page, emulator }) => {
+    await page.goto(await getSigningLink(emulator, await createSentContract(emulator.api, long), "jo@acme.example"));
     await page.getByText("Decline", { exact: true }).click();
     await page.getByLabel("Reason").fill("Vertragsstrafenregelung".repeat(8));
     await page.getByRole("button", { name: "Decline the contract" }).click();
     await page.getByRole("status").waitFor();
   },
-  "link with the key of another user": async ({ page, world }) => {
-    const link = await getSigningLink(world, await createSentContract(world.api), "jo@acme.example");
+  "link with the key of another user": async ({ page, emulator }) => {
+    const link = await getSigningLink(emulator, await createSentContract(emulator.api), "jo@acme.example");
     await page.goto(link.replace("jo%40", "eve%40"));
   },
-  "app in crm_a": async ({ page, world }) => {
-    const url = `${world.routerUrl}/router/v1/crm_a/iframe?portalId=62515&associatedObjectId=245`;
-    const timestamp = String(world.clock.now());
+  "app in crm_a": async ({ page, emulator }) => {
+    const url = `${emulator.routerUrl}/router/v1/crm_a/iframe?portalId=62515&associatedObjectId=245`;
+    const timestamp = String(emulator.clock.now());
     const clientSecret = demo.apps.crm_a.client_secret;
     const signature = signCrmA({ version: "v3", clientSecret, method: "GET", url, body: "", timestamp });
     await page.setExtraHTTPHeaders({ "x-crm-a-signature": signature, "x-crm-a-signature-timestamp": timestamp });
     await page.goto(url);
     await page.setExtraHTTPHeaders({});
   },
-  "app in crm_b without a request": ({ page, world }) => page.goto(`${world.routerUrl}/router/v1/crm_b/`),
+  "app in crm_b without a request": ({ page, emulator }) => page.goto(`${emulator.routerUrl}/router/v1/crm_b/`),
   "app in crm_b": async (stage) => {
     await stage.page.route("http://crm.localhost/", (route) =>
       route.fulfill({ contentType: "text/html", body: createCrmBForm(stage) }),

@@ -52,12 +52,12 @@ const places = ["evil.localhost", "127.0.0.1"];
 
 async function prepareForgedForms(
   t: TestContext,
-): Promise<{ page: Tab; world: TestEmulator; waiting: Device; forms: ForgedForm[] }> {
+): Promise<{ page: Tab; emulator: TestEmulator; waiting: Device; forms: ForgedForm[] }> {
   const page = await tab(t);
-  const world = await startTestEmulator(t);
-  const waiting = await startDeviceAuthorization(world);
+  const emulator = await startTestEmulator(t);
+  const waiting = await startDeviceAuthorization(emulator);
   const forged = async (path: string, fields: Record<string, string>): Promise<ForgedForm> => {
-    const action = `${world.routerUrl}${path}`;
+    const action = `${emulator.routerUrl}${path}`;
     return {
       action: action.split("?")[0]!,
       fields: { ...getHiddenFields(await (await fetch(action)).text()), ...fields },
@@ -67,7 +67,7 @@ async function prepareForgedForms(
     await forged(`/_emulator/device?user_code=${waiting.user_code}`, { status: "AUTHORIZED", cluster_id: "eu-1" }),
     await forged("/_emulator/provider?flow=trial&provider=P&state=s", { email: "eve@evil.example" }),
   ];
-  return { page, world, waiting, forms };
+  return { page, emulator, waiting, forms };
 }
 
 /** The forms that reached the emulator according to its log, rejected or not. */
@@ -92,8 +92,8 @@ async function* parsePosts(log: NonNullable<Response["body"]>) {
 describe("page of another site", { skip }, () => {
   for (const [name, attack] of Object.entries(attacks)) {
     it(`cannot submit a form of the emulator: ${name}`, async (t) => {
-      const { page, world, waiting, forms } = await prepareForgedForms(t);
-      const came = await followPosts(world);
+      const { page, emulator, waiting, forms } = await prepareForgedForms(t);
+      const came = await followPosts(emulator);
       for (const form of forms) {
         const evil = await startSite(t, attack(form));
         evil.answer(({ url }, response) =>
@@ -113,12 +113,12 @@ describe("page of another site", { skip }, () => {
   }
 
   it("cannot frame the emulator's forms", async (t) => {
-    const { page, world, waiting } = await prepareForgedForms(t);
+    const { page, emulator, waiting } = await prepareForgedForms(t);
     const shown = [
-      `${world.routerUrl}/_emulator/device?user_code=${waiting.user_code}`,
-      `${world.routerUrl}/_emulator/provider?flow=trial&provider=P&state=s`,
-      `${world.routerUrl}${authorizePath}?${formatParameters(authorizationRequest, {})}`,
-      `${world.clusters[0]!.url}${authorizePath}?${formatParameters(authorizationRequest, {})}`,
+      `${emulator.routerUrl}/_emulator/device?user_code=${waiting.user_code}`,
+      `${emulator.routerUrl}/_emulator/provider?flow=trial&provider=P&state=s`,
+      `${emulator.routerUrl}${authorizePath}?${formatParameters(authorizationRequest, {})}`,
+      `${emulator.clusters[0]!.url}${authorizePath}?${formatParameters(authorizationRequest, {})}`,
     ];
     for (const url of shown) {
       const evil = await startSite(t, `<iframe src="${escapeAttribute(url)}"></iframe>`);
@@ -131,7 +131,7 @@ describe("page of another site", { skip }, () => {
   });
 
   it("cannot read the emulator's pages", async (t) => {
-    const { page, world, waiting } = await prepareForgedForms(t);
+    const { page, emulator, waiting } = await prepareForgedForms(t);
     const evil = await startSite(t, "<h1>Evil</h1>");
     for (const place of places) {
       await page.goto(evil.url.replace("127.0.0.1", place));
@@ -140,7 +140,7 @@ describe("page of another site", { skip }, () => {
         `${authorizePath}?${formatParameters(authorizationRequest, {})}`,
       ]) {
         const read = await page.evaluate(
-          `fetch(${JSON.stringify(world.routerUrl + path)}).then((r) => r.text(), String)`,
+          `fetch(${JSON.stringify(emulator.routerUrl + path)}).then((r) => r.text(), String)`,
         );
         assert.equal(read, "TypeError: Failed to fetch");
       }

@@ -7,12 +7,16 @@ import { startReceiver } from "../support/receiver.ts";
 
 const { skip, tabInTurn } = createTestBrowser();
 
-async function begin(t: TestContext, path: string, seed: object = demo): Promise<{ page: Tab; world: TestEmulator }> {
+async function begin(
+  t: TestContext,
+  path: string,
+  seed: object = demo,
+): Promise<{ page: Tab; emulator: TestEmulator }> {
   const page = await tabInTurn();
-  const world = await startTestEmulator(t, { seed });
-  const { authorization_url } = (await world.router("GET", path)).body as { authorization_url: string };
+  const emulator = await startTestEmulator(t, { seed });
+  const { authorization_url } = (await emulator.router("GET", path)).body as { authorization_url: string };
   await page.goto(authorization_url);
-  return { page, world };
+  return { page, emulator };
 }
 
 async function signInAs(page: Tab, email: string, name = ""): Promise<void> {
@@ -47,9 +51,9 @@ describe("provider page in a browser", { skip }, () => {
 
   it("adds the app to a team of chat_a or denies the request", async (t) => {
     const page = await tabInTurn();
-    const world = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const open = async () => {
-      const { body } = await world.ask("POST", "installations/chat_a", { body: { workspace_id: 3 } });
+      const { body } = await emulator.control("POST", "installations/chat_a", { body: { workspace_id: 3 } });
       await page.goto((body as { authorization_url: string }).authorization_url);
     };
     const redirect = "/router/v1/integrations/destinations/default/chat_a/oauth_redirect";

@@ -31,7 +31,7 @@ async function startClientSite(t: TestContext) {
 
 interface Scene {
   readonly page: Tab;
-  readonly world: TestEmulator;
+  readonly emulator: TestEmulator;
   /** Opens the sign-in page as the client would, at the router or at another listener. */
   open(changes?: ParameterChanges, base?: string): Promise<void>;
   /** The code that the client received. */
@@ -40,13 +40,13 @@ interface Scene {
 
 async function prepareSignInPage(t: TestContext, options: EmulatorOptions = {}): Promise<Scene> {
   const page = await tabInTurn();
-  const world = await startTestEmulator(t, options);
+  const emulator = await startTestEmulator(t, options);
   const { url } = await startClientSite(t);
   const redirect_uri = `${url}/callback`;
   return {
     page,
-    world,
-    open: async (changes = {}, base = world.routerUrl) => {
+    emulator,
+    open: async (changes = {}, base = emulator.routerUrl) => {
       await page.goto(
         `${base}${authorizePath}?${formatParameters({ ...authorizationRequest, redirect_uri }, changes)}`,
       );
@@ -99,8 +99,8 @@ describe("sign-in page in a browser", { skip }, () => {
   }
 
   it("signs in users of the other cluster at a cluster's own listener", async (t) => {
-    const { page, world, open, arrival } = await prepareSignInPage(t);
-    for (const { id, url } of world.clusters) {
+    const { page, emulator, open, arrival } = await prepareSignInPage(t);
+    for (const { id, url } of emulator.clusters) {
       for (const [email, { name, cluster }] of Object.entries(people)) {
         await page.context().clearCookies();
         await open({}, url);

@@ -26,7 +26,7 @@ const seed = {
 
 /** An emulator with the secrets of the connected apps, and files with these secrets. */
 async function startConnectedApps(t: TestContext, options: object = {}): Promise<CliEmulator> {
-  const world = await startCliEmulator(t, { seed, ...options });
+  const emulator = await startCliEmulator(t, { seed, ...options });
   const files = {
     "event.json": '{"type":"event_callback","team_id":"T1","text":"é"}',
     "payload.txt": `payload=${encodeURIComponent('{"type":"block_actions","team":{"id":"T1"}}')}`,
@@ -42,13 +42,13 @@ async function startConnectedApps(t: TestContext, options: object = {}): Promise
     "wrong.secret": "wrong",
     "empty.secret": "\n",
   };
-  for (const [name, text] of Object.entries(files)) await writeFile(join(world.cwd, name), text);
-  return world;
+  for (const [name, text] of Object.entries(files)) await writeFile(join(emulator.cwd, name), text);
+  return emulator;
 }
 
 /** The newest request to us-1, which receives each event. */
 async function getNewestRequest({ emulator }: CliEmulator): Promise<string> {
-  const { items } = (await emulator.ask("GET", "clusters/us-1/inbox")).body as {
+  const { items } = (await emulator.control("GET", "clusters/us-1/inbox")).body as {
     items: { method: string; target: string }[];
   };
   const { method, target } = items.at(-1)!;
@@ -68,20 +68,20 @@ describe("svc chat-a", () => {
   };
 
   it("signs any request with the secret from a file", async (t) => {
-    const world = await startConnectedApps(t);
+    const emulator = await startConnectedApps(t);
     for (const [command, path] of Object.entries(commands)) {
       const expected = path.endsWith("/options") ? { options: [] } : {};
-      assert.deepEqual(await world.json(`${command} --signing-secret-file chat-a.secret`), expected, command);
-      assert.equal(await getNewestRequest(world), `POST ${path}`);
+      assert.deepEqual(await emulator.json(`${command} --signing-secret-file chat-a.secret`), expected, command);
+      assert.equal(await getNewestRequest(emulator), `POST ${path}`);
     }
   });
 
   it("signs with the secret from the environment and the header prefix of another app", async (t) => {
-    const world = await startConnectedApps(t);
+    const emulator = await startConnectedApps(t);
     const env = { SVC_CHAT_A_SIGNING_SECRET: secrets.chatA };
     const command = "chat-a event --file event.json --header-prefix x-other";
-    assert.deepEqual(await world.json(command, { env }), {});
-    assert.equal(await getNewestRequest(world), `POST ${base}/chat_a/webhook/event/`);
+    assert.deepEqual(await emulator.json(command, { env }), {});
+    assert.equal(await getNewestRequest(emulator), `POST ${base}/chat_a/webhook/event/`);
   });
 
   it("rejects a missing or wrong secret", async (t) => {
@@ -153,9 +153,9 @@ describe("svc chat-b messaging", () => {
   const messaging = "chat-b messaging --file activity.json";
 
   it("lets the emulator issue a token for the activity", async (t) => {
-    const world = await startConnectedApps(t);
-    assert.deepEqual(await world.json(`${messaging} --mint`), {});
-    assert.equal(await getNewestRequest(world), `POST ${base}/chat_b/webhook/messaging`);
+    const emulator = await startConnectedApps(t);
+    assert.deepEqual(await emulator.json(`${messaging} --mint`), {});
+    assert.equal(await getNewestRequest(emulator), `POST ${base}/chat_b/webhook/messaging`);
   });
 
   it("accepts a token from a file or the environment", async (t) => {
@@ -171,7 +171,7 @@ describe("svc chat-b messaging", () => {
     const { exit, out } = await svc(`${messaging} --mint --dry-run --json`);
     const { headers } = JSON.parse(out) as { headers: Record<string, string> };
     assert.deepEqual([exit, headers.authorization], [0, "[hidden]"]);
-    const { items } = (await emulator.ask("GET", "requests")).body as { items: { operation: string }[] };
+    const { items } = (await emulator.control("GET", "requests")).body as { items: { operation: string }[] };
     assert.deepEqual(
       items.filter(({ operation }) => operation === "chat-b-issuer.mint"),
       [],
@@ -253,10 +253,10 @@ describe("svc crm-b", () => {
 
 describe("svc billing event", () => {
   it("accepts the credentials as a user name and a password file", async (t) => {
-    const world = await startConnectedApps(t);
+    const emulator = await startConnectedApps(t);
     const command = "billing event --data billing.json --username billing --password-file billing.secret";
-    assert.deepEqual(await world.json(command), {});
-    assert.equal(await getNewestRequest(world), "POST /router/v1/billing/webhook");
+    assert.deepEqual(await emulator.json(command), {});
+    assert.equal(await getNewestRequest(emulator), "POST /router/v1/billing/webhook");
   });
 
   it("accepts the credentials from the environment, overridden by flags", async (t) => {

@@ -111,25 +111,25 @@ describe("svc dev in a pipe", () => {
 
   it("joins the emulator of the folder and leaves it unchanged", async (t) => {
     const { dev, file } = await createDevFolder(t);
-    const world = await startTestEmulator(t, { file });
+    const emulator = await startTestEmulator(t, { file });
     const session = dev("--json");
     await session.saw('"type":"ready"');
     const [{ started, router_url: routerUrl, forward_to: forwardTo }] = session.events() as [Record<string, unknown>];
-    assert.deepEqual([started, routerUrl, forwardTo], [false, world.routerUrl, null]);
+    assert.deepEqual([started, routerUrl, forwardTo], [false, emulator.routerUrl, null]);
     session.signal("SIGTERM");
     assert.equal((await session.ended).exit, 143);
-    assert.deepEqual((await world.ask("GET", "webhooks")).body, []);
+    assert.deepEqual((await emulator.control("GET", "webhooks")).body, []);
   });
 
   it("shows all times by the emulator's clock, including retries during an advance", async (t) => {
     const { dev, svc, file } = await createDevFolder(t);
-    const world = await startTestEmulator(t, { file, clock: { mode: "manual" } });
+    const emulator = await startTestEmulator(t, { file, clock: { mode: "manual" } });
     const target = await startReceiver(t);
     target.answer(500);
     const session = dev("--forward-to", target.url, "--activities", "CONTRACT_CREATED", "--json");
     await session.saw('"type":"ready"');
     assert.equal((await svc(create)).exit, 0);
-    await world.clock.advance({ by: "PT15M" });
+    await emulator.clock.advance({ by: "PT15M" });
     await session.saw('"attempt":3');
     session.signal("SIGINT");
     await session.ended;

@@ -21,7 +21,7 @@ const findRow = (result: RunResult, name: string) => parseRows(result).find(({ c
 describe("svc doctor", () => {
   it("finds no problems with an emulator and changes nothing", async (t) => {
     const { svc, emulator } = await startCliEmulator(t);
-    const before = (await emulator.ask("GET", "state")).body;
+    const before = (await emulator.control("GET", "state")).body;
     const result = await svc("doctor --json");
     assert.equal(result.exit, 0);
     assert.deepEqual(getStatuses(result), {
@@ -36,7 +36,7 @@ describe("svc doctor", () => {
       "sign-in": "skipped",
       emulator: "skipped",
     });
-    assert.deepEqual((await emulator.ask("GET", "state")).body, before);
+    assert.deepEqual((await emulator.control("GET", "state")).body, before);
     assert.equal(result.out.includes(String(emulator.clusters[0]!.clientSecret)), false);
   });
 

@@ -124,7 +124,7 @@ describe("contract workflow on the command line", () => {
     const waiting = json("contracts send T-1 --wait executed");
     // The contract is signed while the wait polls.
     while ((await json<{ contract_status: string }>("contracts status T-1")).contract_status !== "SIGN");
-    assert.equal((await emulator.ask("POST", "contracts/T-1/sign", { body: {} })).status, 200);
+    assert.equal((await emulator.control("POST", "contracts/T-1/sign", { body: {} })).status, 200);
     assert.deepEqual(await waiting, { contract_status: "EXECUTED", contract_name: "NDA" });
     assert.equal((await svc("contracts send T-1")).exit, 1);
   });

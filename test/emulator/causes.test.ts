@@ -13,13 +13,13 @@ const operations: readonly Operation[] = registry;
 const causing = operations.filter(({ id, emits = [] }) => emits.length > 0 && id !== "activities.fire");
 
 /** Every activity emitted so far, in order. */
-async function listActivities({ ask }: TestEmulator): Promise<string[]> {
-  const { body } = await ask("GET", "state");
+async function listActivities({ control }: TestEmulator): Promise<string[]> {
+  const { body } = await control("GET", "state");
   const { rows } = body as { rows: { webhook_events: { id: number; activity: string }[] } };
   return rows.webhook_events.sort((a, b) => a.id - b.id).map(({ activity }) => activity);
 }
 
-const advanceClock = ({ ask }: TestEmulator) => ask("POST", "clock/advance", { body: { by: "PT2M" } });
+const advanceClock = ({ control }: TestEmulator) => control("POST", "clock/advance", { body: { by: "PT2M" } });
 
 /** The process metrics of the first contract, or undefined without a contract. */
 async function getMetrics({ api }: TestEmulator): Promise<unknown> {
@@ -29,23 +29,23 @@ async function getMetrics({ api }: TestEmulator): Promise<unknown> {
 
 /** The activities that the last step of a story emits, and the operations that it calls. */
 async function playStory(t: TestContext, story: (typeof stories)[string][number]) {
-  const on = await startTestEmulator(t);
-  const act = await story({ ...on, call: createOperationCall(on) });
-  await advanceClock(on);
-  const before = await listActivities(on);
-  const metrics = await getMetrics(on);
+  const emulator = await startTestEmulator(t);
+  const act = await story({ ...emulator, call: createOperationCall(emulator) });
+  await advanceClock(emulator);
+  const before = await listActivities(emulator);
+  const metrics = await getMetrics(emulator);
   const { status, body } = await act();
   assert.ok(status < 300, `${status} ${JSON.stringify(body)}`);
-  const after = await getMetrics(on);
-  const { body: log } = await on.ask("GET", "requests");
+  const after = await getMetrics(emulator);
+  const { body: log } = await emulator.control("GET", "requests");
   const called = (log as { items: { operation: string }[] }).items.map(({ operation }) => operation);
-  await advanceClock(on);
-  const told = (await listActivities(on)).slice(before.length);
+  await advanceClock(emulator);
+  const told = (await listActivities(emulator)).slice(before.length);
   if (metrics && after) {
     const differ = !isDeepStrictEqual(metrics, after);
     assert.equal(told.includes("CONTRACT_PROCESS_METRIC_UPDATED"), differ, JSON.stringify([metrics, after]));
   }
-  await on.close();
+  await emulator.close();
   return { told, called };
 }
 
@@ -71,13 +71,13 @@ describe("declared activities of operations", () => {
   });
 
   it("emits no activity for operations without a declaration", async (t) => {
-    const on = await startTestEmulator(t);
-    const call = createOperationCall(on);
+    const emulator = await startTestEmulator(t);
+    const call = createOperationCall(emulator);
     await call("contracts.create", {}, { ...contract, ...metadata });
     await call("contracts.create", {}, contract);
     await call("contracts.send", { composite_id: "T-2" });
-    await advanceClock(on);
-    const before = await listActivities(on);
+    await advanceClock(emulator);
+    const before = await listActivities(emulator);
     const without = operations.filter(
       ({ id, emits = [], request, service }) =>
         emits.length === 0 && !moving.test(id) && request.body?.kind !== "stream" && service.name !== "storage",
@@ -86,7 +86,7 @@ describe("declared activities of operations", () => {
       const [example] = examples;
       await call(id, example?.params, example?.body).catch(() => assert.fail(id));
     }
-    assert.deepEqual((await listActivities(on)).slice(before.length), []);
+    assert.deepEqual((await listActivities(emulator)).slice(before.length), []);
   });
 });
 

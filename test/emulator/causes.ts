@@ -241,7 +241,7 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
   "chat-b.messaging": [
     async (on) => {
       await create(on);
-      const { token } = (await on.ask("POST", "chat-b/token", { body: {} })).body as { token: string };
+      const { token } = (await on.control("POST", "chat-b/token", { body: {} })).body as { token: string };
       const headers = { authorization: `Bearer ${token}` };
       return () => on.router("POST", `${integrations}chat_b/webhook/messaging`, { body: message, headers });
     },

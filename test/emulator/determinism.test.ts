@@ -29,7 +29,7 @@ describe("--deterministic", () => {
     const target = await startReceiver(t);
     const running = await startTestEmulator(t, options);
     const first = await runJourney(running, target);
-    assert.equal((await running.ask("POST", "reset")).status, 204);
+    assert.equal((await running.control("POST", "reset")).status, 204);
     assertSame(first, await runJourney(running, target));
   });
 
@@ -42,14 +42,14 @@ describe("--deterministic", () => {
 
     const before = await start();
     ids.push(await createFileId(before));
-    const { body: state } = await before.ask("GET", "state");
+    const { body: state } = await before.control("GET", "state");
     await before.close();
     const after = await start();
     ids.push(await createFileId(after));
     await after.close();
 
     const fresh = await start({ file: undefined, ephemeral: true });
-    assert.equal((await fresh.ask("PUT", "state", { body: state })).status, 200);
+    assert.equal((await fresh.control("PUT", "state", { body: state })).status, 200);
     // The IDs after this point can equal those of the restarted emulator, but not the IDs in the state.
     assert.notEqual(await createFileId(fresh), ids[0]);
     const other = await startTestEmulator(t, {

@@ -19,8 +19,8 @@ function collectUncaughtErrors(t: TestContext): readonly unknown[] {
 it("hostile input causes no crash, state change or unhandled rejection", async (t) => {
   const escaped = collectUncaughtErrors(t);
   const bugs: string[] = [];
-  const on = await startTestEmulator(t, { log: (line) => bugs.push(line) });
-  const before = await on.ask("GET", "state");
+  const emulator = await startTestEmulator(t, { log: (line) => bugs.push(line) });
+  const before = await emulator.control("GET", "state");
   const json = { "content-type": "application/json" };
   const parts = { "content-type": "multipart/form-data; boundary=x" };
   const bodies: readonly (readonly [string, string | Buffer, Record<string, string>])[] = [
@@ -39,15 +39,15 @@ it("hostile input causes no crash, state change or unhandled rejection", async (
     ["api", "/api/v2.1/public/contracts/executed_contracts/"],
     ["router", "/api/v1/oauth/token/"],
     ["router", "/router/v1/integrations/chat_a/webhook/event/"],
-    ["ask", "/faults"],
+    ["control", "/faults"],
   ] as const;
   const wrong: string[] = [];
   for (const [what, body, headers] of bodies) {
     for (const [door, path] of routes) {
-      const { status } = await on[door]("POST", path, { body, headers });
+      const { status } = await emulator[door]("POST", path, { body, headers });
       if (status >= 500) wrong.push(`${status} for ${what} at ${path}`);
     }
-    const { status } = await on.ask("PUT", "/state", { body, headers });
+    const { status } = await emulator.control("PUT", "/state", { body, headers });
     if (status < 400 || status >= 500) wrong.push(`${status} for ${what} as a state`);
   }
 
@@ -59,7 +59,7 @@ it("hostile input causes no crash, state change or unhandled rejection", async (
       creator_organization_entity_id: 401,
     };
     const body = { ...names, counterparty_organization_name: "x", file_base64 };
-    return on.api("POST", "/api/v2.1/public/contracts/executed_contracts/", { body });
+    return emulator.api("POST", "/api/v2.1/public/contracts/executed_contracts/", { body });
   };
   const files = [
     hostile.createDeepArrayPdf(200_000),
@@ -72,7 +72,7 @@ it("hostile input causes no crash, state change or unhandled rejection", async (
   }
   const token = `e30.${"A".repeat(10_000)}.x`;
   for (const authorization of [`Bearer ${token}`, `Bearer ${"[".repeat(10_000)}`]) {
-    const { status } = await on.router("POST", "/router/v1/integrations/chat_b/webhook/messaging", {
+    const { status } = await emulator.router("POST", "/router/v1/integrations/chat_b/webhook/messaging", {
       body: {},
       headers: { authorization },
     });
@@ -80,6 +80,6 @@ it("hostile input causes no crash, state change or unhandled rejection", async (
   }
 
   assert.deepEqual(wrong, []);
-  assert.deepEqual((await on.ask("GET", "state")).body, before.body);
+  assert.deepEqual((await emulator.control("GET", "state")).body, before.body);
   assert.deepEqual([escaped, bugs], [[], []]);
 });

@@ -58,13 +58,13 @@ describe("name of an inherited object property", () => {
       for (const operation of operations) {
         const statuses = await Promise.all(
           [inherited, harmless].map(async (word, at) => {
-            const world = worlds[at]!;
-            const [first] = world.clusters;
+            const emulator = worlds[at]!;
+            const [first] = emulator.clusters;
             const key = { "client-id": first!.clientId!, "client-secret": first!.clientSecret! };
-            const auth = operation.auth === "api-key" ? key : { authorization: `Bearer ${world.token}` };
+            const auth = operation.auth === "api-key" ? key : { authorization: `Bearer ${emulator.token}` };
             const isCluster = ["contracts", "storage"].includes(operation.service.name);
             const { method, path, headers, ...rest } = createRequest(operation, word);
-            const send = createSender(isCluster ? first!.url : world.routerUrl, { ...auth, ...headers });
+            const send = createSender(isCluster ? first!.url : emulator.routerUrl, { ...auth, ...headers });
             return (await send(method, path, rest)).status;
           }),
         );

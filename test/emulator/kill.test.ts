@@ -29,8 +29,8 @@ async function writeUntilKilled({ api, kill }: EmulatorProcess, count: number): 
 }
 
 /** Returns the titles of the emulator's webhooks by ID. */
-async function listWebhookTitles({ ask }: EmulatorProcess): Promise<Map<number, string>> {
-  const { body } = await ask("GET", "webhooks");
+async function listWebhookTitles({ control }: EmulatorProcess): Promise<Map<number, string>> {
+  const { body } = await control("GET", "webhooks");
   return new Map((body as { id: number; title: string }[]).map(({ id, title }) => [id, title]));
 }
 
@@ -39,11 +39,11 @@ describe("emulator under write load", () => {
     const file = join(await createTestFolder(t), "emulator.json");
     const acknowledged = new Map<number, string>();
     for (let round = 0; round < kills; round += 1) {
-      const on = await startEmulatorProcess(t, { file });
-      const found = await listWebhookTitles(on);
+      const emulator = await startEmulatorProcess(t, { file });
+      const found = await listWebhookTitles(emulator);
       const lost = [...acknowledged].filter(([id, title]) => found.get(id) !== title);
       assert.deepEqual({ round, lost }, { round, lost: [] });
-      for (const [id, title] of await writeUntilKilled(on, 1 + Math.floor(Math.random() * 60))) {
+      for (const [id, title] of await writeUntilKilled(emulator, 1 + Math.floor(Math.random() * 60))) {
         assert.equal(acknowledged.has(id), false, `id ${id} was given twice`);
         acknowledged.set(id, title);
       }

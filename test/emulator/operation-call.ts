@@ -14,12 +14,12 @@ export const findOperation = (id: string): Operation =>
   (registry as readonly Operation[]).find((each) => each.id === id)!;
 
 export const createOperationCall =
-  ({ api, router, ask }: TestEmulator): OperationCall =>
+  ({ api, router, control }: TestEmulator): OperationCall =>
   (id, params = {}, body = undefined) => {
     const { method, path, service } = findOperation(id);
     const target = fillTemplate(path, params);
     const sent = body === undefined ? {} : { body };
     const verb = [method].flat()[0]!;
-    if (service.name === "emulator") return ask(verb, target.replace("/_emulator", ""), sent);
+    if (service.name === "emulator") return control(verb, target.replace("/_emulator", ""), sent);
     return (service.name === "contracts" ? api : router)(verb, target, sent);
   };

@@ -52,7 +52,7 @@ describe("emulator with a read-only state folder", () => {
   it("rejects only operations that need a new file, with a message", async (t) => {
     const wall = mockReadOnlyFolder(t);
     const file = join(await createTemporaryFolder(t), "emulator.json");
-    const world = await startTestEmulator(t, { file });
+    const emulator = await startTestEmulator(t, { file });
     wall();
     const unchanged = (message: string) => ({
       status: 503,
@@ -65,7 +65,7 @@ describe("emulator with a read-only state folder", () => {
       },
     });
     const ask = async (method: string, path: string) => {
-      const { status, body } = await world.ask(method, path);
+      const { status, body } = await emulator.control(method, path);
       return { status, body: JSON.parse(JSON.stringify(body).replace(/\b[0-9a-f]{12}\.svc-tmp/, "TMP")) };
     };
     assert.deepEqual(
@@ -77,8 +77,8 @@ describe("emulator with a read-only state folder", () => {
       (body as { error: { message: string } }).error.message,
       /emulator\.json cannot be replaced: permission is denied \(EACCES at .*\)\.$/,
     );
-    assert.equal((await world.ask("GET", "ready")).status, 200);
-    assert.equal((await world.ask("POST", "clock/advance", { body: { by: "PT1S" } })).status, 200);
+    assert.equal((await emulator.control("GET", "ready")).status, 200);
+    assert.equal((await emulator.control("POST", "clock/advance", { body: { by: "PT1S" } })).status, 200);
   });
 });
 
@@ -103,9 +103,9 @@ describe("emulator with a full disk", () => {
   for (const [service, refusal] of Object.entries(refusals)) {
     it(`rejects each operation of ${service} as declared, or changes nothing`, async (t) => {
       const fill = mockFillableDisk(t);
-      const world = await startTestEmulator(t, { file: join(await createTemporaryFolder(t), "emulator.json") });
-      const call = createOperationCall(world);
-      const before = (await world.ask("GET", "state")).body;
+      const emulator = await startTestEmulator(t, { file: join(await createTemporaryFolder(t), "emulator.json") });
+      const call = createOperationCall(emulator);
+      const before = (await emulator.control("GET", "state")).body;
       fill();
       let refused = 0;
       for (const operation of registry as readonly Operation[]) {
@@ -121,7 +121,7 @@ describe("emulator with a full disk", () => {
         refused += 1;
       }
       assert.ok(refused > 10);
-      assert.deepEqual((await world.ask("GET", "state")).body, before);
+      assert.deepEqual((await emulator.control("GET", "state")).body, before);
     });
   }
 });

@@ -13,7 +13,7 @@ const base = "/router/v1/integrations/chat_a/webhook";
 const paths = { event: `${base}/event/`, interaction: `${base}/interaction`, options: `${base}/options` };
 
 interface Stage {
-  readonly world: TestEmulator;
+  readonly emulator: TestEmulator;
   /** The kind and the distinguishing value of each received message. */
   readonly told: unknown[];
   send(path: string, body: string, headers?: Record<string, string>): Promise<TestResponse>;
@@ -45,7 +45,7 @@ async function startBoltApp(t: TestContext, { checksItself = true } = {}): Promi
     server.close();
   });
 
-  const world = await startTestEmulator(t, {
+  const emulator = await startTestEmulator(t, {
     seed: {
       clusters: [
         { id: "eu-1", label: "eu" },
@@ -56,11 +56,11 @@ async function startBoltApp(t: TestContext, { checksItself = true } = {}): Promi
     },
   });
   return {
-    world,
+    emulator,
     told,
     send(path, body, headers = {}) {
       const timestamp = String(Math.floor(Date.now() / 1_000));
-      return world.router("POST", path, {
+      return emulator.router("POST", path, {
         body,
         headers: {
           "content-type": path === paths.event ? "application/json" : "application/x-www-form-urlencoded",
@@ -131,7 +131,7 @@ describe("cluster with chat_a's official library", () => {
   });
 
   it("rejects an invalid signature that the router does not check", async (t) => {
-    const { told, send, world } = await startBoltApp(t, { checksItself: false });
+    const { told, send, emulator } = await startBoltApp(t, { checksItself: false });
     const bad = { "x-slack-signature": `v0=${"0".repeat(64)}` };
     for (const [path, body] of [
       [paths.event, createMention("x")],
@@ -142,13 +142,13 @@ describe("cluster with chat_a's official library", () => {
       assert.equal((await send(path, body)).status, 200);
     }
     assert.equal(told.length, 3);
-    assert.equal(world.clusters[1]?.external, true);
+    assert.equal(emulator.clusters[1]?.external, true);
   });
 
   it("receives requests from the command line under the real header names", async (t) => {
-    const { told, world } = await startBoltApp(t, { checksItself: false });
+    const { told, emulator } = await startBoltApp(t, { checksItself: false });
     const { exit } = await runCli(
-      ["chat-a", "event", "--file", "-", "--header-prefix", "x-slack", "--base-url", world.routerUrl],
+      ["chat-a", "event", "--file", "-", "--header-prefix", "x-slack", "--base-url", emulator.routerUrl],
       { env: { SVC_CHAT_A_SIGNING_SECRET: signingSecret }, stdin: createMention("from a terminal") },
     );
     assert.equal(exit, 0);

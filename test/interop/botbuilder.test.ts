@@ -115,9 +115,9 @@ describe("cluster with chat_b's official library", { skip: missing }, () => {
   it("accepts forwarded activities from an issuer of the seed", async (t) => {
     const trusted = await startIssuer(t);
     const target = await startBot(t, () => trusted.metadataUrl);
-    const world = await startBotRouter(t, target, { openid_metadata_url: trusted.metadataUrl });
+    const emulator = await startBotRouter(t, target, { openid_metadata_url: trusted.metadataUrl });
     const headers = { authorization: `Bearer ${await trusted.token()}` };
-    assert.equal((await world.router("POST", path, { body: activity, headers })).status, 200);
+    assert.equal((await emulator.router("POST", path, { body: activity, headers })).status, 200);
     assert.deepEqual(target.texts, ["café é"]);
   });
 
@@ -125,7 +125,7 @@ describe("cluster with chat_b's official library", { skip: missing }, () => {
     let world: TestEmulator | undefined;
     const target = await startBot(t, () => `${world!.controlUrl}/chat-b/openid-configuration`);
     world = await startBotRouter(t, target, {});
-    const minted = await world.ask("POST", "chat-b/token", { body: { service_url: serviceUrl } });
+    const minted = await world.control("POST", "chat-b/token", { body: { service_url: serviceUrl } });
     const headers = { authorization: `Bearer ${(minted.body as { token: string }).token}` };
     assert.equal((await world.router("POST", path, { body: activity, headers })).status, 200);
     assert.deepEqual(target.texts, ["café é"]);
@@ -186,12 +186,12 @@ describe("cluster with chat_b's official library", { skip: missing }, () => {
       const trusted = await startIssuer(t);
       if (key) trusted.publish(key as never);
       const target = await startBot(t, () => trusted.metadataUrl);
-      const world = await startBotRouter(t, target, { openid_metadata_url: trusted.metadataUrl });
+      const emulator = await startBotRouter(t, target, { openid_metadata_url: trusted.metadataUrl });
       const header = authorization(await trusted.token(token));
       const headers: Record<string, string> = header === undefined ? {} : { authorization: header };
       const request = { body: { ...body, channelData: { tenant: { id: "tenant-2" } } }, headers };
       const direct = await createSender(target.url)("POST", path, request);
-      const routed = await world.router("POST", path, request);
+      const routed = await emulator.router("POST", path, request);
       // The router rejects tokens for which this library fails with an exception (DECISIONS.md, P11).
       assert.equal(routed.status, direct.status === 500 ? 401 : direct.status);
     });

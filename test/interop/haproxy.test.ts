@@ -132,12 +132,12 @@ const at = { router: "https://sandbox.example", cluster: "https://eu-1.sandbox.e
 it("HAProxy terminates TLS for requests, pages, files and event streams", {
   skip,
 }, async (t) => {
-  const world = await startTestEmulator(t, {
+  const emulator = await startTestEmulator(t, {
     publicUrl: at.router,
     clusterUrls: { "eu-1": at.cluster },
     trustedProxies: ["127.0.0.1"],
   });
-  const { routerUrl, clusters, token } = world;
+  const { routerUrl, clusters, token } = emulator;
   const { socketPath } = await startHaproxy(t, {
     "sandbox.example": { url: routerUrl, probe },
     "eu-1.sandbox.example": { url: clusters[0]!.url, probedAt: routerUrl, probe },
@@ -155,7 +155,7 @@ it("HAProxy terminates TLS for requests, pages, files and event streams", {
 
   const lookUp = "/router/v1/clusters/";
   const { status, text } = await send("GET", `${at.router}${lookUp}`);
-  assert.deepEqual({ status, body: JSON.parse(text) }, pickStatusAndBody(await world.router("GET", lookUp)));
+  assert.deepEqual({ status, body: JSON.parse(text) }, pickStatusAndBody(await emulator.router("GET", lookUp)));
 
   const begun = await send("POST", `${at.router}/router/v1/oauth2.0/device/code/`, { body: { client_id: "demo-cli" } });
   const { verification_uri_complete: page } = begun.body as { verification_uri_complete: string };
@@ -184,10 +184,10 @@ it("HAProxy terminates TLS for requests, pages, files and event streams", {
 it("HAProxy forwards a chunked webhook with many headers unchanged", {
   skip,
 }, async (t) => {
-  const world = await startRoutedEmulator(t, { trustedProxies: ["127.0.0.1"], allowedHosts: ["sandbox.example"] });
-  const { socketPath } = await startHaproxy(t, { "sandbox.example": { url: world.routerUrl, probe } });
-  await world.map("teams", "us-1", ["T1"]);
-  world.us.answer((_, response) => response.writeHead(202, { "x-answered-by": "us" }).end("taken"));
+  const emulator = await startRoutedEmulator(t, { trustedProxies: ["127.0.0.1"], allowedHosts: ["sandbox.example"] });
+  const { socketPath } = await startHaproxy(t, { "sandbox.example": { url: emulator.routerUrl, probe } });
+  await emulator.map("teams", "us-1", ["T1"]);
+  emulator.us.answer((_, response) => response.writeHead(202, { "x-answered-by": "us" }).end("taken"));
   const pieces = ['{ "type":"event_callback","team_id":"T1",', '"text":"caf\\u00e9 é', "x".repeat(100_000), '"}'];
   async function* inPieces() {
     for (const piece of pieces) yield Buffer.from(piece);
@@ -203,8 +203,8 @@ it("HAProxy forwards a chunked webhook with many headers unchanged", {
     [answer.statusCode, answer.headers["x-answered-by"], await answer.body.text()],
     [202, "us", "taken"],
   );
-  assert.deepEqual(world.eu.received, []);
-  const [got] = world.us.received;
+  assert.deepEqual(emulator.eu.received, []);
+  const [got] = emulator.us.received;
   assert.equal(got?.body.toString(), pieces.join(""));
   const kept = Object.entries(got!.headers).filter(([name]) => /^x-(?:many|forwarded)-/.test(name));
   assert.deepEqual(Object.fromEntries(kept), {

@@ -9,15 +9,15 @@ const people = ["ada@northwind.example", "eli@fabrikam.example"];
 
 describe("jose's createRemoteJWKSet with the aggregated keys", () => {
   it("verifies tokens of both clusters", async (t) => {
-    const world = await startTestEmulator(t, { clock: { mode: "real" } });
-    const keys = createRemoteJWKSet(new URL(`${world.routerUrl}/.well-known/jwks.json`));
+    const emulator = await startTestEmulator(t, { clock: { mode: "real" } });
+    const keys = createRemoteJWKSet(new URL(`${emulator.routerUrl}/.well-known/jwks.json`));
     const seen: unknown[] = [];
     for (const email of people) {
-      const { id_token, access_token } = await signIn(world, email);
-      const id = await jwtVerify(id_token, keys, { issuer: world.routerUrl, audience: "demo-cli" });
+      const { id_token, access_token } = await signIn(emulator, email);
+      const id = await jwtVerify(id_token, keys, { issuer: emulator.routerUrl, audience: "demo-cli" });
       const access = await jwtVerify(access_token, keys, {
-        issuer: world.routerUrl,
-        audience: world.routerUrl,
+        issuer: emulator.routerUrl,
+        audience: emulator.routerUrl,
         typ: "at+jwt",
       });
       seen.push([id.payload.sub, access.payload.cluster]);
@@ -29,18 +29,18 @@ describe("jose's createRemoteJWKSet with the aggregated keys", () => {
   });
 
   it("verifies tokens with virtual times an hour or years ahead", async (t) => {
-    const world = await startTestEmulator(t);
-    const keys = createRemoteJWKSet(new URL(`${world.routerUrl}/.well-known/jwks.json`));
-    const { id_token } = await signIn(world, people[0]!);
+    const emulator = await startTestEmulator(t);
+    const keys = createRemoteJWKSet(new URL(`${emulator.routerUrl}/.well-known/jwks.json`));
+    const { id_token } = await signIn(emulator, people[0]!);
     assert.equal((await jwtVerify(id_token, keys)).payload.sub, "11");
-    const currentDate = new Date(world.clock.now() + 3_600_000);
+    const currentDate = new Date(emulator.clock.now() + 3_600_000);
     await assert.rejects(jwtVerify(id_token, keys, { currentDate }), errors.JWTExpired);
   });
 
   it("verifies tokens of the other clusters while one is down", async (t) => {
     const down = await startReceiver(t);
     down.answer((_, response) => response.destroy());
-    const world = await startTestEmulator(t, {
+    const emulator = await startTestEmulator(t, {
       clock: { mode: "real" },
       seed: {
         clusters: [
@@ -54,15 +54,15 @@ describe("jose's createRemoteJWKSet with the aggregated keys", () => {
         oauth_clients: [{ client_id: "demo-cli", client_name: "Demo" }],
       },
     });
-    const keys = createRemoteJWKSet(new URL(`${world.routerUrl}/.well-known/jwks.json`));
-    const { id_token } = await signIn(world, people[0]!);
+    const keys = createRemoteJWKSet(new URL(`${emulator.routerUrl}/.well-known/jwks.json`));
+    const { id_token } = await signIn(emulator, people[0]!);
     assert.equal((await jwtVerify(id_token, keys)).payload.sub, "1");
     assert.equal(keys.jwks()?.keys.length, 1);
   });
 
   it("rejects a token signed by another emulator", async (t) => {
-    const [one, other] = [await startTestEmulator(t), await startTestEmulator(t)];
-    const keys = createRemoteJWKSet(new URL(`${one.routerUrl}/.well-known/jwks.json`));
+    const [emulator, other] = [await startTestEmulator(t), await startTestEmulator(t)];
+    const keys = createRemoteJWKSet(new URL(`${emulator.routerUrl}/.well-known/jwks.json`));
     const { id_token } = await signIn(other, people[0]!);
     await assert.rejects(jwtVerify(id_token, keys), errors.JWKSNoMatchingKey);
   });

@@ -61,12 +61,12 @@ async function startNginx(t: TestContext, behind: Readonly<Record<string, string
 
 it("nginx terminates TLS for router and clusters, and every link uses its address", { skip }, async (t) => {
   const at = { router: "https://sandbox.example", cluster: "https://eu-1.sandbox.example" };
-  const world = await startTestEmulator(t, {
+  const emulator = await startTestEmulator(t, {
     publicUrl: at.router,
     clusterUrls: { "eu-1": at.cluster },
     trustedProxies: ["127.0.0.1"],
   });
-  const { routerUrl, clusters, token } = world;
+  const { routerUrl, clusters, token } = emulator;
   const socketPath = await startNginx(t, { "sandbox.example": routerUrl, "eu-1.sandbox.example": clusters[0]!.url });
 
   /** A remote client that resolves these names to nginx. */
@@ -108,7 +108,7 @@ it("nginx terminates TLS for router and clusters, and every link uses its addres
 
   await send("POST", `${api}/contracts/`, { body: contract(), headers: key });
   await send("POST", `${api}/contracts/T-1/send_to_counterparties`, { body: {}, headers: key });
-  const { items } = (await world.ask("GET", "emails")).body as { items: { link: string | null }[] };
+  const { items } = (await emulator.control("GET", "emails")).body as { items: { link: string | null }[] };
   const links = items.flatMap(({ link }) => link ?? []);
   assert.notEqual(links.length, 0);
   for (const link of links) assert.equal((await send("GET", link)).status, 200, link);
@@ -122,7 +122,9 @@ it("nginx terminates TLS for router and clusters, and every link uses its addres
   assert.equal(session.status, 201, session.text);
 
   await send("GET", `${at.router}/somewhere`, { headers: key });
-  const inbox = (await world.ask("GET", "clusters/eu-1/inbox")).body as { items: { headers: [string, string][] }[] };
+  const inbox = (await emulator.control("GET", "clusters/eu-1/inbox")).body as {
+    items: { headers: [string, string][] }[];
+  };
   const told = inbox.items.at(-1)?.headers.filter(([name]) => name.startsWith("x-forwarded-"));
   assert.deepEqual(Object.fromEntries(told!), {
     "x-forwarded-for": "203.0.113.9, 127.0.0.1",

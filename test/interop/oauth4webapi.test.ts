@@ -88,7 +88,7 @@ describe("unmodified oauth4webapi client", () => {
   });
 
   it("accepts access tokens in its resource server checks (RFC 9068)", async (t) => {
-    const { routerUrl, ask } = await startTestEmulator(t, { clock: { mode: "real" } });
+    const { routerUrl, control } = await startTestEmulator(t, { clock: { mode: "real" } });
     const issuer = new URL(routerUrl);
     const server = await oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer, insecure));
     const device = { ...server, token_endpoint: `${routerUrl}/router/v1/oauth2.0/token/` };
@@ -111,7 +111,7 @@ describe("unmodified oauth4webapi client", () => {
       client,
       await oauth.deviceAuthorizationRequest(device, client, oauth.None(), new URLSearchParams(), insecure),
     );
-    await ask("POST", `device-grants/${second.user_code}`, { body: { status: "AUTHORIZED" } });
+    await control("POST", `device-grants/${second.user_code}`, { body: { status: "AUTHORIZED" } });
     const tokens = await oauth.processDeviceCodeResponse(
       device,
       client,

@@ -12,7 +12,7 @@ const paths: Readonly<Record<string, string>> = {
 
 describe("unmodified JSON device client", () => {
   it("shows the code, polls, and receives a token with the approving user", async (t) => {
-    const { routerUrl, ask } = await startTestEmulator(t, { clock: { mode: "real" } });
+    const { routerUrl, control } = await startTestEmulator(t, { clock: { mode: "real" } });
     const sent: unknown[] = [];
     const auth = createOAuthDeviceAuth({
       clientType: "oauth-app",
@@ -31,7 +31,7 @@ describe("unmodified JSON device client", () => {
       onVerification: async ({ user_code, verification_uri, expires_in, interval }) => {
         assert.equal(verification_uri, `${routerUrl}/_emulator/device`);
         assert.deepEqual([expires_in, interval], [900, 5]);
-        await ask("POST", `device-grants/${user_code}`, {
+        await control("POST", `device-grants/${user_code}`, {
           body: { status: "AUTHORIZED", email: "ada@northwind.example" },
         });
       },

@@ -98,11 +98,11 @@ describe("unmodified openid-client", () => {
   });
 
   it("completes the device flow by discovery", async (t) => {
-    const { routerUrl, ask } = await startRealTimeEmulator(t);
+    const { routerUrl, control } = await startRealTimeEmulator(t);
     const config = await discover(routerUrl);
     const begun = await openid.initiateDeviceAuthorization(config, { scope: "openid email" });
     assert.deepEqual([begun.interval, begun.expires_in], [5, 900]);
-    await ask("POST", `device-grants/${begun.user_code}`, {
+    await control("POST", `device-grants/${begun.user_code}`, {
       body: { status: "AUTHORIZED", email: "eli@fabrikam.example" },
     });
     // The library waits one interval before it polls. A shorter one is safe, because the first poll is never early.
@@ -111,7 +111,7 @@ describe("unmodified openid-client", () => {
     assert.equal((await openid.fetchUserInfo(config, tokens.access_token, "31")).email, "eli@fabrikam.example");
 
     const other = await openid.initiateDeviceAuthorization(config, {});
-    await ask("POST", `device-grants/${other.user_code}`, { body: { status: "DENIED" } });
+    await control("POST", `device-grants/${other.user_code}`, { body: { status: "DENIED" } });
     await assert.rejects(openid.pollDeviceAuthorizationGrant(config, { ...other, interval: 1 }), {
       error: "access_denied",
     });
@@ -119,7 +119,7 @@ describe("unmodified openid-client", () => {
 
   it("continues polling until a decision", async (t) => {
     // Twenty virtual seconds pass in each second that the library waits, so none of its polls is early.
-    const { routerUrl, ask } = await startTestEmulator(t, { clock: { mode: "real", speed: 20 } });
+    const { routerUrl, control } = await startTestEmulator(t, { clock: { mode: "real", speed: 20 } });
     const config = new openid.Configuration(
       {
         issuer: routerUrl,
@@ -137,7 +137,8 @@ describe("unmodified openid-client", () => {
       const answer = await fetch(url, init as RequestInit);
       const { error } = (await answer.clone().json()) as { error?: string };
       seen.push([answer.status, error]);
-      if (seen.length === 1) await ask("POST", `device-grants/${begun.user_code}`, { body: { status: "AUTHORIZED" } });
+      if (seen.length === 1)
+        await control("POST", `device-grants/${begun.user_code}`, { body: { status: "AUTHORIZED" } });
       return answer;
     };
     await openid.pollDeviceAuthorizationGrant(config, { ...begun, interval: 1 });
@@ -148,7 +149,7 @@ describe("unmodified openid-client", () => {
   });
 
   it("redeems a device code by token exchange", async (t) => {
-    const { routerUrl, ask } = await startRealTimeEmulator(t);
+    const { routerUrl, control } = await startRealTimeEmulator(t);
     const server = { issuer: routerUrl, token_endpoint: `${routerUrl}/router/v1/oauth2.0/token/` };
     const config = new openid.Configuration(
       { ...server, device_authorization_endpoint: `${routerUrl}/router/v1/oauth2.0/device/code/` },
@@ -158,7 +159,7 @@ describe("unmodified openid-client", () => {
     );
     openid.allowInsecureRequests(config);
     const { device_code, user_code } = await openid.initiateDeviceAuthorization(config, {});
-    await ask("POST", `device-grants/${user_code}`, { body: { status: "AUTHORIZED" } });
+    await control("POST", `device-grants/${user_code}`, { body: { status: "AUTHORIZED" } });
     const tokens = await openid.genericGrantRequest(config, "urn:ietf:params:oauth:grant-type:token-exchange", {
       device_code,
       subject_token: "of somebody",

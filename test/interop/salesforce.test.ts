@@ -32,8 +32,8 @@ describe("crm_b with an independent verifier", () => {
   });
 
   it("shows the page for a signed request in the CRM's format", async (t) => {
-    const world = await startTestEmulator(t, { seed });
-    const { status, body } = await world.router("POST", "/router/v1/crm_b/", {
+    const emulator = await startTestEmulator(t, { seed });
+    const { status, body } = await emulator.router("POST", "/router/v1/crm_b/", {
       body: vector.form_body,
       headers: form,
     });
@@ -42,12 +42,12 @@ describe("crm_b with an independent verifier", () => {
   });
 
   it("rejects the envelopes that the verifier rejects", async (t) => {
-    const world = await startTestEmulator(t, { seed });
+    const emulator = await startTestEmulator(t, { seed });
     for (const { id, signed_request, form_body } of vector.negative) {
       const body = form_body ?? `signed_request=${encodeURIComponent(signed_request ?? "")}`;
       const given = new URLSearchParams(body).get("signed_request") ?? "";
       assert.ok(decode(given, secret) instanceof Error, `${id}: the verifier accepts it`);
-      const { status } = await world.router("POST", "/router/v1/crm_b/", { body, headers: form });
+      const { status } = await emulator.router("POST", "/router/v1/crm_b/", { body, headers: form });
       assert.equal(status, 401, id);
     }
   });

@@ -18,13 +18,13 @@ async function receiveDelivery(
   t: TestContext,
   options: EmulatorOptions = {},
 ): Promise<ReceivedRequest & { readonly key: string }> {
-  const { api, ask, clusters } = await startTestEmulator(t, options);
+  const { api, control, clusters } = await startTestEmulator(t, options);
   const target = await startReceiver(t);
   await api("POST", "/api/v2.1/public/webhooks/", {
     body: { title: "test", url: target.url, only_for_activities: ["CONTRACT_CREATED"] },
   });
   await createDraftContract(api, { contract_name: 'Ümläut – 契約 \u{1f4dc} "quoted"' });
-  await ask("POST", "clock/advance", { body: { by: "PT1S" } });
+  await control("POST", "clock/advance", { body: { by: "PT1S" } });
   assert.equal(target.received.length, 1);
   return { ...target.received[0]!, key: clusters[0]!.hmacKey! };
 }

@@ -108,7 +108,7 @@ describe("user documentation in an empty folder", () => {
       for (const [name, other] of Object.entries(real)) there = there.replace(name, other);
       await shell.paste(there, clientSecret, (shown) => {
         const [, userCode] = /\b([B-Z]{4}-[B-Z]{4})\b/.exec(shown) ?? [];
-        if (userCode) void service.ask("POST", `device-grants/${userCode}`, { body: { status: "AUTHORIZED" } });
+        if (userCode) void service.control("POST", `device-grants/${userCode}`, { body: { status: "AUTHORIZED" } });
       });
     }
   }

@@ -6,7 +6,7 @@ import { startReceiver } from "../support/receiver.ts";
 
 describe("contract journey", () => {
   it("completes from an uploaded file to a signed contract and signed webhooks", async (t) => {
-    const { api, ask, clusters } = await startTestEmulator(t);
+    const { api, control, clusters } = await startTestEmulator(t);
     const told = await startReceiver(t);
     await api("POST", "/api/v2.1/public/webhooks/", {
       body: { title: "all", url: `${told.url}/hook`, only_for_activities: ["CONTRACT_CREATED", "CONTRACT_EXECUTED"] },
@@ -57,12 +57,12 @@ describe("contract journey", () => {
       body: { contract_status: "SIGN", contract_name: "NDA with Initech" },
     });
 
-    const signed = await ask("POST", `/contracts/${id}/sign`, { body: { email: "bill@initech.example" } });
+    const signed = await control("POST", `/contracts/${id}/sign`, { body: { email: "bill@initech.example" } });
     assert.equal(signed.status, 200);
     const executed = await api("GET", `/api/v2.1/public/contracts/${id}/status`);
     assert.deepEqual(executed.body, { contract_status: "EXECUTED", contract_name: "NDA with Initech" });
 
-    await ask("POST", "/clock/advance", { body: { by: "PT1M" } });
+    await control("POST", "/clock/advance", { body: { by: "PT1M" } });
     assert.deepEqual(
       told.received.map(({ body }) => (JSON.parse(body.toString()) as { activity: string }).activity),
       ["CONTRACT_CREATED", "CONTRACT_EXECUTED"],

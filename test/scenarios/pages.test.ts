@@ -94,7 +94,7 @@ async function configure(t: TestContext, commands: readonly string[]): Promise<v
     wall: createMovedWallClock(),
     onError(shown) {
       const userCode = /\b([B-DF-HJ-NP-TV-XZ]{4}-[B-DF-HJ-NP-TV-XZ]{4})\b/.exec(shown)?.[1];
-      if (userCode) void emulator.ask("POST", `device-grants/${userCode}`, { body: { status: "AUTHORIZED" } });
+      if (userCode) void emulator.control("POST", `device-grants/${userCode}`, { body: { status: "AUTHORIZED" } });
     },
   };
   for (const command of commands) {

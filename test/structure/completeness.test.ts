@@ -43,7 +43,7 @@ describe("completeness check of an operation", () => {
       [],
     );
     const control = { ...show, id: "x", path: "/_emulator/things/{id}", cli: { by: "x" } };
-    assert.deepEqual(listUntestedOperations([control], createFiles('ask("GET", "/things/1")')), []);
+    assert.deepEqual(listUntestedOperations([control], createFiles('control("GET", "/things/1")')), []);
     assert.deepEqual(listUntestedOperations([show], createFiles('"/things/1/parts", "/things/1/2/parts/"')), [
       "things.show",
     ]);

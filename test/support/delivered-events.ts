@@ -16,7 +16,7 @@ export interface DeliveredEvent {
  */
 export async function subscribe(
   t: Pick<TestContext, "after">,
-  { api, ask }: Pick<TestEmulator, "api" | "ask">,
+  { api, control }: Pick<TestEmulator, "api" | "control">,
   activities: readonly Activity[],
 ): Promise<() => Promise<DeliveredEvent[]>> {
   const target = await startReceiver(t);
@@ -26,10 +26,10 @@ export async function subscribe(
   if (status !== 201) throw new Error(`The webhook was refused: ${JSON.stringify(body)}`);
   let seen = 0;
   return async () => {
-    await ask("POST", "clock/advance", { body: { by: "PT1S" } });
+    await control("POST", "clock/advance", { body: { by: "PT1S" } });
     const came = target.received.slice(seen);
     seen = target.received.length;
-    const { body: log } = await ask("GET", `deliveries?limit=500&webhook=${(body as { id: number }).id}`);
+    const { body: log } = await control("GET", `deliveries?limit=500&webhook=${(body as { id: number }).id}`);
     // Deliveries that are due at the same instant run concurrently, so only their log has the order of the events.
     const { items } = log as { items: { activity: string }[] };
     const order = items.slice(0, came.length).reverse();

@@ -9,7 +9,7 @@ import { createSender, type TestEmulator } from "./emulator.ts";
 import { getBundleFolder } from "./shipped.ts";
 
 /** An emulator in a separate process. */
-export interface EmulatorProcess extends Pick<TestEmulator, "api" | "ask"> {
+export interface EmulatorProcess extends Pick<TestEmulator, "api" | "control"> {
   /** Sends SIGKILL. Resolves when the process has ended. */
   kill(): Promise<void>;
 }
@@ -44,6 +44,6 @@ export async function startEmulatorProcess(
   return {
     kill,
     api: createSender(first!.url, { "client-id": first!.clientId!, "client-secret": first!.clientSecret! }),
-    ask: createSender(`${routerUrl}/_emulator`, { authorization: `Bearer ${token}` }),
+    control: createSender(`${routerUrl}/_emulator`, { authorization: `Bearer ${token}` }),
   };
 }

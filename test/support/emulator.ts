@@ -24,8 +24,8 @@ export interface TestEmulator extends Emulator {
   readonly router: Send;
   /** Sends a request to the contract API of the first cluster, with the API key of its first workspace. */
   readonly api: Send;
-  /** Sends a request to the control plane: `ask("POST", "clock/advance", { body: { by: "PT5M" } })`. */
-  readonly ask: Send;
+  /** Sends a request to the control plane: `control("POST", "clock/advance", { body: { by: "PT5M" } })`. */
+  readonly control: Send;
 }
 
 /**
@@ -37,19 +37,19 @@ export async function startTestEmulator(
   t: Pick<TestContext, "after">,
   options: EmulatorOptions = {},
 ): Promise<TestEmulator> {
-  const started = await startEmulator({
+  const emulator = await startEmulator({
     ephemeral: options.file === undefined,
     clock: { mode: "manual", start: "2031-01-02T03:04:05Z" },
     chatUpstreamTimeoutMs: defaultSettings.upstreamTimeoutMs,
     ...options,
   });
-  addCleanup(t, () => started.close());
-  const first = started.clusters[0]!;
+  addCleanup(t, () => emulator.close());
+  const first = emulator.clusters[0]!;
   const key = { "client-id": first.clientId ?? "", "client-secret": first.clientSecret ?? "" };
-  return Object.assign(started, {
-    router: createSender(started.routerUrl),
+  return Object.assign(emulator, {
+    router: createSender(emulator.routerUrl),
     api: createSender(first.url, key),
-    ask: createSender(`${started.routerUrl}/_emulator`, { authorization: `Bearer ${started.token}` }),
+    control: createSender(`${emulator.routerUrl}/_emulator`, { authorization: `Bearer ${emulator.token}` }),
   });
 }
 

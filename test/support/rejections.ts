@@ -6,14 +6,14 @@ import { pickStatusAndBody, type TestEmulator, type TestResponse } from "./emula
  * a change was written during a request to a cluster and rolled back, and its cause is retained.
  */
 export async function assertRejected(
-  { ask }: Pick<TestEmulator, "ask">,
+  { control }: Pick<TestEmulator, "control">,
   send: () => Promise<TestResponse>,
   expected: { readonly status: number; readonly body: unknown },
   { takesBack = false } = {},
 ): Promise<void> {
-  await waitUntilIdle({ ask });
+  await waitUntilIdle({ control });
   const state = async () => {
-    const { status, body } = await ask("GET", "state");
+    const { status, body } = await control("GET", "state");
     assert.equal(status, 200);
     const { rows, ...rest } = body as { rows: Record<string, unknown> };
     return { ...rest, rows: takesBack ? { ...rows, causes: "left out" } : rows };
@@ -24,9 +24,9 @@ export async function assertRejected(
 }
 
 /** Waits until no job is due, because reports of clusters are sent after the response. */
-export async function waitUntilIdle({ ask }: Pick<TestEmulator, "ask">): Promise<void> {
+export async function waitUntilIdle({ control }: Pick<TestEmulator, "control">): Promise<void> {
   for (let looks = 0; looks < 20_000; looks += 1) {
-    const { now, next_due } = (await ask("GET", "clock")).body as { now: string; next_due: string | null };
+    const { now, next_due } = (await control("GET", "clock")).body as { now: string; next_due: string | null };
     if (next_due === null || next_due > now) return;
   }
   throw new Error("Something is due and is not done");

@@ -64,19 +64,19 @@ export async function startRoutedEmulator(
     ...(mappings && { mappings }),
     ...(signatories && { signatories }),
   };
-  const started = await startTestEmulator(t, { seed, ...options });
+  const emulator = await startTestEmulator(t, { seed, ...options });
   const seen = { eu: eu.received.length, us: us.received.length };
   const since = (name: "eu" | "us", all: readonly ReceivedRequest[]) => {
     const fresh = all.slice(seen[name]).map(({ method, url }) => `${name} ${method} ${url}`);
     seen[name] = all.length;
     return fresh;
   };
-  return Object.assign(started, {
+  return Object.assign(emulator, {
     eu,
     us,
     async map(table: Table, cluster: ClusterId, identifiers: readonly string[]) {
       const body = createBulkBody(table, cluster, identifiers);
-      const answer = await started.router("POST", bulkOperations[table].path, { body });
+      const answer = await emulator.router("POST", bulkOperations[table].path, { body });
       if (answer.status !== 200) throw new Error(`mapping ${table} answered ${answer.status}`);
     },
     reached: () => [...since("eu", eu.received), ...since("us", us.received)],

@@ -5,10 +5,10 @@ import { createSender, type TestEmulator } from "./emulator.ts";
  * eu-1, and 3 to us-1.
  */
 export async function createWorkspaceApi(
-  { ask, clusters }: Pick<TestEmulator, "ask" | "clusters">,
+  { control, clusters }: Pick<TestEmulator, "control" | "clusters">,
   workspaceId: number,
 ): Promise<TestEmulator["api"]> {
-  const { body } = await ask("GET", "workspaces");
+  const { body } = await control("GET", "workspaces");
   const all = body as { id: number; cluster_id: string; client_id: string; client_secret: string }[];
   const workspace = all.find(({ id }) => id === workspaceId)!;
   const cluster = clusters.find(({ id }) => id === workspace.cluster_id)!;

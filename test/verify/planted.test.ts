@@ -53,7 +53,7 @@ describe("service with 20 planted differences", () => {
       log: (line) => lines.push(line),
       clock: { mode: "manual", start: "2029-01-01T00:00:00Z" },
     });
-    const { body: document } = await observing.ask("GET", "/openapi/contracts.json");
+    const { body: document } = await observing.control("GET", "/openapi/contracts.json");
     const { post } = (document as { webhooks: Record<string, { post: Record<string, unknown> }> }).webhooks
       .CONTRACT_CREATED!;
     assert.deepEqual([post["x-basis"], (post["x-observed"] as { times: number }).times], ["observed", 2]);

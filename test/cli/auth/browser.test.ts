@@ -35,23 +35,23 @@ describe("svc auth device-login with a browser", () => {
     env: Record<string, string> = {},
     flags: readonly string[] = [],
   ) {
-    const world = await startCliEmulator(t);
-    const browser = join(world.cwd, "browser");
+    const emulator = await startCliEmulator(t);
+    const browser = join(emulator.cwd, "browser");
     await writeFile(
       browser,
-      `#!/bin/sh\necho "$1 token=$SVC_CLIENT_SECRET" > ${world.cwd}/opened.new\nmv ${world.cwd}/opened.new ${world.cwd}/opened\n`,
+      `#!/bin/sh\necho "$1 token=$SVC_CLIENT_SECRET" > ${emulator.cwd}/opened.new\nmv ${emulator.cwd}/opened.new ${emulator.cwd}/opened\n`,
     );
     await chmod(browser, 0o755);
     const keys = new PassThrough();
-    const opened = () => readFile(join(world.cwd, "opened"), "utf8").catch(() => undefined);
+    const opened = () => readFile(join(emulator.cwd, "opened"), "utf8").catch(() => undefined);
     let shown = "";
     const wall = createMovedWallClock(async (ms) => {
-      await world.emulator.clock.advance({ by: ms });
+      await emulator.emulator.clock.advance({ by: ms });
       if (wall.slept.length === 1) keys.write("\n");
       // The browser is a real process, so polling continues until it has recorded its argument.
       else if (wall.slept.length > polls || (await opened())) {
         const [code] = /\w{4}-\w{4}/.exec(shown)!;
-        await world.emulator.ask("POST", `device-grants/${code}`, { body: { status: "DENIED" } });
+        await emulator.emulator.control("POST", `device-grants/${code}`, { body: { status: "DENIED" } });
       } else await new Promise((resolve) => setTimeout(resolve, 20));
     });
     const argv = ["auth", "device-login", "--client-id", "demo-cli", ...flags];
@@ -59,7 +59,7 @@ describe("svc auth device-login with a browser", () => {
       shown = err;
     };
     const options = { tty: true, stdin: keys, wall, onError, env: { BROWSER: browser, ...env } };
-    const { exit, err } = await world.svc(argv, options);
+    const { exit, err } = await emulator.svc(argv, options);
     return { exit, err, opened: await opened() };
   }
 

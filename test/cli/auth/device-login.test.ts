@@ -9,17 +9,17 @@ import { decodeJwtPart } from "../../support/identity/sign-in.ts";
 
 /** An emulator whose clock follows the wall clock. A user decides after a number of polls. */
 async function startWithDecision(t: TestContext, decides: { status: "AUTHORIZED" | "DENIED"; after: number }) {
-  const world = await startCliEmulator(t);
+  const emulator = await startCliEmulator(t);
   const wall = createMovedWallClock(async (ms) => {
-    await world.emulator.clock.advance({ by: ms });
+    await emulator.emulator.clock.advance({ by: ms });
     if (wall.slept.length !== decides.after) return;
-    const { body } = await world.emulator.ask("GET", "state");
+    const { body } = await emulator.emulator.control("GET", "state");
     const [code] = Object.keys(findUserCodes(body));
-    await world.emulator.ask("POST", `device-grants/${code}`, {
+    await emulator.emulator.control("POST", `device-grants/${code}`, {
       body: { status: decides.status, cluster_id: "eu-1" },
     });
   });
-  return { ...world, wall };
+  return { ...emulator, wall };
 }
 
 const findUserCodes = (state: unknown): Record<string, unknown> => {

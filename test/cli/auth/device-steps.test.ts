@@ -9,12 +9,12 @@ const begin = "auth device-login --client-id demo-cli --no-wait";
 
 /** An emulator whose clock follows the wall clock, and a user who decides. */
 async function startDeviceEmulator(t: TestContext) {
-  const world = await startCliEmulator(t);
-  const wall = createMovedWallClock((ms) => world.emulator.clock.advance({ by: ms }));
-  const svc = (argv: string) => world.svc(argv, { wall });
+  const emulator = await startCliEmulator(t);
+  const wall = createMovedWallClock((ms) => emulator.emulator.clock.advance({ by: ms }));
+  const svc = (argv: string) => emulator.svc(argv, { wall });
   const decide = (code: string, status: "AUTHORIZED" | "DENIED") =>
-    world.emulator.ask("POST", `device-grants/${code}`, { body: { status, cluster_id: "eu-1" } });
-  return { ...world, svc, decide };
+    emulator.emulator.control("POST", `device-grants/${code}`, { body: { status, cluster_id: "eu-1" } });
+  return { ...emulator, svc, decide };
 }
 
 describe("stepwise svc auth device-login", () => {

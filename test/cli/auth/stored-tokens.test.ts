@@ -13,15 +13,19 @@ const hoursToMs = (count: number) => count * 3_600_000;
 
 /** A machine with a sign-in at the emulator. Its wall clock and the emulator's clock agree. */
 async function startSignedInCli(t: TestContext) {
-  const world = await startCliEmulator(t);
+  const emulator = await startCliEmulator(t);
   // Several commands sleep concurrently, so the advances run in sequence.
   let moved: Promise<unknown> = Promise.resolve();
-  const wall = createMovedWallClock((ms) => (moved = moved.then(() => world.emulator.clock.advance({ by: ms }))));
+  const wall = createMovedWallClock((ms) => (moved = moved.then(() => emulator.emulator.clock.advance({ by: ms }))));
   const email = "ada@northwind.example";
-  const tokens = await signIn(world.emulator, email);
-  const folder = openSignInStore(world.cwd);
-  await folder.keep(world.emulator.routerUrl, { ...tokens, client_id: "demo-cli", expires_at: "2031-01-02T04:04:05Z" });
-  return { ...world, wall, tokens, account: async () => (await folder.accounts())[world.emulator.routerUrl]! };
+  const tokens = await signIn(emulator.emulator, email);
+  const folder = openSignInStore(emulator.cwd);
+  await folder.keep(emulator.emulator.routerUrl, {
+    ...tokens,
+    client_id: "demo-cli",
+    expires_at: "2031-01-02T04:04:05Z",
+  });
+  return { ...emulator, wall, tokens, account: async () => (await folder.accounts())[emulator.emulator.routerUrl]! };
 }
 
 describe("refresh of an expiring token", () => {
@@ -37,7 +41,7 @@ describe("refresh of an expiring token", () => {
     assert.notEqual(access_token, tokens.access_token);
     assert.notEqual(refresh_token, tokens.refresh_token);
     assert.match(String(refreshed_at), /^2031-01-02T04:04:/);
-    const { body } = await emulator.ask("GET", "requests?operation=oidc.token");
+    const { body } = await emulator.control("GET", "requests?operation=oidc.token");
     const redeemed = (body as { items: { path?: string }[] }).items.filter((item) =>
       JSON.stringify(item).includes("/api/v1/oauth/token/"),
     );

@@ -17,9 +17,9 @@ const createInput = (count: number) => Array.from({ length: count }, (_, i) => `
 async function createKillableCli(t: TestContext) {
   const folder = await createTestFolder(t);
   const svc = getSvcPath();
-  const twin = await startTestEmulator(t);
+  const emulator = await startTestEmulator(t);
   const host = { env: { PATH: process.env.PATH, SVC_STATE_DIR: join(folder, "state") } };
-  const env = buildChildEnvironment(twin, host as unknown as Parameters<typeof buildChildEnvironment>[1]);
+  const env = buildChildEnvironment(emulator, host as unknown as Parameters<typeof buildChildEnvironment>[1]);
   const start = (...argv: string[]): ChildProcess => {
     const child = spawn(process.execPath, [svc, ...argv, "--quiet"], {
       cwd: folder,
@@ -30,13 +30,13 @@ async function createKillableCli(t: TestContext) {
     return child;
   };
   const table = async () => {
-    const { body } = await twin.ask("GET", "state");
+    const { body } = await emulator.control("GET", "state");
     const { cluster_emails: owners } = (body as { mappings: { cluster_emails: Record<string, string> } }).mappings;
     return Object.entries(owners).sort();
   };
   const seeded = new Set((await table()).map(([hash]) => hash));
   const mapped = async () => (await table()).filter(([hash]) => !seeded.has(hash));
-  return { folder, twin, start, mapped };
+  return { folder, twin: emulator, start, mapped };
 }
 
 async function waitForExit(child: ChildProcess): Promise<{ exit: number | null; out: string; err: string }> {

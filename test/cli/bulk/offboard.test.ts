@@ -132,7 +132,7 @@ describe("svc router offboard with a workspace of an emulator", () => {
   it("collects all seven kinds of identifiers, removes them and verifies the result", async (t) => {
     const { svc, json, emulator } = await startCliEmulator(t);
     const { user_code } = await startDeviceAuthorization(emulator);
-    await emulator.ask("POST", `device-grants/${user_code}`, {
+    await emulator.control("POST", `device-grants/${user_code}`, {
       body: { status: "AUTHORIZED", email: "ada@northwind.example" },
     });
     const routing = await json<Record<string, string[]>>("emulator workspaces routing 1");

@@ -73,7 +73,7 @@ describe("svc contracts reconcile", () => {
       some.err,
       "1 of 4 webhooks missing. To resend the last one of each contract: svc webhooks re-trigger --contract-ids 1\n",
     );
-    const { items } = (await emulator.ask("GET", "deliveries?limit=50")).body as { items: { id: number }[] };
+    const { items } = (await emulator.control("GET", "deliveries?limit=50")).body as { items: { id: number }[] };
     const bodies = await Promise.all(
       items.map(
         async ({ id }) => (await json<{ request_body: string }>(`emulator deliveries show ${id}`)).request_body,

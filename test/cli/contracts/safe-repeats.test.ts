@@ -35,7 +35,7 @@ describe("svc contracts create --idempotent", () => {
         "error: --idempotent requires external_metadata.id\n  Set it to the ID of the record in your system: --set external_metadata.id=ID\n",
       ],
     );
-    assert.equal(((await emulator.ask("GET", "requests")).body as { total: number }).total, 0);
+    assert.equal(((await emulator.control("GET", "requests")).body as { total: number }).total, 0);
   });
 
   it("is suggested after a creation with an unknown outcome", async (t) => {

@@ -13,7 +13,7 @@ const ended = "http://127.0.0.1:9";
 /** A folder with a running emulator, and a shell with the variables of the previous one. */
 async function startEmulatorAndCli(t: TestContext) {
   const cwd = await createTestFolder(t);
-  const twin = await startTestEmulator(t, { file: join(cwd, state) });
+  const emulator = await startTestEmulator(t, { file: join(cwd, state) });
   const env = {
     SVC_BASE_URL: ended,
     SVC_CONTRACTS_URL: ended,
@@ -25,8 +25,8 @@ async function startEmulatorAndCli(t: TestContext) {
   const svc = (argv: string, more: Readonly<Record<string, string>> = {}, folder = cwd) =>
     runCli(argv, { cwd: folder, env: { ...env, ...more } });
   const told = (variable: string) =>
-    `${variable} points to an emulator that has ended. The emulator of this folder is at ${twin.routerUrl}. To use it: eval "$(svc emulator env)" again.`;
-  return { svc, twin, told, folder: cwd, elsewhere: await createTestFolder(t) };
+    `${variable} points to an emulator that has ended. The emulator of this folder is at ${emulator.routerUrl}. To use it: eval "$(svc emulator env)" again.`;
+  return { svc, twin: emulator, told, folder: cwd, elsewhere: await createTestFolder(t) };
 }
 
 describe("shell with variables of an ended emulator", () => {
@@ -45,11 +45,11 @@ describe("shell with variables of an ended emulator", () => {
   });
 
   it("receives a hint that another emulator may use the same address", async (t) => {
-    const { svc, twin } = await startEmulatorAndCli(t);
+    const { svc, twin: emulator } = await startEmulatorAndCli(t);
     const env = {
-      SVC_BASE_URL: twin.routerUrl,
+      SVC_BASE_URL: emulator.routerUrl,
       SVC_CONTRACTS_URL: "",
-      SVC_EMULATOR_URL: `${twin.routerUrl}/_emulator`,
+      SVC_EMULATOR_URL: `${emulator.routerUrl}/_emulator`,
     };
     const hint =
       '  The variables of this shell may belong to a previous emulator at this address. Run eval "$(svc emulator env)" again in the folder of the running one.';
@@ -72,7 +72,7 @@ describe("shell with variables of an ended emulator", () => {
   });
 
   it("reports the emulator of a parent folder instead of stopping it", async (t) => {
-    const { svc, folder, twin } = await startEmulatorAndCli(t);
+    const { svc, folder, twin: emulator } = await startEmulatorAndCli(t);
     const below = join(folder, "below");
     await mkdir(below);
     const { exit, out, err } = await svc("emulator stop", {}, below);
@@ -90,7 +90,7 @@ describe("shell with variables of an ended emulator", () => {
       ],
     );
     const status = await svc("emulator status --json", {}, below);
-    assert.equal(JSON.parse(status.out).router_url, twin.routerUrl);
+    assert.equal(JSON.parse(status.out).router_url, emulator.routerUrl);
     assert.match(status.err, /The emulator with the state \.\.\/\.svc\/emulator\.json is at /);
   });
 
@@ -120,11 +120,11 @@ describe("shell with variables of an ended emulator", () => {
   });
 
   it("queries and stops the emulator of this folder", async (t) => {
-    const { svc, twin, told } = await startEmulatorAndCli(t);
+    const { svc, twin: emulator, told } = await startEmulatorAndCli(t);
     const status = await svc("emulator status --json");
     assert.deepEqual(
       [status.exit, JSON.parse(status.out).router_url, status.err],
-      [0, twin.routerUrl, `${told("SVC_EMULATOR_URL")}\n`],
+      [0, emulator.routerUrl, `${told("SVC_EMULATOR_URL")}\n`],
     );
     const stopped = await svc("emulator stop");
     assert.deepEqual([stopped.exit, stopped.err], [0, `${told("SVC_EMULATOR_URL")}\nStopped\n`]);

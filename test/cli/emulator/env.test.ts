@@ -30,9 +30,9 @@ const values = Object.values(awkward).map((value) => value ?? null);
 
 describe("svc emulator env", () => {
   it("prints the variables of svc emulator exec and unsets those of other services", async (t) => {
-    const { cwd, twin } = await startEmulatorInFolder(t);
+    const { cwd, twin: emulator } = await startEmulatorInFolder(t);
     const { exit, out, err } = await runCli("emulator env --json", { cwd });
-    const [eu, us] = twin.clusters.map(({ id, url, clientId, clientSecret, clusterKey }) => ({
+    const [eu, us] = emulator.clusters.map(({ id, url, clientId, clientSecret, clusterKey }) => ({
       id,
       url,
       client_id: clientId,
@@ -45,15 +45,15 @@ describe("svc emulator env", () => {
         0,
         "",
         {
-          SVC_BASE_URL: twin.routerUrl,
-          SVC_ROUTER_URL: twin.routerUrl,
+          SVC_BASE_URL: emulator.routerUrl,
+          SVC_ROUTER_URL: emulator.routerUrl,
           SVC_CONTRACTS_URL: eu?.url,
           SVC_CLIENT_ID: eu?.client_id,
           SVC_CLIENT_SECRET: eu?.client_secret,
           SVC_CLUSTER_KEY: eu?.cluster_key,
-          SVC_WEBHOOK_HMAC_KEY: twin.clusters[0]?.hmacKey,
-          SVC_EMULATOR_URL: twin.controlUrl,
-          SVC_EMULATOR_TOKEN: twin.token,
+          SVC_WEBHOOK_HMAC_KEY: emulator.clusters[0]?.hmacKey,
+          SVC_EMULATOR_URL: emulator.controlUrl,
+          SVC_EMULATOR_TOKEN: emulator.token,
           SVC_CLUSTERS: JSON.stringify([eu, us]),
         },
       ],
@@ -73,10 +73,10 @@ describe("svc emulator env", () => {
   });
 
   it("prints the variables of another workspace and lists all workspaces", async (t) => {
-    const { cwd, twin } = await startEmulatorInFolder(t);
-    const workspaces = (await twin.ask("GET", "workspaces")).body as Record<string, string | number>[];
+    const { cwd, twin: emulator } = await startEmulatorInFolder(t);
+    const workspaces = (await emulator.control("GET", "workspaces")).body as Record<string, string | number>[];
     const { id, name, client_id, client_secret, hmac_key, cluster_id } = workspaces[1]!;
-    const { url, clusterKey } = twin.clusters.find((cluster) => cluster.id === cluster_id)!;
+    const { url, clusterKey } = emulator.clusters.find((cluster) => cluster.id === cluster_id)!;
     for (const wanted of [String(id), String(name)]) {
       const { out } = await runCli(["emulator", "env", "--workspace", wanted, "--json"], { cwd });
       const { SVC_CONTRACTS_URL, SVC_CLIENT_ID, SVC_CLIENT_SECRET, SVC_CLUSTER_KEY, SVC_WEBHOOK_HMAC_KEY } =
@@ -96,7 +96,7 @@ describe("svc emulator env", () => {
 
   it("prints the public addresses for remote clients, while local commands use local addresses", async (t) => {
     const cwd = await createTestFolder(t);
-    const twin = await startTestEmulator(t, {
+    const emulator = await startTestEmulator(t, {
       file: join(cwd, ".svc/emulator.json"),
       publicUrl: "https://sandbox.example/twin",
       clusterUrls: { "eu-1": "https://eu.sandbox.example", "us-1": "https://us.sandbox.example" },
@@ -114,10 +114,10 @@ describe("svc emulator env", () => {
       (JSON.parse(SVC_CLUSTERS!) as { url: string }[]).map(({ url }) => url),
       ["https://eu.sandbox.example", "https://us.sandbox.example"],
     );
-    const { body } = await twin.ask("GET", "clusters");
+    const { body } = await emulator.control("GET", "clusters");
     assert.deepEqual(
       (body as { own_url: string }[]).map(({ own_url }) => own_url),
-      twin.clusters.map(({ url }) => url),
+      emulator.clusters.map(({ url }) => url),
     );
     assert.equal((await runCli("contracts list", { cwd })).exit, 0);
     assert.equal((await runCli("router health", { cwd })).exit, 0);
@@ -173,17 +173,20 @@ describe("svc emulator env", () => {
       formatVariables({ A: "x=y", B: "one\nend\ntwo", SVC_TOKEN: undefined }, "github"),
       "A=x=y\nB<<end_\none\nend\ntwo\nend_\nSVC_TOKEN=\n",
     );
-    const { cwd, twin } = await startEmulatorInFolder(t);
+    const { cwd, twin: emulator } = await startEmulatorInFolder(t);
     const { out, err } = await runCli("emulator env --shell github", { cwd, env: { GITHUB_ACTIONS: "true" } });
-    const secrets = [twin.token, ...twin.clusters.flatMap((one) => [one.clientSecret, one.clusterKey, one.hmacKey])];
+    const secrets = [
+      emulator.token,
+      ...emulator.clusters.flatMap((one) => [one.clientSecret, one.clusterKey, one.hmacKey]),
+    ];
     assert.equal(err, secrets.map((secret) => `::add-mask::${secret}\n`).join(""));
-    assert.deepEqual([out.includes("::"), out.startsWith(`SVC_BASE_URL=${twin.routerUrl}\n`)], [false, true]);
+    assert.deepEqual([out.includes("::"), out.startsWith(`SVC_BASE_URL=${emulator.routerUrl}\n`)], [false, true]);
   });
 
   it("prefers the emulator of this folder to an earlier emulator in the environment", async (t) => {
-    const { cwd, twin } = await startEmulatorInFolder(t);
+    const { cwd, twin: emulator } = await startEmulatorInFolder(t);
     const env = { SVC_EMULATOR_URL: "http://127.0.0.1:9/_emulator", SVC_EMULATOR_TOKEN: "of an earlier one" };
-    assert.match((await runCli("emulator env --shell bash", { cwd, env })).out, new RegExp(`'${twin.token}'`));
+    assert.match((await runCli("emulator env --shell bash", { cwd, env })).out, new RegExp(`'${emulator.token}'`));
   });
 
   it("prints no variables if no emulator is running or if it would end with the command", async (t) => {

@@ -13,14 +13,14 @@ const state = ".svc/emulator.json";
 /** A folder with a running emulator, a current profile, and a service that records its requests. */
 async function startFolderEmulator(t: TestContext) {
   const cwd = await createTestFolder(t);
-  const twin = await startTestEmulator(t, { file: join(cwd, state) });
+  const emulator = await startTestEmulator(t, { file: join(cwd, state) });
   const real = await startSpyServer(t);
   const config = await createTestFolder(t);
   const prod = { router_url: real.url, client_id: "real-id", client_secret: "real-secret" };
   await writeFile(join(config, "profiles.json"), JSON.stringify({ current: "prod", profiles: { prod } }));
   const svc = (argv: string, options: RunOptions = {}) =>
     runCli(argv, { cwd, ...options, env: { SVC_CONFIG_DIR: config, ...options.env } });
-  return { cwd, twin, real, svc };
+  return { cwd, twin: emulator, real, svc };
 }
 
 /** A service that responds with 404 to every request. */
@@ -37,10 +37,10 @@ async function startSpyServer(t: TestContext) {
 
 describe("command in the folder of a running emulator", () => {
   it("uses the emulator with its credentials and prints one notice", async (t) => {
-    const { svc, twin, real } = await startFolderEmulator(t);
+    const { svc, twin: emulator, real } = await startFolderEmulator(t);
     const env = { SVC_CLIENT_ID: "real-id", SVC_CLIENT_SECRET: "real-secret", SVC_CLUSTER_KEY: "real-key" };
     const { exit, out, err } = await svc("contracts templates list --fields id", { env });
-    const note = `Using the emulator with the state ${state} (${twin.routerUrl}), not profile prod (to use it: --profile prod)\n`;
+    const note = `Using the emulator with the state ${state} (${emulator.routerUrl}), not profile prod (to use it: --profile prod)\n`;
     const unused =
       "Ignored: SVC_CLIENT_ID, SVC_CLIENT_SECRET, SVC_CLUSTER_KEY (not known to this emulator; see svc help addresses)\n";
     assert.deepEqual([exit, out.includes("101"), err, real.seen], [0, true, note + unused, []]);
@@ -50,8 +50,8 @@ describe("command in the folder of a running emulator", () => {
   });
 
   it("prints a notice if the command requires an emulator, except in svc emulator", async (t) => {
-    const { svc, twin } = await startFolderEmulator(t);
-    const note = `Using the emulator with the state ${state} (${twin.routerUrl})`;
+    const { svc, twin: emulator } = await startFolderEmulator(t);
+    const note = `Using the emulator with the state ${state} (${emulator.routerUrl})`;
     const saidBy = async (argv: string) => (await svc(argv)).err.split("\n")[0];
     assert.deepEqual(
       [await saidBy("webhooks list"), await saidBy("webhooks why"), await saidBy("webhooks schedule")],
@@ -63,8 +63,11 @@ describe("command in the folder of a running emulator", () => {
   });
 
   it("selects the workspace by the environment, with a secret that the emulator checks", async (t) => {
-    const { svc, twin } = await startFolderEmulator(t);
-    const workspaces = (await twin.ask("GET", "workspaces")).body as Record<"client_id" | "client_secret", string>[];
+    const { svc, twin: emulator } = await startFolderEmulator(t);
+    const workspaces = (await emulator.control("GET", "workspaces")).body as Record<
+      "client_id" | "client_secret",
+      string
+    >[];
     const [, { client_id, client_secret }] = workspaces as [unknown, (typeof workspaces)[number]];
     const env = { SVC_CLIENT_ID: client_id, SVC_CLIENT_SECRET: client_secret };
     const as = async (more: object) => {
@@ -120,10 +123,10 @@ describe("command in the folder of a running emulator", () => {
   });
 
   it("separates the emulator's token and sign-in from those of a real service", async (t) => {
-    const { svc, twin } = await startFolderEmulator(t);
+    const { svc, twin: emulator } = await startFolderEmulator(t);
     const { err } = await svc("oidc userinfo", { env: { SVC_TOKEN: "real-token" } });
     assert.match(err, /token/i);
-    const { body } = await twin.ask("GET", "requests");
+    const { body } = await emulator.control("GET", "requests");
     const sent = (body as { items: { target: string; headers: Record<string, string> }[] }).items;
     assert.deepEqual(
       sent.filter(({ target }) => target.includes("userinfo")).map(({ headers }) => headers.authorization),
@@ -142,25 +145,25 @@ describe("command in the folder of a running emulator", () => {
     ["SVC_PROFILE", "contracts templates list", { SVC_PROFILE: "prod" }],
   ] as const) {
     it(`prefers ${what} to the emulator and withholds the emulator's token`, async (t) => {
-      const { svc, twin, real } = await startFolderEmulator(t);
+      const { svc, twin: emulator, real } = await startFolderEmulator(t);
       const put = (text: string) => text.replace("REAL", real.url);
       const given = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, put(value)]));
       const { err } = await svc(put(argv), { env: given });
       assert.deepEqual([err.includes("Using"), real.seen.length > 0], [false, true]);
       assert.deepEqual(new Set(real.seen.map((line) => line.split(" ")[1])), new Set(["real-id"]));
-      assert.equal(JSON.stringify(real.seen).includes(twin.token), false);
+      assert.equal(JSON.stringify(real.seen).includes(emulator.token), false);
     });
   }
 
   it("shows the origin of values in config list and doctor", async (t) => {
-    const { svc, twin } = await startFolderEmulator(t);
+    const { svc, twin: emulator } = await startFolderEmulator(t);
     const origin = `the emulator with the state ${state}`;
     const rows = JSON.parse((await svc("config list --json")).out) as { key: string; value: string; origin: string }[];
     assert.deepEqual(
       rows.filter(({ key }) => ["router_url", "client_id", "client_secret"].includes(key)),
       [
-        { key: "router_url", value: twin.routerUrl, origin },
-        { key: "client_id", value: twin.clusters[0]?.clientId, origin },
+        { key: "router_url", value: emulator.routerUrl, origin },
+        { key: "client_id", value: emulator.clusters[0]?.clientId, origin },
         { key: "client_secret", value: "[hidden]", origin },
       ],
     );
@@ -171,9 +174,9 @@ describe("command in the folder of a running emulator", () => {
 
 describe("untrusted run file", () => {
   it("is skipped if its emulator is gone, even if another user has its port", async (t) => {
-    const { cwd, twin, svc, real } = await startFolderEmulator(t);
+    const { cwd, twin: emulator, svc, real } = await startFolderEmulator(t);
     const run = JSON.parse(await readFile(join(cwd, `${state}.run`), "utf8"));
-    await twin.close();
+    await emulator.close();
     for (const routerUrl of [run.router_url, real.url]) {
       await writeFile(join(cwd, `${state}.run`), JSON.stringify({ ...run, router_url: routerUrl }));
       const { err } = await svc("contracts templates list");
@@ -192,8 +195,8 @@ describe("untrusted run file", () => {
   });
 
   it("prevents requests to other services while its emulator starts", async (t) => {
-    const { cwd, twin, svc, real } = await startFolderEmulator(t);
-    await twin.close();
+    const { cwd, twin: emulator, svc, real } = await startFolderEmulator(t);
+    await emulator.close();
     const starting = createServer((_, response) => {
       response.writeHead(503, { "content-type": "application/json" }).end('{"instance_id":"y"}');
     });

@@ -34,35 +34,35 @@ const none = "No browser found. Open this address yourself within 60 seconds.\n"
 
 describe("svc emulator open", () => {
   it("opens an address that signs the browser in once and does not print the code", async (t) => {
-    const { cwd, twin } = await startEmulatorInFolder(t);
+    const { cwd, twin: emulator } = await startEmulatorInFolder(t);
     const browser = await createRecordingBrowser(cwd);
     const { exit, out, err } = await runCli("emulator open", {
       cwd,
       env: { BROWSER: browser.program, SVC_TOKEN: "s3" },
     });
-    assert.deepEqual([exit, out, err], [0, "", `Opened ${twin.controlUrl}/ui/ in the browser\n`]);
+    assert.deepEqual([exit, out, err], [0, "", `Opened ${emulator.controlUrl}/ui/ in the browser\n`]);
     const [url = "", ...rest] = (await browser.told()).split("\n");
-    assert.match(`${url}\n`, createConsoleUrlPattern(twin.routerUrl));
+    assert.match(`${url}\n`, createConsoleUrlPattern(emulator.routerUrl));
     assert.deepEqual(
       rest.filter((line) => line.startsWith("SVC_") || line.startsWith("http")),
       [],
     );
     const body = { code: new URL(url).hash.slice("#code=".length) };
-    const exchanged = async () => (await twin.router("POST", "/_emulator/sessions", { body })).status;
+    const exchanged = async () => (await emulator.router("POST", "/_emulator/sessions", { body })).status;
     assert.deepEqual([await exchanged(), await exchanged()], [201, 403]);
   });
 
   it("prints the address without a browser and reports the missing browser", async (t) => {
-    const { cwd, twin } = await startEmulatorInFolder(t);
+    const { cwd, twin: emulator } = await startEmulatorInFolder(t);
     const { exit, out, err } = await runCli("emulator open", { cwd, env: { BROWSER: "none" } });
-    assert.match(out, createConsoleUrlPattern(twin.routerUrl));
+    assert.match(out, createConsoleUrlPattern(emulator.routerUrl));
     assert.deepEqual([exit, err], [0, none]);
   });
 
   it("prints the address if the browser does not start and names the browser", async (t) => {
-    const { cwd, twin } = await startEmulatorInFolder(t);
+    const { cwd, twin: emulator } = await startEmulatorInFolder(t);
     const { exit, out, err } = await runCli("emulator open", { cwd, env: { BROWSER: "no-such-browser" } });
-    assert.match(out, createConsoleUrlPattern(twin.routerUrl));
+    assert.match(out, createConsoleUrlPattern(emulator.routerUrl));
     assert.deepEqual(
       [exit, err],
       [0, "no-such-browser could not be started. Open this address yourself within 60 seconds.\n"],
@@ -70,18 +70,18 @@ describe("svc emulator open", () => {
   });
 
   it("prints the address if the browser fails after a moment, like xdg-open", async (t) => {
-    const { cwd, twin } = await startEmulatorInFolder(t);
+    const { cwd, twin: emulator } = await startEmulatorInFolder(t);
     const program = join(cwd, "opener");
     await writeFile(program, "#!/bin/sh\ncat /dev/null\nexit 3\n", { mode: 0o755 });
     const { exit, out, err } = await runCli("emulator open", { cwd, env: { BROWSER: program } });
-    assert.match(out, createConsoleUrlPattern(twin.routerUrl));
+    assert.match(out, createConsoleUrlPattern(emulator.routerUrl));
     assert.deepEqual([exit, err], [0, `${program} could not open it. Open this address yourself within 60 seconds.\n`]);
     const asJson = await runCli("emulator open --json", { cwd, env: { BROWSER: program } });
     assert.equal(JSON.parse(asJson.out).opened, false);
   });
 
   it("treats a running browser as success", async (t) => {
-    const { cwd, twin } = await startEmulatorInFolder(t);
+    const { cwd, twin: emulator } = await startEmulatorInFolder(t);
     const wall = new ManualWallClock();
     const [program, end] = [join(cwd, "browser"), join(cwd, "end")];
     await runProgram("mkfifo", [end], { cwd });
@@ -92,26 +92,26 @@ describe("svc emulator open", () => {
     await wall.pass(3_000);
     const { exit, out, err } = await opening;
     await running.close();
-    assert.deepEqual([exit, out, err], [0, "", `Opened ${twin.controlUrl}/ui/ in the browser\n`]);
+    assert.deepEqual([exit, out, err], [0, "", `Opened ${emulator.controlUrl}/ui/ in the browser\n`]);
   });
 
   it("prints the address with --url and opens no browser", async (t) => {
-    const { cwd, twin } = await startEmulatorInFolder(t);
+    const { cwd, twin: emulator } = await startEmulatorInFolder(t);
     const { exit, out, err } = await runCli("emulator open --url", { cwd, env: { BROWSER: "no-such-browser" } });
-    assert.match(out, createConsoleUrlPattern(twin.routerUrl));
+    assert.match(out, createConsoleUrlPattern(emulator.routerUrl));
     assert.deepEqual([exit, err], [0, ""]);
     const asJson = await runCli("emulator open --url --json", { cwd });
     const { url, ...rest } = JSON.parse(asJson.out);
-    assert.match(`${url}\n`, createConsoleUrlPattern(twin.routerUrl));
+    assert.match(`${url}\n`, createConsoleUrlPattern(emulator.routerUrl));
     assert.deepEqual(rest, { opened: false, expires_in: 60 });
   });
 
   it("finds the emulator by its state file from any folder", async (t) => {
-    const { twin } = await startEmulatorInFolder(t);
-    const { out } = await runCli(["emulator", "open", "--url", "--file", twin.file!], {
+    const { twin: emulator } = await startEmulatorInFolder(t);
+    const { out } = await runCli(["emulator", "open", "--url", "--file", emulator.file!], {
       cwd: await createTestFolder(t),
     });
-    assert.match(out, createConsoleUrlPattern(twin.routerUrl));
+    assert.match(out, createConsoleUrlPattern(emulator.routerUrl));
   });
 
   it("rejects a missing emulator and an emulator that would end with the command", async (t) => {
@@ -124,15 +124,15 @@ describe("svc emulator open", () => {
   });
 
   it("preserves existing console sessions", async (t) => {
-    const { cwd, twin } = await startEmulatorInFolder(t);
+    const { cwd, twin: emulator } = await startEmulatorInFolder(t);
     const { out } = await runCli("emulator open --url", { cwd });
     const body = { code: out.trim().split("#code=")[1] };
-    const begun = await twin.router("POST", "/_emulator/sessions", { body });
+    const begun = await emulator.router("POST", "/_emulator/sessions", { body });
     const { token } = begun.body as { token: string };
     await runCli("emulator open --url", { cwd });
     const [cookie = ""] = begun.headers.get("set-cookie")!.split(";");
     const headers = { authorization: `Bearer ${token}`, cookie };
-    const clock = await twin.router("GET", "/_emulator/clock", { headers });
-    assert.deepEqual(pickStatusAndBody(clock), pickStatusAndBody(await twin.ask("GET", "clock")));
+    const clock = await emulator.router("GET", "/_emulator/clock", { headers });
+    assert.deepEqual(pickStatusAndBody(clock), pickStatusAndBody(await emulator.control("GET", "clock")));
   });
 });

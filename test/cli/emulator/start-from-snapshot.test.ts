@@ -17,12 +17,12 @@ const run = promisify(execFile);
 async function createSnapshotFolder(t: TestContext) {
   const cwd = await createTestFolder(t);
   const file = join(cwd, ".svc/emulator.json");
-  const on = await startTestEmulator(t, { file });
-  const contract = await createDraftContract(on.api);
-  await on.snapshot("prepared");
-  await createDraftContract(on.api);
+  const emulator = await startTestEmulator(t, { file });
+  const contract = await createDraftContract(emulator.api);
+  await emulator.snapshot("prepared");
+  await createDraftContract(emulator.api);
   const svc = (argv: string, child: readonly string[] = []) => runCli([...argv.split(" "), ...child], { cwd });
-  return { cwd, file, on, contract, svc };
+  return { cwd, file, emulator, contract, svc };
 }
 
 /** A child process that reports which of the first two contracts exist and creates another. */
@@ -52,8 +52,8 @@ const readFiles = async (folder: string): Promise<Record<string, string>> => {
 
 describe("svc emulator exec --from", () => {
   it("runs four copies of one snapshot concurrently without changing the original", async (t) => {
-    const { cwd, on } = await createSnapshotFolder(t);
-    await on.close();
+    const { cwd, emulator } = await createSnapshotFolder(t);
+    await emulator.close();
     const before = await readFiles(cwd);
     const argv = [getSvcPath(), "emulator", "exec", "--from", "prepared", ...child];
     const runs = await Promise.all(
@@ -68,8 +68,8 @@ describe("svc emulator exec --from", () => {
   });
 
   it("starts at the snapshot's time with the same clock mode", async (t) => {
-    const { on, svc } = await createSnapshotFolder(t);
-    await on.clock.advance({ by: "PT5H" });
+    const { emulator, svc } = await createSnapshotFolder(t);
+    await emulator.clock.advance({ by: "PT5H" });
     const clock = [
       "--",
       process.execPath,
@@ -99,25 +99,25 @@ describe("svc emulator exec --from", () => {
   });
 
   it("finds the snapshots of a reachable emulator whose state is in another folder", async (t) => {
-    const { on } = await createSnapshotFolder(t);
+    const { emulator } = await createSnapshotFolder(t);
     const cwd = await createTestFolder(t);
-    const env = { SVC_EMULATOR_URL: `${on.routerUrl}/_emulator`, SVC_EMULATOR_TOKEN: on.token };
+    const env = { SVC_EMULATOR_URL: `${emulator.routerUrl}/_emulator`, SVC_EMULATOR_TOKEN: emulator.token };
     const { exit, out, err } = await runCli(["emulator", "exec", "--from", "prepared", ...child], { cwd, env });
     assert.deepEqual([exit, err, JSON.parse(out).found], [0, "", [200, 404]]);
   });
 
   it("explains how to export a snapshot that the reachable emulator stores in no file", async (t) => {
     const cwd = await createTestFolder(t);
-    const on = await startTestEmulator(t, { ephemeral: true, runFile: join(cwd, ".svc/emulator.json.run") });
-    await createDraftContract(on.api);
-    await on.snapshot("prepared");
-    await createDraftContract(on.api);
+    const emulator = await startTestEmulator(t, { ephemeral: true, runFile: join(cwd, ".svc/emulator.json.run") });
+    await createDraftContract(emulator.api);
+    await emulator.snapshot("prepared");
+    await createDraftContract(emulator.api);
     const svc = (argv: string, more: readonly string[] = []) => runCli([...argv.split(" "), ...more], { cwd });
     assert.deepEqual(await svc("emulator exec --from prepared -- true"), {
       exit: 5,
       out: "",
       err:
-        `error: Snapshot prepared belongs to the emulator at ${on.routerUrl}, which stores it in no file of this machine. --from requires a file.\n` +
+        `error: Snapshot prepared belongs to the emulator at ${emulator.routerUrl}, which stores it in no file of this machine. --from requires a file.\n` +
         "  Restore it there and export the state to a file: `svc emulator snapshot restore prepared`, " +
         "`svc emulator state export --output prepared.json`, then --from prepared.json. " +
         "The previous state is saved as before-1, before-2, …, and can be restored the same way.\n",
@@ -130,13 +130,13 @@ describe("svc emulator exec --from", () => {
 
   it("stores the copy and its uploads in a named file and continues with that file", async (t) => {
     const cwd = await createTestFolder(t);
-    const on = await startTestEmulator(t, { file: join(cwd, "one/emulator.json") });
+    const emulator = await startTestEmulator(t, { file: join(cwd, "one/emulator.json") });
     const form = [{ filename: "msa.pdf", content_type: "application/pdf" }];
-    const { body } = await on.api("POST", "/api/v2.1/public/workspace/files/uploads/", { body: { files: form } });
+    const { body } = await emulator.api("POST", "/api/v2.1/public/workspace/files/uploads/", { body: { files: form } });
     const [{ upload_url: url, file_id }] = (body as { files: [{ upload_url: string; file_id: string }] }).files;
     await fetch(url, { method: "PUT", body: "bytes", headers: { "content-type": "application/pdf" } });
-    await on.snapshot("uploaded");
-    await on.close();
+    await emulator.snapshot("uploaded");
+    await emulator.close();
     const file = join(cwd, "two/emulator.json");
     const copy = await startTestEmulator(t, { file, from: join(cwd, "one/emulator.json.snapshots/uploaded.json") });
     await createDraftContract(copy.api);
@@ -148,8 +148,8 @@ describe("svc emulator exec --from", () => {
   });
 
   it("rejects invalid combinations and changes nothing", async (t) => {
-    const { cwd, file, on, svc } = await createSnapshotFolder(t);
-    await on.close();
+    const { cwd, file, emulator, svc } = await createSnapshotFolder(t);
+    await emulator.close();
     const snapshots = `${file}.snapshots`;
     const text = await readFile(join(snapshots, "prepared.json"), "utf8");
     const put = (name: string, content: string) => writeFile(join(snapshots, `${name}.json`), content);
@@ -205,7 +205,7 @@ describe("svc emulator exec --from", () => {
 
 describe("svc emulator start --from", () => {
   it("runs in memory next to the emulator of the snapshot", async (t) => {
-    const { cwd, on, contract } = await createSnapshotFolder(t);
+    const { cwd, emulator, contract } = await createSnapshotFolder(t);
     let end = () => {};
     const lines: Record<string, unknown>[] = [];
     const ended = runCli("emulator start --from prepared --json", {
@@ -221,15 +221,15 @@ describe("svc emulator start --from", () => {
     });
     await ended;
     assert.equal(lines[0]!.file ?? null, null);
-    assert.notEqual(lines[0]!.router_url, on.routerUrl);
-    assert.equal(await getContractStatus(on.api, contract), "DRAFT");
+    assert.notEqual(lines[0]!.router_url, emulator.routerUrl);
+    assert.equal(await getContractStatus(emulator.api, contract), "DRAFT");
   });
 });
 
 describe("completion of snapshots", () => {
   it("lists the snapshots of the folder's state", async (t) => {
-    const { cwd, on } = await createSnapshotFolder(t);
-    await on.snapshot("other");
+    const { cwd, emulator } = await createSnapshotFolder(t);
+    await emulator.snapshot("other");
     const complete = async (words: string) => (await runCli(["complete", "--", ...words.split(" ")], { cwd })).out;
     assert.equal(await complete("emulator exec --from p"), "prepared\n:0\n");
     assert.equal(await complete("emulator start --from="), "other\nprepared\n:0\n");

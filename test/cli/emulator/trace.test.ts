@@ -21,11 +21,11 @@ interface Node {
 
 /** A contract with deliveries to a dead receiver, after an advance by `minutes`. */
 async function startWithDeadReceiver(t: TestContext, minutes: number): Promise<CliEmulator> {
-  const on = await startCliEmulator(t, manual);
-  await on.svc(create);
-  await createDraftContract(on.emulator.api);
-  await on.svc(`emulator clock advance --by PT${minutes}M`);
-  return on;
+  const emulator = await startCliEmulator(t, manual);
+  await emulator.svc(create);
+  await createDraftContract(emulator.emulator.api);
+  await emulator.svc(`emulator clock advance --by PT${minutes}M`);
+  return emulator;
 }
 
 describe("svc emulator trace", () => {
@@ -144,7 +144,7 @@ describe("svc emulator trace", () => {
     await run.saw("attempt:1.2 ");
     await emulator.clock.advance({ by: 600_000 });
     await run.saw("attempt:1.3 ");
-    await emulator.ask("POST", "deliveries/1/resend");
+    await emulator.control("POST", "deliveries/1/resend");
     await run.saw("attempt:1.4 ");
     assert.equal((await run.stopped("SIGINT")).exit, 130);
     const lines = run.out().trim().split("\n");

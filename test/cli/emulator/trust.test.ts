@@ -125,9 +125,9 @@ describe("foreign emulator state", () => {
   /** A copy of a folder whose emulator has a webhook and a snapshot. */
   async function copied(t: TestContext) {
     const author = await createTestFolder(t);
-    const on = await startTestEmulator(t, { file: join(author, ".svc/emulator.json") });
-    await on.snapshot("prepared");
-    await on.close();
+    const emulator = await startTestEmulator(t, { file: join(author, ".svc/emulator.json") });
+    await emulator.snapshot("prepared");
+    await emulator.close();
     const cwd = await createTestFolder(t);
     await cp(join(author, ".svc"), join(cwd, ".svc"), { recursive: true, preserveTimestamps: true });
     return { author, cwd };
@@ -200,7 +200,7 @@ describe("foreign emulator state", () => {
     }
     assert.equal(await start(cwd, ["--trust-state"]), "up");
     assert.equal((await runCli("emulator clock advance --by 1h", { cwd: author })).exit, 0);
-    assert.equal((await original.ask("GET", "clock")).status, 200);
+    assert.equal((await original.control("GET", "clock")).status, 200);
   });
 
   it("still leads to its running emulator after a move", async (t) => {

@@ -7,16 +7,16 @@ import { startCommand } from "../../support/cli/running-command.ts";
 import { startReceiver } from "../../support/receiver.ts";
 
 async function withContract(t: TestContext) {
-  const started = await startCliEmulator(t);
-  await started.json("contracts create --data -", { stdin: ndaContractJson });
-  return started;
+  const emulator = await startCliEmulator(t);
+  await emulator.json("contracts create --data -", { stdin: ndaContractJson });
+  return emulator;
 }
 
 /** A request log with one request after dropped ones. */
 async function startResyncingLog(t: TestContext) {
   const { emulator } = await startCliEmulator(t);
   await emulator.router("GET", "/router/v1/clusters/");
-  const { body } = await emulator.ask("GET", "requests?operation=clusters.list");
+  const { body } = await emulator.control("GET", "requests?operation=clusters.list");
   const { items } = body as { items: object[] };
   const service = await startReceiver(t);
   service.answer((_, response) =>
@@ -194,7 +194,7 @@ describe("svc emulator requests", () => {
   });
 
   it("lists and follows the requests of one workspace", async (t) => {
-    const { svc, json, emulator: on } = await withContract(t);
+    const { svc, json, emulator } = await withContract(t);
     const [{ id: first }, { id: second, cluster_id, client_id, client_secret }] =
       await json<[{ id: number }, { id: number; cluster_id: string; client_id: string; client_secret: string }]>(
         "emulator workspaces",
@@ -205,7 +205,7 @@ describe("svc emulator requests", () => {
     const watching = startCommand(svc, follow);
     await watching.saw('"version"');
     await svc("contracts status T-1");
-    const { url } = on.clusters.find(({ id }) => id === cluster_id)!;
+    const { url } = emulator.clusters.find(({ id }) => id === cluster_id)!;
     const headers = { "client-id": client_id, "client-secret": client_secret };
     await fetch(`${url}/api/v2.1/public/contracts/T-7/status`, { headers });
     await watching.saw('"status":404');

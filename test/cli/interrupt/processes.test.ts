@@ -41,9 +41,9 @@ async function startHangingService(t: TestContext) {
 
 async function withEmulator(t: TestContext) {
   const cwd = await createTestFolder(t);
-  const world = await startTestEmulator(t);
+  const emulator = await startTestEmulator(t);
   const host = { env: {} } as unknown as Parameters<typeof buildChildEnvironment>[1];
-  return { world, cwd, env: buildChildEnvironment(world, host) };
+  return { emulator, cwd, env: buildChildEnvironment(emulator, host) };
 }
 
 /** A program that logs each signal and ignores it. */
@@ -138,11 +138,11 @@ describe("svc process at Ctrl-C", () => {
   });
 
   it("ends webhooks listen and removes the webhook", async (t) => {
-    const { world, cwd, env } = await withEmulator(t);
+    const { emulator, cwd, env } = await withEmulator(t);
     const run = await startSvcProcess(t, ["webhooks", "listen", "--json"], { cwd, env });
     await run.saw('"ready"');
     await assertEndsInTime(run);
-    assert.deepEqual((await world.ask("GET", "webhooks")).body, []);
+    assert.deepEqual((await emulator.control("GET", "webhooks")).body, []);
   });
 
   it("ends webhooks listen if the service hangs during the removal of the webhook", async (t) => {

@@ -37,10 +37,10 @@ async function startAgent(
   flags: readonly string[] = [],
   options: EmulatorOptions = {},
 ): Promise<Agent> {
-  const world = await startCliEmulator(t, options);
+  const emulator = await startCliEmulator(t, options);
   const [toServer, fromServer] = [new PassThrough(), new PassThrough()];
   let seen = 0;
-  const run = world.svc(["mcp", ...flags], {
+  const run = emulator.svc(["mcp", ...flags], {
     stdin: toServer,
     onOutput(out) {
       fromServer.write(out.slice(seen));
@@ -55,7 +55,7 @@ async function startAgent(
     assert.deepEqual(await run.then(({ exit, err }) => [exit, err]), [0, ""]);
     await client.close();
   });
-  return { ...world, client, call: createCaller(client) };
+  return { ...emulator, client, call: createCaller(client) };
 }
 
 const createCaller =

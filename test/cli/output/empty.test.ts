@@ -4,8 +4,8 @@ import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { createDraftContract } from "../../support/contracts.ts";
 
 it("a list with an offset beyond its last row reports the total in every format", async (t) => {
-  const { svc, emulator: on } = await startCliEmulator(t);
-  for (let made = 0; made < 3; made += 1) await createDraftContract(on.api);
+  const { svc, emulator } = await startCliEmulator(t);
+  for (let made = 0; made < 3; made += 1) await createDraftContract(emulator.api);
   const note = "Nothing from --page 99; the total is 3. For all: --all\n";
   const plain = await svc("contracts list --page 99");
   assert.deepEqual([plain.exit, plain.out, plain.err], [0, "", note]);
@@ -17,8 +17,8 @@ it("a list with an offset beyond its last row reports the total in every format"
 });
 
 it("an empty list names the flags that excluded all rows instead of suggesting a first object", async (t) => {
-  const { svc, emulator: on } = await startCliEmulator(t);
-  await createDraftContract(on.api);
+  const { svc, emulator } = await startCliEmulator(t);
+  await createDraftContract(emulator.api);
   const [one, two] = [
     await svc("contracts list --query nowhere"),
     await svc("emulator requests --service storage --status 418"),
@@ -28,9 +28,9 @@ it("an empty list names the flags that excluded all rows instead of suggesting a
 });
 
 it("an empty list reports an unknown object in a flag in every format", async (t) => {
-  const { svc, emulator: on } = await startCliEmulator(t, { clock: { mode: "manual" } });
+  const { svc, emulator } = await startCliEmulator(t, { clock: { mode: "manual" } });
   await svc("webhooks create --title t --url http://127.0.0.1:9/hooks --only-for-activities CONTRACT_SIGNED");
-  await createDraftContract(on.api);
+  await createDraftContract(emulator.api);
   const lines = {
     "webhooks deliveries --webhook 999": "Webhook 999 not found. To list them: svc webhooks list",
     "emulator deliveries --webhook 999": "Webhook 999 not found. To list them: svc webhooks list",

@@ -6,8 +6,8 @@ import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { createDraftContract } from "../../support/contracts.ts";
 
 it("a piped list reports omitted rows unless --all or --limit is given", async (t) => {
-  const { svc, json, emulator: on } = await startCliEmulator(t);
-  for (let made = 0; made < 13; made += 1) await createDraftContract(on.api);
+  const { svc, json, emulator } = await startCliEmulator(t);
+  for (let made = 0; made < 13; made += 1) await createDraftContract(emulator.api);
 
   const short = await svc("contracts list --fields id");
   assert.deepEqual(
@@ -53,9 +53,9 @@ it("every command with --limit accepts --all", async () => {
 });
 
 it("svc emulator snapshot diff reports omitted differences and supports --all", async (t) => {
-  const { svc, emulator: on } = await startCliEmulator(t);
+  const { svc, emulator } = await startCliEmulator(t);
   await svc("emulator snapshot save prepared");
-  await createDraftContract(on.api);
+  await createDraftContract(emulator.api);
   const command = "emulator snapshot diff prepared";
   const all = await svc(`${command} --all --brief`);
   const count = all.out.split("\n").length - 1;
@@ -68,10 +68,10 @@ it("svc emulator snapshot diff reports omitted differences and supports --all", 
 });
 
 it("the list of deliveries, newest first, supports --all and --limit", async (t) => {
-  const { svc, emulator: on } = await startCliEmulator(t, { clock: { mode: "manual" } });
+  const { svc, emulator } = await startCliEmulator(t, { clock: { mode: "manual" } });
   const url = "http://127.0.0.1:9/hooks";
   await svc(`webhooks create --title t --url ${url} --only-for-activities CONTRACT_CREATED`);
-  for (let made = 0; made < 3; made += 1) await createDraftContract(on.api);
+  for (let made = 0; made < 3; made += 1) await createDraftContract(emulator.api);
   for (const command of ["emulator deliveries", "webhooks deliveries"]) {
     const two = await svc(`${command} --limit 2`);
     assert.deepEqual([two.out.split("\n").length - 1, two.err], [2, "2 of 3 shown. For all: --all\n"], command);
@@ -99,8 +99,8 @@ it("svc api --include prints status and headers before the body", async (t) => {
 });
 
 it("svc rejects binary output on a terminal before anything is sent", async (t) => {
-  const { svc, emulator: on } = await startCliEmulator(t);
-  await createDraftContract(on.api);
+  const { svc, emulator } = await startCliEmulator(t);
+  await createDraftContract(emulator.api);
   const id = "4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10";
   for (const line of ["contracts download T-1", "contracts download-docx 1", `files download ${id}`]) {
     const { exit, out, err } = await svc(line, { tty: true });
@@ -123,19 +123,19 @@ it("svc emulator clock advance reports an advance past no entries", async (t) =>
 });
 
 it("csv in a pipe leaves values unchanged, and an empty list prints a hint", async (t) => {
-  const { svc, emulator: on } = await startCliEmulator(t);
+  const { svc, emulator } = await startCliEmulator(t);
   const none = await svc("contracts list");
   assert.deepEqual([none.out, none.err], ["", "Nothing found; to create one: svc contracts create\n"]);
   const name = "NDA\u001b[31m with\u0007 Acme";
-  await createDraftContract(on.api, { contract_name: name });
+  await createDraftContract(emulator.api, { contract_name: name });
   assert.equal((await svc("contracts list --format csv --fields contract_name")).out, `contract_name\r\n${name}\r\n`);
   const shown = await svc("contracts list --format csv --fields contract_name", { tty: true });
   assert.equal(shown.out.includes("\u001b[31m"), false);
 });
 
 it("a filter accepts an operator in its name, as documented in its help", async (t) => {
-  const { svc, emulator: on } = await startCliEmulator(t);
-  for (let made = 0; made < 3; made += 1) await createDraftContract(on.api);
+  const { svc, emulator } = await startCliEmulator(t);
+  for (let made = 0; made < 3; made += 1) await createDraftContract(emulator.api);
   const ids = async (...flags: string[]) => {
     const { exit, out, err } = await svc(["contracts", "list", "--fields", "id", ...flags]);
     return [exit, out, err];

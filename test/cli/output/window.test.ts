@@ -8,17 +8,17 @@ import { ndaContractJson } from "../../support/cli/nda.ts";
 
 /** Two webhooks with long URLs, one of them with wide characters in its title. */
 async function startWithWideTitles(t: Parameters<typeof startCliEmulator>[0]) {
-  const world = await startCliEmulator(t);
+  const emulator = await startCliEmulator(t);
   for (const [title, path] of [
     ["契約の通知を受け取る係", "contracts/events/of/every/kind"],
     ["Plain", "x"],
   ]) {
     const argv = ["webhooks", "create", "--title", title!, "--url", `http://127.0.0.1:9/${path}`];
-    assert.equal((await world.svc([...argv, "--only-for-activities", "CONTRACT_CREATED"])).exit, 0);
+    assert.equal((await emulator.svc([...argv, "--only-for-activities", "CONTRACT_CREATED"])).exit, 0);
   }
   const show = async (columns: number, more = "", env = {}) =>
-    world.svc(`emulator webhooks ${more}`, { tty: true, columns, env: { NO_COLOR: "1", ...env } });
-  return { ...world, show };
+    emulator.svc(`emulator webhooks ${more}`, { tty: true, columns, env: { NO_COLOR: "1", ...env } });
+  return { ...emulator, show };
 }
 
 describe("window of unknown width", () => {

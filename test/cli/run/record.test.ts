@@ -18,7 +18,7 @@ function createRequester({ emulator }: CliEmulator, url = emulator.clusters[0]!.
   const ask = createSender(`${url}/api/v2.1/public`, { "client-id": clientId!, "client-secret": clientSecret! });
   const send = async (method: string, path: string, body?: unknown) =>
     (await ask(method, path, { body })).body as { id: string | number };
-  return { send, act: (path: string, body: unknown = {}) => emulator.ask("POST", path, { body }) };
+  return { send, act: (path: string, body: unknown = {}) => emulator.control("POST", path, { body }) };
 }
 
 const read = ({ cwd }: CliEmulator, name: string): Promise<string> => readFile(join(cwd, name), "utf8");

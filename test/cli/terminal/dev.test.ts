@@ -90,8 +90,8 @@ describe("svc dev at a terminal", { skip }, () => {
     const { close, folder } = await startDevSession(t, 80);
     await close();
     await waitUntilFileGone(join(folder, ".svc/emulator.json.run"));
-    const { ask } = await startTestEmulator(t, { file: join(folder, ".svc/emulator.json") });
-    assert.deepEqual((await ask("GET", "webhooks")).body, []);
+    const { control } = await startTestEmulator(t, { file: join(folder, ".svc/emulator.json") });
+    assert.deepEqual((await control("GET", "webhooks")).body, []);
   });
 
   it("exits with 130 at Ctrl-C and restores the terminal", async (t) => {

@@ -111,21 +111,24 @@ const without = `setInterval(() => {}, 1000); console.log("editing");`;
 
 describe("Ctrl-C in an editor", { skip }, () => {
   async function editing(t: TestContext, program: string) {
-    const world = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const receiving = await startReceiver(t);
-    await world.api("POST", "/api/v2.1/public/webhooks/", {
+    await emulator.api("POST", "/api/v2.1/public/webhooks/", {
       body: { title: "w", url: receiving.url, only_for_activities: ["CONTRACT_SIGNED"] },
     });
     const folder = await createTestFolder(t);
     await writeFile(join(folder, "editor.cjs"), program);
     const host = { env: {} } as unknown as Parameters<typeof buildChildEnvironment>[1];
-    const env = { ...buildChildEnvironment(world, host), EDITOR: `${process.execPath} ${join(folder, "editor.cjs")}` };
+    const env = {
+      ...buildChildEnvironment(emulator, host),
+      EDITOR: `${process.execPath} ${join(folder, "editor.cjs")}`,
+    };
     const made = { contract_template_id: 101, contract_data: {}, counter_party_details: [] };
-    await world.api("POST", "/api/v2.1/public/contracts/", { body: made });
+    await emulator.api("POST", "/api/v2.1/public/contracts/", { body: made });
     const terminal = await openTerminalAt(
       t,
       ["webhooks", "trigger", "CONTRACT_SIGNED", "--edit"],
-      world.routerUrl,
+      emulator.routerUrl,
       env,
     );
     await terminal.until("editing");

@@ -12,12 +12,12 @@ const skip = hasProgram("tmux") ? false : "tmux is not installed";
 async function openShell(t: TestContext, size: { columns?: number } = {}) {
   const folder = await createTestFolder(t);
   await installSvc(folder);
-  const world = await startTestEmulator(t);
+  const emulator = await startTestEmulator(t);
   const host = { env: {} } as unknown as Parameters<typeof buildChildEnvironment>[1];
-  const env = { ...(buildChildEnvironment(world, host) as Record<string, string>), SVC_CONFIG_DIR: folder };
+  const env = { ...(buildChildEnvironment(emulator, host) as Record<string, string>), SVC_CONFIG_DIR: folder };
   const shell = await openTerminal(t, ["bash", "--norc", "--noprofile"], { folder, env, ...size });
   await shell.until("$");
-  return { world, ...shell };
+  return { emulator, ...shell };
 }
 
 describe("svc at a terminal", { skip }, () => {

@@ -30,13 +30,13 @@ interface Report {
 async function startRecordedService(
   t: TestContext,
 ): Promise<CliEmulator & { replay(service: TestEmulator, contractsUrl?: string): Promise<Report & { exit: number }> }> {
-  const started = await startCliEmulator(t);
-  const { cwd, svc } = started;
-  await populateService(started.emulator, 2);
+  const emulator = await startCliEmulator(t);
+  const { cwd, svc } = emulator;
+  await populateService(emulator.emulator, 2);
   const record = await svc("verify record --out corpus --allow-writes --yes --rate 1000");
   assert.equal(record.exit, 0, record.err);
   return {
-    ...started,
+    ...emulator,
     async replay({ routerUrl, clusters: [first] }, contractsUrl = first!.url) {
       const profile = {
         router_url: routerUrl,

@@ -16,9 +16,9 @@ const base = "/api/v2.1/public";
 
 /** A corpus of five exchanges with a service that uses another list limit. */
 async function startWithRecordedCorpus(t: TestContext): Promise<CliEmulator> {
-  const started = await startCliEmulator(t);
-  const { svc } = started;
-  const first = started.emulator.clusters[0]!;
+  const emulator = await startCliEmulator(t);
+  const { svc } = emulator;
+  const first = emulator.emulator.clusters[0]!;
   const service = await startDeviatingService(
     t,
     first.url,
@@ -43,7 +43,7 @@ async function startWithRecordedCorpus(t: TestContext): Promise<CliEmulator> {
   await api("GET", `${base}/contracts/T-77/status`);
   const { exit, err } = await proxy.ended;
   assert.deepEqual({ exit, recorded: /^Recorded 5 exchanges in corpus/m.test(err) }, { exit: 0, recorded: true }, err);
-  return started;
+  return emulator;
 }
 
 describe("svc verify proxy", () => {
@@ -366,9 +366,9 @@ describe("--observed", () => {
     assert.deepEqual(marked(JSON.parse((await svc("openapi contracts --observed corpus")).out)), seen);
 
     const observing = await startTestEmulator(t, { observed: join(cwd, "corpus") });
-    assert.deepEqual(marked((await observing.ask("GET", "/openapi/contracts.json")).body), seen);
+    assert.deepEqual(marked((await observing.control("GET", "/openapi/contracts.json")).body), seen);
     await observing.api("GET", `${base}/contracts/`);
-    const { body } = await observing.ask("GET", "/requests?operation=contracts.list");
+    const { body } = await observing.control("GET", "/requests?operation=contracts.list");
     assert.deepEqual((body as { items: readonly { findings: unknown }[] }).items[0]!.findings, [
       { code: "observed", detail: `contracts.list:200:limit:value (observed 1 time, last at ${list})` },
     ]);

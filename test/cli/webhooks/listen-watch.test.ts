@@ -175,7 +175,7 @@ describe("svc webhooks listen without deliveries", () => {
     await listener.saw("emulator_back");
     listener.signal("SIGINT");
     await listener.ended;
-    assert.deepEqual((await second.ask("GET", "/webhooks")).body, []);
+    assert.deepEqual((await second.control("GET", "/webhooks")).body, []);
     assert.deepEqual(getEventTypes(listener), ["version", "ready", "emulator_ended", "emulator_back"]);
     const lines = listener
       .err()

@@ -12,10 +12,10 @@ import { startReceiver } from "../../support/receiver.ts";
 
 /** An emulator with one contract, and its key. */
 async function withContract(t: TestContext) {
-  const started = await startCliEmulator(t);
-  await started.json("contracts create --data -", { stdin: ndaContractJson });
-  const key = started.emulator.clusters[0]!.hmacKey!;
-  return { ...started, key };
+  const emulator = await startCliEmulator(t);
+  await emulator.json("contracts create --data -", { stdin: ndaContractJson });
+  const key = emulator.emulator.clusters[0]!.hmacKey!;
+  return { ...emulator, key };
 }
 
 describe("svc webhooks listen", () => {

@@ -159,7 +159,7 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
     await emulator.clock.advance({ by: 1 });
     // The webhook received no request, and no attempt failed.
     await svc(create("Late", dead));
-    const counted = async () => ((await emulator.ask("GET", "requests")).body as { total: number }).total;
+    const counted = async () => ((await emulator.control("GET", "requests")).body as { total: number }).total;
     const before = await counted();
     const { out } = await svc("webhooks why");
     assert.equal((await counted()) - before <= 9, true);

@@ -22,7 +22,7 @@ describe("webhooks that svc webhooks why selects", () => {
     assert.match(both.out, /\n\nWebhook 2 {2}Bad/);
     const fine = await svc("webhooks why 1");
     assert.deepEqual([fine.exit, /Last delivered 2031-01-02T03:04:05/.test(fine.out)], [0, true]);
-    const [first] = (await emulator.ask("GET", "workspaces")).body as { name: string }[];
+    const [first] = (await emulator.control("GET", "workspaces")).body as { name: string }[];
     assert.equal((await svc(["webhooks", "why", first!.name])).out, both.out);
 
     await svc(create("Third", `${dead}/3`));
@@ -41,7 +41,7 @@ describe("webhooks that svc webhooks why selects", () => {
       lines.map((line) => JSON.parse(line).webhook.id),
       [3, 2, 1],
     );
-    const [, second] = (await emulator.ask("GET", "workspaces")).body as { name: string }[];
+    const [, second] = (await emulator.control("GET", "workspaces")).body as { name: string }[];
     const none = await svc(["webhooks", "why", second!.name]);
     assert.deepEqual(
       [none.exit, none.err.split("\n")[0]],
@@ -71,7 +71,7 @@ describe("webhooks that svc webhooks why selects", () => {
     const { svc, emulator } = await startCliEmulator(t);
     await svc(create("Node", dead));
     await svc(create("Other", `${dead}/2`));
-    const [{ name } = { name: "" }] = (await emulator.ask("GET", "workspaces")).body as { name: string }[];
+    const [{ name } = { name: "" }] = (await emulator.control("GET", "workspaces")).body as { name: string }[];
     const headings = async (argv: string[]) =>
       [...(await svc(["webhooks", "why", ...argv])).out.matchAll(/^Webhook (\d+)/gm)].map(([, id]) => id);
     assert.deepEqual(await headings(["node"]), ["1"]);

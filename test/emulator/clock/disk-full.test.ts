@@ -18,14 +18,14 @@ import { createWebhook } from "../travel/travel.ts";
 async function onDisk(t: TestContext) {
   const folder = await mountSmallDisk(t);
   if (folder === undefined) return undefined;
-  const on = await startTestEmulator(t, { file: join(folder, "emulator.json") });
+  const emulator = await startTestEmulator(t, { file: join(folder, "emulator.json") });
   const filler = join(folder, "other");
   return {
-    on,
+    emulator,
     fill: () => writeFile(filler, Buffer.alloc(2_000_000)).catch(() => {}),
     async makeRoom(): Promise<void> {
       await rm(filler);
-      while ((await on.ask("GET", "ready")).status !== 200);
+      while ((await emulator.control("GET", "ready")).status !== 200);
     },
     /** The state that a start finds after a kill at this moment. */
     async afterKill(): Promise<TestEmulator> {
@@ -49,60 +49,60 @@ const storeFailedResponse = {
 };
 
 /** The last page of a file has space for some lines. */
-async function repeatUntil503(ask: () => ReturnType<TestEmulator["ask"]>): Promise<void> {
+async function repeatUntil503(ask: () => ReturnType<TestEmulator["control"]>): Promise<void> {
   while ((await ask()).status !== 503);
 }
 
-const getClock = async ({ ask }: TestEmulator) => (await ask("GET", "clock")).body;
+const getClock = async ({ control }: TestEmulator) => (await control("GET", "clock")).body;
 
 describe("clock while the disk is full", () => {
   it("rejects an advance without moving time, even after a kill", async (t) => {
     const disk = await onDisk(t);
     if (disk === undefined) return t.skip("no small disk can be mounted here");
-    const { on } = disk;
-    const advance = () => on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
+    const { emulator } = disk;
+    const advance = () => emulator.control("POST", "clock/advance", { body: { by: "PT1H" } });
     await disk.fill();
     await repeatUntil503(advance);
-    const before = await getClock(on);
+    const before = await getClock(emulator);
     for (let i = 0; i < 3; i += 1) assert.deepEqual(pickStatusAndBody(await advance()), storeFailedResponse);
     const set = { body: { mode: "real", speed: 60 } };
-    assert.deepEqual(pickStatusAndBody(await on.ask("PUT", "clock", set)), storeFailedResponse);
-    assert.deepEqual(await getClock(on), before);
+    assert.deepEqual(pickStatusAndBody(await emulator.control("PUT", "clock", set)), storeFailedResponse);
+    assert.deepEqual(await getClock(emulator), before);
 
     await disk.makeRoom();
-    assert.deepEqual(await getClock(on), before);
+    assert.deepEqual(await getClock(emulator), before);
     assert.deepEqual(await getClock(await disk.afterKill()), before);
     assert.equal((await advance()).status, 200);
-    assert.deepEqual(await getClock(await disk.afterKill()), await getClock(on));
+    assert.deepEqual(await getClock(await disk.afterKill()), await getClock(emulator));
   });
 
   it("repeats a delivery whose outcome was not stored once space is available", async (t) => {
     const disk = await onDisk(t);
     if (disk === undefined) return t.skip("no small disk can be mounted here");
-    const { on } = disk;
+    const { emulator } = disk;
     const hook = await startReceiver(t);
-    await createWebhook(on, hook.url);
+    await createWebhook(emulator, hook.url);
     const got = async (count: number) => {
-      while (hook.received.length < count) await on.ask("GET", "ready");
+      while (hook.received.length < count) await emulator.control("GET", "ready");
     };
-    assert.equal((await on.ask("PUT", "clock", { body: { mode: "auto" } })).status, 200);
+    assert.equal((await emulator.control("PUT", "clock", { body: { mode: "auto" } })).status, 200);
     let isFull = false;
     hook.answer(async (_, response) => {
       await disk.fill();
-      await repeatUntil503(() => on.ask("PUT", "clock", { body: { speed: 2 } }));
+      await repeatUntil503(() => emulator.control("PUT", "clock", { body: { speed: 2 } }));
       response.writeHead(500).end();
       isFull = true;
     });
-    await createDraftContract(on.api);
-    while (!isFull) await on.ask("GET", "ready");
+    await createDraftContract(emulator.api);
+    while (!isFull) await emulator.control("GET", "ready");
     hook.answer((_, response) => {
       hook.answer(200);
       response.writeHead(500).end();
     });
     await disk.makeRoom();
     await got(3);
-    while ((await listOutcomes(on))[0]?.outcome === "pending");
-    assert.deepEqual(await listOutcomes(on), [{ outcome: "delivered", attempts: [500, 200] }]);
+    while ((await listOutcomes(emulator))[0]?.outcome === "pending");
+    assert.deepEqual(await listOutcomes(emulator), [{ outcome: "delivered", attempts: [500, 200] }]);
   });
 
   it("waits in auto mode and resumes when space is available", async (t) => {
@@ -136,8 +136,8 @@ interface Delivery {
   readonly attempts: readonly { readonly status: number }[];
 }
 
-const listOutcomes = async ({ ask }: TestEmulator) =>
-  ((await ask("GET", "deliveries")).body as { items: Delivery[] }).items.map(({ outcome, attempts }) => ({
+const listOutcomes = async ({ control }: TestEmulator) =>
+  ((await control("GET", "deliveries")).body as { items: Delivery[] }).items.map(({ outcome, attempts }) => ({
     outcome,
     attempts: attempts.map(({ status }) => status),
   }));

@@ -5,22 +5,22 @@ import { acme, createContractRequest, createUploadRequest, jo } from "../../supp
 import { startTestEmulator, type TestEmulator, type TestResponse } from "../../support/emulator.ts";
 
 /** The log entry of the newest request. */
-async function getLastFindings({ ask }: Pick<TestEmulator, "ask">) {
-  const { items } = (await ask("GET", "requests")).body as {
+async function getLastFindings({ control }: Pick<TestEmulator, "control">) {
+  const { items } = (await control("GET", "requests")).body as {
     items: { findings: { code: string; detail: string }[] }[];
   };
   return items.at(-1)?.findings.map(({ code, detail }) => `${code}: ${detail}`);
 }
 
 async function startWithFindings(t: TestContext) {
-  const on = await startTestEmulator(t);
+  const emulator = await startTestEmulator(t);
   return {
-    ...on,
+    ...emulator,
     /** The findings of a request that is accepted. */
     async noted(answer: Promise<TestResponse>) {
       const { status, body } = await answer;
       assert.ok(status < 300, JSON.stringify(body));
-      return getLastFindings(on);
+      return getLastFindings(emulator);
     },
   };
 }
@@ -120,20 +120,20 @@ describe("request log", () => {
   });
 
   it("reports invalid hashes of addresses", async (t) => {
-    const { router, clusters, ask } = await startWithFindings(t);
+    const { router, clusters, control } = await startWithFindings(t);
     const headers = { "x-cluster-key": clusters[0]!.clusterKey! };
     const email_hash_list = [hashEmail(jo.email), "jo@acme.example", hashEmail(jo.email).toUpperCase()];
     const body = { cluster_id: "eu-1", email_hash_list };
     const problem = "is not a SHA-256 in 64 lower-case hexadecimal digits";
     await router("POST", "/router/v1/cluster_emails/bulk", { body, headers });
-    assert.deepEqual(await getLastFindings({ ask }), [
+    assert.deepEqual(await getLastFindings({ control }), [
       `not-an-email-hash: email_hash_list[1] ${problem}`,
       `not-an-email-hash: email_hash_list[2] ${problem}`,
     ]);
     await router("GET", "/router/v1/cluster_emails/email/jo@acme.example", { headers });
-    assert.deepEqual(await getLastFindings({ ask }), [`not-an-email-hash: email_hash ${problem}`]);
+    assert.deepEqual(await getLastFindings({ control }), [`not-an-email-hash: email_hash ${problem}`]);
     await router("GET", `/router/v1/cluster_emails/email/${hashEmail(jo.email)}`, { headers });
-    assert.deepEqual(await getLastFindings({ ask }), []);
+    assert.deepEqual(await getLastFindings({ control }), []);
   });
 
   it("reports characters that the font of a document lacks", async (t) => {

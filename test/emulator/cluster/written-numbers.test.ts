@@ -11,12 +11,12 @@ const numbers =
 
 /** Sends a text body to the contract API and returns the response text. */
 async function requestText(
-  world: TestEmulator,
+  emulator: TestEmulator,
   method: "GET" | "POST" | "PATCH",
   path: string,
   body?: string,
 ): Promise<string> {
-  const { url, clientId = "", clientSecret = "" } = world.clusters[0]!;
+  const { url, clientId = "", clientSecret = "" } = emulator.clusters[0]!;
   const headers = { "client-id": clientId, "client-secret": clientSecret, "content-type": "application/json" };
   const response = await request(`${url}/api/v2.1/public${path}`, { method, headers, ...(body && { body }) });
   const answer = await response.body.text();
@@ -32,21 +32,21 @@ const contract = `{"contract_template_id":101,"contract_data":${numbers},${party
 describe("free-form value with numbers", () => {
   it("preserves their notation in responses, webhooks and after a restart", async (t) => {
     const file = join(await createTestFolder(t), "emulator.json");
-    const world = await startTestEmulator(t, { file });
+    const emulator = await startTestEmulator(t, { file });
     const inbox = await startReceiver(t);
     const only_for_activities = ["CONTRACT_CREATED", "CONTRACT_EXTERNAL_METADATA_UPDATED"];
-    await world.api("POST", "/api/v2.1/public/webhooks/", {
+    await emulator.api("POST", "/api/v2.1/public/webhooks/", {
       body: { title: "t", url: inbox.url, only_for_activities },
     });
-    await requestText(world, "POST", "/contracts/", contract);
+    await requestText(emulator, "POST", "/contracts/", contract);
     const put = `{"external_metadata":{"record_data":{"sum":99999999999999999999.50}}}`;
-    const changed = await requestText(world, "POST", "/contracts/T-1/external_metadata", put);
+    const changed = await requestText(emulator, "POST", "/contracts/T-1/external_metadata", put);
     assert.ok(changed.includes('"record_data":{"sum":99999999999999999999.50}'), changed);
-    await world.ask("POST", "clock/advance", { body: { until_idle: true } });
+    await emulator.control("POST", "clock/advance", { body: { until_idle: true } });
     const [created, updated] = inbox.received.map(({ body }) => body.toString());
     assert.ok(created!.includes(`"record_data":${numbers}`), created);
     assert.ok(updated!.includes('"record_data":{"sum":99999999999999999999.50}'), updated);
-    await world.close();
+    await emulator.close();
 
     const again = await startTestEmulator(t, { file });
     const shown = await requestText(again, "GET", "/contracts/T-1/external_metadata");
@@ -54,18 +54,18 @@ describe("free-form value with numbers", () => {
   });
 
   it("preserves numbers in contract data and validates them as numbers", async (t) => {
-    const world = await startTestEmulator(t);
-    await requestText(world, "POST", "/contracts/", contract);
-    const data = await requestText(world, "PATCH", "/contracts/T-1/contract_data", `{"data":${numbers}}`);
+    const emulator = await startTestEmulator(t);
+    await requestText(emulator, "POST", "/contracts/", contract);
+    const data = await requestText(emulator, "PATCH", "/contracts/T-1/contract_data", `{"data":${numbers}}`);
     assert.ok(data.includes(`"price":1.10,"power":1e5`), data);
   });
 
   it("does not treat a forged value as a stored number", async (t) => {
-    const world = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const forged = '{"id":"deal-42","record_data":{"x":{"\\u0000number":"1,\\"y\\":2"}}}';
     const body = contract.replace(metadata, forged);
-    await requestText(world, "POST", "/contracts/", body);
-    const shown = await requestText(world, "GET", "/contracts/T-1/external_metadata");
+    await requestText(emulator, "POST", "/contracts/", body);
+    const shown = await requestText(emulator, "GET", "/contracts/T-1/external_metadata");
     assert.deepEqual(JSON.parse(shown).external_metadata, JSON.parse(forged));
   });
 });

@@ -62,7 +62,7 @@ describe("bundled emulator", () => {
       server.close();
     });
 
-    const { api, ask } = await startEmulatorProcess(
+    const { api, control } = await startEmulatorProcess(
       t,
       { clock: { mode: "manual" } },
       { NODE_EXTRA_CA_CERTS: tls("self-signed.cert.pem") },
@@ -71,8 +71,8 @@ describe("bundled emulator", () => {
     const body = { title: "test", url, only_for_activities: ["CONTRACT_CREATED"] };
     assert.equal((await api("POST", "/api/v2.1/public/webhooks/", { body })).status, 201);
     await createDraftContract(api);
-    await ask("POST", "clock/advance", { body: { by: "PT1S" } });
-    const { body: log } = await ask("GET", "deliveries");
+    await control("POST", "clock/advance", { body: { by: "PT1S" } });
+    const { body: log } = await control("GET", "deliveries");
     const [{ outcome, attempts }] = (log as { items: [{ outcome: string; attempts: { status: number }[] }] }).items;
     assert.deepEqual([outcome, attempts.map(({ status }) => status)], ["delivered", [204]]);
     assert.match(received.join(), /^[0-9a-f]{128}$/);

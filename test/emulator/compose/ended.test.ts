@@ -81,7 +81,7 @@ describe("emulator.close()", () => {
   it("does not wait for unresponsive receivers or requests that wait for them", {
     timeout: 20_000,
   }, async (t) => {
-    const { api, ask, close } = await startTestEmulator(t);
+    const { api, control, close } = await startTestEmulator(t);
     const receiver = createServer();
     const asked = once(receiver, "request");
     await once(receiver.listen(0, "127.0.0.1"), "listening");
@@ -93,7 +93,9 @@ describe("emulator.close()", () => {
     await api("POST", "/api/v2.1/public/webhooks/", {
       body: { title: "app", url, only_for_activities: ["CONTRACT_CREATED"] },
     });
-    const waiting = ask("POST", "activities", { body: { activity: "CONTRACT_CREATED", wait: true } }).catch(() => {});
+    const waiting = control("POST", "activities", { body: { activity: "CONTRACT_CREATED", wait: true } }).catch(
+      () => {},
+    );
     const [, response] = (await asked) as [unknown, ServerResponse];
     // An attempt lasts a minute, so a close that waited for it would exceed the timeout of this test.
     await close();

@@ -30,18 +30,21 @@ async function assertWorksWithFakeTimers(t: TestContext, replace: () => () => vo
   // Loaded with a real clock, as programs do. The 5 minutes until the second attempt take 30 ms.
   const restore = replace();
   t.after(restore);
-  const started = await startTestEmulator(t, { clock: { mode: "real", speed: 10_000 }, webhookResponseTimeoutMs: 100 });
+  const emulator = await startTestEmulator(t, {
+    clock: { mode: "real", speed: 10_000 },
+    webhookResponseTimeoutMs: 100,
+  });
   assert.equal(
-    (await started.api("POST", "/api/v2.1/public/webhooks/", { body: createWebhookRequest(url) })).status,
+    (await emulator.api("POST", "/api/v2.1/public/webhooks/", { body: createWebhookRequest(url) })).status,
     201,
   );
-  assert.equal((await started.ask("POST", "activities", { body: { activity: "CONTRACT_CREATED" } })).status, 200);
+  assert.equal((await emulator.control("POST", "activities", { body: { activity: "CONTRACT_CREATED" } })).status, 200);
   await second;
   const client = createClient({ baseUrls: { contracts: hanging.url }, credentials, retries: 0, timeoutMs: 100 });
   await assert.rejects(client.call("contracts.status", { params: { composite_id: "T-1" } }), { name: "NetworkError" });
   await client.close();
-  await started.restore(await started.snapshot());
-  await started.close();
+  await emulator.restore(await emulator.snapshot());
+  await emulator.close();
 }
 
 const credentials = { clientId: "id", clientSecret: "secret" };

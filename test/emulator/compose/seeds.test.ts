@@ -53,7 +53,7 @@ describe("emulator seed", () => {
   });
 
   it("contains two clusters and no users in the seed empty", async (t) => {
-    const { ask, clusters } = await startTestEmulator(t, { seed: "empty" });
+    const { control, clusters } = await startTestEmulator(t, { seed: "empty" });
     assert.deepEqual(
       clusters.map(({ id, clientId }) => [id, clientId]),
       [
@@ -61,7 +61,7 @@ describe("emulator seed", () => {
         ["us-1", undefined],
       ],
     );
-    assert.deepEqual((await ask("GET", "workspaces")).body, []);
+    assert.deepEqual((await control("GET", "workspaces")).body, []);
   });
 
   it("can come from a file with a $schema", async (t) => {

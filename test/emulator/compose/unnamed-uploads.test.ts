@@ -27,9 +27,9 @@ it("unreferenced uploads are removed at a start 30 days after a reset", async (t
 
   const first = await start();
   const kept = await upload(first, "of a snapshot");
-  assert.equal((await first.ask("PUT", "snapshots/uploaded")).status, 201);
+  assert.equal((await first.control("PUT", "snapshots/uploaded")).status, 201);
   const gone = await upload(first, "before the reset");
-  assert.equal((await first.ask("POST", "reset")).status, 204);
+  assert.equal((await first.control("POST", "reset")).status, 204);
   const stays = await upload(first, "after the reset");
   await first.close();
   await (await start()).close();
@@ -54,7 +54,7 @@ it("uploads remain while the history refers to them", async (t) => {
   const [file, folder] = [join(cwd, "emulator.json"), join(cwd, "files")];
   const first = await startTestEmulator(t, { file });
   const past = await upload(first, "of the past");
-  await first.ask("POST", "reset");
+  await first.control("POST", "reset");
   await first.close();
   await (await startTestEmulator(t, { file })).close();
   const { unnamed_since } = JSON.parse(await readFile(join(folder, "svc-unnamed.json"), "utf8"));
@@ -66,12 +66,12 @@ it("importing a state restarts the 30 days of unreferenced uploads", async (t) =
   const [file, folder] = [join(cwd, "emulator.json"), join(cwd, "files")];
   const first = await startTestEmulator(t, { file });
   const hash = await upload(first, "exported");
-  const exported = (await first.ask("GET", "state")).body;
-  await first.ask("POST", "reset");
+  const exported = (await first.control("GET", "state")).body;
+  await first.control("POST", "reset");
   await first.close();
   const second = await startTestEmulator(t, { file });
   assert.deepEqual((await readdir(folder)).sort(), [hash, "svc-unnamed.json"].sort());
-  assert.equal((await second.ask("PUT", "state", { body: exported })).status, 200);
+  assert.equal((await second.control("PUT", "state", { body: exported })).status, 200);
   assert.deepEqual(await readdir(folder), [hash]);
 });
 

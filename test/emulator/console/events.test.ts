@@ -24,28 +24,28 @@ async function subscribe({ api }: TestEmulator, url: string): Promise<void> {
 }
 
 /** Follows the stream and skips the first event. */
-async function openStartedStream(t: Parameters<typeof openEventStream>[0], world: TestEmulator) {
-  const stream = await openEventStream(t, world);
+async function openStartedStream(t: Parameters<typeof openEventStream>[0], emulator: TestEmulator) {
+  const stream = await openEventStream(t, emulator);
   assert.equal((await stream.next()).event, "begin");
   return stream;
 }
 
 describe("console event stream", () => {
   it("starts at the current event and identifies the emulator's run", async (t) => {
-    const world = await startTestEmulator(t);
-    await createDraftContract(world.api);
-    const stream = await openEventStream(t, world);
-    const run = world.instanceId.slice(0, 8);
+    const emulator = await startTestEmulator(t);
+    await createDraftContract(emulator.api);
+    const stream = await openEventStream(t, emulator);
+    const run = emulator.instanceId.slice(0, 8);
     assert.deepEqual(await stream.next(), { id: `${run}-0`, at, event: "begin", ref: null });
-    await world.api("GET", "/api/v2.1/public/contracts/T-9/status");
+    await emulator.api("GET", "/api/v2.1/public/contracts/T-9/status");
     const { id, ref } = await stream.next();
     assert.deepEqual([id, ref], [`${run}-1`, "request:3"]);
   });
 
   it("emits a contract, its e-mails and the request", async (t) => {
-    const world = await startTestEmulator(t);
-    const stream = await openStartedStream(t, world);
-    await createSentContract(world.api);
+    const emulator = await startTestEmulator(t);
+    const stream = await openStartedStream(t, emulator);
+    await createSentContract(emulator.api);
     const events = await stream.until(isRequest("contracts.send"));
     assert.deepEqual(
       summarizeEvents(events).filter((line) => !line.startsWith("request")),
@@ -61,15 +61,15 @@ describe("console event stream", () => {
   });
 
   it("emits a new delivery, and each attempt with its outcome", async (t) => {
-    const world = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const sink = await startReceiver(t);
     sink.answer(503);
-    await subscribe(world, sink.url);
-    const stream = await openStartedStream(t, world);
-    await createDraftContract(world.api);
-    await world.ask("POST", "clock/advance", { body: { by: "PT5M" } });
+    await subscribe(emulator, sink.url);
+    const stream = await openStartedStream(t, emulator);
+    await createDraftContract(emulator.api);
+    await emulator.control("POST", "clock/advance", { body: { by: "PT5M" } });
     sink.answer(200);
-    await world.ask("POST", "clock/advance", { body: { by: "PT10M" } });
+    await emulator.control("POST", "clock/advance", { body: { by: "PT10M" } });
     const events = await stream.until((event) => event.event === "delivery" && event.delivery.outcome === "delivered");
     const deliveries = events.flatMap((event) => (event.event === "delivery" ? [event] : []));
     assert.deepEqual(
@@ -86,55 +86,55 @@ describe("console event stream", () => {
         ["03:19:05", "delivery:1", "delivered", [3, 200]],
       ],
     );
-    const [listed] = ((await world.ask("GET", "deliveries")).body as { items: Record<string, unknown>[] }).items;
+    const [listed] = ((await emulator.control("GET", "deliveries")).body as { items: Record<string, unknown>[] }).items;
     const { attempt: _, ...last } = deliveries.at(-1)!.delivery;
     const { attempts: __, ...shown } = listed!;
     assert.deepEqual(last, shown, "as the list has it");
   });
 
   it("emits the clock with the next due entry, faults, snapshots and device decisions", async (t) => {
-    const world = await startTestEmulator(t);
-    const stream = await openStartedStream(t, world);
+    const emulator = await startTestEmulator(t);
+    const stream = await openStartedStream(t, emulator);
     const kind = (wanted: StreamedEvent["event"]) => async () =>
       (await stream.until(({ event }) => event === wanted)).at(-1)!;
     const [clock, faults, snapshots, devices] = (["clock", "faults", "snapshots", "device"] as const).map(kind);
 
-    await world.ask("PUT", "clock", { body: { mode: "real", speed: 60 } });
-    await world.ask("PUT", "clock", { body: { mode: "manual" } });
+    await emulator.control("PUT", "clock", { body: { mode: "real", speed: 60 } });
+    await emulator.control("PUT", "clock", { body: { mode: "manual" } });
     let told = await clock!();
     while (told.event === "clock" && told.clock.mode !== "manual") told = await clock!();
-    assert.deepEqual(told.event === "clock" && told.clock, (await world.ask("GET", "clock")).body);
+    assert.deepEqual(told.event === "clock" && told.clock, (await emulator.control("GET", "clock")).body);
 
     const body = { direction: "incoming", operation: "contracts.create", status: 503 };
-    await world.ask("POST", "faults", { body });
+    await emulator.control("POST", "faults", { body });
     const added = await faults!();
-    assert.deepEqual(added.event === "faults" && added.faults, (await world.ask("GET", "faults")).body);
-    await world.api("POST", "/api/v2.1/public/contracts/", { body: {} });
+    assert.deepEqual(added.event === "faults" && added.faults, (await emulator.control("GET", "faults")).body);
+    await emulator.api("POST", "/api/v2.1/public/contracts/", { body: {} });
     const met = await faults!();
     assert.deepEqual(met.event === "faults" && met.faults.map(({ matched, hit }) => [matched, hit]), [[1, 1]]);
 
-    await world.ask("PUT", "snapshots/kept");
+    await emulator.control("PUT", "snapshots/kept");
     const saved = await snapshots!();
-    assert.deepEqual(saved.event === "snapshots" && saved.snapshots, (await world.ask("GET", "snapshots")).body);
+    assert.deepEqual(saved.event === "snapshots" && saved.snapshots, (await emulator.control("GET", "snapshots")).body);
 
-    const { user_code } = await startDeviceAuthorization(world);
+    const { user_code } = await startDeviceAuthorization(emulator);
     const waits = await devices!();
     assert.deepEqual([waits.ref, waits.event === "device" && waits.device.status], [`device:${user_code}`, "PENDING"]);
-    await world.ask("POST", `device-grants/${user_code}`, { body: { status: "AUTHORIZED" } });
+    await emulator.control("POST", `device-grants/${user_code}`, { body: { status: "AUTHORIZED" } });
     const approved = await devices!();
     assert.equal(approved.event === "device" && approved.device.status, "AUTHORIZED");
   });
 
   it("emits an event when the state is replaced by a restore, import or reset", async (t) => {
-    const world = await startTestEmulator(t);
-    await world.ask("PUT", "snapshots/kept");
-    const exported = (await world.ask("GET", "state")).body;
-    const stream = await openStartedStream(t, world);
+    const emulator = await startTestEmulator(t);
+    await emulator.control("PUT", "snapshots/kept");
+    const exported = (await emulator.control("GET", "state")).body;
+    const stream = await openStartedStream(t, emulator);
     const isState = ({ event }: StreamedEvent) => event === "state";
     for (const change of [
-      () => world.ask("POST", "snapshots/kept/restore"),
-      () => world.ask("PUT", "state", { body: exported }),
-      () => world.ask("POST", "reset"),
+      () => emulator.control("POST", "snapshots/kept/restore"),
+      () => emulator.control("PUT", "state", { body: exported }),
+      () => emulator.control("POST", "reset"),
     ]) {
       assert.ok((await change()).status < 300);
       await stream.until(isState);
@@ -142,36 +142,36 @@ describe("console event stream", () => {
   });
 
   it("does not emit reads of the control plane", async (t) => {
-    const world = await startTestEmulator(t);
-    const stream = await openStartedStream(t, world);
-    for (const path of ["clock", "requests", "deliveries", "faults"]) await world.ask("GET", path);
-    await world.ask("DELETE", "requests");
+    const emulator = await startTestEmulator(t);
+    const stream = await openStartedStream(t, emulator);
+    for (const path of ["clock", "requests", "deliveries", "faults"]) await emulator.control("GET", path);
+    await emulator.control("DELETE", "requests");
     const { event, ref } = await stream.next();
     assert.deepEqual([event, ref], ["request", "request:6"]);
   });
 
   it("continues after the last event ID in the URL or header, without repetition", async (t) => {
-    const world = await startTestEmulator(t);
-    const first = await openStartedStream(t, world);
-    await createDraftContract(world.api);
+    const emulator = await startTestEmulator(t);
+    const first = await openStartedStream(t, emulator);
+    await createDraftContract(emulator.api);
     const before = await first.until(isRequest("contracts.create"));
     await first.close();
-    await createDraftContract(world.api);
+    await createDraftContract(emulator.api);
 
     const { id } = before.at(-1)!;
-    const after = await openEventStream(t, world, { after: id });
+    const after = await openEventStream(t, emulator, { after: id });
     const missed = await after.until(isRequest("contracts.create"));
     assert.deepEqual(summarizeEvents(missed), ["contract T-2", "request request:3"]);
 
     // A browser reconnects to the same URL and sends the last event ID in the header.
-    const again = await openEventStream(t, world, { after: before[0]!.id, lastEventId: id });
+    const again = await openEventStream(t, emulator, { after: before[0]!.id, lastEventId: id });
     assert.deepEqual(await again.until(isRequest("contracts.create")), missed);
   });
 
   it("sends resync after a dropped, unknown or foreign event ID", async (t) => {
-    const world = await startTestEmulator(t);
-    const stream = await openStartedStream(t, world);
-    await createDraftContract(world.api);
+    const emulator = await startTestEmulator(t);
+    const stream = await openStartedStream(t, emulator);
+    await createDraftContract(emulator.api);
     const { id } = (await stream.until(isRequest("contracts.create"))).at(-1)!;
     const other = await startTestEmulator(t);
     const run = other.instanceId.slice(0, 8);
@@ -182,40 +182,42 @@ describe("console event stream", () => {
   });
 
   it("sends resync to a client that reconnects too late or reads too slowly", async (t) => {
-    const world = await startTestEmulator(t);
-    const [gone, slow] = [await openStartedStream(t, world), await openStartedStream(t, world)];
-    await createDraftContract(world.api);
+    const emulator = await startTestEmulator(t);
+    const [gone, slow] = [await openStartedStream(t, emulator), await openStartedStream(t, emulator)];
+    await createDraftContract(emulator.api);
     const { id } = (await gone.until(isRequest("contracts.create"))).at(-1)!;
     await gone.close();
     // A long target with few segments makes large events at low cost, because each segment is scanned for secrets.
     const long = `/${`${Array(4).fill("abcdefghijklmnopqrst").join(".")}/`.repeat(165)}`;
     const rounds = Math.ceil((await readSystemBufferBytes()) / long.length / 20) + 10;
-    for (let i = 0; i < rounds; i += 1) await Promise.all(Array.from({ length: 20 }, () => world.router("GET", long)));
-    const back = await openEventStream(t, world, { after: id });
+    for (let i = 0; i < rounds; i += 1)
+      await Promise.all(Array.from({ length: 20 }, () => emulator.router("GET", long)));
+    const back = await openEventStream(t, emulator, { after: id });
     assert.equal((await back.next()).event, "resync");
     await slow.until(({ event }) => event === "resync");
-    await createDraftContract(world.api);
+    await createDraftContract(emulator.api);
     await slow.until(({ ref }) => ref === "T-2");
   });
 
   it("continues after a resync without a gap", async (t) => {
-    const world = await startTestEmulator(t);
-    const stream = await openEventStream(t, world, { after: "0123abcd-7" });
+    const emulator = await startTestEmulator(t);
+    const stream = await openEventStream(t, emulator, { after: "0123abcd-7" });
     const { id, event } = await stream.next();
     assert.equal(event, "resync");
     await stream.close();
-    await createDraftContract(world.api);
-    const resumed = await openEventStream(t, world, { after: id });
+    await createDraftContract(emulator.api);
+    const resumed = await openEventStream(t, emulator, { after: id });
     const events = await resumed.until(isRequest("contracts.create"));
     assert.deepEqual(summarizeEvents(events), ["contract T-1", "request request:2"]);
   });
 
   it("serves seven clients with the same events and counts them as buffer usage", async (t) => {
-    const world = await startTestEmulator(t);
-    const streams = await Promise.all(Array.from({ length: 7 }, () => openStartedStream(t, world)));
-    const kept = async () => ((await world.ask("GET", "usage")).body as { events: { streams: number } }).events.streams;
+    const emulator = await startTestEmulator(t);
+    const streams = await Promise.all(Array.from({ length: 7 }, () => openStartedStream(t, emulator)));
+    const kept = async () =>
+      ((await emulator.control("GET", "usage")).body as { events: { streams: number } }).events.streams;
     assert.equal(await kept(), 7);
-    await createDraftContract(world.api);
+    await createDraftContract(emulator.api);
     const all = await Promise.all(streams.map((stream) => stream.until(isRequest("contracts.create"))));
     for (const one of all) assert.deepEqual(one, all[0]);
     for (const stream of streams) await stream.close();
@@ -223,19 +225,19 @@ describe("console event stream", () => {
   });
 
   it("ends when the emulator closes", async (t) => {
-    const world = await startTestEmulator(t);
-    const stream = await openStartedStream(t, world);
+    const emulator = await startTestEmulator(t);
+    const stream = await openStartedStream(t, emulator);
     const ends = assert.rejects(
       stream.until(() => false),
       /ended|terminated/,
     );
-    await world.close();
+    await emulator.close();
     await ends;
   });
 
   it("requires permission to read", async (t) => {
-    const world = await startTestEmulator(t);
-    const answer = await world.router("GET", "/_emulator/events");
+    const emulator = await startTestEmulator(t);
+    const answer = await emulator.router("GET", "/_emulator/events");
     assert.equal(pickStatusAndBody(answer).status, 401);
   });
 });

@@ -29,8 +29,8 @@ const unauthorizedResponse = {
   },
 };
 
-async function createSignInCode({ ask }: TestEmulator): Promise<string> {
-  return ((await ask("POST", "sessions/codes")).body as { code: string }).code;
+async function createSignInCode({ control }: TestEmulator): Promise<string> {
+  return ((await control("POST", "sessions/codes")).body as { code: string }).code;
 }
 
 const begin = ({ router }: TestEmulator, code: string, headers: Readonly<Record<string, string>> = {}) =>
@@ -39,46 +39,46 @@ const begin = ({ router }: TestEmulator, code: string, headers: Readonly<Record<
 const owner = { name: "local", role: "admin", hash: undefined } as const;
 
 /** Requests of a signed-in browser. */
-async function signInBrowser(world: TestEmulator) {
-  const { token, headers } = await createBrowserSession(world);
-  return { token, headers, ask: createSender(world.controlUrl, headers) };
+async function signInBrowser(emulator: TestEmulator) {
+  const { token, headers } = await createBrowserSession(emulator);
+  return { token, headers, ask: createSender(emulator.controlUrl, headers) };
 }
 
 const startSignedInBrowser = async (t: TestContext) => {
-  const world = await startTestEmulator(t);
-  return { world, browser: await signInBrowser(world) };
+  const emulator = await startTestEmulator(t);
+  return { emulator, browser: await signInBrowser(emulator) };
 };
 
 describe("console session", () => {
   it("is created with a code and has the permissions of the control token", async (t) => {
-    const world = await startTestEmulator(t);
-    const made = await world.ask("POST", "sessions/codes");
+    const emulator = await startTestEmulator(t);
+    const made = await emulator.control("POST", "sessions/codes");
     const { code, ...rest } = made.body as { code: string };
-    assert.deepEqual([made.status, rest], [201, { url: `${world.controlUrl}/ui/#code=${code}`, expires_in: 60 }]);
+    assert.deepEqual([made.status, rest], [201, { url: `${emulator.controlUrl}/ui/#code=${code}`, expires_in: 60 }]);
 
-    const { status, body, headers } = await begin(world, code);
+    const { status, body, headers } = await begin(emulator, code);
     const { token, ...about } = body as { token: string };
-    assert.deepEqual([status, about], [201, { role: "admin", instance_id: world.instanceId }]);
+    assert.deepEqual([status, about], [201, { role: "admin", instance_id: emulator.instanceId }]);
     const [, cookie = "", ...attributes] =
       /^(svc_console_[0-9a-f]{16}=[\w-]{43}); (.*)$/.exec(headers.get("set-cookie")!) ?? [];
     assert.deepEqual(attributes, ["Max-Age=43200; HttpOnly; SameSite=Strict"]);
     assert.equal(headers.get("cache-control"), "no-store");
 
-    const ask = createSender(world.controlUrl, { authorization: `Bearer ${token}`, cookie });
+    const ask = createSender(emulator.controlUrl, { authorization: `Bearer ${token}`, cookie });
     assert.deepEqual(
       await ask("GET", "clock").then(pickStatusAndBody),
-      await world.ask("GET", "clock").then(pickStatusAndBody),
+      await emulator.control("GET", "clock").then(pickStatusAndBody),
     );
     assert.equal((await ask("POST", "clock/advance", { body: { by: "PT5M" } })).status, 200);
   });
 
   it("rejects a used or unknown code", async (t) => {
-    const world = await startTestEmulator(t);
-    const code = await createSignInCode(world);
-    assert.equal((await begin(world, code)).status, 201);
-    assert.deepEqual(await begin(world, code).then(pickStatusAndBody), invalidCodeResponse);
-    assert.deepEqual(await begin(world, "made-up").then(pickStatusAndBody), invalidCodeResponse);
-    assert.deepEqual(await begin(world, world.token).then(pickStatusAndBody), invalidCodeResponse);
+    const emulator = await startTestEmulator(t);
+    const code = await createSignInCode(emulator);
+    assert.equal((await begin(emulator, code)).status, 201);
+    assert.deepEqual(await begin(emulator, code).then(pickStatusAndBody), invalidCodeResponse);
+    assert.deepEqual(await begin(emulator, "made-up").then(pickStatusAndBody), invalidCodeResponse);
+    assert.deepEqual(await begin(emulator, emulator.token).then(pickStatusAndBody), invalidCodeResponse);
   });
 
   it("rejects a code older than a minute of wall-clock time", async () => {
@@ -95,9 +95,9 @@ describe("console session", () => {
   });
 
   it("rejects another origin and a rebound host name", async (t) => {
-    const world = await startTestEmulator(t);
-    const code = await createSignInCode(world);
-    const { host } = new URL(world.routerUrl);
+    const emulator = await startTestEmulator(t);
+    const code = await createSignInCode(emulator);
+    const { host } = new URL(emulator.routerUrl);
     const tries: Readonly<Record<string, string>>[] = [
       { origin: "https://evil.example" },
       { origin: "null" },
@@ -105,45 +105,46 @@ describe("console session", () => {
       { "sec-fetch-site": "cross-site" },
       { "sec-fetch-site": "same-site" },
     ];
-    for (const headers of tries) assert.equal((await begin(world, code, headers)).status, 403, JSON.stringify(headers));
-    const honest = { origin: world.routerUrl, "sec-fetch-site": "same-origin" };
-    assert.equal((await begin(world, code, honest)).status, 201, "none of them used it up");
+    for (const headers of tries)
+      assert.equal((await begin(emulator, code, headers)).status, 403, JSON.stringify(headers));
+    const honest = { origin: emulator.routerUrl, "sec-fetch-site": "same-origin" };
+    assert.equal((await begin(emulator, code, honest)).status, 201, "none of them used it up");
   });
 
   it("rejects pages of other sites", async (t) => {
-    const { world, browser } = await startSignedInBrowser(t);
+    const { emulator, browser } = await startSignedInBrowser(t);
     const get = (headers: Readonly<Record<string, string>>) => browser.ask("GET", "clock", { headers });
     assert.equal((await get({ origin: "https://evil.example" })).status, 403);
     assert.equal((await get({ "sec-fetch-site": "same-site" })).status, 403);
     const { authorization, cookie } = browser.headers;
-    const asked = await world.router("GET", "/_emulator/clock", { headers: { cookie } });
+    const asked = await emulator.router("GET", "/_emulator/clock", { headers: { cookie } });
     assert.deepEqual(pickStatusAndBody(asked), unauthorizedResponse, "no cookie counts alone");
     for (const other of [
       { cookie: "" },
       { cookie: `${cookie}x` },
-      { cookie: (await createBrowserSession(world)).headers.cookie },
+      { cookie: (await createBrowserSession(emulator)).headers.cookie },
     ]) {
-      const half = await world.router("GET", "/_emulator/clock", { headers: { authorization, ...other } });
+      const half = await emulator.router("GET", "/_emulator/clock", { headers: { authorization, ...other } });
       assert.deepEqual(pickStatusAndBody(half), unknownTokenResponse, "nor what the page has");
     }
-    const inUrl = await world.router("GET", `/_emulator/clock?token=${browser.token}`);
+    const inUrl = await emulator.router("GET", `/_emulator/clock?token=${browser.token}`);
     assert.deepEqual(pickStatusAndBody(inUrl), unauthorizedResponse, "nor an address");
   });
 
   it("ends on its own request without ending other sessions", async (t) => {
-    const { world, browser } = await startSignedInBrowser(t);
-    const other = await signInBrowser(world);
+    const { emulator, browser } = await startSignedInBrowser(t);
+    const other = await signInBrowser(emulator);
     assert.equal((await browser.ask("DELETE", "sessions")).status, 204);
     assert.deepEqual(await browser.ask("GET", "clock").then(pickStatusAndBody), unknownTokenResponse);
     assert.equal((await other.ask("GET", "clock")).status, 200);
   });
 
   it("ends with all others and every code when the control token's owner requests it", async (t) => {
-    const { world, browser } = await startSignedInBrowser(t);
-    const code = await createSignInCode(world);
-    assert.equal((await world.ask("DELETE", "sessions")).status, 204);
+    const { emulator, browser } = await startSignedInBrowser(t);
+    const code = await createSignInCode(emulator);
+    assert.equal((await emulator.control("DELETE", "sessions")).status, 204);
     assert.deepEqual(await browser.ask("GET", "clock").then(pickStatusAndBody), unknownTokenResponse);
-    assert.deepEqual(await begin(world, code).then(pickStatusAndBody), invalidCodeResponse);
+    assert.deepEqual(await begin(emulator, code).then(pickStatusAndBody), invalidCodeResponse);
   });
 
   it("ends when the emulator closes, together with its codes", async (t) => {
@@ -159,12 +160,12 @@ describe("console session", () => {
   });
 
   it("does not appear in any log", async (t) => {
-    const { world, browser } = await startSignedInBrowser(t);
-    const code = await createSignInCode(world);
-    await begin(world, code);
+    const { emulator, browser } = await startSignedInBrowser(t);
+    const code = await createSignInCode(emulator);
+    await begin(emulator, code);
     await browser.ask("GET", "clock");
-    const log = JSON.stringify((await world.ask("GET", "requests")).body);
-    const state = JSON.stringify((await world.ask("GET", "state")).body);
+    const log = JSON.stringify((await emulator.control("GET", "requests")).body);
+    const state = JSON.stringify((await emulator.control("GET", "state")).body);
     assert.deepEqual(
       [code, browser.token, browser.headers.cookie.split("=")[1]!].map(
         (secret) => log.includes(secret) || state.includes(secret),

@@ -12,27 +12,27 @@ const activity = {
   channelData: { tenant: { id: "tenant-northwind" } },
 };
 
-async function mintToken({ ask }: TestEmulator, body: object = {}): Promise<{ token: string; kid: string }> {
-  const answer = await ask("POST", "chat-b/token", { body });
+async function mintToken({ control }: TestEmulator, body: object = {}): Promise<{ token: string; kid: string }> {
+  const answer = await control("POST", "chat-b/token", { body });
   assert.equal(answer.status, 200);
   return answer.body as { token: string; kid: string };
 }
 
 describe("issuer of bot-framework tokens", () => {
   it("issues a token that the router accepts for its activity", async (t) => {
-    const world = await startTestEmulator(t);
-    const { token } = await mintToken(world, { service_url: activity.serviceUrl });
+    const emulator = await startTestEmulator(t);
+    const { token } = await mintToken(emulator, { service_url: activity.serviceUrl });
     const headers = { authorization: `Bearer ${token}` };
-    assert.deepEqual(pickStatusAndBody(await world.router("POST", path, { body: activity, headers })), {
+    assert.deepEqual(pickStatusAndBody(await emulator.router("POST", path, { body: activity, headers })), {
       status: 200,
       body: {},
     });
     const other = { ...activity, serviceUrl: "https://else.example" };
-    assert.equal((await world.router("POST", path, { body: other, headers })).status, 401);
+    assert.equal((await emulator.router("POST", path, { body: other, headers })).status, 401);
   });
 
   it("issues tokens on request that the router rejects", async (t) => {
-    const world = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     for (const change of [
       { expires_in: -600 },
       { not_before: 600 },
@@ -40,24 +40,28 @@ describe("issuer of bot-framework tokens", () => {
       { app_id: "else" },
       { claims: { serviceurl: "https://else.example" } },
     ]) {
-      const { token } = await mintToken(world, { service_url: activity.serviceUrl, ...change });
+      const { token } = await mintToken(emulator, { service_url: activity.serviceUrl, ...change });
       const headers = { authorization: `Bearer ${token}` };
-      assert.equal((await world.router("POST", path, { body: activity, headers })).status, 401, JSON.stringify(change));
+      assert.equal(
+        (await emulator.router("POST", path, { body: activity, headers })).status,
+        401,
+        JSON.stringify(change),
+      );
     }
   });
 
   it("publishes metadata and keys without authentication or private fields", async (t) => {
-    const world = await startTestEmulator(t);
-    const metadata = await (await fetch(`${world.controlUrl}/chat-b/openid-configuration`)).json();
+    const emulator = await startTestEmulator(t);
+    const metadata = await (await fetch(`${emulator.controlUrl}/chat-b/openid-configuration`)).json();
     assert.deepEqual(metadata, {
       issuer: "https://api.botframework.com",
-      jwks_uri: `${world.controlUrl}/chat-b/keys`,
+      jwks_uri: `${emulator.controlUrl}/chat-b/keys`,
       id_token_signing_alg_values_supported: ["RS256"],
     });
-    const { token, kid } = await mintToken(world);
+    const { token, kid } = await mintToken(emulator);
     const { protectedHeader } = await jwtVerify(token, createRemoteJWKSet(new URL(metadata.jwks_uri)));
     assert.equal(protectedHeader.kid, kid);
-    const { keys } = (await world.ask("GET", "chat-b/keys")).body as { keys: object[] };
+    const { keys } = (await emulator.control("GET", "chat-b/keys")).body as { keys: object[] };
     assert.deepEqual(
       keys.map((key) => Object.keys(key).sort()),
       [["e", "endorsements", "kid", "kty", "n", "use"]],
@@ -76,18 +80,18 @@ describe("issuer of bot-framework tokens", () => {
   });
 
   it("is derived from the seed with --deterministic", async (t) => {
-    const [one, two] = [
+    const [emulator, two] = [
       await startTestEmulator(t, { deterministic: true }),
       await startTestEmulator(t, { deterministic: true }),
     ];
-    assert.equal((await mintToken(one)).kid, (await mintToken(two)).kid);
+    assert.equal((await mintToken(emulator)).kid, (await mintToken(two)).kid);
   });
 
   it("issues no token if the seed names another issuer", async (t) => {
     const url = "https://issuer.example/metadata";
     const seed = { clusters: [{ id: "eu-1", label: "eu" }], apps: { chat_b: { openid_metadata_url: url } } };
-    const world = await startTestEmulator(t, { seed });
-    assert.deepEqual(pickStatusAndBody(await world.ask("POST", "chat-b/token", { body: {} })), {
+    const emulator = await startTestEmulator(t, { seed });
+    assert.deepEqual(pickStatusAndBody(await emulator.control("POST", "chat-b/token", { body: {} })), {
       status: 409,
       body: {
         error: {

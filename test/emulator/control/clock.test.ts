@@ -5,16 +5,16 @@ import { startReceiver } from "../../support/receiver.ts";
 
 describe("clock on the control plane", () => {
   it("clock.show returns the time and the next due entry", async (t) => {
-    const { ask } = await startTestEmulator(t);
-    assert.deepEqual(pickStatusAndBody(await ask("GET", "clock")), {
+    const { control } = await startTestEmulator(t);
+    assert.deepEqual(pickStatusAndBody(await control("GET", "clock")), {
       status: 200,
       body: { now: "2031-01-02T03:04:05.000Z", mode: "manual", speed: 1, next_due: null, pending: 0 },
     });
   });
 
   it("clock.set changes mode and speed", async (t) => {
-    const { ask } = await startTestEmulator(t);
-    const set = await ask("PUT", "clock", { body: { mode: "auto", speed: 60 } });
+    const { control } = await startTestEmulator(t);
+    const set = await control("PUT", "clock", { body: { mode: "auto", speed: 60 } });
     assert.deepEqual(pickStatusAndBody(set), {
       status: 200,
       body: { now: "2031-01-02T03:04:05.000Z", mode: "auto", speed: 60, next_due: null, pending: 0 },
@@ -22,20 +22,20 @@ describe("clock on the control plane", () => {
   });
 
   it("clock.set rejects an empty and an invalid request", async (t) => {
-    const { ask } = await startTestEmulator(t);
+    const { control } = await startTestEmulator(t);
     for (const body of [{}, { speed: 0 }, { speed: -1 }, { mode: "fast" }]) {
-      assert.equal((await ask("PUT", "clock", { body })).status, 400, JSON.stringify(body));
+      assert.equal((await control("PUT", "clock", { body })).status, 400, JSON.stringify(body));
     }
-    assert.equal(((await ask("GET", "clock")).body as { mode: string }).mode, "manual");
+    assert.equal(((await control("GET", "clock")).body as { mode: string }).mode, "manual");
   });
 
   it("clock.advance accepts a duration, a time, the next entry, or an empty queue", async (t) => {
-    const { ask, api } = await startTestEmulator(t);
+    const { control, api } = await startTestEmulator(t);
     const sink = await startReceiver(t);
     sink.answer(500);
     await subscribe(api, sink.url);
     await createContract(api);
-    const advance = async (body: unknown) => (await ask("POST", "clock/advance", { body })).body;
+    const advance = async (body: unknown) => (await control("POST", "clock/advance", { body })).body;
     const ran = (at: string, outcome: string) => ({ at: `2031-01-02T${at}.000Z`, kind: "deliver", ref: "1", outcome });
 
     assert.deepEqual(await advance({ by: "PT6M" }), {
@@ -67,55 +67,58 @@ describe("clock on the control plane", () => {
   });
 
   it("clock.advance rejects a target after the year 9999 (time-out-of-range) without moving", async (t) => {
-    const on = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const refusal = { error: { code: "time_out_of_range", message: "Virtual time ends with the year 9999." } };
     for (const by of ["7833w8140d1668852458405529h", "500000w"]) {
-      assert.deepEqual(pickStatusAndBody(await on.ask("POST", "clock/advance", { body: { by } })), {
+      assert.deepEqual(pickStatusAndBody(await emulator.control("POST", "clock/advance", { body: { by } })), {
         status: 400,
         body: refusal,
       });
     }
-    assert.equal(((await on.ask("GET", "clock")).body as { now: string }).now, "2031-01-02T03:04:05.000Z");
+    assert.equal(((await emulator.control("GET", "clock")).body as { now: string }).now, "2031-01-02T03:04:05.000Z");
   });
 
   it("clock.advance runs due entries only up to the year 9999", async (t) => {
-    const on = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const body = { title: "x", url: "http://127.0.0.1:9/hooks", only_for_activities: ["CONTRACT_CREATED"] };
-    await on.api("POST", "/api/v2.1/public/webhooks/", { body });
-    await on.ask("POST", "clock/advance", { body: { to: "9999-12-31T23:59:00Z" } });
-    await on.ask("POST", "activities", { body: { activity: "CONTRACT_CREATED", wait: true } });
+    await emulator.api("POST", "/api/v2.1/public/webhooks/", { body });
+    await emulator.control("POST", "clock/advance", { body: { to: "9999-12-31T23:59:00Z" } });
+    await emulator.control("POST", "activities", { body: { activity: "CONTRACT_CREATED", wait: true } });
     const end = { from: "9999-12-31T23:59:00.000Z", to: "9999-12-31T23:59:00.000Z", ran: [] };
     for (const target of [{ next: true }, { until_idle: true }]) {
-      const { next_due: _, ...moved } = (await on.ask("POST", "clock/advance", { body: target })).body as {
+      const { next_due: _, ...moved } = (await emulator.control("POST", "clock/advance", { body: target })).body as {
         next_due: string;
       };
       assert.deepEqual(moved, { ...end, pending: 1, status: "done" });
     }
-    await on.ask("POST", "clock", { body: { mode: "real", speed: 1_000_000 } });
-    const { now } = (await on.ask("GET", "clock")).body as { now: string };
+    await emulator.control("POST", "clock", { body: { mode: "real", speed: 1_000_000 } });
+    const { now } = (await emulator.control("GET", "clock")).body as { now: string };
     assert.match(now, /^9999-12-31T23:59:/);
   });
 
   it("clock.advance rejects a target in the past (time-in-past)", async (t) => {
-    const { ask } = await startTestEmulator(t);
-    assert.deepEqual(pickStatusAndBody(await ask("POST", "clock/advance", { body: { to: "2031-01-02T03:04:05Z" } })), {
-      status: 400,
-      body: {
-        error: {
-          code: "time_in_past",
-          message: "Virtual time is already 2031-01-02T03:04:05.000Z and cannot go backwards.",
-          hint: "Choose a time after it. To start again, run `svc emulator reset`.",
+    const { control } = await startTestEmulator(t);
+    assert.deepEqual(
+      pickStatusAndBody(await control("POST", "clock/advance", { body: { to: "2031-01-02T03:04:05Z" } })),
+      {
+        status: 400,
+        body: {
+          error: {
+            code: "time_in_past",
+            message: "Virtual time is already 2031-01-02T03:04:05.000Z and cannot go backwards.",
+            hint: "Choose a time after it. To start again, run `svc emulator reset`.",
+          },
         },
       },
-    });
+    );
   });
 
   it("clock.advance does not wait for a receiver that advances the clock itself", async (t) => {
-    const { ask, api } = await startTestEmulator(t);
+    const { control, api } = await startTestEmulator(t);
     const sink = await startReceiver(t);
     const advanced = new Promise<TestResponse>((resolve) =>
       sink.answer(async (_, response) => {
-        const answer = await ask("POST", "clock/advance", { body: { by: "PT1M" } });
+        const answer = await control("POST", "clock/advance", { body: { by: "PT1M" } });
         response.writeHead(200).end();
         resolve(answer);
       }),
@@ -132,9 +135,9 @@ describe("clock on the control plane", () => {
         },
       },
     });
-    const { body } = await ask("POST", "clock/advance", { body: { by: "PT1M" } });
+    const { body } = await control("POST", "clock/advance", { body: { by: "PT1M" } });
     assert.deepEqual((body as { from: string; to: string }).to, "2031-01-02T03:05:05.000Z");
-    const { items } = (await ask("GET", "deliveries")).body as { items: readonly { outcome: string }[] };
+    const { items } = (await control("GET", "deliveries")).body as { items: readonly { outcome: string }[] };
     assert.deepEqual(
       items.map(({ outcome }) => outcome),
       ["delivered"],
@@ -142,7 +145,7 @@ describe("clock on the control plane", () => {
   });
 
   it("clock.advance and clock.set reject a concurrent advance (advance-in-progress)", async (t) => {
-    const { ask, api } = await startTestEmulator(t);
+    const { control, api } = await startTestEmulator(t);
     const sink = await startReceiver(t);
     let release = () => {};
     const held = new Promise<void>((resolve) =>
@@ -154,7 +157,7 @@ describe("clock on the control plane", () => {
     await subscribe(api, sink.url);
     await createContract(api);
     await held;
-    const first = ask("POST", "clock/advance", { body: { by: "PT1M" } });
+    const first = control("POST", "clock/advance", { body: { by: "PT1M" } });
     const refused = {
       status: 409,
       body: {
@@ -166,33 +169,33 @@ describe("clock on the control plane", () => {
       },
     };
     // Both requests run concurrently in an order that the emulator determines.
-    const second = ask("POST", "clock/advance", { body: { by: "PT1M" } });
+    const second = control("POST", "clock/advance", { body: { by: "PT1M" } });
     const loser = await Promise.race([first, second]);
     assert.deepEqual(pickStatusAndBody(loser), refused);
-    assert.deepEqual(pickStatusAndBody(await ask("PUT", "clock", { body: { mode: "real" } })), refused);
+    assert.deepEqual(pickStatusAndBody(await control("PUT", "clock", { body: { mode: "real" } })), refused);
     release();
     const statuses = (await Promise.all([first, second])).map(({ status }) => status).sort();
     assert.deepEqual(statuses, [200, 409]);
   });
 
   it("clock.advance explains an invalid target", async (t) => {
-    const { ask } = await startTestEmulator(t);
+    const { control } = await startTestEmulator(t);
     for (const [body, message] of [
       [{}, "exactly one of by, to, next and until_idle is required"],
       [{ by: "PT1M", next: true }, "exactly one of by, to, next and until_idle is required"],
       [{ by: "soon" }, "must be a duration (PT2H35M, 2h35m)"],
       [{ by: "PT0S" }, "must be a duration (PT2H35M, 2h35m)"],
     ] as const) {
-      const { status, body: answer } = await ask("POST", "clock/advance", { body });
+      const { status, body: answer } = await control("POST", "clock/advance", { body });
       const { error } = answer as { error: { code: string; message: string } };
       assert.deepEqual([status, error.code], [400, "invalid_input"]);
       assert.ok(error.message.includes(message), error.message);
     }
-    assert.equal((await ask("POST", "clock/advance", { body: { to: "yesterday" } })).status, 400);
+    assert.equal((await control("POST", "clock/advance", { body: { to: "yesterday" } })).status, 400);
   });
 });
 
-type Ask = Awaited<ReturnType<typeof startTestEmulator>>["ask"];
+type Ask = Awaited<ReturnType<typeof startTestEmulator>>["control"];
 
 async function subscribe(api: Ask, url: string): Promise<void> {
   const body = { title: "Hooks", url, only_for_activities: ["CONTRACT_CREATED"] };

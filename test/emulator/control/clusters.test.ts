@@ -4,10 +4,10 @@ import { runCli } from "../../support/cli/run-cli.ts";
 import { pickStatusAndBody, startTestEmulator } from "../../support/emulator.ts";
 
 it("clusters.list returns every cluster with its keys and first API key", async (t) => {
-  const twin = await startTestEmulator(t);
-  assert.deepEqual(pickStatusAndBody(await twin.ask("GET", "clusters")), {
+  const emulator = await startTestEmulator(t);
+  assert.deepEqual(pickStatusAndBody(await emulator.control("GET", "clusters")), {
     status: 200,
-    body: twin.clusters.map((one, i) => ({
+    body: emulator.clusters.map((one, i) => ({
       id: one.id,
       label: ["eu", "us"][i],
       url: one.url,
@@ -19,14 +19,14 @@ it("clusters.list returns every cluster with its keys and first API key", async 
       hmac_key: one.hmacKey,
     })),
   });
-  const env = { SVC_EMULATOR_URL: twin.controlUrl, SVC_EMULATOR_TOKEN: twin.token };
+  const env = { SVC_EMULATOR_URL: emulator.controlUrl, SVC_EMULATOR_TOKEN: emulator.token };
   const { out } = await runCli(["emulator", "clusters"], { env });
   assert.equal(
     out,
     ["eu", "us"]
       .map(
         (label, i) =>
-          `${twin.clusters[i]?.id}\t${label}\t${twin.clusters[i]?.url}\tfalse\t${twin.clusters[i]?.clusterKey}\n`,
+          `${emulator.clusters[i]?.id}\t${label}\t${emulator.clusters[i]?.url}\tfalse\t${emulator.clusters[i]?.clusterKey}\n`,
       )
       .join(""),
   );

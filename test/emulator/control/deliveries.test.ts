@@ -9,7 +9,7 @@ describe("webhooks on the control plane", () => {
   it("emulator-webhooks.list returns webhooks with counters and custom header names", async (t) => {
     const running = await startTestEmulator(t);
     const id = await subscribe(running, "http://127.0.0.1:9/hooks", { custom_headers: { "X-Token": "secret" } });
-    assert.deepEqual(pickStatusAndBody(await running.ask("GET", "webhooks")), {
+    assert.deepEqual(pickStatusAndBody(await running.control("GET", "webhooks")), {
       status: 200,
       body: [
         {
@@ -39,9 +39,9 @@ describe("webhooks on the control plane", () => {
     sink.answer(500);
     const id = await subscribe(running, sink.url);
     await createContract(running);
-    await running.ask("POST", "clock/advance", { body: { until_idle: true } });
+    await running.control("POST", "clock/advance", { body: { until_idle: true } });
     const seen = async (path: string, method = "POST") => {
-      const { body } = await running.ask(method, path);
+      const { body } = await running.control(method, path);
       const row = (Array.isArray(body) ? body[0] : body) as { status: string; failure_count: number };
       return [row.status, row.failure_count];
     };
@@ -54,11 +54,11 @@ describe("webhooks on the control plane", () => {
     const running = await startTestEmulator(t);
     const sink = await startReceiver(t);
     const id = await subscribe(running, sink.url);
-    await running.ask("POST", `webhooks/${id}/disable`);
+    await running.control("POST", `webhooks/${id}/disable`);
     for (let made = 0; made < 3; made += 1) await createContract(running);
-    await running.ask("POST", "clock/advance", { body: { by: "PT1M" } });
+    await running.control("POST", "clock/advance", { body: { by: "PT1M" } });
     const resend = async () => {
-      const { body } = await running.ask("POST", `webhooks/${id}/resend`);
+      const { body } = await running.control("POST", `webhooks/${id}/resend`);
       const { items, remaining } = body as { items: { id: number; status_text: string }[]; remaining: number };
       return [items.map((item) => [item.id, item.status_text]), remaining];
     };
@@ -87,9 +87,9 @@ describe("webhooks on the control plane", () => {
   it("activities.list returns counts of all activities, even without a webhook", async (t) => {
     const running = await startTestEmulator(t);
     await createContract(running);
-    await running.ask("POST", "clock/advance", { body: { by: "PT1M" } });
+    await running.control("POST", "clock/advance", { body: { by: "PT1M" } });
     await createContract(running);
-    assert.deepEqual(pickStatusAndBody(await running.ask("GET", "activities")), {
+    assert.deepEqual(pickStatusAndBody(await running.control("GET", "activities")), {
       status: 200,
       body: [
         {
@@ -105,9 +105,9 @@ describe("webhooks on the control plane", () => {
   });
 
   it("emulator-webhooks.enable, disable and resend reject unknown webhooks (no-such-webhook)", async (t) => {
-    const { ask } = await startTestEmulator(t);
+    const { control } = await startTestEmulator(t);
     for (const verb of ["enable", "disable", "resend"]) {
-      assert.deepEqual(pickStatusAndBody(await ask("POST", `webhooks/99/${verb}`)), {
+      assert.deepEqual(pickStatusAndBody(await control("POST", `webhooks/99/${verb}`)), {
         status: 404,
         body: {
           error: {
@@ -128,9 +128,9 @@ describe("deliveries on the control plane", () => {
     sink.answer((_, response) => void response.writeHead(503).end("busy\n  still"));
     const id = await subscribe(running, sink.url);
     const contract = await createContract(running);
-    await running.ask("POST", "clock/advance", { body: { by: "PT1M" } });
+    await running.control("POST", "clock/advance", { body: { by: "PT1M" } });
 
-    const { body } = await running.ask("GET", "deliveries");
+    const { body } = await running.control("GET", "deliveries");
     const { items, total } = body as { items: { attempts: { duration_ms?: number }[] }[]; total: number };
     delete items[0]?.attempts[0]?.duration_ms;
     const expected = {
@@ -167,11 +167,11 @@ describe("deliveries on the control plane", () => {
       ["outcome=delivered", 0],
       ["limit=1&offset=1", 0],
     ] as const) {
-      const found = (await running.ask("GET", `deliveries?${query}`)).body as { items: unknown[] };
+      const found = (await running.control("GET", `deliveries?${query}`)).body as { items: unknown[] };
       assert.equal(found.items.length, count, query);
     }
     for (const query of ["outcome=lost", "limit=0", "limit=501", "offset=-1", "contract=x", "webhook=x"]) {
-      assert.equal((await running.ask("GET", `deliveries?${query}`)).status, 400, query);
+      assert.equal((await running.control("GET", `deliveries?${query}`)).status, 400, query);
     }
   });
 
@@ -180,8 +180,8 @@ describe("deliveries on the control plane", () => {
     const sink = await startReceiver(t);
     await subscribe(running, sink.url, { custom_headers: { "x-secret": "s3cret" } });
     await createContract(running);
-    await running.ask("POST", "clock/advance", { body: { by: "PT1M" } });
-    const { body } = await running.ask("GET", "deliveries/1");
+    await running.control("POST", "clock/advance", { body: { by: "PT1M" } });
+    const { body } = await running.control("GET", "deliveries/1");
     const { request_headers } = body as { request_headers: Record<string, string> };
     const sent = sink.received[0]!.headers;
     assert.deepEqual(request_headers, {
@@ -198,8 +198,8 @@ describe("deliveries on the control plane", () => {
     sink.answer((_, response) => void response.writeHead(200).end("thanks"));
     await subscribe(running, sink.url);
     await createContract(running);
-    await running.ask("POST", "clock/advance", { body: { by: "PT1M" } });
-    const { status, body } = await running.ask("GET", "deliveries/1");
+    await running.control("POST", "clock/advance", { body: { by: "PT1M" } });
+    const { status, body } = await running.control("GET", "deliveries/1");
     const { request_body, outcome, attempts } = body as Whole;
     assert.deepEqual(
       [status, outcome, request_body, attempts.map(({ url, response_body }) => [url, response_body])],
@@ -211,12 +211,12 @@ describe("deliveries on the control plane", () => {
     const running = await startTestEmulator(t);
     const sink = await startReceiver(t);
     const id = await subscribe(running, sink.url);
-    await running.ask("POST", `webhooks/${id}/disable`);
+    await running.control("POST", `webhooks/${id}/disable`);
     await createContract(running);
-    await running.ask("POST", "clock/advance", { body: { by: "PT1M" } });
-    assert.equal(((await running.ask("GET", "deliveries/1")).body as Whole).outcome, "skipped_disabled");
+    await running.control("POST", "clock/advance", { body: { by: "PT1M" } });
+    assert.equal(((await running.control("GET", "deliveries/1")).body as Whole).outcome, "skipped_disabled");
 
-    const { status, body } = await running.ask("POST", "deliveries/1/resend");
+    const { status, body } = await running.control("POST", "deliveries/1/resend");
     const { outcome, attempts } = body as Whole;
     assert.deepEqual(
       [status, outcome, attempts.map(({ number, resend, status: answer }) => [number, resend, answer])],
@@ -239,7 +239,7 @@ describe("deliveries on the control plane", () => {
       duration_ms: 3,
       response_body: "bad signature",
     };
-    const recorded = pickStatusAndBody(await running.ask("POST", "deliveries", { body: made }));
+    const recorded = pickStatusAndBody(await running.control("POST", "deliveries", { body: made }));
     const attempt = {
       number: 1,
       resend: false,
@@ -276,9 +276,9 @@ describe("deliveries on the control plane", () => {
       },
     });
     // The service does not have to resend the delivery.
-    const all = await running.ask("POST", `webhooks/${webhook}/resend`);
+    const all = await running.control("POST", `webhooks/${webhook}/resend`);
     assert.deepEqual(all.body, { items: [], remaining: 0 });
-    const { outcome, label } = (await running.ask("POST", "deliveries/1/resend")).body as Record<string, unknown>;
+    const { outcome, label } = (await running.control("POST", "deliveries/1/resend")).body as Record<string, unknown>;
     const [sent] = sink.received;
     assert.deepEqual(
       [outcome, label, sent?.body.toString(), sent?.headers["x-svc-webhook-content-hash"], sink.received.length],
@@ -289,13 +289,13 @@ describe("deliveries on the control plane", () => {
   it("deliveries.record rejects an unknown webhook (no-such-webhook) and connection headers", async (t) => {
     const running = await startTestEmulator(t);
     const made = { webhook: 7, activity: "CONTRACT_SIGNED", label: "x", body: "{}", status: null, duration_ms: 0 };
-    const missing = await running.ask("POST", "deliveries", { body: { ...made, headers: {} } });
-    const foreign = await running.ask("POST", "deliveries", { body: { ...made, headers: { Host: "x" } } });
+    const missing = await running.control("POST", "deliveries", { body: { ...made, headers: {} } });
+    const foreign = await running.control("POST", "deliveries", { body: { ...made, headers: { Host: "x" } } });
     assert.deepEqual([missing.status, foreign.status], [404, 400]);
   });
 
   it("deliveries.show and deliveries.resend reject unknown deliveries (no-such-delivery)", async (t) => {
-    const { ask } = await startTestEmulator(t);
+    const { control } = await startTestEmulator(t);
     const refused = {
       status: 404,
       body: {
@@ -306,8 +306,8 @@ describe("deliveries on the control plane", () => {
         },
       },
     };
-    assert.deepEqual(pickStatusAndBody(await ask("GET", "deliveries/7")), refused);
-    assert.deepEqual(pickStatusAndBody(await ask("POST", "deliveries/7/resend")), refused);
+    assert.deepEqual(pickStatusAndBody(await control("GET", "deliveries/7")), refused);
+    assert.deepEqual(pickStatusAndBody(await control("POST", "deliveries/7/resend")), refused);
   });
 
   it("deliveries.resend rejects a deleted webhook (webhook-deleted)", async (t) => {
@@ -315,9 +315,9 @@ describe("deliveries on the control plane", () => {
     const sink = await startReceiver(t);
     const id = await subscribe(running, sink.url);
     await createContract(running);
-    await running.ask("POST", "clock/advance", { body: { by: "PT1M" } });
+    await running.control("POST", "clock/advance", { body: { by: "PT1M" } });
     await running.api("DELETE", `/api/v2.1/public/webhooks/${id}`);
-    assert.deepEqual(pickStatusAndBody(await running.ask("POST", "deliveries/1/resend")), {
+    assert.deepEqual(pickStatusAndBody(await running.control("POST", "deliveries/1/resend")), {
       status: 409,
       body: {
         error: {

@@ -42,38 +42,38 @@ async function subscribe(api: TestEmulator["api"], url: string): Promise<number>
   return ((await api("POST", "/api/v2.1/public/webhooks/", { body })).body as { id: number }).id;
 }
 
-const advance = ({ ask }: TestEmulator, by: string) => ask("POST", "clock/advance", { body: { by } });
+const advance = ({ control }: TestEmulator, by: string) => control("POST", "clock/advance", { body: { by } });
 
 describe("deliveries.watch", () => {
   it("returns further attempts, resends and skips, without earlier ones", async (t) => {
-    const world = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const receiver = await startReceiver(t);
     receiver.answer(500);
-    const id = await subscribe(world.api, receiver.url);
-    await createDraftContract(world.api);
-    await advance(world, "PT1S");
-    const next = await follow(t, world);
-    await advance(world, "PT5M");
+    const id = await subscribe(emulator.api, receiver.url);
+    await createDraftContract(emulator.api);
+    await advance(emulator, "PT1S");
+    const next = await follow(t, emulator);
+    await advance(emulator, "PT5M");
     assert.deepEqual(await next(1), [`delivery 1 to webhook ${id}, attempt 2: 500, retrying`]);
-    await world.ask("POST", "deliveries/1/resend");
+    await emulator.control("POST", "deliveries/1/resend");
     assert.deepEqual(await next(1), [`delivery 1 to webhook ${id}, resend 3: 500, retrying`]);
-    await world.ask("POST", `webhooks/${id}/disable`);
-    await advance(world, "PT10M");
+    await emulator.control("POST", `webhooks/${id}/disable`);
+    await advance(emulator, "PT10M");
     assert.deepEqual(await next(1), [`delivery 1 to webhook ${id}, no attempt, skipped_disabled`]);
   });
 
   it("returns only matching events", async (t) => {
-    const world = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const receiver = await startReceiver(t);
-    await subscribe(world.api, receiver.url);
-    const second = await subscribe(world.api, receiver.url);
+    await subscribe(emulator.api, receiver.url);
+    const second = await subscribe(emulator.api, receiver.url);
     const [ofWebhook, ofContract] = [
-      await follow(t, world, `?webhook=${second}`),
-      await follow(t, world, "?contract=T-2&outcome=delivered"),
+      await follow(t, emulator, `?webhook=${second}`),
+      await follow(t, emulator, "?contract=T-2&outcome=delivered"),
     ];
-    await createDraftContract(world.api);
-    await createDraftContract(world.api);
-    await advance(world, "PT1S");
+    await createDraftContract(emulator.api);
+    await createDraftContract(emulator.api);
+    await advance(emulator, "PT1S");
     assert.deepEqual(await ofWebhook(2), [
       `delivery 2 to webhook ${second}, attempt 1: 200, delivered`,
       `delivery 4 to webhook ${second}, attempt 1: 200, delivered`,
@@ -82,22 +82,22 @@ describe("deliveries.watch", () => {
   });
 
   it("returns to a token of a workspace only the deliveries of this workspace", async (t) => {
-    const world = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const receiver = await startReceiver(t);
-    const [, second] = (await world.ask("GET", "workspaces")).body as {
+    const [, second] = (await emulator.control("GET", "workspaces")).body as {
       name: string;
       client_id: string;
       client_secret: string;
     }[];
     const { name: workspace, client_id, client_secret } = second!;
-    const api = createSender(world.routerUrl, { "client-id": client_id, "client-secret": client_secret });
-    await subscribe(world.api, receiver.url);
+    const api = createSender(emulator.routerUrl, { "client-id": client_id, "client-secret": client_secret });
+    await subscribe(emulator.api, receiver.url);
     const own = await subscribe(api, receiver.url);
-    const made = await world.ask("POST", "tokens/bound", { body: { role: "read", workspace } });
-    const next = await follow(t, { ...world, token: (made.body as { token: string }).token });
-    await createDraftContract(world.api);
+    const made = await emulator.control("POST", "tokens/bound", { body: { role: "read", workspace } });
+    const next = await follow(t, { ...emulator, token: (made.body as { token: string }).token });
+    await createDraftContract(emulator.api);
     await createDraftContract(api, { contract_template_id: 103 });
-    await advance(world, "PT1S");
+    await advance(emulator, "PT1S");
     assert.deepEqual(await next(1), [`delivery 2 to webhook ${own}, attempt 1: 200, delivered`]);
   });
 });

@@ -19,11 +19,11 @@ async function startTrial({ router }: TestEmulator, more: object = {}): Promise<
 
 describe("platform e-mail", () => {
   it("emails.list returns signing e-mails with their links and event metadata", async (t) => {
-    const on = await startTestEmulator(t);
-    const link = await getSigningLink(on, await createSentContract(on.api), "jo@acme.example");
-    const workspaces = (await on.ask("GET", "workspaces")).body as { counterparty_tokens: string[] }[];
+    const emulator = await startTestEmulator(t);
+    const link = await getSigningLink(emulator, await createSentContract(emulator.api), "jo@acme.example");
+    const workspaces = (await emulator.control("GET", "workspaces")).body as { counterparty_tokens: string[] }[];
     const [, token] = workspaces[0]!.counterparty_tokens;
-    assert.deepEqual(pickStatusAndBody(await on.ask("GET", "emails")), {
+    assert.deepEqual(pickStatusAndBody(await emulator.control("GET", "emails")), {
       status: 200,
       body: {
         items: [
@@ -53,21 +53,21 @@ describe("platform e-mail", () => {
         total: 1,
       },
     });
-    await on.ask("POST", "clock/advance", { body: { by: "PT1M" } });
-    const { items } = (await on.ask("GET", "emails")).body as { items: [{ events: unknown }] };
+    await emulator.control("POST", "clock/advance", { body: { by: "PT1M" } });
+    const { items } = (await emulator.control("GET", "emails")).body as { items: [{ events: unknown }] };
     assert.deepEqual(items[0].events, [{ type: "Delivery", at: "2031-01-02T03:05:05.000Z", detail: null }]);
   });
 
   it("emails.list filters by contract, recipient and purpose, and returns pages", async (t) => {
-    const on = await startTestEmulator(t);
-    await createSentContract(on.api);
-    const shared = await createDraftContract(on.api, { contract_template_id: 104 });
-    await on.api("POST", `/api/v2.1/public/contracts/${shared.id}/send_to_counterparties`, {
+    const emulator = await startTestEmulator(t);
+    await createSentContract(emulator.api);
+    const shared = await createDraftContract(emulator.api, { contract_template_id: 104 });
+    await emulator.api("POST", `/api/v2.1/public/contracts/${shared.id}/send_to_counterparties`, {
       body: { cc_emails: ["cc@acme.example"] },
     });
-    await startTrial(on);
+    await startTrial(emulator);
     const found = async (query: string) => {
-      const { items, total } = (await on.ask("GET", `emails?${query}`)).body as {
+      const { items, total } = (await emulator.control("GET", `emails?${query}`)).body as {
         items: { id: number; link: string | null; mode: string }[];
         total: number;
       };
@@ -80,53 +80,58 @@ describe("platform e-mail", () => {
     assert.deepEqual(await found("recipient=jo@acme.example&contract=1"), [1, "1 to /contracts/T-1"]);
     assert.deepEqual(await found("purpose=trial"), [1, "4 to null"]);
     assert.deepEqual(await found("contract=9"), [0]);
-    assert.equal((await on.ask("GET", "emails?purpose=spam")).status, 400);
+    assert.equal((await emulator.control("GET", "emails?purpose=spam")).status, 400);
   });
 
   it("contains the token of a trial or an invitation", async (t) => {
-    const on = await startTestEmulator(t);
-    const token = await startTrial(on);
-    const { items } = (await on.ask("GET", "emails")).body as { items: { token: string; cluster_id: unknown }[] };
+    const emulator = await startTestEmulator(t);
+    const token = await startTrial(emulator);
+    const { items } = (await emulator.control("GET", "emails")).body as {
+      items: { token: string; cluster_id: unknown }[];
+    };
     const [invitation, signup] = items;
     assert.deepEqual([signup?.token, signup?.cluster_id], [token, null]);
     assert.match(invitation!.token, /^creator-/);
-    const { body } = await on.ask("GET", `owners?identifier=${invitation!.token}`);
+    const { body } = await emulator.control("GET", `owners?identifier=${invitation!.token}`);
     assert.deepEqual(body, [{ table: "creator_tokens", key: invitation!.token, cluster_id: "eu-1" }]);
   });
 
   it("expires after ninety days", async (t) => {
-    const on = await startTestEmulator(t);
-    await createSentContract(on.api);
-    await on.ask("POST", "clock/advance", { body: { by: "P89D" } });
-    assert.equal(((await on.ask("GET", "emails")).body as { total: number }).total, 1);
-    await on.ask("POST", "clock/advance", { body: { by: "P1D" } });
-    assert.deepEqual((await on.ask("GET", "emails")).body, { items: [], total: 0 });
+    const emulator = await startTestEmulator(t);
+    await createSentContract(emulator.api);
+    await emulator.control("POST", "clock/advance", { body: { by: "P89D" } });
+    assert.equal(((await emulator.control("GET", "emails")).body as { total: number }).total, 1);
+    await emulator.control("POST", "clock/advance", { body: { by: "P1D" } });
+    assert.deepEqual((await emulator.control("GET", "emails")).body, { items: [], total: 0 });
   });
 });
 
 it("emails.blackhole returns the received mails, newest first", async (t) => {
-  const on = await startTestEmulator(t);
+  const emulator = await startTestEmulator(t);
   const path = "/router/v1/mailer/inbound/blackhole";
   const headers = { "content-type": "text/plain" };
-  for (const body of ["one", "two"]) await on.router("POST", path, { body, headers });
+  for (const body of ["one", "two"]) await emulator.router("POST", path, { body, headers });
   const row = (id: number, text: string) => ({
     id,
     received_at: at,
     content_type: "text/plain",
     body: Buffer.from(text).toString("base64"),
   });
-  assert.deepEqual(pickStatusAndBody(await on.ask("GET", "blackhole")), {
+  assert.deepEqual(pickStatusAndBody(await emulator.control("GET", "blackhole")), {
     status: 200,
     body: { items: [row(2, "two"), row(1, "one")], total: 2 },
   });
-  assert.deepEqual((await on.ask("GET", "blackhole?limit=1&offset=1")).body, { items: [row(1, "one")], total: 2 });
+  assert.deepEqual((await emulator.control("GET", "blackhole?limit=1&offset=1")).body, {
+    items: [row(1, "one")],
+    total: 2,
+  });
 });
 
 it("trials.list returns completed signups, newest first", async (t) => {
-  const on = await startTestEmulator(t);
-  const token = await startTrial(on, { last_name: "Park", cluster_location: "us" });
-  await on.router("POST", trial, { body: { email: "al@newco.example", captcha: "yes" } });
-  const { body } = await on.ask("GET", "trials");
+  const emulator = await startTestEmulator(t);
+  const token = await startTrial(emulator, { last_name: "Park", cluster_location: "us" });
+  await emulator.router("POST", trial, { body: { email: "al@newco.example", captcha: "yes" } });
+  const { body } = await emulator.control("GET", "trials");
   const { items, total } = body as { items: { token: string }[]; total: number };
   const [pending, made] = items.map(({ token: _, ...rest }) => rest);
   const blank = { oauth_provider: null, account_details: null };

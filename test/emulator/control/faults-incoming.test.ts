@@ -8,10 +8,10 @@ const health = "/";
 
 describe("fault for incoming requests", () => {
   it("can be added, counted and removed", async (t) => {
-    const { ask, router } = await startTestEmulator(t);
+    const { control, router } = await startTestEmulator(t);
     const fault = { id: 1, direction: "incoming", nth: 1, chance: 1, seed: 1, operation: "health.show", status: 503 };
     const rule = { direction: "incoming", operation: "health.show", status: 503 };
-    assert.deepEqual(pickStatusAndBody(await ask("POST", "faults", { body: rule })), {
+    assert.deepEqual(pickStatusAndBody(await control("POST", "faults", { body: rule })), {
       status: 201,
       body: { ...fault, matched: 0, hit: 0 },
     });
@@ -19,13 +19,13 @@ describe("fault for incoming requests", () => {
       status: 503,
       body: { detail: "This is a scripted fault of the control plane." },
     });
-    assert.deepEqual(pickStatusAndBody(await ask("GET", "faults")), {
+    assert.deepEqual(pickStatusAndBody(await control("GET", "faults")), {
       status: 200,
       body: [{ ...fault, matched: 1, hit: 1 }],
     });
-    assert.deepEqual(pickStatusAndBody(await ask("DELETE", "faults/1")), { status: 204, body: "" });
+    assert.deepEqual(pickStatusAndBody(await control("DELETE", "faults/1")), { status: 204, body: "" });
     assert.deepEqual(pickStatusAndBody(await router("GET", health)), { status: 200, body: { database: true } });
-    assert.deepEqual(pickStatusAndBody(await ask("DELETE", "faults/1")), {
+    assert.deepEqual(pickStatusAndBody(await control("DELETE", "faults/1")), {
       status: 404,
       body: {
         error: {
@@ -38,8 +38,8 @@ describe("fault for incoming requests", () => {
   });
 
   it("affects a number of requests starting at its nth match", async (t) => {
-    const { ask, api } = await startTestEmulator(t);
-    await ask("POST", "faults", {
+    const { control, api } = await startTestEmulator(t);
+    await control("POST", "faults", {
       body: { direction: "incoming", operation: "contracts.create", status: 502, nth: 2, count: 2 },
     });
     const statuses: number[] = [];
@@ -50,8 +50,8 @@ describe("fault for incoming requests", () => {
   });
 
   it("sends its status with headers and body", async (t) => {
-    const { ask, router } = await startTestEmulator(t);
-    await ask("POST", "faults", {
+    const { control, router } = await startTestEmulator(t);
+    await control("POST", "faults", {
       body: {
         direction: "incoming",
         status: 429,
@@ -74,8 +74,8 @@ describe("fault for incoming requests", () => {
   ] as const;
   for (const [what, matcher] of narrow) {
     it(`does not affect requests with a different ${what}`, async (t) => {
-      const { ask, router } = await startTestEmulator(t);
-      await ask("POST", "faults", { body: { direction: "incoming", status: 503, ...matcher } });
+      const { control, router } = await startTestEmulator(t);
+      await control("POST", "faults", { body: { direction: "incoming", status: 503, ...matcher } });
       assert.equal((await router("GET", health)).status, 200);
     });
   }
@@ -89,15 +89,15 @@ describe("fault for incoming requests", () => {
   ] as const;
   for (const [what, matcher] of wide) {
     it(`matches requests by ${what}`, async (t) => {
-      const { ask, router } = await startTestEmulator(t);
-      await ask("POST", "faults", { body: { direction: "incoming", status: 503, ...matcher } });
+      const { control, router } = await startTestEmulator(t);
+      await control("POST", "faults", { body: { direction: "incoming", status: 503, ...matcher } });
       assert.equal((await router("GET", health, { headers: { "x-probe": "yes" } })).status, 503);
     });
   }
 
   it("delays, resets and truncates responses", async (t) => {
-    const { ask, router } = await startTestEmulator(t);
-    const add = (body: object) => ask("POST", "faults", { body: { direction: "incoming", count: 1, ...body } });
+    const { control, router } = await startTestEmulator(t);
+    const add = (body: object) => control("POST", "faults", { body: { direction: "incoming", count: 1, ...body } });
     await add({ reset: true });
     await assert.rejects(router("GET", health), /ECONNRESET|other side closed/);
     await add({ truncated: true });
@@ -112,27 +112,27 @@ describe("fault for incoming requests", () => {
     const running = await startTestEmulator(t);
     const { clientId = "", clientSecret = "" } = running.clusters[0]!;
     const viaRouter = createSender(running.routerUrl, { "client-id": clientId, "client-secret": clientSecret });
-    await running.ask("POST", "faults", { body: { direction: "incoming", path: "/api/*", status: 503, nth: 2 } });
+    await running.control("POST", "faults", { body: { direction: "incoming", path: "/api/*", status: 503, nth: 2 } });
     assert.equal((await viaRouter("POST", create, { body: createContractRequest() })).status, 201);
     assert.deepEqual(await listFaultCounts(running), [{ matched: 1, hit: 0 }]);
-    await running.ask("DELETE", "faults/1");
+    await running.control("DELETE", "faults/1");
     // A fault with a service applies to the cluster behind the router.
-    await running.ask("POST", "faults", { body: { direction: "incoming", service: "contracts", status: 503 } });
+    await running.control("POST", "faults", { body: { direction: "incoming", service: "contracts", status: 503 } });
     assert.equal((await viaRouter("POST", create, { body: createContractRequest() })).status, 503);
   });
 
   it("never affects the control plane, so that it can be removed", async (t) => {
-    const { ask } = await startTestEmulator(t);
-    await ask("POST", "faults", { body: { direction: "incoming", reset: true } });
-    assert.equal((await ask("GET", "clock")).status, 200);
-    assert.equal((await ask("GET", "nothing-here")).status, 404);
-    assert.equal((await ask("DELETE", "faults/1")).status, 204);
+    const { control } = await startTestEmulator(t);
+    await control("POST", "faults", { body: { direction: "incoming", reset: true } });
+    assert.equal((await control("GET", "clock")).status, 200);
+    assert.equal((await control("GET", "nothing-here")).status, 404);
+    assert.equal((await control("DELETE", "faults/1")).status, 204);
   });
 
   it("waits until an older fault no longer applies", async (t) => {
-    const { ask, router } = await startTestEmulator(t);
+    const { control, router } = await startTestEmulator(t);
     for (const status of [500, 418]) {
-      await ask("POST", "faults", { body: { direction: "incoming", operation: "health.show", status, count: 2 } });
+      await control("POST", "faults", { body: { direction: "incoming", operation: "health.show", status, count: 2 } });
     }
     const statuses: number[] = [];
     for (let i = 0; i < 5; i += 1) statuses.push((await router("GET", health)).status);
@@ -141,8 +141,8 @@ describe("fault for incoming requests", () => {
 
   it("affects the same requests in every run with the same seed and probability", async (t) => {
     const run = async (seed: number) => {
-      const { ask, router } = await startTestEmulator(t);
-      await ask("POST", "faults", { body: { direction: "incoming", status: 503, chance: 0.5, seed } });
+      const { control, router } = await startTestEmulator(t);
+      await control("POST", "faults", { body: { direction: "incoming", status: 503, chance: 0.5, seed } });
       const statuses: number[] = [];
       for (let i = 0; i < 24; i += 1) statuses.push((await router("GET", health)).status);
       return statuses.map((status) => (status === 503 ? "x" : ".")).join("");
@@ -154,10 +154,10 @@ describe("fault for incoming requests", () => {
   });
 
   it("rejects an unknown operation", async (t) => {
-    const { ask } = await startTestEmulator(t);
+    const { control } = await startTestEmulator(t);
     assert.deepEqual(
       pickStatusAndBody(
-        await ask("POST", "faults", { body: { direction: "incoming", status: 503, operation: "contracts.crate" } }),
+        await control("POST", "faults", { body: { direction: "incoming", status: 503, operation: "contracts.crate" } }),
       ),
       {
         status: 400,
@@ -180,13 +180,13 @@ describe("fault for incoming requests", () => {
   ] as const;
   for (const [body, words] of mistakes) {
     it(`rejects an invalid fault: ${words}`, async (t) => {
-      const { ask } = await startTestEmulator(t);
-      const { status, body: refusal } = await ask("POST", "faults", { body });
+      const { control } = await startTestEmulator(t);
+      const { status, body: refusal } = await control("POST", "faults", { body });
       assert.equal(status, 400);
       const { error } = refusal as { error: { code: string; message: string } };
       assert.equal(error.code, "invalid_input");
       assert.ok(error.message.includes(words), error.message);
-      assert.deepEqual((await ask("GET", "faults")).body, []);
+      assert.deepEqual((await control("GET", "faults")).body, []);
     });
   }
 });
@@ -195,7 +195,7 @@ function withHeader(name: string, value: string) {
   return { direction: "incoming", status: 503, answer_headers: { [name]: value } } as const;
 }
 
-async function listFaultCounts({ ask }: TestEmulator) {
-  const { body } = await ask("GET", "faults");
+async function listFaultCounts({ control }: TestEmulator) {
+  const { body } = await control("GET", "faults");
   return (body as { matched: number; hit: number }[]).map(({ matched, hit }) => ({ matched, hit }));
 }

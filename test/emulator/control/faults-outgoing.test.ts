@@ -15,26 +15,26 @@ interface Scene extends TestEmulator {
 
 async function startWithFault(t: TestContext, fault: object): Promise<Scene> {
   const running = await startTestEmulator(t);
-  const { api, ask } = running;
+  const { api, control } = running;
   const target = await startReceiver(t);
   const contract = await createDraftContract(api);
   const activities = ["CONTRACT_SIGNED", "CONTRACT_VOIDED", "CONTRACT_EXECUTED"];
   const hook = { title: "test", url: `${target.url}/hooks/a`, only_for_activities: activities };
   assert.equal((await api("POST", "/api/v2.1/public/webhooks/", { body: hook })).status, 201);
-  assert.equal((await ask("POST", "faults", { body: { direction: "outgoing", ...fault } })).status, 201);
+  assert.equal((await control("POST", "faults", { body: { direction: "outgoing", ...fault } })).status, 201);
   const begin = running.clock.now();
   return Object.assign(running, {
     target,
     async happen(...activities: readonly string[]) {
       for (const activity of activities) {
-        const { status } = await ask("POST", "activities", {
+        const { status } = await control("POST", "activities", {
           body: { activity, contract_id: contract.number, wait: true },
         });
         assert.equal(status, 200);
       }
     },
     async log() {
-      const { body } = await ask("GET", "deliveries");
+      const { body } = await control("GET", "deliveries");
       const { items } = body as { items: Item[] };
       return items.toReversed().map(({ activity, outcome, attempts }) => {
         const each = attempts.map(
@@ -78,7 +78,7 @@ describe("fault for outgoing webhooks", () => {
     await world.happen("CONTRACT_SIGNED");
     assert.deepEqual(listReceived(world), []);
     assert.deepEqual(await world.log(), ["CONTRACT_SIGNED retrying, +0 dropped"]);
-    await world.ask("POST", "clock/advance", { body: { by: "PT5M" } });
+    await world.control("POST", "clock/advance", { body: { by: "PT5M" } });
     assert.deepEqual(listReceived(world), ["CONTRACT_SIGNED"]);
     assert.deepEqual(await world.log(), ["CONTRACT_SIGNED delivered, +0 dropped, +5 200"]);
   });
@@ -106,7 +106,7 @@ describe("fault for outgoing webhooks", () => {
     const world = await startWithFault(t, { effect: "delay", delay: "PT3M" });
     await world.happen("CONTRACT_SIGNED");
     assert.deepEqual(await world.log(), ["CONTRACT_SIGNED waiting"]);
-    const { body } = await world.ask("POST", "clock/advance", { body: { by: "PT10M" } });
+    const { body } = await world.control("POST", "clock/advance", { body: { by: "PT10M" } });
     assert.deepEqual(
       (body as { ran: { kind: string; outcome: string }[] }).ran.map(({ kind, outcome }) => `${kind} ${outcome}`),
       ["deliver delivered"],
@@ -117,7 +117,7 @@ describe("fault for outgoing webhooks", () => {
   it("does not delay a resend, whose caller waits for the response", async (t) => {
     const world = await startWithFault(t, { effect: "delay", activity: "CONTRACT_VOIDED" });
     await world.happen("CONTRACT_VOIDED");
-    await world.ask("POST", "deliveries/1/resend");
+    await world.control("POST", "deliveries/1/resend");
     assert.deepEqual(await world.log(), ["CONTRACT_VOIDED delivered, +0 200"]);
   });
 
@@ -125,7 +125,7 @@ describe("fault for outgoing webhooks", () => {
     const world = await startWithFault(t, { effect: "reorder", count: 1 });
     await world.happen("CONTRACT_SIGNED", "CONTRACT_EXECUTED");
     assert.deepEqual(listReceived(world), ["CONTRACT_EXECUTED"]);
-    await world.ask("POST", "clock/advance", { body: { by: "PT1M" } });
+    await world.control("POST", "clock/advance", { body: { by: "PT1M" } });
     assert.deepEqual(listReceived(world), ["CONTRACT_EXECUTED", "CONTRACT_SIGNED"]);
   });
 
@@ -134,7 +134,7 @@ describe("fault for outgoing webhooks", () => {
     world.target.answer(500);
     await world.happen("CONTRACT_SIGNED", "CONTRACT_EXECUTED");
     world.target.answer(200);
-    await world.ask("POST", "clock/advance", { body: { by: "PT6M" } });
+    await world.control("POST", "clock/advance", { body: { by: "PT6M" } });
     assert.deepEqual(listReceived(world).slice(2), ["CONTRACT_EXECUTED", "CONTRACT_SIGNED"]);
     assert.deepEqual(await world.log(), [
       `CONTRACT_SIGNED delivered, +0 500, +${5 + 1 / 60} 200`,
@@ -166,8 +166,8 @@ describe("fault for outgoing webhooks", () => {
   }
 
   it("ends with a reset", async (t) => {
-    const { ask } = await startWithFault(t, { effect: "drop" });
-    assert.equal((await ask("POST", "reset")).status, 204);
-    assert.deepEqual((await ask("GET", "faults")).body, []);
+    const { control } = await startWithFault(t, { effect: "drop" });
+    assert.equal((await control("POST", "reset")).status, 204);
+    assert.deepEqual((await control("GET", "faults")).body, []);
   });
 });

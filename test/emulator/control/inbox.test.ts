@@ -10,7 +10,7 @@ interface Row {
 
 describe("inbox of an emulated cluster", () => {
   it("clusters.inbox returns bytes and headers as received, oldest first", async (t) => {
-    const { ask, router } = await startTestEmulator(t);
+    const { control, router } = await startTestEmulator(t);
     const body = Buffer.from('{ "a": "\u00e4",\n "b":1.0 }');
     const answer = await router("POST", "/some/path?x=1", {
       body,
@@ -21,7 +21,7 @@ describe("inbox of an emulated cluster", () => {
       body: { cluster_id: "us-1", method: "POST", path: "/some/path" },
     });
     await router("GET", "/other", { headers: { "x-cluster-id": "us-1" } });
-    const { body: inbox } = await ask("GET", "clusters/us-1/inbox");
+    const { body: inbox } = await control("GET", "clusters/us-1/inbox");
     const { items, total } = inbox as { items: Row[]; total: number };
     assert.equal(total, 2);
     const { headers, ...first } = items[0]!;
@@ -35,31 +35,31 @@ describe("inbox of an emulated cluster", () => {
     });
     const value = (name: string) => headers.find(([key]) => key.toLowerCase() === name)?.[1];
     assert.deepEqual([value("x-signature"), value("content-type")], ["abc", "application/json"]);
-    assert.deepEqual((await ask("GET", "clusters/eu-1/inbox")).body, { items: [], total: 0 });
+    assert.deepEqual((await control("GET", "clusters/eu-1/inbox")).body, { items: [], total: 0 });
   });
 
   it("filters by path, returns the newest requests, and is empty after a reset", async (t) => {
-    const { ask, router } = await startTestEmulator(t);
+    const { control, router } = await startTestEmulator(t);
     for (const path of ["/a/1", "/a/2", "/b/3"]) await router("GET", path, { headers: { "x-cluster-id": "eu-1" } });
     const targets = async (query: string) => {
-      const { body } = await ask("GET", `clusters/eu-1/inbox?${query}`);
+      const { body } = await control("GET", `clusters/eu-1/inbox?${query}`);
       const { items, total } = body as { items: Row[]; total: number };
       return [total, ...items.map(({ target }) => target)];
     };
     assert.deepEqual(await targets("path=/a/*"), [2, "/a/1", "/a/2"]);
     assert.deepEqual(await targets("path=/b/3"), [1, "/b/3"]);
     assert.deepEqual(await targets("limit=1"), [3, "/b/3"]);
-    await ask("POST", "reset");
+    await control("POST", "reset");
     assert.deepEqual(await targets(""), [0]);
   });
 
   it("retains the newest requests up to a size and counts dropped ones", async (t) => {
-    const { ask, router } = await startTestEmulator(t, { inboxBytes: 10_000, requestLogBytes: 2_000 });
+    const { control, router } = await startTestEmulator(t, { inboxBytes: 10_000, requestLogBytes: 2_000 });
     const body = Buffer.from(Array.from({ length: 2_048 }, (_, i) => i % 256));
     const headers = { "x-cluster-id": "eu-1", "content-type": "application/octet-stream" };
     for (const path of ["/1", "/2", "/3", "/4", "/5", "/6"]) await router("POST", path, { headers, body });
-    const { items } = (await ask("GET", "clusters/eu-1/inbox")).body as { items: Row[] };
-    const usage = (await ask("GET", "usage")).body as Record<string, Record<string, number>>;
+    const { items } = (await control("GET", "clusters/eu-1/inbox")).body as { items: Row[] };
+    const usage = (await control("GET", "usage")).body as Record<string, Record<string, number>>;
     assert.deepEqual(
       items.map(({ target, body: sent }) => [target, sent]),
       ["/4", "/5", "/6"].slice(-items.length).map((target) => [target, body.toString("base64")]),
@@ -82,16 +82,16 @@ describe("inbox of an emulated cluster", () => {
     const answer = await running.router("PUT", "/scripted", { headers: { "x-cluster-id": "eu-1" } });
     assert.deepEqual(pickStatusAndBody(answer), { status: 202, body: [1] });
     assert.equal(answer.headers.get("x-a"), "b");
-    const { body } = await running.ask("GET", "clusters/eu-1/inbox");
+    const { body } = await running.control("GET", "clusters/eu-1/inbox");
     assert.equal((body as { items: Row[] }).items[0]!.status, 202);
   });
 
   it("exists only for emulated clusters", async (t) => {
     const other = await startReceiver(t);
-    const { ask } = await startTestEmulator(t, {
+    const { control } = await startTestEmulator(t, {
       seed: { clusters: [{ id: "x-1", label: "x", external_url: other.url }] },
     });
-    assert.deepEqual(pickStatusAndBody(await ask("GET", "clusters/x-1/inbox")), {
+    assert.deepEqual(pickStatusAndBody(await control("GET", "clusters/x-1/inbox")), {
       status: 409,
       body: {
         error: {
@@ -100,7 +100,7 @@ describe("inbox of an emulated cluster", () => {
         },
       },
     });
-    assert.deepEqual(pickStatusAndBody(await ask("GET", "clusters/none/inbox")), {
+    assert.deepEqual(pickStatusAndBody(await control("GET", "clusters/none/inbox")), {
       status: 404,
       body: { error: { code: "no_such_cluster", message: "Cluster none not found. Known: x-1." } },
     });

@@ -18,28 +18,30 @@ interface Row {
   readonly workspace_id: number;
 }
 
-const list = async ({ ask }: TestEmulator, query = "") =>
-  (await ask("GET", `invitations${query}`)).body as { items: readonly Row[]; total: number };
+const list = async ({ control }: TestEmulator, query = "") =>
+  (await control("GET", `invitations${query}`)).body as { items: readonly Row[]; total: number };
 
-const accept = ({ ask }: TestEmulator, token: string) =>
-  ask("POST", `invitations/by_token/${encodeURIComponent(token)}/accept`);
+const accept = ({ control }: TestEmulator, token: string) =>
+  control("POST", `invitations/by_token/${encodeURIComponent(token)}/accept`);
 
 /** A workspace of Zoe's, to which Bob is invited. */
-async function inviteUser(on: TestEmulator): Promise<Row> {
+async function inviteUser(emulator: TestEmulator): Promise<Row> {
   const signup = { email: "zoe@newco.example", captcha: "yes" };
-  const { token } = (await on.router("POST", "/router/v1/trial/signup", { body: signup })).body as { token: string };
+  const { token } = (await emulator.router("POST", "/router/v1/trial/signup", { body: signup })).body as {
+    token: string;
+  };
   const form = { first_name: "Zoe", job_title: "GC", company_name: "Newco", industry: "Software", use_case: "Sales" };
   const invited_users = [{ email: bob, first_name: "Bob" }];
-  await on.router("POST", "/router/v1/trial/signup/complete", { body: { ...form, token, invited_users } });
-  return (await list(on, `?email=${bob}`)).items[0]!;
+  await emulator.router("POST", "/router/v1/trial/signup/complete", { body: { ...form, token, invited_users } });
+  return (await list(emulator, `?email=${bob}`)).items[0]!;
 }
 
 describe("invitations.list", () => {
   it("lists users invited by clusters, newest first, then tokens of the seed", async (t) => {
-    const on = await startTestEmulator(t);
-    const { token, link } = await inviteUser(on);
-    const contract = await createSentContract(on.api);
-    const { items, total } = await list(on);
+    const emulator = await startTestEmulator(t);
+    const { token, link } = await inviteUser(emulator);
+    const contract = await createSentContract(emulator.api);
+    const { items, total } = await list(emulator);
     assert.equal(total, items.length);
     assert.deepEqual(
       items.map(({ kind, email, workspace_id }) => [kind, email, workspace_id]),
@@ -61,7 +63,7 @@ describe("invitations.list", () => {
       cluster_id: "eu-1",
       workspace_id: 1,
       contract_id: 1,
-      link: await getSigningLink(on, contract, "jo@acme.example"),
+      link: await getSigningLink(emulator, contract, "jo@acme.example"),
       issued_at: at,
     });
     assert.deepEqual(ofMember, {
@@ -76,7 +78,7 @@ describe("invitations.list", () => {
       link,
       issued_at: at,
     });
-    assert.equal(link, `${on.routerUrl}/auth/v3/invite_info/?token=${token}`);
+    assert.equal(link, `${emulator.routerUrl}/auth/v3/invite_info/?token=${token}`);
     assert.deepEqual(ofSeed, {
       token: "creator-northwind",
       kind: "creator",
@@ -86,17 +88,17 @@ describe("invitations.list", () => {
       cluster_id: "eu-1",
       workspace_id: 1,
       contract_id: null,
-      link: `${on.routerUrl}/auth/v3/invite_info/?token=creator-northwind`,
+      link: `${emulator.routerUrl}/auth/v3/invite_info/?token=creator-northwind`,
       issued_at: null,
     });
   });
 
   it("filters by cluster, workspace, user, kind and state, in pages", async (t) => {
-    const on = await startTestEmulator(t);
-    await inviteUser(on);
-    await createSentContract(on.api);
+    const emulator = await startTestEmulator(t);
+    await inviteUser(emulator);
+    await createSentContract(emulator.api);
     const found = async (query: string) => {
-      const { items, total } = await list(on, `?${query}`);
+      const { items, total } = await list(emulator, `?${query}`);
       return [total, ...items.map(({ email, token }) => email ?? token)];
     };
     assert.deepEqual(await found("limit=3&offset=1"), [4, bob, "creator-northwind", "counterparty-northwind"]);
@@ -109,41 +111,41 @@ describe("invitations.list", () => {
     assert.deepEqual(await found(`email=${bob}&workspace=1`), [0]);
     assert.deepEqual(await found("kind=counterparty&workspace=1"), [2, "jo@acme.example", "counterparty-northwind"]);
     assert.deepEqual(await found("state=ACCEPTED"), [0]);
-    assert.equal((await on.ask("GET", "invitations?kind=admin")).status, 400);
+    assert.equal((await emulator.control("GET", "invitations?kind=admin")).status, 400);
   });
 
   it("shows a contract's invitations as ended after the contract ends", async (t) => {
-    const on = await startTestEmulator(t);
-    const { id } = await createSentContract(on.api);
-    await on.api("POST", `/api/v2.1/public/contracts/${id}/status/void`, { body: { note: "Off" } });
-    const { items } = await list(on, "?state=ENDED");
+    const emulator = await startTestEmulator(t);
+    const { id } = await createSentContract(emulator.api);
+    await emulator.api("POST", `/api/v2.1/public/contracts/${id}/status/void`, { body: { note: "Off" } });
+    const { items } = await list(emulator, "?state=ENDED");
     assert.deepEqual(
       items.map(({ email }) => email),
       ["jo@acme.example"],
     );
-    assert.equal((await on.ask("POST", `contracts/${id}/delete`)).status, 200);
-    const [{ link }] = (await list(on, "?state=ENDED")).items as [Row];
-    const { status, body } = await on.router("GET", link.slice(on.routerUrl.length));
+    assert.equal((await emulator.control("POST", `contracts/${id}/delete`)).status, 200);
+    const [{ link }] = (await list(emulator, "?state=ENDED")).items as [Row];
+    const { status, body } = await emulator.router("GET", link.slice(emulator.routerUrl.length));
     assert.deepEqual([status, (body as Row).state], [200, "ENDED"]);
   });
 });
 
 describe("invitations.accept", () => {
   it("activates the member, maps the address and ends the token", async (t) => {
-    const on = await startTestEmulator(t);
-    const row = await inviteUser(on);
+    const emulator = await startTestEmulator(t);
+    const row = await inviteUser(emulator);
     const accepted = { ...row, state: "ACCEPTED" };
-    assert.deepEqual(pickStatusAndBody(await accept(on, row.token)), { status: 200, body: accepted });
-    await waitUntilIdle(on);
-    assert.deepEqual((await list(on, `?email=${bob}`)).items, [accepted]);
-    assert.equal((await on.router("POST", "/api/v1/svc_auth/login_v2/", { body: { email: bob } })).status, 200);
+    assert.deepEqual(pickStatusAndBody(await accept(emulator, row.token)), { status: 200, body: accepted });
+    await waitUntilIdle(emulator);
+    assert.deepEqual((await list(emulator, `?email=${bob}`)).items, [accepted]);
+    assert.equal((await emulator.router("POST", "/api/v1/svc_auth/login_v2/", { body: { email: bob } })).status, 200);
     const hash = hashEmail(bob);
-    const mapped = await on.router("GET", `/router/v1/cluster_emails/email/${hash}`);
+    const mapped = await emulator.router("GET", `/router/v1/cluster_emails/email/${hash}`);
     assert.deepEqual(pickStatusAndBody(mapped), { status: 200, body: { email_hash: hash, cluster_id: "eu-1" } });
-    assert.deepEqual((await on.ask("GET", `owners?identifier=${row.token}`)).body, []);
+    assert.deepEqual((await emulator.control("GET", `owners?identifier=${row.token}`)).body, []);
   });
 
-  const refusals: [string, number, (on: TestEmulator) => Promise<string>, object][] = [
+  const refusals: [string, number, (emulator: TestEmulator) => Promise<string>, object][] = [
     [
       "no-such-invitation",
       404,
@@ -167,9 +169,9 @@ describe("invitations.accept", () => {
     [
       "invitation-to-contract",
       409,
-      async (on) => {
-        await createSentContract(on.api);
-        return (await list(on, "?email=jo@acme.example")).items[0]!.token;
+      async (emulator) => {
+        await createSentContract(emulator.api);
+        return (await list(emulator, "?email=jo@acme.example")).items[0]!.token;
       },
       {
         code: "invitation_to_contract",
@@ -180,10 +182,10 @@ describe("invitations.accept", () => {
     [
       "invitation-already-accepted",
       409,
-      async (on) => {
-        const { token } = await inviteUser(on);
-        assert.equal((await accept(on, token)).status, 200);
-        await waitUntilIdle(on);
+      async (emulator) => {
+        const { token } = await inviteUser(emulator);
+        assert.equal((await accept(emulator, token)).status, 200);
+        await waitUntilIdle(emulator);
         return token;
       },
       { code: "invitation_already_accepted", message: `${bob} has already accepted this invitation.` },
@@ -191,9 +193,9 @@ describe("invitations.accept", () => {
   ];
   for (const [code, status, prepare, error] of refusals) {
     it(`rejects with ${code}, without changes`, async (t) => {
-      const on = await startTestEmulator(t);
-      const token = await prepare(on);
-      await assertRejected(on, () => accept(on, token), { status, body: { error } });
+      const emulator = await startTestEmulator(t);
+      const token = await prepare(emulator);
+      await assertRejected(emulator, () => accept(emulator, token), { status, body: { error } });
     });
   }
 });

@@ -8,8 +8,8 @@ const openMetrics = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 const plainText = "text/plain; version=0.0.4; charset=utf-8";
 
 /** The samples of an exposition by name and labels. */
-async function scrapeMetrics({ ask }: TestEmulator): Promise<Map<string, number>> {
-  const { status, body } = await ask("GET", "metrics", { headers: { accept: openMetrics } });
+async function scrapeMetrics({ control }: TestEmulator): Promise<Map<string, number>> {
+  const { status, body } = await control("GET", "metrics", { headers: { accept: openMetrics } });
   assert.equal(status, 200);
   const lines = String(body).split("\n");
   assert.deepEqual(lines.slice(-2), ["# EOF", ""]);
@@ -27,12 +27,12 @@ const pickByPrefix = (samples: ReadonlyMap<string, number>, ...names: readonly s
 
 describe("GET /_emulator/metrics", () => {
   it("counts requests by service, operation and status class", async (t) => {
-    const world = await startTestEmulator(t);
-    await world.api("GET", "/api/v2.1/public/templates/");
-    await world.api("GET", "/api/v2.1/public/contracts/T-9/status");
-    await world.api("GET", "/api/v2.1/public/contracts/T-8/status");
-    for (const name of ["a", "b", "c"]) await world.api("GET", `/api/v2.1/public/nowhere/${name}`);
-    const samples = await scrapeMetrics(world);
+    const emulator = await startTestEmulator(t);
+    await emulator.api("GET", "/api/v2.1/public/templates/");
+    await emulator.api("GET", "/api/v2.1/public/contracts/T-9/status");
+    await emulator.api("GET", "/api/v2.1/public/contracts/T-8/status");
+    for (const name of ["a", "b", "c"]) await emulator.api("GET", `/api/v2.1/public/nowhere/${name}`);
+    const samples = await scrapeMetrics(emulator);
     assert.deepEqual(pickByPrefix(samples, 'svc_requests_total{service="contracts"'), {
       'svc_requests_total{service="contracts",operation="templates.list",class="2xx"}': 1,
       'svc_requests_total{service="contracts",operation="contracts.status",class="4xx"}': 2,
@@ -48,15 +48,15 @@ describe("GET /_emulator/metrics", () => {
   });
 
   it("reports attempts by response, deliveries by outcome, and pending deliveries", async (t) => {
-    const world = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const failing = await startReceiver(t);
     failing.answer(503);
     const hook = (url: string) => ({ title: "Mine", url, only_for_activities: ["CONTRACT_CREATED"] });
-    await world.api("POST", "/api/v2.1/public/webhooks/", { body: hook(failing.url) });
-    await world.api("POST", "/api/v2.1/public/webhooks/", { body: hook((await startReceiver(t)).url) });
-    await world.api("POST", "/api/v2.1/public/contracts/", { body: createContractRequest() });
-    await world.ask("POST", "clock/advance", { body: { by: "PT5M" } });
-    const samples = await scrapeMetrics(world);
+    await emulator.api("POST", "/api/v2.1/public/webhooks/", { body: hook(failing.url) });
+    await emulator.api("POST", "/api/v2.1/public/webhooks/", { body: hook((await startReceiver(t)).url) });
+    await emulator.api("POST", "/api/v2.1/public/contracts/", { body: createContractRequest() });
+    await emulator.control("POST", "clock/advance", { body: { by: "PT5M" } });
+    const samples = await scrapeMetrics(emulator);
     assert.deepEqual(pickByPrefix(samples, "svc_delivery", "svc_deliveries", "svc_schedule_entries"), {
       'svc_delivery_attempts_total{result="5xx"}': 2,
       'svc_delivery_attempts_total{result="2xx"}': 1,
@@ -76,11 +76,11 @@ describe("GET /_emulator/metrics", () => {
   });
 
   it("preserves its counters across a reset", async (t) => {
-    const world = await startTestEmulator(t);
-    await world.router("GET", "/router/v1/clusters/");
-    await world.ask("POST", "reset");
+    const emulator = await startTestEmulator(t);
+    await emulator.router("GET", "/router/v1/clusters/");
+    await emulator.control("POST", "reset");
     assert.equal(
-      (await scrapeMetrics(world)).get('svc_requests_total{service="router",operation="clusters.list",class="2xx"}'),
+      (await scrapeMetrics(emulator)).get('svc_requests_total{service="router",operation="clusters.list",class="2xx"}'),
       1,
     );
   });
@@ -118,7 +118,7 @@ describe("GET /_emulator/metrics", () => {
     ["a client that accepts neither format", "application/json", plainText],
   ] as const) {
     it(`sends ${type.split(";", 1)[0]} to ${who}`, async (t) => {
-      const { status, headers, body } = await (await startTestEmulator(t)).ask("GET", "metrics", {
+      const { status, headers, body } = await (await startTestEmulator(t)).control("GET", "metrics", {
         headers: { accept },
       });
       assert.deepEqual([status, headers.get("content-type"), headers.get("vary")], [200, type, "accept"]);
@@ -127,9 +127,9 @@ describe("GET /_emulator/metrics", () => {
   }
 
   it("reports the same values in both formats", async (t) => {
-    const { ask } = await startTestEmulator(t);
+    const { control } = await startTestEmulator(t);
     const lines = async (accept: string) =>
-      String((await ask("GET", "metrics", { headers: { accept } })).body)
+      String((await control("GET", "metrics", { headers: { accept } })).body)
         .split("\n")
         .map((line) => (line.startsWith("#") ? line : line.slice(0, line.lastIndexOf(" "))));
     // Request counters appear with the first request.
@@ -148,31 +148,31 @@ describe("GET /_emulator/metrics", () => {
   });
 
   it("requires permission to read", async (t) => {
-    const world = await startTestEmulator(t);
-    assert.equal((await world.router("GET", "/_emulator/metrics")).status, 401);
+    const emulator = await startTestEmulator(t);
+    assert.equal((await emulator.router("GET", "/_emulator/metrics")).status, 401);
   });
 });
 
 describe("GET /_emulator/live", () => {
   it("identifies the process, and its pid only to programs on the same machine", async (t) => {
-    const world = await startTestEmulator(t);
-    const { body, status } = await world.router("GET", "/_emulator/live");
+    const emulator = await startTestEmulator(t);
+    const { body, status } = await emulator.router("GET", "/_emulator/live");
     const { process: details, ...others } = body as { process: { machine: string } };
     assert.match(details.machine, /^[0-9a-f]{16}$/);
     assert.deepEqual(
       [status, others, details],
-      [200, { instance_id: world.instanceId }, { pid: process.pid, run_file: null, machine: details.machine }],
+      [200, { instance_id: emulator.instanceId }, { pid: process.pid, run_file: null, machine: details.machine }],
     );
     const forwarded = { "x-forwarded-for": "192.0.2.7" };
-    assert.deepEqual(pickStatusAndBody(await world.router("GET", "/_emulator/live", { headers: forwarded })), {
+    assert.deepEqual(pickStatusAndBody(await emulator.router("GET", "/_emulator/live", { headers: forwarded })), {
       status: 200,
-      body: { instance_id: world.instanceId },
+      body: { instance_id: emulator.instanceId },
     });
   });
 
   it("omits the pid behind a proxy that may forward without a trace", async (t) => {
-    const world = await startTestEmulator(t, { publicUrl: "https://svc.example" });
-    const { body } = await world.router("GET", "/_emulator/live");
-    assert.deepEqual(body, { instance_id: world.instanceId, public_url: "https://svc.example" });
+    const emulator = await startTestEmulator(t, { publicUrl: "https://svc.example" });
+    const { body } = await emulator.router("GET", "/_emulator/live");
+    assert.deepEqual(body, { instance_id: emulator.instanceId, public_url: "https://svc.example" });
   });
 });

@@ -5,35 +5,35 @@ import { startRoutedEmulator } from "../../support/routed-emulator.ts";
 
 describe("owner lookup of an identifier", () => {
   it("returns owners in bulk from one table, in request order", async (t) => {
-    const world = await startRoutedEmulator(t, {});
-    await world.map("clients", "us-1", ["c-1", "c-3"]);
-    await world.map("clients", "eu-1", ["c-2"]);
+    const emulator = await startRoutedEmulator(t, {});
+    await emulator.map("clients", "us-1", ["c-1", "c-3"]);
+    await emulator.map("clients", "eu-1", ["c-2"]);
     const body = { table: "cluster_clients", keys: ["c-3", "c-0", "c-2", "c-3"] };
-    const { status, body: found } = await world.ask("POST", "owners", { body });
+    const { status, body: found } = await emulator.control("POST", "owners", { body });
     assert.deepEqual([status, found], [200, { cluster_ids: ["us-1", null, "eu-1", "us-1"] }]);
   });
 
   it("finds external IDs without their type and user codes with their hyphen", async (t) => {
-    const world = await startRoutedEmulator(t, { mappings: { user_codes: { "us-1": ["WDJBMJHT"] } } });
-    await world.map("integrations", "eu-1", ["tenant"]);
+    const emulator = await startRoutedEmulator(t, { mappings: { user_codes: { "us-1": ["WDJBMJHT"] } } });
+    await emulator.map("integrations", "eu-1", ["tenant"]);
     for (const [table, keys, cluster] of [
       ["external_integrations", ["tenant", "CHAT_B:tenant"], "eu-1"],
       ["user_codes", ["WDJB-MJHT", "wdjbmjht"], "us-1"],
     ] as const) {
-      const { body } = await world.ask("POST", "owners", { body: { table, keys } });
+      const { body } = await emulator.control("POST", "owners", { body: { table, keys } });
       assert.deepEqual(body, { cluster_ids: [cluster, cluster] });
     }
   });
 
   it("returns owners with the table and the key", async (t) => {
-    const world = await startRoutedEmulator(t, { mappings: { user_codes: { "us-1": ["WDJBMJHT"] } } });
-    await world.map("emails", "eu-1", [hashEmail("ada@example.org")]);
-    await world.map("clients", "us-1", ["cli"]);
-    await world.map("creators", "eu-1", ["invite"]);
-    await world.map("counterparties", "us-1", ["invite"]);
-    await world.map("teams", "eu-1", ["T1"]);
-    await world.map("integrations", "us-1", ["tenant"]);
-    await world.router("POST", "/router/v1/contract_signatories/", {
+    const emulator = await startRoutedEmulator(t, { mappings: { user_codes: { "us-1": ["WDJBMJHT"] } } });
+    await emulator.map("emails", "eu-1", [hashEmail("ada@example.org")]);
+    await emulator.map("clients", "us-1", ["cli"]);
+    await emulator.map("creators", "eu-1", ["invite"]);
+    await emulator.map("counterparties", "us-1", ["invite"]);
+    await emulator.map("teams", "eu-1", ["T1"]);
+    await emulator.map("integrations", "us-1", ["tenant"]);
+    await emulator.router("POST", "/router/v1/contract_signatories/", {
       body: [
         { signatory_hash: "sig", cluster: "eu-1" },
         { signatory_hash: "sig", cluster: "us-1" },
@@ -41,7 +41,7 @@ describe("owner lookup of an identifier", () => {
       ],
     });
     const owners = async (identifier: string) =>
-      (await world.ask("GET", `owners?identifier=${encodeURIComponent(identifier)}`)).body;
+      (await emulator.control("GET", `owners?identifier=${encodeURIComponent(identifier)}`)).body;
     const hash = hashEmail("ada@example.org");
     assert.deepEqual(
       Object.fromEntries(
@@ -88,15 +88,15 @@ describe("signatory hashes", () => {
       { signatory_hash: "sig-1", cluster: "eu-1" },
       { signatory_hash: "sig-1", cluster: "us-1", uuid: "u-1" },
     ];
-    const world = await startRoutedEmulator(t, { signatories: rows });
-    const owners = async () => (await world.ask("GET", "owners?identifier=sig-1")).body;
+    const emulator = await startRoutedEmulator(t, { signatories: rows });
+    const owners = async () => (await emulator.control("GET", "owners?identifier=sig-1")).body;
     const owner = (cluster_id: string) => ({ table: "signatories", key: "sig-1", cluster_id });
     assert.deepEqual(await owners(), [owner("eu-1"), owner("us-1")]);
     const body = { signatory_hashes: ["sig-1", "sig-1", "unknown"], cluster_id: "eu-1" };
-    assert.deepEqual((await world.ask("DELETE", "signatories", { body })).body, { removed: 1 });
+    assert.deepEqual((await emulator.control("DELETE", "signatories", { body })).body, { removed: 1 });
     assert.deepEqual(await owners(), [owner("us-1")]);
-    assert.deepEqual((await world.ask("DELETE", "signatories", { body })).body, { removed: 0 });
-    const added = await world.router("POST", "/router/v1/contract_signatories/", { body: rows });
+    assert.deepEqual((await emulator.control("DELETE", "signatories", { body })).body, { removed: 0 });
+    const added = await emulator.router("POST", "/router/v1/contract_signatories/", { body: rows });
     assert.deepEqual(added.body, [
       { id: 3, uuid: null, cluster: "eu-1", signatory_hash: "sig-1" },
       { id: 2, uuid: "u-1", cluster: "us-1", signatory_hash: "sig-1" },

@@ -29,14 +29,14 @@ describe("trial signup with a provider", () => {
     ["?provider=ProviderC", "ProviderC"],
   ] as const) {
     it(`starts at the page of ${provider} and ends as a pending signup`, async (t) => {
-      const world = await startTestEmulator(t);
-      const { authorization_url, state } = await begin(world, `/router/v1/trial/signup/oauth${query}`);
+      const emulator = await startTestEmulator(t);
+      const { authorization_url, state } = await begin(emulator, `/router/v1/trial/signup/oauth${query}`);
       assert.equal(
         authorization_url,
-        `${world.routerUrl}/_emulator/provider?flow=trial&provider=${provider}&state=${state}`,
+        `${emulator.routerUrl}/_emulator/provider?flow=trial&provider=${provider}&state=${state}`,
       );
-      const back = await signInAs(world, authorization_url, { email: "zoe@newco.example", name: "Zoe" });
-      const answer = await world.router("GET", back);
+      const back = await signInAs(emulator, authorization_url, { email: "zoe@newco.example", name: "Zoe" });
+      const answer = await emulator.router("GET", back);
       const { token, ...rest } = answer.body as { token: string };
       assert.match(token, /^trl_/);
       assert.deepEqual(
@@ -51,7 +51,7 @@ describe("trial signup with a provider", () => {
           },
         },
       );
-      await assertRejected(world, () => world.router("GET", back), {
+      await assertRejected(emulator, () => emulator.router("GET", back), {
         status: 400,
         body: { detail: "Unknown or used state" },
       });
@@ -59,26 +59,26 @@ describe("trial signup with a provider", () => {
   }
 
   it("requires an issued state and code", async (t) => {
-    const world = await startTestEmulator(t);
-    const { state } = await begin(world, "/router/v1/trial/signup/oauth");
+    const emulator = await startTestEmulator(t);
+    const { state } = await begin(emulator, "/router/v1/trial/signup/oauth");
     const callback = (of: string) => () =>
-      world.router("GET", `/router/v1/trial/signup/oauth/callback?code=c0de&state=${of}`);
-    await assertRejected(world, callback("x"), { status: 400, body: { detail: "Unknown or used state" } });
-    await assertRejected(world, callback(state), {
+      emulator.router("GET", `/router/v1/trial/signup/oauth/callback?code=c0de&state=${of}`);
+    await assertRejected(emulator, callback("x"), { status: 400, body: { detail: "Unknown or used state" } });
+    await assertRejected(emulator, callback(state), {
       status: 400,
       body: { detail: "Unknown or used code" },
     });
-    const unknown = await world.router("GET", "/router/v1/trial/signup/oauth?provider=ProviderD");
+    const unknown = await emulator.router("GET", "/router/v1/trial/signup/oauth?provider=ProviderD");
     assert.equal(unknown.status, 422);
   });
 
   it("updates the signup by e-mail, and rejects an existing account", async (t) => {
-    const world = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const email = "zoe@newco.example";
-    const first = await world.router("POST", "/router/v1/trial/signup", { body: { email, captcha: "x" } });
+    const first = await emulator.router("POST", "/router/v1/trial/signup", { body: { email, captcha: "x" } });
     const come = async () => {
-      const { authorization_url } = await begin(world, "/router/v1/trial/signup/oauth");
-      return world.router("GET", await signInAs(world, authorization_url, { email }));
+      const { authorization_url } = await begin(emulator, "/router/v1/trial/signup/oauth");
+      return emulator.router("GET", await signInAs(emulator, authorization_url, { email }));
     };
     const { token } = first.body as { token: string };
     const again = (await come()).body as Record<string, unknown>;
@@ -91,7 +91,7 @@ describe("trial signup with a provider", () => {
       industry: "I",
       use_case: "U",
     };
-    assert.equal((await world.router("POST", "/router/v1/trial/signup/complete", { body })).status, 200);
+    assert.equal((await emulator.router("POST", "/router/v1/trial/signup/complete", { body })).status, 200);
     assert.deepEqual(pickStatusAndBody(await come()), {
       status: 400,
       body: { detail: "An account with this e-mail exists" },
@@ -101,11 +101,14 @@ describe("trial signup with a provider", () => {
 
 describe("login or signup with a provider at a cluster", () => {
   it("logs in a user of the cluster that started the login", async (t) => {
-    const world = await startTestEmulator(t);
-    const { authorization_url, state } = await begin(world, "/api/v1/svc_auth/oauth/login?email=eli@fabrikam.example");
+    const emulator = await startTestEmulator(t);
+    const { authorization_url, state } = await begin(
+      emulator,
+      "/api/v1/svc_auth/oauth/login?email=eli@fabrikam.example",
+    );
     assert.match(state, /^us-1_/);
-    const back = await signInAs(world, authorization_url, { email: "eli@fabrikam.example", name: "Eli" });
-    assert.deepEqual(pickStatusAndBody(await world.router("GET", back)), {
+    const back = await signInAs(emulator, authorization_url, { email: "eli@fabrikam.example", name: "Eli" });
+    assert.deepEqual(pickStatusAndBody(await emulator.router("GET", back)), {
       status: 200,
       body: {
         cluster_id: "us-1",
@@ -116,26 +119,26 @@ describe("login or signup with a provider at a cluster", () => {
         workspace_id: 3,
       },
     });
-    await assertRejected(world, () => world.router("GET", back), {
+    await assertRejected(emulator, () => emulator.router("GET", back), {
       status: 400,
       body: { detail: "Unknown or used state" },
     });
   });
 
   it("rejects a login without an account, and creates an account at signup", async (t) => {
-    const world = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const email = "new@nowhere.example";
-    const login = await begin(world, "/api/v1/svc_auth/oauth/login?provider=ProviderB");
+    const login = await begin(emulator, "/api/v1/svc_auth/oauth/login?provider=ProviderB");
     assert.deepEqual(
-      pickStatusAndBody(await world.router("GET", await signInAs(world, login.authorization_url, { email }))),
+      pickStatusAndBody(await emulator.router("GET", await signInAs(emulator, login.authorization_url, { email }))),
       {
         status: 404,
         body: { detail: "No account with this e-mail" },
       },
     );
-    const { authorization_url } = await begin(world, "/api/v1/svc_auth/oauth/signup");
+    const { authorization_url } = await begin(emulator, "/api/v1/svc_auth/oauth/signup");
     assert.deepEqual(
-      pickStatusAndBody(await world.router("GET", await signInAs(world, authorization_url, { email }))),
+      pickStatusAndBody(await emulator.router("GET", await signInAs(emulator, authorization_url, { email }))),
       {
         status: 200,
         body: {
@@ -151,10 +154,10 @@ describe("login or signup with a provider at a cluster", () => {
   });
 
   it("rejects a state of the other flow and an unknown code", async (t) => {
-    const world = await startTestEmulator(t);
-    const { state } = await begin(world, "/api/v1/svc_auth/oauth/login");
+    const emulator = await startTestEmulator(t);
+    const { state } = await begin(emulator, "/api/v1/svc_auth/oauth/login");
     const callback = (flow: string) =>
-      world.router("GET", `/api/v1/svc_auth/oauth/${flow}callback?code=c&state=${state}`);
+      emulator.router("GET", `/api/v1/svc_auth/oauth/${flow}callback?code=c&state=${state}`);
     assert.deepEqual(pickStatusAndBody(await callback("signup/")), {
       status: 400,
       body: { detail: "Unknown or used state" },
@@ -168,8 +171,8 @@ describe("login or signup with a provider at a cluster", () => {
 
 describe("provider page", () => {
   it("escapes request values, rejects frames, and loads no resources", async (t) => {
-    const world = await startTestEmulator(t, { publicUrl: "https://router.example" });
-    const { status, headers, body } = await world.router(
+    const emulator = await startTestEmulator(t, { publicUrl: "https://router.example" });
+    const { status, headers, body } = await emulator.router(
       "GET",
       `/_emulator/provider?flow=trial&provider=${encodeURIComponent('<script>"x"')}&state=s`,
     );
@@ -185,12 +188,12 @@ describe("provider page", () => {
   });
 
   it("accepts only its own form for the same flow and state", async (t) => {
-    const world = await startTestEmulator(t);
-    const shown = String((await world.router("GET", "/_emulator/provider?flow=trial&provider=P&state=s")).body);
+    const emulator = await startTestEmulator(t);
+    const shown = String((await emulator.router("GET", "/_emulator/provider?flow=trial&provider=P&state=s")).body);
     const submit =
       (changes: object, headers = {}) =>
       () =>
-        world.router("POST", "/_emulator/provider", {
+        emulator.router("POST", "/_emulator/provider", {
           body: String(new URLSearchParams({ ...getHiddenFields(shown), email: "z@n.example", ...changes })),
           headers: { ...form, ...headers },
         });
@@ -200,15 +203,15 @@ describe("provider page", () => {
         error: { code: "stale_form", message: "The form was not made by this emulator.", hint: "Load the page again." },
       },
     };
-    await assertRejected(world, submit({ form_token: "guess" }), stale);
-    await assertRejected(world, submit({ state: "other" }), stale);
-    await assertRejected(world, submit({ flow: "login" }), stale);
+    await assertRejected(emulator, submit({ form_token: "guess" }), stale);
+    await assertRejected(emulator, submit({ state: "other" }), stale);
+    await assertRejected(emulator, submit({ flow: "login" }), stale);
     assert.equal((await submit({}, { origin: "https://evil.example" })()).status, 403);
     assert.equal((await submit({}, { "sec-fetch-site": "cross-site" })()).status, 403);
     const again = await submit({ email: "nobody" })();
     assert.equal(again.status, 200);
     assert.match(String(again.body), /The e-mail address is not valid/);
     assert.deepEqual(getHiddenFields(String(again.body)), getHiddenFields(shown));
-    assert.equal((await submit({}, { origin: world.routerUrl, "sec-fetch-site": "same-origin" })()).status, 303);
+    assert.equal((await submit({}, { origin: emulator.routerUrl, "sec-fetch-site": "same-origin" })()).status, 303);
   });
 });

@@ -7,56 +7,59 @@ import { createWebhook } from "../travel/travel.ts";
 
 describe("whole state on the control plane", () => {
   it("restores its IDs and clock when exported and imported again", async (t) => {
-    const on = await startTestEmulator(t);
-    const contract = await createDraftContract(on.api);
-    await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
-    const { body: exported } = await on.ask("GET", "state");
-    assert.equal((await on.ask("POST", "reset")).status, 204);
-    assert.equal((await on.api("GET", `/api/v2.1/public/contracts/${contract.id}/status`)).status, 404);
+    const emulator = await startTestEmulator(t);
+    const contract = await createDraftContract(emulator.api);
+    await emulator.control("POST", "clock/advance", { body: { by: "PT1H" } });
+    const { body: exported } = await emulator.control("GET", "state");
+    assert.equal((await emulator.control("POST", "reset")).status, 204);
+    assert.equal((await emulator.api("GET", `/api/v2.1/public/contracts/${contract.id}/status`)).status, 404);
 
-    assert.deepEqual(pickStatusAndBody(await on.ask("PUT", "state", { body: exported })), {
+    assert.deepEqual(pickStatusAndBody(await emulator.control("PUT", "state", { body: exported })), {
       status: 200,
       body: { now: "2031-01-02T04:04:05.000Z", backup_snapshot: "before-1" },
     });
-    assert.equal(await getContractStatus(on.api, contract), "DRAFT");
-    assert.equal((await createDraftContract(on.api)).id, "T-2");
-    assert.equal(((await on.ask("GET", "clock")).body as { now: string }).now, "2031-01-02T04:04:05.000Z");
+    assert.equal(await getContractStatus(emulator.api, contract), "DRAFT");
+    assert.equal((await createDraftContract(emulator.api)).id, "T-2");
+    assert.equal(((await emulator.control("GET", "clock")).body as { now: string }).now, "2031-01-02T04:04:05.000Z");
   });
 
   it("is saved before an import of another state, and can be restored", async (t) => {
-    const on = await startTestEmulator(t);
-    const { body: exported } = await on.ask("GET", "state");
-    const contract = await createDraftContract(on.api);
+    const emulator = await startTestEmulator(t);
+    const { body: exported } = await emulator.control("GET", "state");
+    const contract = await createDraftContract(emulator.api);
     const imported = { status: 200, body: { now: "2031-01-02T03:04:05.000Z", backup_snapshot: "before-1" } };
-    assert.deepEqual(pickStatusAndBody(await on.ask("PUT", "state", { body: exported })), imported);
-    assert.deepEqual(pickStatusAndBody(await on.ask("PUT", "state", { body: exported })).body, {
+    assert.deepEqual(pickStatusAndBody(await emulator.control("PUT", "state", { body: exported })), imported);
+    assert.deepEqual(pickStatusAndBody(await emulator.control("PUT", "state", { body: exported })).body, {
       ...imported.body,
       backup_snapshot: null,
     });
-    assert.equal((await on.ask("POST", "snapshots/before-1/restore")).status, 200);
-    assert.equal(await getContractStatus(on.api, contract), "DRAFT");
+    assert.equal((await emulator.control("POST", "snapshots/before-1/restore")).status, 200);
+    assert.equal(await getContractStatus(emulator.api, contract), "DRAFT");
   });
 
   it("continues numbering after its highest numbers, regardless of sequences", async (t) => {
-    const on = await startTestEmulator(t);
-    await createWebhook(on, "https://receiver.example/");
-    const first = await createDraftContract(on.api);
-    const { body: exported } = await on.ask("GET", "state");
+    const emulator = await startTestEmulator(t);
+    await createWebhook(emulator, "https://receiver.example/");
+    const first = await createDraftContract(emulator.api);
+    const { body: exported } = await emulator.control("GET", "state");
     for (const sequences of [{}, { contract: 0, delivery: 0, webhook: 0 }, undefined]) {
-      assert.equal((await on.ask("PUT", "state", { body: { ...(exported as object), sequences } })).status, 200);
-      assert.equal((await createDraftContract(on.api)).id, "T-2");
-      assert.equal(await getContractStatus(on.api, first), "DRAFT");
-      await on.ask("POST", "clock/advance", { body: { by: "PT1M" } });
-      const { body } = await on.ask("GET", "deliveries");
+      assert.equal(
+        (await emulator.control("PUT", "state", { body: { ...(exported as object), sequences } })).status,
+        200,
+      );
+      assert.equal((await createDraftContract(emulator.api)).id, "T-2");
+      assert.equal(await getContractStatus(emulator.api, first), "DRAFT");
+      await emulator.control("POST", "clock/advance", { body: { by: "PT1M" } });
+      const { body } = await emulator.control("GET", "deliveries");
       const ids = (body as { items: { id: number }[] }).items.map(({ id }) => id);
       assert.deepEqual(ids.sort(), [1, 2]);
     }
   });
 
   it("rejects invalid times and numbers without changes", async (t) => {
-    const on = await startTestEmulator(t);
-    const contract = await createDraftContract(on.api);
-    const { body: exported } = await on.ask("GET", "state");
+    const emulator = await startTestEmulator(t);
+    const contract = await createDraftContract(emulator.api);
+    const { body: exported } = await emulator.control("GET", "state");
     const { rows, sequences } = exported as { rows: Record<string, object[]>; sequences: object };
     const changed = (name: string, change: object) => ({
       ...(exported as object),
@@ -83,16 +86,16 @@ describe("whole state on the control plane", () => {
       ],
     ] as const;
     for (const [body, expected] of cases) {
-      const answer = await on.ask("PUT", "state", { body });
+      const answer = await emulator.control("PUT", "state", { body });
       assert.equal(answer.status, 400);
       assert.match((answer.body as { error: { message: string } }).error.message, expected);
     }
-    assert.equal(await getContractStatus(on.api, contract), "DRAFT");
+    assert.equal(await getContractStatus(emulator.api, contract), "DRAFT");
   });
 
   it("includes the keys of its clusters, which remain valid after an import", async (t) => {
     const [from, to] = [await startTestEmulator(t), await startTestEmulator(t, { strict: ["keys"] })];
-    assert.equal((await to.ask("PUT", "state", { body: (await from.ask("GET", "state")).body })).status, 200);
+    assert.equal((await to.control("PUT", "state", { body: (await from.control("GET", "state")).body })).status, 200);
     const map = (key: string) =>
       to.router("POST", "/router/v1/cluster_emails/bulk", {
         headers: { "x-cluster-key": key },
@@ -103,8 +106,8 @@ describe("whole state on the control plane", () => {
   });
 
   it("accepts an import larger than other request bodies", async (t) => {
-    const on = await startTestEmulator(t);
-    const { body: exported } = await on.ask("GET", "state");
+    const emulator = await startTestEmulator(t);
+    const { body: exported } = await emulator.control("GET", "state");
     const { mappings } = exported as { mappings: Record<string, object> };
     const hashes = Array.from({ length: 20_000 }, (_, i) => i.toString(16).padStart(4_000, "0"));
     const body = {
@@ -112,15 +115,15 @@ describe("whole state on the control plane", () => {
       mappings: { ...mappings, cluster_emails: Object.fromEntries(hashes.map((hash) => [hash, "us-1"])) },
     };
     assert.ok(JSON.stringify(body).length > 64 * 1_024 * 1_024);
-    assert.equal((await on.ask("PUT", "state", { body })).status, 200);
+    assert.equal((await emulator.control("PUT", "state", { body })).status, 200);
     const email_hash = hashes.at(-1);
-    const found = await on.router("GET", `/router/v1/cluster_emails/email/${email_hash}`);
+    const found = await emulator.router("GET", `/router/v1/cluster_emails/email/${email_hash}`);
     assert.deepEqual(pickStatusAndBody(found), { status: 200, body: { email_hash, cluster_id: "us-1" } });
   });
 
   it("rejects a document that is not a state, without changes", async (t) => {
-    const on = await startTestEmulator(t);
-    const { body: exported } = await on.ask("GET", "state");
+    const emulator = await startTestEmulator(t);
+    const { body: exported } = await emulator.control("GET", "state");
     for (const [state, message] of [
       [{ a: 1 }, /: The document is not an exported state: "svc_state" is missing$/],
       [{ svc_state: 99 }, /^This emulator cannot load the state: /],
@@ -129,19 +132,19 @@ describe("whole state on the control plane", () => {
       [omitRows(exported, "clock"), /it has no clock$/],
       [{ ...(exported as object), rows: 7 }, /^This emulator cannot load the state: /],
     ] as const) {
-      const { status, body } = await on.ask("PUT", "state", { body: state });
+      const { status, body } = await emulator.control("PUT", "state", { body: state });
       const { code, message: text } = (body as { error: { code: string; message: string } }).error;
       assert.deepEqual([status, code], [400, "invalid_state"]);
       assert.match(text, message);
-      assert.deepEqual((await on.ask("GET", "state")).body, exported);
+      assert.deepEqual((await emulator.control("GET", "state")).body, exported);
     }
   });
 
   it("rejects a state with other clusters", async (t) => {
     const other = await startTestEmulator(t, { seed: { clusters: [{ id: "in-1", label: "in" }] } });
-    const { body: foreign } = await other.ask("GET", "state");
-    const on = await startTestEmulator(t);
-    await assertRejected(on, () => on.ask("PUT", "state", { body: foreign }), {
+    const { body: foreign } = await other.control("GET", "state");
+    const emulator = await startTestEmulator(t);
+    await assertRejected(emulator, () => emulator.control("PUT", "state", { body: foreign }), {
       status: 400,
       body: {
         error: {
@@ -155,9 +158,11 @@ describe("whole state on the control plane", () => {
 });
 
 it("emulator exports the state in chunks with one row per line", async (t) => {
-  const on = await startTestEmulator(t);
-  await createDraftContract(on.api);
-  const response = await fetch(`${on.controlUrl}/state`, { headers: { authorization: `Bearer ${on.token}` } });
+  const emulator = await startTestEmulator(t);
+  await createDraftContract(emulator.api);
+  const response = await fetch(`${emulator.controlUrl}/state`, {
+    headers: { authorization: `Bearer ${emulator.token}` },
+  });
   const text = await response.text();
   assert.deepEqual(
     ["content-type", "content-length", "transfer-encoding"].map((name) => response.headers.get(name)),
@@ -170,15 +175,15 @@ it("emulator exports the state in chunks with one row per line", async (t) => {
 describe("reset of the emulator", () => {
   it("restores the seed, numbers and time, and clears the schedule", async (t) => {
     const running = await startTestEmulator(t, { autoSignMs: 60_000 });
-    const before = await running.ask("GET", "state");
+    const before = await running.control("GET", "state");
     await createDraftContract(running.api, { auto_send: true });
-    await running.ask("POST", "clock/advance", { body: { by: "PT10S" } });
-    assert.deepEqual(pickStatusAndBody(await running.ask("POST", "reset")), { status: 204, body: "" });
+    await running.control("POST", "clock/advance", { body: { by: "PT10S" } });
+    assert.deepEqual(pickStatusAndBody(await running.control("POST", "reset")), { status: 204, body: "" });
 
     const shape = ({ body }: { body: unknown }) =>
       Object.entries((body as { rows: Record<string, unknown[]> }).rows).map(([name, rows]) => [name, rows.length]);
-    assert.deepEqual(shape(await running.ask("GET", "state")), shape(before));
-    assert.deepEqual((await running.ask("GET", "clock")).body, {
+    assert.deepEqual(shape(await running.control("GET", "state")), shape(before));
+    assert.deepEqual((await running.control("GET", "clock")).body, {
       now: "2031-01-02T03:04:05.000Z",
       mode: "manual",
       speed: 1,
@@ -188,24 +193,25 @@ describe("reset of the emulator", () => {
   });
 
   it("preserves every key and secret, because programs use them", async (t) => {
-    const { ask, clusters, api } = await startTestEmulator(t);
-    const keys = await ask("GET", "workspaces");
-    const apps = async () => ((await ask("GET", "state")).body as { rows: { apps: unknown; clusters: unknown } }).rows;
+    const { control, clusters, api } = await startTestEmulator(t);
+    const keys = await control("GET", "workspaces");
+    const apps = async () =>
+      ((await control("GET", "state")).body as { rows: { apps: unknown; clusters: unknown } }).rows;
     const { apps: before, clusters: rows } = await apps();
     const jwks = await (await fetch(`${clusters[0]!.url}/.well-known/jwks.json`)).json();
-    await ask("POST", "reset");
-    assert.deepEqual((await ask("GET", "workspaces")).body, keys.body);
+    await control("POST", "reset");
+    assert.deepEqual((await control("GET", "workspaces")).body, keys.body);
     assert.deepEqual(await apps().then((after) => [after.apps, after.clusters]), [before, rows]);
     assert.deepEqual(await (await fetch(`${clusters[0]!.url}/.well-known/jwks.json`)).json(), jwks);
     assert.equal((await createDraftContract(api)).id, "T-1");
   });
 
   it("preserves the clock mode and the request log", async (t) => {
-    const { ask } = await startTestEmulator(t);
-    await ask("PUT", "clock", { body: { mode: "auto" } });
-    await ask("POST", "reset");
-    assert.equal(((await ask("GET", "clock")).body as { mode: string }).mode, "auto");
-    const { body } = await ask("GET", "requests?operation=clock.set");
+    const { control } = await startTestEmulator(t);
+    await control("PUT", "clock", { body: { mode: "auto" } });
+    await control("POST", "reset");
+    assert.equal(((await control("GET", "clock")).body as { mode: string }).mode, "auto");
+    const { body } = await control("GET", "requests?operation=clock.set");
     assert.equal((body as { total: number }).total, 1);
   });
 });

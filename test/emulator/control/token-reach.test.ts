@@ -14,23 +14,23 @@ interface Workspace {
   readonly counterparty_tokens: readonly string[];
 }
 
-const listWorkspaces = async ({ ask }: Pick<TestEmulator, "ask">) =>
-  (await ask("GET", "workspaces")).body as readonly Workspace[];
+const listWorkspaces = async ({ control }: Pick<TestEmulator, "control">) =>
+  (await control("GET", "workspaces")).body as readonly Workspace[];
 
 /** Returns functions that send requests with a new token. */
-async function createTokenSender(world: TestEmulator, body: { readonly role: string; readonly workspace?: string }) {
-  const made = await world.ask("POST", `tokens/${body.role}-${body.workspace ? "bound" : "free"}`, { body });
+async function createTokenSender(emulator: TestEmulator, body: { readonly role: string; readonly workspace?: string }) {
+  const made = await emulator.control("POST", `tokens/${body.role}-${body.workspace ? "bound" : "free"}`, { body });
   assert.equal(made.status, 201, JSON.stringify(made.body));
-  return createSender(world.controlUrl, { authorization: `Bearer ${(made.body as { token: string }).token}` });
+  return createSender(emulator.controlUrl, { authorization: `Bearer ${(made.body as { token: string }).token}` });
 }
 
 /** Starts an emulator with a sent contract and its webhook in each of the first two workspaces. */
 async function startSharedEmulator(t: TestContext) {
-  const world = await startTestEmulator(t);
+  const emulator = await startTestEmulator(t);
   const hooks = await startReceiver(t);
-  const [first, second] = (await listWorkspaces(world)) as [Workspace, Workspace];
+  const [first, second] = (await listWorkspaces(emulator)) as [Workspace, Workspace];
   const apiOf = ({ client_id, client_secret }: Workspace) =>
-    createSender(world.routerUrl, { "client-id": client_id, "client-secret": client_secret });
+    createSender(emulator.routerUrl, { "client-id": client_id, "client-secret": client_secret });
   const [one, two] = [apiOf(first), apiOf(second)];
   for (const [api, template] of [
     [one, 101],
@@ -40,19 +40,19 @@ async function startSharedEmulator(t: TestContext) {
     await api("POST", "/api/v2.1/public/webhooks/", { body });
     await createSentContract(api, { contract_template_id: template });
   }
-  await world.ask("POST", "clock/advance", { body: { by: "PT1S" } });
-  return { world, first, second, one, two };
+  await emulator.control("POST", "clock/advance", { body: { by: "PT1S" } });
+  return { emulator, first, second, one, two };
 }
 
 const masked = "[hidden: requires the role operate]";
 
 describe("read-only token", () => {
   it("receives no keys, tokens or signing links from any operation", async (t) => {
-    const { world, first } = await startSharedEmulator(t);
-    await world.router("POST", "/router/v1/oauth2.0/device/code/", { body: { client_id: "demo-cli" } });
-    await world.ask("PUT", "snapshots/now");
-    const reads = await createTokenSender(world, { role: "read" });
-    const operates = await createTokenSender(world, { role: "operate" });
+    const { emulator, first } = await startSharedEmulator(t);
+    await emulator.router("POST", "/router/v1/oauth2.0/device/code/", { body: { client_id: "demo-cli" } });
+    await emulator.control("PUT", "snapshots/now");
+    const reads = await createTokenSender(emulator, { role: "read" });
+    const operates = await createTokenSender(emulator, { role: "operate" });
     const paths = [
       "clusters",
       "workspaces",
@@ -78,13 +78,13 @@ describe("read-only token", () => {
       assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200]);
       return JSON.stringify(answers.map(({ body }) => body));
     };
-    const emails = (await world.ask("GET", "emails")).body as { items: { link: string | null }[] };
+    const emails = (await emulator.control("GET", "emails")).body as { items: { link: string | null }[] };
     const links = emails.items.flatMap(({ link }) => link ?? []);
-    const grants = (await world.ask("GET", "device-grants")).body as { user_code: string }[];
+    const grants = (await emulator.control("GET", "device-grants")).body as { user_code: string }[];
     const secrets = [
       first.client_secret,
       first.hmac_key,
-      ...world.clusters.map(({ clusterKey }) => clusterKey),
+      ...emulator.clusters.map(({ clusterKey }) => clusterKey),
       ...links,
       ...grants.map(({ user_code }) => user_code),
     ];
@@ -94,18 +94,18 @@ describe("read-only token", () => {
       secrets.map((secret) => [shown.includes(secret), whole.includes(secret)]),
       secrets.map(() => [false, true]),
     );
-    const [workspace] = await listWorkspaces({ ask: reads });
+    const [workspace] = await listWorkspaces({ control: reads });
     assert.deepEqual([workspace!.client_id, workspace!.client_secret], [first.client_id, masked]);
   });
 
   it("receives no secrets in event streams", async (t) => {
-    const { world } = await startSharedEmulator(t);
-    const made = await world.ask("POST", "tokens/viewer", { body: { role: "read" } });
+    const { emulator } = await startSharedEmulator(t);
+    const made = await emulator.control("POST", "tokens/viewer", { body: { role: "read" } });
     const headers = { authorization: `Bearer ${(made.body as { token: string }).token}` };
-    const { body } = await fetch(`${world.controlUrl}/events`, { headers });
+    const { body } = await fetch(`${emulator.controlUrl}/events`, { headers });
     const reader = body!.getReader();
     await reader.read();
-    await createSentContract(world.api);
+    await createSentContract(emulator.api);
     let text = "";
     while (!text.includes('"event":"email"')) text += Buffer.from((await reader.read()).value!).toString();
     await reader.cancel();
@@ -117,8 +117,8 @@ describe("read-only token", () => {
 
 describe("workspace token", () => {
   it("only reads data of its workspace", async (t) => {
-    const { world, first, second } = await startSharedEmulator(t);
-    const ask = await createTokenSender(world, { role: "operate", workspace: second.name.toUpperCase() });
+    const { emulator, first, second } = await startSharedEmulator(t);
+    const ask = await createTokenSender(emulator, { role: "operate", workspace: second.name.toUpperCase() });
     const idsOf = async (path: string, field: string) => {
       const { body } = await ask("GET", path);
       const items = (Array.isArray(body) ? body : (body as { items: object[] }).items) as Record<string, unknown>[];
@@ -130,11 +130,11 @@ describe("workspace token", () => {
     assert.deepEqual(await idsOf("deliveries", "contract_id"), [2]);
     assert.deepEqual(await idsOf("emails", "contract_id"), [2]);
     assert.deepEqual(await idsOf("invitations", "contract_id"), [2]);
-    const made = async ({ ask }: Pick<TestEmulator, "ask">) => {
-      const { items } = (await ask("GET", "requests")).body as { items: { operation: string | null }[] };
+    const made = async ({ control }: Pick<TestEmulator, "control">) => {
+      const { items } = (await control("GET", "requests")).body as { items: { operation: string | null }[] };
       return items.filter(({ operation }) => operation === "contracts.create").length;
     };
-    assert.deepEqual([await made({ ask }), await made(world)], [1, 2]);
+    assert.deepEqual([await made({ control: ask }), await made(emulator)], [1, 2]);
 
     const statusOf = async (path: string) => (await ask("GET", path)).status;
     const pairs = ["contracts/T-", "deliveries/", "traces/T-", "traces/delivery:", "traces/webhook:"];
@@ -155,8 +155,8 @@ describe("workspace token", () => {
   });
 
   it("only changes data of its workspace", async (t) => {
-    const { world, second } = await startSharedEmulator(t);
-    const ask = await createTokenSender(world, { role: "operate", workspace: String(second.id) });
+    const { emulator, second } = await startSharedEmulator(t);
+    const ask = await createTokenSender(emulator, { role: "operate", workspace: String(second.id) });
     const statusOf = async (method: string, path: string, body?: object) =>
       (await ask(method, path, body && { body })).status;
     for (const [method, path, body] of [
@@ -171,12 +171,12 @@ describe("workspace token", () => {
       const both = await Promise.all(["1", "2"].map((id) => statusOf(method, path.replace("%", id), body)));
       assert.deepEqual([both[0], both[1]! < 300], [404, true], `${path}: ${both}`);
     }
-    const states = (await world.ask("GET", "contracts")).body as { items: { composite_id: string }[] };
+    const states = (await emulator.control("GET", "contracts")).body as { items: { composite_id: string }[] };
     assert.equal(states.items.length, 2);
   });
 
   it("cannot use sandbox-wide operations, whatever its role", async (t) => {
-    const { world, second } = await startSharedEmulator(t);
+    const { emulator, second } = await startSharedEmulator(t);
     const refused = (token: string) => ({
       status: 403,
       body: {
@@ -188,8 +188,8 @@ describe("workspace token", () => {
       },
     });
     const asks = {
-      operate: await createTokenSender(world, { role: "operate", workspace: second.name }),
-      admin: await createTokenSender(world, { role: "admin", workspace: second.name }),
+      operate: await createTokenSender(emulator, { role: "operate", workspace: second.name }),
+      admin: await createTokenSender(emulator, { role: "admin", workspace: second.name }),
     };
     for (const [role, ask] of Object.entries(asks)) {
       for (const [method, path, body] of [
@@ -211,25 +211,26 @@ describe("workspace token", () => {
   });
 
   it("becomes invalid when its workspace is removed or its number is reused", async (t) => {
-    const world = await startTestEmulator(t);
-    const team = (await world.ask("POST", "workspaces", { body: { name: "Team A" } })).body as Workspace;
-    const ask = await createTokenSender(world, { role: "read", workspace: "Team A" });
+    const emulator = await startTestEmulator(t);
+    const team = (await emulator.control("POST", "workspaces", { body: { name: "Team A" } })).body as Workspace;
+    const ask = await createTokenSender(emulator, { role: "read", workspace: "Team A" });
     assert.equal((await ask("GET", "contracts")).status, 200);
-    await world.ask("POST", "reset");
-    const other = (await world.ask("POST", "workspaces", { body: { name: "Team B" } })).body as Workspace;
+    await emulator.control("POST", "reset");
+    const other = (await emulator.control("POST", "workspaces", { body: { name: "Team B" } })).body as Workspace;
     assert.deepEqual([other.id, (await ask("GET", "contracts")).status], [team.id, 401]);
     assert.deepEqual(
-      pickStatusAndBody(await world.ask("POST", "tokens/x", { body: { role: "read", workspace: "Team A" } })).status,
+      pickStatusAndBody(await emulator.control("POST", "tokens/x", { body: { role: "read", workspace: "Team A" } }))
+        .status,
       404,
     );
   });
 
   it("is deleted together with its workspace", async (t) => {
-    const world = await startTestEmulator(t);
-    const team = (await world.ask("POST", "workspaces", { body: { name: "Team A" } })).body as Workspace;
-    await createTokenSender(world, { role: "read", workspace: "Team A" });
-    await createDraftContract(world.api);
-    assert.equal((await world.ask("DELETE", `workspaces/${team.id}`)).status, 200);
-    assert.deepEqual((await world.ask("GET", "tokens")).body, []);
+    const emulator = await startTestEmulator(t);
+    const team = (await emulator.control("POST", "workspaces", { body: { name: "Team A" } })).body as Workspace;
+    await createTokenSender(emulator, { role: "read", workspace: "Team A" });
+    await createDraftContract(emulator.api);
+    assert.equal((await emulator.control("DELETE", `workspaces/${team.id}`)).status, 200);
+    assert.deepEqual((await emulator.control("GET", "tokens")).body, []);
   });
 });

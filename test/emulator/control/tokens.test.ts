@@ -15,11 +15,11 @@ import { unknownTokenResponse } from "../../support/rejections.ts";
 type Role = "read" | "operate" | "admin";
 
 /** Creates a token with the name, and returns functions that send requests with it. */
-async function createToken(world: TestEmulator, name: string, role: Role) {
-  const { status, body } = await world.ask("POST", `tokens/${name}`, { body: { role } });
+async function createToken(emulator: TestEmulator, name: string, role: Role) {
+  const { status, body } = await emulator.control("POST", `tokens/${name}`, { body: { role } });
   const { token, ...rest } = body as { token: string };
   assert.deepEqual([status, rest], [201, { name, role }]);
-  return { token, ask: createSender(world.controlUrl, { authorization: `Bearer ${token}` }) };
+  return { token, ask: createSender(emulator.controlUrl, { authorization: `Bearer ${token}` }) };
 }
 
 const createTokenHeader = (token: string) => ({ authorization: `Bearer ${token}` });
@@ -35,8 +35,8 @@ const createInsufficientRoleResponse = (token: string, role: Role, needs: Role) 
   },
 });
 
-const listCallers = async ({ ask }: TestEmulator, method: string, path: string) => {
-  const { items } = (await ask("GET", "requests")).body as {
+const listCallers = async ({ control }: TestEmulator, method: string, path: string) => {
+  const { items } = (await control("GET", "requests")).body as {
     items: { method: string; target: string; caller: string | null; status: number }[];
   };
   return items
@@ -44,12 +44,12 @@ const listCallers = async ({ ask }: TestEmulator, method: string, path: string) 
     .map(({ caller, status }) => [caller, status]);
 };
 
-const listTokens = async ({ ask }: TestEmulator) =>
-  ((await ask("GET", "tokens")).body as { name: string; role: Role }[]).map(({ name, role }) => `${name} ${role}`);
+const listTokens = async ({ control }: TestEmulator) =>
+  ((await control("GET", "tokens")).body as { name: string; role: Role }[]).map(({ name, role }) => `${name} ${role}`);
 
 /** Opens an event stream and waits for its beginning. `ended` resolves after its end. */
-async function openStream(world: TestEmulator, headers: Readonly<Record<string, string>>, path = "events") {
-  const { status, body } = await fetch(`${world.controlUrl}/${path}`, { headers });
+async function openStream(emulator: TestEmulator, headers: Readonly<Record<string, string>>, path = "events") {
+  const { status, body } = await fetch(`${emulator.controlUrl}/${path}`, { headers });
   assert.equal(status, 200, path);
   const reader = body!.getReader();
   const toItsEnd = async () => {
@@ -60,34 +60,34 @@ async function openStream(world: TestEmulator, headers: Readonly<Record<string, 
 
 describe("named control plane token", () => {
   it("loses its open event streams on revocation, as a session does at its end", async (t) => {
-    const world = await startTestEmulator(t);
-    const [one, other] = [await createToken(world, "one", "read"), await createToken(world, "other", "read")];
-    const session = await createBrowserSession(world);
-    await createDraftContract(world.api);
+    const emulator = await startTestEmulator(t);
+    const [one, other] = [await createToken(emulator, "one", "read"), await createToken(emulator, "other", "read")];
+    const session = await createBrowserSession(emulator);
+    await createDraftContract(emulator.api);
     const paths = ["events", "requests/events", "deliveries/events", "traces/T-1/events"];
     const streams = (headers: Readonly<Record<string, string>>) =>
-      Promise.all(paths.map((path) => openStream(world, headers, path)));
+      Promise.all(paths.map((path) => openStream(emulator, headers, path)));
     const [followed, page, otherStream] = [
       await streams(createTokenHeader(one.token)),
       await streams(session.headers),
-      await openStream(world, createTokenHeader(other.token)),
+      await openStream(emulator, createTokenHeader(other.token)),
     ];
     const waiting = one.ask("GET", "wait?activity=CONTRACT_SIGNED&timeout_ms=60000");
-    await world.ask("DELETE", "tokens/one");
+    await emulator.control("DELETE", "tokens/one");
     await Promise.all(followed.map(({ ended }) => ended));
     assert.deepEqual(pickStatusAndBody(await waiting), unknownTokenResponse);
-    await createSender(world.controlUrl, session.headers)("DELETE", "sessions");
+    await createSender(emulator.controlUrl, session.headers)("DELETE", "sessions");
     await Promise.all(page.map(({ ended }) => ended));
     assert.equal(await Promise.race([otherStream.ended, other.ask("GET", "clock").then(() => "goes on")]), "goes on");
     await otherStream.leave();
   });
 
   it("allows only the operations of its role", async (t) => {
-    const world = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const [reader, ci, boss] = [
-      await createToken(world, "reader", "read"),
-      await createToken(world, "ci", "operate"),
-      await createToken(world, "boss", "admin"),
+      await createToken(emulator, "reader", "read"),
+      await createToken(emulator, "ci", "operate"),
+      await createToken(emulator, "boss", "admin"),
     ];
     const move = { body: { by: "PT5M" } };
     assert.equal((await reader.ask("GET", "clock")).status, 200);
@@ -109,12 +109,12 @@ describe("named control plane token", () => {
       createInsufficientRoleResponse("ci", "operate", "admin"),
     );
     assert.equal((await boss.ask("POST", "reset")).status, 204);
-    assert.deepEqual(await listTokens(world), ["reader read", "ci operate", "boss admin"]);
+    assert.deepEqual(await listTokens(emulator), ["reader read", "ci operate", "boss admin"]);
   });
 
   it("is required by every protected operation, with the declared role", async (t) => {
-    const world = await startTestEmulator(t);
-    const { ask } = await createToken(world, "reader", "read");
+    const emulator = await startTestEmulator(t);
+    const { ask } = await createToken(emulator, "reader", "read");
     const needs: Record<string, string[]> = { operate: [], admin: [] };
     const allowed: Record<string, string[]> = { operate: [], admin: [] };
     for (const operation of registry.filter(({ service }) => service.name === "emulator")) {
@@ -146,11 +146,11 @@ describe("named control plane token", () => {
   });
 
   it("is rejected immediately after revocation, along with its sessions", async (t) => {
-    const world = await startTestEmulator(t);
-    const { ask, token } = await createToken(world, "ci", "operate");
+    const emulator = await startTestEmulator(t);
+    const { ask, token } = await createToken(emulator, "ci", "operate");
     const browser = createSender(
-      world.controlUrl,
-      (await createBrowserSession({ controlUrl: world.controlUrl, token })).headers,
+      emulator.controlUrl,
+      (await createBrowserSession({ controlUrl: emulator.controlUrl, token })).headers,
     );
     assert.equal((await browser("POST", "clock/advance", { body: { by: "PT1S" } })).status, 200);
     assert.deepEqual(
@@ -158,13 +158,13 @@ describe("named control plane token", () => {
       createInsufficientRoleResponse("ci", "operate", "admin"),
     );
 
-    assert.equal((await world.ask("DELETE", "tokens/ci")).status, 204);
+    assert.equal((await emulator.control("DELETE", "tokens/ci")).status, 204);
     const answers = async () => [
       pickStatusAndBody(await ask("GET", "clock")),
       pickStatusAndBody(await browser("GET", "clock")),
     ];
     assert.deepEqual(await answers(), [unknownTokenResponse, unknownTokenResponse]);
-    await createToken(world, "ci", "admin");
+    await createToken(emulator, "ci", "admin");
     assert.deepEqual(await answers(), [unknownTokenResponse, unknownTokenResponse]);
   });
 
@@ -185,14 +185,17 @@ describe("named control plane token", () => {
   });
 
   it("can end its own sessions, and other sessions only as an admin", async (t) => {
-    const world = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const [one, other, boss] = [
-      await createToken(world, "one", "read"),
-      await createToken(world, "other", "read"),
-      await createToken(world, "boss", "admin"),
+      await createToken(emulator, "one", "read"),
+      await createToken(emulator, "other", "read"),
+      await createToken(emulator, "boss", "admin"),
     ];
     const signedIn = async ({ token }: { token: string }) =>
-      createSender(world.controlUrl, (await createBrowserSession({ controlUrl: world.controlUrl, token })).headers);
+      createSender(
+        emulator.controlUrl,
+        (await createBrowserSession({ controlUrl: emulator.controlUrl, token })).headers,
+      );
     const [first, second] = [await signedIn(one), await signedIn(other)];
     const statuses = async () => [(await first("GET", "clock")).status, (await second("GET", "clock")).status];
     await one.ask("DELETE", "sessions");
@@ -202,24 +205,24 @@ describe("named control plane token", () => {
   });
 
   it("appears by name in the request log", async (t) => {
-    const world = await startTestEmulator(t);
-    const { ask } = await createToken(world, "ci", "operate");
+    const emulator = await startTestEmulator(t);
+    const { ask } = await createToken(emulator, "ci", "operate");
     await ask("POST", "reset");
-    await world.ask("POST", "clock/advance", { body: { by: "PT1S" } });
-    await world.router("POST", "/_emulator/clock/advance", { body: { by: "PT1S" } });
-    await world.api("GET", "/api/v2.1/public/contracts/templates/");
-    assert.deepEqual(await listCallers(world, "POST", "/_emulator/reset"), [["ci", 403]]);
-    assert.deepEqual(await listCallers(world, "POST", "/_emulator/clock/advance"), [
+    await emulator.control("POST", "clock/advance", { body: { by: "PT1S" } });
+    await emulator.router("POST", "/_emulator/clock/advance", { body: { by: "PT1S" } });
+    await emulator.api("GET", "/api/v2.1/public/contracts/templates/");
+    assert.deepEqual(await listCallers(emulator, "POST", "/_emulator/reset"), [["ci", 403]]);
+    assert.deepEqual(await listCallers(emulator, "POST", "/_emulator/clock/advance"), [
       ["local", 200],
       [null, 401],
     ]);
   });
 
   it("requires a unique name in plain characters, different from the run file's token", async (t) => {
-    const world = await startTestEmulator(t);
-    await createToken(world, "ci", "read");
+    const emulator = await startTestEmulator(t);
+    await createToken(emulator, "ci", "read");
     const again = (name: string) =>
-      world.ask("POST", `tokens/${name}`, { body: { role: "read" } }).then(pickStatusAndBody);
+      emulator.control("POST", `tokens/${name}`, { body: { role: "read" } }).then(pickStatusAndBody);
     const taken = (name: string) => ({
       status: 409,
       body: {
@@ -232,8 +235,8 @@ describe("named control plane token", () => {
     });
     assert.deepEqual([await again("ci"), await again("local")], [taken("ci"), taken("local")]);
     assert.equal((await again("a%20b")).status, 400);
-    assert.equal((await world.ask("POST", "tokens/x", { body: { role: "owner" } })).status, 400);
-    assert.deepEqual(pickStatusAndBody(await world.ask("DELETE", "tokens/nobody")), {
+    assert.equal((await emulator.control("POST", "tokens/x", { body: { role: "owner" } })).status, 400);
+    assert.deepEqual(pickStatusAndBody(await emulator.control("DELETE", "tokens/nobody")), {
       status: 404,
       body: {
         error: {
@@ -243,14 +246,14 @@ describe("named control plane token", () => {
         },
       },
     });
-    assert.deepEqual(await listTokens(world), ["ci read"]);
+    assert.deepEqual(await listTokens(emulator), ["ci read"]);
   });
 
   it("is random even with --deterministic", async (t) => {
     const tokens = [];
     for (const _ of [1, 2]) {
-      const world = await startTestEmulator(t, { deterministic: true });
-      tokens.push((await createToken(world, "ci", "read")).token);
+      const emulator = await startTestEmulator(t, { deterministic: true });
+      tokens.push((await createToken(emulator, "ci", "read")).token);
     }
     assert.notEqual(tokens[0], tokens[1]);
   });
@@ -259,19 +262,19 @@ describe("named control plane token", () => {
 /** Returns a state that was stored before one token was revoked and another one was created. */
 async function createStateBeforeRevocation(t: TestContext) {
   const file = join(await createTestFolder(t), "emulator.json");
-  const world = await startTestEmulator(t, { file });
-  const gone = await createToken(world, "gone", "admin");
-  await world.ask("PUT", "snapshots/prepared");
-  const exported = (await world.ask("GET", "state")).body;
-  await world.ask("DELETE", "tokens/gone");
-  const validToken = await createToken(world, "kept", "admin");
+  const emulator = await startTestEmulator(t, { file });
+  const gone = await createToken(emulator, "gone", "admin");
+  await emulator.control("PUT", "snapshots/prepared");
+  const exported = (await emulator.control("GET", "state")).body;
+  await emulator.control("DELETE", "tokens/gone");
+  const validToken = await createToken(emulator, "kept", "admin");
   const statuses = async () => [(await gone.ask("GET", "clock")).status, (await validToken.ask("GET", "clock")).status];
-  return { world, file, exported, validToken, statuses };
+  return { emulator, file, exported, validToken, statuses };
 }
 
 describe("named token across state changes", () => {
   it("survives a reset, and stays revoked after a restore, import or rewind", async (t) => {
-    const { world, exported, validToken, statuses } = await createStateBeforeRevocation(t);
+    const { emulator, exported, validToken, statuses } = await createStateBeforeRevocation(t);
     const seen: Record<string, unknown> = {};
     const ways = {
       reset: () => validToken.ask("POST", "reset"),
@@ -280,12 +283,12 @@ describe("named token across state changes", () => {
     };
     for (const [name, go] of Object.entries(ways)) {
       const { status } = await go();
-      seen[name] = [status, ...(await statuses()), ...(await listTokens(world))];
+      seen[name] = [status, ...(await statuses()), ...(await listTokens(emulator))];
     }
-    await world.ask("PUT", "clock", { body: { mode: "manual" } });
+    await emulator.control("PUT", "clock", { body: { mode: "manual" } });
     await validToken.ask("POST", "clock/advance", { body: { by: "PT5M" } });
     const { status } = await validToken.ask("POST", "rewind", { body: { steps: 1 } });
-    seen.rewind = [status, ...(await statuses()), ...(await listTokens(world))];
+    seen.rewind = [status, ...(await statuses()), ...(await listTokens(emulator))];
     const after = [401, 200, "kept admin"];
     assert.deepEqual(seen, {
       reset: [204, ...after],
@@ -296,17 +299,17 @@ describe("named token across state changes", () => {
   });
 
   it("is excluded from the diff of two states", async (t) => {
-    const { world } = await createStateBeforeRevocation(t);
-    const { status, body } = await world.ask("GET", "snapshots/prepared/diff");
+    const { emulator } = await createStateBeforeRevocation(t);
+    const { status, body } = await emulator.control("GET", "snapshots/prepared/diff");
     assert.equal(status, 200);
     assert.equal(JSON.stringify(body).includes("control_tokens"), false);
   });
 
   it("is not copied with a state", async (t) => {
-    const { world, validToken, file } = await createStateBeforeRevocation(t);
-    const fork = await world.fork();
+    const { emulator, validToken, file } = await createStateBeforeRevocation(t);
+    const fork = await emulator.fork();
     t.after(() => fork.close());
-    await world.close();
+    await emulator.close();
     const copy = await startEmulator({ from: file });
     t.after(() => copy.close());
     const getStatus = async (url: string) =>
@@ -319,8 +322,8 @@ describe("named token across state changes", () => {
     const first = await startTestEmulator(t, { file });
     const { token, ask } = await createToken(first, "ci", "read");
     await ask("GET", "clock");
-    const used = async (world: TestEmulator) =>
-      ((await world.ask("GET", "tokens")).body as { last_used_at: string | null }[]).map(
+    const used = async (emulator: TestEmulator) =>
+      ((await emulator.control("GET", "tokens")).body as { last_used_at: string | null }[]).map(
         ({ last_used_at }) => last_used_at !== null,
       );
     assert.deepEqual(await used(first), [true]);

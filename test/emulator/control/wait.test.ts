@@ -7,18 +7,19 @@ import { startReceiver } from "../../support/receiver.ts";
 const now = "2031-01-02T03:04:05.000Z";
 const long = "timeout_ms=20000";
 
-const triggerActivity = ({ ask }: TestEmulator, activity: string) => ask("POST", "activities", { body: { activity } });
+const triggerActivity = ({ control }: TestEmulator, activity: string) =>
+  control("POST", "activities", { body: { activity } });
 
 /** Sends a wait request, and checks that it is still pending after the responses to later requests. */
 async function startPendingWait(
-  { ask }: TestEmulator,
+  { control }: TestEmulator,
   query: string,
 ): Promise<{ readonly answer: Promise<TestResponse> }> {
   let isAnswered = false;
-  const answer = ask("GET", `wait?${query}&timeout_ms=20000`).finally(() => {
+  const answer = control("GET", `wait?${query}&timeout_ms=20000`).finally(() => {
     isAnswered = true;
   });
-  for (let i = 0; i < 3; i += 1) await ask("GET", "clock");
+  for (let i = 0; i < 3; i += 1) await control("GET", "clock");
   assert.equal(isAnswered, false);
   return { answer };
 }
@@ -27,7 +28,7 @@ describe("GET /_emulator/wait", () => {
   it("returns immediately if the condition is already met", async (t) => {
     const running = await startTestEmulator(t);
     await createDraftContract(running.api);
-    assert.deepEqual(pickStatusAndBody(await running.ask("GET", `wait?activity=CONTRACT_CREATED&${long}`)), {
+    assert.deepEqual(pickStatusAndBody(await running.control("GET", `wait?activity=CONTRACT_CREATED&${long}`)), {
       status: 200,
       body: {
         reached: true,
@@ -51,7 +52,7 @@ describe("GET /_emulator/wait", () => {
   it("counts only activities of the contract after the given time", async (t) => {
     const running = await startTestEmulator(t);
     await createDraftContract(running.api);
-    await running.ask("POST", "clock/advance", { body: { by: "PT1M" } });
+    await running.control("POST", "clock/advance", { body: { by: "PT1M" } });
     const since = "2031-01-02T03:05:05Z";
     const { answer } = await startPendingWait(running, `activity=CONTRACT_CREATED&count=2&since=${since}`);
     await createDraftContract(running.api);
@@ -61,7 +62,7 @@ describe("GET /_emulator/wait", () => {
       activities.map(({ contract_id }) => contract_id),
       [3, 2],
     );
-    const other = await running.ask("GET", "wait?activity=CONTRACT_CREATED&contract=T-2&count=2&timeout_ms=0");
+    const other = await running.control("GET", "wait?activity=CONTRACT_CREATED&contract=T-2&count=2&timeout_ms=0");
     assert.equal((other.body as { reached: boolean }).reached, false);
   });
 
@@ -70,7 +71,7 @@ describe("GET /_emulator/wait", () => {
     const contract = await createSentContract(running.api);
     const shown = { contract_id: contract.number, composite_id: contract.id };
     const status = `contract=${contract.id}&contract_status=EXECUTED`;
-    assert.deepEqual(pickStatusAndBody(await running.ask("GET", `wait?${status}&timeout_ms=0`)), {
+    assert.deepEqual(pickStatusAndBody(await running.control("GET", `wait?${status}&timeout_ms=0`)), {
       status: 200,
       body: {
         reached: false,
@@ -81,7 +82,7 @@ describe("GET /_emulator/wait", () => {
       },
     });
     const { answer } = await startPendingWait(running, status);
-    await running.ask("POST", `contracts/${contract.id}/sign`, { body: {} });
+    await running.control("POST", `contracts/${contract.id}/sign`, { body: {} });
     assert.deepEqual(((await answer).body as { contract: object }).contract, { ...shown, contract_status: "EXECUTED" });
   });
 
@@ -93,16 +94,16 @@ describe("GET /_emulator/wait", () => {
       body: { title: "Hooks", url: target.url, only_for_activities: ["CONTRACT_CREATED"] },
     });
     await createDraftContract(running.api);
-    await running.ask("GET", `wait?outcome=retrying&${long}`);
+    await running.control("GET", `wait?outcome=retrying&${long}`);
     const row = { id: 1, webhook_id: 1, activity: "CONTRACT_CREATED", contract_id: 1, composite_id: "T-1" };
-    const over = await running.ask("GET", "wait?outcome=delivered&webhook=1&timeout_ms=1");
+    const over = await running.control("GET", "wait?outcome=delivered&webhook=1&timeout_ms=1");
     assert.deepEqual(pickStatusAndBody(over), {
       status: 200,
       body: { reached: false, now, activities: [], deliveries: [{ ...row, outcome: "retrying" }], contract: null },
     });
     const { answer } = await startPendingWait(running, "outcome=delivered&activity=CONTRACT_CREATED");
     target.answer(200);
-    await running.ask("POST", "clock/advance", { body: { by: "PT5M" } });
+    await running.control("POST", "clock/advance", { body: { by: "PT5M" } });
     const { reached, deliveries } = (await answer).body as { reached: boolean; deliveries: object[] };
     assert.deepEqual({ reached, deliveries }, { reached: true, deliveries: [{ ...row, outcome: "delivered" }] });
   });
@@ -110,7 +111,7 @@ describe("GET /_emulator/wait", () => {
   it("returns other activities after a timeout", async (t) => {
     const running = await startTestEmulator(t);
     await createDraftContract(running.api);
-    const { body } = await running.ask("GET", "wait?activity=CONTRACT_SIGNED&timeout_ms=1");
+    const { body } = await running.control("GET", "wait?activity=CONTRACT_SIGNED&timeout_ms=1");
     assert.deepEqual(body, {
       reached: false,
       now,
@@ -131,8 +132,8 @@ describe("GET /_emulator/wait", () => {
   });
 
   it("rejects an unknown contract", async (t) => {
-    const { ask } = await startTestEmulator(t);
-    assert.equal((await ask("GET", `wait?contract=T-9&contract_status=SIGN&${long}`)).status, 404);
+    const { control } = await startTestEmulator(t);
+    assert.equal((await control("GET", `wait?contract=T-9&contract_status=SIGN&${long}`)).status, 404);
   });
 
   const mistakes = [
@@ -143,8 +144,8 @@ describe("GET /_emulator/wait", () => {
   ] as const;
   for (const [query, words] of mistakes) {
     it(`rejects an invalid query: ${words}`, async (t) => {
-      const { ask } = await startTestEmulator(t);
-      const { status, body } = await ask("GET", `wait?${query}`);
+      const { control } = await startTestEmulator(t);
+      const { status, body } = await control("GET", `wait?${query}`);
       assert.equal(status, 400);
       const { error } = body as { error: { code: string; message: string } };
       assert.equal(error.code, "invalid_input");

@@ -32,20 +32,20 @@ const create = ({ api }: TestEmulator) =>
 
 describe("webhook payload", () => {
   it("matches the documentation for each of the 39 activities", async (t) => {
-    const started = await startTestEmulator(t);
-    await create(started);
+    const emulator = await startTestEmulator(t);
+    await create(emulator);
     for (const activity of activities) {
-      const { body } = await started.ask("POST", "activities", { body: { activity, preview: true } });
+      const { body } = await emulator.control("POST", "activities", { body: { activity, preview: true } });
       const { payload } = body as { payload: { activity: string } };
       assert.deepEqual(parseDeclaredPayload(payload), payload);
     }
   });
 
   it("matches the documentation after real activities", async (t) => {
-    const started = await startTestEmulator(t);
-    const readPayloads = await subscribe(t, started, activities);
-    await create(started);
-    const { api, ask } = started;
+    const emulator = await startTestEmulator(t);
+    const readPayloads = await subscribe(t, emulator, activities);
+    await create(emulator);
+    const { api, control } = emulator;
     const value = { key_pointer_field_name: "expiry_date", value: "2032-01-01" };
     await api("POST", "/api/v2.1/public/contracts/T-1/key_pointers/bulk", { body: { key_pointers: [value] } });
     await api("POST", "/api/v2.1/public/contracts/1/comments/", { body: { comment: "Soon" } });
@@ -53,8 +53,8 @@ describe("webhook payload", () => {
       body: { is_individual: true, contact_name: "Kim Lee", contact_email: "kim@lee.example" },
     });
     await api("POST", "/api/v2.1/public/contracts/T-1/send_to_counterparties");
-    await ask("POST", "clock/advance", { body: { by: "PT5M" } });
-    await ask("POST", "contracts/T-1/sign", { body: {} });
+    await control("POST", "clock/advance", { body: { by: "PT5M" } });
+    await control("POST", "contracts/T-1/sign", { body: {} });
     const payloads = await readPayloads();
     assert.ok(payloads.length >= 8, `only ${payloads.length} were told`);
     for (const payload of payloads) assert.deepEqual(parseDeclaredPayload(payload), payload);

@@ -21,11 +21,11 @@ interface Workspace {
 }
 
 /** Creates a workspace, and returns functions that send requests with its API key. */
-async function createTeam(world: TestEmulator, body: object) {
-  const { status, body: made } = await world.ask("POST", "workspaces", { body });
+async function createTeam(emulator: TestEmulator, body: object) {
+  const { status, body: made } = await emulator.control("POST", "workspaces", { body });
   assert.equal(status, 201);
   const workspace = made as Workspace;
-  const { url } = world.clusters.find(({ id }) => id === workspace.cluster_id)!;
+  const { url } = emulator.clusters.find(({ id }) => id === workspace.cluster_id)!;
   const key = { "client-id": workspace.client_id, "client-secret": workspace.client_secret };
   const api = createSender(`${url}/api/v2.1/public`, key);
   const templates = async () => ((await api("GET", "/templates/")).body as { items: { id: number }[] }).items;
@@ -34,24 +34,24 @@ async function createTeam(world: TestEmulator, body: object) {
 
 describe("POST /_emulator/workspaces", () => {
   it("creates a workspace with keys, templates and webhooks, also through the router", async (t) => {
-    const world = await startTestEmulator(t);
-    const { workspace, api, templates, key } = await createTeam(world, { name: "Team A" });
+    const emulator = await startTestEmulator(t);
+    const { workspace, api, templates, key } = await createTeam(emulator, { name: "Team A" });
     assert.deepEqual([workspace.name, workspace.cluster_id], ["Team A", "eu-1"]);
     const [first] = await templates();
     const inbox = await startReceiver(t);
     const hook = { title: "Ours", url: inbox.url, only_for_activities: ["CONTRACT_CREATED"] };
     assert.equal((await api("POST", "/webhooks/", { body: hook })).status, 201);
-    const router = createSender(world.routerUrl, key);
+    const router = createSender(emulator.routerUrl, key);
     const created = await router("POST", "/api/v2.1/public/contracts/", {
       body: createContractRequest({ contract_template_id: first!.id }),
     });
     assert.equal(created.status, 201);
-    await world.ask("POST", "clock/advance", { body: { until_idle: true } });
+    await emulator.control("POST", "clock/advance", { body: { until_idle: true } });
     assert.equal(inbox.received.length, 1);
 
-    const other = await world.api("GET", "/api/v2.1/public/contracts/list/");
+    const other = await emulator.api("GET", "/api/v2.1/public/contracts/list/");
     assert.equal(JSON.stringify(other.body).includes("NDA with Acme"), false);
-    const listed = (await world.ask("GET", "workspaces")).body as Workspace[];
+    const listed = (await emulator.control("GET", "workspaces")).body as Workspace[];
     assert.deepEqual(
       listed.find(({ id }) => id === workspace.id),
       workspace,
@@ -59,16 +59,20 @@ describe("POST /_emulator/workspaces", () => {
   });
 
   it("omits templates on request, and uses the named cluster", async (t) => {
-    const world = await startTestEmulator(t);
-    const { workspace, templates } = await createTeam(world, { name: "Bare", template: "empty", cluster_id: "us-1" });
+    const emulator = await startTestEmulator(t);
+    const { workspace, templates } = await createTeam(emulator, {
+      name: "Bare",
+      template: "empty",
+      cluster_id: "us-1",
+    });
     assert.deepEqual([workspace.cluster_id, await templates()], ["us-1", []]);
   });
 
   it("rejects a name in use in any cluster, and names its workspace", async (t) => {
-    const world = await startTestEmulator(t);
-    const { workspace } = await createTeam(world, { name: "Team A" });
-    const again = () => world.ask("POST", "workspaces", { body: { name: "team a", cluster_id: "us-1" } });
-    await assertRejected(world, again, {
+    const emulator = await startTestEmulator(t);
+    const { workspace } = await createTeam(emulator, { name: "Team A" });
+    const again = () => emulator.control("POST", "workspaces", { body: { name: "team a", cluster_id: "us-1" } });
+    await assertRejected(emulator, again, {
       status: 409,
       body: {
         error: {
@@ -81,28 +85,32 @@ describe("POST /_emulator/workspaces", () => {
   });
 
   it("rejects an unknown cluster, lists the known ones, and changes nothing", async (t) => {
-    const world = await startTestEmulator(t);
-    const { status, body } = await world.ask("POST", "workspaces", { body: { name: "x", cluster_id: "mars" } });
+    const emulator = await startTestEmulator(t);
+    const { status, body } = await emulator.control("POST", "workspaces", { body: { name: "x", cluster_id: "mars" } });
     const { message } = (body as { error: { message: string } }).error;
-    const blank = pickStatusAndBody(await world.ask("POST", "workspaces", { body: { name: "" } }));
+    const blank = pickStatusAndBody(await emulator.control("POST", "workspaces", { body: { name: "" } }));
     assert.deepEqual([status, message, blank.status], [404, "Cluster mars not found. Known: eu-1, us-1.", 400]);
-    assert.equal(((await world.ask("GET", "workspaces")).body as unknown[]).length, 3);
+    assert.equal(((await emulator.control("GET", "workspaces")).body as unknown[]).length, 3);
   });
 
   it("rejects an external cluster", async (t) => {
     const url = "http://127.0.0.1:9";
-    const world = await startTestEmulator(t, {
+    const emulator = await startTestEmulator(t, {
       seed: { clusters: [{ id: "mars", label: "Mars", external_url: url }] },
     });
-    await assertRejected(world, () => world.ask("POST", "workspaces", { body: { name: "x", cluster_id: "mars" } }), {
-      status: 409,
-      body: {
-        error: {
-          code: "external_cluster",
-          message: `Cluster mars is external (${url}). The emulator does not store its data or requests.`,
+    await assertRejected(
+      emulator,
+      () => emulator.control("POST", "workspaces", { body: { name: "x", cluster_id: "mars" } }),
+      {
+        status: 409,
+        body: {
+          error: {
+            code: "external_cluster",
+            message: `Cluster mars is external (${url}). The emulator does not store its data or requests.`,
+          },
         },
       },
-    });
+    );
   });
 });
 
@@ -111,11 +119,11 @@ interface ExportedState {
   readonly mappings: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
-const exportState = async ({ ask }: TestEmulator) => (await ask("GET", "state")).body as ExportedState;
+const exportState = async ({ control }: TestEmulator) => (await control("GET", "state")).body as ExportedState;
 
 /** Creates data of every kind in a workspace. */
-async function createBusyTeam(world: TestEmulator, inbox: string) {
-  const one = await createTeam(world, { name: "Team A" });
+async function createBusyTeam(emulator: TestEmulator, inbox: string) {
+  const one = await createTeam(emulator, { name: "Team A" });
   const { api, templates } = one;
   const hook = { title: "Ours", url: inbox, only_for_activities: ["CONTRACT_CREATED"] };
   assert.equal((await api("POST", "/webhooks/", { body: hook })).status, 201);
@@ -127,23 +135,23 @@ async function createBusyTeam(world: TestEmulator, inbox: string) {
   assert.equal((await api("POST", `/contracts/${number}/comments/`, { body: { comment: "ours" } })).status, 201);
   assert.equal((await api("POST", `/contracts/${id}/send_to_counterparties`)).status, 200);
   // The cluster sends its reports to the router. The e-mails are not delivered yet.
-  await world.ask("POST", "clock/advance", { body: { by: "PT1S" } });
+  await emulator.control("POST", "clock/advance", { body: { by: "PT1S" } });
   return one;
 }
 
 describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
   it("removes all data of a workspace without changing other workspaces", async (t) => {
-    const world = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const inbox = await startReceiver(t);
-    await world.ask("POST", "clock/advance", { body: { until_idle: true } });
-    const before = await exportState(world);
-    const { workspace, api } = await createBusyTeam(world, inbox.url);
-    const { status, body } = await world.ask("DELETE", `workspaces/${workspace.id}`);
+    await emulator.control("POST", "clock/advance", { body: { until_idle: true } });
+    const before = await exportState(emulator);
+    const { workspace, api } = await createBusyTeam(emulator, inbox.url);
+    const { status, body } = await emulator.control("DELETE", `workspaces/${workspace.id}`);
     const counts = { contracts: 1, webhooks: 1, deliveries: 1 };
     assert.deepEqual([status, body], [200, { id: workspace.id, cluster_id: "eu-1", name: "Team A", ...counts }]);
     assert.equal((await api("GET", "/templates/")).status, 401);
-    await world.ask("POST", "clock/advance", { body: { until_idle: true } });
-    const after = await exportState(world);
+    await emulator.control("POST", "clock/advance", { body: { until_idle: true } });
+    const after = await exportState(emulator);
     const own = (state: ExportedState) => {
       // The router retains signatories, because no cluster reports their removal.
       const { causes, clock, signatories, ...rows } = state.rows;
@@ -153,33 +161,33 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
   });
 
   it("removes the devices that users of the workspace approved", async (t) => {
-    const world = await startTestEmulator(t);
-    const { workspace } = await createTeam(world, { name: "Team A" });
-    const users = (await exportState(world)).rows.users as readonly { workspace_id: number; email: string }[];
+    const emulator = await startTestEmulator(t);
+    const { workspace } = await createTeam(emulator, { name: "Team A" });
+    const users = (await exportState(emulator)).rows.users as readonly { workspace_id: number; email: string }[];
     const { email } = users.find(({ workspace_id }) => workspace_id === workspace.id)!;
-    const waiting = await startDeviceAuthorization(world);
+    const waiting = await startDeviceAuthorization(emulator);
     const body = { status: "AUTHORIZED", email };
-    assert.equal((await world.ask("POST", `device-grants/${waiting.user_code}`, { body })).status, 200);
-    assert.equal((await world.ask("DELETE", `workspaces/${workspace.id}`)).status, 200);
+    assert.equal((await emulator.control("POST", `device-grants/${waiting.user_code}`, { body })).status, 200);
+    assert.equal((await emulator.control("DELETE", `workspaces/${workspace.id}`)).status, 200);
     const { status, body: refused } = await waiting.poll();
     assert.deepEqual([status, (refused as { error: string }).error], [400, "invalid_grant"]);
   });
 
   it("revokes the access tokens of its users", async (t) => {
-    const world = await startTestEmulator(t);
-    const { workspace } = await createTeam(world, { name: "Team A" });
-    const users = (await exportState(world)).rows.users as readonly { workspace_id: number; email: string }[];
+    const emulator = await startTestEmulator(t);
+    const { workspace } = await createTeam(emulator, { name: "Team A" });
+    const users = (await exportState(emulator)).rows.users as readonly { workspace_id: number; email: string }[];
     const { email } = users.find(({ workspace_id }) => workspace_id === workspace.id)!;
-    const waiting = await startDeviceAuthorization(world);
+    const waiting = await startDeviceAuthorization(emulator);
     const body = { status: "AUTHORIZED", email };
-    await world.ask("POST", `device-grants/${waiting.user_code}`, { body });
+    await emulator.control("POST", `device-grants/${waiting.user_code}`, { body });
     const tokens = (await waiting.poll()).body as { access_token: string; refresh_token: string };
     const headers = { authorization: `Bearer ${tokens.access_token}` };
-    const userinfo = async () => (await world.router("GET", "/api/v1/oauth/userinfo/", { headers })).status;
+    const userinfo = async () => (await emulator.router("GET", "/api/v1/oauth/userinfo/", { headers })).status;
     assert.equal(await userinfo(), 200);
-    assert.equal((await world.ask("DELETE", `workspaces/${workspace.id}`)).status, 200);
-    await createTeam(world, { name: "Team B" });
-    const renewed = await world.router("POST", "/api/v1/oauth/token/", {
+    assert.equal((await emulator.control("DELETE", `workspaces/${workspace.id}`)).status, 200);
+    await createTeam(emulator, { name: "Team B" });
+    const renewed = await emulator.router("POST", "/api/v1/oauth/token/", {
       body: `grant_type=refresh_token&client_id=demo-cli&refresh_token=${tokens.refresh_token}`,
       headers: { "content-type": "application/x-www-form-urlencoded" },
     });
@@ -188,23 +196,23 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
 
   it("can be undone by rewinding one step", async (t) => {
     const file = join(await createTestFolder(t), "emulator.json");
-    const world = await startTestEmulator(t, { file });
+    const emulator = await startTestEmulator(t, { file });
     const inbox = await startReceiver(t);
-    const { workspace, api } = await createBusyTeam(world, inbox.url);
-    const { rows, mappings } = await exportState(world);
-    assert.equal((await world.ask("DELETE", `workspaces/${workspace.id}`)).status, 200);
-    assert.equal((await world.ask("POST", "rewind", { body: { steps: 1 } })).status, 200);
-    const back = await exportState(world);
+    const { workspace, api } = await createBusyTeam(emulator, inbox.url);
+    const { rows, mappings } = await exportState(emulator);
+    assert.equal((await emulator.control("DELETE", `workspaces/${workspace.id}`)).status, 200);
+    assert.equal((await emulator.control("POST", "rewind", { body: { steps: 1 } })).status, 200);
+    const back = await exportState(emulator);
     assert.deepEqual([back.rows.contracts, back.mappings], [rows.contracts, mappings]);
     assert.equal((await api("GET", "/templates/")).status, 200);
   });
 
   it("rejects an unknown workspace and the last workspace of a cluster", async (t) => {
-    const world = await startTestEmulator(t);
-    const all = (await world.ask("GET", "workspaces")).body as Workspace[];
+    const emulator = await startTestEmulator(t);
+    const all = (await emulator.control("GET", "workspaces")).body as Workspace[];
     const [last, ...others] = all.filter(({ cluster_id }) => cluster_id === "eu-1").reverse();
-    for (const { id } of others) assert.equal((await world.ask("DELETE", `workspaces/${id}`)).status, 200);
-    await assertRejected(world, () => world.ask("DELETE", `workspaces/${last!.id}`), {
+    for (const { id } of others) assert.equal((await emulator.control("DELETE", `workspaces/${id}`)).status, 200);
+    await assertRejected(emulator, () => emulator.control("DELETE", `workspaces/${last!.id}`), {
       status: 409,
       body: {
         error: {
@@ -214,7 +222,7 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
         },
       },
     });
-    await assertRejected(world, () => world.ask("DELETE", "workspaces/4711"), {
+    await assertRejected(emulator, () => emulator.control("DELETE", "workspaces/4711"), {
       status: 404,
       body: {
         error: {
@@ -247,8 +255,8 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
 
 describe("workspace with unresponsive receivers", () => {
   it("does not delay other workspaces", async (t) => {
-    const world = await startTestEmulator(t, { clock: { mode: "real" }, graceMs: 0 });
-    const [loud, quiet] = [await createTeam(world, { name: "Loud" }), await createTeam(world, { name: "Quiet" })];
+    const emulator = await startTestEmulator(t, { clock: { mode: "real" }, graceMs: 0 });
+    const [loud, quiet] = [await createTeam(emulator, { name: "Loud" }), await createTeam(emulator, { name: "Quiet" })];
     const create = async ({ api, templates }: typeof loud) => {
       const [first] = await templates();
       const { status } = await api("POST", "/contracts/", {
@@ -279,11 +287,11 @@ describe("workspace with unresponsive receivers", () => {
 
 describe("GET /_emulator/workspaces/{id}/routing", () => {
   it("returns the routing data of one workspace, and rejects an unknown one", async (t) => {
-    const world = await startTestEmulator(t);
-    const { status, body } = await world.ask("GET", "workspaces/1/routing");
+    const emulator = await startTestEmulator(t);
+    const { status, body } = await emulator.control("GET", "workspaces/1/routing");
     const { cluster_emails, cluster_clients, ...routing } = body as Record<string, string[]>;
     assert.equal(status, 200);
-    assert.deepEqual(cluster_clients, [world.clusters[0]!.clientId]);
+    assert.deepEqual(cluster_clients, [emulator.clusters[0]!.clientId]);
     assert.ok(cluster_emails!.length > 0);
     assert.deepEqual(routing, {
       id: 1,
@@ -296,7 +304,7 @@ describe("GET /_emulator/workspaces/{id}/routing", () => {
       user_codes: [],
       signatories: [],
     });
-    const unknown = await world.ask("GET", "workspaces/99/routing");
+    const unknown = await emulator.control("GET", "workspaces/99/routing");
     assert.deepEqual(pickStatusAndBody(unknown), {
       status: 404,
       body: {

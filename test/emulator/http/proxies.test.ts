@@ -9,42 +9,45 @@ const forwardedHeaders = {
 };
 
 /** Returns the response status, the URL in the emulator's link, and the client address that the cluster receives. */
-async function readForwardedInfo({ ask, router }: TestEmulator, headers: Readonly<Record<string, string>>) {
-  const { status, body } = await ask("POST", "sessions/codes", { headers });
+async function readForwardedInfo({ control, router }: TestEmulator, headers: Readonly<Record<string, string>>) {
+  const { status, body } = await control("POST", "sessions/codes", { headers });
   const { url } = body as { url?: string };
   await router("GET", "/somewhere", { headers: { ...headers, "client-id": "demo-client" } });
   await router("GET", "/api/v1/auth/captcha-config", { headers });
-  const inbox = (await ask("GET", "clusters/eu-1/inbox")).body as { items: { headers: [string, string][] }[] };
+  const inbox = (await control("GET", "clusters/eu-1/inbox")).body as { items: { headers: [string, string][] }[] };
   const last = inbox.items.at(-1)?.headers.find(([name]) => name === "x-forwarded-for")?.[1];
   return { status, at: url?.replace(/#.*/, ""), for: last?.replace(/, 127\.0\.0\.1$/, "") };
 }
 
 describe("X-Forwarded-* handling", () => {
   it("trusts addresses as far back as trusted proxies confirm them", async (t) => {
-    const world = await startTestEmulator(t, {
+    const emulator = await startTestEmulator(t, {
       trustedProxies: ["127.0.0.0/8", "198.51.100.0/24"],
       allowedHosts: ["sandbox.example"],
     });
-    assert.deepEqual(await readForwardedInfo(world, forwardedHeaders), {
+    assert.deepEqual(await readForwardedInfo(emulator, forwardedHeaders), {
       status: 201,
       at: "https://sandbox.example/_emulator/ui/",
       for: "203.0.113.9, 198.51.100.7",
     });
     const forged = { ...forwardedHeaders, "x-forwarded-for": "10.9.9.9, 203.0.113.9, 198.51.100.7" };
-    assert.equal((await readForwardedInfo(world, forged)).for, "203.0.113.9, 198.51.100.7");
+    assert.equal((await readForwardedInfo(emulator, forged)).for, "203.0.113.9, 198.51.100.7");
   });
 
   it("produces the configured public URL of the listener", async (t) => {
-    const world = await startTestEmulator(t, {
+    const emulator = await startTestEmulator(t, {
       trustedProxies: ["127.0.0.1"],
       publicUrl: "https://sandbox.example/twin",
     });
-    assert.equal((await readForwardedInfo(world, forwardedHeaders)).at, "https://sandbox.example/twin/_emulator/ui/");
+    assert.equal(
+      (await readForwardedInfo(emulator, forwardedHeaders)).at,
+      "https://sandbox.example/twin/_emulator/ui/",
+    );
   });
 
   it("rejects a disallowed host, whatever the proxy", async (t) => {
-    const world = await startTestEmulator(t, { trustedProxies: ["127.0.0.1"] });
-    assert.equal((await readForwardedInfo(world, forwardedHeaders)).status, 403);
+    const emulator = await startTestEmulator(t, { trustedProxies: ["127.0.0.1"] });
+    assert.equal((await readForwardedInfo(emulator, forwardedHeaders)).status, 403);
   });
 
   it("removes the headers of untrusted proxies, and has no effect by default", async (t) => {
@@ -70,9 +73,9 @@ describe("X-Forwarded-* handling", () => {
       "x-real-ip": "10.0.0.1",
     };
     const arrived = async (trustedProxies: readonly string[]) => {
-      const world = await startTestEmulator(t, { trustedProxies });
-      await world.router("GET", "/somewhere?cluster_id=eu-1", { headers: others });
-      const { items } = (await world.ask("GET", "clusters/eu-1/inbox")).body as {
+      const emulator = await startTestEmulator(t, { trustedProxies });
+      await emulator.router("GET", "/somewhere?cluster_id=eu-1", { headers: others });
+      const { items } = (await emulator.control("GET", "clusters/eu-1/inbox")).body as {
         items: { headers: [string, string][] }[];
       };
       return items[0]!.headers.map(([name]) => name).filter((name) => Object.hasOwn(others, name));
@@ -82,11 +85,14 @@ describe("X-Forwarded-* handling", () => {
   });
 
   it("allows only pages of the named host to use the control plane", async (t) => {
-    const world = await startTestEmulator(t, { trustedProxies: ["127.0.0.1"], allowedHosts: ["sandbox.example"] });
-    const { host } = new URL(world.routerUrl);
+    const emulator = await startTestEmulator(t, { trustedProxies: ["127.0.0.1"], allowedHosts: ["sandbox.example"] });
+    const { host } = new URL(emulator.routerUrl);
     const from = async (origin: string) =>
-      (await world.ask("GET", "clock", { headers: { ...forwardedHeaders, origin, "sec-fetch-site": "same-origin" } }))
-        .status;
+      (
+        await emulator.control("GET", "clock", {
+          headers: { ...forwardedHeaders, origin, "sec-fetch-site": "same-origin" },
+        })
+      ).status;
     assert.deepEqual(
       [
         await from("https://sandbox.example"),

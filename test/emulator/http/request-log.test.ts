@@ -114,10 +114,10 @@ describe("logged request", () => {
 
 describe("GET /_emulator/requests", () => {
   it("omits favicon requests", async (t) => {
-    const { router, ask } = await startTestEmulator(t);
+    const { router, control } = await startTestEmulator(t);
     await router("GET", "/favicon.ico");
     await router("GET", "/router/v1/clustrs");
-    const { items } = (await ask("GET", "requests?service=router")).body as { items: { target: string }[] };
+    const { items } = (await control("GET", "requests?service=router")).body as { items: { target: string }[] };
     assert.deepEqual(
       items.map(({ target }) => target),
       ["/router/v1/clustrs"],
@@ -125,8 +125,8 @@ describe("GET /_emulator/requests", () => {
   });
 
   it("returns the workspace of each request, even if rejected, and filters by it", async (t) => {
-    const { ask, clusters, controlUrl } = await startTestEmulator(t);
-    const [first, second] = (await ask("GET", "workspaces")).body as readonly Readonly<Record<string, string>>[];
+    const { control, clusters, controlUrl } = await startTestEmulator(t);
+    const [first, second] = (await control("GET", "workspaces")).body as readonly Readonly<Record<string, string>>[];
     const showStatus = (
       workspace: Readonly<Record<string, string>>,
       headers: Readonly<Record<string, string>> = {},
@@ -140,13 +140,14 @@ describe("GET /_emulator/requests", () => {
     await showStatus(second!);
     await showStatus(second!, { "user-email": "nobody@example.com" });
     await showStatus(second!, { "client-secret": "wrong" });
-    const { token } = (await ask("POST", "tokens/bound", { body: { role: "read", workspace: second!.name } })).body as {
+    const { token } = (await control("POST", "tokens/bound", { body: { role: "read", workspace: second!.name } }))
+      .body as {
       token: string;
     };
     await createSender(controlUrl, { authorization: `Bearer ${token}` })("GET", "webhooks");
 
     const listOf = async (query: string) => {
-      const { items } = (await ask("GET", `requests?${query}`)).body as { items: Record<string, unknown>[] };
+      const { items } = (await control("GET", `requests?${query}`)).body as { items: Record<string, unknown>[] };
       return items.map(({ operation, status, workspace_id }) => [operation, status, workspace_id]);
     };
     assert.deepEqual(await listOf(`workspace=${second!.id}`), [
@@ -158,12 +159,12 @@ describe("GET /_emulator/requests", () => {
   });
 
   it("lists the requests of each listener with the likely intended operation", async (t) => {
-    const { router, api, ask } = await startTestEmulator(t);
-    await ask("DELETE", "requests");
+    const { router, api, control } = await startTestEmulator(t);
+    await control("DELETE", "requests");
     await router("GET", "/router/v1/cluster_emails/email/abc", { headers: { "x-cluster-key": "wrong" } });
     await router("POST", "/router/v1/cluster_emails/bulk", { body: {} });
     await api("GET", "/api/v2.1/public/contract/T-1/status");
-    const { body } = await ask("GET", "requests?service=router");
+    const { body } = await control("GET", "requests?service=router");
     const { items, total } = body as { items: Record<string, unknown>[]; total: number };
     assert.equal(total, 2);
     const { id, wall_at, headers, duration_ms, ...rest } = items[0]!;
@@ -186,11 +187,11 @@ describe("GET /_emulator/requests", () => {
       [items[1]!.failure, (items[1]!.findings as { code: string }[]).map(({ code }) => code)],
       ["validation", ["no-cluster-key"]],
     );
-    const unknown = (await ask("GET", "requests?service=contracts&status=404&limit=1")).body as typeof body & {
+    const unknown = (await control("GET", "requests?service=contracts&status=404&limit=1")).body as typeof body & {
       items: { nearest: string }[];
     };
     assert.match(unknown.items[0]!.nearest, /status GET \/api\/v2\.1\/public\/contracts\/\{[a-z_]+\}\/status/);
-    assert.deepEqual((await ask("GET", "requests?since=2031-01-02T03:04:06Z")).body, {
+    assert.deepEqual((await control("GET", "requests?since=2031-01-02T03:04:06Z")).body, {
       items: [],
       total: 0,
       reads_omitted: 0,
@@ -198,11 +199,11 @@ describe("GET /_emulator/requests", () => {
   });
 
   it("recognizes a contract API request that the router forwards", async (t) => {
-    const { ask, routerUrl, clusters } = await startTestEmulator(t);
+    const { control, routerUrl, clusters } = await startTestEmulator(t);
     const { clientId, clientSecret } = clusters[0]!;
     const headers = { "client-id": clientId!, "client-secret": clientSecret! };
     for (const path of ["contracts/", "contrcts/"]) await fetch(`${routerUrl}/api/v2.1/public/${path}`, { headers });
-    const { items } = (await ask("GET", "requests?service=router")).body as {
+    const { items } = (await control("GET", "requests?service=router")).body as {
       items: { target: string; nearest: string | null }[];
     };
     assert.deepEqual(
@@ -215,11 +216,11 @@ describe("GET /_emulator/requests", () => {
   });
 
   it("ignores an HTML page that a cluster returns instead of an API response", async (t) => {
-    const { api, ask, clusters } = await startTestEmulator(t);
+    const { api, control, clusters } = await startTestEmulator(t);
     await createDraftContract(api);
     await fetch(`${clusters[0]!.url}/contracts/T-1`);
     await fetch(`${clusters[0]!.url}/contrcts/T-1`);
-    const { items } = (await ask("GET", "requests?service=contracts")).body as {
+    const { items } = (await control("GET", "requests?service=contracts")).body as {
       items: { target: string; nearest: string | null }[];
     };
     assert.deepEqual(
@@ -232,12 +233,12 @@ describe("GET /_emulator/requests", () => {
   });
 
   it("omits control plane reads on request, and finds a request by number", async (t) => {
-    const { router, ask } = await startTestEmulator(t);
+    const { router, control } = await startTestEmulator(t);
     await router("GET", "/");
-    await ask("GET", "clock");
-    await ask("POST", "clock/advance", { body: { by: "PT1M" } });
+    await control("GET", "clock");
+    await control("POST", "clock/advance", { body: { by: "PT1M" } });
     const listed = async (query: string) => {
-      const { items, total } = (await ask("GET", `requests?${query}`)).body as {
+      const { items, total } = (await control("GET", `requests?${query}`)).body as {
         items: { id: number; operation: string; replaced?: true }[];
         total: number;
       };
@@ -247,17 +248,17 @@ describe("GET /_emulator/requests", () => {
     assert.deepEqual(await listed("reads=false&service=emulator"), [1, "3 clock.advance"]);
     assert.deepEqual(await listed("id=2"), [1, "2 clock.show"]);
     assert.deepEqual(await listed("id=999"), [0]);
-    await ask("POST", "reset");
+    await control("POST", "reset");
     assert.deepEqual(await listed("id=2"), [1, "2 clock.show replaced"]);
     for (let count = 0; count < 2; count += 1) await router("GET", "/");
     assert.deepEqual(await listed("id=2"), [2, "2 clock.show replaced", "2 health.show"]);
   });
 
   it("hides invite tokens on every listener, in any spelling", async (t) => {
-    const started = await startTestEmulator(t, { seed: "demo" });
+    const emulator = await startTestEmulator(t, { seed: "demo" });
     const secret = "creator-northwind";
-    const watched = await fetch(`${started.controlUrl}/requests/events`, {
-      headers: { authorization: `Bearer ${started.token}` },
+    const watched = await fetch(`${emulator.controlUrl}/requests/events`, {
+      headers: { authorization: `Bearer ${emulator.token}` },
     });
     const targets = [
       `/contract-invite/creator/by_token/${secret}`,
@@ -271,13 +272,13 @@ describe("GET /_emulator/requests", () => {
     ];
     const headers = { referer: `http://app.example/x/by_token/${secret}?token=${secret}`, "x-new": secret };
     for (const target of targets) {
-      for (const base of [started.routerUrl, started.clusters[0]!.url]) await fetch(base + target, { headers });
+      for (const base of [emulator.routerUrl, emulator.clusters[0]!.url]) await fetch(base + target, { headers });
     }
-    const { body } = await started.ask("GET", "requests?limit=1000");
+    const { body } = await emulator.control("GET", "requests?limit=1000");
     const { items } = body as { items: { listener: string; target: string }[] };
     assert.equal(JSON.stringify(items).includes(secret), false, JSON.stringify(items, null, 1));
     const reached = new Set(items.map(({ listener }) => listener));
-    assert.ok(reached.has("router") && reached.has(started.clusters[0]!.id));
+    assert.ok(reached.has("router") && reached.has(emulator.clusters[0]!.id));
     const reader = watched.body!.getReader();
     let events = "";
     while (!events.includes("/oauth")) events += Buffer.from((await reader.read()).value!).toString();
@@ -286,13 +287,13 @@ describe("GET /_emulator/requests", () => {
   });
 
   it("streams events on request", async (t) => {
-    const started = await startTestEmulator(t);
-    const headers = { accept: "text/event-stream", authorization: `Bearer ${started.token}` };
+    const emulator = await startTestEmulator(t);
+    const headers = { accept: "text/event-stream", authorization: `Bearer ${emulator.token}` };
     const streams = await Promise.all([
-      fetch(`${started.controlUrl}/requests?service=router`, { headers }),
-      fetch(`${started.controlUrl}/requests/events?service=router`, { headers }),
+      fetch(`${emulator.controlUrl}/requests?service=router`, { headers }),
+      fetch(`${emulator.controlUrl}/requests/events?service=router`, { headers }),
     ]);
-    await started.router("GET", "/");
+    await emulator.router("GET", "/");
     for (const { body } of streams) {
       const reader = body!.getReader();
       const { value } = await reader.read();
@@ -307,7 +308,7 @@ describe("GET /_emulator/requests", () => {
   });
 
   it("returns short JSON bodies on request, without secrets", async (t) => {
-    const { api, ask } = await startTestEmulator(t);
+    const { api, control } = await startTestEmulator(t);
     const webhook = (title: string) => ({
       title,
       url: "http://localhost:9/hooks",
@@ -318,7 +319,7 @@ describe("GET /_emulator/requests", () => {
       await api("POST", "/api/v2.1/public/webhooks/", { body: webhook(title) });
     }
     const bodiesOf = async (query: string) => {
-      const { body } = await ask("GET", `requests?operation=webhooks.create${query}`);
+      const { body } = await control("GET", `requests?operation=webhooks.create${query}`);
       return (body as { items: { body?: unknown }[] }).items.map((one) => one.body);
     };
     assert.deepEqual(await bodiesOf("&bodies=true"), [

@@ -47,9 +47,9 @@ function sendManyRequests({ routerUrl }: TestEmulator, count: number): Promise<v
 
 describe("slow reader of the request log", () => {
   it("receives the number of missed requests, then the next ones", async (t) => {
-    const on = await startTestEmulator(t);
-    const reader = await openSlowReader(t, on, "requests/events?operation=clusters.list");
-    await sendManyRequests(on, tooMany);
+    const emulator = await startTestEmulator(t);
+    const reader = await openSlowReader(t, emulator, "requests/events?operation=clusters.list");
+    await sendManyRequests(emulator, tooMany);
     const text = await reader.readUntil((sofar) => sofar.includes(`?${tooMany}&`));
 
     const shown = [...text.matchAll(/"target":"\/router\/v1\/clusters\/\?(\d+)&/g)].map(([, number]) => Number(number));

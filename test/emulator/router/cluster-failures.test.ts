@@ -26,9 +26,9 @@ const starters: Readonly<Record<ClusterFailure, (t: TestContext) => Promise<Rout
   "cluster-unreachable": (t) => startUnreachable(t),
   "no-cluster-reachable": (t) => startUnreachable(t),
   "cluster-timeout": async (t) => {
-    const world = await startRoutedEmulator(t, { apps, upstreamTimeoutMs: 100, chatUpstreamTimeoutMs: 100 });
-    for (const cluster of [world.eu, world.us]) cluster.answer(() => {});
-    return world;
+    const emulator = await startRoutedEmulator(t, { apps, upstreamTimeoutMs: 100, chatUpstreamTimeoutMs: 100 });
+    for (const cluster of [emulator.eu, emulator.us]) cluster.answer(() => {});
+    return emulator;
   },
   "forwarding-loop": (t) => startRoutedEmulator(t, { apps }),
 };
@@ -39,24 +39,24 @@ const startUnreachable = (t: TestContext) => {
 };
 
 /** Returns the header that marks a forwarded request. */
-async function readForwardingMark(world: RoutedEmulator): Promise<Record<string, string>> {
-  await world.router("GET", "/marked?cluster_id=eu-1");
-  return { via: world.eu.received.at(-1)!.headers.via! };
+async function readForwardingMark(emulator: RoutedEmulator): Promise<Record<string, string>> {
+  await emulator.router("GET", "/marked?cluster_id=eu-1");
+  return { via: emulator.eu.received.at(-1)!.headers.via! };
 }
 
 describe("declared failure of a cluster", () => {
   for (const code of clusterFailures) {
     it(`is returned by every operation that declares ${code}`, async (t) => {
-      const world = await starters[code](t);
-      await mapIdentifiers(world);
-      const more = code === "forwarding-loop" ? await readForwardingMark(world) : {};
+      const emulator = await starters[code](t);
+      await mapIdentifiers(emulator);
+      const more = code === "forwarding-loop" ? await readForwardingMark(emulator) : {};
       for (const { id, failures: declared } of operations) {
         if (!declared.includes(code)) continue;
         const { toOne, toAll } = forwardingRequests[id] ?? {};
         const call =
           code === "no-cluster-reachable" ? toAll : code === "cluster-unreachable" ? toOne : (toOne ?? toAll);
         assert.ok(call, `${id} declares ${code}`);
-        assert.deepEqual(pickStatusAndBody(await call(world, more)), createFailureResponse(code), id);
+        assert.deepEqual(pickStatusAndBody(await call(emulator, more)), createFailureResponse(code), id);
       }
     });
   }

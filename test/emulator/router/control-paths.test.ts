@@ -27,20 +27,20 @@ const spellings = [
 describe("path similar to a control plane path", () => {
   for (const spelling of spellings) {
     it(`returns 404 from the router without forwarding the token: ${spelling}`, async (t) => {
-      const world = await startRoutedEmulator(t);
-      const { status, body } = await sendTo(world.routerUrl, spelling, world.token);
+      const emulator = await startRoutedEmulator(t);
+      const { status, body } = await sendTo(emulator.routerUrl, spelling, emulator.token);
       assert.deepEqual(
         [status, body.error.code, body.error.message],
         [404, "not_found", "Path not found in the control plane."],
       );
-      assert.deepEqual(world.reached(), []);
+      assert.deepEqual(emulator.reached(), []);
     });
 
     it(`returns 404 from a cluster without an inbox entry: ${spelling}`, async (t) => {
-      const world = await startTestEmulator(t);
-      const { id, url } = world.clusters[0]!;
-      assert.equal((await sendTo(url, spelling, world.token)).status, 404);
-      assert.deepEqual((await world.ask("GET", `clusters/${id}/inbox`)).body, { items: [], total: 0 });
+      const emulator = await startTestEmulator(t);
+      const { id, url } = emulator.clusters[0]!;
+      assert.equal((await sendTo(url, spelling, emulator.token)).status, 404);
+      assert.deepEqual((await emulator.control("GET", `clusters/${id}/inbox`)).body, { items: [], total: 0 });
     });
   }
 
@@ -52,40 +52,40 @@ describe("path similar to a control plane path", () => {
     ["/x%5c..%5c_emulator/live", 404],
   ] as const) {
     it(`returns ${expected} if it resolves or could resolve to the control plane: ${target}`, async (t) => {
-      const world = await startRoutedEmulator(t);
-      const { host } = new URL(world.routerUrl);
+      const emulator = await startRoutedEmulator(t);
+      const { host } = new URL(emulator.routerUrl);
       const head = `GET ${target} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`;
-      assert.equal(read(await exchangeBytes(world.routerUrl, [head])).status, expected);
-      assert.deepEqual(world.reached(), []);
+      assert.equal(read(await exchangeBytes(emulator.routerUrl, [head])).status, expected);
+      assert.deepEqual(emulator.reached(), []);
     });
   }
 
   for (const path of ["/emulator/x", "/_emulators/x", "/x/_emulator/y", "/_emulator-x"]) {
     it(`is forwarded if it is a different path: ${path}`, async (t) => {
-      const world = await startRoutedEmulator(t);
-      await world.router("GET", path);
-      assert.deepEqual(world.reached(), [`eu GET ${path}`, `us GET ${path}`]);
+      const emulator = await startRoutedEmulator(t);
+      await emulator.router("GET", path);
+      assert.deepEqual(emulator.reached(), [`eu GET ${path}`, `us GET ${path}`]);
     });
   }
 });
 
 describe("control plane token", () => {
   it("is removed from forwarded requests and reported as a finding", async (t) => {
-    const world = await startRoutedEmulator(t);
-    const { body } = await world.ask("POST", "tokens/reader", { body: { role: "read" } });
-    const { code } = (await world.ask("POST", "sessions/codes")).body as { code: string };
-    const session = (await world.router("POST", "/_emulator/sessions", { body: { code } })).body;
-    for (const token of [world.token, (body as { token: string }).token, (session as { token: string }).token]) {
+    const emulator = await startRoutedEmulator(t);
+    const { body } = await emulator.control("POST", "tokens/reader", { body: { role: "read" } });
+    const { code } = (await emulator.control("POST", "sessions/codes")).body as { code: string };
+    const session = (await emulator.router("POST", "/_emulator/sessions", { body: { code } })).body;
+    for (const token of [emulator.token, (body as { token: string }).token, (session as { token: string }).token]) {
       const headers = { authorization: `Bearer ${token}` };
-      await world.router("GET", "/x?cluster_id=eu-1", { headers });
-      await world.router("GET", "/x", { headers });
+      await emulator.router("GET", "/x?cluster_id=eu-1", { headers });
+      await emulator.router("GET", "/x", { headers });
     }
-    const all = [...world.eu.received, ...world.us.received];
+    const all = [...emulator.eu.received, ...emulator.us.received];
     assert.deepEqual(
       all.map(({ headers }) => headers.authorization),
       Array(9).fill(undefined),
     );
-    const requests = (await world.ask("GET", "requests?operation=catch-all")).body as {
+    const requests = (await emulator.control("GET", "requests?operation=catch-all")).body as {
       items: readonly { findings: readonly object[] }[];
     };
     const omitted = (where: string) => ({ code: "credentials-omitted", detail: `authorization: not for ${where}` });
@@ -100,10 +100,10 @@ describe("control plane token", () => {
   });
 
   it("is hidden in inboxes at any position of a request", async (t) => {
-    const world = await startTestEmulator(t);
-    const { body } = await world.ask("POST", "tokens/reader", { body: { role: "read" } });
-    const { id, url } = world.clusters[0]!;
-    const tokens = [world.token, (body as { token: string }).token];
+    const emulator = await startTestEmulator(t);
+    const { body } = await emulator.control("POST", "tokens/reader", { body: { role: "read" } });
+    const { id, url } = emulator.clusters[0]!;
+    const tokens = [emulator.token, (body as { token: string }).token];
     for (const token of tokens) {
       await fetch(`${url}/x?t=${token}`, {
         method: "POST",
@@ -111,7 +111,7 @@ describe("control plane token", () => {
         body: `{"a":"${token}"}`,
       });
     }
-    const { items } = (await world.ask("GET", `clusters/${id}/inbox`)).body as {
+    const { items } = (await emulator.control("GET", `clusters/${id}/inbox`)).body as {
       items: readonly { target: string; headers: readonly [string, string][]; body: string }[];
     };
     const shown = items.map(({ target, headers, body: bytes }) => ({

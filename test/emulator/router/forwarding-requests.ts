@@ -6,7 +6,7 @@ import type { TestResponse } from "../../support/emulator.ts";
 import type { RoutedEmulator } from "../../support/routed-emulator.ts";
 
 /** Sends one request of an operation, with additional headers. */
-type SendRequest = (world: RoutedEmulator, more?: Readonly<Record<string, string>>) => Promise<TestResponse>;
+type SendRequest = (emulator: RoutedEmulator, more?: Readonly<Record<string, string>>) => Promise<TestResponse>;
 
 /** Requests of an operation. A request is undefined if the operation never reaches one cluster, or never all. */
 interface ForwardingRequests {
@@ -25,11 +25,11 @@ export const apps = {
 };
 
 /** Maps the identifiers in the requests to eu-1. */
-export async function mapIdentifiers(world: RoutedEmulator): Promise<void> {
-  await world.map("teams", "eu-1", ["T1"]);
-  await world.map("integrations", "eu-1", ["tenant-northwind"]);
-  await world.map("creators", "eu-1", ["token-1"]);
-  await world.map("emails", "eu-1", [hashEmail("ada@northwind.example")]);
+export async function mapIdentifiers(emulator: RoutedEmulator): Promise<void> {
+  await emulator.map("teams", "eu-1", ["T1"]);
+  await emulator.map("integrations", "eu-1", ["tenant-northwind"]);
+  await emulator.map("creators", "eu-1", ["token-1"]);
+  await emulator.map("emails", "eu-1", [hashEmail("ada@northwind.example")]);
 }
 
 const get =
@@ -55,10 +55,10 @@ const withinDefault = "/router/v1/integrations/destinations/default/chat_a";
 
 const [{ body: activity }] = receiveActivity.examples;
 const serviceUrl = "https://chat-b.example/eu";
-const sendActivity: SendRequest = async (world, more) => {
-  const { body } = await world.ask("POST", "chat-b/token", { body: { service_url: serviceUrl } });
+const sendActivity: SendRequest = async (emulator, more) => {
+  const { body } = await emulator.control("POST", "chat-b/token", { body: { service_url: serviceUrl } });
   const authorization = `Bearer ${(body as { token: string }).token}`;
-  return post("/router/v1/integrations/chat_b/webhook/messaging", { ...activity, serviceUrl })(world, {
+  return post("/router/v1/integrations/chat_b/webhook/messaging", { ...activity, serviceUrl })(emulator, {
     authorization,
     ...more,
   });
@@ -66,11 +66,11 @@ const sendActivity: SendRequest = async (world, more) => {
 
 const openCrmA =
   (target: string): SendRequest =>
-  (world, more) => {
+  (emulator, more) => {
     const timestamp = String(Date.parse("2031-01-02T03:04:05Z"));
-    const url = world.routerUrl + target;
+    const url = emulator.routerUrl + target;
     const signed = { version: "v3", clientSecret: crmSecret, method: "GET", url, body: "", timestamp } as const;
-    return get(target)(world, {
+    return get(target)(emulator, {
       "x-crm-a-signature": signCrmA(signed),
       "x-crm-a-signature-version": "v3",
       "x-crm-a-signature-timestamp": timestamp,
@@ -81,12 +81,12 @@ const openCrmA =
 const jwt = ["{}", JSON.stringify({ cluster: "eu-1" }), "x"].map((part) => Buffer.from(part).toString("base64url"));
 const signedRequest = encodeURIComponent(signCrmB(crmSecret, JSON.stringify({ algorithm: "HMACSHA256", context: {} })));
 const signup = { first_name: "Zoe", job_title: "GC", company_name: "Newco", industry: "x", use_case: "y" };
-const completeTrial: SendRequest = async (world) => {
+const completeTrial: SendRequest = async (emulator) => {
   const signupRequest = { email: "zoe@newco.example", captcha: "yes" };
-  const { token } = (await world.router("POST", "/router/v1/trial/signup", { body: signupRequest })).body as {
+  const { token } = (await emulator.router("POST", "/router/v1/trial/signup", { body: signupRequest })).body as {
     token: string;
   };
-  return world.router("POST", "/router/v1/trial/signup/complete", { body: { ...signup, token } });
+  return emulator.router("POST", "/router/v1/trial/signup/complete", { body: { ...signup, token } });
 };
 const byState = (path: string) => createBoth((cluster) => get(`${path}?code=c&state=${cluster}_1`), "eu-1");
 const byToken = (path: string) => createBoth((token) => get(path + token), "token-1");

@@ -51,7 +51,7 @@ const send = (base: string, method: string, { path, headers, body }: Hostile): P
   });
 
 interface Stage {
-  readonly world: RoutedEmulator;
+  readonly emulator: RoutedEmulator;
   readonly bugs: readonly string[];
   /** Sends the request, and asserts that its response is declared and that a rejection changed no row. */
   attack(operation: Operation, hostile: Hostile): Promise<void>;
@@ -59,24 +59,24 @@ interface Stage {
 
 async function startHostileRouter(t: TestContext): Promise<Stage> {
   const bugs: string[] = [];
-  const world = await startRoutedEmulator(t, {
+  const emulator = await startRoutedEmulator(t, {
     log: (line) => bugs.push(line),
     apps: { billing: { username: "u", password: "p" } },
   });
-  const authorization = `Bearer ${world.token}`;
+  const authorization = `Bearer ${emulator.token}`;
   // The state is a string, because it is compared thousands of times.
   const state = async () => {
-    const { statusCode, body } = await ask(`${world.controlUrl}/state`, { headers: { authorization } });
+    const { statusCode, body } = await ask(`${emulator.controlUrl}/state`, { headers: { authorization } });
     assert.equal(statusCode, 200);
     return body.text();
   };
   let before = await state();
   return {
-    world,
+    emulator,
     bugs,
     async attack(operation, hostile) {
       const method = [operation.method].flat().at(-1) === "DELETE" ? "DELETE" : String([operation.method].flat()[0]);
-      const { status, matched, names } = await send(world.routerUrl, method, {
+      const { status, matched, names } = await send(emulator.routerUrl, method, {
         path: createTarget(operation),
         ...hostile,
       });
@@ -170,11 +170,11 @@ describe("hostile router input", () => {
     { "content-type": ";;;,=", accept: "\t", te: "trailers", connection: "x-forwarded-for, authorization" },
   ];
   it("causes no bug in headers", async (t) => {
-    const { bugs, attack, world } = await startHostileRouter(t);
+    const { bugs, attack, emulator } = await startHostileRouter(t);
     for (const operation of operations) {
       for (const hostile of headers) await attack(operation, { headers: hostile });
     }
-    for (const { headers: got } of [...world.eu.received, ...world.us.received]) {
+    for (const { headers: got } of [...emulator.eu.received, ...emulator.us.received]) {
       assert.equal(got["x-injected"], undefined);
     }
     assert.deepEqual(bugs, []);

@@ -33,34 +33,37 @@ const garbage: Record<string, Uint8Array | string> = {
 describe("hostile body", () => {
   for (const [name, body] of Object.entries(garbage)) {
     it(`is rejected by every JSON operation without changes: ${name}`, async (t) => {
-      const world = await startRoutedEmulator(t, { apps: { billing: { username: "u", password: "p" } } });
-      const before = (await world.ask("GET", "state")).body;
+      const emulator = await startRoutedEmulator(t, { apps: { billing: { username: "u", password: "p" } } });
+      const before = (await emulator.control("GET", "state")).body;
       for (const { id, method, path } of findOperationsByBody("json", "jsonOrForm")) {
         const target = fillTemplate(path, Object.fromEntries(findPlaceholders(path).map((name) => [name, "eu-1"])));
         const headers = {
           "content-type": "application/json",
           authorization: formatBasicHeader({ user: "u", password: "p" }),
         };
-        const { status } = await world.router(String(method), target, { body, headers });
+        const { status } = await emulator.router(String(method), target, { body, headers });
         // Offboarding declares no required field, and billing accepts any fields. Both ignore unknown fields.
         const harmless = id === "clusters.delete-workspace-data" && status === 200;
         assert.ok(harmless || (status >= 400 && status < 500), `${id} answered ${status}`);
       }
-      assert.deepEqual((await world.ask("GET", "state")).body, before);
-      assert.deepEqual(world.reached(), []);
+      assert.deepEqual((await emulator.control("GET", "state")).body, before);
+      assert.deepEqual(emulator.reached(), []);
     });
 
     it(`is forwarded unread by every forwarding operation: ${name}`, async (t) => {
-      const world = await startRoutedEmulator(t);
+      const emulator = await startRoutedEmulator(t);
       for (const { id, method, path } of findOperationsByBody("raw")) {
         const target = fillTemplate(path, Object.fromEntries(findPlaceholders(path).map((name) => [name, "default"])));
         const verb = [method].flat().find((one) => one !== "GET") ?? "GET";
-        const { status } = await world.router(verb, target, { body, headers: { "content-type": "application/json" } });
+        const { status } = await emulator.router(verb, target, {
+          body,
+          headers: { "content-type": "application/json" },
+        });
         // An activity of chat_b without a token is never forwarded, whatever its body.
         assert.equal(status, id === "chat-b.messaging" ? 401 : 200, id);
       }
       const sent = Buffer.from(body);
-      for (const got of [...world.eu.received, ...world.us.received]) assert.ok(got.body.equals(sent), got.url);
+      for (const got of [...emulator.eu.received, ...emulator.us.received]) assert.ok(got.body.equals(sent), got.url);
     });
   }
 });
@@ -88,33 +91,33 @@ describe("hostile request head", () => {
     "X-A: \0",
   ]) {
     it(`is rejected before any cluster receives ${JSON.stringify(line)}`, async (t) => {
-      const world = await startRoutedEmulator(t);
-      assert.deepEqual(await onTheWire(world.routerUrl, head(world.routerUrl, line)), ["400"]);
-      assert.deepEqual(world.reached(), []);
+      const emulator = await startRoutedEmulator(t);
+      assert.deepEqual(await onTheWire(emulator.routerUrl, head(emulator.routerUrl, line)), ["400"]);
+      assert.deepEqual(emulator.reached(), []);
     });
   }
 
   it("cannot smuggle a second request past the router", async (t) => {
-    const world = await startRoutedEmulator(t);
+    const emulator = await startRoutedEmulator(t);
     const inner = "GET /smuggled HTTP/1.1\r\n\r\n";
     const lines = ["Transfer-Encoding: chunked", `Content-Length: ${inner.length}`];
-    await onTheWire(world.routerUrl, `${head(world.routerUrl, ...lines)}0\r\n\r\n${inner}`);
-    assert.ok(!world.reached().some((line) => line.includes("smuggled")));
+    await onTheWire(emulator.routerUrl, `${head(emulator.routerUrl, ...lines)}0\r\n\r\n${inner}`);
+    assert.ok(!emulator.reached().some((line) => line.includes("smuggled")));
   });
 
   for (const path of ["/%2e%2ea/%2f%00", "/a%0d%0aX-B:%201", "/%ff%fe"]) {
     it(`is forwarded unchanged with the path ${path}`, async (t) => {
-      const world = await startRoutedEmulator(t);
-      const request = head(world.routerUrl).replace("/x", path);
-      assert.deepEqual(await onTheWire(world.routerUrl, request), ["200"]);
-      assert.deepEqual(world.reached(), [`eu GET ${path}`, `us GET ${path}`]);
+      const emulator = await startRoutedEmulator(t);
+      const request = head(emulator.routerUrl).replace("/x", path);
+      assert.deepEqual(await onTheWire(emulator.routerUrl, request), ["200"]);
+      assert.deepEqual(emulator.reached(), [`eu GET ${path}`, `us GET ${path}`]);
     });
   }
 
   it("is forwarded by its path if the target is absolute", async (t) => {
-    const world = await startRoutedEmulator(t);
-    const request = head(world.routerUrl).replace("/x", `${world.routerUrl}/x?y`);
-    assert.deepEqual(await onTheWire(world.routerUrl, request), ["200"]);
-    assert.deepEqual(world.reached(), ["eu GET /x?y", "us GET /x?y"]);
+    const emulator = await startRoutedEmulator(t);
+    const request = head(emulator.routerUrl).replace("/x", `${emulator.routerUrl}/x?y`);
+    assert.deepEqual(await onTheWire(emulator.routerUrl, request), ["200"]);
+    assert.deepEqual(emulator.reached(), ["eu GET /x?y", "us GET /x?y"]);
   });
 });

@@ -23,12 +23,12 @@ describe("request target", () => {
     ["GET ", 400, undefined],
   ] as const) {
     it(`is rejected by the router with ${status}: ${line}`, async (t) => {
-      const world = await startRoutedEmulator(t);
-      const { host } = new URL(world.routerUrl);
-      const answer = read(await exchangeBytes(world.routerUrl, [createRequestHead(line, host)]));
+      const emulator = await startRoutedEmulator(t);
+      const { host } = new URL(emulator.routerUrl);
+      const answer = read(await exchangeBytes(emulator.routerUrl, [createRequestHead(line, host)]));
       assert.equal(answer.status, status);
       if (body) assert.deepEqual(JSON.parse(answer.body), body);
-      assert.deepEqual(world.reached(), [], "no cluster is asked");
+      assert.deepEqual(emulator.reached(), [], "no cluster is asked");
     });
   }
 
@@ -43,20 +43,22 @@ describe("request target", () => {
     ["GET /a...b/..c", "/a...b/..c"],
   ] as const) {
     it(`is accepted and forwarded to a cluster: ${JSON.stringify(line)}`, async (t) => {
-      const world = await startRoutedEmulator(t);
-      const { host } = new URL(world.routerUrl);
-      const answer = read(await exchangeBytes(world.routerUrl, [Buffer.from(createRequestHead(line, host), "latin1")]));
+      const emulator = await startRoutedEmulator(t);
+      const { host } = new URL(emulator.routerUrl);
+      const answer = read(
+        await exchangeBytes(emulator.routerUrl, [Buffer.from(createRequestHead(line, host), "latin1")]),
+      );
       assert.equal(answer.status, 200);
       const seen = reached === "/" && line.startsWith("GET //") ? "//x/y" : reached;
-      assert.deepEqual(new Set(world.reached()), new Set([`eu GET ${seen}`, `us GET ${seen}`]));
+      assert.deepEqual(new Set(emulator.reached()), new Set([`eu GET ${seen}`, `us GET ${seen}`]));
     });
   }
 
   for (const path of ["/a/..%2f..%2fb", "/..%2F", "/%2f../b", "/a\\..\\b", "/a%5c..%5cb", "/..%5cb"]) {
     it(`is rejected if it is ambiguous: ${path}`, async (t) => {
-      const world = await startRoutedEmulator(t);
-      const { host } = new URL(world.routerUrl);
-      const { status, body } = read(await exchangeBytes(world.routerUrl, [createRequestHead(`GET ${path}`, host)]));
+      const emulator = await startRoutedEmulator(t);
+      const { host } = new URL(emulator.routerUrl);
+      const { status, body } = read(await exchangeBytes(emulator.routerUrl, [createRequestHead(`GET ${path}`, host)]));
       assert.deepEqual(
         [status, JSON.parse(body)],
         [
@@ -66,7 +68,7 @@ describe("request target", () => {
           },
         ],
       );
-      assert.deepEqual(world.reached(), []);
+      assert.deepEqual(emulator.reached(), []);
     });
   }
 
@@ -77,9 +79,11 @@ describe("request target", () => {
     "http://else.example",
   ]) {
     it(`is rejected if it is an absolute URL of another host: ${target}`, async (t) => {
-      const world = await startRoutedEmulator(t);
-      const { host } = new URL(world.routerUrl);
-      const { status, body } = read(await exchangeBytes(world.routerUrl, [createRequestHead(`GET ${target}`, host)]));
+      const emulator = await startRoutedEmulator(t);
+      const { host } = new URL(emulator.routerUrl);
+      const { status, body } = read(
+        await exchangeBytes(emulator.routerUrl, [createRequestHead(`GET ${target}`, host)]),
+      );
       const named = target.split("/")[2];
       assert.deepEqual(
         [status, JSON.parse(body)],
@@ -90,40 +94,40 @@ describe("request target", () => {
           },
         ],
       );
-      assert.deepEqual(world.reached(), []);
+      assert.deepEqual(emulator.reached(), []);
     });
   }
 
   it("determines the forwarded host if it is absolute", async (t) => {
-    const world = await startRoutedEmulator(t);
+    const emulator = await startRoutedEmulator(t);
     const answer = read(
-      await exchangeBytes(world.routerUrl, [createRequestHead("GET http://named.localhost:1/x", "localhost")]),
+      await exchangeBytes(emulator.routerUrl, [createRequestHead("GET http://named.localhost:1/x", "localhost")]),
     );
     assert.equal(answer.status, 200);
-    assert.deepEqual(world.eu.received[0]?.headers["x-forwarded-host"], "named.localhost:1");
+    assert.deepEqual(emulator.eu.received[0]?.headers["x-forwarded-host"], "named.localhost:1");
   });
 
   for (const host of ["localhost:99999", "localhost:65536"]) {
     it(`is rejected with the invalid host ${host}`, async (t) => {
-      const world = await startRoutedEmulator(t);
-      assert.equal(read(await exchangeBytes(world.routerUrl, [createRequestHead("GET /x", host)])).status, 403);
-      assert.deepEqual(world.reached(), []);
+      const emulator = await startRoutedEmulator(t);
+      assert.equal(read(await exchangeBytes(emulator.routerUrl, [createRequestHead("GET /x", host)])).status, 403);
+      assert.deepEqual(emulator.reached(), []);
     });
   }
 
   it("is served as the root if it is absolute without a path", async (t) => {
-    const world = await startRoutedEmulator(t);
-    const { host } = new URL(world.routerUrl);
+    const emulator = await startRoutedEmulator(t);
+    const { host } = new URL(emulator.routerUrl);
     for (const line of [`GET http://${host}`, `GET http://${host}?x=1`, "GET /"]) {
-      assert.equal(read(await exchangeBytes(world.routerUrl, [createRequestHead(line, host)])).status, 200, line);
+      assert.equal(read(await exchangeBytes(emulator.routerUrl, [createRequestHead(line, host)])).status, 200, line);
     }
-    assert.deepEqual(world.reached(), []);
+    assert.deepEqual(emulator.reached(), []);
   });
 
   it("is accepted with invalid punycode in the host", async (t) => {
-    const world = await startRoutedEmulator(t);
+    const emulator = await startRoutedEmulator(t);
     assert.equal(
-      read(await exchangeBytes(world.routerUrl, [createRequestHead("GET /x", "xn--a.localhost")])).status,
+      read(await exchangeBytes(emulator.routerUrl, [createRequestHead("GET /x", "xn--a.localhost")])).status,
       200,
     );
   });
@@ -132,14 +136,14 @@ describe("request target", () => {
 describe("invalid request target at a cluster", () => {
   it("is rejected in the same way, without an inbox entry", async (t) => {
     const { startTestEmulator } = await import("../../support/emulator.ts");
-    const world = await startTestEmulator(t);
-    const { url, id } = world.clusters[0]!;
+    const emulator = await startTestEmulator(t);
+    const { url, id } = emulator.clusters[0]!;
     const { host } = new URL(url);
     const lines = ["GET *", "GET ftp://files.example/x", "OPTIONS *", "CONNECT example.com:443"];
     const statuses: number[] = [];
     for (const line of lines) statuses.push(read(await exchangeBytes(url, [createRequestHead(line, host)])).status);
     assert.deepEqual(statuses, [400, 400, 405, 501]);
-    const { body } = await world.ask("GET", `clusters/${id}/inbox`);
+    const { body } = await emulator.control("GET", `clusters/${id}/inbox`);
     assert.equal((body as { total: number }).total, 0);
   });
 });

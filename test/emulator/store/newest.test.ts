@@ -23,9 +23,9 @@ describe("eviction of old rows", () => {
 
 describe("unauthenticated data", () => {
   it("is limited by dropping the oldest sign-ins and signups", async (t) => {
-    const world = await startTestEmulator(t);
-    const before = (await world.ask("GET", "state")).body as { rows: Record<string, unknown[]> };
-    const cluster_id = world.clusters[0]!.id;
+    const emulator = await startTestEmulator(t);
+    const before = (await emulator.control("GET", "state")).body as { rows: Record<string, unknown[]> };
+    const cluster_id = emulator.clusters[0]!.id;
     const many = Array.from({ length: maxUnauthenticatedRows }, (_, i) => `s${i}`);
     const signup = { oauth_provider: null, account_details: null, claimed: false, workspace: null, answers: null };
     const filled = {
@@ -37,13 +37,13 @@ describe("unauthenticated data", () => {
         provider_states: many.map((state) => ({ state, cluster_id, provider: "ProviderA", flow: "login" })),
       },
     };
-    const replaced = await world.ask("PUT", "state", { body: filled });
+    const replaced = await emulator.control("PUT", "state", { body: filled });
     assert.ok(replaced.status < 300, JSON.stringify(replaced.body));
 
-    await world.router("GET", "/router/v1/trial/signup/oauth");
-    await world.router("POST", "/router/v1/trial/signup", { body: { email: "new@x.example", captcha: "yes" } });
-    await world.router("GET", `/api/v1/svc_auth/oauth/login?cluster_id=${cluster_id}`);
-    const { rows } = (await world.ask("GET", "state")).body as typeof before;
+    await emulator.router("GET", "/router/v1/trial/signup/oauth");
+    await emulator.router("POST", "/router/v1/trial/signup", { body: { email: "new@x.example", captcha: "yes" } });
+    await emulator.router("GET", `/api/v1/svc_auth/oauth/login?cluster_id=${cluster_id}`);
+    const { rows } = (await emulator.control("GET", "state")).body as typeof before;
     for (const name of ["trial_states", "trial_signups", "provider_states"]) {
       const kept = rows[name]!;
       assert.equal(kept.length, maxUnauthenticatedRows, name);

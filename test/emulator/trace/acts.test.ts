@@ -16,12 +16,12 @@ interface Node {
   readonly what: string;
 }
 
-const listTraceNodes = async ({ ask }: TestEmulator, ref: string) =>
-  ((await ask("GET", `traces/${ref}`)).body as { nodes: readonly Node[] }).nodes;
+const listTraceNodes = async ({ control }: TestEmulator, ref: string) =>
+  ((await control("GET", `traces/${ref}`)).body as { nodes: readonly Node[] }).nodes;
 
 /** Returns a summary of each cause in the state. */
-async function listCauses({ ask }: TestEmulator): Promise<readonly string[]> {
-  const { rows } = (await ask("GET", "state")).body as { rows: { causes: readonly { what: string }[] } };
+async function listCauses({ control }: TestEmulator): Promise<readonly string[]> {
+  const { rows } = (await control("GET", "state")).body as { rows: { causes: readonly { what: string }[] } };
   return rows.causes.map(({ what }) => what);
 }
 
@@ -35,24 +35,24 @@ async function submit({ routerUrl }: TestEmulator, page: string, to: string, typ
 
 describe("user action on a page", () => {
   it("is the cause of a signature", async (t) => {
-    const on = await startTestEmulator(t);
-    const contract = await createSentContract(on.api);
-    await submitSuccessfully(await getSigningLink(on, contract, "jo@acme.example"), { act: "sign", text: "" });
-    const nodes = await listTraceNodes(on, "T-1");
+    const emulator = await startTestEmulator(t);
+    const contract = await createSentContract(emulator.api);
+    await submitSuccessfully(await getSigningLink(emulator, contract, "jo@acme.example"), { act: "sign", text: "" });
+    const nodes = await listTraceNodes(emulator, "T-1");
     const signed = nodes.find(({ what }) => what.startsWith("CONTRACT_SIGNED"));
     const cause = nodes.find(({ id }) => id === signed?.parent);
     assert.match(String(cause?.what), /^POST \/\S+$/);
   });
 
   it("is the cause of a device approval and a provider sign-in", async (t) => {
-    const on = await startTestEmulator(t);
-    const { user_code } = await startDeviceAuthorization(on);
-    const page = `${on.routerUrl}/_emulator/device?user_code=${user_code}`;
-    await submit(on, page, "/_emulator/device", { status: "AUTHORIZED", cluster_id: "us-1", email: "" });
-    const { body } = await on.router("GET", "/router/v1/trial/signup/oauth");
+    const emulator = await startTestEmulator(t);
+    const { user_code } = await startDeviceAuthorization(emulator);
+    const page = `${emulator.routerUrl}/_emulator/device?user_code=${user_code}`;
+    await submit(emulator, page, "/_emulator/device", { status: "AUTHORIZED", cluster_id: "us-1", email: "" });
+    const { body } = await emulator.router("GET", "/router/v1/trial/signup/oauth");
     const { authorization_url } = body as { authorization_url: string };
-    await submit(on, authorization_url, "/_emulator/provider", { email: "zoe@newco.example", name: "Zoe" });
-    const causes = await listCauses(on);
+    await submit(emulator, authorization_url, "/_emulator/provider", { email: "zoe@newco.example", name: "Zoe" });
+    const causes = await listCauses(emulator);
     for (const act of [/ POST \/_emulator\/device$/, / POST \/_emulator\/provider$/]) {
       assert.equal(causes.filter((what) => act.test(what)).length, 1, causes.join("\n"));
     }
@@ -73,11 +73,17 @@ describe("traceparent header", () => {
   ];
   for (const traceparent of malformed) {
     it(`is ignored if it is malformed: ${JSON.stringify(traceparent)}`, async (t) => {
-      const on = await startTestEmulator(t);
+      const emulator = await startTestEmulator(t);
       const webhook = { title: "a", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_SIGNED"] };
-      const answer = await on.api("POST", "/api/v2.1/public/webhooks/", { body: webhook, headers: { traceparent } });
+      const answer = await emulator.api("POST", "/api/v2.1/public/webhooks/", {
+        body: webhook,
+        headers: { traceparent },
+      });
       assert.equal(answer.status, 201);
-      const [{ trace: own, ...node } = assert.fail()] = (await listTraceNodes(on, "request:1")) as readonly (Node & {
+      const [{ trace: own, ...node } = assert.fail()] = (await listTraceNodes(
+        emulator,
+        "request:1",
+      )) as readonly (Node & {
         readonly parent_span: string | null;
       })[];
       assert.deepEqual([node.parent_span, own === trace, /^[0-9a-f]{32}$/.test(own)], [null, false, true]);
@@ -85,10 +91,10 @@ describe("traceparent header", () => {
   }
 
   it("is read by its known fields if its version is later", async (t) => {
-    const on = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const webhook = { title: "a", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_SIGNED"] };
     const headers = { traceparent: `cc-${trace}-${span}-01-what-the-future-brings` };
-    await on.api("POST", "/api/v2.1/public/webhooks/", { body: webhook, headers });
-    assert.equal((await listTraceNodes(on, trace))[0]?.id, "request:1");
+    await emulator.api("POST", "/api/v2.1/public/webhooks/", { body: webhook, headers });
+    assert.equal((await listTraceNodes(emulator, trace))[0]?.id, "request:1");
   });
 });

@@ -10,11 +10,11 @@ type LogEntry = { readonly status: number; readonly fault?: string };
 describe("traced request", () => {
   it("is exported as a span after its response", async (t) => {
     const sink = await startCollector(t);
-    const on = await startTestEmulator(t, { otel: { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url } });
+    const emulator = await startTestEmulator(t, { otel: { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url } });
     const slow = { direction: "incoming", operation: "contracts.create", latency_ms: 20 };
-    await on.ask("POST", "faults", { body: slow });
-    await createDraftContract(on.api);
-    await on.close();
+    await emulator.control("POST", "faults", { body: slow });
+    await createDraftContract(emulator.api);
+    await emulator.close();
     const span = sink.spans().find(({ name }) => name.startsWith("contracts.create "));
     const lasted = Number(span?.endTimeUnixNano) - Number(span?.startTimeUnixNano);
     assert.ok(lasted >= 19_000_000, String(lasted));
@@ -26,14 +26,14 @@ describe("traced request", () => {
     const sink = await startCollector(t);
     const clock = { mode: "manual", start: "2031-01-02T03:04:05Z" } as const;
     const otel = { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url };
-    const on = await startTestEmulator(t, { deterministic: true, clock, otel });
+    const emulator = await startTestEmulator(t, { deterministic: true, clock, otel });
     const webhook = { title: "dead", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_CREATED"] };
     const before = Date.now();
-    await on.api("POST", "/api/v2.1/public/webhooks/", { body: webhook });
-    await createDraftContract(on.api);
-    await on.ask("POST", "clock/advance", { body: { by: "PT5M" } });
-    const { nodes } = (await on.ask("GET", "traces/T-1")).body as { nodes: readonly TraceNode[] };
-    await on.close();
+    await emulator.api("POST", "/api/v2.1/public/webhooks/", { body: webhook });
+    await createDraftContract(emulator.api);
+    await emulator.control("POST", "clock/advance", { body: { by: "PT5M" } });
+    const { nodes } = (await emulator.control("GET", "traces/T-1")).body as { nodes: readonly TraceNode[] };
+    await emulator.close();
     const after = Date.now();
     assert.ok(nodes.every(({ wall_at, at }) => wall_at === at));
     const times = sink.spans().map(({ startTimeUnixNano }) => Number(startTimeUnixNano) / 1_000_000);
@@ -45,14 +45,14 @@ describe("traced request", () => {
   });
 
   it("names its scripted fault and the cause of the fault", async (t) => {
-    const on = await startTestEmulator(t, {});
+    const emulator = await startTestEmulator(t, {});
     const hit = { direction: "incoming", operation: "contracts.create", count: 1 };
-    await on.ask("POST", "faults", { body: { ...hit, latency_ms: 1, status: 503 } });
-    await on.ask("POST", "faults", { body: { ...hit, latency_ms: 2 } });
-    await assert.rejects(createDraftContract(on.api));
-    await createDraftContract(on.api);
-    await createDraftContract(on.api);
-    const { items } = (await on.ask("GET", "requests?operation=contracts.create")).body as {
+    await emulator.control("POST", "faults", { body: { ...hit, latency_ms: 1, status: 503 } });
+    await emulator.control("POST", "faults", { body: { ...hit, latency_ms: 2 } });
+    await assert.rejects(createDraftContract(emulator.api));
+    await createDraftContract(emulator.api);
+    await createDraftContract(emulator.api);
+    const { items } = (await emulator.control("GET", "requests?operation=contracts.create")).body as {
       items: readonly LogEntry[];
     };
     assert.deepEqual(
@@ -63,7 +63,7 @@ describe("traced request", () => {
         [201, undefined],
       ],
     );
-    const { nodes } = (await on.ask("GET", "traces/T-1")).body as { nodes: readonly TraceNode[] };
+    const { nodes } = (await emulator.control("GET", "traces/T-1")).body as { nodes: readonly TraceNode[] };
     assert.equal(nodes[0]?.what, "contracts.create POST /api/v2.1/public/contracts/; scripted: wait 2 ms (request:2)");
   });
 });

@@ -26,13 +26,16 @@ interface LogEntry {
 describe("trace export", () => {
   it("sends each node of every trace once, with all parents", async (t) => {
     const sink = await startCollector(t);
-    const on = await startTestEmulator(t, { autoSignMs: 600_000, otel: { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url } });
-    await triggerAllTraceKinds(t, on);
-    await waitUntilIdle(on);
-    const nodes = await listTraceNodes(on);
-    const { items } = (await on.ask("GET", "requests")).body as { items: readonly LogEntry[] };
+    const emulator = await startTestEmulator(t, {
+      autoSignMs: 600_000,
+      otel: { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url },
+    });
+    await triggerAllTraceKinds(t, emulator);
+    await waitUntilIdle(emulator);
+    const nodes = await listTraceNodes(emulator);
+    const { items } = (await emulator.control("GET", "requests")).body as { items: readonly LogEntry[] };
     const answers = new Map(items.map(({ id, status, duration_ms }) => [`request:${id}`, { status, duration_ms }]));
-    await on.close();
+    await emulator.close();
     const spans = sink.spans();
     // A stored node omits the response, which only its span contains.
     const told = nodes.map((node) => toSpan({ ...node, ...answers.get(node.id) }));
@@ -54,7 +57,7 @@ describe("trace export", () => {
 
   it("sends spans continuously, oldest first", async (t) => {
     const sink = await startCollector(t);
-    const on = await startTestEmulator(t, { otel: { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url } });
+    const emulator = await startTestEmulator(t, { otel: { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url } });
     const last = new Promise<void>((resolve) => {
       sink.answer((_, response) => {
         response.writeHead(200).end();
@@ -62,11 +65,11 @@ describe("trace export", () => {
       });
     });
     const webhook = { title: "dead", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_CREATED"] };
-    await on.api("POST", "/api/v2.1/public/webhooks/", { body: webhook });
-    await createDraftContract(on.api);
-    await waitUntilIdle(on);
-    const { nodes } = (await on.ask("GET", "traces/T-1")).body as { nodes: readonly TraceNode[] };
-    await createDraftContract(on.api);
+    await emulator.api("POST", "/api/v2.1/public/webhooks/", { body: webhook });
+    await createDraftContract(emulator.api);
+    await waitUntilIdle(emulator);
+    const { nodes } = (await emulator.control("GET", "traces/T-1")).body as { nodes: readonly TraceNode[] };
+    await createDraftContract(emulator.api);
     await last;
     const sent = new Set(sink.spans().map(({ spanId }) => spanId));
     const expected = getSpans(buildOtlpDocument(nodes.map(toSpan), {}, { name: "svc", version: "" }));
@@ -81,9 +84,9 @@ describe("trace export", () => {
     const sink = await startCollector(t);
     const sent = async (otel: Record<string, string>) => {
       const before = sink.received.length;
-      const on = await startTestEmulator(t, { otel });
-      await createDraftContract(on.api);
-      await on.close();
+      const emulator = await startTestEmulator(t, { otel });
+      await createDraftContract(emulator.api);
+      await emulator.close();
       return sink.received.slice(before).map(({ url, headers }) => [url, headers["content-type"], headers["x-key"]]);
     };
     const type = "application/json";
@@ -108,10 +111,10 @@ describe("trace export", () => {
   });
 
   it("is disabled without the OpenTelemetry variables", async (t) => {
-    const on = await startTestEmulator(t, { otel: { OTEL_SERVICE_NAME: "me", OTEL_EXPORTER_OTLP_ENDPOINT: "" } });
-    const { body } = await on.ask("GET", "usage");
+    const emulator = await startTestEmulator(t, { otel: { OTEL_SERVICE_NAME: "me", OTEL_EXPORTER_OTLP_ENDPOINT: "" } });
+    const { body } = await emulator.control("GET", "usage");
     const usual = await startTestEmulator(t, { otel: process.env });
-    assert.deepEqual((await usual.ask("GET", "usage")).body, body);
+    assert.deepEqual((await usual.control("GET", "usage")).body, body);
     assert.equal((body as { spans: unknown }).spans, null);
   });
 
@@ -127,12 +130,12 @@ describe("trace export", () => {
       lines.push(line);
       told(line);
     };
-    const on = await startTestEmulator(t, { otel, log });
+    const emulator = await startTestEmulator(t, { otel, log });
     sink.answer(503);
-    await createDraftContract(on.api);
+    await createDraftContract(emulator.api);
     await first;
     sink.answer(200);
-    await on.close();
+    await emulator.close();
     const counts = sink.received.map(({ body }) => JSON.parse(body.toString()).resourceSpans[0].scopeSpans[0].spans);
     assert.deepEqual(counts[1], counts[0]);
     assert.deepEqual(
@@ -166,9 +169,9 @@ describe("trace export", () => {
     const sink = await startCollector(t);
     const log = (line: string) => lines.push(line);
     const noted = async (otel: Record<string, string>) => {
-      const on = await startTestEmulator(t, { otel, log });
-      const { body } = await on.ask("GET", "usage");
-      await on.close();
+      const emulator = await startTestEmulator(t, { otel, log });
+      const { body } = await emulator.control("GET", "usage");
+      await emulator.close();
       return [lines.splice(0).length, (body as { spans: object | null }).spans === null];
     };
     const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url };
@@ -200,10 +203,12 @@ async function startSilentReceiver(t: TestContext): Promise<string> {
 
 describe("unresponsive collector", () => {
   it("delays no client, and causes dropped events to be counted", async (t) => {
-    const on = await startTestEmulator(t, { otel: { OTEL_EXPORTER_OTLP_ENDPOINT: await startSilentReceiver(t) } });
+    const emulator = await startTestEmulator(t, {
+      otel: { OTEL_EXPORTER_OTLP_ENDPOINT: await startSilentReceiver(t) },
+    });
     const closeSignal = new AbortController();
-    const [{ id, clusterKey }] = on.clusters as unknown as [{ id: string; clusterKey: string }];
-    const pool = new Pool(on.routerUrl, { connections: 8 });
+    const [{ id, clusterKey }] = emulator.clusters as unknown as [{ id: string; clusterKey: string }];
+    const pool = new Pool(emulator.routerUrl, { connections: 8 });
     t.after(() => pool.destroy());
     let made = 0;
     const statuses = new Set<number>();
@@ -230,13 +235,13 @@ describe("unresponsive collector", () => {
     const grown = measureHeapBytes() - before;
     assert.deepEqual([...statuses], [200]);
     assert.ok(grown < 20_000_000, `${grown} bytes`);
-    const { body } = await on.ask("GET", "usage");
+    const { body } = await emulator.control("GET", "usage");
     const { spans } = body as { spans: { sent: number; waiting: number; dropped: number } };
     assert.deepEqual([spans.sent, spans.waiting + spans.dropped], [0, 12_000]);
     assert.ok(spans.dropped > 9_000, JSON.stringify(spans));
     const [queue, batch] = [2_048, 512];
     assert.ok(spans.waiting > queue && spans.waiting <= queue + batch, JSON.stringify(spans));
     closeSignal.abort();
-    await on.close({ signal: closeSignal.signal });
+    await emulator.close({ signal: closeSignal.signal });
   });
 });

@@ -15,20 +15,23 @@ interface Node {
   readonly because: string;
 }
 
-async function listTraceNodes({ ask }: Pick<TestEmulator, "ask">, ref: string): Promise<readonly Node[]> {
-  const { status, body } = await ask("GET", `traces/${ref}`);
+async function listTraceNodes({ control }: Pick<TestEmulator, "control">, ref: string): Promise<readonly Node[]> {
+  const { status, body } = await control("GET", `traces/${ref}`);
   assert.equal(status, 200, JSON.stringify(body));
   return (body as { nodes: readonly Node[] }).nodes;
 }
 
 describe("forwarded request in a trace", () => {
   it("is the parent of the cluster's request in the client's trace", async (t) => {
-    const on = await startTestEmulator(t);
-    const { clientId = "", clientSecret = "" } = on.clusters[0]!;
+    const emulator = await startTestEmulator(t);
+    const { clientId = "", clientSecret = "" } = emulator.clusters[0]!;
     const headers = { "client-id": clientId, "client-secret": clientSecret, traceparent };
-    const made = await on.router("POST", "/api/v2.1/public/contracts/", { body: createContractRequest(), headers });
+    const made = await emulator.router("POST", "/api/v2.1/public/contracts/", {
+      body: createContractRequest(),
+      headers,
+    });
     assert.equal(made.status, 201, JSON.stringify(made.body));
-    const nodes = await listTraceNodes(on, callerTrace.trace);
+    const nodes = await listTraceNodes(emulator, callerTrace.trace);
     const [first, second] = nodes;
     assert.deepEqual(
       [first, second].map((node) => [node?.id, node?.parent, node?.parent_span, node?.because]),
@@ -40,7 +43,7 @@ describe("forwarded request in a trace", () => {
     assert.match(String(first?.what), /^catch-all POST /);
     assert.match(String(second?.what), /^contracts\.create POST /);
     assert.ok(nodes.slice(2).every(({ parent }) => parent !== null && parent !== "request:1"));
-    assert.deepEqual(await listTraceNodes(on, "request:1"), nodes);
+    assert.deepEqual(await listTraceNodes(emulator, "request:1"), nodes);
   });
 
   it("preserves its trace headers, including those of other tracing systems", async (t) => {
@@ -60,10 +63,13 @@ describe("forwarded request in a trace", () => {
       const [got] = received;
       assert.deepEqual([got?.headers["x-svc-link"], got?.url], [undefined, "/api/v1/anything"]);
     }
-    const on = await startTestEmulator(t);
-    await on.router("POST", "/some/path", { body: {}, headers: { "x-cluster-id": "us-1" } });
-    await on.router("POST", "/some/path", { body: {}, headers: { "x-cluster-id": "us-1", "X-Svc-Link": "mine" } });
-    const { items } = (await on.ask("GET", "clusters/us-1/inbox")).body as {
+    const emulator = await startTestEmulator(t);
+    await emulator.router("POST", "/some/path", { body: {}, headers: { "x-cluster-id": "us-1" } });
+    await emulator.router("POST", "/some/path", {
+      body: {},
+      headers: { "x-cluster-id": "us-1", "X-Svc-Link": "mine" },
+    });
+    const { items } = (await emulator.control("GET", "clusters/us-1/inbox")).body as {
       items: readonly { readonly headers: readonly (readonly [name: string, value: string])[] }[];
     };
     assert.deepEqual(
@@ -75,10 +81,10 @@ describe("forwarded request in a trace", () => {
 
 describe("cluster report to the router", () => {
   it("has the reported change as its cause", async (t) => {
-    const on = await startTestEmulator(t);
-    await createSentContract(on.api);
-    await waitUntilIdle(on);
-    const nodes = await listTraceNodes(on, "request:2");
+    const emulator = await startTestEmulator(t);
+    await createSentContract(emulator.api);
+    await waitUntilIdle(emulator);
+    const nodes = await listTraceNodes(emulator, "request:2");
     const reports = nodes.filter(({ id, what }) => id.startsWith("request:") && what.includes("/router/v1/"));
     assert.ok(reports.length > 0);
     assert.deepEqual([...new Set(reports.map(({ parent }) => parent))], ["request:2"]);

@@ -21,8 +21,8 @@ interface Rows {
   readonly schedule: readonly { readonly kind: string; readonly cause: string }[];
 }
 
-async function getRows({ ask }: Pick<TestEmulator, "ask">): Promise<Rows> {
-  const { body } = await ask("GET", "state");
+async function getRows({ control }: Pick<TestEmulator, "control">): Promise<Rows> {
+  const { body } = await control("GET", "state");
   return (body as { rows: Rows }).rows;
 }
 
@@ -40,23 +40,23 @@ const opening = [
 
 /** Sends a contract for signature, with a webhook whose receiver does not exist. */
 async function startWithSentContract(t: TestContext, options = {}): Promise<TestEmulator> {
-  const on = await startTestEmulator(t, { ...manual, ...options });
-  await on.api("POST", "/api/v2.1/public/webhooks/", { body: dead });
-  await createSentContract(on.api);
-  return on;
+  const emulator = await startTestEmulator(t, { ...manual, ...options });
+  await emulator.api("POST", "/api/v2.1/public/webhooks/", { body: dead });
+  await createSentContract(emulator.api);
+  return emulator;
 }
 
 describe("an effect of a request", () => {
   it("records the request as its cause", async (t) => {
-    const on = await startWithSentContract(t);
-    const waiting = (await getRows(on)).schedule.filter(({ kind }) => kind === "email-delivery");
+    const emulator = await startWithSentContract(t);
+    const waiting = (await getRows(emulator)).schedule.filter(({ kind }) => kind === "email-delivery");
     assert.deepEqual(
       waiting.map(({ cause }) => cause),
       ["request:3"],
     );
-    await on.ask("POST", "contracts/T-1/sign", { body: {} });
-    await on.ask("GET", "webhooks");
-    const rows = await getRows(on);
+    await emulator.control("POST", "contracts/T-1/sign", { body: {} });
+    await emulator.control("GET", "webhooks");
+    const rows = await getRows(emulator);
     assert.deepEqual(summarizeCauses(rows).slice(0, 3), opening);
     const signing = rows.causes.find(
       ({ what }) => what === "emulator-contracts.sign POST /_emulator/contracts/T-1/sign",
@@ -68,9 +68,9 @@ describe("an effect of a request", () => {
   });
 
   it("records the clock advance that made it due", async (t) => {
-    const on = await startWithSentContract(t, { autoSignMs: 600_000 });
-    await on.clock.advance({ by: "PT15M" });
-    const rows = await getRows(on);
+    const emulator = await startWithSentContract(t, { autoSignMs: 600_000 });
+    await emulator.clock.advance({ by: "PT15M" });
+    const rows = await getRows(emulator);
     const moved = rows.causes.find(({ id }) => id.startsWith("advance:"))?.id;
     assert.deepEqual(
       summarizeCauses(rows).filter((line) => line.startsWith("timer:")),
@@ -90,7 +90,7 @@ describe("an effect of a request", () => {
   });
 
   it("belongs to the client's trace unless the trace header is malformed", async (t) => {
-    const on = await startTestEmulator(t, manual);
+    const emulator = await startTestEmulator(t, manual);
     const trace = "4bf92f3577b34da6a3ce929d0e0e4736";
     const span = "00f067aa0ba902b7";
     const headers = [
@@ -102,9 +102,9 @@ describe("an effect of a request", () => {
     ];
     for (const traceparent of headers) {
       const headers = traceparent === undefined ? undefined : { traceparent };
-      await on.api("POST", "/api/v2.1/public/webhooks/", { body: dead, ...(headers && { headers }) });
+      await emulator.api("POST", "/api/v2.1/public/webhooks/", { body: dead, ...(headers && { headers }) });
     }
-    const { causes } = await getRows(on);
+    const { causes } = await getRows(emulator);
     assert.deepEqual(
       causes.map((row) => [row.trace === trace, row.parent_span]),
       [
@@ -120,12 +120,13 @@ describe("an effect of a request", () => {
   });
 
   it("records its own request target, whatever the previous request was", async (t) => {
-    const on = await startTestEmulator(t, manual);
+    const emulator = await startTestEmulator(t, manual);
     const path = "/api/v2.1/public/webhooks/";
-    for (const query of ["", "", "?x=s3cr3t", "?y=1", ""]) await on.api("POST", `${path}${query}`, { body: dead });
+    for (const query of ["", "", "?x=s3cr3t", "?y=1", ""])
+      await emulator.api("POST", `${path}${query}`, { body: dead });
     const shown = ["", "", "?x=[redacted]", "?y=[redacted]", ""].map((query) => `webhooks.create POST ${path}${query}`);
     assert.deepEqual(
-      (await getRows(on)).causes.map(({ what }) => what),
+      (await getRows(emulator)).causes.map(({ what }) => what),
       shown,
     );
   });
@@ -133,14 +134,14 @@ describe("an effect of a request", () => {
   it("never refers to a reused request number after a restart or import", async (t) => {
     const file = join(await createTemporaryFolder(t), "emulator.json");
     const first = await startWithSentContract(t, { file });
-    const before = await first.ask("GET", "state");
+    const before = await first.control("GET", "state");
     await first.close();
     const second = await startTestEmulator(t, { ...manual, file });
     await second.api("POST", "/api/v2.1/public/webhooks/", { body: dead });
     const after = summarizeCauses(await getRows(second));
     assert.deepEqual(after.slice(0, 3), opening);
     const fresh = await startTestEmulator(t, manual);
-    await fresh.ask("PUT", "state", { body: before.body });
+    await fresh.control("PUT", "state", { body: before.body });
     await fresh.api("POST", "/api/v2.1/public/webhooks/", { body: dead });
     assert.deepEqual(summarizeCauses(await getRows(fresh)).slice(0, 3), opening);
   });

@@ -14,13 +14,13 @@ describe("a trace", () => {
     const body = { title: "dead", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_SIGNED"] };
     await first.api("POST", "/api/v2.1/public/webhooks/", { body });
     await createSentContract(first.api);
-    assert.equal((await first.ask("POST", "contracts/T-1/sign", { body: {} })).status, 200);
-    await first.ask("POST", "clock/advance", { body: { by: "PT15M" } });
-    const before = (await first.ask("GET", "traces/T-1")).body as { nodes: readonly { kind: string }[] };
+    assert.equal((await first.control("POST", "contracts/T-1/sign", { body: {} })).status, 200);
+    await first.control("POST", "clock/advance", { body: { by: "PT15M" } });
+    const before = (await first.control("GET", "traces/T-1")).body as { nodes: readonly { kind: string }[] };
     assert.equal(before.nodes.filter(({ kind }) => kind === "attempt").length, 3);
     await first.kill();
 
     const second = await startEmulatorProcess(t, options);
-    assert.deepEqual((await second.ask("GET", "traces/T-1")).body, before);
+    assert.deepEqual((await second.control("GET", "traces/T-1")).body, before);
   });
 });

@@ -17,21 +17,21 @@ interface Node {
 /** The requests of a receiver that responds with 503: the first attempt, the retry, and a resend in another trace. */
 async function deliver(t: TestContext, options: object) {
   const sink = await startReceiver(t);
-  const on = await startTestEmulator(t, {
+  const emulator = await startTestEmulator(t, {
     deterministic: true,
     clock: { mode: "manual", start: "2031-01-02T03:04:05Z" },
     ...options,
   });
   const webhook = { title: "a", url: sink.url, only_for_activities: ["CONTRACT_CREATED"] };
-  await on.api("POST", "/api/v2.1/public/webhooks/", { body: webhook });
-  const { number } = await createDraftContract(on.api);
-  await on.ask("GET", "clock");
+  await emulator.api("POST", "/api/v2.1/public/webhooks/", { body: webhook });
+  const { number } = await createDraftContract(emulator.api);
+  await emulator.control("GET", "clock");
   sink.answer(503);
   const body = { activity: "CONTRACT_CREATED", contract_id: number };
-  await on.ask("POST", "activities", { body, headers: createTraceHeader(caller) });
-  await on.ask("POST", "clock/advance", { body: { by: "PT5M" } });
-  await on.ask("POST", "deliveries/2/resend", { headers: createTraceHeader(other) });
-  const { nodes } = (await on.ask("GET", "traces/delivery:2")).body as { nodes: readonly Node[] };
+  await emulator.control("POST", "activities", { body, headers: createTraceHeader(caller) });
+  await emulator.control("POST", "clock/advance", { body: { by: "PT5M" } });
+  await emulator.control("POST", "deliveries/2/resend", { headers: createTraceHeader(other) });
+  const { nodes } = (await emulator.control("GET", "traces/delivery:2")).body as { nodes: readonly Node[] };
   return { nodes, got: sink.received.slice(-3) };
 }
 

@@ -23,7 +23,7 @@ function collectSecrets(value: unknown, name = ""): string[] {
 describe("trace of a whole contract journey", () => {
   it("contains no secret", async (t) => {
     const sink = await startReceiver(t);
-    const on = await startTestEmulator(t, { deterministic: true });
+    const emulator = await startTestEmulator(t, { deterministic: true });
     const url = `${sink.url.replace("//", `//me:${own[1]}@`)}/hook?token=${own[0]}`;
     const webhook = {
       title: "a",
@@ -32,27 +32,28 @@ describe("trace of a whole contract journey", () => {
       custom_headers: { "x-key": own[2] },
     };
     const plainUrl = `${sink.url}/hook?token=${own[0]}`;
-    const { status } = await on.api("POST", "/api/v2.1/public/webhooks/", { body: webhook });
-    if (status !== 201) await on.api("POST", "/api/v2.1/public/webhooks/", { body: { ...webhook, url: plainUrl } });
-    const contract = await createSentContract(on.api);
-    const link = await getSigningLink(on, contract, jo);
+    const { status } = await emulator.api("POST", "/api/v2.1/public/webhooks/", { body: webhook });
+    if (status !== 201)
+      await emulator.api("POST", "/api/v2.1/public/webhooks/", { body: { ...webhook, url: plainUrl } });
+    const contract = await createSentContract(emulator.api);
+    const link = await getSigningLink(emulator, contract, jo);
     await submitSuccessfully(link, { act: "sign", text: "Fine" });
-    await on.router("GET", `/invite/by_token/${own[3]}?code=${own[0]}`);
-    await on.ask("POST", "clock/advance", { body: { by: "P1D" } });
+    await emulator.router("GET", `/invite/by_token/${own[3]}?code=${own[0]}`);
+    await emulator.control("POST", "clock/advance", { body: { by: "P1D" } });
 
-    const state = (await on.ask("GET", "state")).body as { rows: { causes: readonly { id: string }[] } };
+    const state = (await emulator.control("GET", "state")).body as { rows: { causes: readonly { id: string }[] } };
     const key = new URL(link).searchParams;
     const secrets = new Set([
       ...own,
-      ...collectSecrets({ ...state, on: on.token }),
-      on.token,
+      ...collectSecrets({ ...state, on: emulator.token }),
+      emulator.token,
       ...[...key.values()].filter((value) => !value.includes("@")),
     ]);
     assert.ok(key.has("key") || key.size > 1, link);
     assert.ok(secrets.size > own.length + 5);
     const found: TraceNode[] = [];
     for (const ref of ["T-1", "webhook:1", ...state.rows.causes.map(({ id }) => id)]) {
-      const { body } = await on.ask("GET", `traces/${ref}`);
+      const { body } = await emulator.control("GET", `traces/${ref}`);
       found.push(...(body as { nodes: readonly TraceNode[] }).nodes);
     }
     assert.ok(found.some(({ what }) => what.includes("/hook")));

@@ -30,8 +30,8 @@ interface Node {
   readonly because: string;
 }
 
-async function traceOf({ ask }: Pick<TestEmulator, "ask">, ref: string): Promise<Trace> {
-  const { status, body } = await ask("GET", `traces/${ref}`);
+async function traceOf({ control }: Pick<TestEmulator, "control">, ref: string): Promise<Trace> {
+  const { status, body } = await control("GET", `traces/${ref}`);
   assert.equal(status, 200, JSON.stringify(body));
   return body as Trace;
 }
@@ -40,20 +40,20 @@ async function traceOf({ ask }: Pick<TestEmulator, "ask">, ref: string): Promise
 const formatNodes = ({ nodes }: Pick<Trace, "nodes">): string[] =>
   nodes.map(({ id, parent }) => (parent === null ? id : `${parent} > ${id}`));
 
-const subscribe = (on: TestEmulator, webhook: object = dead) =>
-  on.api("POST", "/api/v2.1/public/webhooks/", { body: webhook });
+const subscribe = (emulator: TestEmulator, webhook: object = dead) =>
+  emulator.api("POST", "/api/v2.1/public/webhooks/", { body: webhook });
 
 describe("trace", () => {
   it("contains all effects of a contract's requests, without those of other contracts", async (t) => {
-    const on = await startTestEmulator(t, manual);
-    const { id } = await createSentContract(on.api);
-    await createSentContract(on.api);
-    await on.ask("POST", `contracts/${id}/sign`, { body: { email: "jo@acme.example" } });
+    const emulator = await startTestEmulator(t, manual);
+    const { id } = await createSentContract(emulator.api);
+    await createSentContract(emulator.api);
+    await emulator.control("POST", `contracts/${id}/sign`, { body: { email: "jo@acme.example" } });
     const everything = new Set<string>();
     const { causes } = (
-      (await on.ask("GET", "state")).body as { rows: { causes: { id: string; before: string | null }[] } }
+      (await emulator.control("GET", "state")).body as { rows: { causes: { id: string; before: string | null }[] } }
     ).rows;
-    const { nodes } = await traceOf(on, id);
+    const { nodes } = await traceOf(emulator, id);
     const there = new Set(nodes.map((node) => node.id));
     for (const row of causes) if (row.before !== null && there.has(row.before)) everything.add(row.id);
     assert.ok(everything.size > 0);
@@ -68,26 +68,26 @@ describe("trace", () => {
   });
 
   it("is found by any of its parts", async (t) => {
-    const on = await startTestEmulator(t, manual);
-    await subscribe(on);
-    await createDraftContract(on.api);
+    const emulator = await startTestEmulator(t, manual);
+    await subscribe(emulator);
+    await createDraftContract(emulator.api);
     const whole = ["request:2", "request:2 > event:3", "event:3 > delivery:1", "delivery:1 > attempt:1.1"];
     for (const ref of ["T-1", "t-1", "delivery:1", "Event:3", "webhook:1", "attempt:1.1"]) {
-      const found = formatNodes(await traceOf(on, ref)).filter((line) => !/event:[12]$/.test(line));
+      const found = formatNodes(await traceOf(emulator, ref)).filter((line) => !/event:[12]$/.test(line));
       assert.deepEqual(found, whole, ref);
     }
-    const { nodes } = await traceOf(on, "request:2");
+    const { nodes } = await traceOf(emulator, "request:2");
     assert.deepEqual(
       formatNodes({ nodes }).filter((line) => /delivery|attempt/.test(line)),
       whole.slice(2),
     );
-    assert.deepEqual((await traceOf(on, nodes[0]!.trace)).nodes, nodes);
+    assert.deepEqual((await traceOf(emulator, nodes[0]!.trace)).nodes, nodes);
   });
 
   it("shows planned effects below their cause", async (t) => {
-    const on = await startTestEmulator(t, { ...manual, autoSignMs: 600_000 });
-    await createSentContract(on.api);
-    const { planned } = await traceOf(on, "T-1");
+    const emulator = await startTestEmulator(t, { ...manual, autoSignMs: 600_000 });
+    await createSentContract(emulator.api);
+    const { planned } = await traceOf(emulator, "T-1");
     assert.deepEqual(
       planned.map(({ parent, due, what }) => `${parent} ${due} ${what}`),
       [
@@ -95,8 +95,8 @@ describe("trace", () => {
         "request:2 2031-01-02T03:14:05.000Z auto-sign",
       ],
     );
-    await on.ask("POST", "clock/advance", { body: { by: "PT15M" } });
-    const after = await traceOf(on, "request:2");
+    await emulator.control("POST", "clock/advance", { body: { by: "PT15M" } });
+    const after = await traceOf(emulator, "request:2");
     assert.deepEqual(after.planned, []);
     const timers = after.nodes.filter(({ id }) => id.startsWith("timer:"));
     // Clusters report to the router concurrently, so the number of earlier requests varies.
@@ -109,21 +109,21 @@ describe("trace", () => {
         ["request:2", "auto-sign", because],
       ],
     );
-    const moved = formatNodes(await traceOf(on, String(advance)));
+    const moved = formatNodes(await traceOf(emulator, String(advance)));
     assert.ok(moved.includes("request:2 > timer:2"), moved.join("\n"));
   });
 
   it("uses the caller's trace ID and parent span", async (t) => {
-    const on = await startTestEmulator(t, manual);
-    await subscribe(on);
-    const { id } = await createDraftContract(on.api);
+    const emulator = await startTestEmulator(t, manual);
+    await subscribe(emulator);
+    const { id } = await createDraftContract(emulator.api);
     const headers = { traceparent };
-    await on.ask("POST", "activities", {
+    await emulator.control("POST", "activities", {
       body: { activity: "CONTRACT_CREATED", contract_id: Number(id.slice(2)) },
       headers,
     });
-    await on.ask("POST", "clock/advance", { body: { by: "PT5M" } });
-    const { nodes } = await traceOf(on, caller.trace);
+    await emulator.control("POST", "clock/advance", { body: { by: "PT5M" } });
+    const { nodes } = await traceOf(emulator, caller.trace);
     assert.deepEqual(formatNodes({ nodes }), [
       "request:3",
       "request:3 > event:4",
@@ -140,12 +140,12 @@ describe("trace", () => {
 
   it("shows a resend in the trace of the request that caused it", async (t) => {
     const sink = await startReceiver(t);
-    const on = await startTestEmulator(t, manual);
-    await subscribe(on, { ...dead, url: sink.url });
-    await createDraftContract(on.api);
-    await on.ask("GET", "clock");
-    await on.ask("POST", "deliveries/1/resend", { headers: { traceparent } });
-    const whole = await traceOf(on, "delivery:1");
+    const emulator = await startTestEmulator(t, manual);
+    await subscribe(emulator, { ...dead, url: sink.url });
+    await createDraftContract(emulator.api);
+    await emulator.control("GET", "clock");
+    await emulator.control("POST", "deliveries/1/resend", { headers: { traceparent } });
+    const whole = await traceOf(emulator, "delivery:1");
     assert.deepEqual(formatNodes(whole), [
       "request:2",
       "request:2 > event:3",
@@ -155,45 +155,45 @@ describe("trace", () => {
       "request:4 > attempt:1.2",
     ]);
     assert.equal(whole.nodes.at(-1)?.because, "resent by request:4");
-    assert.deepEqual(formatNodes(await traceOf(on, caller.trace)), ["request:4", "request:4 > attempt:1.2"]);
+    assert.deepEqual(formatNodes(await traceOf(emulator, caller.trace)), ["request:4", "request:4 > attempt:1.2"]);
   });
 
   it("names a failure and the scripted fault behind it", async (t) => {
     const sink = await startReceiver(t);
-    const on = await startTestEmulator(t, manual);
-    await subscribe(on, { ...dead, url: sink.url });
+    const emulator = await startTestEmulator(t, manual);
+    await subscribe(emulator, { ...dead, url: sink.url });
     for (const effect of ["delay", "drop"]) {
       const body = { direction: "outgoing", effect, count: 1 };
-      assert.equal((await on.ask("POST", "faults", { body })).status, 201);
+      assert.equal((await emulator.control("POST", "faults", { body })).status, 201);
     }
-    await createDraftContract(on.api);
-    await on.ask("GET", "clock");
-    const [planned] = (await traceOf(on, "delivery:1")).planned;
+    await createDraftContract(emulator.api);
+    await emulator.control("GET", "clock");
+    const [planned] = (await traceOf(emulator, "delivery:1")).planned;
     assert.deepEqual(
       [planned?.due, planned?.because],
       ["2031-01-02T03:05:05.000Z", "the first attempt; scripted: delay (request:2)"],
     );
-    await on.ask("POST", "clock/advance", { body: { by: "PT6M" } });
+    await emulator.control("POST", "clock/advance", { body: { by: "PT6M" } });
     const reasons = async (ref: string) =>
-      (await traceOf(on, ref)).nodes.flatMap(({ id, what, because }) =>
+      (await traceOf(emulator, ref)).nodes.flatMap(({ id, what, because }) =>
         /^attempt/.test(id) ? [[what, because.replace(/request:\d+ advanced/, "somebody advanced")]] : [],
       );
     assert.deepEqual(await reasons("delivery:1"), [
       ["attempt 1: 200", "the first attempt; somebody advanced the clock; scripted: delay (request:2)"],
     ]);
-    await createDraftContract(on.api);
-    await on.ask("GET", "clock");
+    await createDraftContract(emulator.api);
+    await emulator.control("GET", "clock");
     assert.deepEqual(await reasons("delivery:2"), [
       ["attempt 1: dropped", "the first attempt; scripted: drop (request:3)"],
     ]);
-    const script = await traceOf(on, "request:3");
+    const script = await traceOf(emulator, "request:3");
     assert.deepEqual(script.nodes[0]?.what, "faults.add POST /_emulator/faults");
   });
 
   it("returns an error for an empty trace and an invalid reference", async (t) => {
-    const on = await startTestEmulator(t, manual);
+    const emulator = await startTestEmulator(t, manual);
     const codeOf = async (path: string) => {
-      const { status, body } = await on.ask("GET", path);
+      const { status, body } = await emulator.control("GET", path);
       return `${status} ${(body as { error: { code: string } }).error.code}`;
     };
     for (const ref of ["request:1", "T-1", "delivery:1", "event:1", "webhook:1", "timer:9", caller.trace]) {

@@ -12,8 +12,8 @@ interface Diff {
   readonly items: readonly { readonly what: string; readonly fields: readonly object[] }[];
 }
 
-async function getDiff({ ask }: TestEmulator, query: string): Promise<Diff> {
-  const { status, body } = await ask("GET", `snapshots/${query}`);
+async function getDiff({ control }: TestEmulator, query: string): Promise<Diff> {
+  const { status, body } = await control("GET", `snapshots/${query}`);
   assert.equal(status, 200, JSON.stringify(body));
   return body as Diff;
 }
@@ -22,30 +22,36 @@ const listChanges = ({ items }: Diff): readonly string[] => items.map(({ what })
 
 describe("diff since a snapshot", () => {
   it("is empty after a restore", async (t) => {
-    const on = await startTestEmulator(t);
-    await createDraftContract(on.api);
-    await save(on, "drafted");
-    await createDraftContract(on.api);
-    await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
-    assert.equal((await getDiff(on, "drafted/diff")).same, false);
-    await restore(on, "drafted");
-    assert.deepEqual(await getDiff(on, "drafted/diff"), { from: "drafted", to: null, same: true, items: [], total: 0 });
+    const emulator = await startTestEmulator(t);
+    await createDraftContract(emulator.api);
+    await save(emulator, "drafted");
+    await createDraftContract(emulator.api);
+    await emulator.control("POST", "clock/advance", { body: { by: "PT1H" } });
+    assert.equal((await getDiff(emulator, "drafted/diff")).same, false);
+    await restore(emulator, "drafted");
+    assert.deepEqual(await getDiff(emulator, "drafted/diff"), {
+      from: "drafted",
+      to: null,
+      same: true,
+      items: [],
+      total: 0,
+    });
   });
 
   it("describes a signature by its contract, event, delivery and schedule", async (t) => {
-    const on = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const sink = await startReceiver(t);
     sink.answer(503);
-    await createWebhook(on, sink.url, "CONTRACT_SIGNED");
-    const { id } = await createSentContract(on.api);
+    await createWebhook(emulator, sink.url, "CONTRACT_SIGNED");
+    const { id } = await createSentContract(emulator.api);
     // The e-mails were sent.
-    await on.ask("POST", "clock/advance", { body: { until_idle: true } });
-    await save(on, "sent");
+    await emulator.control("POST", "clock/advance", { body: { until_idle: true } });
+    await save(emulator, "sent");
     const jo = { email: "jo@acme.example" };
-    assert.equal((await on.ask("POST", `contracts/${id}/sign`, { body: jo })).status, 200);
-    await on.ask("GET", "wait?outcome=retrying&timeout_ms=20000");
-    await waitUntilIdle(on);
-    const changes = await getDiff(on, "sent/diff");
+    assert.equal((await emulator.control("POST", `contracts/${id}/sign`, { body: jo })).status, 200);
+    await emulator.control("GET", "wait?outcome=retrying&timeout_ms=20000");
+    await waitUntilIdle(emulator);
+    const changes = await getDiff(emulator, "sent/diff");
     assert.deepEqual(listChanges(changes), [
       "contract T-1: SIGN → EXECUTED",
       "event 9: CONTRACT_SIGNED of T-1",
@@ -76,10 +82,10 @@ describe("diff since a snapshot", () => {
   });
 
   it("is empty if only time has passed", async (t) => {
-    const on = await startTestEmulator(t, { clock: { mode: "real", speed: 1_000 } });
-    await save(on, "begun");
-    assert.equal((await getDiff(on, "begun/diff")).same, true);
-    await on.ask("PUT", "clock", { body: { mode: "manual" } });
-    assert.equal((await getDiff(on, "begun/diff")).same, false);
+    const emulator = await startTestEmulator(t, { clock: { mode: "real", speed: 1_000 } });
+    await save(emulator, "begun");
+    assert.equal((await getDiff(emulator, "begun/diff")).same, true);
+    await emulator.control("PUT", "clock", { body: { mode: "manual" } });
+    assert.equal((await getDiff(emulator, "begun/diff")).same, false);
   });
 });

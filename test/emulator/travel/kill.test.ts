@@ -13,8 +13,8 @@ const kills = Number(process.env.KILLS ?? 12);
 /** The maximum delay of a kill after the request. Some precede its start, some follow its response. */
 const maxDurationMs = 120;
 
-const getRows = async ({ ask }: Pick<EmulatorProcess, "ask">): Promise<unknown> =>
-  ((await ask("GET", "state")).body as { rows: unknown }).rows;
+const getRows = async ({ control }: Pick<EmulatorProcess, "control">): Promise<unknown> =>
+  ((await control("GET", "state")).body as { rows: unknown }).rows;
 
 describeForEachStore("kill -9 during save, restore and rewind", (place) => {
   it(`leaves the old or the new state and complete snapshots after ${kills} kills`, async (t) => {
@@ -32,9 +32,9 @@ describeForEachStore("kill -9 during save, restore and rewind", (place) => {
       const old = await getRows(killed);
       const [ask, next] = (
         [
-          [() => killed.ask("PUT", `snapshots/kept-${kill}`), old],
-          [() => killed.ask("POST", "snapshots/begun/restore"), begun],
-          [() => killed.ask("POST", "rewind", { body: { steps: 1 } }), before],
+          [() => killed.control("PUT", `snapshots/kept-${kill}`), old],
+          [() => killed.control("POST", "snapshots/begun/restore"), begun],
+          [() => killed.control("POST", "rewind", { body: { steps: 1 } }), before],
         ] as const
       )[kill % 3]!;
       const request = ask().catch(() => undefined);
@@ -50,14 +50,14 @@ describeForEachStore("kill -9 during save, restore and rewind", (place) => {
 
 /** The state that a start finds. Fails for any other state and for an incomplete snapshot. */
 async function checkFoundState(
-  on: EmulatorProcess,
+  emulator: EmulatorProcess,
   { old, next }: { readonly old: unknown; readonly next: unknown },
 ): Promise<"old" | "new"> {
-  const rows = await getRows(on);
+  const rows = await getRows(emulator);
   const isOld = isDeepStrictEqual(rows, old);
   if (!isOld) assert.deepEqual(rows, next);
-  const names = ((await on.ask("GET", "snapshots")).body as { name: string }[]).map(({ name }) => name);
-  for (const name of names) assert.equal((await on.ask("GET", `snapshots/${name}`)).status, 200, name);
-  for (const name of names) if (name.startsWith("kept-")) await on.ask("DELETE", `snapshots/${name}`);
+  const names = ((await emulator.control("GET", "snapshots")).body as { name: string }[]).map(({ name }) => name);
+  for (const name of names) assert.equal((await emulator.control("GET", `snapshots/${name}`)).status, 200, name);
+  for (const name of names) if (name.startsWith("kept-")) await emulator.control("DELETE", `snapshots/${name}`);
   return isOld ? "old" : "new";
 }

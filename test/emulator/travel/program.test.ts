@@ -10,36 +10,36 @@ import { createWebhook, getRequestBytesSince, getState } from "./travel.ts";
 
 describe("snapshot API of the library", () => {
   it("saves the state and restores it by name or by the returned value", async (t) => {
-    const on = await startTestEmulator(t);
-    const contract = await createDraftContract(on.api);
-    const at = on.clock.now();
-    assert.deepEqual(await on.snapshot("drafted"), { name: "drafted", at });
-    const drafted = await getState(on);
-    const unnamed = await on.snapshot();
+    const emulator = await startTestEmulator(t);
+    const contract = await createDraftContract(emulator.api);
+    const at = emulator.clock.now();
+    assert.deepEqual(await emulator.snapshot("drafted"), { name: "drafted", at });
+    const drafted = await getState(emulator);
+    const unnamed = await emulator.snapshot();
     assert.deepEqual(unnamed, { name: "snapshot-1", at });
-    assert.deepEqual(await on.snapshot(), { name: "snapshot-2", at });
+    assert.deepEqual(await emulator.snapshot(), { name: "snapshot-2", at });
 
-    await on.clock.advance({ by: "PT1H" });
-    const other = await createDraftContract(on.api);
-    assert.deepEqual(await on.restore("drafted"), { backupSnapshot: "before-1" });
-    assert.deepEqual([await getState(on), on.clock.now()], [drafted, at]);
-    assert.deepEqual(await on.restore("before-1"), { backupSnapshot: "before-2" });
-    assert.equal(await getContractStatus(on.api, other), "DRAFT");
-    assert.deepEqual(await on.restore(unnamed), { backupSnapshot: "before-3" });
-    assert.equal(await getContractStatus(on.api, contract), "DRAFT");
-    assert.deepEqual(await getState(on), drafted);
+    await emulator.clock.advance({ by: "PT1H" });
+    const other = await createDraftContract(emulator.api);
+    assert.deepEqual(await emulator.restore("drafted"), { backupSnapshot: "before-1" });
+    assert.deepEqual([await getState(emulator), emulator.clock.now()], [drafted, at]);
+    assert.deepEqual(await emulator.restore("before-1"), { backupSnapshot: "before-2" });
+    assert.equal(await getContractStatus(emulator.api, other), "DRAFT");
+    assert.deepEqual(await emulator.restore(unnamed), { backupSnapshot: "before-3" });
+    assert.equal(await getContractStatus(emulator.api, contract), "DRAFT");
+    assert.deepEqual(await getState(emulator), drafted);
   });
 
   it("rejects an existing, empty or reserved name and a missing snapshot", async (t) => {
-    const on = await startTestEmulator(t);
-    await on.snapshot("taken");
+    const emulator = await startTestEmulator(t);
+    await emulator.snapshot("taken");
     const there = "Snapshot taken already exists. Use another name, or { replace: true }";
-    await assert.rejects(on.snapshot("Taken"), { name: "SnapshotExistsError", message: there });
-    assert.equal((await on.snapshot("Taken", { replace: true })).name, "Taken");
+    await assert.rejects(emulator.snapshot("Taken"), { name: "SnapshotExistsError", message: there });
+    assert.equal((await emulator.snapshot("Taken", { replace: true })).name, "Taken");
     for (const name of ["../state", "", "before-1"])
-      await assert.rejects(on.snapshot(name), { name: "InvalidOptionsError" });
+      await assert.rejects(emulator.snapshot(name), { name: "InvalidOptionsError" });
     const gone = "Snapshot gone not found. Known: Taken";
-    await assert.rejects(on.restore("gone"), { name: "SnapshotNotFoundError", message: gone });
+    await assert.rejects(emulator.restore("gone"), { name: "SnapshotNotFoundError", message: gone });
   });
 
   it("rejects a rewind without a history or to a time not in the past", async (t) => {
@@ -49,12 +49,12 @@ describe("snapshot API of the library", () => {
       message,
     });
 
-    const on = await startTestEmulator(t, { file: join(await createTestFolder(t), "emulator.json") });
-    await assert.rejects(on.rewind({ to: "2031-01-02T03:04:06Z" }), {
+    const emulator = await startTestEmulator(t, { file: join(await createTestFolder(t), "emulator.json") });
+    await assert.rejects(emulator.rewind({ to: "2031-01-02T03:04:06Z" }), {
       name: "RewindTargetInFutureError",
       message: "Cannot rewind to the future: virtual time is 2031-01-02T03:04:05.000Z",
     });
-    await assert.rejects(on.rewind({ steps: 7 }), {
+    await assert.rejects(emulator.rewind({ steps: 7 }), {
       name: "RewindOutOfRangeError",
       message: "The history does not reach back that far. It has 0 requests and clock advances",
     });
@@ -63,37 +63,37 @@ describe("snapshot API of the library", () => {
 
 describe("fork of an emulator", () => {
   it("starts with the current state on separate ports without affecting the original", async (t) => {
-    const on = await startTestEmulator(t, { file: join(await createTestFolder(t), "emulator.json") });
-    const contract = await createSentContract(on.api);
-    await on.clock.advance({ by: "PT1M" });
-    const state = await getState(on);
-    const fork = await forkEmulator(t, on);
+    const emulator = await startTestEmulator(t, { file: join(await createTestFolder(t), "emulator.json") });
+    const contract = await createSentContract(emulator.api);
+    await emulator.clock.advance({ by: "PT1M" });
+    const state = await getState(emulator);
+    const fork = await forkEmulator(t, emulator);
     assert.deepEqual(await getState(fork), state);
-    assert.deepEqual([fork.file, fork.clock.mode, fork.clock.now()], [undefined, "manual", on.clock.now()]);
+    assert.deepEqual([fork.file, fork.clock.mode, fork.clock.now()], [undefined, "manual", emulator.clock.now()]);
     const places = ({ routerUrl, clusters, token }: Emulator) => [routerUrl, token, ...clusters.map(({ url }) => url)];
     assert.deepEqual(
-      places(fork).filter((place) => places(on).includes(place)),
+      places(fork).filter((place) => places(emulator).includes(place)),
       [],
     );
 
-    assert.equal((await fork.ask("POST", `contracts/${contract.id}/sign`, { body: {} })).status, 200);
+    assert.equal((await fork.control("POST", `contracts/${contract.id}/sign`, { body: {} })).status, 200);
     await fork.clock.advance({ by: "PT1H" });
     assert.deepEqual(
-      [await getContractStatus(fork.api, contract), await getContractStatus(on.api, contract)],
+      [await getContractStatus(fork.api, contract), await getContractStatus(emulator.api, contract)],
       ["EXECUTED", "SIGN"],
     );
-    assert.deepEqual(await getState(on), state);
-    const { body: snapshots } = await on.ask("GET", "snapshots");
+    assert.deepEqual(await getState(emulator), state);
+    const { body: snapshots } = await emulator.control("GET", "snapshots");
     assert.deepEqual(snapshots, []);
   });
 
   it("continues byte for byte like the original, even after the original closes", async (t) => {
-    const on = await startTestEmulator(t, { deterministic: true });
+    const emulator = await startTestEmulator(t, { deterministic: true });
     const sink = await startReceiver(t);
     sink.answer(503);
-    await createWebhook(on, sink.url);
-    await createDraftContract(on.api);
-    const fork = await forkEmulator(t, on);
+    await createWebhook(emulator, sink.url);
+    await createDraftContract(emulator.api);
+    const fork = await forkEmulator(t, emulator);
     const goOn = async (one: TestEmulator) => {
       const from = sink.received.length;
       const advanced = await one.clock.advance({ by: "PT2H35M" });
@@ -101,49 +101,49 @@ describe("fork of an emulator", () => {
       await one.clock.advance({ untilIdle: true });
       return { advanced, made, bytes: getRequestBytesSince(sink, from) };
     };
-    const first = await goOn(on);
-    await on.close();
+    const first = await goOn(emulator);
+    await emulator.close();
     assert.equal(first.bytes.length, 5);
     assert.deepEqual(await goOn(fork), first);
   });
 
   it("copies uploads and scripted faults of the original", async (t) => {
-    const on = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const files = [{ filename: "msa.pdf", content_type: "application/pdf" }];
-    const { body } = await on.api("POST", "/api/v2.1/public/workspace/files/uploads/", { body: { files } });
+    const { body } = await emulator.api("POST", "/api/v2.1/public/workspace/files/uploads/", { body: { files } });
     const [{ upload_url: url, file_id }] = (body as { files: [{ upload_url: string; file_id: string }] }).files;
     assert.equal(
       (await fetch(url, { method: "PUT", body: "bytes", headers: { "content-type": "application/pdf" } })).status,
       200,
     );
-    await on.ask("POST", "faults", {
+    await emulator.control("POST", "faults", {
       body: { direction: "incoming", operation: "contracts.create", status: 503, count: 1 },
     });
-    const fork = await forkEmulator(t, on);
+    const fork = await forkEmulator(t, emulator);
     const shown = await fork.api("GET", `/api/v2.1/public/workspace/files/${file_id}/`);
     const { signed_url } = shown.body as { signed_url: string };
     assert.ok(signed_url.startsWith(fork.clusters[0]!.url), signed_url);
     assert.equal(await (await fetch(signed_url)).text(), "bytes");
     const create = async ({ api }: TestEmulator) =>
       (await api("POST", "/api/v2.1/public/contracts/", { body: {} })).status;
-    assert.deepEqual([await create(fork), await create(fork), await create(on)], [503, 400, 503]);
+    assert.deepEqual([await create(fork), await create(fork), await create(emulator)], [503, 400, 503]);
   });
 
   it("requires a running emulator", async (t) => {
-    const on = await startTestEmulator(t);
-    await on.close();
+    const emulator = await startTestEmulator(t);
+    await emulator.close();
     const closed = { name: "EmulatorClosedError", message: /^The emulator is closed/ };
-    await assert.rejects(on.fork(), closed);
-    await assert.rejects(on.snapshot(), closed);
-    await assert.rejects(on.restore("any"), closed);
-    await assert.rejects(on.rewind({ steps: 1 }), closed);
-    await assert.rejects(on.clock.advance({ by: 1 }), closed);
+    await assert.rejects(emulator.fork(), closed);
+    await assert.rejects(emulator.snapshot(), closed);
+    await assert.rejects(emulator.restore("any"), closed);
+    await assert.rejects(emulator.rewind({ steps: 1 }), closed);
+    await assert.rejects(emulator.clock.advance({ by: 1 }), closed);
   });
 
   it("can be forked again, several times concurrently", async (t) => {
-    const on = await startTestEmulator(t);
-    const contract = await createDraftContract(on.api);
-    const forks = await Promise.all([forkEmulator(t, on), forkEmulator(t, on), forkEmulator(t, on)]);
+    const emulator = await startTestEmulator(t);
+    const contract = await createDraftContract(emulator.api);
+    const forks = await Promise.all([forkEmulator(t, emulator), forkEmulator(t, emulator), forkEmulator(t, emulator)]);
     const again = await forkEmulator(t, forks[0]);
     for (const fork of [...forks, again]) assert.equal(await getContractStatus(fork.api, contract), "DRAFT");
     assert.equal(new Set([...forks, again].map(({ routerUrl }) => routerUrl)).size, 4);
@@ -151,13 +151,13 @@ describe("fork of an emulator", () => {
 });
 
 /** A fork that closes at the end of the test. */
-async function forkEmulator(t: TestContext, on: Emulator): Promise<TestEmulator> {
-  const fork = await on.fork();
+async function forkEmulator(t: TestContext, emulator: Emulator): Promise<TestEmulator> {
+  const fork = await emulator.fork();
   t.after(() => fork.close());
   const [{ url, clientId, clientSecret }] = fork.clusters as [Emulator["clusters"][number]];
   return Object.assign(fork, {
     router: createSender(fork.routerUrl),
     api: createSender(url, { "client-id": clientId ?? "", "client-secret": clientSecret ?? "" }),
-    ask: createSender(fork.controlUrl, { authorization: `Bearer ${fork.token}` }),
+    control: createSender(fork.controlUrl, { authorization: `Bearer ${fork.token}` }),
   });
 }

@@ -30,7 +30,7 @@ async function maskLineNumber(answer: Promise<TestResponse>): Promise<TestRespon
 
 describe("missing snapshot", () => {
   it("returns no-such-snapshot when shown, restored, compared or removed", async (t) => {
-    const on = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const there = (known: string) =>
       createErrorResponse(
         404,
@@ -38,13 +38,13 @@ describe("missing snapshot", () => {
         `Snapshot gone not found. Known: ${known}.`,
         "List them with `svc emulator snapshot list`.",
       );
-    assert.deepEqual(pickStatusAndBody(await on.ask("GET", "snapshots/gone")), there("none"));
-    await save(on, "a");
-    await save(on, "b");
-    await assertRejected(on, () => on.ask("POST", "snapshots/gone/restore"), there("a, b"));
-    assert.deepEqual(pickStatusAndBody(await on.ask("GET", "snapshots/gone/diff")), there("a, b"));
-    assert.deepEqual(pickStatusAndBody(await on.ask("GET", "snapshots/a/diff?to=gone")), there("a, b"));
-    assert.deepEqual(pickStatusAndBody(await on.ask("DELETE", "snapshots/gone")), there("a, b"));
+    assert.deepEqual(pickStatusAndBody(await emulator.control("GET", "snapshots/gone")), there("none"));
+    await save(emulator, "a");
+    await save(emulator, "b");
+    await assertRejected(emulator, () => emulator.control("POST", "snapshots/gone/restore"), there("a, b"));
+    assert.deepEqual(pickStatusAndBody(await emulator.control("GET", "snapshots/gone/diff")), there("a, b"));
+    assert.deepEqual(pickStatusAndBody(await emulator.control("GET", "snapshots/a/diff?to=gone")), there("a, b"));
+    assert.deepEqual(pickStatusAndBody(await emulator.control("DELETE", "snapshots/gone")), there("a, b"));
   });
 });
 
@@ -52,11 +52,11 @@ describe("special file next to snapshots", () => {
   const skip = process.platform === "win32" ? "there are no named pipes in folders" : false;
   it("is ignored under any name", { skip }, async (t) => {
     const file = join(await createTestFolder(t), "emulator.json");
-    const on = await startTestEmulator(t, { file });
-    await save(on, "good");
+    const emulator = await startTestEmulator(t, { file });
+    await save(emulator, "good");
     await mkdir(`${file}.snapshots/dir.json`);
     execFileSync("mkfifo", [`${file}.snapshots/fifo.json`]);
-    const { body } = await on.ask("GET", "snapshots");
+    const { body } = await emulator.control("GET", "snapshots");
     assert.deepEqual(
       (body as { name: string }[]).map(({ name }) => name),
       ["good"],
@@ -64,22 +64,22 @@ describe("special file next to snapshots", () => {
     for (const name of ["dir", "fifo"]) {
       const hint = "List them with `svc emulator snapshot list`.";
       const missing = createErrorResponse(404, "no_such_snapshot", `Snapshot ${name} not found. Known: good.`, hint);
-      await assertRejected(on, () => on.ask("POST", `snapshots/${name}/restore`), missing);
-      assert.deepEqual(pickStatusAndBody(await on.ask("DELETE", `snapshots/${name}`)), missing);
+      await assertRejected(emulator, () => emulator.control("POST", `snapshots/${name}/restore`), missing);
+      assert.deepEqual(pickStatusAndBody(await emulator.control("DELETE", `snapshots/${name}`)), missing);
     }
-    assert.equal((await on.ask("POST", "snapshots/good/restore")).status, 200);
+    assert.equal((await emulator.control("POST", "snapshots/good/restore")).status, 200);
   });
 });
 
 describe("snapshot name", () => {
   it("is unique regardless of case, unless replacement is requested (snapshot-exists)", async (t) => {
-    const on = await startTestEmulator(t, { file: join(await createTestFolder(t), "emulator.json") });
-    await save(on, "Prepared");
+    const emulator = await startTestEmulator(t, { file: join(await createTestFolder(t), "emulator.json") });
+    await save(emulator, "Prepared");
     const hint = "Choose another name, or use --replace.";
     const taken = createErrorResponse(409, "snapshot_exists", "Snapshot Prepared already exists.", hint);
-    assert.deepEqual(pickStatusAndBody(await on.ask("PUT", "snapshots/prepared")), taken);
-    assert.equal((await on.ask("PUT", "snapshots/prepared?replace=true")).status, 201);
-    const { body } = await on.ask("GET", "snapshots");
+    assert.deepEqual(pickStatusAndBody(await emulator.control("PUT", "snapshots/prepared")), taken);
+    assert.equal((await emulator.control("PUT", "snapshots/prepared?replace=true")).status, 201);
+    const { body } = await emulator.control("GET", "snapshots");
     assert.deepEqual(
       (body as { name: string }[]).map(({ name }) => name),
       ["prepared"],
@@ -88,10 +88,10 @@ describe("snapshot name", () => {
 
   for (const name of ["..", ".hidden", "a%2Fb", "..%2Femulator", "a b", "a".repeat(65), "before-1", "BEFORE-2"]) {
     it(`rejects ${name}`, async (t) => {
-      const { ask } = await startTestEmulator(t);
-      const { status } = await ask("PUT", `snapshots/${name}`);
+      const { control } = await startTestEmulator(t);
+      const { status } = await control("PUT", `snapshots/${name}`);
       assert.ok(status === 400 || status === 404 || status === 405, String(status));
-      assert.deepEqual((await ask("GET", "snapshots")).body, []);
+      assert.deepEqual((await control("GET", "snapshots")).body, []);
     });
   }
 });
@@ -125,46 +125,48 @@ describe("modified snapshot file", () => {
   for (const [what, [change, reason]] of Object.entries(harm)) {
     it(`returns unusable-snapshot for a file that is ${what}`, async (t) => {
       const file = join(await createTestFolder(t), "emulator.json");
-      const on = await startTestEmulator(t, { file });
-      await save(on, "harmed");
-      await createDraftContract(on.api);
+      const emulator = await startTestEmulator(t, { file });
+      await save(emulator, "harmed");
+      await createDraftContract(emulator.api);
       await change(join(`${file}.snapshots`, "harmed.json"));
       await assertRejected(
-        on,
-        () => maskLineNumber(on.ask("POST", "snapshots/harmed/restore")),
+        emulator,
+        () => maskLineNumber(emulator.control("POST", "snapshots/harmed/restore")),
         createUnusableSnapshotResponse("harmed", reason),
       );
       for (const read of ["snapshots/harmed", "snapshots/harmed/diff"]) {
         assert.deepEqual(
-          pickStatusAndBody(await maskLineNumber(on.ask("GET", read))),
+          pickStatusAndBody(await maskLineNumber(emulator.control("GET", read))),
           createUnusableSnapshotResponse("harmed", reason),
           read,
         );
       }
-      assert.deepEqual(((await on.ask("GET", "snapshots")).body as { name: string }[]).length, 1);
+      assert.deepEqual(((await emulator.control("GET", "snapshots")).body as { name: string }[]).length, 1);
     });
   }
 
   it("returns an error for a renamed file", async (t) => {
     const folder = join(await createTestFolder(t), "emulator.json");
-    const on = await startTestEmulator(t, { file: folder });
-    await save(on, "one");
+    const emulator = await startTestEmulator(t, { file: folder });
+    await save(emulator, "one");
     await rename(join(`${folder}.snapshots`, "one.json"), join(`${folder}.snapshots`, "two.json"));
     const reason = "it is the renamed snapshot one; rename it back";
     await assertRejected(
-      on,
-      () => on.ask("POST", "snapshots/two/restore"),
+      emulator,
+      () => emulator.control("POST", "snapshots/two/restore"),
       createUnusableSnapshotResponse("two", reason),
     );
   });
 
   it("returns an error for an exported state", async (t) => {
     const file = join(await createTestFolder(t), "emulator.json");
-    const on = await startTestEmulator(t, { file });
-    await save(on, "exported");
-    const response = await fetch(`${on.controlUrl}/state`, { headers: { authorization: `Bearer ${on.token}` } });
+    const emulator = await startTestEmulator(t, { file });
+    await save(emulator, "exported");
+    const response = await fetch(`${emulator.controlUrl}/state`, {
+      headers: { authorization: `Bearer ${emulator.token}` },
+    });
     await writeFile(join(`${file}.snapshots`, "exported.json"), await response.text());
-    const { status, body } = await on.ask("POST", "snapshots/exported/restore");
+    const { status, body } = await emulator.control("POST", "snapshots/exported/restore");
     assert.equal(status, 409);
     assert.match(JSON.stringify(body), /the checksum does not match/);
   });
@@ -176,13 +178,13 @@ describe("modified snapshot file", () => {
     ];
     const other = await startTestEmulator(t, { file: one, seed: { clusters: [{ id: "in-1", label: "in" }] } });
     await save(other, "foreign");
-    const on = await startTestEmulator(t, { file: two });
-    await save(on, "foreign");
+    const emulator = await startTestEmulator(t, { file: two });
+    await save(emulator, "foreign");
     await rename(join(`${one}.snapshots`, "foreign.json"), join(`${two}.snapshots`, "foreign.json"));
     const reason = "it has the clusters in-1, but this emulator runs eu-1, us-1";
     await assertRejected(
-      on,
-      () => on.ask("POST", "snapshots/foreign/restore"),
+      emulator,
+      () => emulator.control("POST", "snapshots/foreign/restore"),
       createUnusableSnapshotResponse("foreign", reason),
     );
   });

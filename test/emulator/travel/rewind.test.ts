@@ -33,15 +33,15 @@ describe("stored history", () => {
     const options = { file, deterministic: true, historyBytes };
     const sizes: number[] = [];
     for (let start = 0; start < 6; start += 1) {
-      const on = await startTestEmulator(t, options);
-      for (let i = 0; i < 5; i += 1) await createDraftContract(on.api);
-      await advance(on, { by: "PT1H" });
-      await on.close();
+      const emulator = await startTestEmulator(t, options);
+      for (let i = 0; i < 5; i += 1) await createDraftContract(emulator.api);
+      await advance(emulator, { by: "PT1H" });
+      await emulator.close();
       sizes.push(await sizeOf(file));
     }
     assert.ok(Math.max(...sizes) > historyBytes / 3 && Math.max(...sizes) <= historyBytes, sizes.join(", "));
     const on = await startTestEmulator(t, options);
-    const { status, body } = pickStatusAndBody(await on.ask("POST", "rewind", { body: { steps: 100 } }));
+    const { status, body } = pickStatusAndBody(await on.control("POST", "rewind", { body: { steps: 100 } }));
     assert.equal(status, 409);
     const { message } = (body as { error: { message: string } }).error;
     const [, reach] = /\. It reaches back to (2031-[^ ]+Z)\. Nothing was changed\.$/.exec(message) ?? [message];
@@ -55,15 +55,15 @@ describe("stored history", () => {
 
   it("reports its start after a rewind, even if the limit left no room", async (t) => {
     // Random IDs have no sequence position to store.
-    const on = await startTestEmulator(t, {
+    const emulator = await startTestEmulator(t, {
       file: join(await createTestFolder(t), "emulator.json"),
       historyBytes: 1_000,
     });
     for (let i = 0; i < 3; i += 1) {
-      await createDraftContract(on.api);
-      await advance(on, { by: "PT1H" });
+      await createDraftContract(emulator.api);
+      await advance(emulator, { by: "PT1H" });
     }
-    await rewind(on, { steps: 2 });
+    await rewind(emulator, { steps: 2 });
     const more = `Start with a larger SVC_HISTORY to retain more. ${savedStatesHint}`;
     const cases: [object, string][] = [
       [{ steps: 10 }, "10 steps: the history is empty"],
@@ -72,9 +72,9 @@ describe("stored history", () => {
     for (const [body, lacks] of cases) {
       const message = `Cannot rewind ${lacks}. It reaches back to 2031-01-02T05:04:05.000Z. Nothing was changed.`;
       const expected = createErrorResponse(409, "rewind_out_of_range", message, more);
-      await assertRejected(on, () => on.ask("POST", "rewind", { body }), expected);
+      await assertRejected(emulator, () => emulator.control("POST", "rewind", { body }), expected);
     }
-    const { now, undone } = await rewind(on, { to: "2031-01-02T05:04:05Z" });
+    const { now, undone } = await rewind(emulator, { to: "2031-01-02T05:04:05Z" });
     assert.deepEqual({ now, undone }, { now: "2031-01-02T05:04:05.000Z", undone: 0 });
   });
 });

@@ -16,14 +16,14 @@ export async function createWebhook(
   return (body as { id: number }).id;
 }
 
-export async function save({ ask }: TestEmulator, name: string): Promise<void> {
-  const answer = await ask("PUT", `snapshots/${name}`);
+export async function save({ control }: TestEmulator, name: string): Promise<void> {
+  const answer = await control("PUT", `snapshots/${name}`);
   assert.equal(answer.status, 201, JSON.stringify(answer.body));
 }
 
 /** Restores a snapshot, and returns the response. */
-export async function restore({ ask }: TestEmulator, name: string): Promise<RestoreResult> {
-  const { status, body } = pickStatusAndBody(await ask("POST", `snapshots/${name}/restore`));
+export async function restore({ control }: TestEmulator, name: string): Promise<RestoreResult> {
+  const { status, body } = pickStatusAndBody(await control("POST", `snapshots/${name}/restore`));
   assert.equal(status, 200, JSON.stringify(body));
   return body as RestoreResult;
 }
@@ -36,8 +36,8 @@ interface RestoreResult {
 }
 
 /** Returns the exported state. */
-export const getState = async ({ ask }: Pick<TestEmulator, "ask">): Promise<unknown> =>
-  (await ask("GET", "state")).body;
+export const getState = async ({ control }: Pick<TestEmulator, "control">): Promise<unknown> =>
+  (await control("GET", "state")).body;
 
 /** Returns the target, the raw headers and the body of each request that a receiver got from an index on. */
 export const getRequestBytesSince = ({ received }: Receiver, from: number): readonly string[] =>

@@ -13,73 +13,73 @@ import { createWebhook, getState, restore, save } from "./travel.ts";
 describe("running work at a restore", () => {
   it("leaves a note without an outcome for a running attempt", async (t) => {
     const lines: string[] = [];
-    const on = await startTestEmulator(t, { log: (line) => lines.push(line) });
+    const emulator = await startTestEmulator(t, { log: (line) => lines.push(line) });
     const sink = await startReceiver(t);
-    await createWebhook(on, sink.url);
-    await save(on, "quiet");
-    const quiet = await getState(on);
+    await createWebhook(emulator, sink.url);
+    await save(emulator, "quiet");
+    const quiet = await getState(emulator);
     const pendingResponse = new Promise<ServerResponse>((resolve) => sink.answer((_, response) => resolve(response)));
-    await createDraftContract(on.api);
+    await createDraftContract(emulator.api);
     const response = await pendingResponse;
 
-    assert.deepEqual((await restore(on, "quiet")).dropped, [{ kind: "deliver", ref: "1" }]);
+    assert.deepEqual((await restore(emulator, "quiet")).dropped, [{ kind: "deliver", ref: "1" }]);
     response.writeHead(200).end();
-    await on.ask("POST", "clock/advance", { body: { until_idle: true } });
+    await emulator.control("POST", "clock/advance", { body: { until_idle: true } });
     assert.deepEqual(lines, [
       "The state was replaced while deliver 1 was in progress. Its outcome belongs to the previous state",
     ]);
-    assert.deepEqual(await on.ask("GET", "deliveries").then(({ body }) => body), { items: [], total: 0 });
-    assert.deepEqual(await getState(on), quiet);
+    assert.deepEqual(await emulator.control("GET", "deliveries").then(({ body }) => body), { items: [], total: 0 });
+    assert.deepEqual(await getState(emulator), quiet);
   });
 
   it("stops a clock advance", async (t) => {
-    const on = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const sink = await startReceiver(t);
-    await createWebhook(on, sink.url);
-    await save(on, "quiet");
+    await createWebhook(emulator, sink.url);
+    await save(emulator, "quiet");
     const pendingResponse = new Promise<ServerResponse>((resolve) => sink.answer((_, response) => resolve(response)));
-    await createDraftContract(on.api);
-    const advancing = on.ask("POST", "clock/advance", { body: { by: "PT9H" } });
+    await createDraftContract(emulator.api);
+    const advancing = emulator.control("POST", "clock/advance", { body: { by: "PT9H" } });
     await pendingResponse;
-    await restore(on, "quiet");
+    await restore(emulator, "quiet");
     const { status, reason, to } = (await advancing).body as Record<string, string>;
     assert.deepEqual([status, reason, to], ["stopped", "state_replaced", "2031-01-02T03:04:05.000Z"]);
-    assert.equal((await on.ask("POST", "clock/advance", { body: { by: "PT1M" } })).status, 200);
+    assert.equal((await emulator.control("POST", "clock/advance", { body: { by: "PT1M" } })).status, 200);
   });
 });
 
 describe("cluster report of an undone contract", () => {
   it("has no effect if it was already sent", async (t) => {
-    const on = await startStoredRealTimeEmulator(t);
+    const emulator = await startStoredRealTimeEmulator(t);
     const slow = { direction: "incoming", operation: "signatories.add", latency_ms: 200, count: 1 };
-    await on.ask("POST", "faults", { body: slow });
-    const before = await readTables(on);
-    await createSentContract(on.api);
-    await waitUntil(async () => ((await on.ask("GET", "faults")).body as { hit: number }[])[0]?.hit === 1);
-    assert.equal((await on.ask("POST", "rewind", { body: { steps: 2 } })).status, 200);
+    await emulator.control("POST", "faults", { body: slow });
+    const before = await readTables(emulator);
+    await createSentContract(emulator.api);
+    await waitUntil(async () => ((await emulator.control("GET", "faults")).body as { hit: number }[])[0]?.hit === 1);
+    assert.equal((await emulator.control("POST", "rewind", { body: { steps: 2 } })).status, 200);
     const reports = async () =>
-      ((await on.ask("GET", "requests?operation=signatories.add")).body as { items: LogEntry[] }).items;
+      ((await emulator.control("GET", "requests?operation=signatories.add")).body as { items: LogEntry[] }).items;
     await waitUntil(async () => (await reports()).length > 0);
     assert.deepEqual(
       (await reports()).map(({ status, findings }) => [status, ...findings.map(({ code }) => code)]),
       [[503, "state-replaced"]],
     );
-    assert.deepEqual(await readTables(on), before);
+    assert.deepEqual(await readTables(emulator), before);
   });
 
   it("is removed from a waiting batch", async (t) => {
-    const on = await startStoredRealTimeEmulator(t);
+    const emulator = await startStoredRealTimeEmulator(t);
     for (let round = 0; round < 5; round += 1) {
-      await createSentContract(on.api, createCounterparty("left@acme.example"));
-      assert.equal((await on.ask("POST", "rewind", { body: { steps: 2 } })).status, 200);
+      await createSentContract(emulator.api, createCounterparty("left@acme.example"));
+      assert.equal((await emulator.control("POST", "rewind", { body: { steps: 2 } })).status, 200);
     }
-    await createSentContract(on.api, createCounterparty("kept@acme.example"));
+    await createSentContract(emulator.api, createCounterparty("kept@acme.example"));
     await waitUntil(async () => {
-      const { tokens, signatories } = await readTables(on);
+      const { tokens, signatories } = await readTables(emulator);
       return signatories.length > 0 && tokens.length > 0;
     });
-    const { rows } = (await getState(on)) as { rows: { invitations: { token: string }[] } };
-    assert.deepEqual(await readTables(on), {
+    const { rows } = (await getState(emulator)) as { rows: { invitations: { token: string }[] } };
+    assert.deepEqual(await readTables(emulator), {
       signatories: [hashEmail("kept@acme.example")],
       tokens: rows.invitations.map(({ token }) => token),
     });
@@ -104,8 +104,10 @@ const createCounterparty = (email: string) => ({
 });
 
 /** The router's signatory hashes and invitation tokens, without those of the seed. */
-async function readTables(on: TestEmulator): Promise<{ readonly signatories: string[]; readonly tokens: string[] }> {
-  const { rows, mappings } = (await getState(on)) as {
+async function readTables(
+  emulator: TestEmulator,
+): Promise<{ readonly signatories: string[]; readonly tokens: string[] }> {
+  const { rows, mappings } = (await getState(emulator)) as {
     rows: { signatories: { signatory_hash: string }[] };
     mappings: { counterparty_tokens: object };
   };
@@ -120,17 +122,17 @@ async function waitUntil(isSo: () => Promise<boolean>): Promise<void> {
 
 describe("data outside the rows of the state", () => {
   it("restores the hit counts of scripted faults", async (t) => {
-    const on = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const fault = { direction: "incoming", operation: "contracts.create", status: 503, count: 2 };
-    await on.ask("POST", "faults", { body: fault });
-    const create = async () => (await on.api("POST", "/api/v2.1/public/contracts/", { body: {} })).status;
+    await emulator.control("POST", "faults", { body: fault });
+    const create = async () => (await emulator.api("POST", "/api/v2.1/public/contracts/", { body: {} })).status;
     assert.equal(await create(), 503);
-    await save(on, "hit-once");
+    await save(emulator, "hit-once");
     assert.deepEqual([await create(), await create()], [503, 400]);
-    await on.ask("POST", "faults", { body: { direction: "outgoing", effect: "drop" } });
-    await restore(on, "hit-once");
+    await emulator.control("POST", "faults", { body: { direction: "outgoing", effect: "drop" } });
+    await restore(emulator, "hit-once");
     assert.deepEqual(
-      ((await on.ask("GET", "faults")).body as { id: number; hit: number }[]).map(({ id, hit }) => [id, hit]),
+      ((await emulator.control("GET", "faults")).body as { id: number; hit: number }[]).map(({ id, hit }) => [id, hit]),
       [[1, 1]],
     );
     assert.deepEqual([await create(), await create()], [503, 400]);
@@ -146,7 +148,7 @@ describe("data outside the rows of the state", () => {
     const sent = await fetch(url, { method: "PUT", body: "bytes", headers: { "content-type": "application/pdf" } });
     assert.equal(sent.status, 200);
     await save(first, "uploaded");
-    await first.ask("POST", "reset");
+    await first.control("POST", "reset");
     await first.close();
     const second = await startTestEmulator(t, options);
     await restore(second, "uploaded");
@@ -155,13 +157,14 @@ describe("data outside the rows of the state", () => {
   });
 
   it("preserves the request log", async (t) => {
-    const on = await startTestEmulator(t);
-    await save(on, "begun");
-    await createSender(on.routerUrl)("GET", "/health");
-    const health = async () => (await on.ask("GET", "requests?operation=health.show")).body as { total: number };
+    const emulator = await startTestEmulator(t);
+    await save(emulator, "begun");
+    await createSender(emulator.routerUrl)("GET", "/health");
+    const health = async () =>
+      (await emulator.control("GET", "requests?operation=health.show")).body as { total: number };
     const before = await health();
-    await restore(on, "begun");
+    await restore(emulator, "begun");
     assert.deepEqual(await health(), before);
-    assert.deepEqual(pickStatusAndBody(await on.ask("DELETE", "snapshots/begun")), { status: 204, body: "" });
+    assert.deepEqual(pickStatusAndBody(await emulator.control("DELETE", "snapshots/begun")), { status: 204, body: "" });
   });
 });

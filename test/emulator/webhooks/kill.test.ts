@@ -21,17 +21,17 @@ async function runConcurrently(count: number, atOnce: number, work: (n: number) 
 }
 
 /** The number of waiting entries in the schedule, and the last due time. */
-async function getQueue({ ask }: EmulatorProcess) {
-  const { pending, next_due } = (await ask("GET", "clock")).body as { pending: number; next_due: string };
+async function getQueue({ control }: EmulatorProcess) {
+  const { pending, next_due } = (await control("GET", "clock")).body as { pending: number; next_due: string };
   return { pending, next_due };
 }
 
-const advance = ({ ask }: EmulatorProcess, by: string) => ask("POST", "clock/advance", { body: { by } });
+const advance = ({ control }: EmulatorProcess, by: string) => control("POST", "clock/advance", { body: { by } });
 
 /** The only delivery in short form: outcome, minutes to the next attempt, and attempts as `+minutes status`. */
-async function listDeliveries({ ask }: EmulatorProcess) {
+async function listDeliveries({ control }: EmulatorProcess) {
   const minutes = (time: string) => (Date.parse(time) - Date.parse(initialTime)) / 60_000;
-  const { body } = await ask("GET", "deliveries");
+  const { body } = await control("GET", "deliveries");
   const { items } = body as {
     items: { outcome: string; next_attempt_at: string | null; attempts: { at: string; status: number }[] }[];
   };
@@ -49,29 +49,31 @@ describe("webhook schedule after kill -9", () => {
     sink.answer(500);
     const start = () => startEmulatorProcess(t, { file, clock: { mode: "manual", start: initialTime } });
 
-    let on = await start();
-    await subscribe(on, sink.url);
-    await createDraftContract(on.api);
-    await advance(on, "PT1M");
+    let emulator = await start();
+    await subscribe(emulator, sink.url);
+    await createDraftContract(emulator.api);
+    await advance(emulator, "PT1M");
     const planned = [0, 5, 15, 35, 75, 155];
     const attempts = planned.map((at) => `+${at} 500`);
     // Each process runs until one minute after the next attempt, and is then killed.
     for (let made = 1; made < planned.length; made += 1) {
-      await on.kill();
-      on = await start();
+      await emulator.kill();
+      emulator = await start();
       const next = planned[made]!;
-      assert.deepEqual(await listDeliveries(on), [{ outcome: "retrying", next, attempts: attempts.slice(0, made) }]);
-      await advance(on, `PT${next - planned[made - 1]!}M`);
+      assert.deepEqual(await listDeliveries(emulator), [
+        { outcome: "retrying", next, attempts: attempts.slice(0, made) },
+      ]);
+      await advance(emulator, `PT${next - planned[made - 1]!}M`);
     }
 
-    await on.kill();
-    on = await start();
-    assert.deepEqual(await listDeliveries(on), [{ outcome: "retrying", next: 315, attempts }]);
-    const { body } = await on.ask("GET", "webhooks");
+    await emulator.kill();
+    emulator = await start();
+    assert.deepEqual(await listDeliveries(emulator), [{ outcome: "retrying", next: 315, attempts }]);
+    const { body } = await emulator.control("GET", "webhooks");
     const [{ status, failure_count }] = body as [{ status: string; failure_count: number }];
     assert.deepEqual({ status, failure_count }, { status: "DISABLED_BY_ERROR", failure_count: 6 });
-    await advance(on, "PT3H");
-    assert.deepEqual(await listDeliveries(on), [{ outcome: "skipped_disabled", next: null, attempts }]);
+    await advance(emulator, "PT3H");
+    assert.deepEqual(await listDeliveries(emulator), [{ outcome: "skipped_disabled", next: null, attempts }]);
     assert.equal(sink.received.length, 6);
   });
 

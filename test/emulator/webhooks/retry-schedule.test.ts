@@ -8,7 +8,7 @@ import { startReceiver } from "../../support/receiver.ts";
 
 /** The attempts for one contract at a dead receiver, by the minute. */
 async function listAttemptTimes(t: TestContext, options: EmulatorOptions) {
-  const { api, ask, clock } = await startTestEmulator(t, options);
+  const { api, control, clock } = await startTestEmulator(t, options);
   const sink = await startReceiver(t);
   sink.answer(500);
   const only_for_activities = ["CONTRACT_CREATED"];
@@ -17,8 +17,8 @@ async function listAttemptTimes(t: TestContext, options: EmulatorOptions) {
   assert.equal(made.status, 201, JSON.stringify(made.body));
   await createDraftContract(api);
   await clock.advance({ untilIdle: true });
-  const { items } = (await ask("GET", "/deliveries")).body as { items: Delivery[] };
-  const [webhook] = (await ask("GET", "/webhooks")).body as { status: string; retry_schedule: string[] }[];
+  const { items } = (await control("GET", "/deliveries")).body as { items: Delivery[] };
+  const [webhook] = (await control("GET", "/webhooks")).body as { status: string; retry_schedule: string[] }[];
   const { status, retry_schedule } = webhook!;
   return {
     retry_schedule,

@@ -28,12 +28,12 @@ const names: readonly (readonly [given: string, kept: string])[] = [
 
 it("aiohttp uploads and downloads by signed URLs that yarl re-encodes", { skip: made.missing }, async (t) => {
   if (made.missing !== undefined) return;
-  const world = await startTestEmulator(t);
-  const cwd = await createClientFolder(t, world, import.meta.url, "aiohttp/client.py");
+  const emulator = await startTestEmulator(t);
+  const cwd = await createClientFolder(t, emulator, import.meta.url, "aiohttp/client.py");
   const argv = ["client.py", JSON.stringify(names.map(([given]) => given))];
   const expected = names.map(([given, kept]) => [200, `The bytes of ${given}`, kept]);
   assert.deepEqual(
-    await runForJson(join(made.folder, "bin/python"), argv, { cwd, env: getEmulatorEnvironment(world) }),
+    await runForJson(join(made.folder, "bin/python"), argv, { cwd, env: getEmulatorEnvironment(emulator) }),
     {
       "as text": expected,
       "as it stands": expected,

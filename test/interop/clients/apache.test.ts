@@ -79,8 +79,8 @@ async function startApache(t: TestContext, issuer: string): Promise<string> {
 }
 
 it("Debian's mod_auth_openidc signs a user in before serving an Apache page", { skip }, async (t) => {
-  const world = await startSignInEmulator(t);
-  const own = await startApache(t, world.routerUrl);
+  const emulator = await startSignInEmulator(t);
+  const own = await startApache(t, emulator.routerUrl);
   const cookies = new Map<string, string>();
   // The module treats the User-Agent of Node's fetch as a script, and does not redirect scripts to sign in.
   const ask = async (url: string | URL) => {
@@ -95,7 +95,7 @@ it("Debian's mod_auth_openidc signs a user in before serving an Apache page", { 
   const begun = await ask(`${own}/page.txt`);
   assert.equal(begun.status, 302, begun.text);
   const link = new URL(String(begun.headers.location));
-  assert.deepEqual([link.origin, link.searchParams.has("code_challenge")], [world.routerUrl, false]);
+  assert.deepEqual([link.origin, link.searchParams.has("code_challenge")], [emulator.routerUrl, false]);
   link.searchParams.set("svc_user", "ada@northwind.example");
   const back = await ask(link);
   const signedIn = await ask(String(back.headers.location));
@@ -103,6 +103,6 @@ it("Debian's mod_auth_openidc signs a user in before serving an Apache page", { 
   const { status, text, headers } = await ask(`${own}/page.txt`);
   assert.deepEqual(
     [status, text, headers["x-user"], headers["x-email"]],
-    [200, "for members\n", `11@${world.routerUrl}`, "ada@northwind.example"],
+    [200, "for members\n", `11@${emulator.routerUrl}`, "ada@northwind.example"],
   );
 });

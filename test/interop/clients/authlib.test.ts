@@ -13,9 +13,9 @@ it("Authlib signs in by RFC 8414 metadata, and Werkzeug parses file names", {
   skip: made.missing,
 }, async (t) => {
   if (made.missing !== undefined) return;
-  const world = await startSignInEmulator(t);
-  const cwd = await createClientFolder(t, world, import.meta.url, "authlib/client.py");
-  const env = { ...getEmulatorEnvironment(world), DOWNLOAD_URL: await createDownloadUrl(world) };
+  const emulator = await startSignInEmulator(t);
+  const cwd = await createClientFolder(t, emulator, import.meta.url, "authlib/client.py");
+  const env = { ...getEmulatorEnvironment(emulator), DOWNLOAD_URL: await createDownloadUrl(emulator) };
   assert.deepEqual(await runForJson(join(made.folder, "bin/python"), ["client.py"], { cwd, env }), {
     public: ["31", true, "eli@fabrikam.example", "openid email"],
     confidential: ["11", true, "ada@northwind.example", "openid email"],

@@ -10,12 +10,12 @@ const missing = (await canRun("go", "version")) ? undefined : "There is no Go to
 it("x/oauth2 and go-oidc sign in by discovery, also with a device", {
   skip: missing,
 }, async (t) => {
-  const world = await startSignInEmulator(t);
-  const cwd = await createClientFolder(t, world, import.meta.url, "go/main.go");
+  const emulator = await startSignInEmulator(t);
+  const cwd = await createClientFolder(t, emulator, import.meta.url, "go/main.go");
   await runProgram("go", ["mod", "init", "example.test/client"], { cwd });
   await runProgram("go", ["get", ...modules], { cwd });
   await runProgram("go", ["mod", "tidy"], { cwd });
-  const env = { ...getEmulatorEnvironment(world), DOWNLOAD_URL: await createDownloadUrl(world) };
+  const env = { ...getEmulatorEnvironment(emulator), DOWNLOAD_URL: await createDownloadUrl(emulator) };
   assert.deepEqual(await runForJson("go", ["run", "."], { cwd, env }), {
     public: ["31", "n", "eli@fabrikam.example", "openid email"],
     confidential: ["11", "n", "ada@northwind.example", "openid email"],

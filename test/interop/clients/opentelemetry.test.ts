@@ -16,11 +16,11 @@ const kinds: Readonly<Record<string, string>> = { request: "SERVER", event: "PRO
 it("OpenTelemetry message types parse every span of an emulator", { skip: made.missing }, async (t) => {
   if (made.missing !== undefined) return;
   const sink = await startCollector(t);
-  const on = await startTestEmulator(t, { autoSignMs: 600_000, otel: { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url } });
-  await triggerAllTraceKinds(t, on);
-  await waitUntilIdle(on);
-  const nodes = await listTraceNodes(on);
-  await on.close();
+  const emulator = await startTestEmulator(t, { autoSignMs: 600_000, otel: { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url } });
+  await triggerAllTraceKinds(t, emulator);
+  await waitUntilIdle(emulator);
+  const nodes = await listTraceNodes(emulator);
+  await emulator.close();
   const cwd = await createTemporaryFolder(t);
   await writeFile(join(cwd, "exports"), sink.received.map(({ body }) => `${body}\n`).join(""));
   const program = new URL("./opentelemetry/read.py", import.meta.url).pathname;

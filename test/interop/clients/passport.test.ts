@@ -12,13 +12,13 @@ const made = await installNpmPackages(...packages);
 
 it("passport-openidconnect signs a user in to a web app without PKCE", { skip: made.missing }, async (t) => {
   if (made.missing !== undefined) return;
-  const world = await startSignInEmulator(t);
-  const cwd = await createClientFolder(t, world, import.meta.url, "passport/server.mjs");
+  const emulator = await startSignInEmulator(t);
+  const cwd = await createClientFolder(t, emulator, import.meta.url, "passport/server.mjs");
   await symlink(join(made.folder, "node_modules"), join(cwd, "node_modules"));
-  assert.deepEqual(await runForJson(process.execPath, ["server.mjs"], { cwd, env: getEmulatorEnvironment(world) }), {
+  assert.deepEqual(await runForJson(process.execPath, ["server.mjs"], { cwd, env: getEmulatorEnvironment(emulator) }), {
     status: 200,
     body: {
-      iss: world.routerUrl,
+      iss: emulator.routerUrl,
       profile: {
         id: "11",
         displayName: "Ada Keller",

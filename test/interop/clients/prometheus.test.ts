@@ -21,14 +21,14 @@ type Read = Readonly<Record<string, Family>>;
 
 it("the Prometheus client library parses the metrics in both formats", { skip: made.missing }, async (t) => {
   if (made.missing !== undefined) return;
-  const world = await startTestEmulator(t, { autoSignMs: 600_000 });
-  await triggerAllTraceKinds(t, world);
+  const emulator = await startTestEmulator(t, { autoSignMs: 600_000 });
+  await triggerAllTraceKinds(t, emulator);
   // The first scrape makes both formats count scrapes.
-  await world.ask("GET", "metrics");
+  await emulator.control("GET", "metrics");
   const cwd = await createTemporaryFolder(t);
   const accepted = { openmetrics: "application/openmetrics-text; version=1.0.0", text: "text/plain; version=0.0.4" };
   for (const [name, accept] of Object.entries(accepted)) {
-    const { status, headers, body } = await world.ask("GET", "metrics", { headers: { accept } });
+    const { status, headers, body } = await emulator.control("GET", "metrics", { headers: { accept } });
     assert.deepEqual([status, headers.get("content-type")], [200, `${accept}; charset=utf-8`]);
     await writeFile(join(cwd, name), String(body));
   }

@@ -11,10 +11,10 @@ const sdk = await installNpmPackages("@aws-sdk/client-s3@3.1175.0");
 
 it("boto3 uploads with checksums and parses the error for an invalid one", { skip: boto3.missing }, async (t) => {
   if (boto3.missing !== undefined) return;
-  const world = await startTestEmulator(t);
-  const cwd = await createClientFolder(t, world, import.meta.url, "s3/client.py");
+  const emulator = await startTestEmulator(t);
+  const cwd = await createClientFolder(t, emulator, import.meta.url, "s3/client.py");
   assert.deepEqual(
-    await runForJson(join(boto3.folder, "bin/python"), ["client.py"], { cwd, env: getEmulatorEnvironment(world) }),
+    await runForJson(join(boto3.folder, "bin/python"), ["client.py"], { cwd, env: getEmulatorEnvironment(emulator) }),
     {
       "as it sends by itself": "agreement",
       "SHA-256": "agreement",
@@ -28,10 +28,10 @@ it("boto3 uploads with checksums and parses the error for an invalid one", { ski
 
 it("AWS SDK uploads aws-chunked bodies with checksums in trailers", { skip: sdk.missing }, async (t) => {
   if (sdk.missing !== undefined) return;
-  const world = await startTestEmulator(t);
-  const cwd = await createClientFolder(t, world, import.meta.url, "s3/client.mjs");
+  const emulator = await startTestEmulator(t);
+  const cwd = await createClientFolder(t, emulator, import.meta.url, "s3/client.mjs");
   assert.deepEqual(
-    await runForJson(process.execPath, ["client.mjs", sdk.folder], { cwd, env: getEmulatorEnvironment(world) }),
+    await runForJson(process.execPath, ["client.mjs", sdk.folder], { cwd, env: getEmulatorEnvironment(emulator) }),
     {
       "as it sends by itself": ["plain", "agreement"],
       "a stream": ["aws-chunked", "agreement"],

@@ -27,8 +27,8 @@ it("Newman runs Postman's collection of the contract API with valid credentials"
   skip: made.missing,
 }, async (t) => {
   if (made.missing !== undefined) return;
-  const world = await startTestEmulator(t);
-  const cwd = await createClientFolder(t, world, import.meta.url);
+  const emulator = await startTestEmulator(t);
+  const cwd = await createClientFolder(t, emulator, import.meta.url);
   const bin = join(made.folder, "node_modules/.bin");
   const options = "folderStrategy=Tags,parametersResolution=Example";
   await runProgram(join(bin, "openapi2postmanv2"), ["-s", "contracts.json", "-o", "collection.json", "-O", options], {
@@ -37,7 +37,7 @@ it("Newman runs Postman's collection of the contract API with valid credentials"
   const collection = JSON.parse(await readFile(join(cwd, "collection.json"), "utf8"));
   await writeFile(join(cwd, "collection.json"), JSON.stringify({ ...collection, event: [withSecret] }));
 
-  const { clientId, clientSecret } = world.clusters[0]!;
+  const { clientId, clientSecret } = emulator.clusters[0]!;
   const variables = ["--env-var", `apiKey=${clientId}`, "--env-var", `clientSecret=${clientSecret}`];
   const report = ["--reporters", "json", "--reporter-json-export", "report.json"];
   await runProgram(join(bin, "newman"), ["run", "collection.json", ...variables, ...report], { cwd });

@@ -15,8 +15,8 @@ const made = await installGoProgram(
 
 it(`oapi-codegen ${version} generates a working Go client`, { skip: made.missing }, async (t) => {
   if (made.missing !== undefined) return;
-  const world = await startTestEmulator(t);
-  const cwd = await createClientFolder(t, world, import.meta.url, "oapi-codegen/main.go");
+  const emulator = await startTestEmulator(t);
+  const cwd = await createClientFolder(t, emulator, import.meta.url, "oapi-codegen/main.go");
   await runProgram("go", ["mod", "init", "example.test/journey"], { cwd });
   for (const name of ["router", "contracts"]) {
     await mkdir(join(cwd, name));
@@ -27,5 +27,8 @@ it(`oapi-codegen ${version} generates a working Go client`, { skip: made.missing
     await runProgram(join(made.folder, "bin/oapi-codegen"), ["--config", `${name}.yaml`, `${name}.json`], { cwd });
   }
   await runProgram("go", ["mod", "tidy"], { cwd });
-  assert.deepEqual(await runForJson("go", ["run", "."], { cwd, env: getEmulatorEnvironment(world) }), expectedJourney);
+  assert.deepEqual(
+    await runForJson("go", ["run", "."], { cwd, env: getEmulatorEnvironment(emulator) }),
+    expectedJourney,
+  );
 });

@@ -32,8 +32,8 @@ const generate = (folder: string, cwd: string, argv: readonly string[]) =>
 describe(`openapi-generator ${version}`, () => {
   it("generates a working Go client", { skip: made.missing ?? goMissing }, async (t) => {
     if (made.missing !== undefined) return;
-    const world = await startTestEmulator(t);
-    const cwd = await createClientFolder(t, world, import.meta.url, "openapi-generator/main.go");
+    const emulator = await startTestEmulator(t);
+    const cwd = await createClientFolder(t, emulator, import.meta.url, "openapi-generator/main.go");
     for (const name of services) {
       const options = `packageName=${name},withGoMod=false,isGoSubmodule=true`;
       await generate(made.folder, cwd, ["-g", "go", "-i", `${name}.json`, "-o", name, "-p", options]);
@@ -41,7 +41,7 @@ describe(`openapi-generator ${version}`, () => {
     await runProgram("go", ["mod", "init", "example.test/journey"], { cwd });
     await runProgram("go", ["mod", "tidy"], { cwd });
     assert.deepEqual(
-      await runForJson("go", ["run", "."], { cwd, env: getEmulatorEnvironment(world) }),
+      await runForJson("go", ["run", "."], { cwd, env: getEmulatorEnvironment(emulator) }),
       expectedJourney,
     );
   });
@@ -54,8 +54,8 @@ describe(`openapi-generator ${version}`, () => {
   ] as const) {
     it(`generates a working Java client of ${name}`, { skip: made.missing }, async (t) => {
       if (made.missing !== undefined) return;
-      const world = await startTestEmulator(t);
-      const cwd = await createClientFolder(t, world, import.meta.url, `openapi-generator/${program}.java`);
+      const emulator = await startTestEmulator(t);
+      const cwd = await createClientFolder(t, emulator, import.meta.url, `openapi-generator/${program}.java`);
       const packages = `invokerPackage=${name},apiPackage=${name}.api,modelPackage=${name}.model`;
       const options = ["--library", library, "-p", `${packages},openApiNullable=false`];
       await generate(made.folder, cwd, ["-g", "java", "-i", `${name}.json`, "-o", ".", ...options]);
@@ -64,7 +64,7 @@ describe(`openapi-generator ${version}`, () => {
         cwd,
       });
       const java = ["-c", `java -cp "target/classes:$(cat classpath.txt)" ${program}`];
-      assert.deepEqual(await runForJson("sh", java, { cwd, env: getEmulatorEnvironment(world) }), expected);
+      assert.deepEqual(await runForJson("sh", java, { cwd, env: getEmulatorEnvironment(emulator) }), expected);
     });
   }
 });

@@ -11,15 +11,18 @@ const made = await installPythonPackages(`openapi-python-client==${version}`);
 
 it(`openapi-python-client ${version} generates a working client`, { skip: made.missing }, async (t) => {
   if (made.missing !== undefined) return;
-  const world = await startTestEmulator(t);
-  const cwd = await createClientFolder(t, world, import.meta.url, "openapi-python-client/journey.py");
+  const emulator = await startTestEmulator(t);
+  const cwd = await createClientFolder(t, emulator, import.meta.url, "openapi-python-client/journey.py");
   const bin = join(made.folder, "bin");
   for (const name of ["router", "contracts", "emulator"]) {
     const argv = ["generate", "--meta", "none", "--path", `${name}.json`, "--output-path", name];
     await runProgram(join(bin, "openapi-python-client"), argv, { cwd });
     await runProgram(join(bin, "python"), ["-m", "compileall", "-q", name], { cwd });
   }
-  assert.deepEqual(await runForJson(join(bin, "python"), ["journey.py"], { cwd, env: getEmulatorEnvironment(world) }), {
-    ...expectedJourney,
-  });
+  assert.deepEqual(
+    await runForJson(join(bin, "python"), ["journey.py"], { cwd, env: getEmulatorEnvironment(emulator) }),
+    {
+      ...expectedJourney,
+    },
+  );
 });

@@ -15,8 +15,8 @@ const strict = ["--strict", "--noEmit", "--skipLibCheck", "--allowImportingTsExt
 
 it(`orval ${version} generates a working TypeScript client`, { skip: made.missing }, async (t) => {
   if (made.missing !== undefined) return;
-  const world = await startTestEmulator(t);
-  const cwd = await createClientFolder(t, world, import.meta.url, "orval/journey.mts");
+  const emulator = await startTestEmulator(t);
+  const cwd = await createClientFolder(t, emulator, import.meta.url, "orval/journey.mts");
   const target = (name: string) => ({
     input: `${name}.json`,
     output: { target: `${name}.ts`, client: "fetch", baseUrl: { getBaseUrlFromSpecification: true } },
@@ -29,7 +29,7 @@ it(`orval ${version} generates a working TypeScript client`, { skip: made.missin
   const tsc = join(modules, "typescript/bin/tsc");
   const target2023 = ["--module", "nodenext", "--target", "es2023", "--types", "node"];
   assert.equal(await runProgram(process.execPath, [tsc, ...strict, ...target2023, "journey.mts"], { cwd }), "");
-  const env = getEmulatorEnvironment(world);
+  const env = getEmulatorEnvironment(emulator);
   assert.deepEqual(
     await runForJson(process.execPath, ["--import", "tsx", "journey.mts"], { cwd, env }),
     expectedJourney,

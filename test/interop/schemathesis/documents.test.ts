@@ -50,13 +50,13 @@ describe("schemathesis check of the OpenAPI documents", {
   for (const service of documentedServices) {
     it(`finds no difference between ${service} and its document`, { skip: installed.missing }, async (t) => {
       if (installed.missing !== undefined) return;
-      const started = await startTestEmulator(t, { deterministic: true });
+      const emulator = await startTestEmulator(t, { deterministic: true });
       const { leftOut, failures } = accepted[service];
-      const document = `${started.controlUrl}/openapi/${service}.json`;
+      const document = `${emulator.controlUrl}/openapi/${service}.json`;
       const { exit, report, met } = await run(t, join(installed.folder, "bin/schemathesis"), service, [
         document,
         ...["--url", await getFirstServerUrl(document)],
-        ...createCredentialHeaders(started)[service].flatMap((header) => ["--header", header]),
+        ...createCredentialHeaders(emulator)[service].flatMap((header) => ["--header", header]),
         ...leftOut.flatMap(({ operation }) => ["--exclude-operation-id", operation]),
         ...amount,
         ...always,

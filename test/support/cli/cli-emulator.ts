@@ -33,13 +33,13 @@ export async function startCliEmulator(
   options: EmulatorOptions = {},
 ): Promise<CliEmulator> {
   const cwd = await createTestFolder(t);
-  const started = await startTestEmulator(t, options);
+  const emulator = await startTestEmulator(t, options);
   const svc = (argv: string | readonly string[], more: RunOptions = {}) => {
     const host = { env: { SVC_CONFIG_DIR: cwd } } as unknown as Parameters<typeof buildChildEnvironment>[1];
-    return runCli(argv, { cwd, ...more, env: { ...buildChildEnvironment(started, host), ...more.env } });
+    return runCli(argv, { cwd, ...more, env: { ...buildChildEnvironment(emulator, host), ...more.env } });
   };
   return {
-    emulator: started,
+    emulator: emulator,
     cwd,
     svc,
     async json(argv, more) {
@@ -53,10 +53,10 @@ export async function startCliEmulator(
 
 /** Starts an emulator with a contract, and a receiver that is subscribed to signatures. */
 export async function startCliEmulatorWithReceiver(t: TestContext) {
-  const started = await startCliEmulator(t);
+  const emulator = await startCliEmulator(t);
   const app = await startReceiver(t);
-  await started.json("contracts create --data -", { stdin: ndaContractJson });
+  await emulator.json("contracts create --data -", { stdin: ndaContractJson });
   const argv = ["webhooks", "create", "--title", "app", "--url", app.url, "--only-for-activities", "CONTRACT_SIGNED"];
-  const { id } = await started.json<{ id: number }>(argv);
-  return { ...started, app, webhook: id };
+  const { id } = await emulator.json<{ id: number }>(argv);
+  return { ...emulator, app, webhook: id };
 }

@@ -70,17 +70,17 @@ interface Participant {
 
 /** Lists the people of a contract from the control plane. */
 export async function listPeople(
-  { ask }: Pick<TestEmulator, "ask">,
+  { control }: Pick<TestEmulator, "control">,
   { id }: ContractIds,
 ): Promise<readonly Participant[]> {
-  return ((await ask("GET", `contracts/${id}`)).body as { people: Participant[] }).people;
+  return ((await control("GET", `contracts/${id}`)).body as { people: Participant[] }).people;
 }
 
 export async function getRecipientLink(
-  on: Pick<TestEmulator, "ask">,
+  emulator: Pick<TestEmulator, "control">,
   contract: ContractIds,
   email: string,
 ): Promise<string> {
-  const { link } = (await listPeople(on, contract)).find((each) => each.email === email)!;
+  const { link } = (await listPeople(emulator, contract)).find((each) => each.email === email)!;
   return link;
 }

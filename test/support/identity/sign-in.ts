@@ -57,11 +57,11 @@ export interface Tokens {
 
 /** Signs a user in and returns the authorization code. */
 export async function getAuthorizationCode(
-  world: Pick<TestEmulator, "router">,
+  emulator: Pick<TestEmulator, "router">,
   svc_user: string,
   changes: ParameterChanges = {},
 ) {
-  const answer = await authorize(world, { svc_user, ...changes });
+  const answer = await authorize(emulator, { svc_user, ...changes });
   const { code } = getRedirectParameters(answer);
   if (code === undefined) throw new Error(`no code: ${answer.status} ${answer.headers.get("location")}`);
   return code;
@@ -78,13 +78,13 @@ export const createExchangeFields = (code: string) => ({
 
 /** Signs a user in and returns the tokens. */
 export async function signIn(
-  world: Pick<TestEmulator, "router">,
+  emulator: Pick<TestEmulator, "router">,
   email: string,
   changes: ParameterChanges = {},
 ): Promise<Tokens> {
   const { status, body } = await requestToken(
-    world,
-    createExchangeFields(await getAuthorizationCode(world, email, changes)),
+    emulator,
+    createExchangeFields(await getAuthorizationCode(emulator, email, changes)),
   );
   if (status !== 200) throw new Error(`no tokens: ${JSON.stringify(body)}`);
   return body as Tokens;
@@ -94,8 +94,8 @@ export const getUserinfo = ({ routerUrl }: Pick<TestEmulator, "routerUrl">, toke
   createSender(routerUrl, { authorization: `Bearer ${token}` })("GET", "/api/v1/oauth/userinfo/");
 
 /** Lists the findings of the request log about requests to a cluster, oldest first. */
-export async function listFindings({ ask }: Pick<TestEmulator, "ask">, cluster: string): Promise<object[]> {
-  const { items } = (await ask("GET", "requests")).body as { items: { listener: string; findings: object[] }[] };
+export async function listFindings({ control }: Pick<TestEmulator, "control">, cluster: string): Promise<object[]> {
+  const { items } = (await control("GET", "requests")).body as { items: { listener: string; findings: object[] }[] };
   return items.filter(({ listener }) => listener === cluster).flatMap(({ findings }) => findings);
 }
 

@@ -5,22 +5,26 @@ import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.
 const status = "/api/v2.1/public/contracts/";
 
 async function startBillingApp(t: TestContext) {
-  const on = await startTestEmulator(t);
+  const emulator = await startTestEmulator(t);
   const authorization = `Basic ${Buffer.from("billing:demo-billing-password").toString("base64")}`;
   return {
-    ...on,
+    ...emulator,
     /** Sends an event through the router and returns the findings of the cluster. */
     async bill(body: object) {
-      const answer = await on.router("POST", "/router/v1/billing/webhook", { body, headers: { authorization } });
+      const answer = await emulator.router("POST", "/router/v1/billing/webhook", { body, headers: { authorization } });
       assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: {} });
-      const { items } = (await on.ask("GET", "requests?path=/router/v1/billing/webhook")).body as {
+      const { items } = (await emulator.control("GET", "requests?path=/router/v1/billing/webhook")).body as {
         items: { findings: { code: string; detail: string }[] }[];
       };
       return items.flatMap(({ findings }) => findings).map(({ code, detail }) => `${code}: ${detail}`);
     },
     /** Plan and suspension of each workspace. */
     async plans() {
-      const all = (await on.ask("GET", "workspaces")).body as { id: number; plan: string; is_suspended: boolean }[];
+      const all = (await emulator.control("GET", "workspaces")).body as {
+        id: number;
+        plan: string;
+        is_suspended: boolean;
+      }[];
       return all.map(({ id, plan, is_suspended }) => [id, plan, is_suspended]);
     },
   };

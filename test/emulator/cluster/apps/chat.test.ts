@@ -8,35 +8,35 @@ const chatA = "/router/v1/integrations/chat_a/webhook";
 
 /** Contract T-1 and its comments from chats. */
 async function startChatApp(t: TestContext) {
-  const on = await startTestEmulator(t);
-  const told = await subscribe(t, on, ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"]);
-  await createDraftContract(on.api);
+  const emulator = await startTestEmulator(t);
+  const told = await subscribe(t, emulator, ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"]);
+  await createDraftContract(emulator.api);
   const form = (payload: object) => ({
     body: `payload=${encodeURIComponent(JSON.stringify(payload))}`,
     headers: { "content-type": "application/x-www-form-urlencoded" },
   });
   return {
-    ...on,
+    ...emulator,
     told,
     event: (event: object, team_id = "T-NORTHWIND") =>
-      on.router("POST", `${chatA}/event/`, { body: { type: "event_callback", team_id, event } }),
+      emulator.router("POST", `${chatA}/event/`, { body: { type: "event_callback", team_id, event } }),
     interact: (payload: object, team = "T-NORTHWIND") =>
-      on.router("POST", `${chatA}/interaction`, form({ team: { id: team }, user: { name: "jo" }, ...payload })),
+      emulator.router("POST", `${chatA}/interaction`, form({ team: { id: team }, user: { name: "jo" }, ...payload })),
     options: (value: string, team = "T-NORTHWIND") =>
-      on.router("POST", `${chatA}/options`, form({ type: "block_suggestion", team: { id: team }, value })),
+      emulator.router("POST", `${chatA}/options`, form({ type: "block_suggestion", team: { id: team }, value })),
     async activity(body: object) {
-      const { token } = (await on.ask("POST", "chat-b/token", { body: {} })).body as { token: string };
+      const { token } = (await emulator.control("POST", "chat-b/token", { body: {} })).body as { token: string };
       const channelData = { tenant: { id: "tenant-northwind" } };
       const headers = { authorization: `Bearer ${token}` };
       const sent = { channelId: "msteams", channelData, from: { name: "Jo Doe" }, ...body };
-      return on.router("POST", "/router/v1/integrations/chat_b/webhook/messaging", { body: sent, headers });
+      return emulator.router("POST", "/router/v1/integrations/chat_b/webhook/messaging", { body: sent, headers });
     },
     async comments() {
-      const { body } = await on.api("GET", "/api/v2.1/public/contracts/1/comments/");
+      const { body } = await emulator.api("GET", "/api/v2.1/public/contracts/1/comments/");
       return (body as { results: { comment: string }[] }).results.map(({ comment }) => comment);
     },
     async findings() {
-      const { items } = (await on.ask("GET", "requests?path=/router/v1/integrations/*")).body as {
+      const { items } = (await emulator.control("GET", "requests?path=/router/v1/integrations/*")).body as {
         items: { findings: { code: string; detail: string }[] }[];
       };
       const found = items.flatMap(({ findings }) => findings);

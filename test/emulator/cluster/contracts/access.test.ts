@@ -13,8 +13,8 @@ const invite = ({ api }: TestEmulator, items: unknown, contract: number | string
 const done = { status: 200, body: "" };
 const read = { permission_name: "CONTRACT.READ" };
 
-const getAccess = async ({ ask }: TestEmulator) =>
-  ((await ask("GET", "contracts/T-1")).body as { access: unknown }).access;
+const getAccess = async ({ control }: TestEmulator) =>
+  ((await control("GET", "contracts/T-1")).body as { access: unknown }).access;
 
 /** Whether Ben sees the contract with Enforce-User-Scoping. */
 async function canBenRead({ api }: TestEmulator): Promise<boolean> {
@@ -24,11 +24,11 @@ async function canBenRead({ api }: TestEmulator): Promise<boolean> {
 
 describe("contract-details.invite", () => {
   it("grants a user access with the most recently assigned permission", async (t) => {
-    const on = await startTestEmulator(t);
-    await createDraftContract(on.api);
-    assert.equal(await canBenRead(on), false);
-    assert.deepEqual(pickStatusAndBody(await invite(on, [{ user_id: 12, ...read, note: "Please look" }])), done);
-    assert.equal(await canBenRead(on), true);
+    const emulator = await startTestEmulator(t);
+    await createDraftContract(emulator.api);
+    assert.equal(await canBenRead(emulator), false);
+    assert.deepEqual(pickStatusAndBody(await invite(emulator, [{ user_id: 12, ...read, note: "Please look" }])), done);
+    assert.equal(await canBenRead(emulator), true);
     const row = {
       user: { id: 12, name: "Ben Okafor", email: "ben@northwind.example" },
       role: null,
@@ -36,35 +36,35 @@ describe("contract-details.invite", () => {
       note: "Please look",
       invited_at: at,
     };
-    assert.deepEqual(await getAccess(on), [row]);
-    await invite(on, [{ user_id: 12, permission_name: "CONTRACT.SIGN" }]);
-    assert.deepEqual(await getAccess(on), [{ ...row, permission_name: "CONTRACT.SIGN", note: null }]);
+    assert.deepEqual(await getAccess(emulator), [row]);
+    await invite(emulator, [{ user_id: 12, permission_name: "CONTRACT.SIGN" }]);
+    assert.deepEqual(await getAccess(emulator), [{ ...row, permission_name: "CONTRACT.SIGN", note: null }]);
   });
 
   it("grants access to all users with a role", async (t) => {
-    const on = await startTestEmulator(t);
-    await createDraftContract(on.api);
-    assert.deepEqual(pickStatusAndBody(await invite(on, [{ role_id: 1, ...read }])), done);
-    assert.equal(await canBenRead(on), false);
-    await invite(on, [{ role_id: 2, ...read }]);
-    assert.equal(await canBenRead(on), true);
-    assert.deepEqual(await getAccess(on), [
+    const emulator = await startTestEmulator(t);
+    await createDraftContract(emulator.api);
+    assert.deepEqual(pickStatusAndBody(await invite(emulator, [{ role_id: 1, ...read }])), done);
+    assert.equal(await canBenRead(emulator), false);
+    await invite(emulator, [{ role_id: 2, ...read }]);
+    assert.equal(await canBenRead(emulator), true);
+    assert.deepEqual(await getAccess(emulator), [
       { user: null, role: { id: 1, name: "Legal" }, ...read, note: null, invited_at: at },
       { user: null, role: { id: 2, name: "Reviewer" }, ...read, note: null, invited_at: at },
     ]);
   });
 
   it("invites a new user to the workspace once and registers the token", async (t) => {
-    const on = await startTestEmulator(t);
-    await createDraftContract(on.api);
+    const emulator = await startTestEmulator(t);
+    await createDraftContract(emulator.api);
     const rows = [
       { new_user_email: max, ...read },
       { new_user_email: max.toUpperCase(), permission_name: "CONTRACT.EDIT" },
       { new_user_email: "ben@northwind.example", ...read },
     ];
-    assert.deepEqual(pickStatusAndBody(await invite(on, rows)), done);
-    await waitUntilIdle(on);
-    const { items } = (await on.ask("GET", "invitations?kind=creator")).body as {
+    assert.deepEqual(pickStatusAndBody(await invite(emulator, rows)), done);
+    await waitUntilIdle(emulator);
+    const { items } = (await emulator.control("GET", "invitations?kind=creator")).body as {
       items: { token: string; email: string | null; state: string }[];
     };
     const { token } = items[0]!;
@@ -75,11 +75,11 @@ describe("contract-details.invite", () => {
         [null, "PENDING"],
       ],
     );
-    const owners = (await on.ask("GET", `owners?identifier=${token}`)).body;
+    const owners = (await emulator.control("GET", `owners?identifier=${token}`)).body;
     assert.deepEqual(owners, [{ table: "creator_tokens", key: token, cluster_id: "eu-1" }]);
-    const emails = (await on.ask("GET", `emails?recipient=${max}`)).body as { items: object[] };
+    const emails = (await emulator.control("GET", `emails?recipient=${max}`)).body as { items: object[] };
     assert.equal(emails.items.length, 1);
-    const access = (await getAccess(on)) as { user: { email: string }; permission_name: string }[];
+    const access = (await getAccess(emulator)) as { user: { email: string }; permission_name: string }[];
     assert.deepEqual(
       access.map(({ user, permission_name }) => [user.email, permission_name]),
       [
@@ -87,18 +87,18 @@ describe("contract-details.invite", () => {
         ["ben@northwind.example", "CONTRACT.READ"],
       ],
     );
-    assert.equal((await on.ask("POST", `invitations/by_token/${token}/accept`)).status, 200);
-    await waitUntilIdle(on);
-    assert.deepEqual((await on.ask("GET", `owners?identifier=${token}`)).body, []);
+    assert.equal((await emulator.control("POST", `invitations/by_token/${token}/accept`)).status, 200);
+    await waitUntilIdle(emulator);
+    assert.deepEqual((await emulator.control("GET", `owners?identifier=${token}`)).body, []);
     const headers = { "user-email": max, "enforce-user-scoping": "true" };
-    assert.equal((await on.api("GET", "/api/v2.1/public/contracts/T-1/status", { headers })).status, 200);
+    assert.equal((await emulator.api("GET", "/api/v2.1/public/contracts/T-1/status", { headers })).status, 200);
   });
 
   it("returns 404 for an unknown contract number and a composite ID", async (t) => {
-    const on = await startTestEmulator(t);
-    await createDraftContract(on.api);
-    await assertRejected(on, () => invite(on, [{ user_id: 12, ...read }], 2), notFoundResponse);
-    await assertRejected(on, () => invite(on, [{ user_id: 12, ...read }], "T-1"), notFoundResponse);
+    const emulator = await startTestEmulator(t);
+    await createDraftContract(emulator.api);
+    await assertRejected(emulator, () => invite(emulator, [{ user_id: 12, ...read }], 2), notFoundResponse);
+    await assertRejected(emulator, () => invite(emulator, [{ user_id: 12, ...read }], "T-1"), notFoundResponse);
   });
 
   const required = "Field required";
@@ -148,26 +148,26 @@ describe("contract-details.invite", () => {
   ];
   for (const [what, items, problems] of invalid) {
     it(`rejects ${what} with field errors, without changes`, async (t) => {
-      const on = await startTestEmulator(t);
-      await createDraftContract(on.api);
-      await assertRejected(on, () => invite(on, items), createFieldErrors(problems));
+      const emulator = await startTestEmulator(t);
+      await createDraftContract(emulator.api);
+      await assertRejected(emulator, () => invite(emulator, items), createFieldErrors(problems));
     });
   }
 });
 
 describe("contracts.list-v1", () => {
   it("lists contracts by number, newest first, in pages", async (t) => {
-    const on = await startTestEmulator(t);
-    await createDraftContract(on.api, { external_metadata: { id: "deal-1" } });
-    const { id } = await createDraftContract(on.api);
-    await createDraftContract(on.api);
-    await on.ask("POST", `contracts/${id}/delete`);
-    const list = (query = "") => on.api("GET", `/api/v1/public/contracts/${query}`);
+    const emulator = await startTestEmulator(t);
+    await createDraftContract(emulator.api, { external_metadata: { id: "deal-1" } });
+    const { id } = await createDraftContract(emulator.api);
+    await createDraftContract(emulator.api);
+    await emulator.control("POST", `contracts/${id}/delete`);
+    const list = (query = "") => emulator.api("GET", `/api/v1/public/contracts/${query}`);
     const first = {
       id: 1,
       created: initialTime,
       contract_name: "NDA with Acme",
-      contract_link: `${on.clusters[0]!.url}/contracts/T-1`,
+      contract_link: `${emulator.clusters[0]!.url}/contracts/T-1`,
       contract_status: "DRAFT",
       counter_party_name: "Acme Inc.",
       contract_type_name: "NDA",

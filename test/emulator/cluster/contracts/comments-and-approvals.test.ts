@@ -32,20 +32,20 @@ describe("comments API", () => {
   const comments = ({ contract_id }: CreatedContract) => `${base}/${contract_id}/comments/`;
 
   it("adds comments, lists them newest first and emits each one", async (t) => {
-    const on = await startTestEmulator(t);
-    const contract = await createContract(on.api);
-    const told = await subscribe(t, on, ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"]);
+    const emulator = await startTestEmulator(t);
+    const contract = await createContract(emulator.api);
+    const told = await subscribe(t, emulator, ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"]);
     const first = { id: 1, contract_id: contract.contract_id, comment: "Hello !!@12!!", replies: [] };
-    const answer = await on.api("POST", comments(contract), { body: { comment: "Hello !!@12!!" } });
+    const answer = await emulator.api("POST", comments(contract), { body: { comment: "Hello !!@12!!" } });
     assert.deepEqual(pickStatusAndBody(answer), { status: 201, body: first });
-    await on.api("POST", comments(contract), { body: { comment: "Second" } });
+    await emulator.api("POST", comments(contract), { body: { comment: "Second" } });
 
     const second = { id: 2, contract_id: contract.contract_id, comment: "Second", replies: [] };
-    assert.deepEqual(pickStatusAndBody(await on.api("GET", comments(contract))), {
+    assert.deepEqual(pickStatusAndBody(await emulator.api("GET", comments(contract))), {
       status: 200,
       body: { page: 1, limit: 10, total_results: 2, results: [second, first] },
     });
-    assert.deepEqual((await on.api("GET", `${comments(contract)}?page=2&limit=1`)).body, {
+    assert.deepEqual((await emulator.api("GET", `${comments(contract)}?page=2&limit=1`)).body, {
       page: 2,
       limit: 1,
       total_results: 2,
@@ -64,9 +64,9 @@ describe("comments API", () => {
   });
 
   it("rejects an empty comment", async (t) => {
-    const on = await startTestEmulator(t);
-    const contract = await createContract(on.api);
-    await assertRejected(on, () => on.api("POST", comments(contract), { body: { comment: "" } }), {
+    const emulator = await startTestEmulator(t);
+    const contract = await createContract(emulator.api);
+    await assertRejected(emulator, () => emulator.api("POST", comments(contract), { body: { comment: "" } }), {
       status: 400,
       body: { comment: ["String should have at least 1 character"] },
     });
@@ -80,12 +80,12 @@ describe("key-pointers API", () => {
   const shown = (row: object) => ({ ...row, format_option: {} });
 
   it("creates and updates key pointers by field name or ID, emitting each change", async (t) => {
-    const on = await startTestEmulator(t);
-    const { id } = await createContract(on.api);
-    const told = await subscribe(t, on, ["CONTRACT_KEY_POINTER_CREATION", "CONTRACT_KEY_POINTER_UPDATION"]);
-    assert.deepEqual(pickStatusAndBody(await on.api("GET", pointers(id))), { status: 200, body: [] });
+    const emulator = await startTestEmulator(t);
+    const { id } = await createContract(emulator.api);
+    const told = await subscribe(t, emulator, ["CONTRACT_KEY_POINTER_CREATION", "CONTRACT_KEY_POINTER_UPDATION"]);
+    assert.deepEqual(pickStatusAndBody(await emulator.api("GET", pointers(id))), { status: 200, body: [] });
 
-    const set = await on.api("POST", `${pointers(id)}/bulk`, {
+    const set = await emulator.api("POST", `${pointers(id)}/bulk`, {
       body: {
         key_pointers: [
           { key_pointer_field_name: "expiry_date", value: "2032-01-01" },
@@ -95,7 +95,7 @@ describe("key-pointers API", () => {
     });
     assert.deepEqual(pickStatusAndBody(set), { status: 200, body: [shown(expiry), shown(purpose)] });
 
-    const again = await on.api("POST", `${pointers(id)}/bulk`, {
+    const again = await emulator.api("POST", `${pointers(id)}/bulk`, {
       body: {
         key_pointers: [
           { key_pointer_id: 2, value: "Purchase" },
@@ -106,9 +106,9 @@ describe("key-pointers API", () => {
     const changed = [shown({ ...purpose, value: "Purchase" }), shown({ ...expiry, value: null })];
     assert.deepEqual(pickStatusAndBody(again), { status: 200, body: changed });
 
-    const one = await on.api("PATCH", `${pointers(id)}/1`, { body: { value: "2033-01-01" } });
+    const one = await emulator.api("PATCH", `${pointers(id)}/1`, { body: { value: "2033-01-01" } });
     assert.deepEqual(pickStatusAndBody(one), { status: 200, body: shown({ ...expiry, value: "2033-01-01" }) });
-    assert.deepEqual((await on.api("GET", pointers(id))).body, [
+    assert.deepEqual((await emulator.api("GET", pointers(id))).body, [
       shown({ ...expiry, value: "2033-01-01" }),
       shown({ ...purpose, value: "Purchase" }),
     ]);
@@ -129,8 +129,8 @@ describe("key-pointers API", () => {
   });
 
   it("validates every row and stores none if one is invalid", async (t) => {
-    const on = await startTestEmulator(t);
-    const { id } = await createContract(on.api);
+    const emulator = await startTestEmulator(t);
+    const { id } = await createContract(emulator.api);
     const key_pointers = [
       { key_pointer_field_name: "purpose", value: "fine" },
       { value: "whose?" },
@@ -138,7 +138,7 @@ describe("key-pointers API", () => {
       { key_pointer_field_name: "shoe_size", value: 1 },
       { key_pointer_field_name: "expiry_date", value: "2032-02-30" },
     ];
-    await assertRejected(on, () => on.api("POST", `${pointers(id)}/bulk`, { body: { key_pointers } }), {
+    await assertRejected(emulator, () => emulator.api("POST", `${pointers(id)}/bulk`, { body: { key_pointers } }), {
       status: 400,
       body: {
         key_pointers: {
@@ -152,18 +152,18 @@ describe("key-pointers API", () => {
   });
 
   it("rejects key pointers of another contract or type", async (t) => {
-    const on = await startTestEmulator(t);
-    const { id } = await createContract(on.api);
-    const second = await createContract(on.api);
+    const emulator = await startTestEmulator(t);
+    const { id } = await createContract(emulator.api);
+    const second = await createContract(emulator.api);
     const key_pointers = [{ key_pointer_field_name: "purpose", value: "x" }];
-    await on.api("POST", `${pointers(id)}/bulk`, { body: { key_pointers } });
+    await emulator.api("POST", `${pointers(id)}/bulk`, { body: { key_pointers } });
 
     await assertRejected(
-      on,
-      () => on.api("PATCH", `${pointers(second.id)}/1`, { body: { value: "y" } }),
+      emulator,
+      () => emulator.api("PATCH", `${pointers(second.id)}/1`, { body: { value: "y" } }),
       notFoundResponse,
     );
-    await assertRejected(on, () => on.api("PATCH", `${pointers(id)}/1`, { body: { value: 5 } }), {
+    await assertRejected(emulator, () => emulator.api("PATCH", `${pointers(id)}/1`, { body: { value: 5 } }), {
       status: 400,
       body: { value: ["Input should be a valid string"] },
     });
@@ -172,9 +172,9 @@ describe("key-pointers API", () => {
 
 describe("key-pointers.definitions", () => {
   it("lists the common definitions and those of the intake form", async (t) => {
-    const on = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const path = "/api/v2.1/public/key_pointers/";
-    const { status, body } = await on.api("GET", `${path}?contract_type_id=301`);
+    const { status, body } = await emulator.api("GET", `${path}?contract_type_id=301`);
     const sections = body as { id: number; section: unknown; descriptors: { variable: string }[] }[];
     assert.equal(status, 200);
     assert.deepEqual(
@@ -196,11 +196,11 @@ describe("key-pointers.definitions", () => {
         },
       ],
     );
-    await assertRejected(on, () => on.api("GET", path), {
+    await assertRejected(emulator, () => emulator.api("GET", path), {
       status: 400,
       body: { contract_type_id: ["Field required"] },
     });
-    await assertRejected(on, () => on.api("GET", `${path}?contract_type_id=304`), {
+    await assertRejected(emulator, () => emulator.api("GET", `${path}?contract_type_id=304`), {
       status: 400,
       body: { contract_type_id: ['Invalid pk "304" - object does not exist.'] },
     });
@@ -215,10 +215,10 @@ describe("approvals API", () => {
   const legal = { name: "Legal", notes: "", approver_role_id: 1, order: 2 };
 
   it("requests approvals in order and records decisions of the approvers", async (t) => {
-    const on = await startTestEmulator(t);
-    const { id, contract_id } = await createContract(on.api);
-    const told = await subscribe(t, on, ["CONTRACT_APPROVAL_REQUESTED", "CONTRACT_APPROVAL_COMPLETED"]);
-    const asked = await on.api("POST", approvals(id), { body: { approvals: [finance, legal] } });
+    const emulator = await startTestEmulator(t);
+    const { id, contract_id } = await createContract(emulator.api);
+    const told = await subscribe(t, emulator, ["CONTRACT_APPROVAL_REQUESTED", "CONTRACT_APPROVAL_COMPLETED"]);
+    const asked = await emulator.api("POST", approvals(id), { body: { approvals: [finance, legal] } });
     assert.deepEqual(pickStatusAndBody(asked), {
       status: 201,
       body: [
@@ -226,11 +226,11 @@ describe("approvals API", () => {
         { id: 2, contract_id, ...legal, is_sent: false },
       ],
     });
-    assert.equal((await on.ask("POST", `contracts/${id}/approve`, { body: { note: "fine" } })).status, 200);
+    assert.equal((await emulator.control("POST", `contracts/${id}/approve`, { body: { note: "fine" } })).status, 200);
 
     const common = { contract_id, approval_type: "AD_HOC", created_by_org_user: ada };
     const last_sent_at = "2031-01-02T03:04:05Z";
-    assert.deepEqual(pickStatusAndBody(await on.api("GET", approvals(id))), {
+    assert.deepEqual(pickStatusAndBody(await emulator.api("GET", approvals(id))), {
       status: 200,
       body: {
         results: [
@@ -266,21 +266,21 @@ describe("approvals API", () => {
   });
 
   it("rejects an approval while an earlier group is pending", async (t) => {
-    const on = await startTestEmulator(t);
-    const { id } = await createContract(on.api);
-    await on.api("POST", approvals(id), { body: { approvals: [finance] } });
+    const emulator = await startTestEmulator(t);
+    const { id } = await createContract(emulator.api);
+    await emulator.api("POST", approvals(id), { body: { approvals: [finance] } });
     const message = "Another approval group is in progress.";
-    await assertRejected(on, () => on.api("POST", approvals(id), { body: { approvals: [legal] } }), {
+    await assertRejected(emulator, () => emulator.api("POST", approvals(id), { body: { approvals: [legal] } }), {
       status: 400,
       body: { detail: message, status_code: 400, code: "SVC_CONTRACTS_00152", message },
     });
-    await on.ask("POST", `contracts/${id}/approve`, { body: {} });
-    assert.equal((await on.api("POST", approvals(id), { body: { approvals: [legal] } })).status, 201);
+    await emulator.control("POST", `contracts/${id}/approve`, { body: {} });
+    assert.equal((await emulator.api("POST", approvals(id), { body: { approvals: [legal] } })).status, 201);
   });
 
   it("requires exactly one approver who belongs to the workspace", async (t) => {
-    const on = await startTestEmulator(t);
-    const { id } = await createContract(on.api);
+    const emulator = await startTestEmulator(t);
+    const { id } = await createContract(emulator.api);
     const row = { name: "Finance", notes: "" };
     const body = {
       approvals: [
@@ -292,7 +292,7 @@ describe("approvals API", () => {
         finance,
       ],
     };
-    await assertRejected(on, () => on.api("POST", approvals(id), { body }), {
+    await assertRejected(emulator, () => emulator.api("POST", approvals(id), { body }), {
       status: 400,
       body: {
         approvals: {
@@ -304,18 +304,18 @@ describe("approvals API", () => {
         },
       },
     });
-    await assertRejected(on, () => on.api("POST", approvals(id), { body: { approvals: [] } }), {
+    await assertRejected(emulator, () => emulator.api("POST", approvals(id), { body: { approvals: [] } }), {
       status: 400,
       body: { approvals: ["List should have at least 1 item after validation, not 0"] },
     });
   });
 
   it("rejects approvals once the contract is out for signature", async (t) => {
-    const on = await startTestEmulator(t);
-    const { id } = await createContract(on.api);
-    assert.equal((await on.api("POST", `${base}/${id}/send_to_counterparties`, { body: {} })).status, 200);
+    const emulator = await startTestEmulator(t);
+    const { id } = await createContract(emulator.api);
+    assert.equal((await emulator.api("POST", `${base}/${id}/send_to_counterparties`, { body: {} })).status, 200);
     const message = "A contract in status SIGN cannot be sent for approval.";
-    await assertRejected(on, () => on.api("POST", approvals(id), { body: { approvals: [finance] } }), {
+    await assertRejected(emulator, () => emulator.api("POST", approvals(id), { body: { approvals: [finance] } }), {
       status: 400,
       body: { detail: message, status_code: 400, code: "SVC_ASSUMED_101", message },
     });
@@ -339,24 +339,24 @@ describe("contract of another workspace", () => {
 
   for (const [operation, method, path, body] of byNumber) {
     it(`returns 404 from ${operation}`, async (t) => {
-      const on = await startTestEmulator(t);
-      const { contract_id } = await createContract(on.api);
-      const other = await createWorkspaceApi(on, 2);
-      await assertRejected(on, () => other(method, path(contract_id), { body }), notFoundResponse);
-      await assertRejected(on, () => on.api(method, path(999), { body }), notFoundResponse);
+      const emulator = await startTestEmulator(t);
+      const { contract_id } = await createContract(emulator.api);
+      const other = await createWorkspaceApi(emulator, 2);
+      await assertRejected(emulator, () => other(method, path(contract_id), { body }), notFoundResponse);
+      await assertRejected(emulator, () => emulator.api(method, path(999), { body }), notFoundResponse);
     });
   }
 
   for (const [operation, method, path, body] of byComposite) {
     it(`returns 404 from ${operation}, even for a bare number or another ID prefix`, async (t) => {
-      const on = await startTestEmulator(t);
-      const { id } = await createContract(on.api);
+      const emulator = await startTestEmulator(t);
+      const { id } = await createContract(emulator.api);
       const set = { body: { key_pointers } };
-      assert.equal((await on.api("POST", `${base}/${id}/key_pointers/bulk`, set)).status, 200);
-      const other = await createWorkspaceApi(on, 2);
-      await assertRejected(on, () => other(method, path(id), { body }), notFoundResponse);
+      assert.equal((await emulator.api("POST", `${base}/${id}/key_pointers/bulk`, set)).status, 200);
+      const other = await createWorkspaceApi(emulator, 2);
+      await assertRejected(emulator, () => other(method, path(id), { body }), notFoundResponse);
       for (const unknown of ["T-999", id.slice(2), id.replace("T", "H")]) {
-        await assertRejected(on, () => on.api(method, path(unknown), { body }), notFoundResponse);
+        await assertRejected(emulator, () => emulator.api(method, path(unknown), { body }), notFoundResponse);
       }
     });
   }
@@ -364,11 +364,11 @@ describe("contract of another workspace", () => {
 
 describe("counterparty activity", () => {
   it("includes the newest contract of the counterparty", async (t) => {
-    const on = await startTestEmulator(t);
-    await createContract(on.api);
-    const newest = await createContract(on.api);
-    const told = await subscribe(t, on, ["COUNTER_PARTY_UPDATED"]);
-    await on.api("PATCH", "/api/v2.1/public/counter_parties/1", { body: { brand_name: "ACME" } });
+    const emulator = await startTestEmulator(t);
+    await createContract(emulator.api);
+    const newest = await createContract(emulator.api);
+    const told = await subscribe(t, emulator, ["COUNTER_PARTY_UPDATED"]);
+    await emulator.api("PATCH", "/api/v2.1/public/counter_parties/1", { body: { brand_name: "ACME" } });
     const [event] = await told();
     assert.equal(event?.contract_id, newest.contract_id);
     assert.deepEqual(event?.activity_data, { performed_by, timestamp, counterparty_id: 1 });

@@ -75,15 +75,18 @@ describe("user ID assignment of a contract", () => {
   });
 
   it("assigns unique IDs to members and outsiders, identical on every contract", async (t) => {
-    const on = await startTestEmulator(t);
-    const people = await peopleOf(on, await createDraftContract(on.api, signedBy(...outsiders)));
+    const emulator = await startTestEmulator(t);
+    const people = await peopleOf(emulator, await createDraftContract(emulator.api, signedBy(...outsiders)));
     // User IDs of the seed are 11 to 13, 21 and 31.
     assert.deepEqual(people, [
       ["ada@northwind.example", 11],
       ...outsiders.map((email, i) => [email, i < 10 ? i + 1 : i + 4]),
     ]);
     assert.deepEqual(
-      await peopleOf(on, await createDraftContract(on.api, signedBy("P12@acme.example", "p1@acme.example"))),
+      await peopleOf(
+        emulator,
+        await createDraftContract(emulator.api, signedBy("P12@acme.example", "p1@acme.example")),
+      ),
       [
         ["ada@northwind.example", 11],
         ["P12@acme.example", 15],
@@ -93,13 +96,17 @@ describe("user ID assignment of a contract", () => {
   });
 
   it("assigns unique IDs in a workspace created later", async (t) => {
-    const on = await startTestEmulator(t);
-    await createDraftContract(on.api, signedBy("p1@acme.example", "p2@acme.example"));
+    const emulator = await startTestEmulator(t);
+    await createDraftContract(emulator.api, signedBy("p1@acme.example", "p2@acme.example"));
     const signup = { email: "zoe@newco.example", captcha: "yes" };
-    const { token } = (await on.router("POST", "/router/v1/trial/signup", { body: signup })).body as { token: string };
+    const { token } = (await emulator.router("POST", "/router/v1/trial/signup", { body: signup })).body as {
+      token: string;
+    };
     const form = { token, first_name: "Zoe", job_title: "GC", company_name: "Newco", industry: "x", use_case: "x" };
-    assert.equal((await on.router("POST", "/router/v1/trial/signup/complete", { body: form })).status, 200);
-    const { rows } = (await on.ask("GET", "state")).body as { rows: { users: { id: number; email: string }[] } };
+    assert.equal((await emulator.router("POST", "/router/v1/trial/signup/complete", { body: form })).status, 200);
+    const { rows } = (await emulator.control("GET", "state")).body as {
+      rows: { users: { id: number; email: string }[] };
+    };
     assert.deepEqual(rows.users.find(({ email }) => email === signup.email)?.id, 3);
   });
 });
@@ -112,14 +119,15 @@ describe("contract outside the workspace", () => {
   ];
   for (const [method, tail] of routes) {
     it(`returns 404 from ${method} …/${tail} for unknown, foreign and malformed IDs`, async (t) => {
-      const on = await startTestEmulator(t);
-      await createDraftContract(on.api);
+      const emulator = await startTestEmulator(t);
+      await createDraftContract(emulator.api);
       const ask = (id: string) =>
-        on.api(method, `/api/v2.1/public/contracts/${id}/${tail}`, method === "POST" ? { body: {} } : {});
-      for (const id of ["T-999", "H-1", "1", "t-1", "T-01"]) await assertRejected(on, () => ask(id), notFoundResponse);
-      const other = await createWorkspaceApi(on, 2);
+        emulator.api(method, `/api/v2.1/public/contracts/${id}/${tail}`, method === "POST" ? { body: {} } : {});
+      for (const id of ["T-999", "H-1", "1", "t-1", "T-01"])
+        await assertRejected(emulator, () => ask(id), notFoundResponse);
+      const other = await createWorkspaceApi(emulator, 2);
       await assertRejected(
-        on,
+        emulator,
         () => other(method, `/api/v2.1/public/contracts/T-1/${tail}`, method === "POST" ? { body: {} } : {}),
         notFoundResponse,
       );
@@ -127,9 +135,9 @@ describe("contract outside the workspace", () => {
   }
 
   it("returns 404 for a contract number", async (t) => {
-    const on = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const path = "/api/v2.1/public/contracts/7/recipients/recipient_link/?recipient_email=jo@acme.example";
-    await assertRejected(on, () => on.api("GET", path), notFoundResponse);
+    await assertRejected(emulator, () => emulator.api("GET", path), notFoundResponse);
   });
 
   it("returns 404 for the contract page, even at another cluster", async (t) => {
@@ -142,10 +150,10 @@ describe("contract outside the workspace", () => {
 });
 
 it("contract page escapes names, loads no resources and may be framed", async (t) => {
-  const on = await startTestEmulator(t);
+  const emulator = await startTestEmulator(t);
   const name = "<script>alert('NDA & co')</script>";
-  await createDraftContract(on.api, { contract_name: name });
-  const page = await fetch(`${on.clusters[0]!.url}/contracts/T-1`);
+  await createDraftContract(emulator.api, { contract_name: name });
+  const page = await fetch(`${emulator.clusters[0]!.url}/contracts/T-1`);
   assert.deepEqual(
     ["content-type", "content-security-policy"].map((header) => page.headers.get(header)),
     [
@@ -159,8 +167,8 @@ it("contract page escapes names, loads no resources and may be framed", async (t
 });
 
 it("contract numbers form one sequence across clusters", async (t) => {
-  const on = await startTestEmulator(t);
-  const other = await createWorkspaceApi(on, 3);
-  assert.equal((await createDraftContract(on.api)).id, "T-1");
+  const emulator = await startTestEmulator(t);
+  const other = await createWorkspaceApi(emulator, 3);
+  assert.equal((await createDraftContract(emulator.api)).id, "T-1");
   assert.equal((await createDraftContract(other, { contract_template_id: 106 })).id, "T-2");
 });

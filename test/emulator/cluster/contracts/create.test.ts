@@ -56,9 +56,9 @@ describe("creating a contract from a template", () => {
   });
 
   it("emits CONTRACT_CREATED with all contract data, then CONTRACT_EXTERNAL_METADATA_CREATED", async (t) => {
-    const on = await startTestEmulator(t);
-    const told = await subscribe(t, on, ["CONTRACT_CREATED", "CONTRACT_EXTERNAL_METADATA_CREATED"]);
-    await createDraftContract(on.api, { external_metadata: { id: "deal-42" } });
+    const emulator = await startTestEmulator(t);
+    const told = await subscribe(t, emulator, ["CONTRACT_CREATED", "CONTRACT_EXTERNAL_METADATA_CREATED"]);
+    await createDraftContract(emulator.api, { external_metadata: { id: "deal-42" } });
     const [created, metadata, ...rest] = await told();
     assert.deepEqual(rest, []);
     const ada = { name: "Ada Keller", email: "ada@northwind.example" };
@@ -104,9 +104,9 @@ describe("creating a contract from a template", () => {
   });
 
   it("accepts an individual by name and an own entity by reference ID", async (t) => {
-    const on = await startTestEmulator(t);
-    const told = await subscribe(t, on, ["CONTRACT_CREATED"]);
-    await createDraftContract(on.api, {
+    const emulator = await startTestEmulator(t);
+    const told = await subscribe(t, emulator, ["CONTRACT_CREATED"]);
+    await createDraftContract(emulator.api, {
       counter_party_details: [{ is_individual: true, poc_details: jo }],
       entity_reference_id: "NW-US",
     });
@@ -238,10 +238,10 @@ describe("creating a contract from a template", () => {
   ];
   for (const [what, more, expected] of refusals) {
     it(`rejects ${what}`, async (t) => {
-      const on = await startTestEmulator(t);
+      const emulator = await startTestEmulator(t);
       await assertRejected(
-        on,
-        () => on.api("POST", "/api/v2.1/public/contracts/", { body: createContractRequest(more) }),
+        emulator,
+        () => emulator.api("POST", "/api/v2.1/public/contracts/", { body: createContractRequest(more) }),
         expected,
       );
     });
@@ -280,9 +280,9 @@ describe("template of a custom seed", () => {
   ];
   for (const [what, more, problems] of refusals) {
     it(`rejects a template ${what}`, async (t) => {
-      const on = await startTestEmulator(t, { seed });
-      const create = () => on.api("POST", "/api/v2.1/public/contracts/", { body: createContractRequest(more) });
-      await assertRejected(on, create, createFieldErrors(problems));
+      const emulator = await startTestEmulator(t, { seed });
+      const create = () => emulator.api("POST", "/api/v2.1/public/contracts/", { body: createContractRequest(more) });
+      await assertRejected(emulator, create, createFieldErrors(problems));
     });
   }
 
@@ -315,9 +315,9 @@ describe("template of a custom seed", () => {
   ];
   for (const [whom, more, expected] of signing) {
     it(`lets the template's own signatory sign after ${whom}`, async (t) => {
-      const on = await startTestEmulator(t, { seed });
-      const { id } = await createDraftContract(on.api, { contract_template_id: 114, ...more });
-      const { body } = await on.api("GET", `/api/v2.1/public/contracts/${id}/recipients/`);
+      const emulator = await startTestEmulator(t, { seed });
+      const { id } = await createDraftContract(emulator.api, { contract_template_id: 114, ...more });
+      const { body } = await emulator.api("GET", `/api/v2.1/public/contracts/${id}/recipients/`);
       const { items } = body as { items: { recipient: { user: { email: string }; recipient_order: number } }[] };
       assert.deepEqual(
         items.map(({ recipient }) => [recipient.user.email, recipient.recipient_order]),
@@ -327,9 +327,12 @@ describe("template of a custom seed", () => {
   }
 
   it("applies the defaults of omitted fields", async (t) => {
-    const on = await startTestEmulator(t, { seed });
-    const { number } = await createDraftContract(on.api, { contract_template_id: 113, contract_data: { pets: true } });
-    const { body } = await on.api(
+    const emulator = await startTestEmulator(t, { seed });
+    const { number } = await createDraftContract(emulator.api, {
+      contract_template_id: 113,
+      contract_data: { pets: true },
+    });
+    const { body } = await emulator.api(
       "GET",
       `/api/v2.1/public/contracts/${number}/questionnaire/responses/?questionnaire_type=TEMPLATE`,
     );

@@ -17,18 +17,18 @@ const capitalNotFound = { status: 404, body: { detail: "Not Found" } };
 
 describe("contract data", () => {
   it("updates single keys before signature and emits the change", async (t) => {
-    const on = await startTestEmulator(t);
-    const contract = await createDraftContract(on.api, bilateralSigning);
-    const told = await subscribe(t, on, ["CONTRACT_DATA_UPDATED"]);
+    const emulator = await startTestEmulator(t);
+    const contract = await createDraftContract(emulator.api, bilateralSigning);
+    const told = await subscribe(t, emulator, ["CONTRACT_DATA_UPDATED"]);
     const patch = (data: unknown) =>
-      on.api("PATCH", `/api/v2.1/public/contracts/${contract.id}/contract_data`, { body: { data } });
+      emulator.api("PATCH", `/api/v2.1/public/contracts/${contract.id}/contract_data`, { body: { data } });
     assert.deepEqual(pickStatusAndBody(await patch({ seats: 20, plan: "plus" })), {
       status: 200,
       body: { data: { start_date: "2031-02-01", seats: 20, plan: "plus" } },
     });
     assert.deepEqual(listActivityNames(await told()), ["CONTRACT_DATA_UPDATED"]);
     await assertRejected(
-      on,
+      emulator,
       () => patch({ seats: null, start_date: "2031-02-30", plan: "gold" }),
       createFieldErrors({
         data: {
@@ -38,17 +38,17 @@ describe("contract data", () => {
         },
       }),
     );
-    await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`);
+    await emulator.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`);
     await assertRejected(
-      on,
+      emulator,
       () => patch({ seats: 21 }),
       createDomainError(
         "SVC_ASSUMED_113",
         "Contract data can be changed on template contracts in DRAFT or REDLINING only.",
       ),
     );
-    for (let n = 0; n < 2; n += 1) await on.ask("POST", `contracts/${contract.id}/sign`);
-    await assertRejected(on, () => patch({ seats: 21 }), {
+    for (let n = 0; n < 2; n += 1) await emulator.control("POST", `contracts/${contract.id}/sign`);
+    await assertRejected(emulator, () => patch({ seats: 21 }), {
       status: 400,
       body: { detail: "Contract data of an executed contract cannot be updated.", code: "SVC_PUBLIC_00009" },
     });
@@ -57,22 +57,25 @@ describe("contract data", () => {
 
 describe("contract note", () => {
   it("is empty at first and stored under its ID", async (t) => {
-    const on = await startTestEmulator(t);
-    const { id } = await createDraftContract(on.api);
-    assert.deepEqual(pickStatusAndBody(await on.api("GET", `/api/v2.1/public/contracts/${id}/notes`)), {
+    const emulator = await startTestEmulator(t);
+    const { id } = await createDraftContract(emulator.api);
+    assert.deepEqual(pickStatusAndBody(await emulator.api("GET", `/api/v2.1/public/contracts/${id}/notes`)), {
       status: 200,
       body: { id: 1, text: "" },
     });
     const note = { id: 1, text: "Waits for finance", note_tag: "finance" };
     const body = { text: note.text, note_tag: { name: "finance" } };
-    assert.deepEqual(pickStatusAndBody(await on.api("PUT", `/api/v2.1/public/contracts/${id}/notes/1`, { body })), {
-      status: 200,
-      body: note,
-    });
-    assert.deepEqual((await on.api("GET", `/api/v2.1/public/contracts/${id}/notes`)).body, note);
+    assert.deepEqual(
+      pickStatusAndBody(await emulator.api("PUT", `/api/v2.1/public/contracts/${id}/notes/1`, { body })),
+      {
+        status: 200,
+        body: note,
+      },
+    );
+    assert.deepEqual((await emulator.api("GET", `/api/v2.1/public/contracts/${id}/notes`)).body, note);
     await assertRejected(
-      on,
-      () => on.api("PUT", `/api/v2.1/public/contracts/${id}/notes/2`, { body }),
+      emulator,
+      () => emulator.api("PUT", `/api/v2.1/public/contracts/${id}/notes/2`, { body }),
       notFoundResponse,
     );
   });
@@ -80,32 +83,32 @@ describe("contract note", () => {
 
 describe("business user", () => {
   it("must belong to the workspace and appears in payloads", async (t) => {
-    const on = await startTestEmulator(t);
-    const { number } = await createDraftContract(on.api);
-    const told = await subscribe(t, on, ["CONTRACT_VOIDED"]);
+    const emulator = await startTestEmulator(t);
+    const { number } = await createDraftContract(emulator.api);
+    const told = await subscribe(t, emulator, ["CONTRACT_VOIDED"]);
     const set = (user_id: number, id = number) =>
-      on.api("PATCH", `/api/v2.1/public/contracts/${id}/business_user/`, { body: { user_id } });
+      emulator.api("PATCH", `/api/v2.1/public/contracts/${id}/business_user/`, { body: { user_id } });
     assert.deepEqual(pickStatusAndBody(await set(12)), {
       status: 200,
       body: { user_id: 12, contract_id: 1, type: "BUSINESS" },
     });
-    await on.ask("POST", "contracts/1/void");
+    await emulator.control("POST", "contracts/1/void");
     assert.deepEqual((await told())[0]?.business_user, { name: "Ben Okafor", email: "ben@northwind.example" });
     await assertRejected(
-      on,
+      emulator,
       () => set(21),
       createFieldErrors({ user_id: ['Invalid pk "21" - object does not exist.'] }),
     );
-    await assertRejected(on, () => set(12, 2), capitalNotFound);
+    await assertRejected(emulator, () => set(12, 2), capitalNotFound);
   });
 });
 
 describe("relation between contracts", () => {
   it("makes contracts depend on each other, but rejects a cycle", async (t) => {
-    const on = await startTestEmulator(t);
-    for (let n = 0; n < 3; n += 1) await createDraftContract(on.api);
+    const emulator = await startTestEmulator(t);
+    for (let n = 0; n < 3; n += 1) await createDraftContract(emulator.api);
     const relate = (id: number, related_contract_id: number, relation_type: string) =>
-      on.api("POST", `/api/v2.1/public/contracts/${id}/contract_relation/`, {
+      emulator.api("POST", `/api/v2.1/public/contracts/${id}/contract_relation/`, {
         body: { related_contract_id, relation_type },
       });
     assert.deepEqual(pickStatusAndBody(await relate(1, 2, "AMENDMENT")), {
@@ -114,11 +117,11 @@ describe("relation between contracts", () => {
     });
     assert.equal((await relate(3, 2, "PARENT")).status, 201);
     const circular = { status: 400, body: { detail: "Circular contract relation.", code: "SVC_CONTRACTS_00093" } };
-    await assertRejected(on, () => relate(3, 1, "CHILD"), circular);
-    await assertRejected(on, () => relate(1, 3, "PARENT"), circular);
-    await assertRejected(on, () => relate(1, 1, "CHILD"), circular);
+    await assertRejected(emulator, () => relate(3, 1, "CHILD"), circular);
+    await assertRejected(emulator, () => relate(1, 3, "PARENT"), circular);
+    await assertRejected(emulator, () => relate(1, 1, "CHILD"), circular);
     await assertRejected(
-      on,
+      emulator,
       () => relate(1, 9, "CHILD"),
       createFieldErrors({ related_contract_id: ['Invalid pk "9" - object does not exist.'] }),
     );
@@ -127,12 +130,12 @@ describe("relation between contracts", () => {
 
 describe("process metrics response", () => {
   it("reports when a contract passed each step and who must act next", async (t) => {
-    const on = await startTestEmulator(t);
-    const contract = await createSentContract(on.api, bilateralSigning);
+    const emulator = await startTestEmulator(t);
+    const contract = await createSentContract(emulator.api, bilateralSigning);
     const metrics = async () =>
-      (await on.api("GET", `/api/v2.1/public/contracts/${contract.number}/process_metrics/`)).body;
-    await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
-    await on.ask("POST", "contracts/1/sign");
+      (await emulator.api("GET", `/api/v2.1/public/contracts/${contract.number}/process_metrics/`)).body;
+    await emulator.control("POST", "clock/advance", { body: { by: "PT1H" } });
+    await emulator.control("POST", "contracts/1/sign");
     const signed = (is_creator_party: boolean, signed_datetime: string, signatory_email: string) => ({
       is_creator_party,
       signed_datetime,
@@ -149,7 +152,7 @@ describe("process metrics response", () => {
       contract_turns: { no_of_turns: 0 },
     };
     assert.deepEqual(await metrics(), half);
-    await on.ask("POST", "contracts/1/sign");
+    await emulator.control("POST", "contracts/1/sign");
     assert.deepEqual(await metrics(), {
       ...half,
       contract_status: "EXECUTED",
@@ -160,42 +163,46 @@ describe("process metrics response", () => {
         signed(false, "2031-01-02T04:04:05Z", "jo@acme.example"),
       ],
     });
-    await assertRejected(on, () => on.api("GET", "/api/v2.1/public/contracts/2/process_metrics/"), capitalNotFound);
+    await assertRejected(
+      emulator,
+      () => emulator.api("GET", "/api/v2.1/public/contracts/2/process_metrics/"),
+      capitalNotFound,
+    );
   });
 });
 
 it("contract routes return 404 for an invalid contract number", async (t) => {
-  const on = await startTestEmulator(t);
-  const metrics = () => on.api("GET", "/api/v2.1/public/contracts/T-1/process_metrics/");
-  await assertRejected(on, metrics, notFoundResponse);
+  const emulator = await startTestEmulator(t);
+  const metrics = () => emulator.api("GET", "/api/v2.1/public/contracts/T-1/process_metrics/");
+  await assertRejected(emulator, metrics, notFoundResponse);
   const body = { user_id: 12 };
-  const owner = () => on.api("PATCH", "/api/v2.1/public/contracts/T-1/business_user/", { body });
-  await assertRejected(on, owner, notFoundResponse);
+  const owner = () => emulator.api("PATCH", "/api/v2.1/public/contracts/T-1/business_user/", { body });
+  await assertRejected(emulator, owner, notFoundResponse);
 });
 
 it("contract routes return 404 for a contract of another workspace", async (t) => {
-  const on = await startTestEmulator(t);
-  await createDraftContract(on.api);
-  const other = await createWorkspaceApi(on, 2);
+  const emulator = await startTestEmulator(t);
+  await createDraftContract(emulator.api);
+  const other = await createWorkspaceApi(emulator, 2);
   await assertRejected(
-    on,
+    emulator,
     () => other("PATCH", "/api/v2.1/public/contracts/T-1/contract_data", { body: { data: {} } }),
     notFoundResponse,
   );
-  await assertRejected(on, () => other("GET", "/api/v2.1/public/contracts/T-1/notes"), notFoundResponse);
+  await assertRejected(emulator, () => other("GET", "/api/v2.1/public/contracts/T-1/notes"), notFoundResponse);
   await assertRejected(
-    on,
+    emulator,
     () => other("PUT", "/api/v2.1/public/contracts/T-1/notes/1", { body: { text: "x" } }),
     notFoundResponse,
   );
   await assertRejected(
-    on,
+    emulator,
     () => other("PATCH", "/api/v2.1/public/contracts/1/business_user/", { body: { user_id: 21 } }),
     capitalNotFound,
   );
   const relation = { related_contract_id: 1, relation_type: "CHILD" };
   await assertRejected(
-    on,
+    emulator,
     () => other("POST", "/api/v2.1/public/contracts/1/contract_relation/", { body: relation }),
     notFoundResponse,
   );

@@ -19,20 +19,20 @@ const createImportRequest = (more: object = {}) =>
 
 describe("import of an executed contract", () => {
   it("returns the whole record with a historical ID and emits only CONTRACT_CREATED", async (t) => {
-    const on = await startTestEmulator(t);
-    const told = await subscribe(t, on, [
+    const emulator = await startTestEmulator(t);
+    const told = await subscribe(t, emulator, [
       "CONTRACT_CREATED",
       "CONTRACT_EXECUTED",
       "CONTRACT_SIGNED",
       "CONTRACT_EXTERNAL_METADATA_CREATED",
     ]);
-    assert.deepEqual(pickStatusAndBody(await on.api("POST", path, { body: await createImportRequest() })), {
+    assert.deepEqual(pickStatusAndBody(await emulator.api("POST", path, { body: await createImportRequest() })), {
       status: 201,
       body: {
         id: "H-1",
         created: initialTime,
         contract_name: "NDA of 2029",
-        contract_link: `${on.clusters[0]!.url}/contracts/H-1`,
+        contract_link: `${emulator.clusters[0]!.url}/contracts/H-1`,
         contract_status: "EXECUTED",
         created_by: "Ada Keller",
         created_by_user_name: "Ada Keller",
@@ -138,18 +138,18 @@ describe("import of an executed contract", () => {
   ];
   for (const [what, more, problems] of refusals) {
     it(`rejects ${what}`, async (t) => {
-      const on = await startTestEmulator(t);
+      const emulator = await startTestEmulator(t);
       const body = await createImportRequest(more);
-      await assertRejected(on, () => on.api("POST", path, { body }), createFieldErrors(problems));
+      await assertRejected(emulator, () => emulator.api("POST", path, { body }), createFieldErrors(problems));
     });
   }
 
   it("rejects object configurations, because the workspace has none", async (t) => {
-    const on = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const object_configuration_id = "0b8f9f0e-3b1b-4b6e-9c5d-2f4b8f9d1c11";
     const body = await createImportRequest({ external_metadata: { id: "1", object_configuration_id } });
     const message = "Object configuration not found.";
-    await assertRejected(on, () => on.api("POST", path, { body }), {
+    await assertRejected(emulator, () => emulator.api("POST", path, { body }), {
       status: 404,
       body: { detail: message, status_code: 404, code: "SVC_INTEGRATIONS_00021", message },
     });

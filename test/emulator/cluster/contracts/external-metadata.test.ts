@@ -8,24 +8,33 @@ import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
 describe("external metadata", () => {
   it("creates metadata at the first write, and later replaces record_data as a whole", async (t) => {
-    const on = await startTestEmulator(t);
-    const { id } = await createDraftContract(on.api);
-    const told = await subscribe(t, on, ["CONTRACT_EXTERNAL_METADATA_CREATED", "CONTRACT_EXTERNAL_METADATA_UPDATED"]);
+    const emulator = await startTestEmulator(t);
+    const { id } = await createDraftContract(emulator.api);
+    const told = await subscribe(t, emulator, [
+      "CONTRACT_EXTERNAL_METADATA_CREATED",
+      "CONTRACT_EXTERNAL_METADATA_UPDATED",
+    ]);
     const path = `/api/v2.1/public/contracts/${id}/external_metadata`;
-    assert.deepEqual(pickStatusAndBody(await on.api("GET", path)), { status: 200, body: { external_metadata: {} } });
+    assert.deepEqual(pickStatusAndBody(await emulator.api("GET", path)), {
+      status: 200,
+      body: { external_metadata: {} },
+    });
 
     const first = { id: "deal-42", integration_name: "crm", record_data: { stage: "open", owner: "jo" } };
-    assert.deepEqual(pickStatusAndBody(await on.api("POST", path, { body: { external_metadata: first } })), {
+    assert.deepEqual(pickStatusAndBody(await emulator.api("POST", path, { body: { external_metadata: first } })), {
       status: 200,
       body: { external_metadata: first },
     });
     const second = { record_type: "deal", record_data: { stage: "won" } };
     const both = { id: "deal-42", integration_name: "crm", record_type: "deal", record_data: { stage: "won" } };
-    assert.deepEqual(pickStatusAndBody(await on.api("POST", path, { body: { external_metadata: second } })), {
+    assert.deepEqual(pickStatusAndBody(await emulator.api("POST", path, { body: { external_metadata: second } })), {
       status: 200,
       body: { external_metadata: both },
     });
-    assert.deepEqual(pickStatusAndBody(await on.api("GET", path)), { status: 200, body: { external_metadata: both } });
+    assert.deepEqual(pickStatusAndBody(await emulator.api("GET", path)), {
+      status: 200,
+      body: { external_metadata: both },
+    });
     const events = await told();
     assert.deepEqual(listActivityNames(events), [
       "CONTRACT_EXTERNAL_METADATA_CREATED",
@@ -36,15 +45,15 @@ describe("external metadata", () => {
 
   for (const record of ["deal/9", "/a//b", "50% of 1/2 ?#é"]) {
     it(`finds the record ${record}, whose ID contains slashes`, async (t) => {
-      const on = await startTestEmulator(t);
-      const { id } = await createDraftContract(on.api, { external_metadata: { id: record } });
+      const emulator = await startTestEmulator(t);
+      const { id } = await createDraftContract(emulator.api, { external_metadata: { id: record } });
       const path = (text: string) => `/api/v2.1/public/contracts/by_external_metadata/${text}`;
-      const found = (await on.api("GET", path(encodeURIComponent(record)))).body as { id: string }[];
+      const found = (await emulator.api("GET", path(encodeURIComponent(record)))).body as { id: string }[];
       assert.deepEqual(
         found.map((contract) => contract.id),
         [id],
       );
-      assert.deepEqual(pickStatusAndBody(await on.api("POST", path(encodeURIComponent(record)))), {
+      assert.deepEqual(pickStatusAndBody(await emulator.api("POST", path(encodeURIComponent(record)))), {
         status: 405,
         body: { detail: 'Method "POST" not allowed.' },
       });
@@ -52,12 +61,12 @@ describe("external metadata", () => {
   }
 
   it("lists at most 50 contracts of the workspace, newest first", async (t) => {
-    const on = await startTestEmulator(t);
-    const find = async (api = on.api) =>
+    const emulator = await startTestEmulator(t);
+    const find = async (api = emulator.api) =>
       (await api("GET", "/api/v2.1/public/contracts/by_external_metadata/deal%2042:7")).body;
     assert.deepEqual(await find(), []);
-    for (let n = 0; n < 51; n += 1) await createDraftContract(on.api, { external_metadata: { id: "deal 42:7" } });
-    await createDraftContract(on.api, { external_metadata: { id: "deal 42" } });
+    for (let n = 0; n < 51; n += 1) await createDraftContract(emulator.api, { external_metadata: { id: "deal 42:7" } });
+    await createDraftContract(emulator.api, { external_metadata: { id: "deal 42" } });
     const found = (await find()) as { id: string }[];
     assert.deepEqual(
       found.map(({ id }) => id),
@@ -68,7 +77,7 @@ describe("external metadata", () => {
       contract_id: 51,
       created: initialTime,
       contract_name: "NDA with Acme",
-      contract_link: `${on.clusters[0]!.url}/contracts/T-51`,
+      contract_link: `${emulator.clusters[0]!.url}/contracts/T-51`,
       contract_status: "DRAFT",
       created_by: "ada@northwind.example",
       counter_party_name: "Acme Inc.",
@@ -78,34 +87,38 @@ describe("external metadata", () => {
       external_metadata: { id: "deal 42:7" },
       reference_id: "SVC-51",
     });
-    assert.deepEqual(await find(await createWorkspaceApi(on, 2)), []);
+    assert.deepEqual(await find(await createWorkspaceApi(emulator, 2)), []);
   });
 
   it("rejects unknown contracts and malformed metadata", async (t) => {
-    const on = await startTestEmulator(t);
-    await createDraftContract(on.api);
-    const other = await createWorkspaceApi(on, 2);
+    const emulator = await startTestEmulator(t);
+    await createDraftContract(emulator.api);
+    const other = await createWorkspaceApi(emulator, 2);
     const body = { external_metadata: { id: "1" } };
     await assertRejected(
-      on,
-      () => on.api("POST", "/api/v2.1/public/contracts/T-2/external_metadata", { body }),
+      emulator,
+      () => emulator.api("POST", "/api/v2.1/public/contracts/T-2/external_metadata", { body }),
       notFoundResponse,
     );
     await assertRejected(
-      on,
+      emulator,
       () => other("POST", "/api/v2.1/public/contracts/T-1/external_metadata", { body }),
       notFoundResponse,
     );
-    await assertRejected(on, () => other("GET", "/api/v2.1/public/contracts/T-1/external_metadata"), notFoundResponse);
+    await assertRejected(
+      emulator,
+      () => other("GET", "/api/v2.1/public/contracts/T-1/external_metadata"),
+      notFoundResponse,
+    );
     const put = (external_metadata: unknown) => () =>
-      on.api("POST", "/api/v2.1/public/contracts/T-1/external_metadata", { body: { external_metadata } });
-    await assertRejected(on, put(undefined), { status: 400, body: { external_metadata: ["Field required"] } });
-    await assertRejected(on, put({ id: 7 }), {
+      emulator.api("POST", "/api/v2.1/public/contracts/T-1/external_metadata", { body: { external_metadata } });
+    await assertRejected(emulator, put(undefined), { status: 400, body: { external_metadata: ["Field required"] } });
+    await assertRejected(emulator, put({ id: 7 }), {
       status: 400,
       body: { external_metadata: { id: ["Input should be a valid string"] } },
     });
     const message = "Object configuration not found.";
-    await assertRejected(on, put({ id: "1", object_configuration_id: "0b8f9f0e-3b1b-4b6e-9c5d-2f4b8f9d1c11" }), {
+    await assertRejected(emulator, put({ id: "1", object_configuration_id: "0b8f9f0e-3b1b-4b6e-9c5d-2f4b8f9d1c11" }), {
       status: 404,
       body: { detail: message, status_code: 404, code: "SVC_INTEGRATIONS_00021", message },
     });

@@ -4,31 +4,31 @@ import { type ContractIds, createDraftContract } from "../../../support/contract
 import { subscribe } from "../../../support/delivered-events.ts";
 import { startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 
-const performAction = async ({ ask }: TestEmulator, verb: string, { id }: ContractIds) => {
-  const { status, body } = await ask("POST", `contracts/${id}/${verb}`, { body: {} });
+const performAction = async ({ control }: TestEmulator, verb: string, { id }: ContractIds) => {
+  const { status, body } = await control("POST", `contracts/${id}/${verb}`, { body: {} });
   assert.equal(status, 200, JSON.stringify(body));
 };
 
 /** A contract put on hold before its e-mails arrive, and the e-mail activities emitted afterwards. */
 async function onHold(t: TestContext, more: object = {}) {
-  const on = await startTestEmulator(t);
-  const told = await subscribe(t, on, [
+  const emulator = await startTestEmulator(t);
+  const told = await subscribe(t, emulator, [
     "SIGNING_EMAIL_DELIVERED",
     "SIGNING_EMAIL_NOT_DELIVERED",
     "REDLINING_EMAIL_DELIVERED",
   ]);
-  const contract = await createDraftContract(on.api, more);
-  await performAction(on, "send", contract);
-  await performAction(on, "hold", contract);
+  const contract = await createDraftContract(emulator.api, more);
+  await performAction(emulator, "send", contract);
+  await performAction(emulator, "hold", contract);
   const later = async (by: string) => {
-    await on.ask("POST", "clock/advance", { body: { by } });
+    await emulator.control("POST", "clock/advance", { body: { by } });
     return (await told()).map(({ activity, contract_status, activity_data: { email_event_data: mail } }) => [
       activity,
       contract_status,
       (mail as { recipient_email: string }).recipient_email,
     ]);
   };
-  return { on, contract, later };
+  return { emulator, contract, later };
 }
 
 describe("pending e-mail of a contract on hold", () => {
@@ -37,24 +37,24 @@ describe("pending e-mail of a contract on hold", () => {
     [104, "REDLINING_EMAIL_DELIVERED", "REDLINING"],
   ] as const) {
     it(`is delivered once, a minute after the contract resumes in ${status}`, async (t) => {
-      const { on, contract, later } = await onHold(t, { contract_template_id: template });
+      const { emulator, contract, later } = await onHold(t, { contract_template_id: template });
       assert.deepEqual(await later("PT1H"), []);
-      await performAction(on, "resume", contract);
+      await performAction(emulator, "resume", contract);
       assert.deepEqual(await later("PT50S"), []);
       assert.deepEqual(await later("PT1H"), [[activity, status, "jo@acme.example"]]);
-      await performAction(on, "hold", contract);
-      await performAction(on, "resume", contract);
+      await performAction(emulator, "hold", contract);
+      await performAction(emulator, "resume", contract);
       assert.deepEqual(await later("PT1H"), []);
     });
   }
 
   it("is skipped if the provider reported another outcome in the meantime", async (t) => {
-    const { on, contract, later } = await onHold(t);
-    const { body } = await on.ask("GET", "emails");
+    const { emulator, contract, later } = await onHold(t);
+    const { body } = await emulator.control("GET", "emails");
     const [{ metadata: Metadata }] = (body as { items: [{ metadata: object }] }).items;
-    await on.router("POST", "/api/v1/emails/mailer/webhook", { body: { RecordType: "Bounce", Metadata } });
+    await emulator.router("POST", "/api/v1/emails/mailer/webhook", { body: { RecordType: "Bounce", Metadata } });
     assert.deepEqual(await later("PT1H"), [["SIGNING_EMAIL_NOT_DELIVERED", "ON_HOLD", "jo@acme.example"]]);
-    await performAction(on, "resume", contract);
+    await performAction(emulator, "resume", contract);
     assert.deepEqual(await later("PT1H"), []);
   });
 });

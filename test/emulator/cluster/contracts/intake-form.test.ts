@@ -33,10 +33,10 @@ const createClosedFormError = (reason: string) =>
 
 describe("change of intake form answers", () => {
   it("updates individual answers and emits the change", async (t) => {
-    const on = await startTestEmulator(t);
-    const { id, number } = await uploadContract(on, "review");
-    const told = await subscribe(t, on, ["CONTRACT_DATA_UPDATED"]);
-    const answer = await on.api("PATCH", `/api/v2.1/public/contracts/${id}/intake_form/response`, {
+    const emulator = await startTestEmulator(t);
+    const { id, number } = await uploadContract(emulator, "review");
+    const told = await subscribe(t, emulator, ["CONTRACT_DATA_UPDATED"]);
+    const answer = await emulator.api("PATCH", `/api/v2.1/public/contracts/${id}/intake_form/response`, {
       body: { value: { type: "USD", value: 12 }, region: "EU" },
     });
     const data = { purpose: "Joint project", value: { type: "USD", value: 12 }, region: "EU" };
@@ -44,7 +44,7 @@ describe("change of intake form answers", () => {
     assert.deepEqual(listActivityNames(await told()), ["CONTRACT_DATA_UPDATED"]);
 
     const responses = (type: string) =>
-      on.api("GET", `/api/v2.1/public/contracts/${number}/questionnaire/responses/?questionnaire_type=${type}`);
+      emulator.api("GET", `/api/v2.1/public/contracts/${number}/questionnaire/responses/?questionnaire_type=${type}`);
     const respondent = { created_by: "Ada Keller", org_name: "Northwind Legal" };
     assert.deepEqual(pickStatusAndBody(await responses("INTAKE_FORM")), {
       status: 200,
@@ -58,62 +58,63 @@ describe("change of intake form answers", () => {
       respondents: [{ created_at: "2031-01-02T03:04:05Z", ...respondent }],
     });
     await assertRejected(
-      on,
+      emulator,
       () => responses("OTHER"),
       createFieldErrors({ questionnaire_type: ["Input should be 'INTAKE_FORM' or 'TEMPLATE'"] }),
     );
   });
 
   it("accepts changes to direct-signature paper until a user signs", async (t) => {
-    const on = await startTestEmulator(t);
-    const { id } = await uploadContract(on, "sign");
-    const patch = (body: object) => on.api("PATCH", `/api/v2.1/public/contracts/${id}/intake_form/response`, { body });
+    const emulator = await startTestEmulator(t);
+    const { id } = await uploadContract(emulator, "sign");
+    const patch = (body: object) =>
+      emulator.api("PATCH", `/api/v2.1/public/contracts/${id}/intake_form/response`, { body });
     assert.equal((await patch({ purpose: "Other project" })).status, 200);
-    await on.ask("POST", `contracts/${id}/sign`, { body: {} });
-    await assertRejected(on, () => patch({ purpose: "Third" }), createClosedFormError("a signatory has signed"));
-    await on.ask("POST", `contracts/${id}/sign`, { body: {} });
+    await emulator.control("POST", `contracts/${id}/sign`, { body: {} });
+    await assertRejected(emulator, () => patch({ purpose: "Third" }), createClosedFormError("a signatory has signed"));
+    await emulator.control("POST", `contracts/${id}/sign`, { body: {} });
     await assertRejected(
-      on,
+      emulator,
       () => patch({ purpose: "Third" }),
       createClosedFormError("the contract is in status EXECUTED"),
     );
   });
 
   it("rejects changes in signature after review, or without an editable workflow", async (t) => {
-    const on = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const patch = (id: string) => () =>
-      on.api("PATCH", `/api/v2.1/public/contracts/${id}/intake_form/response`, { body: { purpose: "x" } });
-    const reviewed = await uploadContract(on, "review");
-    await on.ask("POST", `contracts/${reviewed.id}/complete-review`, { body: {} });
-    await on.api("POST", `/api/v2.1/public/contracts/${reviewed.id}/mark_for_execution/`, { body: {} });
-    await assertRejected(on, patch(reviewed.id), createClosedFormError("the contract is in status SIGN"));
-    const fixed = await uploadContract(on, "review", { contract_type_id: 302 });
-    await assertRejected(on, patch(fixed.id), createClosedFormError("its workflow has no editable response"));
-    const template = await createDraftContract(on.api);
-    await assertRejected(on, patch(template.id), createClosedFormError("its workflow has no editable response"));
+      emulator.api("PATCH", `/api/v2.1/public/contracts/${id}/intake_form/response`, { body: { purpose: "x" } });
+    const reviewed = await uploadContract(emulator, "review");
+    await emulator.control("POST", `contracts/${reviewed.id}/complete-review`, { body: {} });
+    await emulator.api("POST", `/api/v2.1/public/contracts/${reviewed.id}/mark_for_execution/`, { body: {} });
+    await assertRejected(emulator, patch(reviewed.id), createClosedFormError("the contract is in status SIGN"));
+    const fixed = await uploadContract(emulator, "review", { contract_type_id: 302 });
+    await assertRejected(emulator, patch(fixed.id), createClosedFormError("its workflow has no editable response"));
+    const template = await createDraftContract(emulator.api);
+    await assertRejected(emulator, patch(template.id), createClosedFormError("its workflow has no editable response"));
   });
 
   it("validates answers against their questions", async (t) => {
-    const on = await startTestEmulator(t);
-    const { id, number } = await uploadContract(on, "review");
+    const emulator = await startTestEmulator(t);
+    const { id, number } = await uploadContract(emulator, "review");
     const patch = (body: unknown) => () =>
-      on.api("PATCH", `/api/v2.1/public/contracts/${id}/intake_form/response`, { body });
+      emulator.api("PATCH", `/api/v2.1/public/contracts/${id}/intake_form/response`, { body });
     await assertRejected(
-      on,
+      emulator,
       patch({ purpose: "", value: "much" }),
       createFieldErrors({ purpose: ["Field required"], value: ["Input should be a valid number"] }),
     );
     await assertRejected(
-      on,
+      emulator,
       patch([1]),
       createFieldErrors({ non_field_errors: ["Invalid data. Expected a dictionary, but got list."] }),
     );
     await assertRejected(
-      on,
-      () => on.api("PATCH", `/api/v2.1/public/contracts/T-${number + 1}/intake_form/response`, { body: {} }),
+      emulator,
+      () => emulator.api("PATCH", `/api/v2.1/public/contracts/T-${number + 1}/intake_form/response`, { body: {} }),
       notFoundResponse,
     );
     const responses = `/api/v2.1/public/contracts/${number + 1}/questionnaire/responses/?questionnaire_type=INTAKE_FORM`;
-    await assertRejected(on, () => on.api("GET", responses), notFoundResponse);
+    await assertRejected(emulator, () => emulator.api("GET", responses), notFoundResponse);
   });
 });

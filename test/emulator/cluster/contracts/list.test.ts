@@ -40,9 +40,9 @@ const listIdsByQuery = async (
 
 describe("contract list", () => {
   it("lists contracts of the workspace in pages, newest first", async (t) => {
-    const on = await startTestEmulator(t);
-    for (let n = 0; n < 12; n += 1) await createDraftContract(on.api);
-    const first = await list(on.api);
+    const emulator = await startTestEmulator(t);
+    for (let n = 0; n < 12; n += 1) await createDraftContract(emulator.api);
+    const first = await list(emulator.api);
     assert.deepEqual(
       { ...first, results: first.results.length },
       { page: 1, limit: 10, total_results: 12, results: 10 },
@@ -51,7 +51,7 @@ describe("contract list", () => {
       id: "T-12",
       created: initialTime,
       contract_name: "NDA with Acme",
-      contract_link: `${on.clusters[0]!.url}/contracts/T-12`,
+      contract_link: `${emulator.clusters[0]!.url}/contracts/T-12`,
       contract_status: "DRAFT",
       created_by: "Ada Keller",
       created_by_user_name: "Ada Keller",
@@ -63,10 +63,10 @@ describe("contract list", () => {
       external_metadata: {},
       reference_id: "SVC-12",
     });
-    assert.equal(await listIds(on.api, "?page=2"), "T-2 T-1");
-    assert.equal(await listIds(on.api, "?page=4&limit=3"), "T-3 T-2 T-1");
-    assert.equal(await listIds(on.api, "?page=9"), "");
-    assert.equal((await list(await createWorkspaceApi(on, 2))).total_results, 0);
+    assert.equal(await listIds(emulator.api, "?page=2"), "T-2 T-1");
+    assert.equal(await listIds(emulator.api, "?page=4&limit=3"), "T-3 T-2 T-1");
+    assert.equal(await listIds(emulator.api, "?page=9"), "");
+    assert.equal((await list(await createWorkspaceApi(emulator, 2))).total_results, 0);
   });
 
   // T-1: sent, Acme. T-2: a draft for Globex from another entity, one day later. T-3: voided, an individual.
@@ -99,10 +99,10 @@ describe("contract list", () => {
     "?filter__approvals_pending=false&limit=1": "T-3",
   };
   it("filters by every operator and by text", async (t) => {
-    const on = await startTestEmulator(t);
-    await createSentContract(on.api);
-    await on.ask("POST", "clock/advance", { body: { by: "P1D" } });
-    await createDraftContract(on.api, {
+    const emulator = await startTestEmulator(t);
+    await createSentContract(emulator.api);
+    await emulator.control("POST", "clock/advance", { body: { by: "P1D" } });
+    await createDraftContract(emulator.api, {
       contract_template_id: 104,
       entity_reference_id: "NW-US",
       counter_party_details: [
@@ -111,13 +111,13 @@ describe("contract list", () => {
         { ...acme, organization_name: "Globex West", poc_details: { ...jo, email: "max@globex.example" } },
       ],
     });
-    await on.api("PATCH", "/api/v2.1/public/contracts/2/business_user/", { body: { user_id: 12 } });
+    await emulator.api("PATCH", "/api/v2.1/public/contracts/2/business_user/", { body: { user_id: 12 } });
     const kim = { ...jo, first_name: "Kim", email: "kim@solo.example" };
-    const third = await createDraftContract(on.api, {
+    const third = await createDraftContract(emulator.api, {
       counter_party_details: [{ is_individual: true, poc_details: kim }],
     });
-    await on.ask("POST", `contracts/${third.id}/void`);
-    assert.deepEqual(await listIdsByQuery(on.api, Object.keys(filters)), filters);
+    await emulator.control("POST", `contracts/${third.id}/void`);
+    assert.deepEqual(await listIdsByQuery(emulator.api, Object.keys(filters)), filters);
   });
 
   // T-1: executed. T-2: declined. T-3: in review and approval, of a template with a tag.
@@ -133,26 +133,28 @@ describe("contract list", () => {
     "?filter__last_updated_on[$gt]=2031-01-02T03:04:05Z": "T-3",
   };
   it("filters by signatures, reviews, approvals and other actions", async (t) => {
-    const on = await startTestEmulator(t);
-    const [signed, declined] = [await createSentContract(on.api), await createSentContract(on.api)];
-    await on.ask("POST", `contracts/${signed.id}/sign`);
-    await on.ask("POST", `contracts/${declined.id}/decline`);
-    const { id, number } = await createDraftContract(on.api, { contract_template_id: 104 });
-    await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
-    await on.api("PATCH", "/api/v2.1/public/templates/104/", { body: { tags: ["deal"] } });
-    await on.api("POST", `/api/v2.1/public/contracts/${number}/review_request/`, { body: { assignee_user_id: 12 } });
+    const emulator = await startTestEmulator(t);
+    const [signed, declined] = [await createSentContract(emulator.api), await createSentContract(emulator.api)];
+    await emulator.control("POST", `contracts/${signed.id}/sign`);
+    await emulator.control("POST", `contracts/${declined.id}/decline`);
+    const { id, number } = await createDraftContract(emulator.api, { contract_template_id: 104 });
+    await emulator.control("POST", "clock/advance", { body: { by: "PT1H" } });
+    await emulator.api("PATCH", "/api/v2.1/public/templates/104/", { body: { tags: ["deal"] } });
+    await emulator.api("POST", `/api/v2.1/public/contracts/${number}/review_request/`, {
+      body: { assignee_user_id: 12 },
+    });
     const approvals = [{ name: "Budget", notes: "", approver_user_id: 12 }];
-    await on.api("POST", `/api/v2.1/public/contracts/approvals/${id}/`, { body: { approvals } });
-    assert.deepEqual(await listIdsByQuery(on.api, Object.keys(worked)), worked);
+    await emulator.api("POST", `/api/v2.1/public/contracts/approvals/${id}/`, { body: { approvals } });
+    assert.deepEqual(await listIdsByQuery(emulator.api, Object.keys(worked)), worked);
   });
 
   it("filters by a date before 1970", async (t) => {
-    const on = await startTestEmulator(t);
-    const { id } = await createSentContract(on.api);
-    await on.ask("POST", `contracts/${id}/sign`);
-    const state = (await on.ask("GET", "state")).body as { rows: { contracts: { executed_at: number }[] } };
+    const emulator = await startTestEmulator(t);
+    const { id } = await createSentContract(emulator.api);
+    await emulator.control("POST", `contracts/${id}/sign`);
+    const state = (await emulator.control("GET", "state")).body as { rows: { contracts: { executed_at: number }[] } };
     state.rows.contracts[0]!.executed_at = Date.parse("1969-07-20T20:17:40Z");
-    assert.equal((await on.ask("PUT", "state", { body: state })).status, 200);
+    assert.equal((await emulator.control("PUT", "state", { body: state })).status, 200);
     const early: Readonly<Record<string, string>> = {
       "?filter__execution_date[$lt]=1970-01-01": "T-1",
       "?filter__execution_date[$lte]=1969-07-20T20:17:40Z": "T-1",
@@ -160,12 +162,12 @@ describe("contract list", () => {
       "?filter__execution_date[$gt]=1969-07-20&filter__execution_date[$lt]=1969-07-21": "T-1",
       "?filter__execution_date[$gte]=1969-07-21": "",
     };
-    assert.deepEqual(await listIdsByQuery(on.api, Object.keys(early)), early);
+    assert.deepEqual(await listIdsByQuery(emulator.api, Object.keys(early)), early);
   });
 
   it("rejects unknown fields, operators and values", async (t) => {
-    const on = await startTestEmulator(t);
-    await createDraftContract(on.api);
+    const emulator = await startTestEmulator(t);
+    await createDraftContract(emulator.api);
     const wrong: readonly (readonly [string, object])[] = [
       ["?filter__colour=red", { filter__colour: ["Invalid filter field"] }],
       ["?filter__toString=x", { filter__toString: ["Invalid filter field"] }],
@@ -177,45 +179,49 @@ describe("contract list", () => {
       ["?page=0", { page: ["Input should be greater than or equal to 1"] }],
     ];
     for (const [query, problems] of wrong) {
-      await assertRejected(on, () => on.api("GET", `/api/v2.1/public/contracts/${query}`), createFieldErrors(problems));
+      await assertRejected(
+        emulator,
+        () => emulator.api("GET", `/api/v2.1/public/contracts/${query}`),
+        createFieldErrors(problems),
+      );
     }
   });
 
   it("combines filters by intersection", async (t) => {
-    const on = await startTestEmulator(t);
-    await createSeveralContracts(on);
-    const every = getIds(await listAll(on.api));
+    const emulator = await startTestEmulator(t);
+    await createSeveralContracts(emulator);
+    const every = getIds(await listAll(emulator.api));
     const alone = new Map<string, readonly string[]>();
     for (const filter of some) {
-      alone.set(filter, getIds(await listAll(on.api, filter)));
-      const pages = [1, 2, 3, 4, 5].map((page) => list(on.api, `?${filter}&limit=5&page=${page}`));
+      alone.set(filter, getIds(await listAll(emulator.api, filter)));
+      const pages = [1, 2, 3, 4, 5].map((page) => list(emulator.api, `?${filter}&limit=5&page=${page}`));
       assert.deepEqual(getIds((await Promise.all(pages)).flatMap(({ results }) => results)), alone.get(filter));
     }
     for (const [a, b] of some.flatMap((one, i) => some.slice(i).map((other) => [one, other] as const))) {
       const both = alone.get(a)!.filter((id) => alone.get(b)!.includes(id));
       if (a.split("=")[0] !== b.split("=")[0])
-        assert.deepEqual(getIds(await listAll(on.api, `${a}&${b}`)), both, `${a} ${b}`);
+        assert.deepEqual(getIds(await listAll(emulator.api, `${a}&${b}`)), both, `${a} ${b}`);
       const [key, one] = a.split("=");
       if (/^filter__\w+$/.test(key!)) {
         const others = every.filter((id) => !alone.get(a)!.includes(id));
-        assert.deepEqual(getIds(await listAll(on.api, `${key}[$ne]=${one}`)), others, `${key} is not ${one}`);
+        assert.deepEqual(getIds(await listAll(emulator.api, `${key}[$ne]=${one}`)), others, `${key} is not ${one}`);
         const [of, other] = b.split("=");
         const either = every.filter((id) => alone.get(a)!.includes(id) || alone.get(b)!.includes(id));
         if (key === of)
-          assert.deepEqual(getIds(await listAll(on.api, `${key}[$in]=${one},${other}`)), either, `${a} or ${b}`);
+          assert.deepEqual(getIds(await listAll(emulator.api, `${key}[$in]=${one},${other}`)), either, `${a} or ${b}`);
       }
     }
   });
 
   it("reads one page at most if an index covers the filter", async (t) => {
-    const on = await startTestEmulator(t);
-    await createDraftContract(on.api);
-    const rare = await createSentContract(on.api, { contract_template_id: 104 });
-    await multiplyContracts(on, 20_000);
+    const emulator = await startTestEmulator(t);
+    await createDraftContract(emulator.api);
+    const rare = await createSentContract(emulator.api, { contract_template_id: 104 });
+    await multiplyContracts(emulator, 20_000);
     const times = (query: string, below?: number) =>
       measureCostRatio(
-        () => list(on.api, query),
-        () => list(on.api),
+        () => list(emulator.api, query),
+        () => list(emulator.api),
         below,
       );
     const scanned = await times("?filter__client_name=nobody");
@@ -260,22 +266,22 @@ const some = [
 ];
 
 /** 24 contracts of two types, three statuses and several parties, one a day; two of them deleted. */
-async function createSeveralContracts({ api, ask }: TestEmulator): Promise<void> {
+async function createSeveralContracts({ api, control }: TestEmulator): Promise<void> {
   const kim = { is_individual: true, poc_details: { ...jo, first_name: "Kim", email: "kim@solo.example" } };
   const globex = { ...acme, organization_name: "Globex" };
   const parties = [[acme], [globex, kim], [kim], [acme, globex]];
   for (let n = 0; n < 24; n += 1) {
     const more = { contract_template_id: n % 3 === 0 ? 104 : 101, counter_party_details: parties[n % 4] };
     const { id } = await (n % 5 < 2 ? createSentContract : createDraftContract)(api, more);
-    if (n % 11 === 7) await ask("POST", `contracts/${id}/delete`);
-    await ask("POST", "clock/advance", { body: { by: "P1D" } });
+    if (n % 11 === 7) await control("POST", `contracts/${id}/delete`);
+    await control("POST", "clock/advance", { body: { by: "P1D" } });
   }
-  for (const id of ["T-3", "T-6"]) await ask("POST", `contracts/${id}/void`);
+  for (const id of ["T-3", "T-6"]) await control("POST", `contracts/${id}/void`);
 }
 
 /** Adds this many copies of the first contract, each changed a millisecond after the one before. */
-async function multiplyContracts({ ask }: TestEmulator, count: number): Promise<void> {
-  const { body } = await ask("GET", "state");
+async function multiplyContracts({ control }: TestEmulator, count: number): Promise<void> {
+  const { body } = await control("GET", "state");
   const state = body as {
     sequences: Record<string, number>;
     rows: { contracts: { id: number; updated_at: number }[] };
@@ -289,5 +295,5 @@ async function multiplyContracts({ ask }: TestEmulator, count: number): Promise<
   }));
   state.rows.contracts.push(...copies);
   state.sequences.contract = next + count - 1;
-  assert.equal((await ask("PUT", "state", { body: state })).status, 200);
+  assert.equal((await control("PUT", "state", { body: state })).status, 200);
 }

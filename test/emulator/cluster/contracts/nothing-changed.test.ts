@@ -45,20 +45,23 @@ describe("request without changes", () => {
   ];
   for (const [method, path, body] of requests) {
     it(`does not write or emit for ${method} ${path} ${JSON.stringify(body)}`, async (t) => {
-      const on = await startTestEmulator(t);
-      await createContracts(on);
-      const { status, body: answer } = await on.api(method, path, { body });
+      const emulator = await startTestEmulator(t);
+      await createContracts(emulator);
+      const { status, body: answer } = await emulator.api(method, path, { body });
       assert.equal(status, 200, JSON.stringify(answer));
-      await assertRejected(on, () => on.api(method, path, { body }), { status, body: answer });
+      await assertRejected(emulator, () => emulator.api(method, path, { body }), { status, body: answer });
     });
   }
 
   it("emits the first metadata as created, even if the contract had none", async (t) => {
-    const on = await startTestEmulator(t);
-    const told = await subscribe(t, on, ["CONTRACT_EXTERNAL_METADATA_CREATED", "CONTRACT_EXTERNAL_METADATA_UPDATED"]);
-    const { id } = await createDraftContract(on.api, { external_metadata: {} });
+    const emulator = await startTestEmulator(t);
+    const told = await subscribe(t, emulator, [
+      "CONTRACT_EXTERNAL_METADATA_CREATED",
+      "CONTRACT_EXTERNAL_METADATA_UPDATED",
+    ]);
+    const { id } = await createDraftContract(emulator.api, { external_metadata: {} });
     const write = (external_metadata: object) =>
-      on.api("POST", `${base}/contracts/${id}/external_metadata`, { body: { external_metadata } });
+      emulator.api("POST", `${base}/contracts/${id}/external_metadata`, { body: { external_metadata } });
     await write({});
     assert.deepEqual(listActivityNames(await told()), []);
     await write({ id: "deal-42" });

@@ -40,32 +40,32 @@ const record = (url: string, status: string) => ({
 
 describe("third-party paper for review", () => {
   it("blocks signature until the review is complete", async (t) => {
-    const on = await startTestEmulator(t);
-    const told = await subscribe(t, on, [
+    const emulator = await startTestEmulator(t);
+    const told = await subscribe(t, emulator, [
       "CONTRACT_CREATED",
       "CONTRACT_REVIEW_REQUESTED",
       "CONTRACT_REVIEW_COMPLETED",
       "CONTRACT_MARK_FOR_EXECUTION",
       "CONTRACT_SIGNATURE_REQUESTED",
     ]);
-    const answer = await on.api("POST", review, { body: await createUploadRequest() });
-    assert.deepEqual(pickStatusAndBody(answer), { status: 201, body: record(on.clusters[0]!.url, "REDLINING") });
+    const answer = await emulator.api("POST", review, { body: await createUploadRequest() });
+    assert.deepEqual(pickStatusAndBody(answer), { status: 201, body: record(emulator.clusters[0]!.url, "REDLINING") });
     const first = listActivityNames(await told());
-    const mark = () => on.api("POST", "/api/v2.1/public/contracts/T-1/mark_for_execution/", { body: {} });
+    const mark = () => emulator.api("POST", "/api/v2.1/public/contracts/T-1/mark_for_execution/", { body: {} });
     await assertRejected(
-      on,
+      emulator,
       mark,
       createDomainError("SVC_ASSUMED_103", "The review of this contract is not complete."),
     );
     await assertRejected(
-      on,
-      () => on.api("POST", "/api/v2.1/public/contracts/T-1/send_to_counterparties", { body: {} }),
+      emulator,
+      () => emulator.api("POST", "/api/v2.1/public/contracts/T-1/send_to_counterparties", { body: {} }),
       createDomainError("SVC_ASSUMED_101", "A contract in status REDLINING cannot be sent to counterparties."),
     );
 
-    await on.ask("POST", "contracts/T-1/complete-review", { body: {} });
+    await emulator.control("POST", "contracts/T-1/complete-review", { body: {} });
     assert.deepEqual(pickStatusAndBody(await mark()), { status: 200, body: "" });
-    assert.equal(await getContractStatus(on.api, { id: "T-1", number: 1 }), "SIGN");
+    assert.equal(await getContractStatus(emulator.api, { id: "T-1", number: 1 }), "SIGN");
     assert.deepEqual(first, ["CONTRACT_CREATED", "CONTRACT_REVIEW_REQUESTED"]);
     assert.deepEqual(listActivityNames(await told()), [
       "CONTRACT_REVIEW_COMPLETED",
@@ -75,13 +75,13 @@ describe("third-party paper for review", () => {
   });
 
   it("accepts a reviewer by address or role, and a counterparty by workspace", async (t) => {
-    const { api, ask } = await startTestEmulator(t);
+    const { api, control } = await startTestEmulator(t);
     const upload = async (more: object) =>
       requireContract(api("POST", review, { body: await createUploadRequest(more) }));
     await upload({ contract_type_id: 302 });
     await upload({ reviewer: { org_user_email: "BEN@northwind.example", description: "Section 4" } });
     await upload({ reviewer: { role_id: 1 }, counterparty_organization_name: undefined, counterparty_workspace_id: 9 });
-    const { body } = await ask("GET", "state");
+    const { body } = await control("GET", "state");
     const { contracts } = (body as { rows: { contracts: { reviews: object[]; counterparties: { name: string }[] }[] } })
       .rows;
     assert.deepEqual(
@@ -100,17 +100,17 @@ describe("third-party paper for review", () => {
 
 describe("third-party paper for signature", () => {
   it("proceeds directly to signature by both sides", async (t) => {
-    const on = await startTestEmulator(t);
-    const told = await subscribe(t, on, [
+    const emulator = await startTestEmulator(t);
+    const told = await subscribe(t, emulator, [
       "CONTRACT_CREATED",
       "CONTRACT_EXTERNAL_METADATA_CREATED",
       "CONTRACT_SIGNATURE_REQUESTED",
       "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT",
       "SIGNING_EMAIL_DELIVERED",
     ]);
-    const answer = await on.api("POST", sign, { body: await createUploadRequest(ready) });
-    assert.deepEqual(pickStatusAndBody(answer), { status: 201, body: record(on.clusters[0]!.url, "SIGN") });
-    assert.deepEqual(await listRecipients(on.api, { id: "T-1", number: 1 }), [
+    const answer = await emulator.api("POST", sign, { body: await createUploadRequest(ready) });
+    assert.deepEqual(pickStatusAndBody(answer), { status: 201, body: record(emulator.clusters[0]!.url, "SIGN") });
+    assert.deepEqual(await listRecipients(emulator.api, { id: "T-1", number: 1 }), [
       "ada@northwind.example IN_PROGRESS",
       "jo@acme.example IN_PROGRESS",
     ]);
@@ -120,10 +120,10 @@ describe("third-party paper for signature", () => {
       "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT",
       "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT",
     ]);
-    await on.ask("POST", "clock/advance", { body: { by: "PT1M" } });
+    await emulator.control("POST", "clock/advance", { body: { by: "PT1M" } });
     assert.deepEqual(listActivityNames(await told()), ["SIGNING_EMAIL_DELIVERED", "SIGNING_EMAIL_DELIVERED"]);
-    await on.ask("POST", "contracts/T-1/decline", { body: { email: "jo@acme.example" } });
-    assert.equal(await getContractStatus(on.api, { id: "T-1", number: 1 }), "REDLINING");
+    await emulator.control("POST", "contracts/T-1/decline", { body: { email: "jo@acme.example" } });
+    assert.equal(await getContractStatus(emulator.api, { id: "T-1", number: 1 }), "REDLINING");
   });
 });
 
@@ -177,29 +177,29 @@ describe("third-party paper validation", () => {
   ] as const) {
     for (const [what, more, expected] of both) {
       it(`rejects paper ${route} ${what}`, async (t) => {
-        const on = await startTestEmulator(t);
+        const emulator = await startTestEmulator(t);
         const body = await createUploadRequest({ ...ready, ...more });
-        await assertRejected(on, () => on.api("POST", path, { body }), expected);
+        await assertRejected(emulator, () => emulator.api("POST", path, { body }), expected);
       });
     }
   }
 
   it("rejects paper on a route that its contract type does not support", async (t) => {
-    const on = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const words = "The contract type is not linked to a published third-party paper upload workflow.";
     const expected = createDomainError("SVC_CONTRACTS_00289", words);
     const forReview = await createUploadRequest({ contract_type_id: 303 });
     const forSignature = await createUploadRequest({ ...ready, contract_type_id: 302 });
-    await assertRejected(on, () => on.api("POST", review, { body: forReview }), expected);
-    await assertRejected(on, () => on.api("POST", sign, { body: forSignature }), expected);
+    await assertRejected(emulator, () => emulator.api("POST", review, { body: forReview }), expected);
+    await assertRejected(emulator, () => emulator.api("POST", sign, { body: forSignature }), expected);
   });
 
   it("rejects a reviewer from another workspace", async (t) => {
-    const on = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const body = await createUploadRequest({ reviewer: { org_user_email: "dina@contoso.example", role_id: 3 } });
     await assertRejected(
-      on,
-      () => on.api("POST", review, { body }),
+      emulator,
+      () => emulator.api("POST", review, { body }),
       createFieldErrors({
         reviewer: {
           org_user_email: ["Object with email=dina@contoso.example does not exist."],
@@ -210,23 +210,23 @@ describe("third-party paper validation", () => {
   });
 
   it("rejects paper for signature without signatories or required answers", async (t) => {
-    const on = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const neither = await createUploadRequest();
     await assertRejected(
-      on,
-      () => on.api("POST", sign, { body: neither }),
+      emulator,
+      () => emulator.api("POST", sign, { body: neither }),
       createFieldErrors({ creator_signatories: ["Field required"], intake_form_data: { purpose: ["Field required"] } }),
     );
     const contact = await createUploadRequest({ ...ready, counterparty_poc_details: undefined });
     await assertRejected(
-      on,
-      () => on.api("POST", sign, { body: contact }),
+      emulator,
+      () => emulator.api("POST", sign, { body: contact }),
       createFieldErrors({ counterparty_poc_details: ["Field required"] }),
     );
     const nobody = await createUploadRequest({ ...ready, creator_signatories: [] });
     await assertRejected(
-      on,
-      () => on.api("POST", sign, { body: nobody }),
+      emulator,
+      () => emulator.api("POST", sign, { body: nobody }),
       createFieldErrors({ creator_signatories: ["This list may not be empty."] }),
     );
   });

@@ -23,13 +23,13 @@ describe("emulator restart with contracts", () => {
         body: await createUploadRequest({ intake_form_data: { purpose: "Joint project" } }),
       }),
     );
-    const before = (await first.ask("GET", "state")).body as { rows: { contracts: unknown } };
+    const before = (await first.control("GET", "state")).body as { rows: { contracts: unknown } };
     await first.close();
 
     const second = await startTestEmulator(t, { file, autoSignMs: 600_000 });
-    const after = (await second.ask("GET", "state")).body as { rows: { contracts: unknown } };
+    const after = (await second.control("GET", "state")).body as { rows: { contracts: unknown } };
     assert.deepEqual(after.rows.contracts, before.rows.contracts);
-    await second.ask("POST", "clock/advance", { body: { by: "PT10M" } });
+    await second.control("POST", "clock/advance", { body: { by: "PT10M" } });
     assert.equal(await getContractStatus(second.api, contract), "EXECUTED");
     assert.deepEqual(await listRecipients(second.api, contract), ["jo@acme.example COMPLETED signed"]);
     const link = await second.api("POST", `/api/v2.1/public/contracts/${theirs.id}/download_link`);

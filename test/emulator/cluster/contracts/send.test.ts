@@ -14,18 +14,18 @@ import { assertRejected } from "../../../support/rejections.ts";
 
 describe("sending a contract to its counterparties", () => {
   it("requests signatures, and emits the e-mail delivery a minute later", async (t) => {
-    const on = await startTestEmulator(t);
-    const contract = await createDraftContract(on.api);
-    const told = await subscribe(t, on, [
+    const emulator = await startTestEmulator(t);
+    const contract = await createDraftContract(emulator.api);
+    const told = await subscribe(t, emulator, [
       "CONTRACT_SIGNATURE_REQUESTED",
       "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT",
       "SIGNING_EMAIL_DELIVERED",
     ]);
-    const answer = await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`, {
+    const answer = await emulator.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`, {
       body: {},
     });
     assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: {} });
-    assert.equal(await getContractStatus(on.api, contract), "SIGN");
+    assert.equal(await getContractStatus(emulator.api, contract), "SIGN");
 
     const [requested, notified, ...rest] = await told();
     assert.deepEqual(rest, []);
@@ -37,7 +37,7 @@ describe("sending a contract to its counterparties", () => {
       signatory: { name: "Jo Doe", email: "jo@acme.example" },
     });
 
-    await on.ask("POST", "clock/advance", { body: { to: "2031-01-02T03:05:04Z" } });
+    await emulator.control("POST", "clock/advance", { body: { to: "2031-01-02T03:05:04Z" } });
     assert.deepEqual(await told(), [
       {
         ...requested,
@@ -56,8 +56,8 @@ describe("sending a contract to its counterparties", () => {
   });
 
   it("invites each signatory once in signing order", async (t) => {
-    const on = await startTestEmulator(t);
-    const contract = await createDraftContract(on.api, {
+    const emulator = await startTestEmulator(t);
+    const contract = await createDraftContract(emulator.api, {
       counter_party_details: [acme],
       signatories: ["jo", "kim", "lee"].map((name, i) => ({
         name,
@@ -67,7 +67,7 @@ describe("sending a contract to its counterparties", () => {
         sign_order: i === 0 ? 1 : 2,
       })),
     });
-    const told = await subscribe(t, on, [
+    const told = await subscribe(t, emulator, [
       "CONTRACT_SIGNED",
       "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT",
       "SIGNING_EMAIL_DELIVERED",
@@ -77,45 +77,45 @@ describe("sending a contract to its counterparties", () => {
         activity,
         (signatory as { email: string } | undefined)?.email ?? (mail as { recipient_email: string })?.recipient_email,
       ]);
-    await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`, { body: {} });
+    await emulator.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`, { body: {} });
     assert.deepEqual(await next(), [["CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT", "jo@acme.example"]]);
-    await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
+    await emulator.control("POST", "clock/advance", { body: { by: "PT1H" } });
     assert.deepEqual(await next(), [["SIGNING_EMAIL_DELIVERED", "jo@acme.example"]]);
-    assert.deepEqual(await listRecipients(on.api, contract), [
+    assert.deepEqual(await listRecipients(emulator.api, contract), [
       "jo@acme.example IN_PROGRESS",
       "kim@acme.example PENDING",
       "lee@acme.example PENDING",
     ]);
 
-    await on.ask("POST", "contracts/T-1/sign", { body: { email: "jo@acme.example" } });
+    await emulator.control("POST", "contracts/T-1/sign", { body: { email: "jo@acme.example" } });
     assert.deepEqual(await next(), [
       ["CONTRACT_SIGNED", undefined],
       ["CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT", "kim@acme.example"],
       ["CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT", "lee@acme.example"],
     ]);
-    assert.deepEqual(await listRecipients(on.api, contract), [
+    assert.deepEqual(await listRecipients(emulator.api, contract), [
       "jo@acme.example COMPLETED signed",
       "kim@acme.example IN_PROGRESS",
       "lee@acme.example IN_PROGRESS",
     ]);
-    await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
+    await emulator.control("POST", "clock/advance", { body: { by: "PT1H" } });
     assert.deepEqual(await next(), [
       ["SIGNING_EMAIL_DELIVERED", "kim@acme.example"],
       ["SIGNING_EMAIL_DELIVERED", "lee@acme.example"],
     ]);
-    await on.ask("POST", "contracts/T-1/sign", { body: { email: "kim@acme.example" } });
-    await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
+    await emulator.control("POST", "contracts/T-1/sign", { body: { email: "kim@acme.example" } });
+    await emulator.control("POST", "clock/advance", { body: { by: "PT1H" } });
     assert.deepEqual(await next(), [["CONTRACT_SIGNED", undefined]]);
   });
 
   it("sends the contract for review first if the template requires it", async (t) => {
-    const on = await startTestEmulator(t);
-    const contract = await createDraftContract(on.api, { contract_template_id: 104 });
-    const told = await subscribe(t, on, ["CONTRACT_SENT_TO_COUNTERPARTY", "CONTRACT_SIGNATURE_REQUESTED"]);
-    await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`, {
+    const emulator = await startTestEmulator(t);
+    const contract = await createDraftContract(emulator.api, { contract_template_id: 104 });
+    const told = await subscribe(t, emulator, ["CONTRACT_SENT_TO_COUNTERPARTY", "CONTRACT_SIGNATURE_REQUESTED"]);
+    await emulator.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`, {
       body: { cc_emails: ["cc@acme.example"] },
     });
-    assert.equal(await getContractStatus(on.api, contract), "REDLINING");
+    assert.equal(await getContractStatus(emulator.api, contract), "REDLINING");
     const [shared, ...rest] = await told();
     assert.deepEqual(rest, []);
     assert.equal(shared?.contract_status, "REDLINING");
@@ -126,13 +126,13 @@ describe("sending a contract to its counterparties", () => {
   });
 
   it("emits the delivery of the review e-mail to all recipients, including copies", async (t) => {
-    const on = await startTestEmulator(t);
-    const contract = await createDraftContract(on.api, { contract_template_id: 104 });
-    const told = await subscribe(t, on, ["REDLINING_EMAIL_DELIVERED"]);
-    await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`, {
+    const emulator = await startTestEmulator(t);
+    const contract = await createDraftContract(emulator.api, { contract_template_id: 104 });
+    const told = await subscribe(t, emulator, ["REDLINING_EMAIL_DELIVERED"]);
+    await emulator.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`, {
       body: { to_emails: ["legal@acme.example"], cc_emails: ["jo@acme.example"] },
     });
-    await on.ask("POST", "clock/advance", { body: { by: "PT1M" } });
+    await emulator.control("POST", "clock/advance", { body: { by: "PT1M" } });
     assert.deepEqual(
       (await told()).map(({ activity_data }) => activity_data.email_event_data),
       [
@@ -143,57 +143,57 @@ describe("sending a contract to its counterparties", () => {
   });
 
   it("rejects a second request and invalid fields", async (t) => {
-    const on = await startTestEmulator(t);
-    const contract = await createDraftContract(on.api);
+    const emulator = await startTestEmulator(t);
+    const contract = await createDraftContract(emulator.api);
     const send = (body: object) =>
-      on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`, { body });
+      emulator.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`, { body });
     await assertRejected(
-      on,
+      emulator,
       () => send({ to_emails: "jo@acme.example" }),
       createFieldErrors({ to_emails: ["Input should be a valid list"] }),
     );
     const attachment = { file_name: "a.pdf", mime_type: "application/pdf", content_base64: "%PDF-1.7" };
     await assertRejected(
-      on,
+      emulator,
       () => send({ attachment_formats: ["PDF"], extra_attachments: [attachment] }),
       createFieldErrors({ extra_attachments: { "0": { content_base64: ["Input should be valid base64"] } } }),
     );
     assert.equal((await send({})).status, 200);
     await assertRejected(
-      on,
+      emulator,
       () => send({}),
       createDomainError("SVC_ASSUMED_101", "A contract in status SIGN cannot be sent to counterparties."),
     );
   });
 
   it("rejects a contract without signatories", async (t) => {
-    const on = await startTestEmulator(t);
-    const contract = await createDraftContract(on.api, { counter_party_details: [] });
+    const emulator = await startTestEmulator(t);
+    const contract = await createDraftContract(emulator.api, { counter_party_details: [] });
     await assertRejected(
-      on,
-      () => on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`, { body: {} }),
+      emulator,
+      () => emulator.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`, { body: {} }),
       createDomainError("SVC_ASSUMED_102", "No signatories are configured for this contract."),
     );
   });
 
   it("rejects a contract with an open review or a pending approval", async (t) => {
-    const on = await startTestEmulator(t);
-    const reviewed = await createDraftContract(on.api);
-    await on.api("POST", `/api/v2.1/public/contracts/${reviewed.number}/review_request/`, {
+    const emulator = await startTestEmulator(t);
+    const reviewed = await createDraftContract(emulator.api);
+    await emulator.api("POST", `/api/v2.1/public/contracts/${reviewed.number}/review_request/`, {
       body: { assignee_user_id: 12 },
     });
     await assertRejected(
-      on,
-      () => on.api("POST", `/api/v2.1/public/contracts/${reviewed.id}/send_to_counterparties`, { body: {} }),
+      emulator,
+      () => emulator.api("POST", `/api/v2.1/public/contracts/${reviewed.id}/send_to_counterparties`, { body: {} }),
       createDomainError("SVC_ASSUMED_103", "The review of this contract is not complete."),
     );
-    const approved = await createDraftContract(on.api);
-    await on.api("POST", `/api/v2.1/public/contracts/approvals/${approved.id}/`, {
+    const approved = await createDraftContract(emulator.api);
+    await emulator.api("POST", `/api/v2.1/public/contracts/approvals/${approved.id}/`, {
       body: { approvals: [{ name: "Finance", notes: "", approver_user_id: 12 }] },
     });
     await assertRejected(
-      on,
-      () => on.api("POST", `/api/v2.1/public/contracts/${approved.id}/send_to_counterparties`, { body: {} }),
+      emulator,
+      () => emulator.api("POST", `/api/v2.1/public/contracts/${approved.id}/send_to_counterparties`, { body: {} }),
       createDomainError("SVC_ASSUMED_104", "Approvals of this contract are pending."),
     );
   });

@@ -23,22 +23,22 @@ async function isShown({ api }: TestEmulator, id: string, scoping: string | unde
 
 describe("Enforce-User-Scoping", () => {
   it("hides contracts of other users only if the header is set", async (t) => {
-    const on = await startTestEmulator(t);
-    const { id } = await createDraftContract(on.api);
-    assert.equal(await isShown(on, id), false);
-    assert.equal(await isShown(on, id, "True"), false);
-    assert.equal(await isShown(on, id, "false"), true);
+    const emulator = await startTestEmulator(t);
+    const { id } = await createDraftContract(emulator.api);
+    assert.equal(await isShown(emulator, id), false);
+    assert.equal(await isShown(emulator, id, "True"), false);
+    assert.equal(await isShown(emulator, id, "false"), true);
     const plainly = { "user-email": ben };
-    const { status } = await on.api("GET", `/api/v2.1/public/contracts/${id}/status`, { headers: plainly });
+    const { status } = await emulator.api("GET", `/api/v2.1/public/contracts/${id}/status`, { headers: plainly });
     assert.equal(status, 200);
     // The key's own user created the contract.
-    const own = await on.api("GET", `/api/v2.1/public/contracts/${id}/status`, {
+    const own = await emulator.api("GET", `/api/v2.1/public/contracts/${id}/status`, {
       headers: { "Enforce-User-Scoping": "true" },
     });
     assert.equal(own.status, 200);
   });
 
-  const ties: Readonly<Record<string, (on: TestEmulator) => Promise<string>>> = {
+  const ties: Readonly<Record<string, (emulator: TestEmulator) => Promise<string>>> = {
     made: async ({ api }) => {
       const asBen: TestEmulator["api"] = (method, path, sent) =>
         api(method, path, { ...sent, headers: { "user-email": ben } });
@@ -68,8 +68,8 @@ describe("Enforce-User-Scoping", () => {
   };
   for (const [tie, make] of Object.entries(ties)) {
     it(`shows contracts that the user ${tie}`, async (t) => {
-      const on = await startTestEmulator(t);
-      assert.equal(await isShown(on, await make(on)), true);
+      const emulator = await startTestEmulator(t);
+      assert.equal(await isShown(emulator, await make(emulator)), true);
     });
   }
 });

@@ -6,9 +6,9 @@ const counterpartiesPath = "/api/v2.1/public/counter_parties/";
 
 describe("e-mail address of a contact", () => {
   it("allows an internationalized domain, like Django and pydantic, and rejects other text", async (t) => {
-    const on = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const create = (contact_email: string) =>
-      on.api("POST", counterpartiesPath, { body: { is_individual: true, contact_name: "Kim", contact_email } });
+      emulator.api("POST", counterpartiesPath, { body: { is_individual: true, contact_name: "Kim", contact_email } });
     for (const email of ["kim@bücher.example", "kim@xn--bcher-kva.example", "kim+tag@пример.рф"]) {
       const { status, body } = await create(email);
       assert.deepEqual([status, (body as { contacts: { email: string }[] }).contacts[0]!.email], [201, email]);

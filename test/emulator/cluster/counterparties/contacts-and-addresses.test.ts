@@ -17,27 +17,30 @@ describe("counterparty-contacts API", () => {
   const kim = { name: "Kim Lee", email: "kim@acme.example" };
 
   it("creates, updates and deletes contacts, one of which is always primary", async (t) => {
-    const on = await startTestEmulator(t);
-    await on.api("POST", counterpartiesPath, { body: acme });
-    const told = await subscribe(t, on, ["COUNTER_PARTY_CONTACT_CREATED", "COUNTER_PARTY_CONTACT_UPDATED"]);
+    const emulator = await startTestEmulator(t);
+    await emulator.api("POST", counterpartiesPath, { body: acme });
+    const told = await subscribe(t, emulator, ["COUNTER_PARTY_CONTACT_CREATED", "COUNTER_PARTY_CONTACT_UPDATED"]);
 
     // The first contact is primary, even if the request does not specify it.
     const first = { id: 1, ...jo, is_primary: true };
-    assert.deepEqual(pickStatusAndBody(await on.api("POST", contacts, { body: jo })), { status: 201, body: first });
+    assert.deepEqual(pickStatusAndBody(await emulator.api("POST", contacts, { body: jo })), {
+      status: 201,
+      body: first,
+    });
     const second = { id: 2, ...kim, is_primary: true };
-    assert.deepEqual(pickStatusAndBody(await on.api("POST", contacts, { body: { ...kim, is_primary: true } })), {
+    assert.deepEqual(pickStatusAndBody(await emulator.api("POST", contacts, { body: { ...kim, is_primary: true } })), {
       status: 201,
       body: second,
     });
-    assert.deepEqual((await on.api("GET", contacts)).body, list({ ...first, is_primary: false }, second));
+    assert.deepEqual((await emulator.api("GET", contacts)).body, list({ ...first, is_primary: false }, second));
 
-    const renamed = await on.api("PATCH", `${contacts}/1/`, { body: { name: "Jo Díaz" } });
+    const renamed = await emulator.api("PATCH", `${contacts}/1/`, { body: { name: "Jo Díaz" } });
     assert.deepEqual(pickStatusAndBody(renamed), {
       status: 200,
       body: { id: 1, ...jo, name: "Jo Díaz", is_primary: false },
     });
 
-    const many = await on.api("PATCH", `${contacts}/bulk/`, {
+    const many = await emulator.api("PATCH", `${contacts}/bulk/`, {
       body: {
         contacts: [
           { id: 1, is_primary: true },
@@ -50,13 +53,13 @@ describe("counterparty-contacts API", () => {
       { id: 2, ...kim, email: "kl@acme.example", is_primary: false },
     ];
     assert.deepEqual(pickStatusAndBody(many), { status: 200, body: both });
-    assert.deepEqual((await on.api("GET", contacts)).body, list(...both));
+    assert.deepEqual((await emulator.api("GET", contacts)).body, list(...both));
 
-    assert.deepEqual(pickStatusAndBody(await on.api("DELETE", `${contacts}/1/`)), { status: 204, body: "" });
-    assert.deepEqual((await on.api("GET", contacts)).body, list({ ...both[1], is_primary: true }));
-    await on.api("POST", contacts, { body: jo });
-    assert.equal((await on.api("DELETE", `${contacts}/3/`)).status, 204);
-    assert.deepEqual((await on.api("GET", contacts)).body, list({ ...both[1], is_primary: true }));
+    assert.deepEqual(pickStatusAndBody(await emulator.api("DELETE", `${contacts}/1/`)), { status: 204, body: "" });
+    assert.deepEqual((await emulator.api("GET", contacts)).body, list({ ...both[1], is_primary: true }));
+    await emulator.api("POST", contacts, { body: jo });
+    assert.equal((await emulator.api("DELETE", `${contacts}/3/`)).status, 204);
+    assert.deepEqual((await emulator.api("GET", contacts)).body, list({ ...both[1], is_primary: true }));
     assert.deepEqual(listActivityNames(await told()), [
       "COUNTER_PARTY_CONTACT_CREATED",
       "COUNTER_PARTY_CONTACT_CREATED",
@@ -68,9 +71,11 @@ describe("counterparty-contacts API", () => {
   });
 
   it("rejects malformed data and unknown contacts", async (t) => {
-    const on = await startTestEmulator(t);
-    await on.api("POST", counterpartiesPath, { body: { ...acme, contact_name: jo.name, contact_email: jo.email } });
-    await assertRejected(on, () => on.api("POST", contacts, { body: {} }), {
+    const emulator = await startTestEmulator(t);
+    await emulator.api("POST", counterpartiesPath, {
+      body: { ...acme, contact_name: jo.name, contact_email: jo.email },
+    });
+    await assertRejected(emulator, () => emulator.api("POST", contacts, { body: {} }), {
       status: 400,
       body: { name: ["Field required"], email: ["Field required"] },
     });
@@ -80,17 +85,21 @@ describe("counterparty-contacts API", () => {
         { id: 9, name: "Y" },
       ],
     };
-    await assertRejected(on, () => on.api("PATCH", `${contacts}/bulk/`, { body: unknown }), {
+    await assertRejected(emulator, () => emulator.api("PATCH", `${contacts}/bulk/`, { body: unknown }), {
       status: 400,
       body: { contacts: { 1: { id: ['Invalid pk "9" - object does not exist.'] } } },
     });
     const fiftyOne = { contacts: Array.from({ length: 51 }, () => ({ id: 1 })) };
-    await assertRejected(on, () => on.api("PATCH", `${contacts}/bulk/`, { body: fiftyOne }), {
+    await assertRejected(emulator, () => emulator.api("PATCH", `${contacts}/bulk/`, { body: fiftyOne }), {
       status: 400,
       body: { contacts: ["List should have at most 50 items after validation, not 51"] },
     });
-    await assertRejected(on, () => on.api("PATCH", `${contacts}/9/`, { body: { name: "X" } }), notFoundResponse);
-    await assertRejected(on, () => on.api("DELETE", `${contacts}/9/`), notFoundResponse);
+    await assertRejected(
+      emulator,
+      () => emulator.api("PATCH", `${contacts}/9/`, { body: { name: "X" } }),
+      notFoundResponse,
+    );
+    await assertRejected(emulator, () => emulator.api("DELETE", `${contacts}/9/`), notFoundResponse);
   });
 });
 
@@ -98,27 +107,29 @@ describe("counterparty-addresses API", () => {
   const addresses = `${getCounterpartyPath(1)}/addresses/`;
 
   it("creates and updates addresses, and shows the primary one with the counterparty", async (t) => {
-    const on = await startTestEmulator(t);
-    await on.api("POST", counterpartiesPath, { body: acme });
-    const told = await subscribe(t, on, ["COUNTER_PARTY_ADDRESS_CREATED", "COUNTER_PARTY_ADDRESS_UPDATED"]);
+    const emulator = await startTestEmulator(t);
+    await emulator.api("POST", counterpartiesPath, { body: acme });
+    const told = await subscribe(t, emulator, ["COUNTER_PARTY_ADDRESS_CREATED", "COUNTER_PARTY_ADDRESS_UPDATED"]);
     const first = { id: 1, ...office, state_name: "", zipcode: "" };
-    assert.deepEqual(pickStatusAndBody(await on.api("POST", addresses, { body: office })), {
+    assert.deepEqual(pickStatusAndBody(await emulator.api("POST", addresses, { body: office })), {
       status: 201,
       body: first,
     });
     const second = { id: 2, ...office, line_one: "3 High Street", state_name: "", zipcode: "", email: "a@b.example" };
     assert.deepEqual(
       pickStatusAndBody(
-        await on.api("POST", addresses, { body: { ...office, line_one: "3 High Street", email: "a@b.example" } }),
+        await emulator.api("POST", addresses, { body: { ...office, line_one: "3 High Street", email: "a@b.example" } }),
       ),
       { status: 201, body: second },
     );
-    assert.deepEqual((await on.api("GET", addresses)).body, list(first, second));
+    assert.deepEqual((await emulator.api("GET", addresses)).body, list(first, second));
 
     const changed = { ...second, country_name: "Germany" };
-    const answer = await on.api("PATCH", `${addresses}2/`, { body: { country_iso_code: "DE", is_primary: true } });
+    const answer = await emulator.api("PATCH", `${addresses}2/`, {
+      body: { country_iso_code: "DE", is_primary: true },
+    });
     assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: changed });
-    const { body } = await on.api("GET", getCounterpartyPath(1));
+    const { body } = await emulator.api("GET", getCounterpartyPath(1));
     assert.deepEqual((body as { primary_address: unknown }).primary_address, changed);
     assert.deepEqual(listActivityNames(await told()), [
       "COUNTER_PARTY_ADDRESS_CREATED",
@@ -128,17 +139,25 @@ describe("counterparty-addresses API", () => {
   });
 
   it("rejects malformed data and unknown addresses", async (t) => {
-    const on = await startTestEmulator(t);
-    await on.api("POST", counterpartiesPath, { body: { ...acme, primary_address: office } });
+    const emulator = await startTestEmulator(t);
+    await emulator.api("POST", counterpartiesPath, { body: { ...acme, primary_address: office } });
     const required = ["Field required"];
-    await assertRejected(on, () => on.api("POST", addresses, { body: {} }), {
+    await assertRejected(emulator, () => emulator.api("POST", addresses, { body: {} }), {
       status: 400,
       body: { line_one: required, city_name: required, country_name: required },
     });
-    await assertRejected(on, () => on.api("PATCH", `${addresses}1/`, { body: { country_iso_code: "XX" } }), {
-      status: 400,
-      body: { country_iso_code: ["Value should be one of DE, US, IN"] },
-    });
-    await assertRejected(on, () => on.api("PATCH", `${addresses}9/`, { body: { line_one: "x" } }), notFoundResponse);
+    await assertRejected(
+      emulator,
+      () => emulator.api("PATCH", `${addresses}1/`, { body: { country_iso_code: "XX" } }),
+      {
+        status: 400,
+        body: { country_iso_code: ["Value should be one of DE, US, IN"] },
+      },
+    );
+    await assertRejected(
+      emulator,
+      () => emulator.api("PATCH", `${addresses}9/`, { body: { line_one: "x" } }),
+      notFoundResponse,
+    );
   });
 });

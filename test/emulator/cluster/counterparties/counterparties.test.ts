@@ -15,13 +15,13 @@ const list = (...results: unknown[]) => ({ page: 1, limit: 10, total_results: re
 
 describe("counterparties.create", () => {
   it("stores an organization with its contact and address, and emits all three", async (t) => {
-    const on = await startTestEmulator(t);
-    const told = await subscribe(t, on, [
+    const emulator = await startTestEmulator(t);
+    const told = await subscribe(t, emulator, [
       "COUNTER_PARTY_CREATED",
       "COUNTER_PARTY_CONTACT_CREATED",
       "COUNTER_PARTY_ADDRESS_CREATED",
     ]);
-    const answer = await on.api("POST", counterpartiesPath, {
+    const answer = await emulator.api("POST", counterpartiesPath, {
       body: {
         ...acme,
         organization_type: "Corporation",
@@ -43,7 +43,10 @@ describe("counterparties.create", () => {
       brand_name: "ACME",
     };
     assert.deepEqual(pickStatusAndBody(answer), { status: 201, body: record });
-    assert.deepEqual(pickStatusAndBody(await on.api("GET", getCounterpartyPath(1))), { status: 200, body: record });
+    assert.deepEqual(pickStatusAndBody(await emulator.api("GET", getCounterpartyPath(1))), {
+      status: 200,
+      body: record,
+    });
 
     const by = { performed_by: { name: "Ada Keller", email: "ada@northwind.example" } };
     const timestamp = "2031-01-02T03:04:05.000000Z";
@@ -98,8 +101,11 @@ describe("counterparties.create", () => {
   ];
   for (const [what, body, fields] of malformed) {
     it(`rejects ${what}`, async (t) => {
-      const on = await startTestEmulator(t);
-      await assertRejected(on, () => on.api("POST", counterpartiesPath, { body }), { status: 400, body: fields });
+      const emulator = await startTestEmulator(t);
+      await assertRejected(emulator, () => emulator.api("POST", counterpartiesPath, { body }), {
+        status: 400,
+        body: fields,
+      });
     });
   }
 });
@@ -124,10 +130,10 @@ describe("counterparty activities of a contract", () => {
     );
 
   it("emits new counterparties of a template contract before the contract, with their addresses", async (t) => {
-    const on = await startTestEmulator(t);
-    const next = await subscribe(t, on, told);
+    const emulator = await startTestEmulator(t);
+    const next = await subscribe(t, emulator, told);
     const other = { is_individual: true, poc_details: { ...poc, email: "kim@lee.example" } };
-    await createDraftContract(on.api, { counter_party_details: [party, other] });
+    await createDraftContract(emulator.api, { counter_party_details: [party, other] });
     assert.deepEqual(few(await next()), [
       ["COUNTER_PARTY_CREATED", 1],
       ["COUNTER_PARTY_CONTACT_CREATED", 1, 1],
@@ -136,7 +142,7 @@ describe("counterparty activities of a contract", () => {
       ["COUNTER_PARTY_CONTACT_CREATED", 2, 2],
       ["CONTRACT_CREATED", 1],
     ]);
-    const { body } = await on.api("GET", getCounterpartyPath(1));
+    const { body } = await emulator.api("GET", getCounterpartyPath(1));
     assert.deepEqual((body as { primary_address: object }).primary_address, {
       id: 1,
       line_one: "2 High Street, Floor 3",
@@ -147,7 +153,7 @@ describe("counterparty activities of a contract", () => {
       phone: "123",
     });
     // The second request emits only new data, with the contract of the counterparty.
-    await createDraftContract(on.api, {
+    await createDraftContract(emulator.api, {
       counter_party_details: [{ ...party, poc_details: { ...poc, email: "al@acme.example" } }],
     });
     const [contact, ...rest] = await next();
@@ -159,8 +165,8 @@ describe("counterparty activities of a contract", () => {
   });
 
   it("emits new counterparties of an import and of third-party paper", async (t) => {
-    const on = await startTestEmulator(t);
-    const next = await subscribe(t, on, told);
+    const emulator = await startTestEmulator(t);
+    const next = await subscribe(t, emulator, told);
     const file = {
       file_name: "a.pdf",
       file_base64: await createPdfBase64(),
@@ -180,7 +186,7 @@ describe("counterparty activities of a contract", () => {
           intake_form_data: { purpose: "x" },
         }),
       };
-      const answer = await on.api("POST", `/api/v2.1/public/contracts/${path}`, { body });
+      const answer = await emulator.api("POST", `/api/v2.1/public/contracts/${path}`, { body });
       assert.equal(answer.status, 201, JSON.stringify(answer.body));
       assert.deepEqual(few(await next()), [
         ["COUNTER_PARTY_CREATED", i + 1],
@@ -214,10 +220,12 @@ describe("counterparties.list, counterparties.show and counterparties.update", (
   });
 
   it("updates the given fields only and emits the change", async (t) => {
-    const on = await startTestEmulator(t);
-    await on.api("POST", counterpartiesPath, { body: { ...acme, brand_name: "ACME", custom_fields: { a: 1, b: 2 } } });
-    const told = await subscribe(t, on, ["COUNTER_PARTY_UPDATED"]);
-    const answer = await on.api("PATCH", getCounterpartyPath(1), {
+    const emulator = await startTestEmulator(t);
+    await emulator.api("POST", counterpartiesPath, {
+      body: { ...acme, brand_name: "ACME", custom_fields: { a: 1, b: 2 } },
+    });
+    const told = await subscribe(t, emulator, ["COUNTER_PARTY_UPDATED"]);
+    const answer = await emulator.api("PATCH", getCounterpartyPath(1), {
       body: { name: "Acme Inc.", custom_fields: { b: 3 } },
     });
     const record = {
@@ -230,15 +238,15 @@ describe("counterparties.list, counterparties.show and counterparties.update", (
       brand_name: "ACME",
     };
     assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: record });
-    assert.deepEqual((await on.api("GET", getCounterpartyPath(1))).body, record);
+    assert.deepEqual((await emulator.api("GET", getCounterpartyPath(1))).body, record);
     assert.deepEqual(listActivityNames(await told()), ["COUNTER_PARTY_UPDATED"]);
   });
 
   it("rejects a counterparty of another workspace", async (t) => {
-    const on = await startTestEmulator(t);
-    await (await createWorkspaceApi(on, 2))("POST", counterpartiesPath, { body: acme });
-    assert.deepEqual((await on.api("GET", counterpartiesPath)).body, list());
-    await assertRejected(on, () => on.api("PATCH", getCounterpartyPath(1), { body: { name: "" } }), {
+    const emulator = await startTestEmulator(t);
+    await (await createWorkspaceApi(emulator, 2))("POST", counterpartiesPath, { body: acme });
+    assert.deepEqual((await emulator.api("GET", counterpartiesPath)).body, list());
+    await assertRejected(emulator, () => emulator.api("PATCH", getCounterpartyPath(1), { body: { name: "" } }), {
       status: 400,
       body: { name: ["String should have at least 1 character"] },
     });
@@ -266,11 +274,12 @@ describe("counterparty of another workspace", () => {
   ];
   for (const [operation, method, path, body] of calls) {
     it(`returns 404 from ${operation}`, async (t) => {
-      const on = await startTestEmulator(t);
-      await (await createWorkspaceApi(on, 2))("POST", counterpartiesPath, {
+      const emulator = await startTestEmulator(t);
+      await (await createWorkspaceApi(emulator, 2))("POST", counterpartiesPath, {
         body: { ...acme, contact_name: jo.name, contact_email: jo.email, primary_address: office },
       });
-      for (const id of [1, 99]) await assertRejected(on, () => on.api(method, path(id), { body }), notFoundResponse);
+      for (const id of [1, 99])
+        await assertRejected(emulator, () => emulator.api(method, path(id), { body }), notFoundResponse);
     });
   }
 });

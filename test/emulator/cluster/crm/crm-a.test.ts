@@ -38,15 +38,15 @@ interface Cards {
 }
 
 async function startCrm(t: TestContext) {
-  const world = await startTestEmulator(t);
-  const ask = asCrm(world);
+  const emulator = await startTestEmulator(t);
+  const ask = asCrm(emulator);
   return {
-    world,
+    emulator,
     ask,
-    cluster: world.clusters[0]!.url,
+    cluster: emulator.clusters[0]!.url,
     /** A contract of a CRM record, found by the lookup of `external-metadata`. */
     contractOf: (id: string, more: object = {}, name = `Of ${id}`) =>
-      createDraftContract(world.api, { contract_name: name, external_metadata: { id, ...more } }),
+      createDraftContract(emulator.api, { contract_name: name, external_metadata: { id, ...more } }),
     cards: async (query: string, who = acting) => (await ask(`${cards}?${query}&${who}`)).body as Cards,
   };
 }
@@ -156,9 +156,9 @@ describe("embedded app of crm_a", () => {
   });
 
   it("records the unchanged request in the cluster's inbox", async (t) => {
-    const { world, ask } = await startCrm(t);
+    const { emulator, ask } = await startCrm(t);
     await ask(`${iframe}?${deal}`);
-    const { body } = await world.ask("GET", "clusters/eu-1/inbox");
+    const { body } = await emulator.control("GET", "clusters/eu-1/inbox");
     const [{ method, target }] = (body as { items: { method: string; target: string }[] }).items as [never];
     assert.deepEqual({ method, target }, { method: "GET", target: `${iframe}?${deal}` });
   });

@@ -34,10 +34,10 @@ describe("crm_b canvas page", () => {
   });
 
   it("accepts multipart form data and a request without a context", async (t) => {
-    const world = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const parts = new FormData();
     parts.set("signed_request", signEnvelope({ issuedAt: null }));
-    const answer = await fetch(world.routerUrl + path, { method: "POST", body: parts });
+    const answer = await fetch(emulator.routerUrl + path, { method: "POST", body: parts });
     assert.deepEqual([answer.status, parseContext(await answer.text())], [200, {}]);
   });
 
@@ -49,27 +49,27 @@ describe("crm_b canvas page", () => {
   });
 
   it("rejects an invalid signed request that bypassed the router", async (t) => {
-    const world = await startTestEmulator(t);
-    const router = createSender(world.clusters[0]!.url);
+    const emulator = await startTestEmulator(t);
+    const router = createSender(emulator.clusters[0]!.url);
     const expected = { status: 401, body: { detail: "Invalid signed request" } };
     assert.deepEqual(pickStatusAndBody(await open({ router }, signEnvelope(envelope, "else"))), expected);
     assert.deepEqual(pickStatusAndBody(await router("POST", path, { body: "", headers: form })), expected);
   });
 
   it("loads its front end from index_url_override if it is allowed", async (t) => {
-    const world = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const at = (url: string) => `?index_url_override=${encodeURIComponent(url)}`;
     for (const answer of [
-      await open(world, signEnvelope(), at("https://front.example/app/?v=2")),
-      await world.router("GET", path + at("https://front.example/app/?v=2")),
+      await open(emulator, signEnvelope(), at("https://front.example/app/?v=2")),
+      await emulator.router("GET", path + at("https://front.example/app/?v=2")),
     ]) {
       assert.equal(answer.status, 200);
       assert.match(String(answer.body), /<iframe [^>]*src="https:\/\/front\.example\/app\/\?v=2"/);
       assert.match(answer.headers.get("content-security-policy") ?? "", /frame-src https:\/\/front\.example;/);
     }
     for (const answer of [
-      await world.router("GET", path + at("")),
-      await createSender(world.clusters[0]!.url)("GET", path + at("https://else.example/")),
+      await emulator.router("GET", path + at("")),
+      await createSender(emulator.clusters[0]!.url)("GET", path + at("https://else.example/")),
     ]) {
       assert.equal(answer.status, 200);
       assert.ok(!String(answer.body).includes("<iframe"));

@@ -40,35 +40,35 @@ const docx = Buffer.concat([Buffer.from("PK\x03\x04", "latin1"), Buffer.alloc(40
 
 describe("contract download", () => {
   it("generates a PDF from the template and the data", async (t) => {
-    const on = await startTestEmulator(t);
-    const contract = await createDraftContract(on.api);
-    const { headers, bytes } = await download(on, contract.id);
+    const emulator = await startTestEmulator(t);
+    const contract = await createDraftContract(emulator.api);
+    const { headers, bytes } = await download(emulator, contract.id);
     assert.equal(headers.get("content-type"), "application/pdf");
     assert.equal(headers.get("content-disposition"), 'attachment; filename="NDA with Acme.pdf"');
     assert.equal(await findPdfProblem(bytes, pdfs), undefined);
     assert.equal((await PDFDocument.load(bytes)).getTitle(), "NDA with Acme");
-    assert.deepEqual((await download(on, contract.id)).bytes, bytes);
+    assert.deepEqual((await download(emulator, contract.id)).bytes, bytes);
   });
 
   it("generates a PDF for a contract whose name is invalid in a header", async (t) => {
-    const on = await startTestEmulator(t);
-    const contract = await createDraftContract(on.api, { contract_name: "NDA ".repeat(500_000) });
-    const { headers, bytes } = await download(on, contract.id);
+    const emulator = await startTestEmulator(t);
+    const contract = await createDraftContract(emulator.api, { contract_name: "NDA ".repeat(500_000) });
+    const { headers, bytes } = await download(emulator, contract.id);
     assert.equal(headers.get("content-disposition"), `attachment; filename="${"NDA ".repeat(50)}.pdf"`);
     assert.equal(await findPdfProblem(bytes, pdfs), undefined);
   });
 
   it("returns the newest uploaded version, directly and by an unauthenticated link", async (t) => {
-    const on = await startTestEmulator(t);
-    const contract = await createDraftContract(on.api);
-    const told = await subscribe(t, on, ["CONTRACT_VERSION_UPLOADED"]);
+    const emulator = await startTestEmulator(t);
+    const contract = await createDraftContract(emulator.api);
+    const told = await subscribe(t, emulator, ["CONTRACT_VERSION_UPLOADED"]);
     const second = await createPdf(2);
     const body = { document_name: "v2.pdf", document_base_64: second.toString("base64") };
-    assert.deepEqual(pickStatusAndBody(await upload(on, contract.number, body)), { status: 201, body: "" });
+    assert.deepEqual(pickStatusAndBody(await upload(emulator, contract.number, body)), { status: 201, body: "" });
     assert.deepEqual(listActivityNames(await told()), ["CONTRACT_VERSION_UPLOADED"]);
-    assert.deepEqual((await download(on, contract.id)).bytes, second);
+    assert.deepEqual((await download(emulator, contract.id)).bytes, second);
 
-    const { body: link } = await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/download_link`);
+    const { body: link } = await emulator.api("POST", `/api/v2.1/public/contracts/${contract.id}/download_link`);
     const { url, ...rest } = link as { url: string };
     assert.deepEqual(rest, { file_name: "v2.pdf", current_version_id: 1 });
     assert.deepEqual(Buffer.from(await (await fetch(url)).arrayBuffer()), second);
@@ -88,26 +88,29 @@ describe("contract download", () => {
   ];
   for (const [sent, kept, shown] of names) {
     it(`stores ${JSON.stringify(sent)} as ${kept} and offers this name for download`, async (t) => {
-      const on = await startTestEmulator(t);
-      const { id, number } = await createDraftContract(on.api);
+      const emulator = await startTestEmulator(t);
+      const { id, number } = await createDraftContract(emulator.api);
       const bytes = await createPdf();
-      const answer = await upload(on, number, { document_name: sent, document_base_64: bytes.toString("base64") });
+      const answer = await upload(emulator, number, {
+        document_name: sent,
+        document_base_64: bytes.toString("base64"),
+      });
       assert.equal(answer.status, 201);
-      const { headers } = await download(on, id);
+      const { headers } = await download(emulator, id);
       assert.equal(headers.get("content-disposition"), `attachment; ${shown}`);
-      const { body } = await on.api("POST", `/api/v2.1/public/contracts/${id}/download_link`);
+      const { body } = await emulator.api("POST", `/api/v2.1/public/contracts/${id}/download_link`);
       const { url, file_name } = body as { url: string; file_name: string };
       assert.deepEqual([file_name, Buffer.from(await (await fetch(url)).arrayBuffer())], [kept, bytes]);
     });
   }
 
   it("returns a DOCX if one exists, or the PDF on request", async (t) => {
-    const on = await startTestEmulator(t);
-    const contract = await createDraftContract(on.api);
+    const emulator = await startTestEmulator(t);
+    const contract = await createDraftContract(emulator.api);
     const link = (format: string) =>
-      on.api("POST", `/api/v2.1/public/contracts/${contract.id}/download_link`, { body: { format } });
+      emulator.api("POST", `/api/v2.1/public/contracts/${contract.id}/download_link`, { body: { format } });
     await assertRejected(
-      on,
+      emulator,
       () => link("DOCX"),
       createDomainError("SVC_ASSUMED_114", "This contract has no DOCX document."),
     );
@@ -115,13 +118,13 @@ describe("contract download", () => {
       ((await link("DOCX_WITH_FALLBACK_TO_PDF")).body as { file_name: string }).file_name,
       "NDA with Acme.pdf",
     );
-    await upload(on, contract.number, { document_name: "v2.docx", document_base_64: docx.toString("base64") });
+    await upload(emulator, contract.number, { document_name: "v2.docx", document_base_64: docx.toString("base64") });
     assert.equal(((await link("DOCX")).body as { file_name: string }).file_name, "v2.docx");
   });
 
   it("returns no PDF of paper without a PDF version", async (t) => {
-    const on = await startTestEmulator(t);
-    const answer = on.api("POST", "/api/v2.1/public/contracts/upload_review_contracts/", {
+    const emulator = await startTestEmulator(t);
+    const answer = emulator.api("POST", "/api/v2.1/public/contracts/upload_review_contracts/", {
       body: {
         contract_name: "Their paper",
         contract_type_id: 302,
@@ -132,12 +135,12 @@ describe("contract download", () => {
       },
     });
     const { id } = await requireContract(answer);
-    const { body } = await on.ask("GET", "state");
+    const { body } = await emulator.control("GET", "state");
     const state = body as { rows: { contracts: { versions: object[] }[] } };
     state.rows.contracts[0]!.versions = [];
-    assert.equal((await on.ask("PUT", "state", { body: state })).status, 200);
+    assert.equal((await emulator.control("PUT", "state", { body: state })).status, 200);
     const expected = createDomainError("SVC_ASSUMED_114", "This contract has no PDF document.");
-    await assertRejected(on, () => on.api("POST", `/api/v2.1/public/contracts/${id}/download`), expected);
+    await assertRejected(emulator, () => emulator.api("POST", `/api/v2.1/public/contracts/${id}/download`), expected);
   });
 });
 
@@ -146,28 +149,28 @@ describe("document preview", () => {
     api("POST", "/api/v2.1/public/contracts/preview/", { body });
 
   it("generates a PDF from a template and some answers without creating a contract", async (t) => {
-    const on = await startTestEmulator(t);
-    const before = await on.ask("GET", "state");
+    const emulator = await startTestEmulator(t);
+    const before = await emulator.control("GET", "state");
     const body = { contract_template_id: 102, contract_data: { seats: 3 } };
-    const { status, headers, body: bytes } = await preview(on.api, body);
+    const { status, headers, body: bytes } = await preview(emulator.api, body);
     assert.deepEqual(
       [status, headers.get("content-type"), headers.get("content-disposition")],
       [200, "application/pdf", 'attachment; filename="Service Agreement.pdf"'],
     );
     assert.match(String(bytes), /^%PDF-/);
-    assert.deepEqual((await on.ask("GET", "state")).body, before.body);
+    assert.deepEqual((await emulator.control("GET", "state")).body, before.body);
   });
 
   it("rejects a template of another workspace and invalid answers", async (t) => {
-    const on = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     await assertRejected(
-      on,
-      () => preview(on.api, { contract_template_id: 103 }),
+      emulator,
+      () => preview(emulator.api, { contract_template_id: 103 }),
       createFieldErrors({ contract_template_id: ['Invalid pk "103" - object does not exist.'] }),
     );
     await assertRejected(
-      on,
-      () => preview(on.api, { contract_template_id: 102, contract_data: { seats: "three" } }),
+      emulator,
+      () => preview(emulator.api, { contract_template_id: 102, contract_data: { seats: "three" } }),
       createFieldErrors({ contract_data: { seats: ["Input should be a valid integer"] } }),
     );
   });
@@ -175,24 +178,25 @@ describe("document preview", () => {
 
 it("generated documents are stored only if a link refers to them", async (t) => {
   const folder = await createTestFolder(t);
-  const on = await startTestEmulator(t, { file: join(folder, "emulator.json") });
-  const { id } = await createDraftContract(on.api);
-  await download(on, id);
-  await on.api("GET", `/api/v2.1/public/contracts/${id}/content`);
+  const emulator = await startTestEmulator(t, { file: join(folder, "emulator.json") });
+  const { id } = await createDraftContract(emulator.api);
+  await download(emulator, id);
+  await emulator.api("GET", `/api/v2.1/public/contracts/${id}/content`);
   assert.deepEqual(await readdir(join(folder, "files")), []);
-  await on.api("POST", `/api/v2.1/public/contracts/${id}/download_link`);
+  await emulator.api("POST", `/api/v2.1/public/contracts/${id}/download_link`);
   assert.equal((await readdir(join(folder, "files"))).length, 1);
 });
 
 describe("DOCX download of a contract", () => {
   it("returns the newest version, or an older one on request", async (t) => {
-    const on = await startTestEmulator(t);
-    const { number } = await createDraftContract(on.api);
-    const ask = (body?: object) => on.api("POST", `/api/v2.1/public/contracts/${number}/download_docx/`, { body });
+    const emulator = await startTestEmulator(t);
+    const { number } = await createDraftContract(emulator.api);
+    const ask = (body?: object) =>
+      emulator.api("POST", `/api/v2.1/public/contracts/${number}/download_docx/`, { body });
     const none = createDomainError("SVC_ASSUMED_114", "This contract has no DOCX document.");
-    await assertRejected(on, () => ask({ fallback_to_last_available_docx: true }), none);
+    await assertRejected(emulator, () => ask({ fallback_to_last_available_docx: true }), none);
 
-    await upload(on, number, { document_name: "v1.docx", document_base_64: docx.toString("base64") });
+    await upload(emulator, number, { document_name: "v1.docx", document_base_64: docx.toString("base64") });
     const { status, headers, body } = await ask();
     assert.deepEqual(
       [status, headers.get("content-type"), headers.get("content-disposition"), body],
@@ -203,17 +207,20 @@ describe("DOCX download of a contract", () => {
         docx.toString("latin1"),
       ],
     );
-    await upload(on, number, { document_name: "v2.pdf", document_base_64: (await createPdf()).toString("base64") });
-    await assertRejected(on, () => ask({}), none);
+    await upload(emulator, number, {
+      document_name: "v2.pdf",
+      document_base_64: (await createPdf()).toString("base64"),
+    });
+    await assertRejected(emulator, () => ask({}), none);
     assert.equal((await ask({ fallback_to_last_available_docx: true })).status, 200);
   });
 });
 
 describe("contract text", () => {
   it("returns the text of the generated PDF, as a whole or by line", async (t) => {
-    const on = await startTestEmulator(t);
-    const { id } = await createDraftContract(on.api);
-    const content = (query = "") => on.api("GET", `/api/v2.1/public/contracts/${id}/content${query}`);
+    const emulator = await startTestEmulator(t);
+    const { id } = await createDraftContract(emulator.api);
+    const content = (query = "") => emulator.api("GET", `/api/v2.1/public/contracts/${id}/content${query}`);
     const lines = [
       "NDA with Acme",
       "Mutual NDA - T-1 - SVC-1",
@@ -235,11 +242,14 @@ describe("contract text", () => {
   });
 
   it("returns the text of the newest or requested PDF version, not of a DOCX", async (t) => {
-    const on = await startTestEmulator(t);
-    const { id, number } = await createDraftContract(on.api);
-    await upload(on, number, { document_name: "v1.pdf", document_base_64: (await createPdf()).toString("base64") });
-    await upload(on, number, { document_name: "v2.docx", document_base_64: docx.toString("base64") });
-    const content = (query = "") => on.api("GET", `/api/v2.1/public/contracts/${id}/content${query}`);
+    const emulator = await startTestEmulator(t);
+    const { id, number } = await createDraftContract(emulator.api);
+    await upload(emulator, number, {
+      document_name: "v1.pdf",
+      document_base_64: (await createPdf()).toString("base64"),
+    });
+    await upload(emulator, number, { document_name: "v2.docx", document_base_64: docx.toString("base64") });
+    const content = (query = "") => emulator.api("GET", `/api/v2.1/public/contracts/${id}/content${query}`);
     const about = { contract_id: 1, content_format: "text" };
     assert.deepEqual((await content()).body, { ...about, extraction_status: "not_available" });
     assert.deepEqual((await content("?contract_version_id=1")).body, {
@@ -249,17 +259,17 @@ describe("contract text", () => {
       last_updated: initialTime,
     });
     const unknown = { contract_version_id: ['Invalid pk "9" - object does not exist.'] };
-    await assertRejected(on, () => content("?contract_version_id=9"), createFieldErrors(unknown));
+    await assertRejected(emulator, () => content("?contract_version_id=9"), createFieldErrors(unknown));
   });
 
   it("rejects a document with any unreadable page", async (t) => {
-    const on = await startTestEmulator(t);
-    const { id, number } = await createDraftContract(on.api);
+    const emulator = await startTestEmulator(t);
+    const { id, number } = await createDraftContract(emulator.api);
     const whole = (await createPdf(2, { useObjectStreams: false })).toString("latin1");
     const broken = Buffer.from(whole.replace("[ 4 0 R 5 0 R ]", "[ 4 0 R 9 0 R ]"), "latin1");
     const version = { document_name: "v1.pdf", document_base_64: broken.toString("base64") };
-    assert.equal((await upload(on, number, version)).status, 201);
-    assert.deepEqual(pickStatusAndBody(await on.api("GET", `/api/v2.1/public/contracts/${id}/content`)), {
+    assert.equal((await upload(emulator, number, version)).status, 201);
+    assert.deepEqual(pickStatusAndBody(await emulator.api("GET", `/api/v2.1/public/contracts/${id}/content`)), {
       status: 200,
       body: { contract_id: 1, content_format: "text", extraction_status: "failed" },
     });
@@ -268,19 +278,23 @@ describe("contract text", () => {
 
 describe("version upload", () => {
   it("executes the contract if the version is executed, regardless of missing signatures", async (t) => {
-    const on = await startTestEmulator(t);
-    const contract = await createSentContract(on.api);
-    const told = await subscribe(t, on, ["CONTRACT_VERSION_UPLOADED", "CONTRACT_EXECUTED", "SIGNING_EMAIL_DELIVERED"]);
+    const emulator = await startTestEmulator(t);
+    const contract = await createSentContract(emulator.api);
+    const told = await subscribe(t, emulator, [
+      "CONTRACT_VERSION_UPLOADED",
+      "CONTRACT_EXECUTED",
+      "SIGNING_EMAIL_DELIVERED",
+    ]);
     const document = { document_name: "signed.pdf", document_base_64: (await createPdf()).toString("base64") };
     const refusal = createDomainError("SVC_ASSUMED_101", "A contract in status SIGN cannot be given a new version.");
-    await assertRejected(on, () => upload(on, contract.number, document), refusal);
-    assert.equal((await upload(on, contract.number, { ...document, is_executed_version: true })).status, 201);
-    assert.equal(await getContractStatus(on.api, contract), "EXECUTED");
-    await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
+    await assertRejected(emulator, () => upload(emulator, contract.number, document), refusal);
+    assert.equal((await upload(emulator, contract.number, { ...document, is_executed_version: true })).status, 201);
+    assert.equal(await getContractStatus(emulator.api, contract), "EXECUTED");
+    await emulator.control("POST", "clock/advance", { body: { by: "PT1H" } });
     assert.deepEqual(listActivityNames(await told()), ["CONTRACT_VERSION_UPLOADED", "CONTRACT_EXECUTED"]);
     await assertRejected(
-      on,
-      () => upload(on, contract.number, { ...document, is_executed_version: true }),
+      emulator,
+      () => upload(emulator, contract.number, { ...document, is_executed_version: true }),
       createDomainError("SVC_ASSUMED_101", "A contract in status EXECUTED cannot be given an executed version."),
     );
   });
@@ -304,53 +318,59 @@ describe("version upload", () => {
   ];
   for (const [what, body, problems] of wrong) {
     it(`rejects ${what}`, async (t) => {
-      const on = await startTestEmulator(t);
-      const { number } = await createDraftContract(on.api);
-      await assertRejected(on, () => upload(on, number, body), createFieldErrors(problems));
+      const emulator = await startTestEmulator(t);
+      const { number } = await createDraftContract(emulator.api);
+      await assertRejected(emulator, () => upload(emulator, number, body), createFieldErrors(problems));
     });
   }
 });
 
 describe("upload of supporting documents", () => {
   it("accepts a supporting document for a contract", async (t) => {
-    const on = await startTestEmulator(t);
-    const { id } = await createDraftContract(on.api);
+    const emulator = await startTestEmulator(t);
+    const { id } = await createDraftContract(emulator.api);
     const body = { name: "Prices", file_name: "prices.txt", file_base64: "MTAgRVVSCg==" };
-    assert.deepEqual(pickStatusAndBody(await on.api("POST", `/api/v2.1/public/supported_documents/${id}/`, { body })), {
-      status: 201,
-      body: { id: 1, name: "Prices", created: initialTime },
-    });
+    assert.deepEqual(
+      pickStatusAndBody(await emulator.api("POST", `/api/v2.1/public/supported_documents/${id}/`, { body })),
+      {
+        status: 201,
+        body: { id: 1, name: "Prices", created: initialTime },
+      },
+    );
     await assertRejected(
-      on,
-      () => on.api("POST", `/api/v2.1/public/supported_documents/${id}/`, { body: { ...body, file_base64: "10 EUR" } }),
+      emulator,
+      () =>
+        emulator.api("POST", `/api/v2.1/public/supported_documents/${id}/`, {
+          body: { ...body, file_base64: "10 EUR" },
+        }),
       createFieldErrors({ file_base64: ["Input should be valid base64"] }),
     );
   });
 });
 
 it("document routes return 404 for a contract of another workspace", async (t) => {
-  const on = await startTestEmulator(t);
-  await createDraftContract(on.api);
-  const other = await createWorkspaceApi(on, 2);
+  const emulator = await startTestEmulator(t);
+  await createDraftContract(emulator.api);
+  const other = await createWorkspaceApi(emulator, 2);
   const document = { document_name: "v2.pdf", document_base_64: (await createPdf()).toString("base64") };
   const supporting = { name: "Prices", file_name: "prices.txt", file_base64: "MTAgRVVSCg==" };
-  await assertRejected(on, () => other("POST", "/api/v2.1/public/contracts/T-1/download"), notFoundResponse);
+  await assertRejected(emulator, () => other("POST", "/api/v2.1/public/contracts/T-1/download"), notFoundResponse);
   await assertRejected(
-    on,
+    emulator,
     () => other("POST", "/api/v2.1/public/contracts/1/download_docx/", { body: {} }),
     notFoundResponse,
   );
-  await assertRejected(on, () => other("GET", "/api/v2.1/public/contracts/T-1/content"), notFoundResponse);
+  await assertRejected(emulator, () => other("GET", "/api/v2.1/public/contracts/T-1/content"), notFoundResponse);
   await assertRejected(
-    on,
+    emulator,
     () => other("POST", "/api/v2.1/public/contracts/T-1/download_link", { body: {} }),
     notFoundResponse,
   );
   await assertRejected(
-    on,
+    emulator,
     () => other("POST", "/api/v2.1/public/contracts/1/contract_version/", { body: document }),
     notFoundResponse,
   );
   const path = "/api/v2.1/public/supported_documents/T-1/";
-  await assertRejected(on, () => other("POST", path, { body: supporting }), notFoundResponse);
+  await assertRejected(emulator, () => other("POST", path, { body: supporting }), notFoundResponse);
 });

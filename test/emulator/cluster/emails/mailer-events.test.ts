@@ -18,12 +18,12 @@ interface Email {
   readonly events: readonly { readonly type: string; readonly detail: string | null }[];
 }
 
-async function listEmails({ ask }: TestEmulator): Promise<readonly Email[]> {
-  return ((await ask("GET", "emails")).body as { items: Email[] }).items;
+async function listEmails({ control }: TestEmulator): Promise<readonly Email[]> {
+  return ((await control("GET", "emails")).body as { items: Email[] }).items;
 }
 
-async function listFindings({ ask }: TestEmulator): Promise<string[]> {
-  const { body } = await ask("GET", "requests");
+async function listFindings({ control }: TestEmulator): Promise<string[]> {
+  const { body } = await control("GET", "requests");
   const { items } = body as { items: { listener: string; findings: { code: string }[] }[] };
   return items
     .filter(({ listener }) => listener !== "router")
@@ -39,11 +39,11 @@ const emailActivities = [
 
 describe("event of the e-mail provider", () => {
   it("stores the event with the e-mail's metadata and emits an activity", async (t) => {
-    const on = await startTestEmulator(t);
-    await createSentContract(on.api);
-    const next = await subscribe(t, on, emailActivities);
-    const [{ metadata: Metadata }] = (await listEmails(on)) as [Email];
-    const answer = await on.router("POST", path, {
+    const emulator = await startTestEmulator(t);
+    await createSentContract(emulator.api);
+    const next = await subscribe(t, emulator, emailActivities);
+    const [{ metadata: Metadata }] = (await listEmails(emulator)) as [Email];
+    const answer = await emulator.router("POST", path, {
       body: { RecordType: "Open", Metadata, Recipient: "jo@acme.example" },
     });
     assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: {} });
@@ -65,21 +65,21 @@ describe("event of the e-mail provider", () => {
       { activity: "MAILER_EMAIL_EVENT", ...of, email_event_data, mailer_event: { type: "Open", purpose: "signing" } },
       { activity: "SIGNING_EMAIL_OPENED", ...of, email_event_data },
     ]);
-    assert.deepEqual((await listEmails(on))[0]?.events, [
+    assert.deepEqual((await listEmails(emulator))[0]?.events, [
       { type: "Open", at: "2031-01-02T03:04:05.000Z", detail: null },
     ]);
   });
 
   it("matches the newest e-mail by recipient, contract and purpose without an ID", async (t) => {
-    const on = await startTestEmulator(t);
-    await createSentContract(on.api);
-    await createSentContract(on.api);
+    const emulator = await startTestEmulator(t);
+    await createSentContract(emulator.api);
+    await createSentContract(emulator.api);
     const of = (Metadata: object, more: object) =>
-      on.router("POST", path, {
+      emulator.router("POST", path, {
         body: { RecordType: "Click", Metadata: { cluster_id: "eu-1", ...Metadata }, ...more },
       });
     const clicked = async () =>
-      (await listEmails(on)).map(({ id, events }) => [id, ...events.map(({ detail }) => detail)]);
+      (await listEmails(emulator)).map(({ id, events }) => [id, ...events.map(({ detail }) => detail)]);
     await of({}, { Recipient: "JO@acme.example", OriginalLink: "https://x.example/1" });
     await of({ contract_id: "T-1", recipient: "jo@acme.example", purpose: "signing" }, { OriginalLink: "2" });
     assert.deepEqual(await clicked(), [
@@ -92,40 +92,40 @@ describe("event of the e-mail provider", () => {
     await of({ email_id: "01" }, {});
     await of({}, {});
     assert.equal((await clicked()).flat().length, 4);
-    assert.deepEqual(await listFindings(on), Array(4).fill("unknown-email"));
+    assert.deepEqual(await listFindings(emulator), Array(4).fill("unknown-email"));
   });
 
   it("accepts an unknown or invalid event with a finding, without changes", async (t) => {
-    const on = await startTestEmulator(t);
-    await createSentContract(on.api);
-    await waitUntilIdle(on);
-    const before = (await on.ask("GET", "state")).body;
+    const emulator = await startTestEmulator(t);
+    await createSentContract(emulator.api);
+    await waitUntilIdle(emulator);
+    const before = (await emulator.control("GET", "state")).body;
     const Metadata = { cluster_id: "eu-1", email_id: "1" };
     for (const event of [{ RecordType: "SubscriptionChange" }, {}, { RecordType: 1 }, { RecordType: "__proto__" }]) {
-      assert.deepEqual(pickStatusAndBody(await on.router("POST", path, { body: { ...event, Metadata } })), {
+      assert.deepEqual(pickStatusAndBody(await emulator.router("POST", path, { body: { ...event, Metadata } })), {
         status: 200,
         body: {},
       });
     }
-    assert.deepEqual((await on.ask("GET", "state")).body, before);
+    assert.deepEqual((await emulator.control("GET", "state")).body, before);
     const codes = [
       "unknown-mailer-event",
       "unreadable-mailer-event",
       "unreadable-mailer-event",
       "unknown-mailer-event",
     ];
-    assert.deepEqual(await listFindings(on), codes);
+    assert.deepEqual(await listFindings(emulator), codes);
   });
 
   it("emits a bounce instead of the delivery, and a repeated bounce twice", async (t) => {
-    const on = await startTestEmulator(t);
-    await createSentContract(on.api);
-    const next = await subscribe(t, on, emailActivities);
-    const [{ metadata: Metadata }] = (await listEmails(on)) as [Email];
+    const emulator = await startTestEmulator(t);
+    await createSentContract(emulator.api);
+    const next = await subscribe(t, emulator, emailActivities);
+    const [{ metadata: Metadata }] = (await listEmails(emulator)) as [Email];
     for (let time = 0; time < 2; time += 1) {
-      await on.router("POST", path, { body: { RecordType: "Bounce", Metadata, Description: "No such mailbox" } });
+      await emulator.router("POST", path, { body: { RecordType: "Bounce", Metadata, Description: "No such mailbox" } });
     }
-    await on.ask("POST", "clock/advance", { body: { by: "PT1H" } });
+    await emulator.control("POST", "clock/advance", { body: { by: "PT1H" } });
     assert.deepEqual(listActivityNames(await next()), [
       "MAILER_EMAIL_EVENT",
       "SIGNING_EMAIL_NOT_DELIVERED",
@@ -133,31 +133,31 @@ describe("event of the e-mail provider", () => {
       "SIGNING_EMAIL_NOT_DELIVERED",
     ]);
     const bounced = { type: "Bounce", at: "2031-01-02T03:04:05.000Z", detail: "No such mailbox" };
-    assert.deepEqual((await listEmails(on))[0]?.events, [bounced, bounced]);
+    assert.deepEqual((await listEmails(emulator))[0]?.events, [bounced, bounced]);
   });
 
   it("stores the event of a deleted contract silently, and retains the last hundred", async (t) => {
-    const on = await startTestEmulator(t);
-    await createSentContract(on.api);
-    const [{ metadata: Metadata }] = (await listEmails(on)) as [Email];
-    await on.ask("POST", "contracts/T-1/delete", { body: {} });
-    const next = await subscribe(t, on, emailActivities);
+    const emulator = await startTestEmulator(t);
+    await createSentContract(emulator.api);
+    const [{ metadata: Metadata }] = (await listEmails(emulator)) as [Email];
+    await emulator.control("POST", "contracts/T-1/delete", { body: {} });
+    const next = await subscribe(t, emulator, emailActivities);
     for (let time = 0; time < 103; time += 1) {
-      await on.router("POST", path, { body: { RecordType: "Click", Metadata, OriginalLink: String(time) } });
+      await emulator.router("POST", path, { body: { RecordType: "Click", Metadata, OriginalLink: String(time) } });
     }
     assert.deepEqual(await next(), []);
-    const details = (await listEmails(on))[0]!.events.map(({ detail }) => detail);
+    const details = (await listEmails(emulator))[0]!.events.map(({ detail }) => detail);
     assert.deepEqual([details.length, details[0], details.at(-1)], [100, "3", "102"]);
   });
 });
 
 it("opened link of a signatory or contact counts as clicked", async (t) => {
-  const on = await startTestEmulator(t);
-  await createSentContract(on.api);
-  await createDraftContract(on.api, { contract_template_id: 104 });
-  await on.api("POST", "/api/v2.1/public/contracts/T-2/send_to_counterparties", { body: {} });
-  const next = await subscribe(t, on, ["SIGNING_EMAIL_LINK_CLICKED", "REDLINING_EMAIL_LINK_CLICKED"]);
-  const [redlining, signing] = await listEmails(on);
+  const emulator = await startTestEmulator(t);
+  await createSentContract(emulator.api);
+  await createDraftContract(emulator.api, { contract_template_id: 104 });
+  await emulator.api("POST", "/api/v2.1/public/contracts/T-2/send_to_counterparties", { body: {} });
+  const next = await subscribe(t, emulator, ["SIGNING_EMAIL_LINK_CLICKED", "REDLINING_EMAIL_LINK_CLICKED"]);
+  const [redlining, signing] = await listEmails(emulator);
   const { origin } = new URL(signing!.link);
   for (const link of [
     redlining!.link,
@@ -170,7 +170,7 @@ it("opened link of a signatory or contact counts as clicked", async (t) => {
     assert.equal((await fetch(link)).status, 200);
   }
   assert.deepEqual(
-    (await listEmails(on)).map(({ events }) => events.map(({ type, detail }) => [type, detail])),
+    (await listEmails(emulator)).map(({ events }) => events.map(({ type, detail }) => [type, detail])),
     [redlining, signing].map((email) => [["Click", email!.link.replace(origin, "")]]),
   );
   assert.deepEqual(listActivityNames(await next()), ["REDLINING_EMAIL_LINK_CLICKED", "SIGNING_EMAIL_LINK_CLICKED"]);
@@ -196,15 +196,15 @@ it("lookup of the e-mail behind a link reads no other e-mail", async (t) => {
 });
 
 it("reminder is a separate e-mail, and a draft sends none", async (t) => {
-  const on = await startTestEmulator(t);
-  await createDraftContract(on.api);
-  assert.deepEqual(await listEmails(on), []);
-  await on.api("POST", "/api/v2.1/public/contracts/T-1/send_to_counterparties", { body: {} });
-  await on.api("POST", "/api/v2.1/public/contracts/T-1/signatories/resend_email/", {
+  const emulator = await startTestEmulator(t);
+  await createDraftContract(emulator.api);
+  assert.deepEqual(await listEmails(emulator), []);
+  await emulator.api("POST", "/api/v2.1/public/contracts/T-1/send_to_counterparties", { body: {} });
+  await emulator.api("POST", "/api/v2.1/public/contracts/T-1/signatories/resend_email/", {
     body: { email_id: "jo@acme.example" },
   });
   assert.deepEqual(
-    (await listEmails(on)).map(({ recipient }) => recipient),
+    (await listEmails(emulator)).map(({ recipient }) => recipient),
     ["jo@acme.example", "jo@acme.example"],
   );
 });

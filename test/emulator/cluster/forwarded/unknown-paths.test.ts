@@ -6,7 +6,7 @@ import { createSender, pickStatusAndBody, startTestEmulator } from "../../../sup
 
 describe("unknown path at a cluster", () => {
   it("returns 404 with the nearest operation below the public API or control plane", async (t) => {
-    const on = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     for (const path of [
       "/api/v2.1/public/contract/",
       "/api/v2/public/contracts/",
@@ -17,22 +17,22 @@ describe("unknown path at a cluster", () => {
       "/_emulator/metrics",
     ]) {
       assert.deepEqual(
-        pickStatusAndBody(await on.api("GET", path)),
+        pickStatusAndBody(await emulator.api("GET", path)),
         { status: 404, body: { detail: "Not found." } },
         path,
       );
     }
-    const { body } = await on.ask("GET", "clusters/eu-1/inbox");
+    const { body } = await emulator.control("GET", "clusters/eu-1/inbox");
     assert.equal((body as { total: number }).total, 0);
     assert.equal(
-      (await on.api("GET", "/api/v2/public/contracts/")).headers.get("x-svc-nearest"),
+      (await emulator.api("GET", "/api/v2/public/contracts/")).headers.get("x-svc-nearest"),
       "contracts.list GET /api/v2.1/public/contracts/",
     );
   });
 
   it("returns 501 for a known route, unless the seed scripts a response", async (t) => {
     const path = "/api/v2.1/public/contracts/1/related_contracts/";
-    const on = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const notBuilt = {
       status: 501,
       body: {
@@ -44,15 +44,15 @@ describe("unknown path at a cluster", () => {
         },
       },
     };
-    assert.deepEqual(pickStatusAndBody(await on.api("GET", path)), notBuilt);
-    assert.deepEqual(pickStatusAndBody(await on.api("GET", path.slice(0, -1))), notBuilt);
+    assert.deepEqual(pickStatusAndBody(await emulator.api("GET", path)), notBuilt);
+    assert.deepEqual(pickStatusAndBody(await emulator.api("GET", path.slice(0, -1))), notBuilt);
     for (const { path, missing } of unemulatedRoutes) {
       const asked = path.replace(/\{\w+\}/g, "1").replace("*", "some/thing");
-      const { status, body } = await on.api("POST", asked, { body: {} });
+      const { status, body } = await emulator.api("POST", asked, { body: {} });
       assert.equal(status, 501, asked);
       assert.ok((body as typeof notBuilt.body).error.message.endsWith(`: ${missing}.`), asked);
     }
-    const { body } = await on.ask("GET", "clusters/eu-1/inbox");
+    const { body } = await emulator.control("GET", "clusters/eu-1/inbox");
     assert.equal((body as { total: number }).total, 0);
 
     const answers = [{ method: "GET", path, status: 200, body: { items: [] } }];
@@ -61,26 +61,26 @@ describe("unknown path at a cluster", () => {
   });
 
   it("echoes other paths like forwarded ones, with a finding and an inbox entry", async (t) => {
-    const on = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     assert.deepEqual(
-      pickStatusAndBody(await createSender(on.clusters[1]!.url)("POST", "/public/things?x=1", { body: {} })),
+      pickStatusAndBody(await createSender(emulator.clusters[1]!.url)("POST", "/public/things?x=1", { body: {} })),
       {
         status: 200,
         body: { cluster_id: "us-1", method: "POST", path: "/public/things" },
       },
     );
-    const { body: log } = await on.ask("GET", "requests?service=contracts");
+    const { body: log } = await emulator.control("GET", "requests?service=contracts");
     const [{ findings }] = (log as { items: { findings: object[] }[] }).items as [never];
     assert.deepEqual(findings, [
       { code: "unknown-path", detail: "answered with an echo; the real cluster may not have this path" },
     ]);
-    const { body } = await on.ask("GET", "clusters/us-1/inbox");
+    const { body } = await emulator.control("GET", "clusters/us-1/inbox");
     assert.equal((body as { total: number }).total, 1);
   });
 
   it("returns 404 under --strict=paths, except for events of apps", async (t) => {
-    const on = await startTestEmulator(t, { strict: ["paths"] });
-    const send = createSender(on.clusters[1]!.url);
+    const emulator = await startTestEmulator(t, { strict: ["paths"] });
+    const send = createSender(emulator.clusters[1]!.url);
     assert.equal((await send("POST", "/public/things?x=1", { body: {} })).status, 404);
     for (const [path, body] of [
       ["/router/v1/integrations/chat_a/webhook/event/", {}],
@@ -90,7 +90,7 @@ describe("unknown path at a cluster", () => {
     ] as const) {
       assert.deepEqual(pickStatusAndBody(await send("POST", path, { body: {} })), { status: 200, body }, path);
     }
-    const { body } = await on.ask("GET", "clusters/us-1/inbox");
+    const { body } = await emulator.control("GET", "clusters/us-1/inbox");
     const rows = (body as { items: { status: number }[] }).items;
     assert.deepEqual(
       rows.map(({ status }) => status),
@@ -99,13 +99,13 @@ describe("unknown path at a cluster", () => {
   });
 
   it("decodes the path before matching: an escaped slash is a separator", async (t) => {
-    const on = await startTestEmulator(t, { seed: { ...namedSeeds.demo, apps: { answers: scriptedResponses } } });
+    const emulator = await startTestEmulator(t, { seed: { ...namedSeeds.demo, apps: { answers: scriptedResponses } } });
     const redirect = "/router/v1/oauth2.0/external";
     const echo = (path: string) => ({ cluster_id: "eu-1", method: "GET", path });
-    const divided = await on.router("GET", `${redirect}/a%2Fb/redirect`);
+    const divided = await emulator.router("GET", `${redirect}/a%2Fb/redirect`);
     assert.deepEqual(pickStatusAndBody(divided), { status: 200, body: echo(`${redirect}/a%2Fb/redirect`) });
     assert.equal(divided.headers.get("x-svc-matched"), "catch-all");
-    const send = createSender(on.clusters[0]!.url);
+    const send = createSender(emulator.clusters[0]!.url);
     for (const [path, status, body] of [
       ["/api%2Fv2.1/public/nowhere", 404, { detail: "Not found." }],
       ["/%72outer/v1/oauth2.0/external/ProviderA/redirect", 404, { detail: "Unknown or used state" }],
@@ -115,8 +115,8 @@ describe("unknown path at a cluster", () => {
     ] as const) {
       assert.deepEqual(pickStatusAndBody(await send("GET", path)), { status, body }, path);
     }
-    const { status, body } = await on.router("GET", "/.well-known/oauth%2Dauthorization-server");
-    assert.deepEqual([status, (body as { issuer: string }).issuer], [200, on.routerUrl]);
+    const { status, body } = await emulator.router("GET", "/.well-known/oauth%2Dauthorization-server");
+    assert.deepEqual([status, (body as { issuer: string }).issuer], [200, emulator.routerUrl]);
     const page = await send("GET", "/contracts/T%2D1");
     assert.deepEqual([page.status, /Contract T-1 not found/.test(String(page.body))], [404, true]);
   });

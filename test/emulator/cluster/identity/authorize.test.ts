@@ -23,8 +23,8 @@ const eli = "eli@fabrikam.example";
 
 describe("authorization request", () => {
   it("lists the users of all clusters with a sign-in link for each", async (t) => {
-    const world = await startTestEmulator(t);
-    const { status, headers, body } = await authorize(world);
+    const emulator = await startTestEmulator(t);
+    const { status, headers, body } = await authorize(emulator);
     assert.equal(status, 200);
     assert.match(headers.get("content-type")!, /^text\/html/);
     assert.match(headers.get("content-security-policy")!, /frame-ancestors 'none'$/);
@@ -35,25 +35,25 @@ describe("authorization request", () => {
       [3, "us-1"],
     ] as const) {
       const link = getLinks(String(body))[i]!;
-      const answer = await world.router("GET", `${authorizePath}${link}`);
+      const answer = await emulator.router("GET", `${authorizePath}${link}`);
       assert.equal(answer.status, 302);
       const { code, ...rest } = getRedirectParameters(answer);
       assert.match(code!, new RegExp(`^${cluster}_[\\w-]{43}$`));
-      assert.deepEqual(rest, { "": callbackUrl, state: authorizationRequest.state, iss: world.routerUrl });
+      assert.deepEqual(rest, { "": callbackUrl, state: authorizationRequest.state, iss: emulator.routerUrl });
     }
   });
 
   it("redirects a browser to the router if the request for another cluster reached this one directly", async (t) => {
-    const world = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const query = formatParameters(authorizationRequest, { cluster_id: "us-1", svc_user: eli });
-    const answer = await fetch(`${world.clusters[0]!.url}${authorizePath}?${query}`, { redirect: "manual" });
+    const answer = await fetch(`${emulator.clusters[0]!.url}${authorizePath}?${query}`, { redirect: "manual" });
     assert.equal(answer.status, 302);
-    assert.equal(answer.headers.get("location"), `${world.routerUrl}${authorizePath}?${query}`);
+    assert.equal(answer.headers.get("location"), `${emulator.routerUrl}${authorizePath}?${query}`);
   });
 
   it("accepts a POST form", async (t) => {
-    const world = await startTestEmulator(t);
-    const answer = await world.router("POST", authorizePath, {
+    const emulator = await startTestEmulator(t);
+    const answer = await emulator.router("POST", authorizePath, {
       body: formatParameters(authorizationRequest, { svc_user: ada }),
       headers: { "content-type": "application/x-www-form-urlencoded" },
     });
@@ -62,8 +62,8 @@ describe("authorization request", () => {
   });
 
   it("preserves the client's query byte for byte, and adds no state", async (t) => {
-    const world = await startTestEmulator(t);
-    const iss = encodeURIComponent(world.routerUrl);
+    const emulator = await startTestEmulator(t);
+    const iss = encodeURIComponent(emulator.routerUrl);
     for (const [redirect_uri, more] of [
       [callbackUrl, "?"],
       [`${callbackUrl}?a=1%202&b=%7e~+&b&c=%2F/@:&a='*%c3%bc`, "&"],
@@ -71,7 +71,7 @@ describe("authorization request", () => {
       ["http://127.0.0.1:8123/a/../%62", "?"],
     ] as const) {
       const location = async (changes: ParameterChanges) =>
-        (await authorize(world, { redirect_uri, state: undefined, ...changes })).headers.get("location")!;
+        (await authorize(emulator, { redirect_uri, state: undefined, ...changes })).headers.get("location")!;
       assert.equal(await location({ prompt: "none" }), `${redirect_uri}${more}error=login_required&iss=${iss}`);
       const code = (await location({ svc_user: ada })).replace(/eu-1_[\w-]+/, "CODE");
       assert.equal(code, `${redirect_uri}${more}code=CODE&iss=${iss}`);
@@ -79,9 +79,9 @@ describe("authorization request", () => {
   });
 
   it("shows an error page for a user who is not active in any cluster", async (t) => {
-    const world = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     for (const svc_user of ["nobody@x.example", "cleo@northwind.example"]) {
-      const { status, body, headers } = await authorize(world, { svc_user });
+      const { status, body, headers } = await authorize(emulator, { svc_user });
       assert.deepEqual([status, headers.get("location")], [404, null]);
       assert.match(String(body), /Cluster eu-1 has no active user/);
     }
@@ -118,8 +118,8 @@ describe("authorization request", () => {
   for (const [client_id, redirect_uri, allowed] of redirects) {
     it(`${allowed ? "redirects" : "does not redirect"} ${client_id} to ${redirect_uri}`, async (t) => {
       const seed = { clusters: [{ id: "eu-1", label: "eu" }], oauth_clients: clients };
-      const world = await startTestEmulator(t, { seed });
-      const answer = await authorize(world, { client_id, redirect_uri, prompt: "none" });
+      const emulator = await startTestEmulator(t, { seed });
+      const answer = await authorize(emulator, { client_id, redirect_uri, prompt: "none" });
       assert.equal(answer.status, allowed ? 302 : 400);
       if (allowed) assert.ok(answer.headers.get("location")!.startsWith(redirect_uri!));
       else assert.match(String(answer.body), /redirect_uri is missing or not allowed for this client/);
@@ -127,9 +127,9 @@ describe("authorization request", () => {
   }
 
   it("shows an error page for an unknown client, with escaped text", async (t) => {
-    const world = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     for (const client_id of [undefined, "<script>"]) {
-      const { status, body, headers } = await authorize(world, { client_id });
+      const { status, body, headers } = await authorize(emulator, { client_id });
       assert.deepEqual([status, headers.get("location")], [400, null]);
       assert.match(String(body), /Client .* not found/);
       assert.doesNotMatch(String(body), /<script/);
@@ -157,14 +157,14 @@ describe("authorization request", () => {
   ];
   for (const [changes, problem] of problems) {
     it(`redirects ${JSON.stringify(changes)} to the client with ${JSON.stringify(problem)}`, async (t) => {
-      const world = await startTestEmulator(t);
-      const answer = await authorize(world, changes);
+      const emulator = await startTestEmulator(t);
+      const answer = await authorize(emulator, changes);
       assert.equal(answer.status, 302);
       assert.deepEqual(getRedirectParameters(answer), {
         "": callbackUrl,
         ...problem,
         state: authorizationRequest.state,
-        iss: world.routerUrl,
+        iss: emulator.routerUrl,
       });
     });
   }
@@ -174,22 +174,22 @@ describe("repeated parameter", () => {
   const target = (more: string) => `${authorizePath}?${formatParameters(authorizationRequest, {})}&${more}`;
 
   it("redirects to the client with invalid_request", async (t) => {
-    const world = await startTestEmulator(t);
-    const answer = await world.router("GET", target("scope=openid"));
+    const emulator = await startTestEmulator(t);
+    const answer = await emulator.router("GET", target("scope=openid"));
     assert.equal(answer.status, 302);
     assert.deepEqual(getRedirectParameters(answer), {
       "": callbackUrl,
       error: "invalid_request",
       error_description: "scope is repeated",
       state: authorizationRequest.state,
-      iss: world.routerUrl,
+      iss: emulator.routerUrl,
     });
   });
 
   for (const more of ["client_id=demo-web", `redirect_uri=${encodeURIComponent("http://127.0.0.1:9/other")}`]) {
     it(`shows an error page if the redirect target is ambiguous: ${more}`, async (t) => {
-      const world = await startTestEmulator(t);
-      const { status, body, headers } = await world.router("GET", target(more));
+      const emulator = await startTestEmulator(t);
+      const { status, body, headers } = await emulator.router("GET", target(more));
       assert.deepEqual([status, headers.get("location")], [400, null]);
       assert.match(String(body), /is repeated/);
     });
@@ -198,40 +198,40 @@ describe("repeated parameter", () => {
 
 describe("OAuth scope", () => {
   it("grants known scopes and records a finding for unknown ones", async (t) => {
-    const world = await startTestEmulator(t);
-    const { scope, refresh_token } = await signIn(world, ada, { scope: "openid contracts:read email admin" });
+    const emulator = await startTestEmulator(t);
+    const { scope, refresh_token } = await signIn(emulator, ada, { scope: "openid contracts:read email admin" });
     assert.equal(scope, "openid email");
-    assert.deepEqual(await listFindings(world, "eu-1"), [{ code: "scope-ignored", detail: "contracts:read admin" }]);
+    assert.deepEqual(await listFindings(emulator, "eu-1"), [{ code: "scope-ignored", detail: "contracts:read admin" }]);
     const fields = { grant_type: "refresh_token", refresh_token, client_id: "demo-cli", scope: "email contracts:read" };
-    const refreshed = (await requestToken(world, fields)).body as Tokens;
+    const refreshed = (await requestToken(emulator, fields)).body as Tokens;
     assert.equal(refreshed.scope, "email");
   });
 
   it("grants only the subject if all scopes are unknown", async (t) => {
-    const world = await startTestEmulator(t);
-    const { scope, id_token, access_token } = await signIn(world, ada, { scope: "contracts:read" });
+    const emulator = await startTestEmulator(t);
+    const { scope, id_token, access_token } = await signIn(emulator, ada, { scope: "contracts:read" });
     assert.deepEqual([scope, id_token], ["", undefined]);
-    assert.deepEqual((await getUserinfo(world, access_token)).body, { sub: "11", cluster: "eu-1" });
+    assert.deepEqual((await getUserinfo(emulator, access_token)).body, { sub: "11", cluster: "eu-1" });
   });
 });
 
 describe("sign-in session", () => {
-  const begin = async (world: Parameters<typeof authorize>[0], svc_user: string) => {
-    const [cookie, ...attributes] = (await authorize(world, { svc_user })).headers.get("set-cookie")!.split("; ");
+  const begin = async (emulator: Parameters<typeof authorize>[0], svc_user: string) => {
+    const [cookie, ...attributes] = (await authorize(emulator, { svc_user })).headers.get("set-cookie")!.split("; ");
     return { cookie: cookie!, attributes };
   };
   const hour = 3_600_000;
 
   it("starts with a sign-in and skips the next one at any cluster", async (t) => {
-    const world = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     for (const [email, cluster] of [
       [ada, "eu-1"],
       [eli, "us-1"],
     ] as const) {
-      const { cookie, attributes } = await begin(world, email);
+      const { cookie, attributes } = await begin(emulator, email);
       assert.deepEqual(attributes, ["Path=/api/v1/oauth/", "Max-Age=43200", "HttpOnly", "SameSite=Lax"]);
       for (const prompt of [undefined, "none"]) {
-        const answer = await authorize(world, { prompt }, { headers: { cookie: `other=1; ${cookie}` } });
+        const answer = await authorize(emulator, { prompt }, { headers: { cookie: `other=1; ${cookie}` } });
         assert.equal(answer.status, 302);
         assert.match(getRedirectParameters(answer).code ?? "", new RegExp(`^${cluster}_`));
         assert.equal(answer.headers.get("set-cookie"), null);
@@ -240,121 +240,122 @@ describe("sign-in session", () => {
   });
 
   it("scopes its cookie to the proxy's path of the router", async (t) => {
-    const world = await startTestEmulator(t, { publicUrl: "https://sandbox.example/twin" });
-    const { attributes } = await begin(world, ada);
+    const emulator = await startTestEmulator(t, { publicUrl: "https://sandbox.example/twin" });
+    const { attributes } = await begin(emulator, ada);
     assert.equal(attributes[0], "Path=/twin/api/v1/oauth/");
   });
 
   it("does not skip a sign-in that the client requires", async (t) => {
-    const world = await startTestEmulator(t);
-    const { cookie } = await begin(world, ada);
+    const emulator = await startTestEmulator(t);
+    const { cookie } = await begin(emulator, ada);
     const status = async (changes: Record<string, string>) =>
-      (await authorize(world, { ...changes, login_hint: ada }, { headers: { cookie } })).status;
+      (await authorize(emulator, { ...changes, login_hint: ada }, { headers: { cookie } })).status;
     assert.equal(await status({ prompt: "login" }), 200);
     assert.equal(await status({ prompt: "select_account" }), 200);
-    await world.clock.advance({ by: 61_000 });
+    await emulator.clock.advance({ by: 61_000 });
     assert.equal(await status({ max_age: "61" }), 302);
     assert.equal(await status({ max_age: "60" }), 200);
   });
 
   it("does not skip a sign-in with max_age=0, even without elapsed time", async (t) => {
-    const world = await startTestEmulator(t);
-    const { cookie } = await begin(world, ada);
+    const emulator = await startTestEmulator(t);
+    const { cookie } = await begin(emulator, ada);
     const headers = { cookie };
-    assert.equal((await authorize(world, { max_age: "0" }, { headers })).status, 200);
-    const silent = await authorize(world, { max_age: "0", prompt: "none" }, { headers });
+    assert.equal((await authorize(emulator, { max_age: "0" }, { headers })).status, 200);
+    const silent = await authorize(emulator, { max_age: "0", prompt: "none" }, { headers });
     assert.equal(getRedirectParameters(silent).error, "login_required");
   });
 
   it("rejects prompt=none at a cluster where the user is unknown", async (t) => {
-    const world = await startTestEmulator(t);
-    const { cookie } = await begin(world, eli);
-    await world.router("POST", "/router/v1/cluster_clients/bulk", {
+    const emulator = await startTestEmulator(t);
+    const { cookie } = await begin(emulator, eli);
+    await emulator.router("POST", "/router/v1/cluster_clients/bulk", {
       body: { client_ids: ["demo-cli"], cluster_id: "eu-1" },
     });
-    const silent = await authorize(world, { prompt: "none" }, { headers: { cookie } });
+    const silent = await authorize(emulator, { prompt: "none" }, { headers: { cookie } });
     assert.deepEqual([silent.status, getRedirectParameters(silent).error], [302, "login_required"]);
-    assert.equal((await authorize(world, {}, { headers: { cookie } })).status, 200);
+    assert.equal((await authorize(emulator, {}, { headers: { cookie } })).status, 200);
   });
 
   it("expires after twelve virtual hours", async (t) => {
-    const world = await startTestEmulator(t);
-    const { cookie } = await begin(world, ada);
+    const emulator = await startTestEmulator(t);
+    const { cookie } = await begin(emulator, ada);
     const silent = async () =>
-      getRedirectParameters(await authorize(world, { prompt: "none", login_hint: ada }, { headers: { cookie } })).error;
-    await world.clock.advance({ by: 12 * hour - 1 });
+      getRedirectParameters(await authorize(emulator, { prompt: "none", login_hint: ada }, { headers: { cookie } }))
+        .error;
+    await emulator.clock.advance({ by: 12 * hour - 1 });
     assert.equal(await silent(), undefined);
-    await world.clock.advance({ by: 1 });
+    await emulator.clock.advance({ by: 1 });
     assert.equal(await silent(), "login_required");
   });
 
   it("rejects an unknown state", async (t) => {
-    const world = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const cookie = "svc_session=eu-1_guess";
-    const answer = await authorize(world, { prompt: "none", login_hint: ada }, { headers: { cookie } });
+    const answer = await authorize(emulator, { prompt: "none", login_hint: ada }, { headers: { cookie } });
     assert.equal(getRedirectParameters(answer).error, "login_required");
   });
 });
 
 describe("id_token_hint", () => {
-  const cookieOf = async (world: TestEmulator, svc_user: string) =>
-    (await authorize(world, { svc_user })).headers.get("set-cookie")!.split("; ")[0]!;
+  const cookieOf = async (emulator: TestEmulator, svc_user: string) =>
+    (await authorize(emulator, { svc_user })).headers.get("set-cookie")!.split("; ")[0]!;
 
   it("signs in the named user at any cluster, even after it expired", async (t) => {
-    const world = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     for (const [email, cluster] of [
       [ada, "eu-1"],
       [eli, "us-1"],
     ] as const) {
-      const { id_token } = await signIn(world, email);
-      const cookie = await cookieOf(world, email);
-      await world.clock.advance({ by: 2 * 3_600_000 });
+      const { id_token } = await signIn(emulator, email);
+      const cookie = await cookieOf(emulator, email);
+      await emulator.clock.advance({ by: 2 * 3_600_000 });
       const silent = { prompt: "none", id_token_hint: id_token };
-      const answer = await authorize(world, silent, { headers: { cookie } });
+      const answer = await authorize(emulator, silent, { headers: { cookie } });
       assert.match(getRedirectParameters(answer).code ?? "", new RegExp(`^${cluster}_`));
     }
   });
 
   it("returns login_required with prompt=none if another user is signed in", async (t) => {
-    const world = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const required = {
       "": callbackUrl,
       error: "login_required",
       state: authorizationRequest.state,
-      iss: world.routerUrl,
+      iss: emulator.routerUrl,
     };
     for (const [signedIn, hinted] of [
       ["ben@northwind.example", ada],
       [eli, ada],
       [ada, eli],
     ] as const) {
-      const { id_token } = await signIn(world, hinted);
-      const headers = { cookie: await cookieOf(world, signedIn) };
-      const silent = await authorize(world, { prompt: "none", id_token_hint: id_token }, { headers });
+      const { id_token } = await signIn(emulator, hinted);
+      const headers = { cookie: await cookieOf(emulator, signedIn) };
+      const silent = await authorize(emulator, { prompt: "none", id_token_hint: id_token }, { headers });
       assert.deepEqual([silent.status, getRedirectParameters(silent)], [302, required], `${signedIn} for ${hinted}`);
     }
   });
 
   it("prompts for a sign-in as the named user if another user is signed in", async (t) => {
-    const world = await startTestEmulator(t);
-    const { id_token } = await signIn(world, ada);
-    const headers = { cookie: await cookieOf(world, "ben@northwind.example") };
-    const page = await authorize(world, { id_token_hint: id_token }, { headers });
+    const emulator = await startTestEmulator(t);
+    const { id_token } = await signIn(emulator, ada);
+    const headers = { cookie: await cookieOf(emulator, "ben@northwind.example") };
+    const page = await authorize(emulator, { id_token_hint: id_token }, { headers });
     assert.equal(page.status, 200);
     const links = getLinks(String(page.body));
     const choose = async (at: number) =>
-      getRedirectParameters(await world.router("GET", `${authorizePath}${links[at]}`));
+      getRedirectParameters(await emulator.router("GET", `${authorizePath}${links[at]}`));
     assert.match((await choose(0)).code ?? "", /^eu-1_/);
     for (const other of [1, 3]) assert.equal((await choose(other)).error, "login_required");
   });
 
   it("rejects an access token and an altered ID token as invalid_request", async (t) => {
-    const world = await startTestEmulator(t);
-    const { id_token, access_token } = await signIn(world, ada);
+    const emulator = await startTestEmulator(t);
+    const { id_token, access_token } = await signIn(emulator, ada);
     const [head, , signature] = id_token.split(".");
     const claims = Buffer.from(JSON.stringify({ ...decodeJwtPart(id_token, 1), sub: "31" })).toString("base64url");
     for (const id_token_hint of [access_token, `${head}.${claims}.${signature}`]) {
-      assert.equal(getRedirectParameters(await authorize(world, { id_token_hint })).error, "invalid_request");
+      assert.equal(getRedirectParameters(await authorize(emulator, { id_token_hint })).error, "invalid_request");
     }
   });
 });

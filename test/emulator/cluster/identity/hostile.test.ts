@@ -19,20 +19,20 @@ for (const path of paths) {
   for (const [what, body] of Object.entries(bodies)) {
     for (const type of ["application/json", "application/x-www-form-urlencoded"]) {
       it(`${path} rejects ${what} as ${type} without changes`, async (t) => {
-        const world = await startTestEmulator(t);
-        const before = (await world.ask("GET", "state")).body;
-        const { url } = world.clusters[0]!;
+        const emulator = await startTestEmulator(t);
+        const before = (await emulator.control("GET", "state")).body;
+        const { url } = emulator.clusters[0]!;
         const { status } = await createSender(url)("POST", path, { body, headers: { "content-type": type } });
         assert.ok(status >= 400 && status < 500, String(status));
-        assert.deepEqual((await world.ask("GET", "state")).body, before);
+        assert.deepEqual((await emulator.control("GET", "state")).body, before);
       });
     }
   }
 }
 
 it("userinfo and authorization reject malformed and oversized credentials", async (t) => {
-  const world = await startTestEmulator(t);
-  const { url } = world.clusters[0]!;
+  const emulator = await startTestEmulator(t);
+  const { url } = emulator.clusters[0]!;
   for (const authorization of [
     "Bearer",
     "Bearer a.b.c",

@@ -31,21 +31,21 @@ const createSecretExchangeFields = (code: string, changes: ParameterChanges = {}
 
 describe("confidential client", () => {
   it("may omit PKCE, which records a finding", async (t) => {
-    const world = await startTestEmulator(t, { seed: confidentialClientSeed });
-    const code = await getAuthorizationCode(world, email, parametersWithoutPkce);
-    assert.deepEqual(await listFindings(world, "eu-1"), [
+    const emulator = await startTestEmulator(t, { seed: confidentialClientSeed });
+    const code = await getAuthorizationCode(emulator, email, parametersWithoutPkce);
+    assert.deepEqual(await listFindings(emulator, "eu-1"), [
       { code: "no-pkce", detail: "demo portal sent no code_challenge" },
     ]);
-    const { status } = await requestToken(world, createSecretExchangeFields(code));
+    const { status } = await requestToken(emulator, createSecretExchangeFields(code));
     assert.equal(status, 200);
   });
 
   it("rejects a verifier for a code issued without a challenge", async (t) => {
-    const world = await startTestEmulator(t, { seed: confidentialClientSeed });
-    const code = await getAuthorizationCode(world, email, parametersWithoutPkce);
+    const emulator = await startTestEmulator(t, { seed: confidentialClientSeed });
+    const code = await getAuthorizationCode(emulator, email, parametersWithoutPkce);
     await assertRejected(
-      world,
-      () => requestToken(world, createSecretExchangeFields(code, { code_verifier: pkceVerifier })),
+      emulator,
+      () => requestToken(emulator, createSecretExchangeFields(code, { code_verifier: pkceVerifier })),
       {
         status: 400,
         body: { error: "invalid_grant", error_description: "The authorization request had no code_challenge" },
@@ -54,37 +54,41 @@ describe("confidential client", () => {
   });
 
   it("requires the verifier after a challenge, without a finding", async (t) => {
-    const world = await startTestEmulator(t, { seed: confidentialClientSeed });
-    const code = await getAuthorizationCode(world, email, { client_id });
-    await assertRejected(world, () => requestToken(world, createSecretExchangeFields(code)), {
+    const emulator = await startTestEmulator(t, { seed: confidentialClientSeed });
+    const code = await getAuthorizationCode(emulator, email, { client_id });
+    await assertRejected(emulator, () => requestToken(emulator, createSecretExchangeFields(code)), {
       status: 400,
       body: createInvalidRequestBody("code_verifier is missing"),
     });
     assert.equal(
-      (await requestToken(world, createSecretExchangeFields(code, { code_verifier: pkceVerifier }))).status,
+      (await requestToken(emulator, createSecretExchangeFields(code, { code_verifier: pkceVerifier }))).status,
       200,
     );
-    assert.deepEqual(await listFindings(world, "eu-1"), []);
+    assert.deepEqual(await listFindings(emulator, "eu-1"), []);
   });
 
   it("requires a challenge if the request names a method", async (t) => {
-    const world = await startTestEmulator(t, { seed: confidentialClientSeed });
-    const answer = await authorize(world, { ...parametersWithoutPkce, code_challenge_method: "S256", svc_user: email });
+    const emulator = await startTestEmulator(t, { seed: confidentialClientSeed });
+    const answer = await authorize(emulator, {
+      ...parametersWithoutPkce,
+      code_challenge_method: "S256",
+      svc_user: email,
+    });
     const problem = createInvalidRequestBody("code_challenge_method requires code_challenge");
-    assert.deepEqual(getRedirectParameters(answer), { ...back, ...problem, iss: world.routerUrl });
+    assert.deepEqual(getRedirectParameters(answer), { ...back, ...problem, iss: emulator.routerUrl });
   });
 
   it("requires PKCE with --strict=pkce", async (t) => {
-    const world = await startTestEmulator(t, { seed: confidentialClientSeed, strict: ["pkce"] });
-    const answer = await authorize(world, { ...parametersWithoutPkce, svc_user: email });
+    const emulator = await startTestEmulator(t, { seed: confidentialClientSeed, strict: ["pkce"] });
+    const answer = await authorize(emulator, { ...parametersWithoutPkce, svc_user: email });
     const problem = createInvalidRequestBody("code_challenge is missing: PKCE is required");
-    assert.deepEqual(getRedirectParameters(answer), { ...back, ...problem, iss: world.routerUrl });
+    assert.deepEqual(getRedirectParameters(answer), { ...back, ...problem, iss: emulator.routerUrl });
   });
 });
 
 it("public client always requires PKCE", async (t) => {
-  const world = await startTestEmulator(t);
-  const answer = await authorize(world, { ...parametersWithoutPkce, client_id: "demo-cli", svc_user: email });
+  const emulator = await startTestEmulator(t);
+  const answer = await authorize(emulator, { ...parametersWithoutPkce, client_id: "demo-cli", svc_user: email });
   assert.deepEqual(pickStatusAndBody(answer).status, 302);
   assert.equal(getRedirectParameters(answer).error_description, "code_challenge is missing: PKCE is required");
 });
@@ -92,25 +96,25 @@ it("public client always requires PKCE", async (t) => {
 describe("authorization code of a user who is no longer active", () => {
   it("is rejected for its redirect_uri or verifier first", async (t) => {
     const ada = "ada@northwind.example";
-    const world = await startTestEmulator(t);
-    const good = createExchangeFields(await getAuthorizationCode(world, ada));
-    const state = (await world.ask("GET", "state")).body as {
+    const emulator = await startTestEmulator(t);
+    const good = createExchangeFields(await getAuthorizationCode(emulator, ada));
+    const state = (await emulator.control("GET", "state")).body as {
       rows: { users: { email: string; is_active: boolean }[] };
     };
     for (const user of state.rows.users) if (user.email === ada) user.is_active = false;
-    await world.ask("PUT", "state", { body: state });
+    await emulator.control("PUT", "state", { body: state });
     for (const [changes, problem] of [
       [{ redirect_uri: `${callbackUrl}/` }, "redirect_uri differs from that of the authorization request"],
       [{ code_verifier: `${pkceVerifier.slice(0, -1)}l` }, "code_verifier does not match"],
       [{}, "The user is no longer active"],
     ] as const) {
-      const answer = await requestToken(world, { ...good, ...changes });
+      const answer = await requestToken(emulator, { ...good, ...changes });
       assert.deepEqual(pickStatusAndBody(answer), {
         status: 400,
         body: { error: "invalid_grant", error_description: problem },
       });
     }
-    const noVerifier = await requestToken(world, { ...good, code_verifier: undefined });
+    const noVerifier = await requestToken(emulator, { ...good, code_verifier: undefined });
     assert.deepEqual(pickStatusAndBody(noVerifier), {
       status: 400,
       body: createInvalidRequestBody("code_verifier is missing"),

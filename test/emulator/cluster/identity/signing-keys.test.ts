@@ -38,15 +38,15 @@ describe("signing key of a cluster", () => {
     assert.equal(computeThumbprint(jwk), kid);
     assert.equal(await calculateJwkThumbprint(jwk), kid);
 
-    const world = await startTestEmulator(t);
-    const keys = await listSigningKeys(world);
+    const emulator = await startTestEmulator(t);
+    const keys = await listSigningKeys(emulator);
     assert.deepEqual(
       keys.map(({ n: _, ...rest }) => rest),
       keys.map((key) => ({ kty: "RSA", e: "AQAB", kid: computeThumbprint(key), use: "sig", alg: "RS256" })),
     );
     assert.equal(new Set(keys.map((key) => key.kid)).size, 2);
     for (const [i, email] of ["ada@northwind.example", "eli@fabrikam.example"].entries()) {
-      const { access_token, id_token } = await signIn(world, email);
+      const { access_token, id_token } = await signIn(emulator, email);
       assert.deepEqual(decodeJwtPart(id_token, 0), { alg: "RS256", kid: keys[i]!.kid, typ: "JWT" });
       assert.equal(decodeJwtPart(access_token, 0).kid, keys[i]!.kid);
     }
@@ -66,8 +66,8 @@ describe("signing key of a cluster", () => {
 
   it("can be defined by the seed", async (t) => {
     const jwk = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey.export({ format: "jwk" });
-    const world = await startTestEmulator(t, { seed: seedWith({ signing_keys: [{ cluster_id: "us-1", jwk }] }) });
-    const [eu, us] = await listSigningKeys(world);
+    const emulator = await startTestEmulator(t, { seed: seedWith({ signing_keys: [{ cluster_id: "us-1", jwk }] }) });
+    const [eu, us] = await listSigningKeys(emulator);
     assert.equal(us!.n, jwk.n);
     assert.notEqual(eu!.n, jwk.n);
   });
@@ -97,8 +97,8 @@ describe("signing key of a cluster", () => {
 });
 
 it("OpenID configuration of a cluster contains its own URLs", async (t) => {
-  const world = await startTestEmulator(t);
-  const { url } = world.clusters[1]!;
+  const emulator = await startTestEmulator(t);
+  const { url } = emulator.clusters[1]!;
   const { body } = await createSender(url)("GET", "/.well-known/openid-configuration");
   const { issuer, jwks_uri, token_endpoint } = body as Record<string, string>;
   assert.deepEqual(

@@ -36,10 +36,10 @@ const tokenError = (error: string, error_description: string, status = 400) => (
 
 describe("authorization code", () => {
   it("returns tokens that state the user, the sign-in time and the cluster", async (t) => {
-    const world = await startTestEmulator(t);
-    const code = await getAuthorizationCode(world, eli, { nonce: "n-0S6", scope: "openid email" });
-    await world.clock.advance({ by: 60_000 });
-    const answer = await requestToken(world, createExchangeFields(code));
+    const emulator = await startTestEmulator(t);
+    const code = await getAuthorizationCode(emulator, eli, { nonce: "n-0S6", scope: "openid email" });
+    await emulator.clock.advance({ by: 60_000 });
+    const answer = await requestToken(emulator, createExchangeFields(code));
     assert.equal(answer.headers.get("cache-control"), "no-store");
     const { access_token, refresh_token, id_token, ...rest } = answer.body as Tokens;
     assert.deepEqual(
@@ -47,7 +47,7 @@ describe("authorization code", () => {
       { status: 200, rest: { token_type: "Bearer", expires_in: 3_600, scope: "openid email" } },
     );
     assert.match(refresh_token, /^us-1_[\w-]{43}$/);
-    const common = { iss: world.routerUrl, sub: "31", cluster: "us-1", iat: now + 60, exp: now + 3_660 };
+    const common = { iss: emulator.routerUrl, sub: "31", cluster: "us-1", iat: now + 60, exp: now + 3_660 };
     assert.deepEqual(decodeJwtPart(id_token, 1), {
       ...common,
       aud: "demo-cli",
@@ -58,20 +58,20 @@ describe("authorization code", () => {
     });
     const { jti, ...access } = decodeJwtPart(access_token, 1);
     assert.match(String(jti), /^[0-9a-f-]{36}$/);
-    assert.deepEqual(access, { ...common, aud: world.routerUrl, client_id: "demo-cli", scope: "openid email" });
+    assert.deepEqual(access, { ...common, aud: emulator.routerUrl, client_id: "demo-cli", scope: "openid email" });
     assert.deepEqual([decodeJwtPart(id_token, 0).typ, decodeJwtPart(access_token, 0).typ], ["JWT", "at+jwt"]);
   });
 
   it("returns no ID token without the openid scope", async (t) => {
-    const world = await startTestEmulator(t);
-    const tokens = await signIn(world, ada, { scope: "email" });
+    const emulator = await startTestEmulator(t);
+    const tokens = await signIn(emulator, ada, { scope: "email" });
     assert.equal(tokens.id_token, undefined);
   });
 
   it("accepts a JSON request", async (t) => {
-    const world = await startTestEmulator(t);
-    const { status } = await world.router("POST", tokenPath, {
-      body: createExchangeFields(await getAuthorizationCode(world, ada)),
+    const emulator = await startTestEmulator(t);
+    const { status } = await emulator.router("POST", tokenPath, {
+      body: createExchangeFields(await getAuthorizationCode(emulator, ada)),
     });
     assert.equal(status, 200);
   });
@@ -100,58 +100,58 @@ describe("authorization code", () => {
   ];
   for (const [what, changes, expected] of wrong) {
     it(`rejects a request ${what} without invalidating the code`, async (t) => {
-      const world = await startTestEmulator(t);
-      const good = createExchangeFields(await getAuthorizationCode(world, eli));
-      await assertRejected(world, () => requestToken(world, { ...good, ...changes }), expected);
-      assert.equal((await requestToken(world, good)).status, 200);
+      const emulator = await startTestEmulator(t);
+      const good = createExchangeFields(await getAuthorizationCode(emulator, eli));
+      await assertRejected(emulator, () => requestToken(emulator, { ...good, ...changes }), expected);
+      assert.equal((await requestToken(emulator, good)).status, 200);
     });
   }
 
   it("is rejected by another cluster", async (t) => {
-    const world = await startTestEmulator(t);
-    const code = (await getAuthorizationCode(world, eli)).replace("us-1_", "eu-1_");
+    const emulator = await startTestEmulator(t);
+    const code = (await getAuthorizationCode(emulator, eli)).replace("us-1_", "eu-1_");
     await assertRejected(
-      world,
-      () => requestToken(world, createExchangeFields(code)),
+      emulator,
+      () => requestToken(emulator, createExchangeFields(code)),
       tokenError("invalid_grant", "The code is unknown"),
     );
   });
 
   it("expires after ten virtual minutes", async (t) => {
-    const world = await startTestEmulator(t);
-    const code = await getAuthorizationCode(world, ada);
-    await world.clock.advance({ by: 600_000 });
+    const emulator = await startTestEmulator(t);
+    const code = await getAuthorizationCode(emulator, ada);
+    await emulator.clock.advance({ by: 600_000 });
     await assertRejected(
-      world,
-      () => requestToken(world, createExchangeFields(code)),
+      emulator,
+      () => requestToken(emulator, createExchangeFields(code)),
       tokenError("invalid_grant", "The code has expired"),
     );
   });
 
   it("revokes its refresh tokens when it is used twice", async (t) => {
-    const world = await startTestEmulator(t);
-    const code = await getAuthorizationCode(world, ada);
-    const { refresh_token } = (await requestToken(world, createExchangeFields(code))).body as Tokens;
+    const emulator = await startTestEmulator(t);
+    const code = await getAuthorizationCode(emulator, ada);
+    const { refresh_token } = (await requestToken(emulator, createExchangeFields(code))).body as Tokens;
     assert.deepEqual(
-      pickStatusAndBody(await requestToken(world, createExchangeFields(code))),
+      pickStatusAndBody(await requestToken(emulator, createExchangeFields(code))),
       tokenError("invalid_grant", "The code has already been used; its refresh tokens have been revoked"),
     );
     assert.deepEqual(
-      pickStatusAndBody(await refresh(world, refresh_token)),
+      pickStatusAndBody(await refresh(emulator, refresh_token)),
       tokenError("invalid_grant", "The token is unknown"),
     );
   });
 });
 
-const refresh = (world: TestEmulator, refresh_token: string, changes: ParameterChanges = {}) =>
-  requestToken(world, { grant_type: "refresh_token", refresh_token, client_id: "demo-cli", ...changes });
+const refresh = (emulator: TestEmulator, refresh_token: string, changes: ParameterChanges = {}) =>
+  requestToken(emulator, { grant_type: "refresh_token", refresh_token, client_id: "demo-cli", ...changes });
 
 describe("refresh token", () => {
   it("returns new tokens for the same user and a new refresh token", async (t) => {
-    const world = await startTestEmulator(t);
-    const first = await signIn(world, eli, { nonce: "n" });
-    await world.clock.advance({ by: 60_000 });
-    const { status, body } = await refresh(world, first.refresh_token);
+    const emulator = await startTestEmulator(t);
+    const first = await signIn(emulator, eli, { nonce: "n" });
+    await emulator.clock.advance({ by: 60_000 });
+    const { status, body } = await refresh(emulator, first.refresh_token);
     const next = body as Tokens;
     assert.equal(status, 200);
     assert.notEqual(next.refresh_token, first.refresh_token);
@@ -159,70 +159,70 @@ describe("refresh token", () => {
     const { iat, exp, nonce, ...same } = decodeJwtPart(first.id_token, 1);
     assert.equal(nonce, "n");
     assert.deepEqual(decodeJwtPart(next.id_token, 1), { ...same, iat: Number(iat) + 60, exp: Number(exp) + 60 });
-    assert.equal((await refresh(world, next.refresh_token)).status, 200);
+    assert.equal((await refresh(emulator, next.refresh_token)).status, 200);
   });
 
   it("revokes only its own token family when it is used twice", async (t) => {
-    const world = await startTestEmulator(t);
-    const [mine, other] = [await signIn(world, ada), await signIn(world, ada)];
-    const next = (await refresh(world, mine.refresh_token)).body as Tokens;
+    const emulator = await startTestEmulator(t);
+    const [mine, other] = [await signIn(emulator, ada), await signIn(emulator, ada)];
+    const next = (await refresh(emulator, mine.refresh_token)).body as Tokens;
     assert.deepEqual(
-      pickStatusAndBody(await refresh(world, mine.refresh_token)),
+      pickStatusAndBody(await refresh(emulator, mine.refresh_token)),
       tokenError("invalid_grant", "The token has already been used; its successors have been revoked"),
     );
     assert.deepEqual(
-      pickStatusAndBody(await refresh(world, next.refresh_token)),
+      pickStatusAndBody(await refresh(emulator, next.refresh_token)),
       tokenError("invalid_grant", "The token is unknown"),
     );
-    assert.equal((await refresh(world, other.refresh_token)).status, 200);
+    assert.equal((await refresh(emulator, other.refresh_token)).status, 200);
   });
 
   it("accepts a narrower scope and rejects a wider one", async (t) => {
-    const world = await startTestEmulator(t);
-    const { refresh_token } = await signIn(world, ada, { scope: "openid email" });
+    const emulator = await startTestEmulator(t);
+    const { refresh_token } = await signIn(emulator, ada, { scope: "openid email" });
     await assertRejected(
-      world,
-      () => refresh(world, refresh_token, { scope: "openid profile" }),
+      emulator,
+      () => refresh(emulator, refresh_token, { scope: "openid profile" }),
       tokenError("invalid_scope", "The scope exceeds the granted scope"),
     );
-    const narrow = (await refresh(world, refresh_token, { scope: "email" })).body as Tokens;
+    const narrow = (await refresh(emulator, refresh_token, { scope: "email" })).body as Tokens;
     assert.deepEqual([narrow.scope, narrow.id_token], ["email", undefined]);
-    const wide = (await refresh(world, narrow.refresh_token)).body as Tokens;
+    const wide = (await refresh(emulator, narrow.refresh_token)).body as Tokens;
     assert.equal(wide.scope, "openid email");
   });
 
   it("belongs to one client and expires after thirty virtual days", async (t) => {
-    const world = await startTestEmulator(t);
-    const { refresh_token } = await signIn(world, ada);
+    const emulator = await startTestEmulator(t);
+    const { refresh_token } = await signIn(emulator, ada);
     const unknown = tokenError("invalid_grant", "The token is unknown");
-    await assertRejected(world, () => refresh(world, refresh_token, { client_id: "demo-web" }), unknown);
-    await assertRejected(world, () => refresh(world, "eu-1_guess"), unknown);
-    await assertRejected(world, () => refresh(world, refresh_token.replace("eu-1_", "us-1_")), unknown);
-    await world.clock.advance({ by: 30 * 24 * 3_600_000 });
+    await assertRejected(emulator, () => refresh(emulator, refresh_token, { client_id: "demo-web" }), unknown);
+    await assertRejected(emulator, () => refresh(emulator, "eu-1_guess"), unknown);
+    await assertRejected(emulator, () => refresh(emulator, refresh_token.replace("eu-1_", "us-1_")), unknown);
+    await emulator.clock.advance({ by: 30 * 24 * 3_600_000 });
     await assertRejected(
-      world,
-      () => refresh(world, refresh_token),
+      emulator,
+      () => refresh(emulator, refresh_token),
       tokenError("invalid_grant", "The token has expired"),
     );
-    await world.clock.advance({ by: 24 * 3_600_000 });
-    await signIn(world, ada);
-    await assertRejected(world, () => refresh(world, refresh_token), unknown);
+    await emulator.clock.advance({ by: 24 * 3_600_000 });
+    await signIn(emulator, ada);
+    await assertRejected(emulator, () => refresh(emulator, refresh_token), unknown);
   });
 
   it("survives a restart and is revoked with its user", async (t) => {
-    const world = await startTestEmulator(t);
-    const { refresh_token } = await signIn(world, ada);
-    const state = (await world.ask("GET", "state")).body as {
+    const emulator = await startTestEmulator(t);
+    const { refresh_token } = await signIn(emulator, ada);
+    const state = (await emulator.control("GET", "state")).body as {
       rows: { users: { email: string; is_active: boolean }[] };
     };
-    assert.equal((await world.ask("PUT", "state", { body: state })).status, 200);
+    assert.equal((await emulator.control("PUT", "state", { body: state })).status, 200);
     for (const user of state.rows.users) if (user.email === ada) user.is_active = false;
-    const kept = (await refresh(world, refresh_token)).body as Tokens;
+    const kept = (await refresh(emulator, refresh_token)).body as Tokens;
     assert.ok(kept.refresh_token);
-    await world.ask("PUT", "state", { body: state });
+    await emulator.control("PUT", "state", { body: state });
     await assertRejected(
-      world,
-      () => refresh(world, refresh_token),
+      emulator,
+      () => refresh(emulator, refresh_token),
       tokenError("invalid_grant", "The user is no longer active"),
     );
   });
@@ -238,26 +238,26 @@ describe("confidential client", () => {
     ["in the body", { client_id, client_secret: secret }, {}],
   ] as const) {
     it(`authenticates with its secret ${how}`, async (t) => {
-      const world = await startTestEmulator(t, { seed });
-      const code = await getAuthorizationCode(world, ada, { client_id });
-      assert.equal((await requestToken(world, { ...createExchangeFields(code), ...fields }, headers)).status, 200);
+      const emulator = await startTestEmulator(t, { seed });
+      const code = await getAuthorizationCode(emulator, ada, { client_id });
+      assert.equal((await requestToken(emulator, { ...createExchangeFields(code), ...fields }, headers)).status, 200);
     });
   }
 
   it("rejects a missing or wrong client secret", async (t) => {
-    const world = await startTestEmulator(t, { seed });
-    const good = { ...createExchangeFields(await getAuthorizationCode(world, ada, { client_id })), client_id };
+    const emulator = await startTestEmulator(t, { seed });
+    const good = { ...createExchangeFields(await getAuthorizationCode(emulator, ada, { client_id })), client_id };
     const expected = tokenError("invalid_client", "The client is unknown, or its secret is wrong", 401);
-    await assertRejected(world, () => requestToken(world, good), expected);
-    await assertRejected(world, () => requestToken(world, { ...good, client_secret: "guess" }), expected);
+    await assertRejected(emulator, () => requestToken(emulator, good), expected);
+    await assertRejected(emulator, () => requestToken(emulator, { ...good, client_secret: "guess" }), expected);
     const authorization = formatBasicHeader({ ...encoded, password: "guess" });
-    await assertRejected(world, () => requestToken(world, good, { authorization }), expected);
-    const challenged = await requestToken(world, good, { authorization });
+    await assertRejected(emulator, () => requestToken(emulator, good, { authorization }), expected);
+    const challenged = await requestToken(emulator, good, { authorization });
     assert.equal(challenged.headers.get("www-authenticate"), 'Basic realm="oauth"');
-    assert.equal((await requestToken(world, good)).headers.get("www-authenticate"), null);
+    assert.equal((await requestToken(emulator, good)).headers.get("www-authenticate"), null);
     // These contain no colon, no valid base64, and no valid UTF-8.
     for (const unreadable of ["Y29uZjI=", "%%%", Buffer.from([99, 58, 0xff]).toString("base64")]) {
-      const refused = await requestToken(world, good, { authorization: `Basic ${unreadable}` });
+      const refused = await requestToken(emulator, good, { authorization: `Basic ${unreadable}` });
       assert.deepEqual(
         [refused.status, refused.body, refused.headers.get("www-authenticate")],
         [
@@ -276,32 +276,36 @@ describe("token request", () => {
       ...confidentialClientSeed,
       oauth_clients: [...confidentialClientSeed.oauth_clients, { client_id: "pub", client_name: "P" }],
     };
-    const world = await startTestEmulator(t, { seed });
+    const emulator = await startTestEmulator(t, { seed });
     const [{ client_id, client_secret }] = confidentialClientSeed.oauth_clients;
-    const good = { ...createExchangeFields(await getAuthorizationCode(world, ada, { client_id })), client_id };
+    const good = { ...createExchangeFields(await getAuthorizationCode(emulator, ada, { client_id })), client_id };
     const authorization = formatBasicHeader({ user: "demo+portal", password: encodeURIComponent(client_secret) });
     const twice = tokenError(
       "invalid_request",
       "The client authenticates both by HTTP basic and by parameters, or sends two client IDs",
     );
-    await assertRejected(world, () => requestToken(world, { ...good, client_secret }, { authorization }), twice);
-    await assertRejected(world, () => requestToken(world, { ...good, client_id: "pub" }, { authorization }), twice);
-    const cluster = createSender(world.clusters[0]!.url, formHeaders);
+    await assertRejected(emulator, () => requestToken(emulator, { ...good, client_secret }, { authorization }), twice);
+    await assertRejected(
+      emulator,
+      () => requestToken(emulator, { ...good, client_id: "pub" }, { authorization }),
+      twice,
+    );
+    const cluster = createSender(emulator.clusters[0]!.url, formHeaders);
     const body = `${formatParameters({}, good)}&code=eu-1_other`;
     const repeated = tokenError("invalid_request", "code is repeated");
-    await assertRejected(world, () => cluster("POST", tokenPath, { body }), repeated);
+    await assertRejected(emulator, () => cluster("POST", tokenPath, { body }), repeated);
     const missing = tokenError("invalid_request", "grant_type is missing");
-    await assertRejected(world, () => cluster("POST", tokenPath, { body: "code=c" }), missing);
-    const { status, headers } = await requestToken(world, good, { authorization });
+    await assertRejected(emulator, () => cluster("POST", tokenPath, { body: "code=c" }), missing);
+    const { status, headers } = await requestToken(emulator, good, { authorization });
     assert.deepEqual([status, headers.get("cache-control"), headers.get("pragma")], [200, "no-store", "no-cache"]);
   });
 });
 
 describe("access token", () => {
   it("returns the claims of its user within its scope", async (t) => {
-    const world = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const told = async (scope: string) =>
-      pickStatusAndBody(await getUserinfo(world, (await signIn(world, eli, { scope })).access_token));
+      pickStatusAndBody(await getUserinfo(emulator, (await signIn(emulator, eli, { scope })).access_token));
     const sub = { sub: "31", cluster: "us-1" };
     const email = { email: eli, email_verified: true };
     assert.deepEqual(await told("openid"), { status: 200, body: sub });
@@ -318,29 +322,29 @@ describe("access token", () => {
   ];
   for (const [where, carry] of carriers) {
     it(`returns the same claims for a POST with the token in its ${where}`, async (t) => {
-      const world = await startTestEmulator(t);
-      const { access_token } = await signIn(world, eli);
-      const answer = await world.router("POST", "/api/v1/oauth/userinfo/", carry(access_token));
-      assert.deepEqual(pickStatusAndBody(answer), pickStatusAndBody(await getUserinfo(world, access_token)));
+      const emulator = await startTestEmulator(t);
+      const { access_token } = await signIn(emulator, eli);
+      const answer = await emulator.router("POST", "/api/v1/oauth/userinfo/", carry(access_token));
+      assert.deepEqual(pickStatusAndBody(answer), pickStatusAndBody(await getUserinfo(emulator, access_token)));
     });
   }
 
   it("rejects a request that sends the token twice", async (t) => {
-    const world = await startTestEmulator(t);
-    const { access_token } = await signIn(world, ada);
+    const emulator = await startTestEmulator(t);
+    const { access_token } = await signIn(emulator, ada);
     const both = {
       headers: { ...formHeaders, authorization: `Bearer ${access_token}` },
       body: formatParameters({}, { access_token }),
     };
-    const answer = await world.router("POST", "/api/v1/oauth/userinfo/", both);
+    const answer = await emulator.router("POST", "/api/v1/oauth/userinfo/", both);
     const why = "The access token cannot be sent both in the header and in the form";
     assert.deepEqual(pickStatusAndBody(answer), tokenError("invalid_request", why));
     assert.equal(answer.headers.get("www-authenticate"), 'Bearer error="invalid_request"');
   });
 
   it("rejects an invalid token in a POST and ignores a token in a URL", async (t) => {
-    const world = await startTestEmulator(t);
-    const { access_token } = await signIn(world, ada);
+    const emulator = await startTestEmulator(t);
+    const { access_token } = await signIn(emulator, ada);
     const gone = tokenError(
       "invalid_token",
       "The access token is altered or expired, or its user is no longer active",
@@ -351,25 +355,25 @@ describe("access token", () => {
       ["/api/v1/oauth/userinfo/", { authorization: "Bearer guess" }, gone, 'Bearer error="invalid_token"'],
       [`/api/v1/oauth/userinfo/?access_token=${access_token}`, {}, missing, 'Bearer realm="oauth"'],
     ] as const) {
-      const answer = await world.router("POST", target, { headers });
+      const answer = await emulator.router("POST", target, { headers });
       assert.deepEqual(pickStatusAndBody(answer), refused);
       assert.equal(answer.headers.get("www-authenticate"), challenge);
     }
   });
 
   it("expires after one virtual hour, with or without its cluster prefix", async (t) => {
-    const world = await startTestEmulator(t);
-    const { access_token } = await signIn(world, ada);
-    assert.equal((await getUserinfo(world, `eu-1_${access_token}`)).status, 200);
-    await world.clock.advance({ by: 3_600_000 - 1 });
-    assert.equal((await getUserinfo(world, access_token)).status, 200);
-    await world.clock.advance({ by: 1 });
-    assert.equal((await getUserinfo(world, access_token)).status, 401);
+    const emulator = await startTestEmulator(t);
+    const { access_token } = await signIn(emulator, ada);
+    assert.equal((await getUserinfo(emulator, `eu-1_${access_token}`)).status, 200);
+    await emulator.clock.advance({ by: 3_600_000 - 1 });
+    assert.equal((await getUserinfo(emulator, access_token)).status, 200);
+    await emulator.clock.advance({ by: 1 });
+    assert.equal((await getUserinfo(emulator, access_token)).status, 401);
   });
 
   it("rejects an altered, foreign or wrong-type token, or one without a user", async (t) => {
-    const world = await startTestEmulator(t);
-    const { access_token, id_token } = await signIn(world, ada);
+    const emulator = await startTestEmulator(t);
+    const { access_token, id_token } = await signIn(emulator, ada);
     const [header, claims, signature] = access_token.split(".") as [string, string, string];
     const as = (changes: object) =>
       Buffer.from(JSON.stringify({ ...decodeJwtPart(access_token, 1), ...changes })).toString("base64url");
@@ -381,7 +385,7 @@ describe("access token", () => {
       `${none}.${claims}.`,
       id_token,
     ]) {
-      const answer = await getUserinfo(world, token);
+      const answer = await getUserinfo(emulator, token);
       assert.deepEqual(
         pickStatusAndBody(answer),
         tokenError("invalid_token", "The access token is altered or expired, or its user is no longer active", 401),

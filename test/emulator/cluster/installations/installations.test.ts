@@ -14,26 +14,26 @@ interface Begun {
   readonly redirect_url: string | null;
 }
 
-const begin = async ({ ask }: TestEmulator, app: string, body: object = {}): Promise<Begun> => {
-  const answer = await ask("POST", `installations/${app}`, { body });
+const begin = async ({ control }: TestEmulator, app: string, body: object = {}): Promise<Begun> => {
+  const answer = await control("POST", `installations/${app}`, { body });
   assert.equal(answer.status, 201, JSON.stringify(answer.body));
   return answer.body as Begun;
 };
 
 /** Submits the provider's page and returns the target of its redirect at the router. */
-async function submit(world: TestEmulator, url: string, fields: Readonly<Record<string, string>>): Promise<string> {
-  const page = String((await world.router("GET", url.slice(world.routerUrl.length))).body);
+async function submit(emulator: TestEmulator, url: string, fields: Readonly<Record<string, string>>): Promise<string> {
+  const page = String((await emulator.router("GET", url.slice(emulator.routerUrl.length))).body);
   const body = String(new URLSearchParams({ ...getHiddenFields(page), ...fields }));
-  const answer = await world.router("POST", "/_emulator/provider", { body, headers: form });
+  const answer = await emulator.router("POST", "/_emulator/provider", { body, headers: form });
   assert.equal(answer.status, 303, String(answer.body));
-  return answer.headers.get("location")!.slice(world.routerUrl.length);
+  return answer.headers.get("location")!.slice(emulator.routerUrl.length);
 }
 
-const listInstallations = async ({ ask }: TestEmulator) =>
-  ((await ask("GET", "installations")).body as { items: { id: number; status: string; account: unknown }[] }).items;
+const listInstallations = async ({ control }: TestEmulator) =>
+  ((await control("GET", "installations")).body as { items: { id: number; status: string; account: unknown }[] }).items;
 
-const listOwners = async ({ ask }: TestEmulator, team: string) =>
-  ((await ask("GET", `owners?identifier=${team}`)).body as { cluster_id: string }[]).map(
+const listOwners = async ({ control }: TestEmulator, team: string) =>
+  ((await control("GET", `owners?identifier=${team}`)).body as { cluster_id: string }[]).map(
     ({ cluster_id }) => cluster_id,
   );
 
@@ -46,9 +46,9 @@ describe("chat_a installation", () => {
     [3, "us-1"],
   ] as const) {
     it(`redeems the state once, only at ${cluster}, and maps the team`, async (t) => {
-      const world = await startTestEmulator(t);
-      const { state, authorization_url } = await begin(world, "chat_a", { workspace_id });
-      const back = await submit(world, authorization_url, { team_id: "T-NEW", name: "Newcomers" });
+      const emulator = await startTestEmulator(t);
+      const { state, authorization_url } = await begin(emulator, "chat_a", { workspace_id });
+      const back = await submit(emulator, authorization_url, { team_id: "T-NEW", name: "Newcomers" });
       assert.match(
         back,
         /^\/router\/v1\/integrations\/destinations\/default\/chat_a\/oauth_redirect\?code=[\w-]+&state=/,
@@ -56,20 +56,22 @@ describe("chat_a installation", () => {
       assert.equal(new URLSearchParams(back.split("?")[1]).get("state"), state);
       assert.doesNotMatch(state, /^(?:eu|us)-1_/, "the router cannot know whose it is");
 
-      const others = world.clusters.filter(({ id }) => id !== cluster);
+      const others = emulator.clusters.filter(({ id }) => id !== cluster);
       for (const { url } of others) assert.deepEqual(pickStatusAndBody(await createSender(url)("GET", back)), unknown);
-      assert.deepEqual(pickStatusAndBody(await world.router("GET", back)), {
+      assert.deepEqual(pickStatusAndBody(await emulator.router("GET", back)), {
         status: 200,
         body: { cluster_id: cluster, workspace_id, app: "chat_a", account: { id: "T-NEW", name: "Newcomers" } },
       });
-      await waitUntilIdle(world);
-      assert.deepEqual(await listOwners(world, "T-NEW"), [cluster]);
-      await assertRejected(world, () => world.router("GET", back), unknown);
+      await waitUntilIdle(emulator);
+      assert.deepEqual(await listOwners(emulator, "T-NEW"), [cluster]);
+      await assertRejected(emulator, () => emulator.router("GET", back), unknown);
 
       const event = { type: "event_callback", team_id: "T-NEW", event: { type: "app_mention" } };
-      await world.router("POST", "/router/v1/integrations/chat_a/webhook/event/", { body: event });
-      for (const { id } of world.clusters) {
-        const { items } = (await world.ask("GET", `clusters/${id}/inbox`)).body as { items: { target: string }[] };
+      await emulator.router("POST", "/router/v1/integrations/chat_a/webhook/event/", { body: event });
+      for (const { id } of emulator.clusters) {
+        const { items } = (await emulator.control("GET", `clusters/${id}/inbox`)).body as {
+          items: { target: string }[];
+        };
         const events = items.filter(({ target }) => target.endsWith("/event/"));
         assert.equal(events.length, id === cluster ? 1 : 0, id);
       }
@@ -77,46 +79,46 @@ describe("chat_a installation", () => {
   }
 
   it("rejects a missing or unknown state and an unknown code", async (t) => {
-    const world = await startTestEmulator(t);
-    const { state } = await begin(world, "chat_a");
+    const emulator = await startTestEmulator(t);
+    const { state } = await begin(emulator, "chat_a");
     for (const query of ["", "?code=c0de", "?code=c0de&state=guess", "?error=access_denied", "?state=eu-1_x"]) {
-      await assertRejected(world, () => world.router("GET", withinDefault + query), unknown);
+      await assertRejected(emulator, () => emulator.router("GET", withinDefault + query), unknown);
     }
     for (const query of [`?state=${state}`, `?state=${state}&code=guess`]) {
-      await assertRejected(world, () => world.router("GET", withinDefault + query), {
+      await assertRejected(emulator, () => emulator.router("GET", withinDefault + query), {
         status: 400,
         body: { detail: "Unknown or used code" },
       });
     }
     assert.deepEqual(
-      (await listInstallations(world)).map(({ status }) => status),
+      (await listInstallations(emulator)).map(({ status }) => status),
       ["PENDING"],
     );
   });
 
   it("maps no team if the user denies the installation", async (t) => {
-    const world = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     // The error comes from the cluster that started the installation, not from the first one.
-    const { authorization_url } = await begin(world, "chat_a", { workspace_id: 3 });
-    const back = await submit(world, authorization_url, { decision: "deny", team_id: "T-NEW" });
-    assert.deepEqual(pickStatusAndBody(await world.router("GET", back)), {
+    const { authorization_url } = await begin(emulator, "chat_a", { workspace_id: 3 });
+    const back = await submit(emulator, authorization_url, { decision: "deny", team_id: "T-NEW" });
+    assert.deepEqual(pickStatusAndBody(await emulator.router("GET", back)), {
       status: 400,
       body: { detail: "The installation was denied: access_denied" },
     });
     const refused = (detail: string) => [{ code: "installation-refused", detail }];
-    assert.deepEqual(await listFindings(world, "eu-1"), refused("Unknown or used state"));
-    assert.deepEqual(await listFindings(world, "us-1"), refused("The installation was denied: access_denied"));
-    assert.deepEqual(pickStatusAndBody(await world.router("GET", back)), unknown);
-    await waitUntilIdle(world);
-    assert.deepEqual(await listOwners(world, "T-NEW"), []);
+    assert.deepEqual(await listFindings(emulator, "eu-1"), refused("Unknown or used state"));
+    assert.deepEqual(await listFindings(emulator, "us-1"), refused("The installation was denied: access_denied"));
+    assert.deepEqual(pickStatusAndBody(await emulator.router("GET", back)), unknown);
+    await waitUntilIdle(emulator);
+    assert.deepEqual(await listOwners(emulator, "T-NEW"), []);
   });
 
   it("rejects a code of another provider", async (t) => {
-    const world = await startTestEmulator(t);
-    const theirs = await begin(world, "ProviderA", { approve_as: "ada@northwind.example" });
+    const emulator = await startTestEmulator(t);
+    const theirs = await begin(emulator, "ProviderA", { approve_as: "ada@northwind.example" });
     const code = new URL(theirs.redirect_url!).searchParams.get("code");
-    const { state } = await begin(world, "chat_a");
-    await assertRejected(world, () => world.router("GET", `${withinDefault}?code=${code}&state=${state}`), {
+    const { state } = await begin(emulator, "chat_a");
+    await assertRejected(emulator, () => emulator.router("GET", `${withinDefault}?code=${code}&state=${state}`), {
       status: 400,
       body: { detail: "Unknown or used code" },
     });
@@ -133,90 +135,94 @@ describe("chat_a installation", () => {
       ],
       users: [{ id: 1, workspace_id: 1, name: "Ada", email: "ada@northwind.example" }],
     };
-    const world = await startTestEmulator(t, { seed });
-    const { authorization_url, redirect_url } = await begin(world, "chat_a", { approve_as: "T1" });
+    const emulator = await startTestEmulator(t, { seed });
+    const { authorization_url, redirect_url } = await begin(emulator, "chat_a", { approve_as: "T1" });
     assert.match(redirect_url!, /\/destinations\/europe\/chat_a\/oauth_redirect\?/);
-    assert.match(await submit(world, authorization_url, { team_id: "T1" }), /\/destinations\/europe\/chat_a\//);
+    assert.match(await submit(emulator, authorization_url, { team_id: "T1" }), /\/destinations\/europe\/chat_a\//);
   });
 
   it("maps the team to its last installation until the workspace is deleted", async (t) => {
-    const world = await startTestEmulator(t);
-    const { id } = (await world.ask("POST", "workspaces", { body: { name: "Team A" } })).body as { id: number };
+    const emulator = await startTestEmulator(t);
+    const { id } = (await emulator.control("POST", "workspaces", { body: { name: "Team A" } })).body as { id: number };
     for (const workspace_id of [3, 1, id]) {
-      const { redirect_url } = await begin(world, "chat_a", { workspace_id, approve_as: "T-NEW" });
-      assert.equal((await world.router("GET", redirect_url!.slice(world.routerUrl.length))).status, 200);
-      await waitUntilIdle(world);
+      const { redirect_url } = await begin(emulator, "chat_a", { workspace_id, approve_as: "T-NEW" });
+      assert.equal((await emulator.router("GET", redirect_url!.slice(emulator.routerUrl.length))).status, 200);
+      await waitUntilIdle(emulator);
     }
-    assert.deepEqual(await listOwners(world, "T-NEW"), ["eu-1"]);
-    await world.ask("DELETE", "workspaces/1");
-    assert.deepEqual(await listOwners(world, "T-NEW"), ["eu-1"], "another workspace of the cluster has it, too");
-    await world.ask("DELETE", `workspaces/${id}`);
-    assert.deepEqual(await listOwners(world, "T-NEW"), []);
-    assert.equal((await listInstallations(world)).length, 1);
+    assert.deepEqual(await listOwners(emulator, "T-NEW"), ["eu-1"]);
+    await emulator.control("DELETE", "workspaces/1");
+    assert.deepEqual(await listOwners(emulator, "T-NEW"), ["eu-1"], "another workspace of the cluster has it, too");
+    await emulator.control("DELETE", `workspaces/${id}`);
+    assert.deepEqual(await listOwners(emulator, "T-NEW"), []);
+    assert.equal((await listInstallations(emulator)).length, 1);
   });
 });
 
 describe("installation of an external provider", () => {
   for (const app of ["ProviderA", "ProviderB", "ProviderC"]) {
     it(`connects an account at ${app} once, only at the cluster that started it`, async (t) => {
-      const world = await startTestEmulator(t);
-      const { id, state, authorization_url } = await begin(world, app, { workspace_id: 3 });
+      const emulator = await startTestEmulator(t);
+      const { id, state, authorization_url } = await begin(emulator, app, { workspace_id: 3 });
       assert.match(state, /^us-1_/);
-      const back = await submit(world, authorization_url, { email: "eli@fabrikam.example", name: "Eli" });
+      const back = await submit(emulator, authorization_url, { email: "eli@fabrikam.example", name: "Eli" });
       assert.match(back, new RegExp(`^/router/v1/oauth2\\.0/external/${app}/redirect\\?code=`));
-      assert.deepEqual(pickStatusAndBody(await createSender(world.clusters[0]!.url)("GET", back)), unknown);
+      assert.deepEqual(pickStatusAndBody(await createSender(emulator.clusters[0]!.url)("GET", back)), unknown);
       const account = { id: "eli@fabrikam.example", name: "Eli" };
-      assert.deepEqual(pickStatusAndBody(await world.router("GET", back)), {
+      assert.deepEqual(pickStatusAndBody(await emulator.router("GET", back)), {
         status: 200,
         body: { cluster_id: "us-1", workspace_id: 3, app, account },
       });
-      await assertRejected(world, () => world.router("GET", back), unknown);
+      await assertRejected(emulator, () => emulator.router("GET", back), unknown);
       const at = "2031-01-02T03:04:05.000Z";
       const row = { id, app, cluster_id: "us-1", workspace_id: 3, status: "INSTALLED", account };
-      assert.deepEqual(await listInstallations(world), [{ ...row, begun_at: at, ended_at: at }]);
+      assert.deepEqual(await listInstallations(emulator), [{ ...row, begun_at: at, ended_at: at }]);
     });
   }
 
   it("rejects an invalid state, another provider, and a failed sign-in", async (t) => {
-    const world = await startTestEmulator(t);
-    const { state, redirect_url } = await begin(world, "ProviderA", { approve_as: "ada@northwind.example" });
+    const emulator = await startTestEmulator(t);
+    const { state, redirect_url } = await begin(emulator, "ProviderA", { approve_as: "ada@northwind.example" });
     const redirect = (provider: string, query: string) => () =>
-      world.router("GET", `/router/v1/oauth2.0/external/${provider}/redirect${query}`);
+      emulator.router("GET", `/router/v1/oauth2.0/external/${provider}/redirect${query}`);
     for (const query of ["", "?code=c", "?code=c&state=eu-1_guess", "?code=c&state=guess", "?error=access_denied"]) {
-      await assertRejected(world, redirect("ProviderA", query), unknown);
+      await assertRejected(emulator, redirect("ProviderA", query), unknown);
     }
-    await assertRejected(world, redirect("ProviderB", new URL(redirect_url!).search), unknown);
+    await assertRejected(emulator, redirect("ProviderB", new URL(redirect_url!).search), unknown);
     assert.deepEqual(pickStatusAndBody(await redirect("ProviderA", `?error=server_error&state=${state}`)()), {
       status: 400,
       body: { detail: "The installation was denied: server_error" },
     });
-    await assertRejected(world, redirect("ProviderA", new URL(redirect_url!).search), unknown);
+    await assertRejected(emulator, redirect("ProviderA", new URL(redirect_url!).search), unknown);
   });
 });
 
 describe("starting an installation on the control plane", () => {
   it("requires an existing workspace and an installable app", async (t) => {
-    const world = await startTestEmulator(t);
-    await assertRejected(world, () => world.ask("POST", "installations/chat_a", { body: { workspace_id: 99 } }), {
-      status: 404,
-      body: {
-        error: {
-          code: "no_such_workspace",
-          message: "Workspace 99 not found.",
-          hint: "List them with `svc emulator workspaces`.",
+    const emulator = await startTestEmulator(t);
+    await assertRejected(
+      emulator,
+      () => emulator.control("POST", "installations/chat_a", { body: { workspace_id: 99 } }),
+      {
+        status: 404,
+        body: {
+          error: {
+            code: "no_such_workspace",
+            message: "Workspace 99 not found.",
+            hint: "List them with `svc emulator workspaces`.",
+          },
         },
       },
-    });
-    assert.equal((await world.ask("POST", "installations/chat_b", { body: {} })).status, 400);
+    );
+    assert.equal((await emulator.control("POST", "installations/chat_b", { body: {} })).status, 400);
   });
 
   it("prompts for the team or account, again after invalid input", async (t) => {
-    const world = await startTestEmulator(t);
-    const { authorization_url } = await begin(world, "chat_a");
-    const page = String((await world.router("GET", authorization_url.slice(world.routerUrl.length))).body);
+    const emulator = await startTestEmulator(t);
+    const { authorization_url } = await begin(emulator, "chat_a");
+    const page = String((await emulator.router("GET", authorization_url.slice(emulator.routerUrl.length))).body);
     assert.match(page, /<h1>Connect chat_a<\/h1>/);
     const body = String(new URLSearchParams({ ...getHiddenFields(page), team_id: " ", name: "N" }));
-    const again = await world.router("POST", "/_emulator/provider", { body, headers: form });
+    const again = await emulator.router("POST", "/_emulator/provider", { body, headers: form });
     assert.deepEqual(
       [again.status, /The team ID must not be empty or contain spaces/.test(String(again.body))],
       [200, true],

@@ -101,10 +101,10 @@ describe("intake.create", () => {
   });
 
   it("accepts a file without bytes and records a finding", async (t) => {
-    const { api, ask } = await startTestEmulator(t);
+    const { api, control } = await startTestEmulator(t);
     const { file_id } = await fileOf(api);
     await created(api, { file_ids: [file_id] });
-    const { body } = await ask("GET", "requests?operation=intake.create");
+    const { body } = await control("GET", "requests?operation=intake.create");
     const { items } = body as { items: { findings: { code: string }[] }[] };
     assert.deepEqual(
       items.map(({ findings }) => findings.map(({ code }) => code)),
@@ -113,28 +113,30 @@ describe("intake.create", () => {
   });
 
   it("rejects file IDs of another workspace", async (t) => {
-    const on = await startTestEmulator(t);
-    const foreign = (await fileOf(await createWorkspaceApi(on, 2))).file_id;
-    const own = (await fileOf(on.api)).file_id;
+    const emulator = await startTestEmulator(t);
+    const foreign = (await fileOf(await createWorkspaceApi(emulator, 2))).file_id;
+    const own = (await fileOf(emulator.api)).file_id;
     const expected = domain("One or more file_ids not found in workspace");
     for (const file_ids of [[foreign], [own, foreign], ["4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10"], ["no-uuid"], [""]]) {
       const body = { title: "Help", workflow_id: 201, file_ids };
-      await assertRejected(on, () => on.api("POST", path, { body }), expected);
+      await assertRejected(emulator, () => emulator.api("POST", path, { body }), expected);
     }
   });
 
   it("rejects unpublished, unknown and foreign workflows with the same error", async (t) => {
-    const on = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const expected = domain("This workflow has no published version for the workspace");
     for (const workflow_id of [202, 204, 999, -1]) {
-      await assertRejected(on, () => on.api("POST", path, { body: { title: "Help", workflow_id } }), expected);
+      const body = { title: "Help", workflow_id };
+      await assertRejected(emulator, () => emulator.api("POST", path, { body }), expected);
     }
   });
 
   it("rejects a workflow that is not for intakes", async (t) => {
-    const on = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const body = { title: "Help", workflow_id: 203 };
-    await assertRejected(on, () => on.api("POST", path, { body }), domain("This workflow is not an INTAKE_WORKFLOW"));
+    const expected = domain("This workflow is not an INTAKE_WORKFLOW");
+    await assertRejected(emulator, () => emulator.api("POST", path, { body }), expected);
   });
 
   it("validates fields, then publication, then workflow kind, then files", async (t) => {
@@ -207,8 +209,8 @@ describe("intake.create", () => {
   ];
   for (const [what, body, fields] of malformed) {
     it(`rejects ${what}`, async (t) => {
-      const on = await startTestEmulator(t);
-      await assertRejected(on, () => on.api("POST", path, { body }), { status: 400, body: fields });
+      const emulator = await startTestEmulator(t);
+      await assertRejected(emulator, () => emulator.api("POST", path, { body }), { status: 400, body: fields });
     });
   }
 });
@@ -223,9 +225,9 @@ describe("intake.show", () => {
 
 describe("intake.update", () => {
   it("changes the given fields only, and null clears description and due date", async (t) => {
-    const { api, ask } = await startTestEmulator(t);
+    const { api, control } = await startTestEmulator(t);
     const before = await created(api, { description: "d", due_date: "2031-02-01T00:00:00Z", metadata: { a: "b" } });
-    await ask("POST", "clock/advance", { body: { by: "PT1H" } });
+    await control("POST", "clock/advance", { body: { by: "PT1H" } });
     const changed = await api("PATCH", `${path}${before.id}/`, {
       body: { status: "IN_PROGRESS", priority: "LOW", description: null, due_date: null },
     });
@@ -251,8 +253,8 @@ describe("intake.update", () => {
   });
 
   it("rejects malformed changes", async (t) => {
-    const on = await startTestEmulator(t);
-    const { id } = await created(on.api);
+    const emulator = await startTestEmulator(t);
+    const { id } = await created(emulator.api);
     const cases: [body: object, fields: unknown][] = [
       [{ title: null }, { title: ["Input should be a valid string"] }],
       [
@@ -267,30 +269,31 @@ describe("intake.update", () => {
       ],
     ];
     for (const [body, fields] of cases) {
-      await assertRejected(on, () => on.api("PATCH", `${path}${id}/`, { body }), { status: 400, body: fields });
+      const expected = { status: 400, body: fields };
+      await assertRejected(emulator, () => emulator.api("PATCH", `${path}${id}/`, { body }), expected);
     }
   });
 });
 
 describe("intake.delete", () => {
   it("returns 403, not 404, for unknown, deleted and foreign intakes", async (t) => {
-    const on = await startTestEmulator(t);
-    const own = await created(on.api);
-    const other = await createWorkspaceApi(on, 2);
+    const emulator = await startTestEmulator(t);
+    const own = await created(emulator.api);
+    const other = await createWorkspaceApi(emulator, 2);
     const foreign = await created(other, { workflow_id: 204 });
-    assert.deepEqual(pickStatusAndBody(await on.api("DELETE", `${path}${own.id}/`)), { status: 204, body: "" });
+    assert.deepEqual(pickStatusAndBody(await emulator.api("DELETE", `${path}${own.id}/`)), { status: 204, body: "" });
 
     for (const id of [own.id, foreign.id, 999]) {
-      await assertRejected(on, () => on.api("GET", `${path}${id}/`), denied);
-      await assertRejected(on, () => on.api("PATCH", `${path}${id}/`, { body: { title: "Mine" } }), denied);
-      await assertRejected(on, () => on.api("DELETE", `${path}${id}/`), denied);
+      await assertRejected(emulator, () => emulator.api("GET", `${path}${id}/`), denied);
+      await assertRejected(emulator, () => emulator.api("PATCH", `${path}${id}/`, { body: { title: "Mine" } }), denied);
+      await assertRejected(emulator, () => emulator.api("DELETE", `${path}${id}/`), denied);
     }
     assert.equal((await other("GET", `${path}${foreign.id}/`)).status, 200);
 
     // The service has no path with an invalid ID.
     for (const method of ["GET", "PATCH", "DELETE"]) {
       const sent = method === "PATCH" ? { body: { title: "Mine" } } : {};
-      await assertRejected(on, () => on.api(method, `${path}abc/`, sent), notFoundResponse);
+      await assertRejected(emulator, () => emulator.api(method, `${path}abc/`, sent), notFoundResponse);
     }
   });
 });
@@ -299,11 +302,11 @@ describe("intake.list", () => {
   const titles = (body: unknown) => (body as { intakes: { title: string }[] }).intakes.map(({ title }) => title);
 
   async function withThree(t: Parameters<typeof startTestEmulator>[0]): Promise<Api> {
-    const { api, ask } = await startTestEmulator(t);
+    const { api, control } = await startTestEmulator(t);
     await created(api, { title: "b, first", priority: "LOW" });
-    await ask("POST", "clock/advance", { body: { by: "PT1M" } });
+    await control("POST", "clock/advance", { body: { by: "PT1M" } });
     await created(api, { title: "A second", priority: "HIGH", description: "about PRIVACY" });
-    await ask("POST", "clock/advance", { body: { by: "PT1M" } });
+    await control("POST", "clock/advance", { body: { by: "PT1M" } });
     const third = await created(api, { title: "c third" });
     await api("PATCH", `${path}${third.id}/`, { body: { status: "COMPLETED" } });
     return api;
@@ -385,11 +388,11 @@ describe("intake.list", () => {
   });
 
   it("omits deleted intakes and those of other workspaces", async (t) => {
-    const on = await startTestEmulator(t);
-    await created(on.api, { title: "mine" });
-    const gone = await created(on.api, { title: "gone" });
-    await created(await createWorkspaceApi(on, 2), { title: "theirs", workflow_id: 204 });
-    await on.api("DELETE", `${path}${gone.id}/`);
-    assert.deepEqual(titles((await on.api("GET", path)).body), ["mine"]);
+    const emulator = await startTestEmulator(t);
+    await created(emulator.api, { title: "mine" });
+    const gone = await created(emulator.api, { title: "gone" });
+    await created(await createWorkspaceApi(emulator, 2), { title: "theirs", workflow_id: 204 });
+    await emulator.api("DELETE", `${path}${gone.id}/`);
+    assert.deepEqual(titles((await emulator.api("GET", path)).body), ["mine"]);
   });
 });

@@ -29,23 +29,23 @@ const task = {
 
 describe("user-tasks.create", () => {
   it("returns a task that the intake also lists", async (t) => {
-    const on = await startTestEmulator(t);
-    await createIntake(on);
-    const given = await createTask(on, {
+    const emulator = await startTestEmulator(t);
+    await createIntake(emulator);
+    const given = await createTask(emulator, {
       title: "Ask for the budget",
       assignees: [toBen],
       task_category: "INTAKE_TASK",
       task_associations: [createIntakeReference(1), createIntakeReference(1)],
     });
     assert.deepEqual(pickStatusAndBody(given), { status: 201, body: task });
-    assert.deepEqual(await listTasks(on), [task]);
+    assert.deepEqual(await listTasks(emulator), [task]);
   });
 
   it("accepts a due date, which passes with virtual time", async (t) => {
-    const on = await startTestEmulator(t);
-    await createIntake(on);
+    const emulator = await startTestEmulator(t);
+    await createIntake(emulator);
     const more = { notes: "By Friday", priority: "HIGH", absolute_due_date: "2031-01-03T05:04:05.700+02:00" };
-    const given = await createTask(on, {
+    const given = await createTask(emulator, {
       title: task.title,
       assignees: [toBen],
       task_associations: [createIntakeReference(1)],
@@ -53,20 +53,20 @@ describe("user-tasks.create", () => {
     });
     const dated = { ...task, ...more, absolute_due_date: "2031-01-03T03:04:05Z", status: "UPCOMING" };
     assert.deepEqual(pickStatusAndBody(given), { status: 201, body: dated });
-    await on.ask("POST", "clock/advance", { body: { by: "P1D" } });
-    assert.deepEqual(await listTasks(on), [dated]);
-    await on.ask("POST", "clock/advance", { body: { to: "2031-01-03T03:04:05.001Z" } });
-    assert.deepEqual(await listTasks(on), [{ ...dated, status: "OVERDUE" }]);
+    await emulator.control("POST", "clock/advance", { body: { by: "P1D" } });
+    assert.deepEqual(await listTasks(emulator), [dated]);
+    await emulator.control("POST", "clock/advance", { body: { to: "2031-01-03T03:04:05.001Z" } });
+    assert.deepEqual(await listTasks(emulator), [{ ...dated, status: "OVERDUE" }]);
   });
 
   it("lists a task in its own intake and in user-tasks.list, newest first", async (t) => {
-    const on = await startTestEmulator(t);
-    await createIntake(on);
-    await createTask(on, { title: "Renew the lease", assignees: [toBen], task_category: "OBLIGATION_TASK" });
-    await createTask(on, { title: task.title, assignees: [], task_associations: [createIntakeReference(1)] });
-    assert.deepEqual(await listTasks(on), [{ ...task, id: 2 }]);
+    const emulator = await startTestEmulator(t);
+    await createIntake(emulator);
+    await createTask(emulator, { title: "Renew the lease", assignees: [toBen], task_category: "OBLIGATION_TASK" });
+    await createTask(emulator, { title: task.title, assignees: [], task_associations: [createIntakeReference(1)] });
+    assert.deepEqual(await listTasks(emulator), [{ ...task, id: 2 }]);
     const row = { workspace_id: 1, created_at: "2031-01-02T03:04:05.000Z" };
-    assert.deepEqual(pickStatusAndBody(await on.ask("GET", "user-tasks")), {
+    assert.deepEqual(pickStatusAndBody(await emulator.control("GET", "user-tasks")), {
       status: 200,
       body: {
         items: [
@@ -83,7 +83,7 @@ describe("user-tasks.create", () => {
         total: 2,
       },
     });
-    const second = (await on.ask("GET", "user-tasks?limit=1&offset=1")).body as { items: { id: number }[] };
+    const second = (await emulator.control("GET", "user-tasks?limit=1&offset=1")).body as { items: { id: number }[] };
     assert.equal(second.items[0]?.id, 1);
   });
 
@@ -110,9 +110,9 @@ describe("user-tasks.create", () => {
   ];
   for (const [what, body, problems] of invalid) {
     it(`rejects ${what} with field errors, without changes`, async (t) => {
-      const on = await startTestEmulator(t);
-      await createIntake(on);
-      await assertRejected(on, () => createTask(on, body), createFieldErrors(problems));
+      const emulator = await startTestEmulator(t);
+      await createIntake(emulator);
+      await assertRejected(emulator, () => createTask(emulator, body), createFieldErrors(problems));
     });
   }
 });

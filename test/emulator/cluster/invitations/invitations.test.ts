@@ -31,18 +31,18 @@ describe("invitation token", () => {
   ];
   for (const [path, body] of found) {
     it(`returns the invitation at ${path}, whether the token is mapped or not`, async (t) => {
-      const on = await startTestEmulator(t);
-      assert.deepEqual(pickStatusAndBody(await on.router("GET", path)), { status: 200, body });
-      const { clusterKey } = on.clusters[0]!;
+      const emulator = await startTestEmulator(t);
+      assert.deepEqual(pickStatusAndBody(await emulator.router("GET", path)), { status: 200, body });
+      const { clusterKey } = emulator.clusters[0]!;
       for (const [kind, token] of [
         ["creator", creator],
         ["counter_party", counterparty],
       ] as const) {
         const unmap = { body: { tokens: [token], cluster_id: "eu-1" }, headers: { "x-cluster-key": clusterKey } };
-        assert.equal((await on.router("DELETE", `/router/v1/cluster_tokens/bulk/${kind}`, unmap)).status, 200);
+        assert.equal((await emulator.router("DELETE", `/router/v1/cluster_tokens/bulk/${kind}`, unmap)).status, 200);
       }
-      assert.deepEqual(pickStatusAndBody(await on.router("GET", path)), { status: 200, body });
-      const [eu, us] = on.clusters.map(({ url }) => createSender(url));
+      assert.deepEqual(pickStatusAndBody(await emulator.router("GET", path)), { status: 200, body });
+      const [eu, us] = emulator.clusters.map(({ url }) => createSender(url));
       assert.deepEqual(pickStatusAndBody(await eu!("GET", path)), { status: 200, body });
       assert.deepEqual(pickStatusAndBody(await us!("GET", path)), notFound);
     });
@@ -62,9 +62,11 @@ describe("invitation token", () => {
   }
 
   it("names the recipient and the contract after the contract is sent", async (t) => {
-    const on = await startTestEmulator(t);
-    const { id } = await createSentContract(on.api);
-    const emails = (await on.ask("GET", "emails?recipient=jo@acme.example")).body as { items: { token: string }[] };
+    const emulator = await startTestEmulator(t);
+    const { id } = await createSentContract(emulator.api);
+    const emails = (await emulator.control("GET", "emails?recipient=jo@acme.example")).body as {
+      items: { token: string }[];
+    };
     const { token } = emails.items[0]!;
     assert.match(token, /^counterparty-[\w-]{24}$/);
     const expected = {
@@ -77,7 +79,7 @@ describe("invitation token", () => {
       workspace: { id: 1, name: "Northwind Legal" },
       contract: { id, contract_name: "NDA with Acme", contract_status: "SIGN" },
     };
-    const answer = await on.router("GET", `/v3/contract-invite/counter_party/by_token/${token}`);
+    const answer = await emulator.router("GET", `/v3/contract-invite/counter_party/by_token/${token}`);
     assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: expected });
   });
 });
@@ -87,8 +89,8 @@ describe("lookup of sign-in methods", () => {
     router("POST", "/api/v1/svc_auth/login_v2/", { body: { email } });
 
   it("returns the sign-in URLs of an active member", async (t) => {
-    const on = await startTestEmulator(t);
-    const { status, body } = await login(on, " ELI@fabrikam.example ");
+    const emulator = await startTestEmulator(t);
+    const { status, body } = await login(emulator, " ELI@fabrikam.example ");
     const { sign_in, ...rest } = body as { sign_in: { method: string; provider: string; login_url: string }[] };
     assert.deepEqual(
       [status, rest],
@@ -110,7 +112,7 @@ describe("lookup of sign-in methods", () => {
         ["oauth", "ProviderC"],
       ],
     );
-    const begun = await on.router("GET", sign_in[1]!.login_url.slice(on.routerUrl.length));
+    const begun = await emulator.router("GET", sign_in[1]!.login_url.slice(emulator.routerUrl.length));
     const { state, authorization_url } = begun.body as { state: string; authorization_url: string };
     assert.match(state, /^us-1_/);
     assert.equal(new URL(authorization_url).searchParams.get("provider"), "ProviderB");
@@ -126,8 +128,8 @@ describe("lookup of sign-in methods", () => {
   }
 
   it("requires an address", async (t) => {
-    const on = await startTestEmulator(t);
-    const ask = createSender(on.clusters[0]!.url);
+    const emulator = await startTestEmulator(t);
+    const ask = createSender(emulator.clusters[0]!.url);
     for (const body of ["", "[]", '{"email":1}', "{"]) {
       assert.deepEqual(pickStatusAndBody(await ask("POST", "/api/v1/svc_auth/login_v2/", { body })), {
         status: 400,
@@ -138,14 +140,14 @@ describe("lookup of sign-in methods", () => {
 });
 
 /** Submits the provider's page as that user and follows the redirect to the router. */
-async function withProvider({ router, ask }: TestEmulator, flow: "login" | "signup", email: string, at = "eu-1") {
+async function withProvider({ router, control }: TestEmulator, flow: "login" | "signup", email: string, at = "eu-1") {
   const { body } = await router("GET", `/api/v1/svc_auth/oauth/${flow}?cluster_id=${at}`);
   const { state } = body as { state: string };
-  const page = await ask("GET", `provider?flow=${flow}&provider=ProviderA&state=${state}`);
+  const page = await control("GET", `provider?flow=${flow}&provider=ProviderA&state=${state}`);
   const [, form_token = ""] = /name="form_token" value="([^"]+)"/.exec(String(page.body)) ?? [];
   const form = new URLSearchParams({ flow, provider: "ProviderA", state, form_token, email, name: "Max" });
   const headers = { "content-type": "application/x-www-form-urlencoded" };
-  const { headers: sentBack } = await ask("POST", "provider", { body: form.toString(), headers });
+  const { headers: sentBack } = await control("POST", "provider", { body: form.toString(), headers });
   const back = new URL(sentBack.get("location")!);
   return router("GET", back.pathname + back.search);
 }
@@ -154,19 +156,23 @@ describe("sign-up with a provider", () => {
   const max = "max@newco.example";
 
   it("creates the account and the workspace for later sign-ins", async (t) => {
-    const on = await startTestEmulator(t);
-    assert.equal((await withProvider(on, "login", max, "us-1")).status, 404);
-    const made = await withProvider(on, "signup", max, "us-1");
+    const emulator = await startTestEmulator(t);
+    assert.equal((await withProvider(emulator, "login", max, "us-1")).status, 404);
+    const made = await withProvider(emulator, "signup", max, "us-1");
     assert.equal(made.status, 200, JSON.stringify(made.body));
     const { user_id, workspace_id } = made.body as { user_id: number; workspace_id: number };
-    await waitUntilIdle(on);
-    assert.deepEqual(pickStatusAndBody(await withProvider(on, "login", max, "us-1")), pickStatusAndBody(made));
-    assert.deepEqual(pickStatusAndBody(await withProvider(on, "signup", max, "us-1")), pickStatusAndBody(made));
-    const home = await on.router("GET", `/router/v1/cluster_emails/email/${hashEmail(max)}`);
+    await waitUntilIdle(emulator);
+    assert.deepEqual(pickStatusAndBody(await withProvider(emulator, "login", max, "us-1")), pickStatusAndBody(made));
+    assert.deepEqual(pickStatusAndBody(await withProvider(emulator, "signup", max, "us-1")), pickStatusAndBody(made));
+    const home = await emulator.router("GET", `/router/v1/cluster_emails/email/${hashEmail(max)}`);
     assert.deepEqual(home.body, { email_hash: hashEmail(max), cluster_id: "us-1" });
-    const all = (await on.ask("GET", "workspaces")).body as { id: number; client_id: string; client_secret: string }[];
+    const all = (await emulator.control("GET", "workspaces")).body as {
+      id: number;
+      client_id: string;
+      client_secret: string;
+    }[];
     const { client_id, client_secret } = all.find(({ id }) => id === workspace_id)!;
-    const api = createSender(on.routerUrl, { "client-id": client_id, "client-secret": client_secret });
+    const api = createSender(emulator.routerUrl, { "client-id": client_id, "client-secret": client_secret });
     const users = (await api("GET", "/api/v2.1/public/auth/users/")).body as { results: { id: number }[] };
     assert.deepEqual(
       users.results.map(({ id }) => id),
@@ -175,27 +181,29 @@ describe("sign-up with a provider", () => {
   });
 
   it("rejects a user of another cluster and a deactivated user", async (t) => {
-    const on = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const refused = { status: 400, body: { detail: "An account with this e-mail exists" } };
-    assert.deepEqual(pickStatusAndBody(await withProvider(on, "signup", "eli@fabrikam.example")), refused);
-    assert.deepEqual(pickStatusAndBody(await withProvider(on, "signup", "cleo@northwind.example")), refused);
+    assert.deepEqual(pickStatusAndBody(await withProvider(emulator, "signup", "eli@fabrikam.example")), refused);
+    assert.deepEqual(pickStatusAndBody(await withProvider(emulator, "signup", "cleo@northwind.example")), refused);
   });
 
   it("accepts the invitation of an invited user and ends its token", async (t) => {
-    const on = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const signup = { email: "zoe@newco.example", captcha: "yes" };
-    const { token } = (await on.router("POST", "/router/v1/trial/signup", { body: signup })).body as { token: string };
+    const { token } = (await emulator.router("POST", "/router/v1/trial/signup", { body: signup })).body as {
+      token: string;
+    };
     const form = { first_name: "Zoe", job_title: "Counsel", company_name: "Newco", industry: "x", use_case: "y" };
     const invited_users = [{ email: max, first_name: "Max" }];
-    const { body } = await on.router("POST", "/router/v1/trial/signup/complete", {
+    const { body } = await emulator.router("POST", "/router/v1/trial/signup/complete", {
       body: { ...form, token, invited_users },
     });
     const { workspace_id } = body as { workspace_id: number };
-    const { items } = (await on.ask("GET", `emails?recipient=${max}`)).body as {
+    const { items } = (await emulator.control("GET", `emails?recipient=${max}`)).body as {
       items: { token: string; link: string }[];
     };
     const invite = items[0]!;
-    const shown = async () => (await on.router("GET", invite.link.slice(on.routerUrl.length))).body;
+    const shown = async () => (await emulator.router("GET", invite.link.slice(emulator.routerUrl.length))).body;
     const expected = {
       token: invite.token,
       kind: "creator",
@@ -206,16 +214,16 @@ describe("sign-up with a provider", () => {
       contract: null,
     };
     assert.deepEqual(await shown(), { ...expected, state: "PENDING" });
-    const owners = async () => (await on.ask("GET", `owners?identifier=${invite.token}`)).body;
+    const owners = async () => (await emulator.control("GET", `owners?identifier=${invite.token}`)).body;
     assert.deepEqual(await owners(), [{ table: "creator_tokens", key: invite.token, cluster_id: "eu-1" }]);
 
-    const account = await withProvider(on, "signup", max);
+    const account = await withProvider(emulator, "signup", max);
     assert.equal((account.body as { workspace_id: number }).workspace_id, workspace_id);
-    await waitUntilIdle(on);
+    await waitUntilIdle(emulator);
     assert.deepEqual(await shown(), { ...expected, state: "ACCEPTED" });
     assert.deepEqual(await owners(), []);
-    assert.deepEqual(pickStatusAndBody(await withProvider(on, "login", max)), pickStatusAndBody(account));
-    const login = await on.router("POST", "/api/v1/svc_auth/login_v2/", { body: { email: max } });
+    assert.deepEqual(pickStatusAndBody(await withProvider(emulator, "login", max)), pickStatusAndBody(account));
+    const login = await emulator.router("POST", "/api/v1/svc_auth/login_v2/", { body: { email: max } });
     assert.equal((login.body as { name: string }).name, "Max");
   });
 });

@@ -25,15 +25,15 @@ describe("PDF reader without free capacity", () => {
   ];
   for (const [path, body] of uploads) {
     it(`rejects a request to ${path}, which succeeds when retried`, async (t) => {
-      const world = await startTestEmulator(t);
+      const emulator = await startTestEmulator(t);
       await requireContract(
-        world.api("POST", `${contracts}/upload_review_contracts/`, { body: await createUploadRequest() }),
+        emulator.api("POST", `${contracts}/upload_review_contracts/`, { body: await createUploadRequest() }),
       );
       const request = { body: await body() };
       const { mock } = t.mock.method(PdfReader.prototype, "read", async () => pdfReaderBusy);
-      await assertRejected(world, () => world.api("POST", `${contracts}/${path}`, request), refused);
+      await assertRejected(emulator, () => emulator.api("POST", `${contracts}/${path}`, request), refused);
       mock.restore();
-      assert.equal((await world.api("POST", `${contracts}/${path}`, request)).status, 201);
+      assert.equal((await emulator.api("POST", `${contracts}/${path}`, request)).status, 201);
     });
   }
 });

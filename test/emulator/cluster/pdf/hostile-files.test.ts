@@ -5,8 +5,8 @@ import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.
 import * as hostile from "../../../support/pdf/hostile-pdfs.ts";
 
 it("recursive and inflating PDFs have no text and do not block other requests", async (t) => {
-  const on = await startTestEmulator(t);
-  const { id, number } = await createDraftContract(on.api);
+  const emulator = await startTestEmulator(t);
+  const { id, number } = await createDraftContract(emulator.api);
   const files = [
     hostile.createSelfDrawingPdf(),
     hostile.createMutuallyDrawingPdf(),
@@ -15,24 +15,24 @@ it("recursive and inflating PDFs have no text and do not block other requests", 
   for (const file of files) {
     const body = { document_name: "v.pdf", document_base_64: file.toString("base64") };
     assert.equal(
-      (await on.api("POST", `/api/v2.1/public/contracts/${number}/contract_version/`, { body })).status,
+      (await emulator.api("POST", `/api/v2.1/public/contracts/${number}/contract_version/`, { body })).status,
       201,
     );
-    const before = await on.ask("GET", "state");
+    const before = await emulator.control("GET", "state");
 
     let isRead = false;
-    const reading = on.api("GET", `/api/v2.1/public/contracts/${id}/content`).finally(() => {
+    const reading = emulator.api("GET", `/api/v2.1/public/contracts/${id}/content`).finally(() => {
       isRead = true;
     });
     for (let other = 0; other < 10; other += 1) {
-      assert.equal((await on.api("GET", `/api/v2.1/public/contracts/${id}/status`)).status, 200);
+      assert.equal((await emulator.api("GET", `/api/v2.1/public/contracts/${id}/status`)).status, 200);
     }
     assert.equal(isRead, false, "ten other requests were answered while it was read");
     const expected = { contract_id: 1, content_format: "text", extraction_status: "failed" };
     assert.deepEqual(pickStatusAndBody(await reading), { status: 200, body: expected });
-    assert.deepEqual((await on.ask("GET", "state")).body, before.body);
+    assert.deepEqual((await emulator.control("GET", "state")).body, before.body);
   }
-  const { body } = await on.ask("GET", "requests?operation=documents.content");
+  const { body } = await emulator.control("GET", "requests?operation=documents.content");
   const { items } = body as { items: { findings: { code: string; detail: string }[] }[] };
   const told = items.flatMap(({ findings }) => findings.map(({ code, detail }) => `${code}: ${detail}`)).sort();
   assert.equal(told.length, 3, told.join("\n"));

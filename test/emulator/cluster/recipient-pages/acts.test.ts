@@ -31,15 +31,15 @@ const ordered = {
   contract_data: { start_date: "2031-02-01", seats: 3 },
 };
 
-const createNegotiatedContract = (on: TestEmulator) =>
-  createSentContract(on.api, { contract_template_id: 104, contract_name: "Negotiated" });
+const createNegotiatedContract = (emulator: TestEmulator) =>
+  createSentContract(emulator.api, { contract_template_id: 104, contract_name: "Negotiated" });
 
 describe("contract page of a recipient", () => {
   it("allows a signatory to sign and shows the signature after a reload", async (t) => {
-    const on = await startTestEmulator(t);
-    const contract = await createSentContract(on.api);
-    const told = await subscribe(t, on, ["CONTRACT_SIGNED", "CONTRACT_EXECUTED"]);
-    const link = await getSigningLink(on, contract, jo);
+    const emulator = await startTestEmulator(t);
+    const contract = await createSentContract(emulator.api);
+    const told = await subscribe(t, emulator, ["CONTRACT_SIGNED", "CONTRACT_EXECUTED"]);
+    const link = await getSigningLink(emulator, contract, jo);
     const page = await openPage(link);
     assert.equal(
       page.text,
@@ -53,8 +53,8 @@ describe("contract page of a recipient", () => {
       (await submitSuccessfully(link, { act: "sign", text: "Fine" })).text,
       /Jo Doe.* Signed 2031-01-02 at 03:04 UTC$/,
     );
-    assert.deepEqual(await listRecipients(on.api, contract), ["jo@acme.example COMPLETED signed"]);
-    assert.equal(await getContractStatus(on.api, contract), "EXECUTED");
+    assert.deepEqual(await listRecipients(emulator.api, contract), ["jo@acme.example COMPLETED signed"]);
+    assert.equal(await getContractStatus(emulator.api, contract), "EXECUTED");
     const [signed, executed, ...rest] = await told();
     assert.deepEqual(rest, []);
     assert.deepEqual(signed?.activity_data.performed_by, { name: "Jo Doe", email: jo });
@@ -68,26 +68,26 @@ describe("contract page of a recipient", () => {
   });
 
   it("allows a signatory to decline with a reason and shows the next step", async (t) => {
-    const on = await startTestEmulator(t);
-    const contract = await createSentContract(on.api);
-    const link = await getSigningLink(on, contract, jo);
+    const emulator = await startTestEmulator(t);
+    const contract = await createSentContract(emulator.api);
+    const link = await getSigningLink(emulator, contract, jo);
     const after = await submitSuccessfully(link, { act: "decline", text: "Wrong amount" });
     assert.match(
       after.text,
       /You declined to sign this contract on 2031-01-02 at 03:04 UTC\. Your reason: Wrong amount Contract .* Next Waiting for Ada Keller to send it again\. Document .* Signatories Jo Doe.* Declined/,
     );
-    assert.deepEqual(await listRecipients(on.api, contract), ["jo@acme.example COMPLETED declined"]);
-    assert.equal(await getContractStatus(on.api, contract), "DRAFT");
+    assert.deepEqual(await listRecipients(emulator.api, contract), ["jo@acme.example COMPLETED declined"]);
+    assert.equal(await getContractStatus(emulator.api, contract), "DRAFT");
     // This holds until the next request for action.
     assert.match((await openPage(link)).text, /You declined to sign/);
-    await on.ask("POST", "contracts/T-1/send", { body: {} });
+    await emulator.control("POST", "contracts/T-1/send", { body: {} });
     assert.match((await openPage(link)).text, /^NDA with Acme You are Jo Doe\. Contract .* It is your turn to sign/);
   });
 
   it("prompts each signatory in turn and shows the next one to others", async (t) => {
-    const on = await startTestEmulator(t);
-    const contract = await createSentContract(on.api, ordered);
-    const [adas, jos] = [await getSigningLink(on, contract, ada), await getSigningLink(on, contract, jo)];
+    const emulator = await startTestEmulator(t);
+    const contract = await createSentContract(emulator.api, ordered);
+    const [adas, jos] = [await getSigningLink(emulator, contract, ada), await getSigningLink(emulator, contract, jo)];
     const waiting = await openPage(adas);
     assert.match(waiting.text, /You are Ada\. .*It is not your turn Waiting for Jo to sign\. .*Signs after others/);
     assert.match(waiting.text, /Signatories Jo .* Asked to sign .* Ada .* Signs after others/);
@@ -96,50 +96,55 @@ describe("contract page of a recipient", () => {
     assert.deepEqual(getButtons(await openPage(adas)), ["sign", "decline", "comment"]);
     assert.match((await openPage(jos)).text, /You signed this contract on .* Next Waiting for Ada to sign\./);
     await submitSuccessfully(adas, { act: "sign" });
-    assert.equal(await getContractStatus(on.api, contract), "EXECUTED");
+    assert.equal(await getContractStatus(emulator.api, contract), "EXECUTED");
   });
 
   it("allows a counterparty to complete its review and sign with one link", async (t) => {
-    const on = await startTestEmulator(t);
-    const contract = await createNegotiatedContract(on);
-    const { items } = (await on.ask("GET", "emails?contract=T-1")).body as { items: { link: string }[] };
+    const emulator = await startTestEmulator(t);
+    const contract = await createNegotiatedContract(emulator);
+    const { items } = (await emulator.control("GET", "emails?contract=T-1")).body as { items: { link: string }[] };
     const link = items[0]!.link;
     assert.deepEqual(getButtons(await openPage(link)), ["complete-review", "comment"]);
     const reviewed = await submitSuccessfully(link, { act: "complete-review" });
     assert.deepEqual(getButtons(reviewed), ["sign", "decline", "comment"]);
     assert.match(reviewed.text, /You completed the review\. .* It is your turn to sign/);
     await submitSuccessfully(link, { act: "sign" });
-    assert.equal(await getContractStatus(on.api, contract), "EXECUTED");
+    assert.equal(await getContractStatus(emulator.api, contract), "EXECUTED");
   });
 
   it("allows every review recipient to act, but not recipients of a copy", async (t) => {
-    const on = await startTestEmulator(t);
-    const contract = await createDraftContract(on.api, { contract_template_id: 104 });
+    const emulator = await startTestEmulator(t);
+    const contract = await createDraftContract(emulator.api, { contract_template_id: 104 });
     const body = { to_emails: ["Max@acme.example"], cc_emails: ["copy@acme.example"] };
-    await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`, { body });
-    const { items } = (await on.ask("GET", "emails?contract=T-1")).body as { items: { link: string; mode: string }[] };
+    await emulator.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`, { body });
+    const { items } = (await emulator.control("GET", "emails?contract=T-1")).body as {
+      items: { link: string; mode: string }[];
+    };
     const [copy, max] = items.map(({ link }) => link);
     const read = await openPage(copy!);
     assert.match(read.text, /You are copy@acme\.example\. .*Waiting for Jo Doe or Max@acme\.example to review\./);
     assert.deepEqual(getButtons(read), []);
     await submitSuccessfully(max!, { act: "complete-review" });
-    assert.equal(await getContractStatus(on.api, contract), "SIGN");
+    assert.equal(await getContractStatus(emulator.api, contract), "SIGN");
   });
 
   it("allows members of the workspace to review and approve in sequence", async (t) => {
-    const on = await startTestEmulator(t);
-    const contract = await createDraftContract(on.api);
-    const told = await subscribe(t, on, ["CONTRACT_REVIEW_COMPLETED", "CONTRACT_APPROVAL_COMPLETED"]);
+    const emulator = await startTestEmulator(t);
+    const contract = await createDraftContract(emulator.api);
+    const told = await subscribe(t, emulator, ["CONTRACT_REVIEW_COMPLETED", "CONTRACT_APPROVAL_COMPLETED"]);
     const approvals = [
       { name: "Legal", notes: "", approver_role_id: 1, order: 1 },
       { name: "Finance", notes: "", approver_user_id: 12, order: 2 },
     ];
     const at = "/api/v2.1/public/contracts";
-    await on.api("POST", `${at}/${contract.number}/review_request/`, { body: { assignee_role_id: 2 } });
-    await on.api("POST", `${at}/approvals/${contract.id}/`, { body: { approvals } });
-    const turns = async () => (await listPeople(on, contract)).map(({ email, turn }) => [email, ...turn]);
+    await emulator.api("POST", `${at}/${contract.number}/review_request/`, { body: { assignee_role_id: 2 } });
+    await emulator.api("POST", `${at}/approvals/${contract.id}/`, { body: { approvals } });
+    const turns = async () => (await listPeople(emulator, contract)).map(({ email, turn }) => [email, ...turn]);
     assert.deepEqual(await turns(), [[jo], [ben, "review"], [ada, "approve"]]);
-    const [adas, bens] = [await getRecipientLink(on, contract, ada), await getRecipientLink(on, contract, ben)];
+    const [adas, bens] = [
+      await getRecipientLink(emulator, contract, ada),
+      await getRecipientLink(emulator, contract, ben),
+    ];
     assert.match((await openPage(bens)).text, /Waiting for Ben Okafor to review, and for Ada Keller to approve\./);
     assert.match(
       (await submitSuccessfully(adas, { act: "approve", text: "Good" })).text,
@@ -157,7 +162,7 @@ describe("contract page of a recipient", () => {
         ["CONTRACT_REVIEW_COMPLETED", { name: "Ben Okafor", email: ben }],
       ],
     );
-    const { body } = await on.api("GET", `${at}/approvals/${contract.id}/`);
+    const { body } = await emulator.api("GET", `${at}/approvals/${contract.id}/`);
     const { results } = body as { results: { approval: { approval_name: string; status: string } }[] };
     assert.deepEqual(
       results.map(({ approval }) => [approval.approval_name, approval.status]),
@@ -169,16 +174,16 @@ describe("contract page of a recipient", () => {
   });
 
   it("accepts comments from users whose turn it is, and shows each user's own", async (t) => {
-    const on = await startTestEmulator(t);
-    const contract = await createSentContract(on.api);
-    const told = await subscribe(t, on, ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"]);
+    const emulator = await startTestEmulator(t);
+    const contract = await createSentContract(emulator.api);
+    const told = await subscribe(t, emulator, ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"]);
     const comments = `/api/v2.1/public/contracts/${contract.number}/comments/`;
-    await on.api("POST", comments, { body: { comment: "For us alone" } });
-    const link = await getSigningLink(on, contract, jo);
+    await emulator.api("POST", comments, { body: { comment: "For us alone" } });
+    const link = await getSigningLink(emulator, contract, jo);
     const after = await submitSuccessfully(link, { act: "comment", text: "Why <b>three</b> seats?" });
     assert.match(after.text, /Your comment was added\. .* Your comments Why <b>three<\/b> seats\? Signatories/);
     assert.doesNotMatch(after.text, /For us alone/);
-    const { results } = (await on.api("GET", comments)).body as { results: { comment: string }[] };
+    const { results } = (await emulator.api("GET", comments)).body as { results: { comment: string }[] };
     assert.deepEqual(
       results.map(({ comment }) => comment),
       ["Why <b>three</b> seats?", "For us alone"],
@@ -193,22 +198,26 @@ describe("contract page of a recipient", () => {
   });
 
   it("records once that the link of the e-mail was opened", async (t) => {
-    const on = await startTestEmulator(t);
-    const contract = await createSentContract(on.api);
-    const told = await subscribe(t, on, ["MAILER_EMAIL_EVENT", "SIGNING_EMAIL_LINK_CLICKED", "SIGNING_EMAIL_OPENED"]);
-    const link = await getSigningLink(on, contract, jo);
+    const emulator = await startTestEmulator(t);
+    const contract = await createSentContract(emulator.api);
+    const told = await subscribe(t, emulator, [
+      "MAILER_EMAIL_EVENT",
+      "SIGNING_EMAIL_LINK_CLICKED",
+      "SIGNING_EMAIL_OPENED",
+    ]);
+    const link = await getSigningLink(emulator, contract, jo);
     const clicked = ["MAILER_EMAIL_EVENT", "SIGNING_EMAIL_LINK_CLICKED"];
     await openPage(link);
     assert.deepEqual(listActivityNames(await told()), clicked);
     await openPage(link);
     assert.deepEqual(listActivityNames(await told()), []);
-    const { items } = (await on.ask("GET", "emails?contract=T-1")).body as { items: { events: object[] }[] };
+    const { items } = (await emulator.control("GET", "emails?contract=T-1")).body as { items: { events: object[] }[] };
     assert.deepEqual(items[0]!.events, [
-      { type: "Click", at: "2031-01-02T03:04:05.000Z", detail: link.replace(on.clusters[0]!.url, "") },
+      { type: "Click", at: "2031-01-02T03:04:05.000Z", detail: link.replace(emulator.clusters[0]!.url, "") },
     ]);
     // Another e-mail contains another link.
     const body = { email_id: jo };
-    await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/signatories/resend_email/`, { body });
+    await emulator.api("POST", `/api/v2.1/public/contracts/${contract.id}/signatories/resend_email/`, { body });
     await openPage(link);
     assert.deepEqual(listActivityNames(await told()), clicked);
   });

@@ -28,11 +28,11 @@ const ordered = {
 };
 
 async function openSigningPage(t: Parameters<typeof startTestEmulator>[0], more: object = {}) {
-  const on = await startTestEmulator(t);
-  const contract = await createSentContract(on.api, more);
-  const link = await getSigningLink(on, contract, jo);
+  const emulator = await startTestEmulator(t);
+  const contract = await createSentContract(emulator.api, more);
+  const link = await getSigningLink(emulator, contract, jo);
   await openPage(link);
-  return { on, contract, link };
+  return { emulator, contract, link };
 }
 
 /** The alert of a page that rejected a form. */
@@ -40,15 +40,15 @@ const getStatusAndAlert = ({ status, html }: RecipientPage) => [status, /<p role
 
 /** Asserts status and message of a rejection, and an unchanged state. */
 async function assertFormRejected(
-  { ask }: TestEmulator,
+  { control }: TestEmulator,
   send: () => Promise<RecipientPage>,
   expected: readonly unknown[],
 ) {
-  await waitUntilIdle({ ask });
-  await waitUntilIdle({ ask });
-  const before = (await ask("GET", "state")).body;
+  await waitUntilIdle({ control });
+  await waitUntilIdle({ control });
+  const before = (await control("GET", "state")).body;
   assert.deepEqual(getStatusAndAlert(await send()), expected);
-  assert.deepEqual((await ask("GET", "state")).body, before);
+  assert.deepEqual((await control("GET", "state")).body, before);
 }
 
 const changed = [
@@ -60,20 +60,20 @@ const otherForm = [400, "The form is not from this page."];
 
 describe("form of a recipient page", () => {
   it("accepts a submission once", async (t) => {
-    const { on, link } = await openSigningPage(t);
+    const { emulator, link } = await openSigningPage(t);
     const { form_token } = getHiddenFields((await openPage(link)).html);
     const comment = { act: "comment", text: "Once", form_token: form_token! };
     await submitSuccessfully(link, comment);
-    await assertFormRejected(on, () => submitForm(link, comment), changed);
+    await assertFormRejected(emulator, () => submitForm(link, comment), changed);
     await submitSuccessfully(link, { act: "sign" });
-    await assertFormRejected(on, () => submitForm(link, { act: "sign", form_token: form_token! }), notTheirTurn);
+    await assertFormRejected(emulator, () => submitForm(link, { act: "sign", form_token: form_token! }), notTheirTurn);
   });
 
   it("rejects a submission after the contract changed, and preserves the input", async (t) => {
-    const { on, contract, link } = await openSigningPage(t);
+    const { emulator, contract, link } = await openSigningPage(t);
     const { form_token } = getHiddenFields((await openPage(link)).html);
     const path = `/api/v2.1/public/contracts/${contract.number}/external_metadata`;
-    await on.api("POST", path.replace("/1/", "/T-1/"), { body: { external_metadata: { id: "deal-1" } } });
+    await emulator.api("POST", path.replace("/1/", "/T-1/"), { body: { external_metadata: { id: "deal-1" } } });
     const typed = { act: "decline", text: "No <i>way</i>", form_token: form_token! };
     const page = await submitForm(link, typed);
     assert.deepEqual(getStatusAndAlert(page), changed);
@@ -84,94 +84,102 @@ describe("form of a recipient page", () => {
   });
 
   it("rejects a missing token and the token of another user or contract", async (t) => {
-    const { on, link } = await openSigningPage(t);
-    const other = await getSigningLink(on, await createSentContract(on.api), jo);
+    const { emulator, link } = await openSigningPage(t);
+    const other = await getSigningLink(emulator, await createSentContract(emulator.api), jo);
     const tokens = [getHiddenFields((await openPage(other)).html).form_token!, "", "x", "\u0000", "x".repeat(100_000)];
     for (const form_token of tokens)
-      await assertFormRejected(on, () => submitForm(link, { act: "sign", form_token }), changed);
+      await assertFormRejected(emulator, () => submitForm(link, { act: "sign", form_token }), changed);
   });
 
   it("rejects a submission out of turn", async (t) => {
-    const { on, contract, link } = await openSigningPage(t, ordered);
-    const adas = await getSigningLink(on, contract, ada);
+    const { emulator, contract, link } = await openSigningPage(t, ordered);
+    const adas = await getSigningLink(emulator, contract, ada);
     const { form_token } = getHiddenFields((await openPage(link)).html);
     for (const act of ["sign", "decline", "approve", "complete-review", "comment"]) {
-      await assertFormRejected(on, () => submitForm(adas, { act, text: "x", form_token: form_token! }), notTheirTurn);
+      await assertFormRejected(
+        emulator,
+        () => submitForm(adas, { act, text: "x", form_token: form_token! }),
+        notTheirTurn,
+      );
     }
     for (const act of ["approve", "complete-review"]) {
-      await assertFormRejected(on, () => submitForm(link, { act }), notTheirTurn);
+      await assertFormRejected(emulator, () => submitForm(link, { act }), notTheirTurn);
     }
   });
 
   for (const [how, close] of [
-    ["on hold", (on: TestEmulator) => on.ask("POST", "contracts/T-1/hold", { body: {} })],
-    ["void", (on: TestEmulator) => on.ask("POST", "contracts/T-1/void", { body: {} })],
-    ["executed", (on: TestEmulator) => on.ask("POST", "contracts/T-1/sign", { body: {} })],
+    ["on hold", (emulator: TestEmulator) => emulator.control("POST", "contracts/T-1/hold", { body: {} })],
+    ["void", (emulator: TestEmulator) => emulator.control("POST", "contracts/T-1/void", { body: {} })],
+    ["executed", (emulator: TestEmulator) => emulator.control("POST", "contracts/T-1/sign", { body: {} })],
     ["taken out of signature", unmarkForExecution],
   ] as const) {
     it(`rejects a submission once the contract is ${how}`, async (t) => {
-      const { on, link } = await openSigningPage(t);
+      const { emulator, link } = await openSigningPage(t);
       const { form_token } = getHiddenFields((await openPage(link)).html);
-      assert.equal((await close(on)).status, 200);
+      assert.equal((await close(emulator)).status, 200);
       for (const act of ["sign", "decline", "comment"]) {
-        await assertFormRejected(on, () => submitForm(link, { act, text: "x", form_token: form_token! }), notTheirTurn);
+        await assertFormRejected(
+          emulator,
+          () => submitForm(link, { act, text: "x", form_token: form_token! }),
+          notTheirTurn,
+        );
       }
       assert.deepEqual(getButtons(await openPage(link)), []);
     });
   }
 
   it("reports the reason if the transition is rejected", async (t) => {
-    const on = await startTestEmulator(t);
-    const contract = await createSentContract(on.api, { contract_template_id: 104 });
-    const state = (await on.ask("GET", "state")).body as { rows: { contracts: { signatories: object[] }[] } };
+    const emulator = await startTestEmulator(t);
+    const contract = await createSentContract(emulator.api, { contract_template_id: 104 });
+    const state = (await emulator.control("GET", "state")).body as { rows: { contracts: { signatories: object[] }[] } };
     state.rows.contracts[0]!.signatories = [];
-    assert.equal((await on.ask("PUT", "state", { body: state })).status, 200);
-    const link = await getRecipientLink(on, contract, jo);
+    assert.equal((await emulator.control("PUT", "state", { body: state })).status, 200);
+    const link = await getRecipientLink(emulator, contract, jo);
     await openPage(link);
     const words = "No signatories are configured for this contract.";
-    await assertFormRejected(on, () => submitForm(link, { act: "complete-review" }), [400, words]);
+    await assertFormRejected(emulator, () => submitForm(link, { act: "complete-review" }), [400, words]);
   });
 
   it("rejects unknown fields and overlong text", async (t) => {
-    const { on, link } = await openSigningPage(t);
+    const { emulator, link } = await openSigningPage(t);
     for (const act of ["", "void", "__proto__", "constructor", "SIGN"]) {
-      await assertFormRejected(on, () => submitForm(link, { act }), otherForm);
+      await assertFormRejected(emulator, () => submitForm(link, { act }), otherForm);
     }
-    await assertFormRejected(on, () => submitForm(link, { act: "comment", text: " \r\n" }), [
+    await assertFormRejected(emulator, () => submitForm(link, { act: "comment", text: " \r\n" }), [
       400,
       "The comment is empty.",
     ]);
     const long = [400, "The text must be at most 5000 characters."];
-    await assertFormRejected(on, () => submitForm(link, { act: "decline", text: "x".repeat(5_001) }), long);
+    await assertFormRejected(emulator, () => submitForm(link, { act: "decline", text: "x".repeat(5_001) }), long);
   });
 
   it("rejects requests from other sites, opaque frames and other emulator pages", async (t) => {
-    const { on, link } = await openSigningPage(t);
+    const { emulator, link } = await openSigningPage(t);
     const { host } = new URL(link);
     for (const headers of [
       { origin: "http://evil.example" },
       { origin: "null" },
       { origin: `http://${host}1` },
-      { origin: on.routerUrl },
+      { origin: emulator.routerUrl },
       { "sec-fetch-site": "cross-site" },
       { "sec-fetch-site": "same-site" },
       { "sec-fetch-site": "same-origin", origin: "null" },
     ] as Record<string, string>[]) {
-      await waitUntilIdle(on);
-      const before = (await on.ask("GET", "state")).body;
+      await waitUntilIdle(emulator);
+      const before = (await emulator.control("GET", "state")).body;
       const page = await submitForm(link, { act: "sign" }, headers);
       assert.match(page.text, /^Request blocked This form was not submitted from its own page\./);
       assert.equal(page.status, 403);
-      assert.deepEqual((await on.ask("GET", "state")).body, before);
+      assert.deepEqual((await emulator.control("GET", "state")).body, before);
     }
     const own = await submitForm(link, { act: "sign" }, { origin: `http://${host}`, "sec-fetch-site": "same-origin" });
     assert.equal(own.status, 303);
   });
 
   it("accepts arbitrary bytes without a server error", async (t) => {
-    const { on, link } = await openSigningPage(t);
-    await waitUntilIdle(on);
-    const before = (await on.ask("GET", "state")).body;
+    const { emulator, link } = await openSigningPage(t);
+    await waitUntilIdle(emulator);
+    const before = (await emulator.control("GET", "state")).body;
     const form = "application/x-www-form-urlencoded";
     for (const [type, body] of [
       [form, "%ff=%00&act=%zz"],
@@ -187,21 +195,21 @@ describe("form of a recipient page", () => {
       const { status } = await fetch(link, { method: "POST", body, headers: { "content-type": type } });
       assert.ok(status === 400 || status === 409, `${status} for ${type} ${body.slice(0, 20)}`);
     }
-    assert.deepEqual((await on.ask("GET", "state")).body, before);
+    assert.deepEqual((await emulator.control("GET", "state")).body, before);
   });
 });
 
 it("contract pages escape names that contain tags", async (t) => {
   const tag = `"'><script>alert(1)</script>&amp;`;
-  const on = await startTestEmulator(t);
-  const contract: ContractIds = await createDraftContract(on.api, {
+  const emulator = await startTestEmulator(t);
+  const contract: ContractIds = await createDraftContract(emulator.api, {
     contract_name: tag,
     counter_party_details: [
       { is_individual: false, organization_name: tag, poc_details: { first_name: tag, last_name: tag, email: jo } },
     ],
   });
-  await on.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`);
-  const link = await getSigningLink(on, contract, jo);
+  await emulator.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`);
+  const link = await getSigningLink(emulator, contract, jo);
   await submitSuccessfully(link, { act: "comment", text: tag });
   const escaped = "&#34;&#39;&#62;&#60;script&#62;alert(1)&#60;/script&#62;&#38;amp;";
   for (const url of [link, link.split("?")[0]!]) {

@@ -38,47 +38,53 @@ const notTheirs = {
 
 describe("generation of recipient links", () => {
   it("generates stable links that differ by recipient and contract", async (t) => {
-    const on = await startTestEmulator(t);
-    const [first, second] = [await createSentContract(on.api, both), await createSentContract(on.api, both)];
+    const emulator = await startTestEmulator(t);
+    const [first, second] = [
+      await createSentContract(emulator.api, both),
+      await createSentContract(emulator.api, both),
+    ];
     const links = [
-      await getSigningLink(on, first, ada),
-      await getSigningLink(on, first, jo),
-      await getSigningLink(on, second, ada),
-      await getSigningLink(on, second, jo),
+      await getSigningLink(emulator, first, ada),
+      await getSigningLink(emulator, first, jo),
+      await getSigningLink(emulator, second, ada),
+      await getSigningLink(emulator, second, jo),
     ];
     assert.equal(new Set(links.map(getKey)).size, 4);
-    assert.equal(await getSigningLink(on, first, "JO@acme.example"), links[1]);
-    const start = `${on.clusters[0]!.url}/contracts/T-1?person=jo%40acme.example&key=`;
+    assert.equal(await getSigningLink(emulator, first, "JO@acme.example"), links[1]);
+    const start = `${emulator.clusters[0]!.url}/contracts/T-1?person=jo%40acme.example&key=`;
     assert.match(links[1]!.replace(start, ""), /^[\w-]{43}$/);
   });
 
   it("omits links from logs", async (t) => {
-    const on = await startTestEmulator(t);
-    const link = await getSigningLink(on, await createSentContract(on.api), jo);
+    const emulator = await startTestEmulator(t);
+    const link = await getSigningLink(emulator, await createSentContract(emulator.api), jo);
     await openPage(link);
-    const { items } = (await on.ask("GET", "requests")).body as { items: { target: string }[] };
+    const { items } = (await emulator.control("GET", "requests")).body as { items: { target: string }[] };
     const pages = items.map(({ target }) => target).filter((target) => target.startsWith("/contracts/"));
     assert.deepEqual(pages, ["/contracts/T-1?person=[redacted]&key=[redacted]"]);
   });
 
   it("generates identical links in a run with the same seed", async (t) => {
     const link = async () => {
-      const on = await startTestEmulator(t, { deterministic: true });
-      return new URL(await getSigningLink(on, await createSentContract(on.api), jo)).search;
+      const emulator = await startTestEmulator(t, { deterministic: true });
+      return new URL(await getSigningLink(emulator, await createSentContract(emulator.api), jo)).search;
     };
     assert.equal(await link(), await link());
   });
 
   it("rejects a link with another name, key or contract", async (t) => {
-    const on = await startTestEmulator(t);
-    const [first, second] = [await createSentContract(on.api, both), await createSentContract(on.api, both)];
-    const link = await getSigningLink(on, first, jo);
+    const emulator = await startTestEmulator(t);
+    const [first, second] = [
+      await createSentContract(emulator.api, both),
+      await createSentContract(emulator.api, both),
+    ];
+    const link = await getSigningLink(emulator, first, jo);
     const wrong = [
       { person: ada },
       { person: "" },
       { person: undefined },
-      { key: getKey(await getSigningLink(on, first, ada)) },
-      { key: getKey(await getSigningLink(on, second, jo)) },
+      { key: getKey(await getSigningLink(emulator, first, ada)) },
+      { key: getKey(await getSigningLink(emulator, second, jo)) },
       { key: undefined },
       { key: "" },
       { key: "\u0000".repeat(43) },
@@ -92,9 +98,9 @@ describe("generation of recipient links", () => {
   });
 
   it("rejects links to missing, deleted and foreign contracts", async (t) => {
-    const on = await startTestEmulator(t);
-    const contract = await createSentContract(on.api);
-    const link = await getSigningLink(on, contract, jo);
+    const emulator = await startTestEmulator(t);
+    const contract = await createSentContract(emulator.api);
+    const link = await getSigningLink(emulator, contract, jo);
     const none = async (url: string, id: string) =>
       assert.deepEqual(getStatusAndText(await openPage(url)), {
         status: 404,
@@ -103,42 +109,42 @@ describe("generation of recipient links", () => {
     await none(link.replace("T-1", "T-9"), "T-9");
     await none(link.replace("T-1", "H-1"), "H-1");
     await none(link.replace("T-1", "T-01"), "T-01");
-    await none(link.replace(on.clusters[0]!.url, on.clusters[1]!.url), "T-1");
-    await on.ask("POST", "contracts/T-1/delete", { body: {} });
+    await none(link.replace(emulator.clusters[0]!.url, emulator.clusters[1]!.url), "T-1");
+    await emulator.control("POST", "contracts/T-1/delete", { body: {} });
     await none(link, "T-1");
     await none(link.replace("?", "/document?"), "T-1");
     assert.equal((await submitForm(link, { act: "sign" })).status, 404);
   });
 
   it("issues links only to signatories and counterparty contacts", async (t) => {
-    const on = await startTestEmulator(t);
-    const { number } = await createSentContract(on.api);
+    const emulator = await startTestEmulator(t);
+    const { number } = await createSentContract(emulator.api);
     const recipient = `/api/v2.1/public/contracts/${number}/recipients/recipient_link/?recipient_email=`;
     const embedded = (id: number) => `/api/v2.1/public/embedded/contracts/${id}/counter_party/?cp_email_id=`;
-    const { link } = (await on.api("GET", `${recipient}${jo}`)).body as { link: string };
-    assert.deepEqual((await on.api("GET", `${embedded(number)}Jo@acme.example`)).body, { url: link });
+    const { link } = (await emulator.api("GET", `${recipient}${jo}`)).body as { link: string };
+    assert.deepEqual((await emulator.api("GET", `${embedded(number)}Jo@acme.example`)).body, { url: link });
     // The customer's page embeds the page in a frame.
     const policy = (await openPage(link)).headers.get("content-security-policy");
     assert.match(policy!, /^default-src 'none'; style-src 'sha256-[^']*'; base-uri 'none'; form-action 'self'$/);
     const eve = "eve@evil.example";
     const stranger = createDomainError("SVC_ASSUMED_107", `${eve} is not a signatory of this contract.`);
-    await assertRejected(on, () => on.api("GET", `${recipient}${eve}`), stranger);
+    await assertRejected(emulator, () => emulator.api("GET", `${recipient}${eve}`), stranger);
     const noContact = `${eve} is not a contact of a counterparty of this contract.`;
     await assertRejected(
-      on,
-      () => on.api("GET", `${embedded(number)}${eve}`),
+      emulator,
+      () => emulator.api("GET", `${embedded(number)}${eve}`),
       createDomainError("SVC_ASSUMED_115", noContact),
     );
-    await assertRejected(on, () => on.api("GET", `${embedded(7)}${jo}`), notFoundResponse);
+    await assertRejected(emulator, () => emulator.api("GET", `${embedded(7)}${jo}`), notFoundResponse);
   });
 });
 
 describe("contract_link", () => {
   it("shows the contract to unauthenticated users without actions", async (t) => {
-    const on = await startTestEmulator(t);
-    await createSentContract(on.api);
-    const told = await subscribe(t, on, ["MAILER_EMAIL_EVENT"]);
-    const url = `${on.clusters[0]!.url}/contracts/T-1`;
+    const emulator = await startTestEmulator(t);
+    await createSentContract(emulator.api);
+    const told = await subscribe(t, emulator, ["MAILER_EMAIL_EVENT"]);
+    const url = `${emulator.clusters[0]!.url}/contracts/T-1`;
     const page = await openPage(url);
     assert.equal(
       page.text,
@@ -162,15 +168,17 @@ describe("contract_link", () => {
     ["VOIDED", "Void (VOIDED) Next No pending actions.", ["void"]],
   ] as const) {
     it(`shows the next step in ${status}`, async (t) => {
-      const on = await startTestEmulator(t);
-      const { id } = await createDraftContract(on.api);
-      const api = (path: string, body = {}) => on.api("POST", `/api/v2.1/public/contracts/${id}/${path}`, { body });
+      const emulator = await startTestEmulator(t);
+      const { id } = await createDraftContract(emulator.api);
+      const api = (path: string, body = {}) =>
+        emulator.api("POST", `/api/v2.1/public/contracts/${id}/${path}`, { body });
       const moves: Record<string, () => Promise<unknown>> = {
         send: () => api("send_to_counterparties"),
         unmark: () => api("unmark_for_execution"),
       };
-      for (const move of how) await (moves[move]?.() ?? on.ask("POST", `contracts/${id}/${move}`, { body: {} }));
-      assert.ok((await openPage(`${on.clusters[0]!.url}/contracts/${id}`)).text.includes(`Status ${text}`));
+      for (const move of how)
+        await (moves[move]?.() ?? emulator.control("POST", `contracts/${id}/${move}`, { body: {} }));
+      assert.ok((await openPage(`${emulator.clusters[0]!.url}/contracts/${id}`)).text.includes(`Status ${text}`));
     });
   }
 });
@@ -188,29 +196,29 @@ describe("document behind a link", () => {
   const inline = (name: string) => [200, "application/pdf", "nosniff", `inline; filename="${name}"`];
 
   it("equals the downloaded document of a template contract", async (t) => {
-    const on = await startTestEmulator(t);
-    const contract = await createSentContract(on.api);
-    const link = await getSigningLink(on, contract, jo);
-    const download = await fetch(`${on.clusters[0]!.url}/api/v2.1/public/contracts/${contract.id}/download`, {
+    const emulator = await startTestEmulator(t);
+    const contract = await createSentContract(emulator.api);
+    const link = await getSigningLink(emulator, contract, jo);
+    const download = await fetch(`${emulator.clusters[0]!.url}/api/v2.1/public/contracts/${contract.id}/download`, {
       method: "POST",
-      headers: { "client-id": on.clusters[0]!.clientId!, "client-secret": on.clusters[0]!.clientSecret! },
+      headers: { "client-id": emulator.clusters[0]!.clientId!, "client-secret": emulator.clusters[0]!.clientSecret! },
     });
     const expected = { bytes: Buffer.from(await download.arrayBuffer()), head: inline("NDA with Acme.pdf") };
     assert.deepEqual(await documentOf(await openPage(link), link), expected);
-    const open = `${on.clusters[0]!.url}/contracts/T-1`;
+    const open = `${emulator.clusters[0]!.url}/contracts/T-1`;
     assert.deepEqual(await documentOf(await openPage(open), open), expected);
     const head = await fetch(link.replace("?", "/document?"), { method: "HEAD" });
     assert.deepEqual([head.status, await head.text()], [200, ""]);
   });
 
   it("returns the newest version, inline for a PDF and as a download otherwise", async (t) => {
-    const on = await startTestEmulator(t);
-    const contract = await createDraftContract(on.api);
-    const url = `${on.clusters[0]!.url}/contracts/T-1`;
+    const emulator = await startTestEmulator(t);
+    const contract = await createDraftContract(emulator.api);
+    const url = `${emulator.clusters[0]!.url}/contracts/T-1`;
     const upload = async (document_name: string, document_base_64: string) => {
       const path = `/api/v2.1/public/contracts/${contract.number}/contract_version/`;
       const body = { document_name, document_base_64, is_executed_version: false };
-      const answer = await on.api("POST", path, { body });
+      const answer = await emulator.api("POST", path, { body });
       assert.equal(answer.status, 201, JSON.stringify(answer.body));
     };
     const bytes = await createPdf();
@@ -227,10 +235,10 @@ describe("document behind a link", () => {
   });
 
   it("rejects a POST and does not serve subpaths", async (t) => {
-    const on = await startTestEmulator(t);
-    await createSentContract(on.api);
-    const url = `${on.clusters[0]!.url}/contracts/T-1`;
+    const emulator = await startTestEmulator(t);
+    await createSentContract(emulator.api);
+    const url = `${emulator.clusters[0]!.url}/contracts/T-1`;
     assert.equal((await fetch(`${url}/document`, { method: "POST" })).status, 405);
-    assert.deepEqual(pickStatusAndBody(await on.router("GET", "/contracts/T-1/document/more")).status, 200);
+    assert.deepEqual(pickStatusAndBody(await emulator.router("GET", "/contracts/T-1/document/more")).status, 200);
   });
 });

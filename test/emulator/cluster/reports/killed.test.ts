@@ -26,26 +26,26 @@ async function sendAll({ api }: EmulatorProcess): Promise<void> {
   }
 }
 
-const addFault = async ({ ask }: EmulatorProcess, trouble: object): Promise<void> => {
+const addFault = async ({ control }: EmulatorProcess, trouble: object): Promise<void> => {
   const fault = { direction: "incoming", operation: "signatories.add", ...trouble };
-  assert.equal((await ask("POST", "faults", { body: fault })).status, 201);
+  assert.equal((await control("POST", "faults", { body: fault })).status, 201);
 };
 
 /** Waits until a scripted fault was applied, which means that the router received a report. */
-async function waitForFault({ ask }: EmulatorProcess): Promise<void> {
-  for (;;) if (((await ask("GET", "faults")).body as { hit: number }[])[0]!.hit > 0) return;
+async function waitForFault({ control }: EmulatorProcess): Promise<void> {
+  for (;;) if (((await control("GET", "faults")).body as { hit: number }[])[0]!.hit > 0) return;
 }
 
 /** Asserts that the router has each signatory and token once, and that no report is pending. */
-async function assertAllReported({ ask }: EmulatorProcess): Promise<void> {
-  await waitUntilIdle({ ask });
+async function assertAllReported({ control }: EmulatorProcess): Promise<void> {
+  await waitUntilIdle({ control });
   for (const email of addresses) {
     const key = hashEmail(email);
-    assert.deepEqual((await ask("GET", `owners?identifier=${email}`)).body, [
+    assert.deepEqual((await control("GET", `owners?identifier=${email}`)).body, [
       { table: "signatories", key, cluster_id: "eu-1" },
     ]);
   }
-  const { rows, mappings } = (await ask("GET", "state")).body as {
+  const { rows, mappings } = (await control("GET", "state")).body as {
     rows: { signatories: { id: number; signatory_hash: string }[]; schedule: { kind: string }[]; emails: Email[] };
     mappings: { counterparty_tokens: object };
   };
@@ -89,7 +89,7 @@ describe("cluster report after kill -9", () => {
     await waitUntilIdle(first);
     await first.kill();
     const second = await start();
-    assert.equal((await second.ask("POST", "clock/advance", { body: { by: "PT1M" } })).status, 200);
+    assert.equal((await second.control("POST", "clock/advance", { body: { by: "PT1M" } })).status, 200);
     await assertAllReported(second);
   });
 });

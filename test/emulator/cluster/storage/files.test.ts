@@ -98,8 +98,8 @@ describe("files.initialize", () => {
   ];
   for (const [what, body, fields] of malformed) {
     it(`rejects ${what}`, async (t) => {
-      const on = await startTestEmulator(t);
-      await assertRejected(on, () => on.api("POST", uploads, { body }), { status: 400, body: fields });
+      const emulator = await startTestEmulator(t);
+      await assertRejected(emulator, () => emulator.api("POST", uploads, { body }), { status: 400, body: fields });
     });
   }
 });
@@ -144,18 +144,18 @@ describe("files.show", () => {
   });
 
   it("rejects an unknown file and a file of another workspace", async (t) => {
-    const on = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     await assertRejected(
-      on,
-      () => on.api("GET", getFilePath("4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10")),
+      emulator,
+      () => emulator.api("GET", getFilePath("4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10")),
       notFoundResponse,
     );
-    await assertRejected(on, () => on.api("GET", getFilePath("no-uuid")), notFoundResponse);
+    await assertRejected(emulator, () => emulator.api("GET", getFilePath("no-uuid")), notFoundResponse);
 
-    const other = await createWorkspaceApi(on, 2);
+    const other = await createWorkspaceApi(emulator, 2);
     const { body } = await other("POST", uploads, { body: { files: [pdf] } });
     const foreign = (body as { files: Upload[] }).files[0]!.file_id;
     assert.equal((await other("GET", getFilePath(foreign))).status, 200);
-    assert.deepEqual(pickStatusAndBody(await on.api("GET", getFilePath(foreign))), notFoundResponse);
+    assert.deepEqual(pickStatusAndBody(await emulator.api("GET", getFilePath(foreign))), notFoundResponse);
   });
 });

@@ -120,8 +120,8 @@ const createNoSuchKeyResponse = (key: string) =>
 
 describe("storage.put", () => {
   it("accepts bytes and returns only their MD5 as ETag", async (t) => {
-    const on = await startTestEmulator(t);
-    const answer = await put((await initializeUpload(on)).upload_url, "hello");
+    const emulator = await startTestEmulator(t);
+    const answer = await put((await initializeUpload(emulator)).upload_url, "hello");
     assert.deepEqual(
       { status: answer.status, etag: answer.headers.get("etag"), body: await answer.text() },
       { status: 200, etag: '"5d41402abc4b2a76b9719d911017c592"', body: "" },
@@ -129,10 +129,10 @@ describe("storage.put", () => {
   });
 
   it("accepts an empty body and a body of unknown length", async (t) => {
-    const on = await startTestEmulator(t);
-    const { file_id, upload_url } = await initializeUpload(on);
+    const emulator = await startTestEmulator(t);
+    const { file_id, upload_url } = await initializeUpload(emulator);
     assert.equal((await put(upload_url, "")).headers.get("etag"), '"d41d8cd98f00b204e9800998ecf8427e"');
-    assert.equal(await (await fetch(await downloadUrl(on, file_id))).text(), "");
+    assert.equal(await (await fetch(await downloadUrl(emulator, file_id))).text(), "");
 
     const chunks = new ReadableStream({
       start(controller) {
@@ -150,32 +150,32 @@ describe("storage.put", () => {
   });
 
   it("replaces the object if it is sent again before the URL expires", async (t) => {
-    const on = await startTestEmulator(t);
-    const { file_id, upload_url } = await initializeUpload(on);
+    const emulator = await startTestEmulator(t);
+    const { file_id, upload_url } = await initializeUpload(emulator);
     await put(upload_url, "first");
     await put(upload_url, "second");
-    assert.equal(await (await fetch(await downloadUrl(on, file_id))).text(), "second");
+    assert.equal(await (await fetch(await downloadUrl(emulator, file_id))).text(), "second");
   });
 
   it("accepts an upload until its URL expires after 15 virtual minutes", async (t) => {
-    const on = await startTestEmulator(t);
-    const { file_id, upload_url } = await initializeUpload(on);
-    await on.ask("POST", "clock/advance", { body: { by: "PT14M59S" } });
+    const emulator = await startTestEmulator(t);
+    const { file_id, upload_url } = await initializeUpload(emulator);
+    await emulator.control("POST", "clock/advance", { body: { by: "PT14M59S" } });
     assert.equal((await put(upload_url, "in time")).status, 200);
 
-    await on.ask("POST", "clock/advance", { body: { by: "PT1S" } });
+    await emulator.control("POST", "clock/advance", { body: { by: "PT1S" } });
     assert.deepEqual(await readStorageError(await put(upload_url, "too late")), expired);
-    assert.equal(await (await fetch(await downloadUrl(on, file_id))).text(), "in time");
+    assert.equal(await (await fetch(await downloadUrl(emulator, file_id))).text(), "in time");
   });
 
   it("rejects an upload from expires_at on, which has a resolution of seconds", async (t) => {
-    const on = await startTestEmulator(t);
-    await on.ask("POST", "clock/advance", { body: { to: "2031-01-02T03:04:05.702Z" } });
-    const { upload_url, expires_at } = await initializeUpload(on);
+    const emulator = await startTestEmulator(t);
+    await emulator.control("POST", "clock/advance", { body: { to: "2031-01-02T03:04:05.702Z" } });
+    const { upload_url, expires_at } = await initializeUpload(emulator);
     assert.equal(expires_at, "2031-01-02T03:19:05Z");
-    await on.ask("POST", "clock/advance", { body: { to: "2031-01-02T03:19:04.999Z" } });
+    await emulator.control("POST", "clock/advance", { body: { to: "2031-01-02T03:19:04.999Z" } });
     assert.equal((await put(upload_url, "in time")).status, 200);
-    await on.ask("POST", "clock/advance", { body: { to: "2031-01-02T03:19:05.000Z" } });
+    await emulator.control("POST", "clock/advance", { body: { to: "2031-01-02T03:19:05.000Z" } });
     assert.equal((await put(upload_url, "too late")).status, 403);
   });
 
@@ -192,12 +192,12 @@ describe("storage.put", () => {
   ];
   for (const [what, change] of tampered) {
     it(`rejects a URL with ${what}`, async (t) => {
-      const on = await startTestEmulator(t);
-      const { file_id, upload_url } = await initializeUpload(on);
+      const emulator = await startTestEmulator(t);
+      const { file_id, upload_url } = await initializeUpload(emulator);
       assert.notEqual(change(upload_url), upload_url);
       assert.deepEqual(await readStorageError(await put(change(upload_url), "evil")), mismatch);
       assert.deepEqual(
-        await readStorageError(await fetch(await downloadUrl(on, file_id))),
+        await readStorageError(await fetch(await downloadUrl(emulator, file_id))),
         createNoSuchKeyResponse(`${file_id}/msa.pdf`),
       );
     });
@@ -209,28 +209,28 @@ describe("storage.put", () => {
   ];
   for (const [what, headers] of types) {
     it(`rejects an upload with ${what}`, async (t) => {
-      const on = await startTestEmulator(t);
-      const { file_id, upload_url } = await initializeUpload(on);
+      const emulator = await startTestEmulator(t);
+      const { file_id, upload_url } = await initializeUpload(emulator);
       assert.deepEqual(await readStorageError(await put(upload_url, "bytes", headers)), mismatch);
       assert.deepEqual(
-        await readStorageError(await fetch(await downloadUrl(on, file_id))),
+        await readStorageError(await fetch(await downloadUrl(emulator, file_id))),
         createNoSuchKeyResponse(`${file_id}/msa.pdf`),
       );
     });
   }
 
   it("rejects a body without a content type", async (t) => {
-    const on = await startTestEmulator(t);
-    const { upload_url } = await initializeUpload(on);
+    const emulator = await startTestEmulator(t);
+    const { upload_url } = await initializeUpload(emulator);
     assert.deepEqual(await readStorageError(await put(upload_url, new Uint8Array([1, 2, 3]), {})), mismatch);
   });
 
   it("accepts credentials with a finding, because object storage would ignore them", async (t) => {
-    const on = await startTestEmulator(t);
-    const { upload_url } = await initializeUpload(on);
+    const emulator = await startTestEmulator(t);
+    const { upload_url } = await initializeUpload(emulator);
     const headers = { "content-type": "application/pdf", "client-id": "a", "client-secret": "b" };
     assert.equal((await put(upload_url, "bytes", headers)).status, 200);
-    const { body } = await on.ask("GET", "requests?operation=storage.put");
+    const { body } = await emulator.control("GET", "requests?operation=storage.put");
     const { items } = body as { items: { findings: { code: string }[] }[] };
     assert.deepEqual(
       items.map(({ findings }) => findings.map(({ code }) => code)),
@@ -239,21 +239,21 @@ describe("storage.put", () => {
   });
 
   it("rejects credentials under --strict=storage", async (t) => {
-    const on = await startTestEmulator(t, { strict: ["storage"] });
-    const { file_id, upload_url } = await initializeUpload(on);
+    const emulator = await startTestEmulator(t, { strict: ["storage"] });
+    const { file_id, upload_url } = await initializeUpload(emulator);
     for (const name of ["client-id", "client-secret"]) {
       const answer = await put(upload_url, "bytes", { "content-type": "application/pdf", [name]: "x" });
       assert.deepEqual(await readStorageError(answer), createXmlResponse(400, documents["storage-credentials"]));
     }
     assert.deepEqual(
-      await readStorageError(await fetch(await downloadUrl(on, file_id))),
+      await readStorageError(await fetch(await downloadUrl(emulator, file_id))),
       createNoSuchKeyResponse(`${file_id}/msa.pdf`),
     );
   });
 
   it("rejects an upload with a declared size over 5 GiB immediately", async (t) => {
-    const on = await startTestEmulator(t);
-    const { file_id, upload_url } = await initializeUpload(on);
+    const emulator = await startTestEmulator(t);
+    const { file_id, upload_url } = await initializeUpload(emulator);
     const large = { "content-type": "application/pdf", "content-length": 5 * 1024 ** 3 + 1 };
     const sending = httpRequest(upload_url, { method: "PUT", headers: large });
     sending.flushHeaders();
@@ -264,15 +264,15 @@ describe("storage.put", () => {
     const whole = new Response(text, { status: answer.statusCode!, headers });
     assert.deepEqual(await readStorageError(whole), createXmlResponse(400, documents["storage-too-large"]));
     assert.deepEqual(
-      await readStorageError(await fetch(await downloadUrl(on, file_id))),
+      await readStorageError(await fetch(await downloadUrl(emulator, file_id))),
       createNoSuchKeyResponse(`${file_id}/msa.pdf`),
     );
   });
 
   it("rejects an upload while the disk is full, and accepts it afterwards", async (t) => {
     const folder = await createTemporaryFolder(t);
-    const on = await startTestEmulator(t, { file: join(folder, "emulator.json") });
-    const { file_id, upload_url } = await initializeUpload(on);
+    const emulator = await startTestEmulator(t, { file: join(folder, "emulator.json") });
+    const { file_id, upload_url } = await initializeUpload(emulator);
     await rm(join(folder, "files"), { recursive: true });
     await writeFile(join(folder, "files"), "of somebody else");
     assert.deepEqual(
@@ -280,7 +280,7 @@ describe("storage.put", () => {
       createXmlResponse(503, documents["storage-store-failed"]),
     );
     assert.deepEqual(
-      await readStorageError(await fetch(await downloadUrl(on, file_id))),
+      await readStorageError(await fetch(await downloadUrl(emulator, file_id))),
       createNoSuchKeyResponse(`${file_id}/msa.pdf`),
     );
     await rm(join(folder, "files"));
@@ -310,18 +310,18 @@ describe("storage.put", () => {
 
 describe("storage.get", () => {
   it("rejects an upload URL, as a PUT rejects a download URL", async (t) => {
-    const on = await startTestEmulator(t);
-    const { file_id, upload_url } = await initializeUpload(on);
+    const emulator = await startTestEmulator(t);
+    const { file_id, upload_url } = await initializeUpload(emulator);
     assert.deepEqual(await readStorageError(await fetch(upload_url)), mismatch);
-    const url = await downloadUrl(on, file_id);
+    const url = await downloadUrl(emulator, file_id);
     assert.deepEqual(await readStorageError(await put(url, "evil")), mismatch);
   });
 
   it("rejects another method like a mismatched signature", async (t) => {
-    const on = await startTestEmulator(t);
-    const { file_id, upload_url } = await initializeUpload(on);
+    const emulator = await startTestEmulator(t);
+    const { file_id, upload_url } = await initializeUpload(emulator);
     await put(upload_url, "bytes");
-    const url = await downloadUrl(on, file_id);
+    const url = await downloadUrl(emulator, file_id);
     for (const method of ["POST", "DELETE", "PATCH"]) {
       for (const target of [upload_url, url])
         assert.deepEqual(await readStorageError(await fetch(target, { method })), mismatch);
@@ -332,20 +332,20 @@ describe("storage.get", () => {
   });
 
   it("rejects a URL after 15 virtual minutes", async (t) => {
-    const on = await startTestEmulator(t);
-    const { file_id, upload_url } = await initializeUpload(on);
+    const emulator = await startTestEmulator(t);
+    const { file_id, upload_url } = await initializeUpload(emulator);
     await put(upload_url, "bytes");
-    const url = await downloadUrl(on, file_id);
-    await on.ask("POST", "clock/advance", { body: { by: "PT15M" } });
+    const url = await downloadUrl(emulator, file_id);
+    await emulator.control("POST", "clock/advance", { body: { by: "PT15M" } });
     assert.deepEqual(await readStorageError(await fetch(url)), expired);
-    assert.equal((await fetch(await downloadUrl(on, file_id))).status, 200);
+    assert.equal((await fetch(await downloadUrl(emulator, file_id))).status, 200);
   });
 
   it("returns an error before the upload", async (t) => {
-    const on = await startTestEmulator(t);
-    const { file_id } = await initializeUpload(on);
+    const emulator = await startTestEmulator(t);
+    const { file_id } = await initializeUpload(emulator);
     assert.deepEqual(
-      await readStorageError(await fetch(await downloadUrl(on, file_id))),
+      await readStorageError(await fetch(await downloadUrl(emulator, file_id))),
       createNoSuchKeyResponse(`${file_id}/msa.pdf`),
     );
   });

@@ -21,8 +21,8 @@ describe("client-id and client-secret", () => {
   });
 
   it("requires both credentials and accepts no bearer token instead", async (t) => {
-    const on = await startTestEmulator(t);
-    const { url, clientId = "", clientSecret = "" } = on.clusters[0]!;
+    const emulator = await startTestEmulator(t);
+    const { url, clientId = "", clientSecret = "" } = emulator.clusters[0]!;
     const incomplete: Record<string, string>[] = [
       {},
       { "client-id": clientId },
@@ -31,14 +31,14 @@ describe("client-id and client-secret", () => {
       { authorization: "Bearer abc" },
     ];
     for (const headers of incomplete) {
-      await assertRejected(on, () => createSender(url)("POST", intakes, { headers, body: intake }), none);
+      await assertRejected(emulator, () => createSender(url)("POST", intakes, { headers, body: intake }), none);
     }
   });
 
   it("rejects a client-secret of another client-id or cluster", async (t) => {
-    const on = await startTestEmulator(t);
-    const { url, clientId = "", clientSecret = "" } = on.clusters[0]!;
-    const elsewhere = on.clusters[1]!;
+    const emulator = await startTestEmulator(t);
+    const { url, clientId = "", clientSecret = "" } = emulator.clusters[0]!;
+    const elsewhere = emulator.clusters[1]!;
     const pairs: [id: string, secret: string][] = [
       [clientId, "wrong"],
       [clientId, ""],
@@ -49,7 +49,7 @@ describe("client-id and client-secret", () => {
     for (const [id, secret] of pairs) {
       const headers = { "client-id": id, "client-secret": secret };
       const expected = secret === "" ? none : wrong;
-      await assertRejected(on, () => createSender(url)("POST", intakes, { headers, body: intake }), expected);
+      await assertRejected(emulator, () => createSender(url)("POST", intakes, { headers, body: intake }), expected);
     }
   });
 
@@ -67,18 +67,18 @@ describe("unsupported method", () => {
   const notAllowed = { status: 405, body: { detail: 'Method "PUT" not allowed.' } };
 
   it("returns 405 only with valid credentials", async (t) => {
-    const on = await startTestEmulator(t);
-    const { url, clientId = "" } = on.clusters[0]!;
-    assert.deepEqual(pickStatusAndBody(await on.api("PUT", intakes, { body: "{" })), notAllowed);
-    await assertRejected(on, () => createSender(url)("PUT", intakes), none);
+    const emulator = await startTestEmulator(t);
+    const { url, clientId = "" } = emulator.clusters[0]!;
+    assert.deepEqual(pickStatusAndBody(await emulator.api("PUT", intakes, { body: "{" })), notAllowed);
+    await assertRejected(emulator, () => createSender(url)("PUT", intakes), none);
     const headers = { "client-id": clientId, "client-secret": "wrong" };
-    await assertRejected(on, () => createSender(url)("PUT", intakes, { headers }), wrong);
+    await assertRejected(emulator, () => createSender(url)("PUT", intakes, { headers }), wrong);
   });
 
   it("logs the reason of the rejection", async (t) => {
-    const on = await startTestEmulator(t);
-    await createSender(on.clusters[0]!.url)("PUT", intakes);
-    const { body } = await on.ask("GET", "requests");
+    const emulator = await startTestEmulator(t);
+    await createSender(emulator.clusters[0]!.url)("PUT", intakes);
+    const { body } = await emulator.control("GET", "requests");
     const [{ status, failure } = {}] = (body as { items: { status: number; failure?: string }[] }).items;
     assert.deepEqual({ status, failure }, { status: 401, failure: "no-credentials" });
   });
@@ -99,19 +99,19 @@ describe("user-email", () => {
   });
 
   it("must belong to an active member of the key's workspace", async (t) => {
-    const on = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     // Cleo was deactivated, Dina is of another workspace.
     for (const email of ["cleo@northwind.example", "dina@contoso.example", "nobody@northwind.example"]) {
       const headers = { "user-email": email };
-      await assertRejected(on, () => on.api("POST", intakes, { body: intake, headers }), denied);
+      await assertRejected(emulator, () => emulator.api("POST", intakes, { body: intake, headers }), denied);
     }
   });
 });
 
 describe("SVC_RATE_LIMIT", () => {
   it("limits requests per workspace and second", async (t) => {
-    const on = await startTestEmulator(t, { rateLimit: 2 });
-    const answers = await Promise.all([1, 2, 3, 4].map(() => on.api("GET", key)));
+    const emulator = await startTestEmulator(t, { rateLimit: 2 });
+    const answers = await Promise.all([1, 2, 3, 4].map(() => emulator.api("GET", key)));
     const refused = answers.filter(({ status }) => status === 429);
     // Four requests take less than a second. A slower machine causes fewer rejections.
     assert.ok(refused.length > 0);
@@ -120,7 +120,7 @@ describe("SVC_RATE_LIMIT", () => {
       body: { detail: "Request was throttled. Expected available in 1 second." },
     });
     assert.equal(refused[0]!.headers.get("retry-after"), "1");
-    assert.equal((await (await createWorkspaceApi(on, 2))("GET", key)).status, 200);
+    assert.equal((await (await createWorkspaceApi(emulator, 2))("GET", key)).status, 200);
   });
 
   it("counts accepted requests per workspace over the last wall-clock second", () => {

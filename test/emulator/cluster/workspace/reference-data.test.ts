@@ -49,15 +49,18 @@ describe("templates.list", () => {
 
 describe("templates.update", () => {
   it("replaces the tags that templates.show returns", async (t) => {
-    const on = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const nda = { id: 101, name: "Mutual NDA", contract_type_id: 301, tags: [] };
-    assert.deepEqual(pickStatusAndBody(await on.api("GET", `${base}/templates/101/`)), { status: 200, body: nda });
+    assert.deepEqual(pickStatusAndBody(await emulator.api("GET", `${base}/templates/101/`)), {
+      status: 200,
+      body: nda,
+    });
     const tagged = { ...nda, tags: ["sales", "eu"] };
-    const answer = await on.api("PATCH", `${base}/templates/101/`, { body: { tags: ["sales", "eu", "sales"] } });
+    const answer = await emulator.api("PATCH", `${base}/templates/101/`, { body: { tags: ["sales", "eu", "sales"] } });
     assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: tagged });
-    assert.deepEqual((await on.api("GET", `${base}/templates/101/`)).body, tagged);
-    assert.deepEqual((await on.api("PATCH", `${base}/templates/101/`, { body: {} })).body, tagged);
-    await assertRejected(on, () => on.api("PATCH", `${base}/templates/101/`, { body: { tags: [""] } }), {
+    assert.deepEqual((await emulator.api("GET", `${base}/templates/101/`)).body, tagged);
+    assert.deepEqual((await emulator.api("PATCH", `${base}/templates/101/`, { body: {} })).body, tagged);
+    await assertRejected(emulator, () => emulator.api("PATCH", `${base}/templates/101/`, { body: { tags: [""] } }), {
       status: 400,
       body: { tags: { 0: ["String should have at least 1 character"] } },
     });
@@ -105,9 +108,9 @@ describe("template or contract type of another workspace", () => {
   ];
   for (const [operation, method, path, foreign, body] of reads) {
     it(`returns the error of an invalid ID from ${operation}`, async (t) => {
-      const on = await startTestEmulator(t);
+      const emulator = await startTestEmulator(t);
       for (const id of [foreign, "999", "abc"]) {
-        await assertRejected(on, () => on.api(method, `${base}${path(id)}`, { body }), notFoundResponse);
+        await assertRejected(emulator, () => emulator.api(method, `${base}${path(id)}`, { body }), notFoundResponse);
       }
     });
   }
@@ -227,17 +230,17 @@ describe("organizations.types", () => {
           }
         : workspace,
     );
-    const on = await startTestEmulator(t, { seed: { ...demo, workspaces } });
+    const emulator = await startTestEmulator(t, { seed: { ...demo, workspaces } });
     const gmbh = { id: 1, name: "GmbH", jurisdiction: germany };
     const llc = { id: 2, name: "LLC", jurisdiction: states };
     const partnership = { id: 3, name: "Partnership" };
-    const types = async (query: string) => (await on.api("GET", `${base}/organizations/types/${query}`)).body;
+    const types = async (query: string) => (await emulator.api("GET", `${base}/organizations/types/${query}`)).body;
     assert.deepEqual(await types(""), [gmbh, llc, partnership]);
     assert.deepEqual(await types("?jurisdiction_iso_code=DE"), [gmbh, partnership]);
     assert.deepEqual(await types("?jurisdiction_iso_code=us"), [llc, partnership]);
 
     const message = "Jurisdiction XX is not configured in the workspace.";
-    await assertRejected(on, () => on.api("GET", `${base}/organizations/types/?jurisdiction_iso_code=XX`), {
+    await assertRejected(emulator, () => emulator.api("GET", `${base}/organizations/types/?jurisdiction_iso_code=XX`), {
       status: 400,
       body: { detail: message, status_code: 400, code: "SVC_ASSUMED_203", message },
     });

@@ -66,9 +66,12 @@ describe("webhooks.create", () => {
   });
 
   it("numbers webhooks across all workspaces of the emulator", async (t) => {
-    const on = await startTestEmulator(t);
-    const elsewhere = await createWorkspaceApi(on, 3);
-    assert.deepEqual([await createIn(on.api), await createIn(elsewhere), await createIn(on.api)], [1, 2, 3]);
+    const emulator = await startTestEmulator(t);
+    const elsewhere = await createWorkspaceApi(emulator, 3);
+    assert.deepEqual(
+      [await createIn(emulator.api), await createIn(elsewhere), await createIn(emulator.api)],
+      [1, 2, 3],
+    );
   });
 
   const accepted = [
@@ -100,8 +103,8 @@ describe("webhooks.create", () => {
   ];
   for (const url of refused) {
     it(`rejects ${url}`, async (t) => {
-      const on = await startTestEmulator(t);
-      await assertRejected(on, () => on.api("POST", path, { body: { ...hook, url } }), badUrl);
+      const emulator = await startTestEmulator(t);
+      await assertRejected(emulator, () => emulator.api("POST", path, { body: { ...hook, url } }), badUrl);
     });
   }
 
@@ -112,10 +115,10 @@ describe("webhooks.create", () => {
   });
 
   it("records a finding for an http receiver", async (t) => {
-    const { api, ask } = await startTestEmulator(t);
+    const { api, control } = await startTestEmulator(t);
     await createIn(api);
     await createIn(api, { url: "http://127.0.0.1:9/hook" });
-    const { items } = (await ask("GET", "requests?service=contracts")).body as { items: { findings: object[] }[] };
+    const { items } = (await control("GET", "requests?service=contracts")).body as { items: { findings: object[] }[] };
     assert.deepEqual(
       items.map(({ findings }) => findings),
       [[], [{ code: "http-receiver", detail: "the specification requires https" }]],
@@ -123,12 +126,12 @@ describe("webhooks.create", () => {
   });
 
   it("records a finding for a receiver that is the emulator itself", async (t) => {
-    const { api, ask, routerUrl, clusters } = await startTestEmulator(t);
+    const { api, control, routerUrl, clusters } = await startTestEmulator(t);
     const port = new URL(routerUrl).port;
     const own = [`${routerUrl}/hook`, `http://localhost:${port}/`, `http://[::1]:${port}/`, `${clusters[0]!.url}/x`];
     for (const url of own) await createIn(api, { url });
     await createIn(api, { url: "http://127.0.0.1:9/" });
-    const { items } = (await ask("GET", "requests?service=contracts")).body as {
+    const { items } = (await control("GET", "requests?service=contracts")).body as {
       items: { findings: { code: string; detail: string }[] }[];
     };
     const found = items.map(({ findings }) => findings.find(({ code }) => code === "own-receiver")?.detail ?? null);
@@ -139,9 +142,13 @@ describe("webhooks.create", () => {
   });
 
   it("accepts only https under --strict=receivers", async (t) => {
-    const on = await startTestEmulator(t, { strict: ["receivers"] });
-    assert.equal((await on.api("POST", path, { body: hook })).status, 201);
-    await assertRejected(on, () => on.api("POST", path, { body: { ...hook, url: "http://127.0.0.1:9/" } }), badUrl);
+    const emulator = await startTestEmulator(t, { strict: ["receivers"] });
+    assert.equal((await emulator.api("POST", path, { body: hook })).status, 201);
+    await assertRejected(
+      emulator,
+      () => emulator.api("POST", path, { body: { ...hook, url: "http://127.0.0.1:9/" } }),
+      badUrl,
+    );
   });
 
   const custom = "Header names must be custom names that start with X-.";
@@ -162,32 +169,32 @@ describe("webhooks.create", () => {
   ];
   for (const [name, value, problem] of headers) {
     it(`rejects the custom header ${JSON.stringify(name)}: ${JSON.stringify(value)}`, async (t) => {
-      const on = await startTestEmulator(t);
+      const emulator = await startTestEmulator(t);
       const body = { ...hook, custom_headers: { "X-Fine": "v", [name]: value } };
       const expected = { status: 400, body: { custom_headers: { [name]: [problem] } } };
-      await assertRejected(on, () => on.api("POST", path, { body }), expected);
+      await assertRejected(emulator, () => emulator.api("POST", path, { body }), expected);
     });
   }
 
   it("rejects duplicate custom headers in different case", async (t) => {
-    const on = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const body = { ...hook, custom_headers: { "X-Abc": "1", "x-abc": "2" } };
     const expected = { status: 400, body: { custom_headers: { "x-abc": ["This header is repeated."] } } };
-    await assertRejected(on, () => on.api("POST", path, { body }), expected);
+    await assertRejected(emulator, () => emulator.api("POST", path, { body }), expected);
   });
 
   it("reports malformed fields individually", async (t) => {
-    const on = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const required = ["Field required"];
-    await assertRejected(on, () => on.api("POST", path, { body: {} }), {
+    await assertRejected(emulator, () => emulator.api("POST", path, { body: {} }), {
       status: 400,
       body: { title: required, url: required, only_for_activities: required },
     });
-    await assertRejected(on, () => on.api("POST", path, { body: { ...hook, only_for_activities: [] } }), {
+    await assertRejected(emulator, () => emulator.api("POST", path, { body: { ...hook, only_for_activities: [] } }), {
       status: 400,
       body: { only_for_activities: ["List should have at least 1 item after validation, not 0"] },
     });
-    const { status, body } = await on.api("POST", path, { body: { ...hook, only_for_activities: ["PARTY"] } });
+    const { status, body } = await emulator.api("POST", path, { body: { ...hook, only_for_activities: ["PARTY"] } });
     assert.equal(status, 400);
     assert.match(
       (body as { only_for_activities: { 0: string[] } }).only_for_activities[0][0]!,
@@ -196,8 +203,8 @@ describe("webhooks.create", () => {
   });
 
   it("requires the permission Developer Settings", async (t) => {
-    const on = await startTestEmulator(t, { seed: seedWithoutSettings });
-    await assertRejected(on, () => on.api("POST", path, { body: hook }), noPermission);
+    const emulator = await startTestEmulator(t, { seed: seedWithoutSettings });
+    await assertRejected(emulator, () => emulator.api("POST", path, { body: hook }), noPermission);
   });
 });
 
@@ -210,23 +217,23 @@ describe("webhooks.delete", () => {
   });
 
   it("rejects a webhook of another workspace", async (t) => {
-    const on = await startTestEmulator(t);
-    const other = await createWorkspaceApi(on, 2);
+    const emulator = await startTestEmulator(t);
+    const other = await createWorkspaceApi(emulator, 2);
     const id = await createIn(other);
-    await assertRejected(on, () => on.api("DELETE", `${path}${id}`), unknownHook);
-    await assertRejected(on, () => on.api("DELETE", `${path}abc`), notFoundResponse);
+    await assertRejected(emulator, () => emulator.api("DELETE", `${path}${id}`), unknownHook);
+    await assertRejected(emulator, () => emulator.api("DELETE", `${path}abc`), notFoundResponse);
     assert.equal((await other("DELETE", `${path}${id}`)).status, 204);
   });
 
   it("requires the permission Developer Settings", async (t) => {
-    const on = await startTestEmulator(t, { seed: seedWithoutSettings });
-    await assertRejected(on, () => on.api("DELETE", `${path}1`), noPermission);
+    const emulator = await startTestEmulator(t, { seed: seedWithoutSettings });
+    await assertRejected(emulator, () => emulator.api("DELETE", `${path}1`), noPermission);
   });
 });
 
 describe("webhooks.hmac-key", () => {
   it("returns a stable 64-byte key of the workspace", async (t) => {
-    const on = await startTestEmulator(t, { seed: seedWithoutSettings });
+    const emulator = await startTestEmulator(t, { seed: seedWithoutSettings });
     const keyOf = async (api: TestEmulator["api"]) => {
       const { status, body } = await api("GET", `${path}hmac_key/`);
       assert.equal(status, 200);
@@ -234,11 +241,11 @@ describe("webhooks.hmac-key", () => {
       assert.deepEqual(rest, {});
       return hmac_key;
     };
-    const key = await keyOf(on.api);
+    const key = await keyOf(emulator.api);
     assert.equal(Buffer.from(key, "base64").length, 64);
     assert.equal(Buffer.from(key, "base64").toString("base64"), key);
-    assert.equal(await keyOf(on.api), key);
-    assert.notEqual(await keyOf(await createWorkspaceApi(on, 2)), key);
+    assert.equal(await keyOf(emulator.api), key);
+    assert.notEqual(await keyOf(await createWorkspaceApi(emulator, 2)), key);
   });
 });
 
@@ -264,37 +271,37 @@ describe("webhooks.re-trigger", () => {
   }
 
   it("resends the latest delivery of a contract", async (t) => {
-    const on = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const target = await startReceiver(t);
-    await createIn(on.api, { url: target.url, only_for_activities: ["CONTRACT_CREATED"] });
-    const id = await createdContract(on.api);
-    await on.ask("POST", "clock/advance", { body: { by: "PT1S" } });
+    await createIn(emulator.api, { url: target.url, only_for_activities: ["CONTRACT_CREATED"] });
+    const id = await createdContract(emulator.api);
+    await emulator.control("POST", "clock/advance", { body: { by: "PT1S" } });
     assert.equal(target.received.length, 1);
 
-    const answer = await on.api("POST", retrigger, { body: { contract_ids: [id] } });
+    const answer = await emulator.api("POST", retrigger, { body: { contract_ids: [id] } });
     assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: { message: "Success" } });
-    await on.ask("POST", "clock/advance", { body: { by: "PT1S" } });
+    await emulator.control("POST", "clock/advance", { body: { by: "PT1S" } });
     assert.equal(target.received.length, 2);
     assert.deepEqual(target.received[1]!.body, target.received[0]!.body);
   });
 
   it("accepts only contracts of the workspace with activities", async (t) => {
-    const on = await startTestEmulator(t);
-    const untold = await createdContract(on.api);
+    const emulator = await startTestEmulator(t);
+    const untold = await createdContract(emulator.api);
     for (const contract_ids of [[untold], [999], [untold, 999]]) {
-      await assertRejected(on, () => on.api("POST", retrigger, { body: { contract_ids } }), nothing);
+      await assertRejected(emulator, () => emulator.api("POST", retrigger, { body: { contract_ids } }), nothing);
     }
-    const other = await createWorkspaceApi(on, 2);
-    await assertRejected(on, () => other("POST", retrigger, { body: { contract_ids: [untold] } }), nothing);
+    const other = await createWorkspaceApi(emulator, 2);
+    await assertRejected(emulator, () => other("POST", retrigger, { body: { contract_ids: [untold] } }), nothing);
   });
 
   it("requires at least one integer ID", async (t) => {
-    const on = await startTestEmulator(t);
-    await assertRejected(on, () => on.api("POST", retrigger, { body: { contract_ids: [] } }), {
+    const emulator = await startTestEmulator(t);
+    await assertRejected(emulator, () => emulator.api("POST", retrigger, { body: { contract_ids: [] } }), {
       status: 400,
       body: { contract_ids: ["List should have at least 1 item after validation, not 0"] },
     });
-    await assertRejected(on, () => on.api("POST", retrigger, { body: { contract_ids: ["T-1"] } }), {
+    await assertRejected(emulator, () => emulator.api("POST", retrigger, { body: { contract_ids: ["T-1"] } }), {
       status: 400,
       body: { contract_ids: { 0: ["Input should be a valid integer, unable to parse string as an integer"] } },
     });

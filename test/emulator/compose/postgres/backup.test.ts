@@ -32,7 +32,7 @@ describe("backup of a PostgreSQL sandbox", { skip: postgresSkipReason }, () => {
     const { id } = await requireContract(
       first.api("POST", "/api/v2.1/public/contracts/upload_review_contracts/", { body: await createUploadRequest() }),
     );
-    const { body } = await first.ask("POST", "tokens/ci", { body: { role: "operate" } });
+    const { body } = await first.control("POST", "tokens/ci", { body: { role: "operate" } });
     const { token } = body as { token: string };
     assert.equal(await getClockStatus(first, token), 200);
     await save(first, "before");
@@ -53,7 +53,7 @@ describe("backup of a PostgreSQL sandbox", { skip: postgresSkipReason }, () => {
       [first.token, first.clusters.map(({ clientSecret }) => clientSecret), 200],
     );
     assert.deepEqual([await hashDownload(second, id), await getState(second)], [document, seen]);
-    await second.ask("POST", "reset");
+    await second.control("POST", "reset");
     await restore(second, "before");
     assert.equal(await hashDownload(second, id), document);
     // The original continues and has not changed.

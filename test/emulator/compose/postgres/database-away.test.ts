@@ -17,8 +17,8 @@ const map = (router: Router, id: string) =>
   router("POST", bulkOperations.emails.path, { body: createBulkBody("emails", "eu-1", [id]) });
 
 /** The mapped e-mails of the test. */
-async function listMappedEmails(on: Pick<TestEmulator, "ask">): Promise<string[]> {
-  const { mappings } = (await getState(on)) as { mappings: { cluster_emails: object } };
+async function listMappedEmails(emulator: Pick<TestEmulator, "control">): Promise<string[]> {
+  const { mappings } = (await getState(emulator)) as { mappings: { cluster_emails: object } };
   return Object.keys(mappings.cluster_emails).filter((id) => /^(?:before|away|back)-/.test(id));
 }
 
@@ -30,7 +30,7 @@ async function startStandby(t: TestContext, options: EmulatorOptions): Promise<R
     const following = ({ routerUrl }: { routerUrl: string }) => resolve(routerUrl);
     const leads = startEmulator({ port: 0, ...options, onLeaderChange: following, signal: ended.signal });
     leads.catch(reject);
-    over = leads.then((late) => late.close()).catch(() => {});
+    over = leads.then((emulator) => emulator.close()).catch(() => {});
   });
   t.after(async () => {
     ended.abort();
@@ -88,13 +88,13 @@ describe("unreachable database", { skip: postgresSkipReason }, () => {
       [503, "1", "1", moved],
     );
     const paths = ["ready", "live", "metrics"];
-    const statuses = await Promise.all(paths.map(async (path) => (await leader.ask("GET", path)).status));
+    const statuses = await Promise.all(paths.map(async (path) => (await leader.control("GET", path)).status));
     assert.deepEqual(statuses, [200, 200, 200]);
     proxy.goOn();
     while (answer.status !== 200) answer = await leader.router("GET", "/");
     proxy.stall();
     while (answer.status === 200) answer = await leader.router("GET", "/");
-    assert.equal((await leader.ask("POST", "stop")).status, 202);
+    assert.equal((await leader.control("POST", "stop")).status, 202);
     proxy.goOn();
     await leader.closed;
   });

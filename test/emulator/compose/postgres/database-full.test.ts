@@ -16,13 +16,13 @@ describe("full disk of the database", { skip: postgresSkipReason }, () => {
     if (folder === undefined) return t.skip("no small disk can be mounted here");
     const database = await server().databaseIn(folder);
     t.after(() => server().stop("SIGQUIT"));
-    const world = await startTestEmulator(t, { store: server().url({ database }), ephemeral: false });
+    const emulator = await startTestEmulator(t, { store: server().url({ database }), ephemeral: false });
     const map = async (id: string) =>
       pickStatusAndBody(
-        await world.router("POST", bulkOperations.emails.path, { body: createBulkBody("emails", "eu-1", [id]) }),
+        await emulator.router("POST", bulkOperations.emails.path, { body: createBulkBody("emails", "eu-1", [id]) }),
       );
     const files = [{ filename: "msa.pdf", content_type: "application/pdf" }];
-    const { body } = await world.api("POST", "/api/v2.1/public/workspace/files/uploads/", { body: { files } });
+    const { body } = await emulator.api("POST", "/api/v2.1/public/workspace/files/uploads/", { body: { files } });
     const [{ upload_url: url }] = (body as { files: [{ upload_url: string }] }).files;
     const upload = () =>
       fetch(url, { method: "PUT", body: Buffer.alloc(100_000), headers: { "content-type": "application/pdf" } });
@@ -39,12 +39,12 @@ describe("full disk of the database", { skip: postgresSkipReason }, () => {
       answer = await map(`away-${i}`);
     }
     assert.deepEqual(answer, { status: 503, body: { detail: "The service cannot write its state" } });
-    assert.equal((await world.router("GET", "/")).status, 200);
+    assert.equal((await emulator.router("GET", "/")).status, 200);
 
     await rm(join(folder, "other"));
     while ((await map("back")).status !== 200);
     assert.equal((await upload()).status, 200);
-    const { mappings } = (await getState(world)) as { mappings: { cluster_emails: object } };
+    const { mappings } = (await getState(emulator)) as { mappings: { cluster_emails: object } };
     const kept = Object.keys(mappings.cluster_emails).filter((id) => /^(?:before|away-\d+|back)$/.test(id));
     assert.deepEqual(kept.sort(), [...acknowledged, "back"].sort());
   });

@@ -17,7 +17,7 @@ interface LogEntry {
 
 /** Requests in the leader's log, without those of the control plane. */
 async function listRequests(leader: TestEmulator): Promise<readonly LogEntry[]> {
-  const { items } = (await leader.ask("GET", "requests")).body as { items: LogEntry[] };
+  const { items } = (await leader.control("GET", "requests")).body as { items: LogEntry[] };
   return items.filter(({ target }) => !target.startsWith("/_emulator/"));
 }
 
@@ -42,7 +42,7 @@ describe("standby of a PostgreSQL store", { skip: postgresSkipReason }, () => {
     });
     t.after(async () => {
       ended.abort();
-      await leads?.then((late) => late.close()).catch(() => {});
+      await leads?.then((emulator) => emulator.close()).catch(() => {});
     });
     return { leader, url: routerUrl, standby: createSender(routerUrl) };
   }

@@ -19,13 +19,13 @@ async function mapEmail({ router }: TestEmulator, id: number): Promise<void> {
 }
 
 /** The mapped e-mails of the list above. */
-async function listMappedEmails(on: TestEmulator): Promise<string[]> {
-  const { mappings } = (await getState(on)) as { mappings: { cluster_emails: object } };
+async function listMappedEmails(emulator: TestEmulator): Promise<string[]> {
+  const { mappings } = (await getState(emulator)) as { mappings: { cluster_emails: object } };
   return Object.keys(mappings.cluster_emails).filter((id) => /^e\d$/.test(id));
 }
 
-const listSnapshotNames = async ({ ask }: Pick<TestEmulator, "ask">): Promise<string[]> =>
-  ((await ask("GET", "snapshots")).body as { name: string }[]).map(({ name }) => name);
+const listSnapshotNames = async ({ control }: Pick<TestEmulator, "control">): Promise<string[]> =>
+  ((await control("GET", "snapshots")).body as { name: string }[]).map(({ name }) => name);
 
 describe("emulator in PostgreSQL", { skip: postgresSkipReason }, () => {
   const server = startPostgresServer();
@@ -60,7 +60,7 @@ describe("emulator in PostgreSQL", { skip: postgresSkipReason }, () => {
   it("loses no acknowledged data when it is killed", async (t) => {
     const options = { ...place(), port: 0 };
     const first = await startEmulatorProcess(t, options);
-    await first.ask("PUT", "snapshots/before");
+    await first.control("PUT", "snapshots/before");
     const { status } = await first.api("POST", "/api/v2.1/public/webhooks/", {
       body: { title: "Hooks", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_CREATED"] },
     });

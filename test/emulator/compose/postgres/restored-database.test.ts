@@ -10,8 +10,8 @@ const map = ({ router }: Pick<TestEmulator, "router">, id: string) =>
   router("POST", bulkOperations.emails.path, { body: createBulkBody("emails", "eu-1", [id]) });
 
 /** The mapped e-mails of the test. */
-async function listMappedEmails(on: Pick<TestEmulator, "ask">): Promise<string[]> {
-  const { mappings } = (await getState(on)) as { mappings: { cluster_emails: object } };
+async function listMappedEmails(emulator: Pick<TestEmulator, "control">): Promise<string[]> {
+  const { mappings } = (await getState(emulator)) as { mappings: { cluster_emails: object } };
   return Object.keys(mappings.cluster_emails)
     .filter((id) => /^e\d$/.test(id))
     .sort();
@@ -20,14 +20,14 @@ async function listMappedEmails(on: Pick<TestEmulator, "ask">): Promise<string[]
 /** A process that is started on a copy, and the leaders that it reported before it led. */
 async function startOnDatabase(t: TestContext, options: EmulatorOptions) {
   const leaders: string[] = [];
-  const started = await startEmulator({
+  const emulator = await startEmulator({
     ...{ port: 0, leaseMs: 600, ...options },
     onLeaderChange: ({ leader }) => leaders.push(leader),
   });
-  t.after(() => started.close());
-  const { routerUrl, token } = started;
-  const ask = createSender(`${routerUrl}/_emulator`, { authorization: `Bearer ${token}` });
-  return { router: createSender(routerUrl), ask, leaders };
+  t.after(() => emulator.close());
+  const { routerUrl, token } = emulator;
+  const control = createSender(`${routerUrl}/_emulator`, { authorization: `Bearer ${token}` });
+  return { router: createSender(routerUrl), control, leaders };
 }
 
 describe("copy of a database whose leader continues", { skip: postgresSkipReason }, () => {
@@ -102,7 +102,7 @@ describe("database that lost acknowledged data under a running leader", { skip: 
         [answer.status, answer.body, await listMappedEmails(leader)],
         [503, { detail: "The service cannot write its state" }, ["e1", "e2"]],
       );
-      const refused = await leader.ask("POST", "workspaces", { body: { name: "Acme" } });
+      const refused = await leader.control("POST", "workspaces", { body: { name: "Acme" } });
       const { error } = refused.body as { error: { message: string } };
       assert.deepEqual(
         [refused.status, error.message],

@@ -145,13 +145,16 @@ describe("standby of a shared PostgreSQL store", { skip: postgresSkipReason }, (
     );
     while (statuses.length < 50) await new Promise((turn) => setImmediate(turn));
     await leader.close();
-    const now = await second.leads;
+    const emulator = await second.leads;
     const before = statuses.length;
     while (statuses.length < before + 50) await new Promise((turn) => setImmediate(turn));
     isOver = true;
     await sending;
     assert.deepEqual([...new Set(statuses)], [200]);
-    const { body } = await createSender(now.controlUrl, { authorization: `Bearer ${leader.token}` })("GET", "state");
+    const { body } = await createSender(emulator.controlUrl, { authorization: `Bearer ${leader.token}` })(
+      "GET",
+      "state",
+    );
     const { cluster_emails } = (body as { mappings: { cluster_emails: object } }).mappings;
     assert.deepEqual(
       ids.filter((id) => !(id in cluster_emails)),

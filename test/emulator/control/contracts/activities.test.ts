@@ -10,14 +10,14 @@ import { startReceiver } from "../../../support/receiver.ts";
 describe("trigger of each of the 39 activities", () => {
   for (const activity of activities) {
     it(`delivers a signed ${activity} without changing its contract`, async (t) => {
-      const { api, ask, clusters } = await startTestEmulator(t);
+      const { api, control, clusters } = await startTestEmulator(t);
       const target = await startReceiver(t);
       const contract = await createDraftContract(api);
       await api("POST", "/api/v2.1/public/webhooks/", {
         body: { title: "test", url: target.url, only_for_activities: [activity] },
       });
       const data = { probe: activity };
-      const { status, body } = await ask("POST", "activities", {
+      const { status, body } = await control("POST", "activities", {
         body: { activity, contract_id: contract.id, data, wait: true },
       });
       assert.deepEqual(
@@ -43,11 +43,11 @@ describe("trigger of each of the 39 activities", () => {
 
 describe("custom payload", () => {
   it("adds and removes fields or replaces the payload, and rejects invalid changes", async (t) => {
-    const on = await startTestEmulator(t);
-    await createDraftContract(on.api);
-    const readPayloads = await subscribe(t, on, ["CONTRACT_SIGNED"]);
+    const emulator = await startTestEmulator(t);
+    await createDraftContract(emulator.api);
+    const readPayloads = await subscribe(t, emulator, ["CONTRACT_SIGNED"]);
     const fire = (changes: object) =>
-      on.ask("POST", "activities", { body: { activity: "CONTRACT_SIGNED", contract_id: 1, ...changes } });
+      emulator.control("POST", "activities", { body: { activity: "CONTRACT_SIGNED", contract_id: 1, ...changes } });
     const refusals: [object, string, string][] = [
       [{ removals: ["contract_tags"] }, "no_such_field", "The payload has no contract_tags."],
       [{ additions: { contract_title: "x" } }, "field_exists", "Cannot add contract_title"],

@@ -15,14 +15,14 @@ const at = "2031-01-02T03:04:05.000Z";
 
 describe("emulator-contracts.list", () => {
   it("lists contracts of all workspaces, including deleted ones, newest first in pages", async (t) => {
-    const on = await startTestEmulator(t);
-    await createDraftContract(on.api, { contract_name: "First" });
-    await createSentContract(on.api, { contract_name: "Second" });
-    await on.ask("POST", "contracts/T-1/delete", { body: {} });
+    const emulator = await startTestEmulator(t);
+    await createDraftContract(emulator.api, { contract_name: "First" });
+    await createSentContract(emulator.api, { contract_name: "Second" });
+    await emulator.control("POST", "contracts/T-1/delete", { body: {} });
     const row = { cluster_id: "eu-1", workspace_id: 1, created_at: at, updated_at: at };
     const second = { contract_id: 2, composite_id: "T-2", contract_status: "SIGN", contract_name: "Second", ...row };
     const first = { contract_id: 1, composite_id: "T-1", contract_status: "DRAFT", contract_name: "First", ...row };
-    assert.deepEqual(pickStatusAndBody(await on.ask("GET", "contracts")), {
+    assert.deepEqual(pickStatusAndBody(await emulator.control("GET", "contracts")), {
       status: 200,
       body: {
         items: [
@@ -32,7 +32,7 @@ describe("emulator-contracts.list", () => {
         total: 2,
       },
     });
-    assert.deepEqual((await on.ask("GET", "contracts?limit=1&offset=1")).body, {
+    assert.deepEqual((await emulator.control("GET", "contracts?limit=1&offset=1")).body, {
       items: [{ ...first, deleted_at: at }],
       total: 2,
     });
@@ -41,18 +41,18 @@ describe("emulator-contracts.list", () => {
 
 describe("emulator-contracts.show", () => {
   it("shows the reviewers of a contract, by name or by role", async (t) => {
-    const on = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const upload = async (reviewer: object) =>
       requireContract(
-        on.api("POST", "/api/v2.1/public/contracts/upload_review_contracts/", {
+        emulator.api("POST", "/api/v2.1/public/contracts/upload_review_contracts/", {
           body: await createUploadRequest({ reviewer }),
         }),
       );
     await upload({ org_user_email: "ben@northwind.example", description: "Section 4" });
     await upload({ role_id: 1 });
-    await on.ask("POST", "contracts/T-2/complete-review", { body: {} });
+    await emulator.control("POST", "contracts/T-2/complete-review", { body: {} });
     const reviewsOf = async (id: string) => {
-      const { status, body } = await on.ask("GET", `contracts/${id}`);
+      const { status, body } = await emulator.control("GET", `contracts/${id}`);
       assert.equal(status, 200);
       return (body as { reviews: unknown }).reviews;
     };
@@ -72,14 +72,14 @@ describe("emulator-contracts.show", () => {
   });
 
   it("shows the entity and the details of the counterparties", async (t) => {
-    const on = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const address = { line_one: "2 High Street", city: "Munich", country_iso_code: "DE", tax_id: "DE 1" };
     const organization_details = { jurisdiction_iso_code: "DE", address };
     const details = { organization_type: "Corporation", organization_details };
-    await createDraftContract(on.api, { counter_party_details: [{ ...acme, ...details }] });
+    await createDraftContract(emulator.api, { counter_party_details: [{ ...acme, ...details }] });
     const embedded = "/api/v2.1/public/embedded/contracts/1/counter_party/?cp_email_id=jo@acme.example";
-    const { url } = (await on.api("GET", embedded)).body as { url: string };
-    assert.deepEqual(pickStatusAndBody(await on.ask("GET", "contracts/T-1")), {
+    const { url } = (await emulator.api("GET", embedded)).body as { url: string };
+    assert.deepEqual(pickStatusAndBody(await emulator.control("GET", "contracts/T-1")), {
       status: 200,
       body: {
         contract_id: 1,
@@ -101,19 +101,19 @@ describe("emulator-contracts.show", () => {
         people: [{ name: "Jo Doe", email: "jo@acme.example", link: url, turn: [], signed_at: null }],
       },
     });
-    assert.equal((await on.ask("GET", "contracts/T-9")).status, 404);
+    assert.equal((await emulator.control("GET", "contracts/T-9")).status, 404);
   });
 });
 
 describe("entity change of a contract", () => {
   it("replaces the own entity and emits the change once", async (t) => {
-    const on = await startTestEmulator(t);
-    await createDraftContract(on.api);
-    const readPayloads = await subscribe(t, on, ["CONTRACT_ENTITY_UPDATED"]);
+    const emulator = await startTestEmulator(t);
+    await createDraftContract(emulator.api);
+    const readPayloads = await subscribe(t, emulator, ["CONTRACT_ENTITY_UPDATED"]);
     const body = { reference_id: "NW-US", email: "ben@northwind.example" };
     const moved = { contract_id: 1, composite_id: "T-1", contract_status: "DRAFT", contract_name: "NDA with Acme" };
     for (let time = 0; time < 2; time += 1) {
-      assert.deepEqual(pickStatusAndBody(await on.ask("POST", "contracts/T-1/entity", { body })), {
+      assert.deepEqual(pickStatusAndBody(await emulator.control("POST", "contracts/T-1/entity", { body })), {
         status: 200,
         body: moved,
       });
@@ -130,18 +130,18 @@ describe("entity change of a contract", () => {
   });
 
   it("rejects an unknown entity name and a contract out for signature", async (t) => {
-    const on = await startTestEmulator(t);
-    await createDraftContract(on.api);
-    await createSentContract(on.api);
+    const emulator = await startTestEmulator(t);
+    await createDraftContract(emulator.api);
+    await createSentContract(emulator.api);
     const entity = (id: string, reference_id: string) => () =>
-      on.ask("POST", `contracts/${id}/entity`, { body: { reference_id } });
-    await assertRejected(on, entity("T-1", "CT-FR"), {
+      emulator.control("POST", `contracts/${id}/entity`, { body: { reference_id } });
+    await assertRejected(emulator, entity("T-1", "CT-FR"), {
       status: 400,
       body: {
         error: { code: "no_such_entity", message: "Entity CT-FR not found in the workspace. Known: NW-DE, NW-US." },
       },
     });
-    await assertRejected(on, entity("T-2", "NW-US"), {
+    await assertRejected(emulator, entity("T-2", "NW-US"), {
       status: 400,
       body: {
         error: {
@@ -154,11 +154,11 @@ describe("entity change of a contract", () => {
   });
 
   it("updates an open contract and its signatories when a counterparty is renamed", async (t) => {
-    const on = await startTestEmulator(t);
-    await createDraftContract(on.api);
-    await createSentContract(on.api);
-    const readPayloads = await subscribe(t, on, ["COUNTER_PARTY_UPDATED", "CONTRACT_ENTITY_UPDATED"]);
-    const rename = (body: object) => on.api("PATCH", "/api/v2.1/public/counter_parties/1", { body });
+    const emulator = await startTestEmulator(t);
+    await createDraftContract(emulator.api);
+    await createSentContract(emulator.api);
+    const readPayloads = await subscribe(t, emulator, ["COUNTER_PARTY_UPDATED", "CONTRACT_ENTITY_UPDATED"]);
+    const rename = (body: object) => emulator.api("PATCH", "/api/v2.1/public/counter_parties/1", { body });
     await rename({ name: "Acme GmbH" });
     await rename({ brand_name: "ACME" });
     const few = (await readPayloads()).map(({ activity, contract_id }) => [activity, contract_id]);
@@ -167,7 +167,7 @@ describe("entity change of a contract", () => {
       ["CONTRACT_ENTITY_UPDATED", 1],
       ["COUNTER_PARTY_UPDATED", 2],
     ]);
-    const { results } = (await on.api("GET", "/api/v2.1/public/contracts/")).body as {
+    const { results } = (await emulator.api("GET", "/api/v2.1/public/contracts/")).body as {
       results: { id: string; counter_party_name: string }[];
     };
     assert.deepEqual(
@@ -177,7 +177,7 @@ describe("entity change of a contract", () => {
         ["T-1", "Acme GmbH"],
       ],
     );
-    const { rows } = (await on.ask("GET", "state")).body as {
+    const { rows } = (await emulator.control("GET", "state")).body as {
       rows: { contracts: { signatories: { counterparty_name: string }[] }[] };
     };
     assert.deepEqual(

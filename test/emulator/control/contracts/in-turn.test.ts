@@ -9,8 +9,8 @@ import {
 import { subscribe } from "../../../support/delivered-events.ts";
 import { startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 
-const performAction = async ({ ask }: TestEmulator, { id }: ContractIds, verb: string, body: object = {}) => {
-  const { status, body: answer } = await ask("POST", `contracts/${id}/${verb}`, { body });
+const performAction = async ({ control }: TestEmulator, { id }: ContractIds, verb: string, body: object = {}) => {
+  const { status, body: answer } = await control("POST", `contracts/${id}/${verb}`, { body });
   assert.equal(status, 200, JSON.stringify(answer));
 };
 
@@ -27,18 +27,18 @@ async function listApprovals({ api }: TestEmulator, { id }: ContractIds): Promis
 
 describe("review or approval without a named user", () => {
   it("acts as a requested user, not as the contract's owner", async (t) => {
-    const on = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     // The contract type requires a review by a role, which Ben has.
     const reviewed = await requireContract(
-      on.api("POST", "/api/v2.1/public/contracts/upload_review_contracts/", {
+      emulator.api("POST", "/api/v2.1/public/contracts/upload_review_contracts/", {
         body: await createUploadRequest({ contract_type_id: 302 }),
       }),
     );
-    const approved = await createDraftContract(on.api);
-    await on.ask("POST", `contracts/${approved.id}/request-approval`, { body: { email: ben.email } });
-    const readPayloads = await subscribe(t, on, ["CONTRACT_REVIEW_COMPLETED", "CONTRACT_APPROVAL_COMPLETED"]);
-    await performAction(on, reviewed, "complete-review");
-    await performAction(on, approved, "approve");
+    const approved = await createDraftContract(emulator.api);
+    await emulator.control("POST", `contracts/${approved.id}/request-approval`, { body: { email: ben.email } });
+    const readPayloads = await subscribe(t, emulator, ["CONTRACT_REVIEW_COMPLETED", "CONTRACT_APPROVAL_COMPLETED"]);
+    await performAction(emulator, reviewed, "complete-review");
+    await performAction(emulator, approved, "approve");
     assert.deepEqual(
       (await readPayloads()).map(({ activity_data }) => activity_data.performed_by),
       [ben, ben],
@@ -46,12 +46,12 @@ describe("review or approval without a named user", () => {
   });
 
   it("acts as the contact in the counterparty's review, under the contact's name", async (t) => {
-    const on = await startTestEmulator(t);
-    const readPayloads = await subscribe(t, on, ["CONTRACT_SIGNATURE_REQUESTED"]);
+    const emulator = await startTestEmulator(t);
+    const readPayloads = await subscribe(t, emulator, ["CONTRACT_SIGNATURE_REQUESTED"]);
     for (const body of [{}, { email: "JO@acme.example" }]) {
-      const contract = await createDraftContract(on.api, { contract_template_id: 104 });
-      await performAction(on, contract, "send");
-      await performAction(on, contract, "complete-review", body);
+      const contract = await createDraftContract(emulator.api, { contract_template_id: 104 });
+      await performAction(emulator, contract, "send");
+      await performAction(emulator, contract, "complete-review", body);
     }
     assert.deepEqual(
       (await readPayloads()).map(({ activity_data }) => activity_data.performed_by),
@@ -62,10 +62,10 @@ describe("review or approval without a named user", () => {
 
 describe("approval by a role", () => {
   it("accepts only a member with the role", async (t) => {
-    const on = await startTestEmulator(t);
-    const contract = await createDraftContract(on.api);
-    const readPayloads = await subscribe(t, on, ["CONTRACT_APPROVAL_COMPLETED"]);
-    await on.api("POST", `/api/v2.1/public/contracts/approvals/${contract.id}/`, {
+    const emulator = await startTestEmulator(t);
+    const contract = await createDraftContract(emulator.api);
+    const readPayloads = await subscribe(t, emulator, ["CONTRACT_APPROVAL_COMPLETED"]);
+    await emulator.api("POST", `/api/v2.1/public/contracts/approvals/${contract.id}/`, {
       body: {
         approvals: [
           { name: "Counsel", notes: "", approver_user_id: 11 },
@@ -73,10 +73,10 @@ describe("approval by a role", () => {
         ],
       },
     });
-    await performAction(on, contract, "approve", { email: ben.email });
-    assert.deepEqual(await listApprovals(on, contract), ["Counsel PENDING", "Reviewers APPROVED"]);
-    await performAction(on, contract, "approve");
-    assert.deepEqual(await listApprovals(on, contract), ["Counsel APPROVED", "Reviewers APPROVED"]);
+    await performAction(emulator, contract, "approve", { email: ben.email });
+    assert.deepEqual(await listApprovals(emulator, contract), ["Counsel PENDING", "Reviewers APPROVED"]);
+    await performAction(emulator, contract, "approve");
+    assert.deepEqual(await listApprovals(emulator, contract), ["Counsel APPROVED", "Reviewers APPROVED"]);
     assert.deepEqual(
       (await readPayloads()).map(({ activity_data }) => activity_data.performed_by),
       [ben, ada],

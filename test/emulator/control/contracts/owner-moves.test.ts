@@ -12,11 +12,11 @@ import { listActivityNames, subscribe } from "../../../support/delivered-events.
 import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 import { assertRejected } from "../../../support/rejections.ts";
 
-const performAction = ({ ask }: TestEmulator, { id }: ContractIds, verb: string, body: object = {}) =>
-  ask("POST", `contracts/${id}/${verb}`, { body });
+const performAction = ({ control }: TestEmulator, { id }: ContractIds, verb: string, body: object = {}) =>
+  control("POST", `contracts/${id}/${verb}`, { body });
 
-const listTurns = async ({ ask }: TestEmulator, { id }: ContractIds): Promise<string[]> => {
-  const { people } = (await ask("GET", `contracts/${id}`)).body as {
+const listTurns = async ({ control }: TestEmulator, { id }: ContractIds): Promise<string[]> => {
+  const { people } = (await control("GET", `contracts/${id}`)).body as {
     people: readonly { email: string; turn: readonly string[] }[];
   };
   return people.map(({ email, turn }) => `${email} ${turn.join(", ")}`.trim());
@@ -26,53 +26,53 @@ const ben = { email: "ben@northwind.example" };
 
 describe("actions of a contract owner on the control plane", () => {
   it("sends the contract and invites its signatories, like the contract API", async (t) => {
-    const on = await startTestEmulator(t);
-    const contract = await createDraftContract(on.api);
-    const readPayloads = await subscribe(t, on, ["CONTRACT_SIGNATURE_REQUESTED"]);
-    assert.deepEqual(pickStatusAndBody(await performAction(on, contract, "send")), {
+    const emulator = await startTestEmulator(t);
+    const contract = await createDraftContract(emulator.api);
+    const readPayloads = await subscribe(t, emulator, ["CONTRACT_SIGNATURE_REQUESTED"]);
+    assert.deepEqual(pickStatusAndBody(await performAction(emulator, contract, "send")), {
       status: 200,
       body: { contract_id: 1, composite_id: "T-1", contract_status: "SIGN", contract_name: "NDA with Acme" },
     });
-    assert.deepEqual(await listRecipients(on.api, contract), ["jo@acme.example IN_PROGRESS"]);
+    assert.deepEqual(await listRecipients(emulator.api, contract), ["jo@acme.example IN_PROGRESS"]);
     const [requested] = await readPayloads();
     assert.deepEqual(requested?.activity_data.performed_by, { name: "Ada Keller", email: "ada@northwind.example" });
     await assertRejected(
-      on,
-      () => performAction(on, contract, "send"),
+      emulator,
+      () => performAction(emulator, contract, "send"),
       createDomainError("SVC_ASSUMED_101", "A contract in status SIGN cannot be sent to counterparties."),
     );
   });
 
   it("withdraws the contract from signature and marks it for execution again", async (t) => {
-    const on = await startTestEmulator(t);
-    const contract = await createSentContract(on.api);
-    assert.equal((await performAction(on, contract, "unmark")).status, 200);
-    assert.equal(await getContractStatus(on.api, contract), "REDLINING");
-    assert.equal((await performAction(on, contract, "unmark")).status, 400);
-    assert.equal((await performAction(on, contract, "mark", ben)).status, 200);
-    assert.equal(await getContractStatus(on.api, contract), "SIGN");
+    const emulator = await startTestEmulator(t);
+    const contract = await createSentContract(emulator.api);
+    assert.equal((await performAction(emulator, contract, "unmark")).status, 200);
+    assert.equal(await getContractStatus(emulator.api, contract), "REDLINING");
+    assert.equal((await performAction(emulator, contract, "unmark")).status, 400);
+    assert.equal((await performAction(emulator, contract, "mark", ben)).status, 200);
+    assert.equal(await getContractStatus(emulator.api, contract), "SIGN");
   });
 
   it("requests a review and an approval, which block sending", async (t) => {
-    const on = await startTestEmulator(t);
-    const contract = await createDraftContract(on.api);
-    const readPayloads = await subscribe(t, on, ["CONTRACT_REVIEW_REQUESTED", "CONTRACT_APPROVAL_REQUESTED"]);
-    assert.equal((await performAction(on, contract, "request-review", ben)).status, 200);
-    assert.equal((await performAction(on, contract, "send")).status, 400);
-    assert.deepEqual(await listTurns(on, contract), ["jo@acme.example", "ben@northwind.example review"]);
-    assert.equal((await performAction(on, contract, "complete-review", ben)).status, 200);
+    const emulator = await startTestEmulator(t);
+    const contract = await createDraftContract(emulator.api);
+    const readPayloads = await subscribe(t, emulator, ["CONTRACT_REVIEW_REQUESTED", "CONTRACT_APPROVAL_REQUESTED"]);
+    assert.equal((await performAction(emulator, contract, "request-review", ben)).status, 200);
+    assert.equal((await performAction(emulator, contract, "send")).status, 400);
+    assert.deepEqual(await listTurns(emulator, contract), ["jo@acme.example", "ben@northwind.example review"]);
+    assert.equal((await performAction(emulator, contract, "complete-review", ben)).status, 200);
 
-    assert.equal((await performAction(on, contract, "request-approval")).status, 200);
-    assert.equal((await performAction(on, contract, "request-approval")).status, 400);
-    assert.equal((await performAction(on, contract, "mark")).status, 400);
-    assert.deepEqual(await listTurns(on, contract), [
+    assert.equal((await performAction(emulator, contract, "request-approval")).status, 200);
+    assert.equal((await performAction(emulator, contract, "request-approval")).status, 400);
+    assert.equal((await performAction(emulator, contract, "mark")).status, 400);
+    assert.deepEqual(await listTurns(emulator, contract), [
       "jo@acme.example",
       "ben@northwind.example",
       "ada@northwind.example approve",
     ]);
-    assert.equal((await performAction(on, contract, "approve")).status, 200);
-    assert.equal((await performAction(on, contract, "send")).status, 200);
-    assert.equal(await getContractStatus(on.api, contract), "SIGN");
+    assert.equal((await performAction(emulator, contract, "approve")).status, 200);
+    assert.equal((await performAction(emulator, contract, "send")).status, 200);
+    assert.equal(await getContractStatus(emulator.api, contract), "SIGN");
     assert.deepEqual(listActivityNames(await readPayloads()), [
       "CONTRACT_REVIEW_REQUESTED",
       "CONTRACT_APPROVAL_REQUESTED",
@@ -80,44 +80,44 @@ describe("actions of a contract owner on the control plane", () => {
   });
 
   it("rejects sending and marking without signatories or with an open step", async (t) => {
-    const on = await startTestEmulator(t);
-    const nobody = await createDraftContract(on.api, { counter_party_details: [] });
-    const [reviewed, approved] = [await createDraftContract(on.api), await createDraftContract(on.api)];
-    await performAction(on, reviewed, "request-review", ben);
-    await performAction(on, approved, "request-approval", ben);
+    const emulator = await startTestEmulator(t);
+    const nobody = await createDraftContract(emulator.api, { counter_party_details: [] });
+    const [reviewed, approved] = [await createDraftContract(emulator.api), await createDraftContract(emulator.api)];
+    await performAction(emulator, reviewed, "request-review", ben);
+    await performAction(emulator, approved, "request-approval", ben);
     for (const verb of ["send", "mark"]) {
       for (const [contract, code, message] of [
         [nobody, "SVC_ASSUMED_102", "No signatories are configured for this contract."],
         [reviewed, "SVC_ASSUMED_103", "The review of this contract is not complete."],
         [approved, "SVC_ASSUMED_104", "Approvals of this contract are pending."],
       ] as const) {
-        await assertRejected(on, () => performAction(on, contract, verb), createDomainError(code, message));
+        await assertRejected(emulator, () => performAction(emulator, contract, verb), createDomainError(code, message));
       }
     }
   });
 
   it("rejects all requests after execution", async (t) => {
-    const on = await startTestEmulator(t);
-    const contract = await createSentContract(on.api);
-    assert.equal((await performAction(on, contract, "sign", { email: "jo@acme.example" })).status, 200);
+    const emulator = await startTestEmulator(t);
+    const contract = await createSentContract(emulator.api);
+    assert.equal((await performAction(emulator, contract, "sign", { email: "jo@acme.example" })).status, 200);
     for (const [verb, words] of [
       ["mark", "marked for execution"],
       ["request-review", "sent for review"],
       ["request-approval", "sent for approval"],
     ] as const) {
       await assertRejected(
-        on,
-        () => performAction(on, contract, verb, verb === "mark" ? {} : ben),
+        emulator,
+        () => performAction(emulator, contract, verb, verb === "mark" ? {} : ben),
         createDomainError("SVC_ASSUMED_101", `A contract in status EXECUTED cannot be ${words}.`),
       );
     }
   });
 
   it("rejects users who are not active members", async (t) => {
-    const on = await startTestEmulator(t);
-    const contract = await createDraftContract(on.api);
+    const emulator = await startTestEmulator(t);
+    const contract = await createDraftContract(emulator.api);
     for (const verb of ["request-review", "request-approval"]) {
-      await assertRejected(on, () => performAction(on, contract, verb, { email: "jo@acme.example" }), {
+      await assertRejected(emulator, () => performAction(emulator, contract, verb, { email: "jo@acme.example" }), {
         status: 404,
         body: {
           error: {
@@ -130,10 +130,10 @@ describe("actions of a contract owner on the control plane", () => {
   });
 
   it("returns 404 for an unknown contract", async (t) => {
-    const on = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const nowhere = { id: "T-9" } as ContractIds;
     for (const verb of ["send", "mark", "unmark", "request-review", "request-approval"]) {
-      assert.equal((await performAction(on, nowhere, verb)).status, 404, verb);
+      assert.equal((await performAction(emulator, nowhere, verb)).status, 404, verb);
     }
   });
 });

@@ -25,29 +25,29 @@ const now = Date.parse("2031-01-02T03:04:05Z") / 1_000;
 
 describe("chat_a", () => {
   it("forwards an event unchanged to its team's cluster, including retries", async (t) => {
-    const world = await startRoutedEmulator(t);
-    await world.map("teams", "us-1", ["T1"]);
+    const emulator = await startRoutedEmulator(t);
+    await emulator.map("teams", "us-1", ["T1"]);
     const body = '{ "type":"event_callback","team_id":"T1","event_id":"Ev1","text":"caf\\u00e9 é" }';
     const retry = { "x-retry-num": "2", "x-retry-reason": "http_timeout" };
-    world.us.answer((_, response) => response.writeHead(202).end());
-    const answer = await world.router("POST", event, {
+    emulator.us.answer((_, response) => response.writeHead(202).end());
+    const answer = await emulator.router("POST", event, {
       body,
       headers: { "content-type": "application/json", ...retry },
     });
     assert.deepEqual(pickStatusAndBody(answer), { status: 202, body: "" });
-    assert.deepEqual(world.eu.received, []);
-    const [got] = world.us.received;
+    assert.deepEqual(emulator.eu.received, []);
+    const [got] = emulator.us.received;
     assert.equal(got?.body.toString(), body);
     assert.equal(got?.headers["x-retry-num"], "2");
     assert.equal(got?.headers["content-type"], "application/json");
   });
 
   it("forwards an event of an unknown team or invalid JSON to every cluster", async (t) => {
-    const world = await startRoutedEmulator(t);
-    await world.router("POST", event, { body: { type: "event_callback", team_id: "T9" } });
-    await world.router("POST", event, { body: "{{{" });
+    const emulator = await startRoutedEmulator(t);
+    await emulator.router("POST", event, { body: { type: "event_callback", team_id: "T9" } });
+    await emulator.router("POST", event, { body: "{{{" });
     assert.deepEqual(
-      world.reached(),
+      emulator.reached(),
       Array(2)
         .fill(`eu POST ${event}`)
         .concat(Array(2).fill(`us POST ${event}`)),
@@ -55,28 +55,28 @@ describe("chat_a", () => {
   });
 
   it("recognizes a team by the specified field name in events and forms", async (t) => {
-    const world = await startRoutedEmulator(t);
-    await world.map("teams", "us-1", ["T1"]);
-    await world.router("POST", event, { body: { type: "event_callback", chat_a_team_id: "T1" } });
-    await world.router("POST", interaction, createPayloadRequest({ chat_a_team_id: "T1" }));
-    await world.router("POST", options, { body: "chat_a_team_id=T1", headers: formHeaders });
-    assert.deepEqual(world.reached(), [`us POST ${event}`, `us POST ${interaction}`, `us POST ${options}`]);
+    const emulator = await startRoutedEmulator(t);
+    await emulator.map("teams", "us-1", ["T1"]);
+    await emulator.router("POST", event, { body: { type: "event_callback", chat_a_team_id: "T1" } });
+    await emulator.router("POST", interaction, createPayloadRequest({ chat_a_team_id: "T1" }));
+    await emulator.router("POST", options, { body: "chat_a_team_id=T1", headers: formHeaders });
+    assert.deepEqual(emulator.reached(), [`us POST ${event}`, `us POST ${interaction}`, `us POST ${options}`]);
   });
 
   it("responds to url_verification directly", async (t) => {
-    const world = await startRoutedEmulator(t);
+    const emulator = await startRoutedEmulator(t);
     const body = { type: "url_verification", token: "t", challenge: "3eZbrw1a" };
-    assert.deepEqual(pickStatusAndBody(await world.router("POST", event, { body })), {
+    assert.deepEqual(pickStatusAndBody(await emulator.router("POST", event, { body })), {
       status: 200,
       body: { challenge: "3eZbrw1a" },
     });
-    assert.deepEqual(world.reached(), []);
+    assert.deepEqual(emulator.reached(), []);
   });
 
   it("responds to the certificate check directly, without a signature", async (t) => {
-    const world = await startRoutedEmulator(t, { apps: { chat_a: { signing_secret: "s3cret" } } });
+    const emulator = await startRoutedEmulator(t, { apps: { chat_a: { signing_secret: "s3cret" } } });
     const check = async (path: string) => {
-      const answer = await world.router("POST", path, { body: "ssl_check=1&token=t", headers: formHeaders });
+      const answer = await emulator.router("POST", path, { body: "ssl_check=1&token=t", headers: formHeaders });
       return pickStatusAndBody(answer);
     };
     for (const path of [interaction, getDestinationPaths("default").interaction]) {
@@ -85,21 +85,21 @@ describe("chat_a", () => {
     for (const path of [event, options, getDestinationPaths("default").options]) {
       assert.deepEqual(await check(path), { status: 200, body: "" }, path);
     }
-    assert.deepEqual(world.reached(), []);
+    assert.deepEqual(emulator.reached(), []);
   });
 
   it("finds an interaction's team or enterprise", async (t) => {
-    const world = await startRoutedEmulator(t);
-    await world.map("teams", "us-1", ["T1", "E1"]);
-    await world.router("POST", interaction, createPayloadRequest({ type: "block_actions", team: { id: "T1" } }));
-    await world.router(
+    const emulator = await startRoutedEmulator(t);
+    await emulator.map("teams", "us-1", ["T1", "E1"]);
+    await emulator.router("POST", interaction, createPayloadRequest({ type: "block_actions", team: { id: "T1" } }));
+    await emulator.router(
       "POST",
       options,
       createPayloadRequest({ type: "block_suggestion", team: null, enterprise: { id: "E1" } }),
     );
-    await world.router("POST", interaction, createPayloadRequest({ team: { id: "T9" }, enterprise: { id: "E1" } }));
-    await world.router("POST", options, createPayloadRequest({ type: "block_suggestion", team: { id: "T9" } }));
-    assert.deepEqual(world.reached(), [
+    await emulator.router("POST", interaction, createPayloadRequest({ team: { id: "T9" }, enterprise: { id: "E1" } }));
+    await emulator.router("POST", options, createPayloadRequest({ type: "block_suggestion", team: { id: "T9" } }));
+    assert.deepEqual(emulator.reached(), [
       `eu POST ${options}`,
       `us POST ${interaction}`,
       `us POST ${options}`,
@@ -109,28 +109,28 @@ describe("chat_a", () => {
   });
 
   it("replaces only an empty response to an interaction with an object", async (t) => {
-    const world = await startRoutedEmulator(t);
-    await world.map("teams", "us-1", ["T1"]);
-    const press = (path: string) => world.router("POST", path, createPayloadRequest({ team: { id: "T1" } }));
+    const emulator = await startRoutedEmulator(t);
+    await emulator.map("teams", "us-1", ["T1"]);
+    const press = (path: string) => emulator.router("POST", path, createPayloadRequest({ team: { id: "T1" } }));
     const destined = getDestinationPaths("us").interaction;
     for (const path of [interaction, destined]) {
       assert.deepEqual(pickStatusAndBody(await press(path)), { status: 200, body: {} });
     }
     assert.deepEqual(pickStatusAndBody(await press(options)), { status: 200, body: "" });
 
-    world.us.answer((_, response) => response.end('{"response_action":"clear"}'));
+    emulator.us.answer((_, response) => response.end('{"response_action":"clear"}'));
     assert.deepEqual(pickStatusAndBody(await press(interaction)), { status: 200, body: { response_action: "clear" } });
-    world.us.answer(500);
+    emulator.us.answer(500);
     assert.deepEqual(pickStatusAndBody(await press(interaction)), { status: 500, body: "" });
   });
 
   it("forwards a message only within its destination", async (t) => {
-    const world = await startRoutedEmulator(t);
-    await world.map("teams", "us-1", ["T1"]);
+    const emulator = await startRoutedEmulator(t);
+    await emulator.map("teams", "us-1", ["T1"]);
     const send = async (destination: string) => {
       const path = getDestinationPaths(destination).event;
-      await world.router("POST", path, { body: { team_id: "T1" } });
-      return world.reached().map((line) => line.slice(0, 2));
+      await emulator.router("POST", path, { body: { team_id: "T1" } });
+      return emulator.reached().map((line) => line.slice(0, 2));
     };
     assert.deepEqual(await send("default"), ["us"], "the owner belongs to it");
     assert.deepEqual(await send("us"), ["us"]);
@@ -138,28 +138,28 @@ describe("chat_a", () => {
   });
 
   it("forwards an authorization callback to every cluster of the destination", async (t) => {
-    const world = await startRoutedEmulator(t);
+    const emulator = await startRoutedEmulator(t);
     const path = `${getDestinationPaths("default").oauthRedirect}?code=c&state=us-1_s`;
-    world.eu.answer(400);
-    world.us.answer((_, response) => response.end("installed"));
-    assert.deepEqual(pickStatusAndBody(await world.router("GET", path)), { status: 200, body: "installed" });
-    assert.deepEqual(world.reached(), [`eu GET ${path}`, `us GET ${path}`]);
+    emulator.eu.answer(400);
+    emulator.us.answer((_, response) => response.end("installed"));
+    assert.deepEqual(pickStatusAndBody(await emulator.router("GET", path)), { status: 200, body: "installed" });
+    assert.deepEqual(emulator.reached(), [`eu GET ${path}`, `us GET ${path}`]);
   });
 
   it("rejects an unknown destination", async (t) => {
-    const world = await startRoutedEmulator(t);
+    const emulator = await startRoutedEmulator(t);
     const { oauthRedirect, ...webhooks } = getDestinationPaths("mars");
     const requests = [
       ...Object.values(webhooks).map((path) => ["POST", path] as const),
       ["GET", oauthRedirect] as const,
     ];
     for (const [method, path] of requests) {
-      assert.deepEqual(pickStatusAndBody(await world.router(method, path)), {
+      assert.deepEqual(pickStatusAndBody(await emulator.router(method, path)), {
         status: 404,
         body: { detail: "Unknown destination: mars" },
       });
     }
-    assert.deepEqual(world.reached(), []);
+    assert.deepEqual(emulator.reached(), []);
   });
 
   it("rejects an unknown destination for a challenge or certificate check", async (t) => {
@@ -173,10 +173,10 @@ describe("chat_a", () => {
   });
 
   it("uses a separate timeout setting for clusters", async (t) => {
-    const world = await startRoutedEmulator(t, { chatUpstreamTimeoutMs: 40 });
-    await world.map("teams", "us-1", ["T1"]);
-    world.us.answer(() => {});
-    assert.deepEqual(pickStatusAndBody(await world.router("POST", event, { body: { team_id: "T1" } })), {
+    const emulator = await startRoutedEmulator(t, { chatUpstreamTimeoutMs: 40 });
+    await emulator.map("teams", "us-1", ["T1"]);
+    emulator.us.answer(() => {});
+    assert.deepEqual(pickStatusAndBody(await emulator.router("POST", event, { body: { team_id: "T1" } })), {
       status: 504,
       body: { detail: "Cluster us-1 did not answer in time" },
     });
@@ -194,17 +194,17 @@ describe("chat_a", () => {
     });
 
     it("accepts a valid signature that is fresh by either clock", async (t) => {
-      const world = await startRoutedEmulator(t, { apps });
+      const emulator = await startRoutedEmulator(t, { apps });
       const wall = Math.floor(Date.now() / 1_000);
       for (const at of [now, now - 300, wall]) {
-        assert.equal((await world.router("POST", event, { body, headers: signed(at) })).status, 200);
+        assert.equal((await emulator.router("POST", event, { body, headers: signed(at) })).status, 200);
       }
-      const [got] = world.eu.received;
+      const [got] = emulator.eu.received;
       assert.equal(got?.headers["x-chat-a-signature"], signed(now)["x-chat-a-signature"]);
     });
 
     it("rejects every other signature without forwarding the request", async (t) => {
-      const world = await startRoutedEmulator(t, { apps, strict: ["signatures"] });
+      const emulator = await startRoutedEmulator(t, { apps, strict: ["signatures"] });
       const attempts = {
         unsigned: { "content-type": "application/json" },
         "too old": signed(now - 301),
@@ -217,21 +217,23 @@ describe("chat_a", () => {
       for (const [name, headers] of Object.entries(attempts)) {
         for (const path of [event, interaction, options, ...Object.values(webhooks)]) {
           assert.deepEqual(
-            pickStatusAndBody(await world.router("POST", path, { body, headers })),
+            pickStatusAndBody(await emulator.router("POST", path, { body, headers })),
             { status: 401, body: { detail: "Invalid request signature" } },
             name,
           );
         }
       }
-      assert.deepEqual(world.reached(), []);
+      assert.deepEqual(emulator.reached(), []);
     });
 
     it("reports the rejection reason only in the request log", async (t) => {
-      const world = await startRoutedEmulator(t, { apps, strict: ["signatures"] });
-      await world.router("POST", event, { body, headers: signed(now - 301) });
-      await world.router("POST", event, { body, headers: signed(now, { "x-chat-a-signature": "v0=00" }) });
-      await world.router("POST", event, { body });
-      const { items } = (await world.ask("GET", "requests?service=router")).body as { items: { findings: object[] }[] };
+      const emulator = await startRoutedEmulator(t, { apps, strict: ["signatures"] });
+      await emulator.router("POST", event, { body, headers: signed(now - 301) });
+      await emulator.router("POST", event, { body, headers: signed(now, { "x-chat-a-signature": "v0=00" }) });
+      await emulator.router("POST", event, { body });
+      const { items } = (await emulator.control("GET", "requests?service=router")).body as {
+        items: { findings: object[] }[];
+      };
       assert.deepEqual(
         items.slice(-3).map(({ findings }) => findings),
         ["stale", "mismatch", "missing"].map((detail) => [{ code: "chat-a-signature-refused", detail }]),

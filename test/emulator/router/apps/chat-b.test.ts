@@ -9,7 +9,7 @@ const activity = { type: "message", channelId: "msteams", serviceUrl, channelDat
 const unauthorizedResponse = { status: 401, body: { detail: "Invalid bot-framework token" } };
 
 interface Stage {
-  readonly world: RoutedEmulator;
+  readonly emulator: RoutedEmulator;
   readonly issuer: Issuer;
   /** Sends an activity with the authorization. Returns the response's status and body. */
   send(authorization: string | undefined, body?: unknown): Promise<ReturnType<typeof pickStatusAndBody>>;
@@ -20,16 +20,16 @@ interface Stage {
 /** Starts a router that trusts the issuer of the test and maps tenant-1 to us-1. */
 async function startBotRouter(t: TestContext): Promise<Stage> {
   const other = await startIssuer(t);
-  const world = await startRoutedEmulator(t, {
+  const emulator = await startRoutedEmulator(t, {
     apps: { chat_b: { ...botApp, openid_metadata_url: other.metadataUrl } },
   });
-  await world.map("integrations", "us-1", ["tenant-1"]);
+  await emulator.map("integrations", "us-1", ["tenant-1"]);
   const send: Stage["send"] = async (authorization, body = activity) =>
     pickStatusAndBody(
-      await world.router("POST", path, { body, headers: authorization === undefined ? {} : { authorization } }),
+      await emulator.router("POST", path, { body, headers: authorization === undefined ? {} : { authorization } }),
     );
   return {
-    world,
+    emulator,
     issuer: other,
     send,
     sendSigned: async (changes, body) => send(`Bearer ${await other.token(changes)}`, body),
@@ -45,41 +45,41 @@ const fromNow = (claim: "exp" | "nbf", seconds: number) => ({
 
 describe("chat_b", () => {
   it("forwards an activity unchanged to its tenant's cluster, with its token", async (t) => {
-    const { world, issuer: other } = await startBotRouter(t);
+    const { emulator, issuer: other } = await startBotRouter(t);
     const body = '{ "channelId":"msteams","conversation":{"tenantId":"tenant-1"},"text":"caf\\u00e9 é" }';
     const authorization = `Bearer ${await other.token()}`;
-    world.us.answer((_, response) => response.writeHead(202).end());
-    const answer = await world.router("POST", path, {
+    emulator.us.answer((_, response) => response.writeHead(202).end());
+    const answer = await emulator.router("POST", path, {
       body,
       headers: { "content-type": "application/json; charset=utf-8", authorization },
     });
     assert.deepEqual(pickStatusAndBody(answer), { status: 202, body: "" });
-    const [got] = world.us.received;
+    const [got] = emulator.us.received;
     assert.deepEqual(
       [got?.body.toString(), got?.headers.authorization, got?.headers["content-type"]],
       [body, authorization, "application/json; charset=utf-8"],
     );
-    assert.deepEqual(world.eu.received, []);
+    assert.deepEqual(emulator.eu.received, []);
   });
 
   it("prefers the tenant of channelData over that of the conversation", async (t) => {
-    const { world, sendSigned } = await startBotRouter(t);
-    await world.map("integrations", "eu-1", ["tenant-2"]);
+    const { emulator, sendSigned } = await startBotRouter(t);
+    await emulator.map("integrations", "eu-1", ["tenant-2"]);
     await sendSigned({}, { ...activity, conversation: { tenantId: "tenant-2" } });
-    assert.deepEqual(world.reached(), [`us POST ${path}`]);
+    assert.deepEqual(emulator.reached(), [`us POST ${path}`]);
     await sendSigned({}, { ...activity, channelData: {}, conversation: { tenantId: "tenant-2" } });
-    assert.deepEqual(world.reached(), [`eu POST ${path}`]);
+    assert.deepEqual(emulator.reached(), [`eu POST ${path}`]);
   });
 
   it("finds no cluster for an unmapped or a missing tenant", async (t) => {
-    const { world, sendSigned } = await startBotRouter(t);
+    const { emulator, sendSigned } = await startBotRouter(t);
     for (const channelData of [{ tenant: { id: "tenant-9" } }, {}, null, "x"]) {
       assert.deepEqual(await sendSigned({}, { ...activity, channelData }), {
         status: 404,
         body: { detail: "No cluster mapping for this tenant" },
       });
     }
-    assert.deepEqual(world.reached(), []);
+    assert.deepEqual(emulator.reached(), []);
   });
 
   const accepted: Record<string, { token?: TokenChanges; body?: object; key?: object }> = {
@@ -140,15 +140,15 @@ describe("chat_b", () => {
   };
   for (const [name, { token, body, key }] of Object.entries(rejected)) {
     it(`rejects a token ${name}`, async (t) => {
-      const { world, issuer: other, sendSigned } = await startBotRouter(t);
+      const { emulator, issuer: other, sendSigned } = await startBotRouter(t);
       if (key) other.publish(key as never);
       assert.deepEqual(await sendSigned(token, body), unauthorizedResponse);
-      assert.deepEqual(world.reached(), []);
+      assert.deepEqual(emulator.reached(), []);
     });
   }
 
   it("rejects a missing, tampered or unsigned bearer token", async (t) => {
-    const { world, issuer: other, send } = await startBotRouter(t);
+    const { emulator, issuer: other, send } = await startBotRouter(t);
     const token = await other.token();
     const [head, claims, signature] = token.split(".") as [string, string, string];
     const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
@@ -167,7 +167,7 @@ describe("chat_b", () => {
     for (const [name, authorization] of Object.entries(attempts)) {
       assert.deepEqual(await send(authorization), unauthorizedResponse, name);
     }
-    assert.deepEqual(world.reached(), []);
+    assert.deepEqual(emulator.reached(), []);
   });
 
   it("checks the token before the body", async (t) => {
@@ -191,18 +191,20 @@ describe("chat_b", () => {
   });
 
   it("rejects all tokens while the issuer does not respond, then retries", async (t) => {
-    const { issuer: other, sendSigned, world } = await startBotRouter(t);
+    const { issuer: other, sendSigned, emulator } = await startBotRouter(t);
     other.answer(500);
     assert.deepEqual(await sendSigned(), unauthorizedResponse);
     assert.deepEqual(await sendSigned(), unauthorizedResponse);
     assert.equal(other.received.length, 2);
-    assert.deepEqual(world.reached(), []);
+    assert.deepEqual(emulator.reached(), []);
   });
 
   it("reports the rejection reason only in the request log", async (t) => {
-    const { world, sendSigned } = await startBotRouter(t);
+    const { emulator, sendSigned } = await startBotRouter(t);
     await sendSigned({ claims: { aud: "else" } });
-    const { items } = (await world.ask("GET", "requests?service=router")).body as { items: { findings: object[] }[] };
+    const { items } = (await emulator.control("GET", "requests?service=router")).body as {
+      items: { findings: object[] }[];
+    };
     assert.deepEqual(items.at(-1)?.findings, [{ code: "chat-b-token-refused", detail: "for another app" }]);
   });
 });

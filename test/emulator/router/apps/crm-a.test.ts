@@ -25,7 +25,7 @@ interface SigningOptions {
 }
 
 function createSignatureHeaders(
-  world: RoutedEmulator,
+  emulator: RoutedEmulator,
   target: string,
   { version = "v3", at = now, url, secret, unnamed }: SigningOptions,
 ) {
@@ -34,7 +34,7 @@ function createSignatureHeaders(
     version,
     clientSecret: secret ?? clientSecret,
     method: "GET",
-    url: url ?? world.routerUrl + target,
+    url: url ?? emulator.routerUrl + target,
     body: "",
     timestamp,
   });
@@ -45,21 +45,21 @@ function createSignatureHeaders(
   };
 }
 
-const open = (world: RoutedEmulator, target: string, signing: SigningOptions = {}) =>
-  world.router("GET", target, { headers: createSignatureHeaders(world, target, signing) });
+const open = (emulator: RoutedEmulator, target: string, signing: SigningOptions = {}) =>
+  emulator.router("GET", target, { headers: createSignatureHeaders(emulator, target, signing) });
 
 const start = (t: TestContext, options: object = {}) => startRoutedEmulator(t, { apps, ...options });
 
-const getLastFindings = async (world: RoutedEmulator) =>
-  ((await world.ask("GET", "requests?service=router")).body as { items: { findings: object[] }[] }).items.at(-1)
+const getLastFindings = async (emulator: RoutedEmulator) =>
+  ((await emulator.control("GET", "requests?service=router")).body as { items: { findings: object[] }[] }).items.at(-1)
     ?.findings;
 
 describe("crm_a", () => {
   it("forwards a request to the owner of the queried object or the first cluster", async (t) => {
-    const world = await start(t);
-    await world.map("clients", "us-1", ["cli"]);
-    await world.map("emails", "us-1", [hashEmail("ada@example.com")]);
-    await world.map("integrations", "us-1", ["77"]);
+    const emulator = await start(t);
+    await emulator.map("clients", "us-1", ["cli"]);
+    await emulator.map("emails", "us-1", [hashEmail("ada@example.com")]);
+    await emulator.map("integrations", "us-1", ["77"]);
     for (const [named, reached] of [
       ["portalId=62515", "eu"],
       ["cluster_id=us-1", "us"],
@@ -68,53 +68,55 @@ describe("crm_a", () => {
       ["portalId=77", "us"],
     ]) {
       for (const path of [iframe, cards]) {
-        await open(world, `${path}?${named}&name=A%20%26%20B`);
-        assert.deepEqual(world.reached(), [`${reached} GET ${path}?${named}&name=A%20%26%20B`]);
+        await open(emulator, `${path}?${named}&name=A%20%26%20B`);
+        assert.deepEqual(emulator.reached(), [`${reached} GET ${path}?${named}&name=A%20%26%20B`]);
       }
     }
   });
 
   it("returns the cluster's page, cards and redirects", async (t) => {
-    const world = await start(t);
-    world.eu.answer((_, response) => response.writeHead(302, { location: "https://eu.example/contracts/T-1" }).end());
-    const moved = await open(world, `${iframe}?contract_id=T-1`);
+    const emulator = await start(t);
+    emulator.eu.answer((_, response) =>
+      response.writeHead(302, { location: "https://eu.example/contracts/T-1" }).end(),
+    );
+    const moved = await open(emulator, `${iframe}?contract_id=T-1`);
     assert.deepEqual([moved.status, moved.headers.get("location")], [302, "https://eu.example/contracts/T-1"]);
-    world.eu.answer((_, response) =>
+    emulator.eu.answer((_, response) =>
       response.writeHead(200, { "content-type": "application/json" }).end('{"results":[]}'),
     );
-    assert.deepEqual(pickStatusAndBody(await open(world, cards)), { status: 200, body: { results: [] } });
+    assert.deepEqual(pickStatusAndBody(await open(emulator, cards)), { status: 200, body: { results: [] } });
   });
 
   it("reports an unreachable cluster", async (t) => {
-    const world = await start(t);
-    world.eu.answer((_, response) => response.destroy());
-    assert.deepEqual(pickStatusAndBody(await open(world, cards)), {
+    const emulator = await start(t);
+    emulator.eu.answer((_, response) => response.destroy());
+    assert.deepEqual(pickStatusAndBody(await open(emulator, cards)), {
       status: 502,
       body: { detail: "Cluster eu-1 is unreachable" },
     });
   });
 
   it("accepts every signature version over the unchanged target", async (t) => {
-    const world = await start(t);
+    const emulator = await start(t);
     const target = `${cards}?portalId=62515&name=A%20%26%20B&when=10:30&u=https%3A%2f%2Fx.example%2Fp?a%3D1`;
     for (const version of ["v1", "v2", "v3"] as const) {
-      assert.equal((await open(world, target, { version })).status, 200, version);
+      assert.equal((await open(emulator, target, { version })).status, 200, version);
     }
   });
 
   it("assumes v3 with a timestamp and v1 without, if the version is missing", async (t) => {
-    const world = await start(t);
-    assert.equal((await open(world, cards, { version: "v3", unnamed: true })).status, 200);
-    assert.equal((await open(world, cards, { version: "v1", unnamed: true })).status, 200);
+    const emulator = await start(t);
+    assert.equal((await open(emulator, cards, { version: "v3", unnamed: true })).status, 200);
+    assert.equal((await open(emulator, cards, { version: "v1", unnamed: true })).status, 200);
     assert.deepEqual(
-      pickStatusAndBody(await open(world, cards, { version: "v2", unnamed: true })),
+      pickStatusAndBody(await open(emulator, cards, { version: "v2", unnamed: true })),
       unauthorizedResponse,
     );
   });
 
   it("accepts only a signature that is fresh by either clock", async (t) => {
-    const world = await start(t);
-    for (const at of [now, now - 300_000, Date.now()]) assert.equal((await open(world, cards, { at })).status, 200);
+    const emulator = await start(t);
+    for (const at of [now, now - 300_000, Date.now()]) assert.equal((await open(emulator, cards, { at })).status, 200);
     const strict = await start(t, { strict: ["signatures"] });
     assert.deepEqual(
       pickStatusAndBody(await open(strict, cards, { at: Date.now() - 1_000_000 })),
@@ -124,19 +126,19 @@ describe("crm_a", () => {
   });
 
   it("verifies signatures over the public URL if it differs from the listener's", async (t) => {
-    const world = await start(t, { publicUrl: "https://router.example" });
-    assert.equal((await open(world, `${iframe}?a=1`, { url: `https://router.example${iframe}?a=1` })).status, 200);
-    assert.deepEqual(pickStatusAndBody(await open(world, `${iframe}?a=1`)), unauthorizedResponse);
+    const emulator = await start(t, { publicUrl: "https://router.example" });
+    assert.equal((await open(emulator, `${iframe}?a=1`, { url: `https://router.example${iframe}?a=1` })).status, 200);
+    assert.deepEqual(pickStatusAndBody(await open(emulator, `${iframe}?a=1`)), unauthorizedResponse);
   });
 
   it("rejects missing and wrong signatures", async (t) => {
-    const world = await start(t);
-    const good = createSignatureHeaders(world, cards, {});
+    const emulator = await start(t);
+    const good = createSignatureHeaders(emulator, cards, {});
     const attempts: Record<string, Record<string, string>> = {
       "without a signature": { "x-crm-a-signature-version": "v3", "x-crm-a-signature-timestamp": String(now) },
       "with an empty one": { ...good, "x-crm-a-signature": "" },
-      "with another secret": createSignatureHeaders(world, cards, { secret: "else" }),
-      "of another URL": createSignatureHeaders(world, cards, { url: `${world.routerUrl}/else` }),
+      "with another secret": createSignatureHeaders(emulator, cards, { secret: "else" }),
+      "of another URL": createSignatureHeaders(emulator, cards, { url: `${emulator.routerUrl}/else` }),
       "of an unknown version": { ...good, "x-crm-a-signature-version": "v4" },
       "with another timestamp": { ...good, "x-crm-a-signature-timestamp": String(now + 1) },
       "with a timestamp that is none": { ...good, "x-crm-a-signature-timestamp": `${now}.0` },
@@ -144,20 +146,20 @@ describe("crm_a", () => {
     for (const path of [cards, iframe]) {
       for (const [name, headers] of Object.entries(attempts)) {
         assert.deepEqual(
-          pickStatusAndBody(await world.router("GET", path, { headers })),
+          pickStatusAndBody(await emulator.router("GET", path, { headers })),
           unauthorizedResponse,
           `${path} ${name}`,
         );
       }
-      assert.deepEqual(pickStatusAndBody(await world.router("GET", path)), unauthorizedResponse);
+      assert.deepEqual(pickStatusAndBody(await emulator.router("GET", path)), unauthorizedResponse);
     }
-    assert.deepEqual(world.reached(), []);
+    assert.deepEqual(emulator.reached(), []);
   });
 
   it("reports signature version 1 as a finding, and rejects it with --strict=signatures", async (t) => {
-    const world = await start(t);
-    await open(world, cards, { version: "v1" });
-    assert.deepEqual(await getLastFindings(world), [
+    const emulator = await start(t);
+    await open(emulator, cards, { version: "v1" });
+    assert.deepEqual(await getLastFindings(emulator), [
       { code: "crm-a-signature-v1", detail: "version 1 of a GET signs only the secret" },
     ]);
     const strict = await start(t, { strict: ["signatures"] });

@@ -18,8 +18,8 @@ const envelope = {
   },
 };
 
-const open = (world: RoutedEmulator, signedRequest: string, query = "") =>
-  world.router("POST", path + query, {
+const open = (emulator: RoutedEmulator, signedRequest: string, query = "") =>
+  emulator.router("POST", path + query, {
     body: `signed_request=${encodeURIComponent(signedRequest)}`,
     headers: form,
   });
@@ -28,42 +28,42 @@ const signEnvelope = (value: unknown = envelope) => signCrmB(secret, JSON.string
 
 describe("crm_b", () => {
   it("forwards a request to the cluster of its user or organization, or the first", async (t) => {
-    const world = await startRoutedEmulator(t, { apps });
-    await open(world, signEnvelope());
-    assert.deepEqual(world.reached(), ["eu POST /router/v1/crm_b/"]);
-    assert.equal(world.eu.received[0]!.body.toString(), `signed_request=${encodeURIComponent(signEnvelope())}`);
+    const emulator = await startRoutedEmulator(t, { apps });
+    await open(emulator, signEnvelope());
+    assert.deepEqual(emulator.reached(), ["eu POST /router/v1/crm_b/"]);
+    assert.equal(emulator.eu.received[0]!.body.toString(), `signed_request=${encodeURIComponent(signEnvelope())}`);
 
-    await world.map("integrations", "us-1", ["00Dx0000000001"]);
-    await open(world, signEnvelope());
-    assert.deepEqual(world.reached(), ["us POST /router/v1/crm_b/"]);
+    await emulator.map("integrations", "us-1", ["00Dx0000000001"]);
+    await open(emulator, signEnvelope());
+    assert.deepEqual(emulator.reached(), ["us POST /router/v1/crm_b/"]);
 
-    await world.map("emails", "eu-1", [hashEmail("ada@northwind.example")]);
-    await open(world, signEnvelope());
-    assert.deepEqual(world.reached(), ["eu POST /router/v1/crm_b/"]);
+    await emulator.map("emails", "eu-1", [hashEmail("ada@northwind.example")]);
+    await open(emulator, signEnvelope());
+    assert.deepEqual(emulator.reached(), ["eu POST /router/v1/crm_b/"]);
   });
 
   it("does not require a context or an algorithm", async (t) => {
-    const world = await startRoutedEmulator(t, { apps });
-    assert.equal((await open(world, signEnvelope({ issuedAt: null }))).status, 200);
-    assert.deepEqual(world.reached(), ["eu POST /router/v1/crm_b/"]);
+    const emulator = await startRoutedEmulator(t, { apps });
+    assert.equal((await open(emulator, signEnvelope({ issuedAt: null }))).status, 200);
+    assert.deepEqual(emulator.reached(), ["eu POST /router/v1/crm_b/"]);
   });
 
   it("forwards a GET request by its query, or to the first cluster", async (t) => {
-    const world = await startRoutedEmulator(t, { apps });
-    for (const query of ["", "?cluster_id=us-1"]) await world.router("GET", path + query);
-    assert.deepEqual(world.reached(), [`eu GET ${path}`, `us GET ${path}?cluster_id=us-1`]);
+    const emulator = await startRoutedEmulator(t, { apps });
+    for (const query of ["", "?cluster_id=us-1"]) await emulator.router("GET", path + query);
+    assert.deepEqual(emulator.reached(), [`eu GET ${path}`, `us GET ${path}?cluster_id=us-1`]);
   });
 
   it("reports an unreachable cluster", async (t) => {
-    const world = await startRoutedEmulator(t, { apps });
-    world.eu.answer((_, response) => response.destroy());
+    const emulator = await startRoutedEmulator(t, { apps });
+    emulator.eu.answer((_, response) => response.destroy());
     const expected = { status: 502, body: { detail: "Cluster eu-1 is unreachable" } };
-    assert.deepEqual(pickStatusAndBody(await open(world, signEnvelope())), expected);
-    assert.deepEqual(pickStatusAndBody(await world.router("GET", path)), expected);
+    assert.deepEqual(pickStatusAndBody(await open(emulator, signEnvelope())), expected);
+    assert.deepEqual(pickStatusAndBody(await emulator.router("GET", path)), expected);
   });
 
   it("rejects a request with an invalid signature", async (t) => {
-    const world = await startRoutedEmulator(t, { apps });
+    const emulator = await startRoutedEmulator(t, { apps });
     const [mac, text] = signEnvelope().split(".") as [string, string];
     for (const attempt of [
       "garbage",
@@ -76,14 +76,14 @@ describe("crm_b", () => {
       signCrmB(secret, "{{{"),
     ]) {
       const expected = { status: 401, body: { detail: "Invalid signed request" } };
-      assert.deepEqual(pickStatusAndBody(await open(world, attempt)), expected, attempt);
+      assert.deepEqual(pickStatusAndBody(await open(emulator, attempt)), expected, attempt);
     }
   });
 
   it("reports the missing field in FastAPI's format", async (t) => {
-    const world = await startRoutedEmulator(t, { apps });
+    const emulator = await startRoutedEmulator(t, { apps });
     for (const text of ["other=1", "signed_request="]) {
-      const { status, body } = pickStatusAndBody(await world.router("POST", path, { body: text, headers: form }));
+      const { status, body } = pickStatusAndBody(await emulator.router("POST", path, { body: text, headers: form }));
       assert.equal(status, 422);
       assert.deepEqual(
         (body as { detail: { loc: unknown; type: string }[] }).detail.map(({ loc, type }) => [loc, type]),
@@ -96,16 +96,16 @@ describe("crm_b", () => {
     const at = (url: string) => `?index_url_override=${encodeURIComponent(url)}`;
 
     it("is forwarded if it is empty or in the seed's list", async (t) => {
-      const world = await startRoutedEmulator(t, { apps });
+      const emulator = await startRoutedEmulator(t, { apps });
       for (const query of [at("https://front.example/app/?v=2"), at("")]) {
-        assert.equal((await open(world, signEnvelope(), query)).status, 200);
-        assert.equal((await world.router("GET", path + query)).status, 200);
-        assert.deepEqual(world.reached(), [`eu POST ${path}${query}`, `eu GET ${path}${query}`]);
+        assert.equal((await open(emulator, signEnvelope(), query)).status, 200);
+        assert.equal((await emulator.router("GET", path + query)).status, 200);
+        assert.deepEqual(emulator.reached(), [`eu POST ${path}${query}`, `eu GET ${path}${query}`]);
       }
     });
 
     it("is rejected for any other origin", async (t) => {
-      const world = await startRoutedEmulator(t, { apps });
+      const emulator = await startRoutedEmulator(t, { apps });
       for (const url of [
         "https://else.example/",
         "http://front.example/",
@@ -118,10 +118,10 @@ describe("crm_b", () => {
         "%",
       ]) {
         const expected = { status: 400, body: { detail: "index_url_override is not an allowed origin" } };
-        assert.deepEqual(pickStatusAndBody(await open(world, signEnvelope(), at(url))), expected, url);
-        assert.deepEqual(pickStatusAndBody(await world.router("GET", path + at(url))), expected, url);
+        assert.deepEqual(pickStatusAndBody(await open(emulator, signEnvelope(), at(url))), expected, url);
+        assert.deepEqual(pickStatusAndBody(await emulator.router("GET", path + at(url))), expected, url);
       }
-      assert.deepEqual(world.reached(), []);
+      assert.deepEqual(emulator.reached(), []);
     });
   });
 });

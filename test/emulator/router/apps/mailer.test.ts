@@ -6,15 +6,18 @@ import { startRoutedEmulator } from "../../../support/routed-emulator.ts";
 
 describe("mailer blackhole", () => {
   it("accepts and stores every mail without a response body", async (t) => {
-    const world = await startRoutedEmulator(t);
+    const emulator = await startRoutedEmulator(t);
     const path = "/router/v1/mailer/inbound/blackhole";
     const headers = { "content-type": "message/rfc822" };
     const body = Buffer.from([0xff, 0x00, 0x41]);
-    assert.deepEqual(pickStatusAndBody(await world.router("POST", path, { body, headers })), { status: 200, body: {} });
-    assert.deepEqual(pickStatusAndBody(await world.router("POST", path)), { status: 200, body: {} });
-    assert.deepEqual(world.reached(), []);
+    assert.deepEqual(pickStatusAndBody(await emulator.router("POST", path, { body, headers })), {
+      status: 200,
+      body: {},
+    });
+    assert.deepEqual(pickStatusAndBody(await emulator.router("POST", path)), { status: 200, body: {} });
+    assert.deepEqual(emulator.reached(), []);
 
-    const { body: state } = await world.ask("GET", "state");
+    const { body: state } = await emulator.control("GET", "state");
     assert.match(JSON.stringify(state), /"content_type":"message\/rfc822","body_base64":"\/wBB"/);
   });
 });
@@ -26,8 +29,8 @@ interface StoredMail {
 }
 
 /** Returns the blackhole's mails in the emulator's state, oldest first. */
-async function listStoredMails({ ask }: Pick<TestEmulator, "ask">): Promise<readonly StoredMail[]> {
-  const { rows } = (await ask("GET", "state")).body as { rows: { blackhole_mails?: StoredMail[] } };
+async function listStoredMails({ control }: Pick<TestEmulator, "control">): Promise<readonly StoredMail[]> {
+  const { rows } = (await control("GET", "state")).body as { rows: { blackhole_mails?: StoredMail[] } };
   return rows.blackhole_mails ?? [];
 }
 
@@ -35,24 +38,24 @@ describe("unauthenticated mail", () => {
   const path = "/router/v1/mailer/inbound/blackhole";
 
   it("is limited in number by dropping the oldest", async (t) => {
-    const world = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     for (let sent = 0; sent < maxBlackholeMails.count + 3; sent += 50) {
       const some = Array.from({ length: Math.min(50, maxBlackholeMails.count + 3 - sent) });
-      await Promise.all(some.map(() => world.router("POST", path, { body: "x" })));
+      await Promise.all(some.map(() => emulator.router("POST", path, { body: "x" })));
     }
-    const ids = (await listStoredMails(world)).map(({ id }) => id);
+    const ids = (await listStoredMails(emulator)).map(({ id }) => id);
     assert.deepEqual([ids.length, ids[0], ids.at(-1)], [maxBlackholeMails.count, 4, maxBlackholeMails.count + 3]);
   });
 
   it("is limited in size, but always includes the newest mail", async (t) => {
-    const world = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     // About a third of the byte limit after base64 encoding.
     const third = Buffer.alloc(Math.floor(maxBlackholeMails.bytes / 4) - 100);
     const sizes = [third, third, third, third, "small", Buffer.alloc(maxBlackholeMails.bytes), "last"];
     const seen: number[][] = [];
     for (const body of sizes) {
-      assert.equal((await world.router("POST", path, { body, headers: { "content-type": "x/y" } })).status, 200);
-      seen.push((await listStoredMails(world)).map(({ id }) => id));
+      assert.equal((await emulator.router("POST", path, { body, headers: { "content-type": "x/y" } })).status, 200);
+      seen.push((await listStoredMails(emulator)).map(({ id }) => id));
     }
     assert.deepEqual(seen, [[1], [1, 2], [1, 2, 3], [2, 3, 4], [2, 3, 4, 5], [6], [7]]);
   });

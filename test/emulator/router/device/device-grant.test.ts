@@ -11,16 +11,16 @@ const minute = 60_000;
 
 describe("device authorization request", () => {
   it("returns the codes and the verification URL", async (t) => {
-    const world = await startTestEmulator(t);
-    const { status, headers, body } = await world.router("POST", path, { body: { client_id: "demo-cli" } });
+    const emulator = await startTestEmulator(t);
+    const { status, headers, body } = await emulator.router("POST", path, { body: { client_id: "demo-cli" } });
     const { device_code, user_code, ...rest } = body as Record<string, string>;
     assert.equal(status, 200);
     assert.equal(headers.get("cache-control"), "no-store");
     assert.match(device_code!, /^[\w-]{43}$/);
     assert.match(user_code!, /^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/);
     assert.deepEqual(rest, {
-      verification_uri: `${world.routerUrl}/_emulator/device`,
-      verification_uri_complete: `${world.routerUrl}/_emulator/device?user_code=${user_code}`,
+      verification_uri: `${emulator.routerUrl}/_emulator/device`,
+      verification_uri_complete: `${emulator.routerUrl}/_emulator/device?user_code=${user_code}`,
       expires_in: 900,
       interval: 5,
     });
@@ -48,9 +48,9 @@ describe("device authorization request", () => {
   });
 
   it("is rejected for an unknown client", async (t) => {
-    const world = await startTestEmulator(t);
-    const begin = () => world.router("POST", path, { body: { client_id: "nobody" } });
-    await assertRejected(world, begin, createOAuthError("invalid_client"));
+    const emulator = await startTestEmulator(t);
+    const begin = () => emulator.router("POST", path, { body: { client_id: "nobody" } });
+    await assertRejected(emulator, begin, createOAuthError("invalid_client"));
     assert.equal((await begin()).headers.get("cache-control"), "no-store");
   });
 
@@ -72,35 +72,35 @@ describe("device authorization request", () => {
   });
 
   it("accepts a newly created client", async (t) => {
-    const world = await startTestEmulator(t);
-    const created = await world.router("POST", "/router/v1/oauth2.0/client/", { body: { client_name: "Add-in" } });
+    const emulator = await startTestEmulator(t);
+    const created = await emulator.router("POST", "/router/v1/oauth2.0/client/", { body: { client_name: "Add-in" } });
     const { client_id, ...rest } = created.body as { client_id: string };
     assert.deepEqual({ status: created.status, rest }, { status: 200, rest: { client_name: "Add-in" } });
-    const added = await startDeviceAuthorization(world, client_id);
+    const added = await startDeviceAuthorization(emulator, client_id);
     assert.deepEqual(pickStatusAndBody(await added.poll()), createOAuthError("authorization_pending"));
   });
 });
 
 describe("decision about a user code", () => {
   it("maps the code to the cluster, for any spelling of the code", async (t) => {
-    const world = await startTestEmulator(t);
-    const { user_code, decide } = await startDeviceAuthorization(world);
+    const emulator = await startTestEmulator(t);
+    const { user_code, decide } = await startDeviceAuthorization(emulator);
     const typed = ` ${user_code.toLowerCase().replace("-", " ")}`;
     assert.deepEqual(pickStatusAndBody(await decide("AUTHORIZED", "us-1", typed)), {
       status: 200,
       body: { user_code: typed, status: "AUTHORIZED", cluster_id: "us-1" },
     });
-    const answer = await world.router("GET", `/anything?user_code=${user_code}`);
+    const answer = await emulator.router("GET", `/anything?user_code=${user_code}`);
     assert.deepEqual(answer.body, { cluster_id: "us-1", method: "GET", path: "/anything" });
   });
 
   it("is accepted only from the cluster that the pending grant is bound to", async (t) => {
-    const world = await startTestEmulator(t);
-    const { decide, poll } = await startDeviceAuthorization(world);
+    const emulator = await startTestEmulator(t);
+    const { decide, poll } = await startDeviceAuthorization(emulator);
     assert.equal((await decide("PENDING", "us-1")).status, 200);
     assert.equal((await decide("PENDING", "us-1")).status, 200);
     for (const status of ["PENDING", "AUTHORIZED", "DENIED"]) {
-      await assertRejected(world, () => decide(status, "eu-1"), {
+      await assertRejected(emulator, () => decide(status, "eu-1"), {
         status: 409,
         body: { detail: "The device grant is bound to another cluster" },
       });
@@ -110,13 +110,13 @@ describe("decision about a user code", () => {
   });
 
   it("can be repeated but not changed by the same cluster", async (t) => {
-    const world = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const decided = { status: 409, body: { detail: "The device grant has been decided already" } };
     for (const [first, other] of [
       ["AUTHORIZED", "DENIED"],
       ["DENIED", "AUTHORIZED"],
     ] as const) {
-      const { decide } = await startDeviceAuthorization(world);
+      const { decide } = await startDeviceAuthorization(emulator);
       assert.equal((await decide(first)).status, 200);
       assert.equal((await decide(first)).status, 200);
       for (const [status, cluster] of [
@@ -124,41 +124,41 @@ describe("decision about a user code", () => {
         ["PENDING", "eu-1"],
         [first, "us-1"],
       ] as const) {
-        await assertRejected(world, () => decide(status, cluster), decided);
+        await assertRejected(emulator, () => decide(status, cluster), decided);
       }
     }
   });
 
   it("requires a known user code that has not expired", async (t) => {
-    const world = await startTestEmulator(t);
-    const { decide } = await startDeviceAuthorization(world);
-    await assertRejected(world, () => decide("AUTHORIZED", "eu-1", "BBBB-BBBB"), {
+    const emulator = await startTestEmulator(t);
+    const { decide } = await startDeviceAuthorization(emulator);
+    await assertRejected(emulator, () => decide("AUTHORIZED", "eu-1", "BBBB-BBBB"), {
       status: 404,
       body: { detail: "Unknown user code" },
     });
-    await world.clock.advance({ by: 15 * minute });
-    await assertRejected(world, () => decide("AUTHORIZED"), {
+    await emulator.clock.advance({ by: 15 * minute });
+    await assertRejected(emulator, () => decide("AUTHORIZED"), {
       status: 400,
       body: { detail: "The user code has expired" },
     });
   });
 
   it("requires a known cluster and rejects the key of another one", async (t) => {
-    const world = await startTestEmulator(t, { strict: ["keys"] });
-    const [eu, us] = world.clusters;
-    const { user_code } = await startDeviceAuthorization(world);
+    const emulator = await startTestEmulator(t, { strict: ["keys"] });
+    const [eu, us] = emulator.clusters;
+    const { user_code } = await startDeviceAuthorization(emulator);
     const decide = (cluster_id: string, key?: string) => () =>
-      world.router("POST", decidePath, {
+      emulator.router("POST", decidePath, {
         body: { user_code, status: "AUTHORIZED", cluster_id },
         ...(key && { headers: { "x-cluster-key": key } }),
       });
-    await assertRejected(world, decide("eu-1"), { status: 401, body: { detail: "Missing cluster key" } });
-    await assertRejected(world, decide("eu-1", "guess"), { status: 401, body: { detail: "Invalid cluster key" } });
-    await assertRejected(world, decide("ap-9", eu!.clusterKey), {
+    await assertRejected(emulator, decide("eu-1"), { status: 401, body: { detail: "Missing cluster key" } });
+    await assertRejected(emulator, decide("eu-1", "guess"), { status: 401, body: { detail: "Invalid cluster key" } });
+    await assertRejected(emulator, decide("ap-9", eu!.clusterKey), {
       status: 404,
       body: { detail: "Unknown cluster: ap-9" },
     });
-    await assertRejected(world, decide("eu-1", us!.clusterKey), {
+    await assertRejected(emulator, decide("eu-1", us!.clusterKey), {
       status: 403,
       body: { detail: "This cluster key is not of cluster eu-1" },
     });
@@ -166,25 +166,25 @@ describe("decision about a user code", () => {
   });
 
   it("is removed with the workspace data of the bound cluster", async (t) => {
-    const world = await startTestEmulator(t);
-    const mine = await startDeviceAuthorization(world);
-    const others = await startDeviceAuthorization(world);
+    const emulator = await startTestEmulator(t);
+    const mine = await startDeviceAuthorization(emulator);
+    const others = await startDeviceAuthorization(emulator);
     await mine.decide("PENDING", "eu-1");
     await others.decide("PENDING", "us-1");
     const user_codes = [mine.user_code, others.user_code];
-    await world.router("DELETE", "/router/v1/clusters/eu-1/workspace-data", { body: { user_codes } });
+    await emulator.router("DELETE", "/router/v1/clusters/eu-1/workspace-data", { body: { user_codes } });
     assert.equal((await mine.decide("DENIED")).status, 404);
     assert.equal((await others.decide("DENIED", "us-1")).status, 200);
   });
 
   it("is removed one day after the code expired", async (t) => {
-    const world = await startTestEmulator(t);
-    const { poll } = await startDeviceAuthorization(world);
-    await world.clock.advance({ by: 15 * minute + 23 * 60 * minute });
-    await startDeviceAuthorization(world);
+    const emulator = await startTestEmulator(t);
+    const { poll } = await startDeviceAuthorization(emulator);
+    await emulator.clock.advance({ by: 15 * minute + 23 * 60 * minute });
+    await startDeviceAuthorization(emulator);
     assert.deepEqual(pickStatusAndBody(await poll()), createOAuthError("expired_token"));
-    await world.clock.advance({ by: 60 * minute });
-    await startDeviceAuthorization(world);
+    await emulator.clock.advance({ by: 60 * minute });
+    await startDeviceAuthorization(emulator);
     assert.deepEqual(pickStatusAndBody(await poll()), createOAuthError("invalid_grant"));
   });
 });

@@ -7,29 +7,29 @@ import { confidentialClientSeed, type ParameterChanges, requestToken } from "../
 import { startReceiver } from "../../../support/receiver.ts";
 import { assertRejected } from "../../../support/rejections.ts";
 
-const getNewestFindings = async ({ ask }: TestEmulator) =>
-  ((await ask("GET", "requests?operation=oidc.token")).body as { items: { findings: object[] }[] }).items.at(-1)
+const getNewestFindings = async ({ control }: TestEmulator) =>
+  ((await control("GET", "requests?operation=oidc.token")).body as { items: { findings: object[] }[] }).items.at(-1)
     ?.findings;
 
 /** Creates a device that polls the endpoint from discovery (RFC 8628, 3.4). */
-async function startDiscovery(world: TestEmulator, client_id = "demo-cli") {
-  const { device_code, ...begun } = await startDeviceAuthorization(world, client_id);
+async function startDiscovery(emulator: TestEmulator, client_id = "demo-cli") {
+  const { device_code, ...begun } = await startDeviceAuthorization(emulator, client_id);
   const fields: ParameterChanges = { grant_type: deviceGrantType, device_code, client_id };
   return {
     ...begun,
     device_code,
-    poll: (changes: ParameterChanges = {}, headers = {}) => requestToken(world, { ...fields, ...changes }, headers),
+    poll: (changes: ParameterChanges = {}, headers = {}) => requestToken(emulator, { ...fields, ...changes }, headers),
   };
 }
 
 describe("discovered token endpoint", () => {
   it("redeems a device code, with a finding", async (t) => {
-    const world = await startTestEmulator(t);
-    const { poll, decide } = await startDiscovery(world);
+    const emulator = await startTestEmulator(t);
+    const { poll, decide } = await startDiscovery(emulator);
     assert.deepEqual(pickStatusAndBody(await poll()), createOAuthError("authorization_pending"));
     assert.deepEqual(pickStatusAndBody(await poll()), createOAuthError("slow_down"));
     await decide("AUTHORIZED");
-    await world.clock.advance({ by: 10_000 });
+    await emulator.clock.advance({ by: 10_000 });
     const { status, headers, body } = await poll();
     const { access_token, refresh_token, id_token, ...rest } = body as Record<string, string>;
     assert.deepEqual(
@@ -44,13 +44,13 @@ describe("discovered token endpoint", () => {
       [access_token, refresh_token, id_token].map((token) => /^(?:ey|eu-1_)/.exec(token ?? "")?.[0]),
       ["ey", "eu-1_", "ey"],
     );
-    assert.deepEqual(await getNewestFindings(world), [
+    assert.deepEqual(await getNewestFindings(emulator), [
       {
         code: "device-code-elsewhere",
         detail: "the specification redeems device codes at /router/v1/oauth2.0/token/",
       },
     ]);
-    await assertRejected(world, () => poll(), createOAuthError("invalid_grant"));
+    await assertRejected(emulator, () => poll(), createOAuthError("invalid_grant"));
   });
 
   for (const [what, status, after, expected] of [
@@ -58,10 +58,10 @@ describe("discovered token endpoint", () => {
     ["expired", "AUTHORIZED", 900_000, "expired_token"],
   ] as const) {
     it(`reports a code as ${what}`, async (t) => {
-      const world = await startTestEmulator(t);
-      const { poll, decide } = await startDiscovery(world);
+      const emulator = await startTestEmulator(t);
+      const { poll, decide } = await startDiscovery(emulator);
       await decide(status);
-      await world.clock.advance({ by: after });
+      await emulator.clock.advance({ by: after });
       assert.deepEqual(pickStatusAndBody(await poll()), createOAuthError(expected));
     });
   }
@@ -78,20 +78,20 @@ describe("discovered token endpoint", () => {
     ["with a guessed code", { device_code: "guess" }, createOAuthError("invalid_grant")],
   ] as const) {
     it(`rejects a poll ${what}`, async (t) => {
-      const world = await startTestEmulator(t);
-      const { poll, decide } = await startDiscovery(world);
+      const emulator = await startTestEmulator(t);
+      const { poll, decide } = await startDiscovery(emulator);
       await decide("AUTHORIZED");
-      await assertRejected(world, () => poll(changes), expected);
+      await assertRejected(emulator, () => poll(changes), expected);
       assert.equal((await poll()).status, 200);
     });
   }
 
   it("requires client authentication from a confidential client", async (t) => {
-    const world = await startTestEmulator(t, { seed: confidentialClientSeed });
+    const emulator = await startTestEmulator(t, { seed: confidentialClientSeed });
     const [{ client_id, client_secret }] = confidentialClientSeed.oauth_clients;
-    const { poll, decide } = await startDiscovery(world, client_id);
+    const { poll, decide } = await startDiscovery(emulator, client_id);
     await decide("AUTHORIZED");
-    await assertRejected(world, () => poll(), createOAuthError("invalid_client", 401));
+    await assertRejected(emulator, () => poll(), createOAuthError("invalid_client", 401));
     const wrong = { authorization: formatBasicHeader({ user: "demo+portal", password: "guess" }) };
     const refused = await poll({ client_id: undefined }, wrong);
     assert.deepEqual(pickStatusAndBody(refused), createOAuthError("invalid_client", 401));
@@ -104,13 +104,13 @@ describe("discovered token endpoint", () => {
 
   it("forwards the specified path to the cluster", async (t) => {
     const cluster = await startReceiver(t);
-    const world = await startTestEmulator(t, {
+    const emulator = await startTestEmulator(t, {
       seed: {
         clusters: [{ id: "eu-1", label: "eu", external_url: cluster.url }],
         oauth_clients: [{ client_id: "demo-cli", client_name: "Demo" }],
       },
     });
-    const { poll, decide, device_code } = await startDiscovery(world);
+    const { poll, decide, device_code } = await startDiscovery(emulator);
     await decide("AUTHORIZED");
     const tokens = { access_token: "at", token_type: "Bearer", expires_in: 60, scope: "openid", of_their_own: [1] };
     cluster.answer((_, response) => response.end(JSON.stringify(tokens)));
@@ -124,7 +124,7 @@ describe("discovered token endpoint", () => {
       [["POST", "/router/v1/oauth2.0/token/", { grant_type: deviceGrantType, device_code, client_id: "demo-cli" }]],
     );
     cluster.answer((_, response) => response.destroy());
-    const other = await startDiscovery(world);
+    const other = await startDiscovery(emulator);
     await other.decide("AUTHORIZED");
     assert.deepEqual(pickStatusAndBody(await other.poll()), createOAuthError("temporarily_unavailable", 503));
   });

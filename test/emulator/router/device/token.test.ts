@@ -18,7 +18,7 @@ const down = { status: 503, body: { error: "temporarily_unavailable" } };
 /** Starts a router whose only cluster is a receiver of the test. */
 async function startBehindReceiver(t: Pick<TestContext, "after">, options: { file?: string; cluster?: Receiver } = {}) {
   const cluster = options.cluster ?? (await startReceiver(t));
-  const world = await startTestEmulator(t, {
+  const emulator = await startTestEmulator(t, {
     file: options.file,
     upstreamTimeoutMs: 1_000,
     seed: {
@@ -26,7 +26,7 @@ async function startBehindReceiver(t: Pick<TestContext, "after">, options: { fil
       oauth_clients: [{ client_id: "demo-cli", client_name: "Demo" }],
     },
   });
-  return { world, cluster };
+  return { emulator, cluster };
 }
 
 const setResponse = (cluster: Receiver, status: number, body: unknown) =>
@@ -36,11 +36,11 @@ const setResponse = (cluster: Receiver, status: number, body: unknown) =>
 
 describe("device token endpoint", () => {
   it("returns tokens once after the decision", async (t) => {
-    const world = await startTestEmulator(t);
-    const { poll, decide } = await startDeviceAuthorization(world);
+    const emulator = await startTestEmulator(t);
+    const { poll, decide } = await startDeviceAuthorization(emulator);
     assert.deepEqual(pickStatusAndBody(await poll()), createOAuthError("authorization_pending"));
     await decide("AUTHORIZED");
-    await world.clock.advance({ by: secondsToMs(5) });
+    await emulator.clock.advance({ by: secondsToMs(5) });
     const { status, body, headers } = await poll();
     const { access_token, refresh_token, id_token, ...rest } = body as Record<string, unknown>;
     assert.equal(status, 200);
@@ -49,15 +49,15 @@ describe("device token endpoint", () => {
     assert.match(String(id_token), /^ey[\w-]+\.[\w-]+\.[\w-]+$/);
     assert.match(String(refresh_token), /^eu-1_[\w-]{43}$/);
     assert.equal(headers.get("cache-control"), "no-store");
-    await world.clock.advance({ by: secondsToMs(5) });
-    await assertRejected(world, () => poll(), createOAuthError("invalid_grant"));
+    await emulator.clock.advance({ by: secondsToMs(5) });
+    await assertRejected(emulator, () => poll(), createOAuthError("invalid_grant"));
   });
 
   it("adds 5 s to the interval permanently after each early poll", async (t) => {
-    const world = await startTestEmulator(t);
-    const { poll } = await startDeviceAuthorization(world);
+    const emulator = await startTestEmulator(t);
+    const { poll } = await startDeviceAuthorization(emulator);
     const errorAfter = async (wait: number) => {
-      await world.clock.advance({ by: secondsToMs(wait) });
+      await emulator.clock.advance({ by: secondsToMs(wait) });
       return ((await poll()).body as { error: string }).error;
     };
     assert.deepEqual(
@@ -83,34 +83,34 @@ describe("device token endpoint", () => {
   });
 
   it("returns access_denied after a denial", async (t) => {
-    const world = await startTestEmulator(t);
-    const { poll, decide } = await startDeviceAuthorization(world);
+    const emulator = await startTestEmulator(t);
+    const { poll, decide } = await startDeviceAuthorization(emulator);
     await decide("DENIED");
     assert.deepEqual(pickStatusAndBody(await poll()), createOAuthError("access_denied"));
   });
 
   it("returns expired_token after 15 virtual minutes, even after an approval", async (t) => {
-    const world = await startTestEmulator(t);
-    const { poll, decide } = await startDeviceAuthorization(world);
+    const emulator = await startTestEmulator(t);
+    const { poll, decide } = await startDeviceAuthorization(emulator);
     await decide("AUTHORIZED");
-    await world.clock.advance({ by: secondsToMs(900) });
-    await assertRejected(world, () => poll(), createOAuthError("expired_token"));
+    await emulator.clock.advance({ by: secondsToMs(900) });
+    await assertRejected(emulator, () => poll(), createOAuthError("expired_token"));
   });
 
   it("requires the matching client and a known device code", async (t) => {
-    const world = await startTestEmulator(t);
-    const { poll, decide } = await startDeviceAuthorization(world);
+    const emulator = await startTestEmulator(t);
+    const { poll, decide } = await startDeviceAuthorization(emulator);
     await decide("AUTHORIZED");
-    await assertRejected(world, () => poll({ client_id: "demo-web" }), createOAuthError("invalid_grant"));
-    await assertRejected(world, () => poll({ client_id: "nobody" }), createOAuthError("invalid_client"));
-    await assertRejected(world, () => poll({ device_code: "guess" }), createOAuthError("invalid_grant"));
+    await assertRejected(emulator, () => poll({ client_id: "demo-web" }), createOAuthError("invalid_grant"));
+    await assertRejected(emulator, () => poll({ client_id: "nobody" }), createOAuthError("invalid_client"));
+    await assertRejected(emulator, () => poll({ device_code: "guess" }), createOAuthError("invalid_grant"));
     assert.equal((await poll()).status, 200);
   });
 
   it("requires one of the two grant types", async (t) => {
-    const world = await startTestEmulator(t);
-    const { poll } = await startDeviceAuthorization(world);
-    await assertRejected(world, () => poll({ grant_type: "password" }), {
+    const emulator = await startTestEmulator(t);
+    const { poll } = await startDeviceAuthorization(emulator);
+    await assertRejected(emulator, () => poll({ grant_type: "password" }), {
       status: 422,
       body: {
         detail: [
@@ -130,19 +130,19 @@ describe("device token endpoint", () => {
   });
 
   it("rejects repeated form parameters", async (t) => {
-    const world = await startTestEmulator(t);
-    const { device_code } = await startDeviceAuthorization(world);
+    const emulator = await startTestEmulator(t);
+    const { device_code } = await startDeviceAuthorization(emulator);
     const fields = `client_id=demo-cli&device_code=${device_code}&client_id=demo-web`;
     const why = { error: "invalid_request", error_description: "client_id is repeated" };
     for (const path of ["/router/v1/oauth2.0/token/", "/router/v1/oauth2.0/device/code/"]) {
-      await assertRejected(world, () => world.router("POST", path, { body: fields, headers: formHeaders }), {
+      await assertRejected(emulator, () => emulator.router("POST", path, { body: fields, headers: formHeaders }), {
         status: 400,
         body: why,
       });
     }
     // Unknown parameters are ignored, even if they are repeated (RFC 6749, 3.1).
     const unknown = "client_id=demo-cli&campaign=a&campaign=b";
-    const begun = await world.router("POST", "/router/v1/oauth2.0/device/code/", {
+    const begun = await emulator.router("POST", "/router/v1/oauth2.0/device/code/", {
       body: unknown,
       headers: formHeaders,
     });
@@ -150,14 +150,14 @@ describe("device token endpoint", () => {
   });
 
   it("reports a confidential client without authentication as a finding", async (t) => {
-    const world = await startTestEmulator(t, { seed: confidentialClientSeed });
+    const emulator = await startTestEmulator(t, { seed: confidentialClientSeed });
     const [{ client_id, client_secret }] = confidentialClientSeed.oauth_clients;
-    const { poll, decide } = await startDeviceAuthorization(world, client_id);
+    const { poll, decide } = await startDeviceAuthorization(emulator, client_id);
     await decide("AUTHORIZED");
     await poll({ client_secret });
-    await world.clock.advance({ by: secondsToMs(5) });
+    await emulator.clock.advance({ by: secondsToMs(5) });
     await poll({ client_secret: "guess" });
-    const { items } = (await world.ask("GET", "requests?operation=device-grant.poll")).body as {
+    const { items } = (await emulator.control("GET", "requests?operation=device-grant.poll")).body as {
       items: { findings: object[] }[];
     };
     assert.deepEqual(
@@ -167,8 +167,8 @@ describe("device token endpoint", () => {
   });
 
   it("returns the token type after a token exchange", async (t) => {
-    const world = await startTestEmulator(t);
-    const { poll, decide } = await startDeviceAuthorization(world);
+    const emulator = await startTestEmulator(t);
+    const { poll, decide } = await startDeviceAuthorization(emulator);
     await decide("AUTHORIZED");
     const { status, body } = await poll({ grant_type: tokenExchangeType });
     assert.equal(status, 200);
@@ -179,13 +179,13 @@ describe("device token endpoint", () => {
 
 describe("device token response", () => {
   it("comes from the cluster, which receives the original request", async (t) => {
-    const { world, cluster } = await startBehindReceiver(t);
+    const { emulator, cluster } = await startBehindReceiver(t);
     setResponse(cluster, 200, tokens);
-    const { poll, decide, device_code } = await startDeviceAuthorization(world);
+    const { poll, decide, device_code } = await startDeviceAuthorization(emulator);
     await poll();
     assert.equal(cluster.received.length, 0);
     await decide("AUTHORIZED");
-    await world.clock.advance({ by: secondsToMs(5) });
+    await emulator.clock.advance({ by: secondsToMs(5) });
     assert.deepEqual(pickStatusAndBody(await poll({ subject_token: "s" })), { status: 200, body: tokens });
     assert.deepEqual(
       cluster.received.map(({ method, url, body }) => [method, url, JSON.parse(body.toString())]),
@@ -205,31 +205,31 @@ describe("device token response", () => {
   });
 
   it("has an empty scope if the cluster omits the scope", async (t) => {
-    const { world, cluster } = await startBehindReceiver(t);
+    const { emulator, cluster } = await startBehindReceiver(t);
     const { scope: _, ...without } = tokens;
     setResponse(cluster, 200, without);
-    const { poll, decide } = await startDeviceAuthorization(world);
+    const { poll, decide } = await startDeviceAuthorization(emulator);
     await decide("AUTHORIZED");
     assert.deepEqual(pickStatusAndBody(await poll()), { status: 200, body: { ...without, scope: "" } });
   });
 
   it("has no lifetime if the cluster omits the lifetime", async (t) => {
-    const { world, cluster } = await startBehindReceiver(t);
+    const { emulator, cluster } = await startBehindReceiver(t);
     const { expires_in: _, ...without } = tokens;
     setResponse(cluster, 200, without);
-    const { poll, decide } = await startDeviceAuthorization(world);
+    const { poll, decide } = await startDeviceAuthorization(emulator);
     await decide("AUTHORIZED");
     assert.deepEqual(pickStatusAndBody(await poll()), { status: 200, body: without });
   });
 
   it("omits invalid fields, because a cluster issues tokens only once", async (t) => {
-    const { world, cluster } = await startBehindReceiver(t);
+    const { emulator, cluster } = await startBehindReceiver(t);
     const { expires_in: _, ...fitting } = tokens;
     setResponse(cluster, 200, { ...fitting, expires_in: -1, refresh_token: null, scope: null });
-    const { poll, decide } = await startDeviceAuthorization(world);
+    const { poll, decide } = await startDeviceAuthorization(emulator);
     await decide("AUTHORIZED");
     assert.deepEqual(pickStatusAndBody(await poll()), { status: 200, body: { ...fitting, scope: "" } });
-    assert.deepEqual(await listFindings(world, "router"), [
+    assert.deepEqual(await listFindings(emulator, "router"), [
       { code: "no-cluster-key", detail: "x-cluster-key is absent" },
       {
         code: "token-response",
@@ -239,8 +239,8 @@ describe("device token response", () => {
   });
 
   it("is requested once for concurrent polls", async (t) => {
-    const { world, cluster } = await startBehindReceiver(t);
-    const { poll, decide } = await startDeviceAuthorization(world);
+    const { emulator, cluster } = await startBehindReceiver(t);
+    const { poll, decide } = await startDeviceAuthorization(emulator);
     await decide("AUTHORIZED");
     let answer = () => {};
     const asked = new Promise<void>((resolve) =>
@@ -251,7 +251,7 @@ describe("device token response", () => {
     );
     const first = poll();
     await asked;
-    await world.clock.advance({ by: secondsToMs(5) });
+    await emulator.clock.advance({ by: secondsToMs(5) });
     assert.deepEqual(pickStatusAndBody(await poll()), createOAuthError("authorization_pending"));
     answer();
     assert.deepEqual(pickStatusAndBody(await first), { status: 200, body: tokens });
@@ -271,15 +271,15 @@ describe("device token response", () => {
   ];
   for (const [what, trouble] of troubles) {
     it(`stays available for the valid code if the cluster ${what}`, async (t) => {
-      const { world, cluster } = await startBehindReceiver(t);
-      const { poll, decide } = await startDeviceAuthorization(world);
+      const { emulator, cluster } = await startBehindReceiver(t);
+      const { poll, decide } = await startDeviceAuthorization(emulator);
       await decide("AUTHORIZED");
       trouble(cluster);
       const refused = await poll();
       assert.deepEqual(pickStatusAndBody(refused), down);
       assert.equal(refused.headers.get("retry-after"), "5");
       setResponse(cluster, 200, tokens);
-      await world.clock.advance({ by: secondsToMs(5) });
+      await emulator.clock.advance({ by: secondsToMs(5) });
       assert.deepEqual(pickStatusAndBody(await poll()), { status: 200, body: tokens });
     });
   }
@@ -291,8 +291,8 @@ describe("device token response", () => {
     ["something_else", "invalid_grant"],
   ] as const) {
     it(`contains the error ${ours} if the cluster returns ${theirs}`, async (t) => {
-      const { world, cluster } = await startBehindReceiver(t);
-      const { poll, decide } = await startDeviceAuthorization(world);
+      const { emulator, cluster } = await startBehindReceiver(t);
+      const { poll, decide } = await startDeviceAuthorization(emulator);
       await decide("AUTHORIZED");
       setResponse(cluster, 400, { error: theirs });
       assert.deepEqual(pickStatusAndBody(await poll()), createOAuthError(ours));
@@ -303,23 +303,23 @@ describe("device token response", () => {
     const folder = await mkdtemp(join(tmpdir(), "svc-device-"));
     addCleanup(t, () => rm(folder, { recursive: true }));
     const file = join(folder, "emulator.json");
-    const { world, cluster } = await startBehindReceiver(t, { file });
-    const { poll, decide, device_code } = await startDeviceAuthorization(world);
+    const { emulator, cluster } = await startBehindReceiver(t, { file });
+    const { poll, decide, device_code } = await startDeviceAuthorization(emulator);
     await decide("AUTHORIZED");
     const asked = new Promise<void>((resolve) => cluster.answer(() => resolve()));
     const lost = poll().catch(() => {});
     await asked;
-    const stateThen = (await world.ask("GET", "state")).body;
+    const stateThen = (await emulator.control("GET", "state")).body;
     await lost;
     // This is the state of a process that was killed during its request to the cluster.
-    await world.ask("PUT", "state", { body: stateThen });
-    await world.close();
+    await emulator.control("PUT", "state", { body: stateThen });
+    await emulator.close();
 
     setResponse(cluster, 200, tokens);
     const again = await startBehindReceiver(t, { file, cluster });
-    await again.world.clock.advance({ by: secondsToMs(5) });
+    await again.emulator.clock.advance({ by: secondsToMs(5) });
     const body = { device_code, client_id: "demo-cli", grant_type: "urn:ietf:params:oauth:grant-type:device_code" };
-    assert.deepEqual(pickStatusAndBody(await again.world.router("POST", "/router/v1/oauth2.0/token/", { body })), {
+    assert.deepEqual(pickStatusAndBody(await again.emulator.router("POST", "/router/v1/oauth2.0/token/", { body })), {
       status: 200,
       body: tokens,
     });

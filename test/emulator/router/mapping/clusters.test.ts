@@ -14,8 +14,8 @@ import {
 } from "../../../support/routed-emulator.ts";
 
 const tables = Object.keys(bulkOperations) as (keyof typeof bulkOperations)[];
-const offboard = (world: RoutedEmulator, cluster: string, body: unknown, headers = {}) =>
-  world.router("DELETE", `/router/v1/clusters/${cluster}/workspace-data`, { body, headers });
+const offboard = (emulator: RoutedEmulator, cluster: string, body: unknown, headers = {}) =>
+  emulator.router("DELETE", `/router/v1/clusters/${cluster}/workspace-data`, { body, headers });
 
 const createOffboardingBody = (ids: string[]) => ({
   email_hash_list: ids,
@@ -29,7 +29,7 @@ const createOffboardingBody = (ids: string[]) => ({
 
 describe("cluster list", () => {
   it("returns the clusters in seed order, with URLs in the service's format", async (t) => {
-    const world = await startRoutedEmulator(t);
+    const emulator = await startRoutedEmulator(t);
     const info = (cluster_id: string, cluster_label: string, url: string) => ({
       cluster_id,
       cluster_label,
@@ -38,38 +38,38 @@ describe("cluster list", () => {
       cluster_wopi_oo_url: `${url}/wopi`,
       sidebar_backend_url: `${url}/sidebar`,
     });
-    assert.deepEqual(pickStatusAndBody(await world.router("GET", "/router/v1/clusters/")), {
+    assert.deepEqual(pickStatusAndBody(await emulator.router("GET", "/router/v1/clusters/")), {
       status: 200,
-      body: [info("eu-1", "eu", world.eu.url), info("us-1", "us", world.us.url)],
+      body: [info("eu-1", "eu", emulator.eu.url), info("us-1", "us", emulator.us.url)],
     });
   });
 
   it("reports a writable store", async (t) => {
-    const world = await startRoutedEmulator(t);
-    assert.deepEqual(pickStatusAndBody(await world.router("GET", "/")), { status: 200, body: { database: true } });
+    const emulator = await startRoutedEmulator(t);
+    assert.deepEqual(pickStatusAndBody(await emulator.router("GET", "/")), { status: 200, body: { database: true } });
   });
 });
 
 describe("workspace data deletion", () => {
   it("deletes the cluster's rows in every table, and no others", async (t) => {
-    const world = await startRoutedEmulator(t, {
+    const emulator = await startRoutedEmulator(t, {
       mappings: { user_codes: { "eu-1": ["MINE", "KEPT"], "us-1": ["FOREIGN"] } },
     });
     for (const table of tables) {
-      await world.map(table, "eu-1", ["mine", "kept"]);
-      await world.map(table, "us-1", ["foreign"]);
+      await emulator.map(table, "eu-1", ["mine", "kept"]);
+      await emulator.map(table, "us-1", ["foreign"]);
     }
-    const before = (await world.ask("GET", "state")).body;
+    const before = (await emulator.control("GET", "state")).body;
 
     const body = createOffboardingBody(["mine", "foreign", "unknown"]);
-    assert.deepEqual(pickStatusAndBody(await offboard(world, "eu-1", body)), { status: 200, body: true });
-    const after = (await world.ask("GET", "state")).body;
+    assert.deepEqual(pickStatusAndBody(await offboard(emulator, "eu-1", body)), { status: 200, body: true });
+    const after = (await emulator.control("GET", "state")).body;
     assert.notDeepEqual(after, before);
 
     const codes = async (code: string) => {
-      world.reached();
-      await world.router("GET", `/x?user_code=${code}`);
-      return world.reached().map((line) => line.slice(0, 2));
+      emulator.reached();
+      await emulator.router("GET", `/x?user_code=${code}`);
+      return emulator.reached().map((line) => line.slice(0, 2));
     };
     assert.deepEqual(
       [await codes("mine"), await codes("kept"), await codes("foreign")],
@@ -77,31 +77,31 @@ describe("workspace data deletion", () => {
     );
 
     const lookup = async (id: string) =>
-      (await world.router("GET", `/router/v1/cluster_emails/email/${id}`)).status === 200;
+      (await emulator.router("GET", `/router/v1/cluster_emails/email/${id}`)).status === 200;
     assert.deepEqual(
       { mine: await lookup("mine"), kept: await lookup("kept"), foreign: await lookup("foreign") },
       { mine: false, kept: true, foreign: true },
     );
 
     assert.deepEqual(
-      pickStatusAndBody(await offboard(world, "eu-1", body)),
+      pickStatusAndBody(await offboard(emulator, "eu-1", body)),
       { status: 200, body: true },
       "again, and nothing left",
     );
-    assert.deepEqual((await world.ask("GET", "state")).body, after);
-    assert.deepEqual(pickStatusAndBody(await offboard(world, "eu-1", {})), { status: 200, body: true });
-    assert.deepEqual((await world.ask("GET", "state")).body, after);
+    assert.deepEqual((await emulator.control("GET", "state")).body, after);
+    assert.deepEqual(pickStatusAndBody(await offboard(emulator, "eu-1", {})), { status: 200, body: true });
+    assert.deepEqual((await emulator.control("GET", "state")).body, after);
   });
 
   it("rejects a request without permission and changes nothing", async (t) => {
-    const world = await startRoutedEmulator(t, { strict: ["keys"] });
+    const emulator = await startRoutedEmulator(t, { strict: ["keys"] });
     const key = (value: string) => ({ "x-cluster-key": value });
     const seeded = { body: { email_hash_list: ["a"], cluster_id: "eu-1" }, headers: key(clusterKeys["eu-1"]) };
-    await world.router("POST", bulkOperations.emails.path, seeded);
-    const before = (await world.ask("GET", "state")).body;
+    await emulator.router("POST", bulkOperations.emails.path, seeded);
+    const before = (await emulator.control("GET", "state")).body;
 
     const attempt = async (cluster: string, headers = {}) =>
-      pickStatusAndBody(await offboard(world, cluster, createOffboardingBody(["a"]), headers));
+      pickStatusAndBody(await offboard(emulator, cluster, createOffboardingBody(["a"]), headers));
     assert.deepEqual(await attempt("eu-1"), { status: 401, body: { detail: "Missing cluster key" } });
     assert.deepEqual(await attempt("eu-1", key("x")), { status: 401, body: { detail: "Invalid cluster key" } });
     assert.deepEqual(await attempt("ap-9", key(clusterKeys["us-1"])), {
@@ -112,7 +112,7 @@ describe("workspace data deletion", () => {
       status: 403,
       body: { detail: "This cluster key is not of cluster eu-1" },
     });
-    const wrong = await offboard(world, "eu-1", { user_codes: [1] }, key(clusterKeys["eu-1"]));
+    const wrong = await offboard(emulator, "eu-1", { user_codes: [1] }, key(clusterKeys["eu-1"]));
     assert.deepEqual(pickStatusAndBody(wrong), {
       status: 422,
       body: {
@@ -121,7 +121,7 @@ describe("workspace data deletion", () => {
         ],
       },
     });
-    assert.deepEqual((await world.ask("GET", "state")).body, before);
+    assert.deepEqual((await emulator.control("GET", "state")).body, before);
   });
 
   it("deletes nothing if it fails midway", async () => {

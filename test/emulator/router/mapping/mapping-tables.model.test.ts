@@ -71,16 +71,16 @@ function apply(model: Model, one: Step): number | undefined {
   return moved;
 }
 
-async function send(world: RoutedEmulator, one: Exclude<Step, { does: "restart" }>): Promise<number | undefined> {
+async function send(emulator: RoutedEmulator, one: Exclude<Step, { does: "restart" }>): Promise<number | undefined> {
   const answer =
     one.does === "offboard"
-      ? await world.router("DELETE", `/router/v1/clusters/${one.cluster}/workspace-data`, {
+      ? await emulator.router("DELETE", `/router/v1/clusters/${one.cluster}/workspace-data`, {
           body: {
             ...Object.fromEntries(Object.values(offboardField).map((field) => [field, one.list])),
             external_integrations: [{ external_id_list: one.list, integration_type: "CHAT_B" }],
           },
         })
-      : await world.router(one.does === "map" ? "POST" : "DELETE", bulkOperations[one.table].path, {
+      : await emulator.router(one.does === "map" ? "POST" : "DELETE", bulkOperations[one.table].path, {
           body: createBulkBody(one.table, one.cluster, one.list),
         });
   assert.deepEqual([answer.status, answer.body], [200, true]);
@@ -89,16 +89,16 @@ async function send(world: RoutedEmulator, one: Exclude<Step, { does: "restart" 
 }
 
 /** Requests the path of every identifier of every table, and compares the reached clusters. */
-async function compare(world: RoutedEmulator, model: Model): Promise<void> {
-  world.reached();
+async function compare(emulator: RoutedEmulator, model: Model): Promise<void> {
+  emulator.reached();
   for (const table of tables) {
     for (const id of ids) {
       const path = asks[table](encodeURIComponent(id));
-      await world.router("GET", path);
+      await emulator.router("GET", path);
       const owner = model.get(`${table} ${id}`);
       const expected = ["eu-1", "us-1"].filter((name) => owner === undefined || owner === name);
       assert.deepEqual(
-        world.reached(),
+        emulator.reached(),
         expected.map((name) => `${name.slice(0, 2)} GET ${path}`),
       );
     }
@@ -113,20 +113,20 @@ it("mapping tables match a simple model after any sequence of operations and res
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 25 }), async (steps) => {
       run += 1;
       const file = join(folder, `${run}.json`);
-      let world = await startRoutedEmulator(t, { file });
+      let emulator = await startRoutedEmulator(t, { file });
       const model: Model = new Map();
       for (const one of steps) {
         const moved = apply(model, one);
         if (one.does === "restart") {
-          const { eu, us } = world;
-          await world.close();
-          world = await startRoutedEmulator(t, { file, behind: { eu, us } });
+          const { eu, us } = emulator;
+          await emulator.close();
+          emulator = await startRoutedEmulator(t, { file, behind: { eu, us } });
         } else {
-          assert.equal(await send(world, one), moved);
+          assert.equal(await send(emulator, one), moved);
         }
       }
-      await compare(world, model);
-      await world.close();
+      await compare(emulator, model);
+      await emulator.close();
     }),
     { numRuns: 12 },
   );

@@ -20,14 +20,14 @@ describe("mapping table", () => {
     const { path, list } = bulkOperations[table];
 
     it(`maps ${table} to a cluster, and only removes rows of the given cluster`, async (t) => {
-      const world = await startRoutedEmulator(t);
+      const emulator = await startRoutedEmulator(t);
       const owner = async (id: string) => {
         const [method, target] = witness[table](id) as [string, string];
-        await world.router(method, target);
-        return world.reached().map((line) => line.slice(0, 2));
+        await emulator.router(method, target);
+        return emulator.reached().map((line) => line.slice(0, 2));
       };
       const send = async (method: string, cluster: "eu-1" | "us-1", ids: string[]) => {
-        const { status, headers, body } = await world.router(method, path, {
+        const { status, headers, body } = await emulator.router(method, path, {
           body: createBulkBody(table, cluster, ids),
         });
         return { status, body, moved: headers.get("x-svc-moved") };
@@ -48,14 +48,14 @@ describe("mapping table", () => {
 
     for (const method of ["POST", "DELETE"]) {
       it(`rejects ${method} of ${table} without permission and changes nothing`, async (t) => {
-        const world = await startRoutedEmulator(t, { strict: ["keys"] });
+        const emulator = await startRoutedEmulator(t, { strict: ["keys"] });
         const key = (value: string) => ({ "x-cluster-key": value });
         const mapped = { body: createBulkBody(table, "eu-1", ["a"]), headers: key(clusterKeys["eu-1"]) };
-        await world.router("POST", path, mapped);
-        const before = await world.ask("GET", "state");
+        await emulator.router("POST", path, mapped);
+        const before = await emulator.control("GET", "state");
 
         const attempt = async (body: unknown, headers = {}) =>
-          pickStatusAndBody(await world.router(method, path, { body, headers }));
+          pickStatusAndBody(await emulator.router(method, path, { body, headers }));
         const wish = createBulkBody(table, "eu-1", ["a", "z"]);
         assert.deepEqual(await attempt(wish), { status: 401, body: { detail: "Missing cluster key" } });
         assert.deepEqual(await attempt(wish, key("guess")), { status: 401, body: { detail: "Invalid cluster key" } });
@@ -75,7 +75,7 @@ describe("mapping table", () => {
         );
         assert.equal((await attempt({ [list]: 1 }, key("guess"))).status, 401, "the key comes before the fields");
         assert.equal((await attempt({ [list]: 1 }, key(clusterKeys["eu-1"]))).status, 422);
-        assert.deepEqual((await world.ask("GET", "state")).body, before.body);
+        assert.deepEqual((await emulator.control("GET", "state")).body, before.body);
       });
     }
   }
@@ -116,9 +116,9 @@ describe("mapping table", () => {
   });
 
   it("accepts a missing key with a finding unless keys are strict", async (t) => {
-    const world = await startRoutedEmulator(t);
-    await world.map("emails", "eu-1", ["a"]);
-    assert.equal((await world.router("GET", "/router/v1/cluster_emails/email/a")).status, 200);
+    const emulator = await startRoutedEmulator(t);
+    await emulator.map("emails", "eu-1", ["a"]);
+    assert.equal((await emulator.router("GET", "/router/v1/cluster_emails/email/a")).status, 200);
   });
 
   for (const [name, path, missing] of [
@@ -126,11 +126,11 @@ describe("mapping table", () => {
     ["client_id", (id: string) => `/router/v1/cluster_clients/client/${id}`, "No cluster mapping for this client id"],
   ] as const) {
     it(`looks up a ${name} with any valid key`, async (t) => {
-      const world = await startRoutedEmulator(t);
+      const emulator = await startRoutedEmulator(t);
       const show = async (id: string, headers = {}) =>
-        pickStatusAndBody(await world.router("GET", path(id), { headers }));
+        pickStatusAndBody(await emulator.router("GET", path(id), { headers }));
 
-      await world.map(name === "email_hash" ? "emails" : "clients", "us-1", ["a"]);
+      await emulator.map(name === "email_hash" ? "emails" : "clients", "us-1", ["a"]);
       const found = { status: 200, body: { [name]: "a", cluster_id: "us-1" } };
       assert.deepEqual(await show("a"), found);
       assert.deepEqual(await show("a", { "x-cluster-key": clusterKeys["eu-1"] }), found);
@@ -149,11 +149,11 @@ describe("mapping table", () => {
   }
 
   it("stores keys that are names of object members", async (t) => {
-    const world = await startRoutedEmulator(t);
+    const emulator = await startRoutedEmulator(t);
     const odd = ["__proto__", "constructor", "toString", "", "a\u0000b", "😀"];
-    await world.map("emails", "eu-1", odd);
+    await emulator.map("emails", "eu-1", odd);
     for (const id of odd.filter((id) => id !== "")) {
-      const answer = await world.router("GET", `/router/v1/cluster_emails/email/${encodeURIComponent(id)}`);
+      const answer = await emulator.router("GET", `/router/v1/cluster_emails/email/${encodeURIComponent(id)}`);
       assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: { email_hash: id, cluster_id: "eu-1" } });
     }
   });

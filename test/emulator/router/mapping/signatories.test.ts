@@ -44,8 +44,8 @@ describe("contract signatory table", () => {
   });
 
   it("rejects an unknown cluster and malformed bodies without adding rows", async (t) => {
-    const { router, ask } = await startRoutedEmulator(t);
-    const before = (await ask("GET", "state")).body;
+    const { router, control } = await startRoutedEmulator(t);
+    const before = (await control("GET", "state")).body;
     const good = { signatory_hash: "h", cluster: "eu-1" };
     assert.deepEqual(pickStatusAndBody(await router("POST", path, { body: [good, { ...good, cluster: "ap-9" }] })), {
       status: 404,
@@ -54,6 +54,6 @@ describe("contract signatory table", () => {
     for (const body of [{}, "text", [good, 1], [{ ...good, cluster: 1 }], undefined]) {
       assert.equal((await router("POST", path, { body })).status, 422, JSON.stringify(body));
     }
-    assert.deepEqual((await ask("GET", "state")).body, before);
+    assert.deepEqual((await control("GET", "state")).body, before);
   });
 });

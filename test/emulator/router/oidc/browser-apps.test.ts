@@ -109,25 +109,25 @@ describe("an OAuth client in a browser", () => {
   });
 
   it("can read the response of a scripted fault", async (t) => {
-    const world: TestEmulator = await startTestEmulator(t, { seed });
-    await world.ask("POST", "faults", { body: { direction: "incoming", operation: "oidc.token", status: 503 } });
-    const answer = await world.router("POST", "/api/v1/oauth/token/", from(app));
+    const emulator: TestEmulator = await startTestEmulator(t, { seed });
+    await emulator.control("POST", "faults", { body: { direction: "incoming", operation: "oidc.token", status: 503 } });
+    const answer = await emulator.router("POST", "/api/v1/oauth/token/", from(app));
     assert.deepEqual([answer.status, pickCorsHeaders(answer)], [503, createCorsHeaders(app)]);
   });
 
   it("receives a single CORS response, whatever an external cluster sends", async (t) => {
-    const world = await startRoutedEmulator(t, { oauth_clients });
-    world.eu.answer((_, response) =>
+    const emulator = await startRoutedEmulator(t, { oauth_clients });
+    emulator.eu.answer((_, response) =>
       response
         .writeHead(200, { "Access-Control-Allow-Origin": "*", "access-control-allow-credentials": "true" })
         .end("{}"),
     );
     const token = { body: { grant_type: "refresh_token", refresh_token: "eu-1_x", client_id: "spa" } };
     assert.deepEqual(
-      pickCorsHeaders(await world.router("POST", "/api/v1/oauth/token/", from(app, token))),
+      pickCorsHeaders(await emulator.router("POST", "/api/v1/oauth/token/", from(app, token))),
       createCorsHeaders(app),
     );
     const evil = from("https://evil.example", token);
-    assert.deepEqual(pickCorsHeaders(await world.router("POST", "/api/v1/oauth/token/", evil)), shownToNone);
+    assert.deepEqual(pickCorsHeaders(await emulator.router("POST", "/api/v1/oauth/token/", evil)), shownToNone);
   });
 });

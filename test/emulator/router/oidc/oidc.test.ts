@@ -29,25 +29,27 @@ describe("OpenID key set", () => {
   const us = { kty: "EC", kid: "us", crv: "P-256", x: "AQ", y: "Ag" };
 
   it("contains the keys of all clusters without caching", async (t) => {
-    const world = await startRoutedEmulator(t);
-    setResponse(world.eu, { keys: [eu] });
-    setResponse(world.us, { keys: [us] });
-    const first = await world.router("GET", keysPath);
+    const emulator = await startRoutedEmulator(t);
+    setResponse(emulator.eu, { keys: [eu] });
+    setResponse(emulator.us, { keys: [us] });
+    const first = await emulator.router("GET", keysPath);
     assert.deepEqual(pickStatusAndBody(first), { status: 200, body: { keys: [eu, us] } });
     assert.equal(first.headers.get("cache-control"), "no-store");
-    setResponse(world.eu, { keys: [] });
-    assert.deepEqual((await world.router("GET", keysPath)).body, { keys: [us] });
+    setResponse(emulator.eu, { keys: [] });
+    assert.deepEqual((await emulator.router("GET", keysPath)).body, { keys: [us] });
     assert.deepEqual(
-      world.reached(),
+      emulator.reached(),
       ["eu", "eu", "us", "us"].map((name) => `${name} GET ${keysPath}`),
     );
   });
 
   it("contains only public keys, without duplicates", async (t) => {
-    const world = await startRoutedEmulator(t);
-    setResponse(world.eu, { keys: [{ ...eu, d: "secret", p: "secret", q: "secret" }, { kty: "oct", k: "secret" }, 7] });
-    setResponse(world.us, { keys: [eu] });
-    assert.deepEqual((await world.router("GET", keysPath)).body, { keys: [eu] });
+    const emulator = await startRoutedEmulator(t);
+    setResponse(emulator.eu, {
+      keys: [{ ...eu, d: "secret", p: "secret", q: "secret" }, { kty: "oct", k: "secret" }, 7],
+    });
+    setResponse(emulator.us, { keys: [eu] });
+    assert.deepEqual((await emulator.router("GET", keysPath)).body, { keys: [eu] });
   });
 
   for (const [what, trouble] of [
@@ -60,22 +62,24 @@ describe("OpenID key set", () => {
     ],
   ] as const) {
     it(`omits and reports a cluster that ${what}`, async (t) => {
-      const world = await startRoutedEmulator(t);
-      setResponse(world.eu, { keys: [eu] });
-      trouble(world.us);
-      assert.deepEqual((await world.router("GET", keysPath)).body, { keys: [eu] });
-      const log = (await world.ask("GET", "requests?operation=oidc.jwks")).body as { items: { findings: unknown }[] };
+      const emulator = await startRoutedEmulator(t);
+      setResponse(emulator.eu, { keys: [eu] });
+      trouble(emulator.us);
+      assert.deepEqual((await emulator.router("GET", keysPath)).body, { keys: [eu] });
+      const log = (await emulator.control("GET", "requests?operation=oidc.jwks")).body as {
+        items: { findings: unknown }[];
+      };
       assert.deepEqual(log.items[0]!.findings, [{ code: "keys-missing", detail: "us-1 returned no keys" }]);
     });
   }
 
   for (const path of [keysPath, "/.well-known/openid-configuration"]) {
     it(`does not wait for an unresponsive cluster: ${path}`, { timeout: 20_000 }, async (t) => {
-      const world = await startRoutedEmulator(t, { upstreamTimeoutMs: 600_000 });
-      world.eu.answer((_, response) => void response.write("{"));
-      setResponse(world.us, { keys: [us], issuer: world.us.url });
-      assert.equal((await world.router("GET", path)).status, 200);
-      const { items } = (await world.ask("GET", "requests?limit=1&service=router")).body as {
+      const emulator = await startRoutedEmulator(t, { upstreamTimeoutMs: 600_000 });
+      emulator.eu.answer((_, response) => void response.write("{"));
+      setResponse(emulator.us, { keys: [us], issuer: emulator.us.url });
+      assert.equal((await emulator.router("GET", path)).status, 200);
+      const { items } = (await emulator.control("GET", "requests?limit=1&service=router")).body as {
         items: { findings: { code: string; detail: string }[] }[];
       };
       const missing =
@@ -87,27 +91,27 @@ describe("OpenID key set", () => {
   }
 
   it("returns a gateway error if no cluster responds", async (t) => {
-    const world = await startRoutedEmulator(t);
-    breakCluster(world.eu);
-    breakCluster(world.us);
-    assert.deepEqual(pickStatusAndBody(await world.router("GET", keysPath)), noCluster);
+    const emulator = await startRoutedEmulator(t);
+    breakCluster(emulator.eu);
+    breakCluster(emulator.us);
+    assert.deepEqual(pickStatusAndBody(await emulator.router("GET", keysPath)), noCluster);
   });
 });
 
 describe("OpenID configuration", () => {
   it("comes from the first cluster, with the router's URLs", async (t) => {
-    const world = await startRoutedEmulator(t, { publicUrl: "https://router.example" });
-    setResponse(world.eu, {
-      issuer: `${world.eu.url}/`,
+    const emulator = await startRoutedEmulator(t, { publicUrl: "https://router.example" });
+    setResponse(emulator.eu, {
+      issuer: `${emulator.eu.url}/`,
       authorization_endpoint: "https://elsewhere.example/authorize",
-      token_endpoint: `${world.eu.url}/token`,
-      end_session_endpoint: `${world.eu.url}/logout?x=1`,
+      token_endpoint: `${emulator.eu.url}/token`,
+      end_session_endpoint: `${emulator.eu.url}/logout?x=1`,
       op_policy_uri: "https://policy.example/",
       scopes_supported: ["openid", "contracts"],
       response_types_supported: ["code"],
       id_token_signing_alg_values_supported: ["RS256", "ES256"],
     });
-    const answer = await world.router("GET", configurationPath);
+    const answer = await emulator.router("GET", configurationPath);
     assert.deepEqual(pickStatusAndBody(answer), {
       status: 200,
       body: {
@@ -126,17 +130,17 @@ describe("OpenID configuration", () => {
       },
     });
     assert.equal(answer.headers.get("cache-control"), "no-store");
-    assert.deepEqual(world.reached(), [`eu GET ${configurationPath}`]);
+    assert.deepEqual(emulator.reached(), [`eu GET ${configurationPath}`]);
   });
 
   it("falls back to the next cluster, then to a gateway error", async (t) => {
-    const world = await startRoutedEmulator(t);
-    setResponse(world.eu, [], 200);
-    setResponse(world.us, { issuer: world.us.url, scopes_supported: ["us"] });
-    const { body } = await world.router("GET", configurationPath);
+    const emulator = await startRoutedEmulator(t);
+    setResponse(emulator.eu, [], 200);
+    setResponse(emulator.us, { issuer: emulator.us.url, scopes_supported: ["us"] });
+    const { body } = await emulator.router("GET", configurationPath);
     assert.deepEqual((body as { scopes_supported: unknown }).scopes_supported, ["us"]);
-    breakCluster(world.us);
-    assert.deepEqual(pickStatusAndBody(await world.router("GET", configurationPath)), noCluster);
+    breakCluster(emulator.us);
+    assert.deepEqual(pickStatusAndBody(await emulator.router("GET", configurationPath)), noCluster);
   });
 });
 
@@ -177,22 +181,22 @@ describe("metadata of the OAuth server", () => {
   });
 
   it("falls back to the next cluster, then to a gateway error", async (t) => {
-    const world = await startRoutedEmulator(t);
-    breakCluster(world.eu);
-    setResponse(world.us, { issuer: world.us.url, scopes_supported: ["us"], claims_supported: ["sub"] });
-    const { body } = await world.router("GET", `${metadataPath}?x=1`);
+    const emulator = await startRoutedEmulator(t);
+    breakCluster(emulator.eu);
+    setResponse(emulator.us, { issuer: emulator.us.url, scopes_supported: ["us"], claims_supported: ["sub"] });
+    const { body } = await emulator.router("GET", `${metadataPath}?x=1`);
     const { scopes_supported, claims_supported } = body as Record<string, unknown>;
     assert.deepEqual([scopes_supported, claims_supported], [["us"], undefined]);
-    assert.deepEqual(world.reached(), [`eu GET ${configurationPath}`, `us GET ${configurationPath}`]);
-    breakCluster(world.us);
-    assert.deepEqual(pickStatusAndBody(await world.router("GET", metadataPath)), noCluster);
+    assert.deepEqual(emulator.reached(), [`eu GET ${configurationPath}`, `us GET ${configurationPath}`]);
+    breakCluster(emulator.us);
+    assert.deepEqual(pickStatusAndBody(await emulator.router("GET", metadataPath)), noCluster);
   });
 });
 
 describe("a token request", () => {
   it("is forwarded unchanged to the longest cluster ID that prefixes its code", async (t) => {
     const [eu, west] = [await startReceiver(t), await startReceiver(t)];
-    const world = await startRoutedEmulator(t, {
+    const emulator = await startRoutedEmulator(t, {
       seed: {
         clusters: [
           { id: "eu", label: "eu", external_url: eu.url },
@@ -201,7 +205,7 @@ describe("a token request", () => {
       },
     });
     const form = { "content-type": "application/x-www-form-urlencoded" };
-    const send = (body: string | object, headers = {}) => world.router("POST", tokenPath, { body, headers });
+    const send = (body: string | object, headers = {}) => emulator.router("POST", tokenPath, { body, headers });
     setResponse(eu, { by: "eu" });
     setResponse(west, { error: "invalid_grant" }, 400);
     assert.deepEqual(pickStatusAndBody(await send("grant_type=authorization_code&code=eu_c%20d&x=1", form)), {
@@ -234,11 +238,11 @@ describe("a token request", () => {
   ];
   for (const [body, refusal] of refusals) {
     it(`is rejected for ${JSON.stringify(body)} with ${JSON.stringify(refusal)}`, async (t) => {
-      const world = await startRoutedEmulator(t);
-      const answer = await world.router("POST", tokenPath, body && { body });
+      const emulator = await startRoutedEmulator(t);
+      const answer = await emulator.router("POST", tokenPath, body && { body });
       assert.deepEqual(pickStatusAndBody(answer), { status: 400, body: refusal });
       assert.equal(answer.headers.get("cache-control"), "no-store");
-      assert.deepEqual(world.reached(), []);
+      assert.deepEqual(emulator.reached(), []);
     });
   }
 
@@ -256,19 +260,19 @@ describe("a token request", () => {
   ];
   for (const [type, body, error_description] of unreadable) {
     it(`is an invalid_request with the body ${body} as ${type}`, async (t) => {
-      const world = await startRoutedEmulator(t);
-      const answer = await world.router("POST", tokenPath, { body, headers: { "content-type": type } });
+      const emulator = await startRoutedEmulator(t);
+      const answer = await emulator.router("POST", tokenPath, { body, headers: { "content-type": type } });
       assert.deepEqual(pickStatusAndBody(answer), {
         status: 400,
         body: { error: "invalid_request", error_description },
       });
-      assert.deepEqual(world.reached(), []);
+      assert.deepEqual(emulator.reached(), []);
     });
   }
 
   it("is documented without a validation error", async (t) => {
-    const world = await startRoutedEmulator(t);
-    const document = (await world.ask("GET", "openapi/router.json")).body as {
+    const emulator = await startRoutedEmulator(t);
+    const document = (await emulator.control("GET", "openapi/router.json")).body as {
       paths: Record<string, { post: { responses: object } }>;
     };
     const statuses = Object.keys(document.paths[tokenPath]!.post.responses);
@@ -276,14 +280,14 @@ describe("a token request", () => {
   });
 
   it("returns a gateway error if the cluster is down or slow", async (t) => {
-    const world = await startRoutedEmulator(t, { upstreamTimeoutMs: 1_000 });
+    const emulator = await startRoutedEmulator(t, { upstreamTimeoutMs: 1_000 });
     const send = async () =>
       pickStatusAndBody(
-        await world.router("POST", tokenPath, { body: { grant_type: "refresh_token", refresh_token: "us-1_r" } }),
+        await emulator.router("POST", tokenPath, { body: { grant_type: "refresh_token", refresh_token: "us-1_r" } }),
       );
-    breakCluster(world.us);
+    breakCluster(emulator.us);
     assert.deepEqual(await send(), { status: 502, body: { detail: "Cluster us-1 is unreachable" } });
-    world.us.answer(() => {});
+    emulator.us.answer(() => {});
     assert.deepEqual(await send(), { status: 504, body: { detail: "Cluster us-1 did not answer in time" } });
   });
 });
@@ -294,49 +298,49 @@ describe("userinfo request", () => {
 
   for (const token of [jwt({ cluster: "us-1" }), `us-1_${jwt({ cluster: "us-1" })}`]) {
     it("is forwarded unchanged to the cluster in the unverified token", async (t) => {
-      const world = await startRoutedEmulator(t);
-      setResponse(world.us, { sub: "31" });
-      const answer = await world.router("GET", userinfoPath, { headers: { authorization: `Bearer ${token}` } });
+      const emulator = await startRoutedEmulator(t);
+      setResponse(emulator.us, { sub: "31" });
+      const answer = await emulator.router("GET", userinfoPath, { headers: { authorization: `Bearer ${token}` } });
       assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: { sub: "31" } });
-      assert.equal(world.us.received[0]!.headers.authorization, `Bearer ${token}`);
-      assert.deepEqual(world.eu.received, []);
+      assert.equal(emulator.us.received[0]!.headers.authorization, `Bearer ${token}`);
+      assert.deepEqual(emulator.eu.received, []);
     });
   }
 
   for (const authorization of [undefined, "Bearer", "Bearer ", `Basic ${jwt({ cluster: "us-1" })}`]) {
     it(`is rejected without an error code (RFC 6750, 3.1) for ${authorization}`, async (t) => {
-      const world = await startRoutedEmulator(t);
-      const answer = await world.router("GET", userinfoPath, authorization ? { headers: { authorization } } : {});
+      const emulator = await startRoutedEmulator(t);
+      const answer = await emulator.router("GET", userinfoPath, authorization ? { headers: { authorization } } : {});
       assert.deepEqual(pickStatusAndBody(answer), { status: 401, body: { detail: "Not authenticated" } });
       assert.equal(answer.headers.get("www-authenticate"), 'Bearer realm="oauth"');
-      assert.deepEqual(world.reached(), []);
+      assert.deepEqual(emulator.reached(), []);
     });
   }
 
   const bad = ["Bearer x", "Bearer x y", `Bearer ${jwt({ cluster: "ap-9" })}`];
   for (const authorization of [...bad, `Bearer ${jwt({})}`, `Bearer ${jwt([])}`, `Bearer us-1_${"x"}`]) {
     it(`is rejected for the invalid token ${authorization}`, async (t) => {
-      const world = await startRoutedEmulator(t);
-      const answer = await world.router("GET", userinfoPath, { headers: { authorization } });
+      const emulator = await startRoutedEmulator(t);
+      const answer = await emulator.router("GET", userinfoPath, { headers: { authorization } });
       assert.deepEqual(pickStatusAndBody(answer), { status: 401, body: { detail: "Invalid access token" } });
       assert.equal(answer.headers.get("www-authenticate"), 'Bearer error="invalid_token"');
-      assert.deepEqual(world.reached(), []);
+      assert.deepEqual(emulator.reached(), []);
     });
   }
 });
 
 it("the router detects a cluster URL that is its own", async (t) => {
   const front = await startReceiver(t);
-  const world = await startRoutedEmulator(t, {
+  const emulator = await startRoutedEmulator(t, {
     seed: { clusters: [{ id: "eu-1", label: "eu", external_url: front.url }] },
   });
   front.answer(async ({ headers }, response) => {
     const { via = "" } = headers;
-    const answer = await fetch(`${world.routerUrl}${keysPath}`, { headers: { via: String(via) } });
+    const answer = await fetch(`${emulator.routerUrl}${keysPath}`, { headers: { via: String(via) } });
     response
       .writeHead(200)
       .end(JSON.stringify({ keys: [{ kty: "x", status: answer.status, body: await answer.json() }] }));
   });
-  const { body } = await world.router("GET", keysPath);
+  const { body } = await emulator.router("GET", keysPath);
   assert.deepEqual(body, { keys: [{ kty: "x", ...loop }] });
 });

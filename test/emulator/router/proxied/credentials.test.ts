@@ -4,9 +4,9 @@ import { type RoutedEmulator, startRoutedEmulator } from "../../../support/route
 
 /** Starts a router that maps the client `app` to eu-1. */
 async function withClient(t: Parameters<typeof startRoutedEmulator>[0]): Promise<RoutedEmulator> {
-  const world = await startRoutedEmulator(t);
-  await world.map("clients", "eu-1", ["app"]);
-  return world;
+  const emulator = await startRoutedEmulator(t);
+  await emulator.map("clients", "eu-1", ["app"]);
+  return emulator;
 }
 
 describe("forwarding of credentials", () => {
@@ -22,8 +22,8 @@ describe("forwarding of credentials", () => {
     [eu, us].map(({ received }) =>
       received.map(({ headers }) => Object.keys(all).filter((name) => headers[name] !== undefined)),
     );
-  const findings = async (world: RoutedEmulator) => {
-    const { body } = await world.ask("GET", "requests?operation=catch-all");
+  const findings = async (emulator: RoutedEmulator) => {
+    const { body } = await emulator.control("GET", "requests?operation=catch-all");
     return (body as { items: { findings: { code: string; detail: string }[] }[] }).items
       .flatMap((item) => item.findings)
       .filter(({ code }) => code === "credentials-omitted")
@@ -31,38 +31,40 @@ describe("forwarding of credentials", () => {
   };
 
   it("sends credentials to their own cluster", async (t) => {
-    const world = await withClient(t);
-    await world.router("GET", "/x", { headers: all });
-    assert.deepEqual(arrived(world), [[Object.keys(all)], []]);
-    assert.deepEqual(await findings(world), []);
+    const emulator = await withClient(t);
+    await emulator.router("GET", "/x", { headers: all });
+    assert.deepEqual(arrived(emulator), [[Object.keys(all)], []]);
+    assert.deepEqual(await findings(emulator), []);
   });
 
   it("withholds credentials from another cluster, with a finding", async (t) => {
-    const world = await withClient(t);
-    await world.router("GET", "/x?cluster_id=us-1", { headers: all });
-    assert.deepEqual(arrived(world), [[], [["cookie"]]]);
-    assert.deepEqual(await findings(world), ["x-cluster-key, client-id, client-secret, authorization: not for us-1"]);
+    const emulator = await withClient(t);
+    await emulator.router("GET", "/x?cluster_id=us-1", { headers: all });
+    assert.deepEqual(arrived(emulator), [[], [["cookie"]]]);
+    assert.deepEqual(await findings(emulator), [
+      "x-cluster-key, client-id, client-secret, authorization: not for us-1",
+    ]);
   });
 
   it("sends credentials of an unmapped client to a single named cluster only", async (t) => {
-    const world = await startRoutedEmulator(t);
+    const emulator = await startRoutedEmulator(t);
     const headers = { "client-id": "app", "client-secret": "s3cret", authorization: "Bearer of-somebody" };
-    await world.router("GET", "/x?cluster_id=us-1", { headers });
-    await world.router("GET", "/x", { headers });
-    assert.deepEqual(arrived(world), [
+    await emulator.router("GET", "/x?cluster_id=us-1", { headers });
+    await emulator.router("GET", "/x", { headers });
+    assert.deepEqual(arrived(emulator), [
       [["authorization"]],
       [["client-id", "client-secret", "authorization"], ["authorization"]],
     ]);
-    assert.deepEqual(await findings(world), ["client-id, client-secret: not for several clusters"]);
+    assert.deepEqual(await findings(emulator), ["client-id, client-secret: not for several clusters"]);
   });
 
   it("sends no credentials with requests for keys or configuration", async (t) => {
-    const world = await startRoutedEmulator(t);
+    const emulator = await startRoutedEmulator(t);
     const headers = { "x-cluster-key": "key-of-eu-1", "client-id": "app", "client-secret": "s" };
     for (const path of ["jwks.json", "openid-configuration"]) {
-      await world.router("GET", `/.well-known/${path}`, { headers });
+      await emulator.router("GET", `/.well-known/${path}`, { headers });
     }
-    assert.deepEqual(arrived(world), [
+    assert.deepEqual(arrived(emulator), [
       [[], []],
       [[], []],
     ]);

@@ -20,18 +20,18 @@ async function sendRawRequest(base: string, target: string, method: string, head
 
 /** Starts a router that maps the client `app` to eu-1. */
 async function toEu(...args: Parameters<typeof startRoutedEmulator>): Promise<RoutedEmulator> {
-  const world = await startRoutedEmulator(...args);
-  await world.map("clients", "eu-1", ["app"]);
-  return world;
+  const emulator = await startRoutedEmulator(...args);
+  await emulator.map("clients", "eu-1", ["app"]);
+  return emulator;
 }
 
 describe("forwarded request", () => {
   it("preserves its bytes, target and headers, and adds its origin", async (t) => {
-    const world = await toEu(t);
-    const host = new URL(world.routerUrl).host;
+    const emulator = await toEu(t);
+    const host = new URL(emulator.routerUrl).host;
     const body = Buffer.from([0x7b, 0xff, 0x00, 0x0a, 0xc3, 0x28, 0x7d]);
     await sendRawRequest(
-      world.routerUrl,
+      emulator.routerUrl,
       "/a//b/%zz/%c3%a9?x=1&x=%zz&&y",
       "POST",
       [
@@ -44,7 +44,7 @@ describe("forwarded request", () => {
       body,
     );
 
-    const [got] = world.eu.received;
+    const [got] = emulator.eu.received;
     assert.deepEqual([got?.method, got?.url, got?.body], ["POST", "/a//b/%zz/%c3%a9?x=1&x=%zz&&y", body]);
     const [via, ...rest] = (got?.rawHeaders ?? []).flatMap((text, i, all) =>
       i % 2 === 1 && all[i - 1] === "via" ? [text] : [],
@@ -65,14 +65,14 @@ describe("forwarded request", () => {
         "x-forwarded-proto: http",
       ],
     );
-    assert.equal(got?.headers.host, new URL(world.eu.url).host);
+    assert.equal(got?.headers.host, new URL(emulator.eu.url).host);
     assert.equal(got?.headers["content-length"], "7");
   });
 
   it("returns the cluster's status, headers and bytes", async (t) => {
-    const world = await toEu(t);
+    const emulator = await toEu(t);
     const body = Buffer.from([0xff, 0xfe, 0x00]);
-    world.eu.answer((_, response) => {
+    emulator.eu.answer((_, response) => {
       response.writeHead(418, [
         ["Set-Cookie", "a=1"],
         ["Set-Cookie", "b=2"],
@@ -82,8 +82,8 @@ describe("forwarded request", () => {
       ]);
       response.end(body);
     });
-    const host = new URL(world.routerUrl).host;
-    const answer = await sendRawRequest(world.routerUrl, "/x", "GET", ["Host", host, "client-id", "app"]);
+    const host = new URL(emulator.routerUrl).host;
+    const answer = await sendRawRequest(emulator.routerUrl, "/x", "GET", ["Host", host, "client-id", "app"]);
 
     assert.deepEqual([answer.status, answer.body], [418, body]);
     const pairs = answer.rawHeaders.flatMap((_, i, all) => (i % 2 === 0 ? [`${all[i]}: ${all[i + 1]}`] : []));
@@ -97,13 +97,13 @@ describe("forwarded request", () => {
   });
 
   it("isolates HTML pages with an additional policy and leaves JSON unchanged", async (t) => {
-    const world = await toEu(t);
+    const emulator = await toEu(t);
     const policiesFor = async (...types: readonly string[]) => {
       const own = ["Content-Security-Policy", "script-src 'none'"] as const;
-      world.eu.answer((_, response) =>
+      emulator.eu.answer((_, response) =>
         response.writeHead(200, [own, ...types.map((type) => ["Content-Type", type] as const)].flat()).end("{}"),
       );
-      const answer = await sendRawRequest(world.routerUrl, "/x", "GET", ["Host", "localhost", "client-id", "app"]);
+      const answer = await sendRawRequest(emulator.routerUrl, "/x", "GET", ["Host", "localhost", "client-id", "app"]);
       return answer.rawHeaders.filter((_, i, all) => /^content-security-policy$/i.test(all[i - 1] ?? ""));
     };
     const apart = "sandbox allow-downloads allow-forms allow-modals allow-popups allow-scripts allow-top-navigation";
@@ -118,31 +118,31 @@ describe("forwarded request", () => {
   });
 
   it("returns redirects without following them", async (t) => {
-    const world = await toEu(t);
-    world.eu.answer((_, response) => response.writeHead(302, { location: `${world.us.url}/elsewhere` }).end());
-    const answer = await world.router("GET", "/x?client_id=app");
-    assert.deepEqual([answer.status, answer.headers.get("location")], [302, `${world.us.url}/elsewhere`]);
-    assert.deepEqual(world.reached(), ["eu GET /x?client_id=app"]);
+    const emulator = await toEu(t);
+    emulator.eu.answer((_, response) => response.writeHead(302, { location: `${emulator.us.url}/elsewhere` }).end());
+    const answer = await emulator.router("GET", "/x?client_id=app");
+    assert.deepEqual([answer.status, answer.headers.get("location")], [302, `${emulator.us.url}/elsewhere`]);
+    assert.deepEqual(emulator.reached(), ["eu GET /x?client_id=app"]);
   });
 
   it("transfers 20 MB in both directions unchanged", async (t) => {
-    const world = await toEu(t);
-    world.eu.answer((request, response) => response.end(request.body));
+    const emulator = await toEu(t);
+    emulator.eu.answer((request, response) => response.end(request.body));
     const body = randomBytes(20_000_000);
-    const answer = await fetch(`${world.routerUrl}/big`, { method: "PUT", body, headers: { "client-id": "app" } });
+    const answer = await fetch(`${emulator.routerUrl}/big`, { method: "PUT", body, headers: { "client-id": "app" } });
     const sha = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
     assert.equal(sha(new Uint8Array(await answer.arrayBuffer())), sha(body));
   });
 
   it("receives the response while the cluster is still writing", { timeout: 20_000 }, async (t) => {
-    const world = await toEu(t);
+    const emulator = await toEu(t);
     const pending = new Promise<ServerResponse>((resolve) => {
-      world.eu.answer((_, response) => {
+      emulator.eu.answer((_, response) => {
         response.writeHead(200).write("first");
         resolve(response);
       });
     });
-    const answer = await fetch(`${world.routerUrl}/slow?client_id=app`);
+    const answer = await fetch(`${emulator.routerUrl}/slow?client_id=app`);
     const reader = answer.body!.getReader();
     const response = await pending;
     assert.equal(Buffer.from((await reader.read()).value!).toString(), "first");
@@ -155,8 +155,8 @@ describe("forwarded request", () => {
 
 describe("emulator control header", () => {
   it("is removed from requests and responses, like a connection header", async (t) => {
-    const world = await toEu(t);
-    world.eu.answer((_, response) => {
+    const emulator = await toEu(t);
+    emulator.eu.answer((_, response) => {
       response.writeHead(200, [
         ...["X-Svc-Not-Leading", "1", "x-svc-matched", "no", "x-svc-webhook-content-hash", "h", "X-Hop", "1"],
         ...["Connection", "X-Hop, close", "Keep-Alive", "timeout=9", "Proxy-Authenticate", "Basic", "TE", "x"],
@@ -164,12 +164,18 @@ describe("emulator control header", () => {
       ]);
       response.end("ok");
     });
-    const { host } = new URL(world.routerUrl);
+    const { host } = new URL(emulator.routerUrl);
     const steering = ["X-SVC-Passed", "1", "x-svc-link", "x", "x-svc-webhook-content-hash", "h"];
-    const answer = await sendRawRequest(world.routerUrl, "/x", "GET", ["Host", host, "client-id", "app", ...steering]);
+    const answer = await sendRawRequest(emulator.routerUrl, "/x", "GET", [
+      "Host",
+      host,
+      "client-id",
+      "app",
+      ...steering,
+    ]);
     const names = (raw: readonly string[]) => raw.filter((_, i) => i % 2 === 0);
     assert.deepEqual(
-      names(world.eu.received[0]!.rawHeaders).filter((name) => /^x-svc/i.test(name)),
+      names(emulator.eu.received[0]!.rawHeaders).filter((name) => /^x-svc/i.test(name)),
       ["x-svc-webhook-content-hash"],
     );
     assert.deepEqual(names(answer.rawHeaders), [
@@ -181,21 +187,21 @@ describe("emulator control header", () => {
 
 describe("failing cluster", () => {
   it("causes a 502 if it refuses the connection", async (t) => {
-    const world = await toEu(t);
-    world.eu.answer((_, response) => response.destroy());
-    assert.deepEqual(pickStatusAndBody(await world.router("GET", "/x?client_id=app")), {
+    const emulator = await toEu(t);
+    emulator.eu.answer((_, response) => response.destroy());
+    assert.deepEqual(pickStatusAndBody(await emulator.router("GET", "/x?client_id=app")), {
       status: 502,
       body: { detail: "Cluster eu-1 is unreachable" },
     });
   });
 
   it("causes a 504 if it exceeds the timeout", async (t) => {
-    const world = await toEu(t, { upstreamTimeoutMs: 1_000 });
+    const emulator = await toEu(t, { upstreamTimeoutMs: 1_000 });
     let closed: Promise<unknown> | undefined;
-    world.eu.answer((_, response) => {
+    emulator.eu.answer((_, response) => {
       closed = once(response, "close");
     });
-    assert.deepEqual(pickStatusAndBody(await world.router("GET", "/x?client_id=app")), {
+    assert.deepEqual(pickStatusAndBody(await emulator.router("GET", "/x?client_id=app")), {
       status: 504,
       body: { detail: "Cluster eu-1 did not answer in time" },
     });
@@ -203,34 +209,34 @@ describe("failing cluster", () => {
   });
 
   it("closes the client's connection if it aborts its response", async (t) => {
-    const world = await toEu(t);
-    world.eu.answer((_, response) => {
+    const emulator = await toEu(t);
+    emulator.eu.answer((_, response) => {
       response.writeHead(200, { "content-length": "100" });
       response.write("only a part", () => response.destroy());
     });
-    const answer = await fetch(`${world.routerUrl}/x?client_id=app`);
+    const answer = await fetch(`${emulator.routerUrl}/x?client_id=app`);
     assert.equal(answer.status, 200);
     await assert.rejects(answer.text());
   });
 
   it("is notified when the client disconnects", { timeout: 20_000 }, async (t) => {
-    const world = await toEu(t, { upstreamTimeoutMs: 600_000 });
+    const emulator = await toEu(t, { upstreamTimeoutMs: 600_000 });
     const caller = new AbortController();
     const gone = new Promise<void>((resolve) => {
-      world.eu.answer((_, response) => {
+      emulator.eu.answer((_, response) => {
         response.on("close", resolve);
         caller.abort();
       });
     });
-    await assert.rejects(fetch(`${world.routerUrl}/x?client_id=app`, { signal: caller.signal }));
+    await assert.rejects(fetch(`${emulator.routerUrl}/x?client_id=app`, { signal: caller.signal }));
     await gone;
   });
 
   it("is notified when the client of a broadcast disconnects", { timeout: 20_000 }, async (t) => {
-    const world = await startRoutedEmulator(t, { upstreamTimeoutMs: 600_000 });
+    const emulator = await startRoutedEmulator(t, { upstreamTimeoutMs: 600_000 });
     const caller = new AbortController();
     let asked = 0;
-    const gone = [world.eu, world.us].map(
+    const gone = [emulator.eu, emulator.us].map(
       (cluster) =>
         new Promise<void>((resolve) =>
           cluster.answer((_, response) => {
@@ -240,26 +246,26 @@ describe("failing cluster", () => {
           }),
         ),
     );
-    await assert.rejects(fetch(`${world.routerUrl}/x`, { signal: caller.signal }));
+    await assert.rejects(fetch(`${emulator.routerUrl}/x`, { signal: caller.signal }));
     await Promise.all(gone);
   });
 
   it("is notified when the client of the router's own request disconnects", { timeout: 20_000 }, async (t) => {
-    const world = await startRoutedEmulator(t, { upstreamTimeoutMs: 600_000 });
+    const emulator = await startRoutedEmulator(t, { upstreamTimeoutMs: 600_000 });
     const begun = { email: "zoe@newco.example", captcha: "yes" };
-    const { token } = (await world.router("POST", "/router/v1/trial/signup", { body: begun })).body as {
+    const { token } = (await emulator.router("POST", "/router/v1/trial/signup", { body: begun })).body as {
       token: string;
     };
     const caller = new AbortController();
     const gone = new Promise<void>((resolve) =>
-      world.eu.answer((_, response) => {
+      emulator.eu.answer((_, response) => {
         response.on("close", resolve);
         caller.abort();
       }),
     );
     const form = { token, first_name: "Zoe", job_title: "GC", company_name: "Newco", industry: "x", use_case: "y" };
     await assert.rejects(
-      fetch(`${world.routerUrl}/router/v1/trial/signup/complete`, {
+      fetch(`${emulator.routerUrl}/router/v1/trial/signup/complete`, {
         method: "POST",
         body: JSON.stringify(form),
         headers: { "content-type": "application/json" },
@@ -270,24 +276,24 @@ describe("failing cluster", () => {
   });
 
   it("causes a 508 if its URL leads back to the router", async (t) => {
-    const world = await toEu(t);
-    world.eu.answer(async ({ url, headers }, response) => {
-      const again = await fetch(`${world.routerUrl}${url}`, { headers: { via: headers.via ?? "" } });
+    const emulator = await toEu(t);
+    emulator.eu.answer(async ({ url, headers }, response) => {
+      const again = await fetch(`${emulator.routerUrl}${url}`, { headers: { via: headers.via ?? "" } });
       response.writeHead(again.status).end(await again.text());
     });
-    assert.deepEqual(pickStatusAndBody(await world.router("GET", "/x?client_id=app")), {
+    assert.deepEqual(pickStatusAndBody(await emulator.router("GET", "/x?client_id=app")), {
       status: 508,
       body: { detail: "The request was forwarded by this router already; a cluster URL points at the router itself" },
     });
-    assert.deepEqual(world.reached(), ["eu GET /x?client_id=app"]);
+    assert.deepEqual(emulator.reached(), ["eu GET /x?client_id=app"]);
   });
 });
 
 it("the router forwards a request to a backend with a path in its URL", async (t) => {
   const backend = await startReceiver(t);
   const seed = { clusters: [{ id: "eu-1", label: "eu", external_url: `${backend.url}/base` }] };
-  const world = await startRoutedEmulator(t, { seed });
-  await world.router("GET", "/x?y=1");
+  const emulator = await startRoutedEmulator(t, { seed });
+  await emulator.router("GET", "/x?y=1");
   assert.deepEqual(
     backend.received.map(({ url }) => url),
     ["/base/x?y=1"],
@@ -295,10 +301,10 @@ it("the router forwards a request to a backend with a path in its URL", async (t
 });
 
 it("the router adds the virtual time once, even if the cluster sends it", async (t) => {
-  const world = await startTestEmulator(t);
-  const { clientId = "", clientSecret = "" } = world.clusters[0]!;
+  const emulator = await startTestEmulator(t);
+  const { clientId = "", clientSecret = "" } = emulator.clusters[0]!;
   const headers = { "client-id": clientId, "client-secret": clientSecret };
-  const answer = await world.router("GET", "/api/v2.1/public/webhooks/hmac_key/", { headers });
+  const answer = await emulator.router("GET", "/api/v2.1/public/webhooks/hmac_key/", { headers });
   assert.equal(answer.status, 200);
   assert.equal(answer.headers.get("x-svc-time"), "2031-01-02T03:04:05.000Z");
 });

@@ -76,11 +76,11 @@ describe("forwarding of unusual cluster responses", () => {
     it(`forwards ${name}`, async (t) => {
       const cluster = await startRawServer(t, ...pieces);
       const seed = { clusters: [{ id: "eu-1", label: "eu", external_url: cluster.url }] };
-      const world = await startTestEmulator(t, { seed });
-      const { host } = new URL(world.routerUrl);
+      const emulator = await startTestEmulator(t, { seed });
+      const { host } = new URL(emulator.routerUrl);
       // The second request checks that the connection to the cluster is reusable or replaced.
       for (const path of ["/a", "/b"]) {
-        const got = await exchangeBytes(world.routerUrl, [
+        const got = await exchangeBytes(emulator.routerUrl, [
           `GET ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`,
         ]);
         const answer = read(got);

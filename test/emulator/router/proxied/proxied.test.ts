@@ -41,55 +41,55 @@ const cases: [string, string, string[], TestRequest?][] = [
 describe("proxied route", () => {
   for (const [method, path, expected, sent] of cases) {
     it(`forwards ${method} ${path} ${sent ? JSON.stringify(sent.body) : ""} to ${expected.join(" and ")}`, async (t) => {
-      const world = await startRoutedEmulator(t);
-      await world.map("creators", "us-1", ["creator"]);
-      await world.map("counterparties", "us-1", ["counterparty"]);
-      await world.map("emails", "us-1", [hashEmail("ada@example.com")]);
-      world.eu.answer((_, response) => response.end("eu"));
-      world.us.answer((_, response) => response.end("us"));
+      const emulator = await startRoutedEmulator(t);
+      await emulator.map("creators", "us-1", ["creator"]);
+      await emulator.map("counterparties", "us-1", ["counterparty"]);
+      await emulator.map("emails", "us-1", [hashEmail("ada@example.com")]);
+      emulator.eu.answer((_, response) => response.end("eu"));
+      emulator.us.answer((_, response) => response.end("us"));
 
-      const answer = await world.router(method, path, sent);
+      const answer = await emulator.router(method, path, sent);
       assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: expected[0] });
       assert.equal(answer.headers.get("x-svc-matched"), null);
       assert.deepEqual(
-        world.reached(),
+        emulator.reached(),
         expected.map((name) => `${name} ${method} ${path}`),
       );
     });
   }
 
   it("forwards the client's address", async (t) => {
-    const world = await startRoutedEmulator(t);
-    await world.router("GET", "/api/v1/auth/captcha-config", { headers: { "x-forwarded-for": "203.0.113.9" } });
-    assert.equal(world.eu.received[0]?.headers["x-forwarded-for"], "203.0.113.9, 127.0.0.1");
+    const emulator = await startRoutedEmulator(t);
+    await emulator.router("GET", "/api/v1/auth/captcha-config", { headers: { "x-forwarded-for": "203.0.113.9" } });
+    assert.equal(emulator.eu.received[0]?.headers["x-forwarded-for"], "203.0.113.9, 127.0.0.1");
   });
 
   it("forwards the mailer's additional fields unchanged", async (t) => {
-    const world = await startRoutedEmulator(t);
+    const emulator = await startRoutedEmulator(t);
     const body = '{ "Metadata": {"cluster_id":"us-1"}, "MessageID": 1.0, "Tag": "caf\\u00e9" }';
-    await world.router("POST", events, { body, headers: { "content-type": "application/json" } });
-    assert.equal(world.us.received[0]?.body.toString(), body);
+    await emulator.router("POST", events, { body, headers: { "content-type": "application/json" } });
+    assert.equal(emulator.us.received[0]?.body.toString(), body);
   });
 
   it("rejects invalid input without a request to a cluster", async (t) => {
-    const world = await startRoutedEmulator(t);
-    const status = async (...request: Parameters<typeof world.router>) => (await world.router(...request)).status;
+    const emulator = await startRoutedEmulator(t);
+    const status = async (...request: Parameters<typeof emulator.router>) => (await emulator.router(...request)).status;
     assert.equal(await status("GET", "/auth/v3/invite_info/"), 422);
     assert.equal(await status("GET", "/api/v1/svc_auth/oauth/callback?code=c"), 422);
     assert.equal(await status("POST", login, { body: { email: 1 } }), 422);
     assert.equal(await status("POST", events, { body: { metadata: {} } }), 422);
     assert.equal(await status("GET", "/router/v1/oauth2.0/external/nope/redirect"), 422);
-    assert.deepEqual(world.reached(), []);
+    assert.deepEqual(emulator.reached(), []);
   });
 
   for (const path of ["/auth/v3/invite_info/?token=creator", "/organization/user-invite/by_token/creator"]) {
     it(`returns the cluster's response or error for ${path}`, async (t) => {
-      const world = await startRoutedEmulator(t);
-      await world.map("creators", "us-1", ["creator"]);
-      world.us.answer((_, response) => response.writeHead(410).end("gone"));
-      assert.deepEqual(pickStatusAndBody(await world.router("GET", path)), { status: 410, body: "gone" });
-      world.us.answer((_, response) => response.destroy());
-      assert.deepEqual(pickStatusAndBody(await world.router("GET", path)), {
+      const emulator = await startRoutedEmulator(t);
+      await emulator.map("creators", "us-1", ["creator"]);
+      emulator.us.answer((_, response) => response.writeHead(410).end("gone"));
+      assert.deepEqual(pickStatusAndBody(await emulator.router("GET", path)), { status: 410, body: "gone" });
+      emulator.us.answer((_, response) => response.destroy());
+      assert.deepEqual(pickStatusAndBody(await emulator.router("GET", path)), {
         status: 502,
         body: { detail: "Cluster us-1 is unreachable" },
       });
@@ -98,9 +98,9 @@ describe("proxied route", () => {
 });
 
 it("the router offers the test captcha based on the client's address", async (t) => {
-  const world = await startTestEmulator(t);
+  const emulator = await startTestEmulator(t);
   const show = async (headers = {}) =>
-    pickStatusAndBody(await world.router("GET", "/api/v1/auth/captcha-config", { headers }));
+    pickStatusAndBody(await emulator.router("GET", "/api/v1/auth/captcha-config", { headers }));
   assert.deepEqual(await show(), { status: 200, body: { use_test_captcha: true } });
   assert.deepEqual(await show({ "x-forwarded-for": "203.0.113.9" }), {
     status: 200,

@@ -10,18 +10,18 @@ const form = { "content-type": "application/x-www-form-urlencoded" };
 
 /** Starts a router with one identifier of every kind mapped to us-1. */
 async function startWithMappings(t: Parameters<typeof startRoutedEmulator>[0]): Promise<RoutedEmulator> {
-  const world = await startRoutedEmulator(t, { mappings: { user_codes: { "us-1": ["WDJBMJHT"] } } });
-  await world.map("clients", "us-1", ["app"]);
-  await world.map("emails", "us-1", [hashEmail("ada@example.com")]);
-  await world.map("creators", "us-1", ["creator"]);
-  await world.map("counterparties", "us-1", ["counterparty"]);
-  await world.map("teams", "us-1", ["T1", "77"]);
-  await world.map("integrations", "us-1", ["tenant"]);
-  await world.router("POST", "/router/v1/contract_signatories/", {
+  const emulator = await startRoutedEmulator(t, { mappings: { user_codes: { "us-1": ["WDJBMJHT"] } } });
+  await emulator.map("clients", "us-1", ["app"]);
+  await emulator.map("emails", "us-1", [hashEmail("ada@example.com")]);
+  await emulator.map("creators", "us-1", ["creator"]);
+  await emulator.map("counterparties", "us-1", ["counterparty"]);
+  await emulator.map("teams", "us-1", ["T1", "77"]);
+  await emulator.map("integrations", "us-1", ["tenant"]);
+  await emulator.router("POST", "/router/v1/contract_signatories/", {
     body: [{ signatory_hash: "sig", cluster: "us-1" }],
   });
-  world.reached();
-  return world;
+  emulator.reached();
+  return emulator;
 }
 
 const cases: Record<string, [string, TestRequest?]> = {
@@ -67,9 +67,9 @@ const cases: Record<string, [string, TestRequest?]> = {
 describe("owner lookup of the catch-all", () => {
   for (const [name, [path, sent]] of Object.entries(cases)) {
     it(`uses ${name}`, async (t) => {
-      const world = await startWithMappings(t);
-      await world.router("POST", path, sent);
-      assert.deepEqual(world.reached(), [`us POST ${path}`]);
+      const emulator = await startWithMappings(t);
+      await emulator.router("POST", path, sent);
+      assert.deepEqual(emulator.reached(), [`us POST ${path}`]);
     });
   }
 });
@@ -93,22 +93,22 @@ describe("broadcast of the catch-all", () => {
   };
   for (const [name, [path, sent]] of Object.entries(everywhere)) {
     it(`requests all clusters if ${name}`, async (t) => {
-      const world = await startWithMappings(t);
-      await world.router("POST", path, sent);
-      assert.deepEqual(world.reached(), [`eu POST ${path}`, `us POST ${path}`]);
+      const emulator = await startWithMappings(t);
+      await emulator.router("POST", path, sent);
+      assert.deepEqual(emulator.reached(), [`eu POST ${path}`, `us POST ${path}`]);
     });
   }
 });
 
 it("the router serves the contract API under its own URL, by client-id", async (t) => {
-  const world = await startTestEmulator(t);
-  const key = { "client-id": world.clusters[1]!.clientId!, "client-secret": world.clusters[1]!.clientSecret! };
+  const emulator = await startTestEmulator(t);
+  const key = { "client-id": emulator.clusters[1]!.clientId!, "client-secret": emulator.clusters[1]!.clientSecret! };
   const path = "/api/v2.1/public/webhooks/hmac_key/";
-  const answer = await world.router("GET", path, { headers: key });
-  assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: { hmac_key: world.clusters[1]!.hmacKey } });
+  const answer = await emulator.router("GET", path, { headers: key });
+  assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: { hmac_key: emulator.clusters[1]!.hmacKey } });
   assert.equal(answer.headers.get("x-svc-matched"), "catch-all");
   assert.deepEqual(
-    pickStatusAndBody(await world.router("GET", path, { headers: { ...key, "client-secret": "guess" } })),
+    pickStatusAndBody(await emulator.router("GET", path, { headers: { ...key, "client-secret": "guess" } })),
     {
       status: 401,
       body: { detail: "Incorrect authentication credentials." },
@@ -117,27 +117,27 @@ it("the router serves the contract API under its own URL, by client-id", async (
 });
 
 it("the catch-all prefers the kind of identifier that is checked first", async (t) => {
-  const world = await startWithMappings(t);
-  await world.map("teams", "eu-1", ["T2"]);
-  await world.router("POST", "/x?team_id=T2", { headers: { "client-id": "app" } });
-  assert.deepEqual(world.reached(), ["us POST /x?team_id=T2"]);
+  const emulator = await startWithMappings(t);
+  await emulator.map("teams", "eu-1", ["T2"]);
+  await emulator.router("POST", "/x?team_id=T2", { headers: { "client-id": "app" } });
+  assert.deepEqual(emulator.reached(), ["us POST /x?team_id=T2"]);
 
-  await world.map("clients", "eu-1", ["other"]);
-  await world.router("POST", "/x?client_id=other", { headers: { "client-id": "app" } });
-  assert.deepEqual(world.reached(), ["us POST /x?client_id=other"]);
+  await emulator.map("clients", "eu-1", ["other"]);
+  await emulator.router("POST", "/x?client_id=other", { headers: { "client-id": "app" } });
+  assert.deepEqual(emulator.reached(), ["us POST /x?client_id=other"]);
 });
 
 it("the catch-all requests every cluster with a signatory", async (t) => {
-  const world = await startWithMappings(t);
+  const emulator = await startWithMappings(t);
   const add = (cluster: string) =>
-    world.router("POST", "/router/v1/contract_signatories/", { body: { signatory_hash: "sig", cluster } });
+    emulator.router("POST", "/router/v1/contract_signatories/", { body: { signatory_hash: "sig", cluster } });
   await add("eu-1");
-  await world.router("GET", "/x?signatory_hash=sig");
-  assert.deepEqual(world.reached(), ["eu GET /x?signatory_hash=sig", "us GET /x?signatory_hash=sig"]);
+  await emulator.router("GET", "/x?signatory_hash=sig");
+  assert.deepEqual(emulator.reached(), ["eu GET /x?signatory_hash=sig", "us GET /x?signatory_hash=sig"]);
 });
 
 it("the catch-all receives nearly matching paths, and rejects other methods with 405", async (t) => {
-  const world = await startWithMappings(t);
+  const emulator = await startWithMappings(t);
   for (const [method, path] of [
     ["GET", "/router/v1/cluster_emails/bulk"],
     ["GET", "/router/v1/clusters?client_id=app"],
@@ -147,8 +147,8 @@ it("the catch-all receives nearly matching paths, and rejects other methods with
     ["GET", "/docs"],
     ["GET", "/openapi.json"],
   ] as const) {
-    const answer = await world.router(method, path);
+    const answer = await emulator.router(method, path);
     assert.deepEqual([answer.status, answer.headers.get("x-svc-matched")], [200, "catch-all"], path);
   }
-  assert.equal((await world.router("OPTIONS", "/nope")).status, 405);
+  assert.equal((await emulator.router("OPTIONS", "/nope")).status, 405);
 });

@@ -20,7 +20,7 @@ const zoe = "zoe@newco.example";
 /** Spellings of one e-mail address. */
 const spellings = [zoe, "  Zoe@NEWCO.example ", "ZOE@newco.example\t"];
 
-type World = Pick<TestEmulator, "router" | "ask">;
+type World = Pick<TestEmulator, "router" | "control">;
 
 const begin = ({ router }: World, email: string) => router("POST", signup, { body: { email, captcha: "yes" } });
 
@@ -31,12 +31,12 @@ async function startSignup(world: World, email: string): Promise<string> {
 }
 
 /** Signs in at the provider with the e-mail address, and returns the callback URL. */
-async function signInAtProvider({ router, ask }: World, email: string): Promise<string> {
+async function signInAtProvider({ router, control }: World, email: string): Promise<string> {
   const { body } = await router("GET", `${signup}/oauth`);
   const { state } = body as { state: string };
-  const page = await ask("GET", `provider?flow=trial&provider=ProviderA&state=${state}`);
+  const page = await control("GET", `provider?flow=trial&provider=ProviderA&state=${state}`);
   const [, form_token] = /name="form_token" value="([^"]+)"/.exec(String(page.body))!;
-  const answer = await ask("POST", "provider", {
+  const answer = await control("POST", "provider", {
     body: new URLSearchParams({
       flow: "trial",
       provider: "ProviderA",
@@ -56,37 +56,37 @@ const getMapping = async ({ router }: World) =>
 describe("user with a mapped address", () => {
   for (const spelling of spellings) {
     it(`cannot sign up for a trial as ${JSON.stringify(spelling)}`, async (t) => {
-      const world = await startRoutedEmulator(t);
-      await world.map("emails", "us-1", [hashEmail(zoe)]);
-      await assertRejected(world, () => begin(world, spelling), exists);
-      const back = await signInAtProvider(world, spelling.trim());
-      await assertRejected(world, () => world.router("GET", back), exists);
+      const emulator = await startRoutedEmulator(t);
+      await emulator.map("emails", "us-1", [hashEmail(zoe)]);
+      await assertRejected(emulator, () => begin(emulator, spelling), exists);
+      const back = await signInAtProvider(emulator, spelling.trim());
+      await assertRejected(emulator, () => emulator.router("GET", back), exists);
     });
   }
 
   it("stays in their cluster if mapped after the signup started", async (t) => {
-    const world = await startRoutedEmulator(t);
-    const token = await startSignup(world, zoe);
-    await world.map("emails", "us-1", [hashEmail(zoe)]);
-    const send = () => world.router("POST", complete, { body: { ...form, token, cluster_location: "eu-1" } });
-    await assertRejected(world, send, exists);
-    assert.deepEqual(world.reached(), [], "no cluster is asked for a workspace");
-    await assertRejected(world, () => begin(world, zoe), exists);
+    const emulator = await startRoutedEmulator(t);
+    const token = await startSignup(emulator, zoe);
+    await emulator.map("emails", "us-1", [hashEmail(zoe)]);
+    const send = () => emulator.router("POST", complete, { body: { ...form, token, cluster_location: "eu-1" } });
+    await assertRejected(emulator, send, exists);
+    assert.deepEqual(emulator.reached(), [], "no cluster is asked for a workspace");
+    await assertRejected(emulator, () => begin(emulator, zoe), exists);
   });
 
   it("stays in their cluster if mapped during the completion request", async (t) => {
-    const world = await startRoutedEmulator(t);
-    const token = await startSignup(world, zoe);
-    world.eu.answer(async (_, response) => {
-      await world.map("emails", "us-1", [hashEmail(zoe)]);
+    const emulator = await startRoutedEmulator(t);
+    const token = await startSignup(emulator, zoe);
+    emulator.eu.answer(async (_, response) => {
+      await emulator.map("emails", "us-1", [hashEmail(zoe)]);
       response.writeHead(201).end('{"workspace_id":70,"client_id":"wc","creator_tokens":["ct"]}');
     });
-    const send = () => world.router("POST", complete, { body: { ...form, token, cluster_location: "eu-1" } });
+    const send = () => emulator.router("POST", complete, { body: { ...form, token, cluster_location: "eu-1" } });
     assert.deepEqual(pickStatusAndBody(await send()), exists);
-    assert.deepEqual(await getMapping(world), { email_hash: hashEmail(zoe), cluster_id: "us-1" });
-    assert.equal((await world.router("GET", "/router/v1/cluster_clients/client/wc")).status, 404);
-    await assertRejected(world, send, exists);
-    const { body } = await world.ask("GET", "requests?path=/router/v1/trial/signup/complete");
+    assert.deepEqual(await getMapping(emulator), { email_hash: hashEmail(zoe), cluster_id: "us-1" });
+    assert.equal((await emulator.router("GET", "/router/v1/cluster_clients/client/wc")).status, 404);
+    await assertRejected(emulator, send, exists);
+    const { body } = await emulator.control("GET", "requests?path=/router/v1/trial/signup/complete");
     const noted = (body as { items: { findings: { code: string }[] }[] }).items
       .flatMap(({ findings }) => findings)
       .filter(({ code }) => code !== "no-cluster-key");
@@ -98,20 +98,20 @@ describe("user with a mapped address", () => {
 
 describe("user of a workspace", () => {
   it("cannot sign up, even without a mapping", async (t) => {
-    const world = await startTestEmulator(t);
-    const users = (await world.api("GET", "/api/v2.1/public/auth/users/")).body as { results: { email: string }[] };
+    const emulator = await startTestEmulator(t);
+    const users = (await emulator.api("GET", "/api/v2.1/public/auth/users/")).body as { results: { email: string }[] };
     const { email } = users.results[0]!;
-    const key = { "x-cluster-key": world.clusters[0]!.clusterKey };
-    const body = { email_hash_list: [hashEmail(email)], cluster_id: world.clusters[0]!.id };
-    const removed = await world.router("DELETE", "/router/v1/cluster_emails/bulk", { body, headers: key });
+    const key = { "x-cluster-key": emulator.clusters[0]!.clusterKey };
+    const body = { email_hash_list: [hashEmail(email)], cluster_id: emulator.clusters[0]!.id };
+    const removed = await emulator.router("DELETE", "/router/v1/cluster_emails/bulk", { body, headers: key });
     assert.equal(removed.status, 200);
-    await assertRejected(world, () => begin(world, ` ${email.toUpperCase()}`), exists);
+    await assertRejected(emulator, () => begin(emulator, ` ${email.toUpperCase()}`), exists);
   });
 
   it("receives the workspace created before a restart by repeating the request", async (t) => {
-    const world = await startTestEmulator(t);
-    const token = await startSignup(world, zoe);
-    const eu = world.clusters[0]!;
+    const emulator = await startTestEmulator(t);
+    const token = await startSignup(emulator, zoe);
+    const eu = emulator.clusters[0]!;
     const asked = { ...form, last_name: null, signup_token: token, email: zoe, invited_users: [] };
     const made = await fetch(`${eu.url}/api/v1/organization/trial_signup/`, {
       method: "POST",
@@ -119,7 +119,7 @@ describe("user of a workspace", () => {
       body: JSON.stringify(asked),
     });
     const { workspace_id } = (await made.json()) as { workspace_id: number };
-    assert.deepEqual(pickStatusAndBody(await world.router("POST", complete, { body: { ...form, token } })), {
+    assert.deepEqual(pickStatusAndBody(await emulator.router("POST", complete, { body: { ...form, token } })), {
       status: 200,
       body: { cluster_id: "eu-1", workspace_id, cluster_url: `${eu.url}/` },
     });
@@ -128,26 +128,26 @@ describe("user of a workspace", () => {
 
 describe("concurrent signup with one address", () => {
   it("counts as one signup and creates one workspace", async (t) => {
-    const world = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const [backs, tokens] = [
-      await signInAtProvider(world, zoe),
-      await Promise.all(spellings.map((each) => startSignup(world, each))),
+      await signInAtProvider(emulator, zoe),
+      await Promise.all(spellings.map((each) => startSignup(emulator, each))),
     ];
-    const byProvider = (await world.router("GET", backs)).body as { token: string };
+    const byProvider = (await emulator.router("GET", backs)).body as { token: string };
     assert.deepEqual(new Set([...tokens, byProvider.token]).size, 1);
 
-    const before = (await world.ask("GET", "workspaces")).body as unknown[];
+    const before = (await emulator.control("GET", "workspaces")).body as unknown[];
     const places = ["eu-1", "us-1", "eu-1", "us-1"];
     const answers = await Promise.all(
       places.map((cluster_location) =>
-        world.router("POST", complete, { body: { ...form, token: tokens[0], cluster_location } }),
+        emulator.router("POST", complete, { body: { ...form, token: tokens[0], cluster_location } }),
       ),
     );
     assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 404, 404, 404]);
     const won = answers.find(({ status }) => status === 200)!.body as { cluster_id: string };
-    assert.equal((await getMapping(world)).cluster_id, won.cluster_id);
-    const after = (await world.ask("GET", "workspaces")).body as unknown[];
+    assert.equal((await getMapping(emulator)).cluster_id, won.cluster_id);
+    const after = (await emulator.control("GET", "workspaces")).body as unknown[];
     assert.equal(after.length, before.length + 1);
-    for (const spelling of spellings) await assertRejected(world, () => begin(world, spelling), exists);
+    for (const spelling of spellings) await assertRejected(emulator, () => begin(emulator, spelling), exists);
   });
 });

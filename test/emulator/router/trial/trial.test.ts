@@ -47,33 +47,33 @@ describe("trial signup", () => {
   for (const [captcha, forwardedFor, passes] of captchas) {
     it(`${passes ? "passes" : "fails"} with the captcha "${captcha}" from ${forwardedFor ?? "this machine"}`, async (t) => {
       const apps = { captcha: { captcha_token: "from-the-seed", test_addresses: ["127.0.0.1", "10.0.0.7"] } };
-      const world = await startTestEmulator(t, { seed: { clusters: [{ id: "eu-1", label: "eu" }], apps } });
+      const emulator = await startTestEmulator(t, { seed: { clusters: [{ id: "eu-1", label: "eu" }], apps } });
       const headers: Record<string, string> = forwardedFor === undefined ? {} : { "x-forwarded-for": forwardedFor };
-      const send = () => world.router("POST", signup, { body: { ...person, captcha }, headers });
+      const send = () => emulator.router("POST", signup, { body: { ...person, captcha }, headers });
       if (passes) assert.equal((await send()).status, 200);
-      else await assertRejected(world, send, failed);
+      else await assertRejected(emulator, send, failed);
     });
   }
 });
 
 describe("signup completion", () => {
   it("creates a workspace with a working API key and maps its users", async (t) => {
-    const world = await startTestEmulator(t);
-    const token = await startSignup(world);
+    const emulator = await startTestEmulator(t);
+    const token = await startSignup(emulator);
     const invited_users = [
       { email: "a@newco.example", first_name: "A" },
       { email: "b@newco.example", first_name: "B" },
     ];
-    const answer = await world.router("POST", complete, {
+    const answer = await emulator.router("POST", complete, {
       body: { ...trialSignupFields, token, cluster_location: "us", invited_users },
     });
-    const us = world.clusters[1]!;
+    const us = emulator.clusters[1]!;
     assert.deepEqual(pickStatusAndBody(answer), {
       status: 200,
       body: { cluster_id: "us-1", workspace_id: 4, cluster_url: `${us.url}/` },
     });
 
-    const all = (await world.ask("GET", "workspaces")).body as Record<string, unknown>[];
+    const all = (await emulator.control("GET", "workspaces")).body as Record<string, unknown>[];
     const made = all.find(({ id }) => id === 4) as { client_id: string; client_secret: string } & Record<
       string,
       unknown
@@ -82,7 +82,8 @@ describe("signup completion", () => {
     assert.deepEqual([made.industry, made.use_case], ["Software", "Sales contracts"]);
     const creators = made.creator_tokens as string[];
     assert.equal(creators.length, 2);
-    const where = async (path: string) => ((await world.router("GET", path)).body as { cluster_id: string }).cluster_id;
+    const where = async (path: string) =>
+      ((await emulator.router("GET", path)).body as { cluster_id: string }).cluster_id;
     assert.equal(await where(`/router/v1/cluster_emails/email/${hashEmail(person.email)}`), "us-1");
     assert.equal(await where(`/router/v1/cluster_clients/client/${made.client_id}`), "us-1");
     for (const creator of creators) assert.equal(await where(`/auth/v3/invite_info/?token=${creator}`), "us-1");
@@ -109,9 +110,9 @@ describe("signup completion", () => {
     ["eu-1", "eu-1"],
   ] as const) {
     it(`uses ${cluster} for the location ${cluster_location}`, async (t) => {
-      const world = await startTestEmulator(t);
-      const token = await startSignup(world);
-      const { status, body } = await world.router("POST", complete, {
+      const emulator = await startTestEmulator(t);
+      const token = await startSignup(emulator);
+      const { status, body } = await emulator.router("POST", complete, {
         body: { ...trialSignupFields, token, cluster_location },
       });
       assert.deepEqual([status, (body as { cluster_id: string }).cluster_id], [200, cluster]);
@@ -119,29 +120,29 @@ describe("signup completion", () => {
   }
 
   it("requires an unused token and an existing location", async (t) => {
-    const world = await startTestEmulator(t);
-    const token = await startSignup(world);
-    const send = (body: object) => () => world.router("POST", complete, { body: { ...trialSignupFields, ...body } });
+    const emulator = await startTestEmulator(t);
+    const token = await startSignup(emulator);
+    const send = (body: object) => () => emulator.router("POST", complete, { body: { ...trialSignupFields, ...body } });
     const unknown = { status: 404, body: { detail: "Unknown or used signup token" } };
-    await assertRejected(world, send({ token: "trl_x" }), unknown);
-    await assertRejected(world, send({ token, cluster_location: "moon" }), {
+    await assertRejected(emulator, send({ token: "trl_x" }), unknown);
+    await assertRejected(emulator, send({ token, cluster_location: "moon" }), {
       status: 400,
       body: { detail: "Unknown cluster location: moon" },
     });
     assert.equal((await send({ token })()).status, 200);
-    await assertRejected(world, send({ token }), unknown);
-    await assertRejected(world, () => world.router("POST", signup, { body: person }), {
+    await assertRejected(emulator, send({ token }), unknown);
+    await assertRejected(emulator, () => emulator.router("POST", signup, { body: person }), {
       status: 400,
       body: { detail: "An account with this e-mail exists" },
     });
   });
 
   it("forwards the request unchanged to an external backend once", async (t) => {
-    const world = await startRoutedEmulator(t);
-    const token = await startSignup(world);
+    const emulator = await startRoutedEmulator(t);
+    const token = await startSignup(emulator);
     let answer = () => {};
     const asked = new Promise<void>((resolve) =>
-      world.us.answer((_, response) => {
+      emulator.us.answer((_, response) => {
         const created = { workspace_id: 70, client_id: "wc", creator_tokens: ["ct"], more: "of its own" };
         answer = () => response.writeHead(200).end(JSON.stringify(created));
         resolve();
@@ -149,71 +150,76 @@ describe("signup completion", () => {
     );
     const body = JSON.stringify({ ...trialSignupFields, token, cluster_location: "us-1", seats: 1.5 }, null, 1);
     const headers = { "content-type": "application/json", "x-forwarded-for": "203.0.113.9", "x-own": "kept" };
-    const first = world.router("POST", `${complete}?from=page`, { body, headers });
+    const first = emulator.router("POST", `${complete}?from=page`, { body, headers });
     await asked;
-    assert.equal((await world.router("POST", complete, { body, headers })).status, 404);
+    assert.equal((await emulator.router("POST", complete, { body, headers })).status, 404);
     answer();
     assert.deepEqual(pickStatusAndBody(await first), {
       status: 200,
-      body: { cluster_id: "us-1", workspace_id: 70, cluster_url: `${world.us.url}/` },
+      body: { cluster_id: "us-1", workspace_id: 70, cluster_url: `${emulator.us.url}/` },
     });
-    const [got, ...others] = world.us.received;
+    const [got, ...others] = emulator.us.received;
     assert.deepEqual(others, []);
     assert.deepEqual([got!.method, got!.url, got!.body.toString()], ["POST", `${complete}?from=page`, body]);
     assert.equal(got!.headers["x-own"], "kept");
     assert.equal(got!.headers["x-cluster-key"], undefined);
     assert.match(String(got!.headers["x-forwarded-for"]), /^203\.0\.113\.9, /);
-    const { body: mapped } = await world.router("GET", "/router/v1/cluster_clients/client/wc");
+    const { body: mapped } = await emulator.router("GET", "/router/v1/cluster_clients/client/wc");
     assert.deepEqual(mapped, { client_id: "wc", cluster_id: "us-1" });
-    assert.deepEqual((await world.ask("GET", "owners?identifier=ct")).body, [
+    assert.deepEqual((await emulator.control("GET", "owners?identifier=ct")).body, [
       { table: "creator_tokens", key: "ct", cluster_id: "us-1" },
     ]);
   });
 
   for (const told of ["", "made", "[]", '{"workspace_id":"seventy","client_id":7,"creator_tokens":"ct"}']) {
     it(`accepts a 2xx with ${told || "an empty body"} from a backend and maps the user`, async (t) => {
-      const world = await startRoutedEmulator(t);
-      const token = await startSignup(world);
-      world.eu.answer((_, response) => response.writeHead(201).end(told));
+      const emulator = await startRoutedEmulator(t);
+      const token = await startSignup(emulator);
+      emulator.eu.answer((_, response) => response.writeHead(201).end(told));
       assert.deepEqual(
-        pickStatusAndBody(await world.router("POST", complete, { body: { ...trialSignupFields, token } })),
+        pickStatusAndBody(await emulator.router("POST", complete, { body: { ...trialSignupFields, token } })),
         {
           status: 200,
-          body: { cluster_id: "eu-1", workspace_id: null, cluster_url: `${world.eu.url}/` },
+          body: { cluster_id: "eu-1", workspace_id: null, cluster_url: `${emulator.eu.url}/` },
         },
       );
-      const { body } = await world.router("GET", `/router/v1/cluster_emails/email/${hashEmail(person.email)}`);
+      const { body } = await emulator.router("GET", `/router/v1/cluster_emails/email/${hashEmail(person.email)}`);
       assert.deepEqual(body, { email_hash: hashEmail(person.email), cluster_id: "eu-1" });
     });
   }
 
   it("leaves the signup valid if the cluster is down or slow, or rejects it", async (t) => {
-    const world = await startRoutedEmulator(t, { upstreamTimeoutMs: 1_000 });
-    const token = await startSignup(world);
+    const emulator = await startRoutedEmulator(t, { upstreamTimeoutMs: 1_000 });
+    const token = await startSignup(emulator);
     const taken = { takesBack: true };
-    const send = () => world.router("POST", complete, { body: { ...trialSignupFields, token } });
-    world.eu.answer((_, response) => response.destroy());
-    await assertRejected(world, send, { status: 502, body: { detail: "Cluster eu-1 is unreachable" } }, taken);
-    world.eu.answer((_, response) => response.writeHead(409, { "x-why": "name" }).end('{"error":"Taken"}'));
-    await assertRejected(world, send, { status: 409, body: { error: "Taken" } }, taken);
+    const send = () => emulator.router("POST", complete, { body: { ...trialSignupFields, token } });
+    emulator.eu.answer((_, response) => response.destroy());
+    await assertRejected(emulator, send, { status: 502, body: { detail: "Cluster eu-1 is unreachable" } }, taken);
+    emulator.eu.answer((_, response) => response.writeHead(409, { "x-why": "name" }).end('{"error":"Taken"}'));
+    await assertRejected(emulator, send, { status: 409, body: { error: "Taken" } }, taken);
     assert.equal((await send()).headers.get("x-why"), "name");
-    world.eu.answer(() => {});
-    await assertRejected(world, send, { status: 504, body: { detail: "Cluster eu-1 did not answer in time" } }, taken);
-    world.eu.answer(204);
+    emulator.eu.answer(() => {});
+    await assertRejected(
+      emulator,
+      send,
+      { status: 504, body: { detail: "Cluster eu-1 did not answer in time" } },
+      taken,
+    );
+    emulator.eu.answer(204);
     assert.equal((await send()).status, 200);
   });
 
   it("returns the same workspace if repeated with the token", async (t) => {
-    const world = await startTestEmulator(t);
-    const [eu] = world.clusters;
+    const emulator = await startTestEmulator(t);
+    const [eu] = emulator.clusters;
     const asked = { signup_token: "t", email: "z@n.example", ...trialSignupFields, invited_users: [] };
     const ask = (key: string, body: unknown = asked) =>
       createSender(eu!.url)("POST", "/api/v1/organization/trial_signup/", { body, headers: { "x-cluster-key": key } });
     const first = await ask(eu!.clusterKey);
     assert.equal(first.status, 201);
     assert.deepEqual(pickStatusAndBody(await ask(eu!.clusterKey)), pickStatusAndBody(first));
-    await assertRejected(world, () => ask("guess"), { status: 401, body: { detail: "Invalid cluster key" } });
-    await assertRejected(world, () => ask(eu!.clusterKey, { ...asked, email: 1 }), {
+    await assertRejected(emulator, () => ask("guess"), { status: 401, body: { detail: "Invalid cluster key" } });
+    await assertRejected(emulator, () => ask(eu!.clusterKey, { ...asked, email: 1 }), {
       status: 400,
       body: { detail: "The request is not a valid workspace request" },
     });

@@ -18,13 +18,13 @@ interface Shown {
 }
 
 /** Creates a workspace by a trial, and returns it in the control plane's format. */
-async function completeTrial({ router, ask }: TestEmulator, more: object = {}): Promise<Shown> {
+async function completeTrial({ router, control }: TestEmulator, more: object = {}): Promise<Shown> {
   const pending = await router("POST", "/router/v1/trial/signup", { body: person });
   const { token } = pending.body as { token: string };
   const answer = await router("POST", "/router/v1/trial/signup/complete", { body: { ...form, ...more, token } });
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
   const { workspace_id } = answer.body as { workspace_id: number };
-  const { body } = await ask("GET", "workspaces");
+  const { body } = await control("GET", "workspaces");
   return (body as Shown[]).find(({ id }) => id === workspace_id)!;
 }
 
@@ -35,9 +35,9 @@ interface NamedRow {
 
 describe("a trial workspace", () => {
   it("supports a contract from upload to execution without further setup", async (t) => {
-    const world = await startTestEmulator(t);
-    const workspace = await completeTrial(world);
-    const api = await createWorkspaceApi(world, workspace.id);
+    const emulator = await startTestEmulator(t);
+    const workspace = await completeTrial(emulator);
+    const api = await createWorkspaceApi(emulator, workspace.id);
     const told = await startReceiver(t);
     const activities = ["CONTRACT_CREATED", "CONTRACT_EXECUTED"];
     const subscription = { title: "all", url: `${told.url}/hook`, only_for_activities: activities };
@@ -71,13 +71,16 @@ describe("a trial workspace", () => {
     const sent = await api("POST", `/api/v2.1/public/contracts/${id}/send_to_counterparties`, { body: {} });
     assert.deepEqual(pickStatusAndBody(sent), { status: 200, body: {} });
     assert.deepEqual(await listRecipients(api, { id, number: 1 }), ["jo@acme.example IN_PROGRESS"]);
-    assert.equal((await world.ask("POST", `contracts/${id}/sign`, { body: { email: "jo@acme.example" } })).status, 200);
+    assert.equal(
+      (await emulator.control("POST", `contracts/${id}/sign`, { body: { email: "jo@acme.example" } })).status,
+      200,
+    );
     assert.deepEqual((await api("GET", `/api/v2.1/public/contracts/${id}/status`)).body, {
       contract_status: "EXECUTED",
       contract_name: "NDA with Acme",
     });
 
-    await world.ask("POST", "clock/advance", { body: { by: "PT1M" } });
+    await emulator.control("POST", "clock/advance", { body: { by: "PT1M" } });
     assert.deepEqual(
       told.received.map(({ body }) => (JSON.parse(body.toString()) as { activity: string }).activity),
       activities,
@@ -89,8 +92,8 @@ describe("a trial workspace", () => {
   });
 
   it("contains the standard set with separate rows, whatever the seed contains", async (t) => {
-    const names = async (world: TestEmulator, id: number) => {
-      const api = await createWorkspaceApi(world, id);
+    const names = async (emulator: TestEmulator, id: number) => {
+      const api = await createWorkspaceApi(emulator, id);
       const templates = (await api("GET", "/api/v2.1/public/templates/")).body as { items: NamedRow[] };
       const types = (await api("GET", "/api/v2.1/public/contract_types/")).body as NamedRow[];
       return [templates.items, types].map((rows) => rows.map(({ name }) => name).sort());
@@ -104,11 +107,11 @@ describe("a trial workspace", () => {
   });
 
   it("invites each address once, and never its owner", async (t) => {
-    const world = await startTestEmulator(t);
+    const emulator = await startTestEmulator(t);
     const emails = ["ann@newco.example", " ANN@newco.example", "Zoe@newco.example", "bob@newco.example"];
     const invited_users = emails.map((email) => ({ email, first_name: email }));
-    const { id, creator_tokens } = await completeTrial(world, { invited_users });
-    const api = await createWorkspaceApi(world, id);
+    const { id, creator_tokens } = await completeTrial(emulator, { invited_users });
+    const api = await createWorkspaceApi(emulator, id);
     const { body } = await api("GET", "/api/v2.1/public/auth/users/");
     assert.deepEqual(
       (body as { results: { email: string; is_active: boolean }[] }).results.map((one) => [one.email, one.is_active]),

@@ -146,9 +146,9 @@ describe("full disk", () => {
   it("causes uploads to fail as declared until space is available", async (t) => {
     const folder = await mountSmallDisk(t);
     if (folder === undefined) return t.skip("no small disk can be mounted here");
-    const world = await startTestEmulator(t, { file: join(folder, "emulator.json") });
+    const emulator = await startTestEmulator(t, { file: join(folder, "emulator.json") });
     const files = [{ filename: "msa.pdf", content_type: "application/pdf" }];
-    const { body } = await world.api("POST", "/api/v2.1/public/workspace/files/uploads/", { body: { files } });
+    const { body } = await emulator.api("POST", "/api/v2.1/public/workspace/files/uploads/", { body: { files } });
     const [{ upload_url: url }] = (body as { files: [{ upload_url: string }] }).files;
     const put = () =>
       fetch(url, { method: "PUT", body: Buffer.alloc(100_000), headers: { "content-type": "application/pdf" } });

@@ -49,7 +49,7 @@ export class Emulators {
     this.#options = options;
     t.after(async () => {
       await this.stopWriting();
-      await Promise.all(this.#running.map((one) => one.kill()));
+      await Promise.all(this.#running.map((emulator) => emulator.kill()));
     });
   }
 
@@ -94,12 +94,12 @@ export class Emulators {
 
   /** The leader, as soon as there is one. */
   leader(): Promise<RunningEmulator> {
-    return Promise.race(this.#running.map((one) => one.leads.then(() => one)));
+    return Promise.race(this.#running.map((emulator) => emulator.leads.then(() => emulator)));
   }
 
-  async kill(one: RunningEmulator): Promise<void> {
-    this.#running.splice(this.#running.indexOf(one), 1);
-    await one.kill();
+  async kill(emulator: RunningEmulator): Promise<void> {
+    this.#running.splice(this.#running.indexOf(emulator), 1);
+    await emulator.kill();
   }
 
   /** Starts this many writers, each of which sends requests to random processes. */
