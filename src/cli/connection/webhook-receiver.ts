@@ -4,7 +4,6 @@ import type { AddressInfo } from "node:net";
 import { runAfterDelay } from "../../base/clock.ts";
 
 export interface ReceivedWebhookRequest {
-  readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
@@ -63,9 +62,11 @@ export async function openWebhookReceiver({
     });
     request.on("end", () => {
       if (size > maxBodyBytes) return;
-      const { method = "", url: path = "/" } = request;
+      // Deliveries are POST requests. Others come from browsers and scanners.
+      if (request.method !== "POST") return void response.writeHead(405, { allow: "POST" }).end();
+      const { url: path = "/" } = request;
       const joined = Object.entries(request.headers).map(([name, value]) => [name, [value].flat().join(", ")]);
-      const one = { method, path, headers: Object.fromEntries(joined), body: Buffer.concat(chunks) };
+      const one = { path, headers: Object.fromEntries(joined), body: Buffer.concat(chunks) };
       const replied = respond(one)
         .catch((): WebhookReceiverResponse => ({ status: 500 }))
         .then((given) => sendResponse(response, given))

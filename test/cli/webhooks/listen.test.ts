@@ -77,6 +77,23 @@ describe("svc webhooks listen", () => {
     assert.match(listening.err(), /is subscribed to 1 activity\n/);
   });
 
+  it("rejects a request that is no delivery, neither counts nor forwards it", async (t) => {
+    const { svc } = await withContract(t);
+    const app = await startReceiver(t);
+    const listening = startCommand(svc, ["webhooks", "listen", "--forward-to", app.url, "--count", "1", "--json"]);
+    await listening.saw('"ready"');
+    const { url } = listening.events()[1] as { url: string };
+    const visit = await fetch(url);
+    assert.deepEqual([visit.status, visit.headers.get("allow"), await visit.text()], [405, "POST", ""]);
+    assert.equal((await svc("webhooks trigger CONTRACT_SIGNED")).exit, 0);
+    assert.equal((await listening.ended).exit, 0);
+    const deliveries = listening.events().filter(({ type }) => type === "delivery");
+    assert.deepEqual(
+      [deliveries.map(({ number, activity }) => [number, activity]), app.received.length],
+      [[[1, "CONTRACT_SIGNED"]], 1],
+    );
+  });
+
   it("returns the app's response, including a 200 after a 100, and a 204 with a body", async (t) => {
     const { svc } = await withContract(t);
     const app = await startRawServer(

@@ -36,7 +36,6 @@ export async function openSessionReceiver(options: SessionReceiverOptions, conte
 
   const receiver = await openWebhookReceiver({
     async respond(post) {
-      if (post.method !== "POST") return { status: 405 };
       count += 1;
       const arrivedAt = fetchTime(context);
       const checked = await verify(post);

@@ -108,8 +108,7 @@ async function listen(plan: ListenPlan, key: string, context: Context): Promise<
   const receiver = await openWebhookReceiver({
     port: plan.port,
     onTooLarge: (limit) => void output.warn(`Rejected a request larger than ${formatSize(limit)}`),
-    respond: async ({ method, path, headers, body }) => {
-      if (method !== "POST") return { status: 405 };
+    respond: async ({ path, headers, body }) => {
       // Deliveries that arrive during the last one are rejected. Their sender retries them for the next listener.
       if (number >= plan.count) return { status: 503, body: "no more deliveries are accepted" };
       number += 1;
