@@ -198,6 +198,30 @@ describe("stored sign-ins", () => {
     assert.deepEqual([named.exit, named.out], [0, "at\n"]);
   });
 
+  it("selects the only sign-in if no server is configured, and signs out everywhere with --all", async (t) => {
+    const cwd = await createTestFolder(t);
+    const folder = openSignInStore(cwd);
+    const run = (argv: string) => runCli(argv, { env: { SVC_CONFIG_DIR: cwd } });
+    await folder.keep("https://a.example", {});
+    const listed = await run("auth status --json=address,state,current");
+    const sole = { address: "https://a.example", state: "good", current: true };
+    assert.deepEqual([listed.exit, JSON.parse(listed.out), listed.err], [0, [sole], ""]);
+
+    await folder.keep("https://b.example", {});
+    const several = await run("auth status --json=address,current");
+    assert.deepEqual(
+      [several.exit, JSON.parse(several.out), several.err],
+      [
+        4,
+        ["https://a.example", "https://b.example"].map((address) => ({ address, current: false })),
+        "No server is selected. Use --issuer, --base-url or --profile\n",
+      ],
+    );
+    const err = "Signed out of https://a.example\nSigned out of https://b.example\n";
+    assert.deepEqual(await run("auth logout --all"), { exit: 0, out: "", err });
+    assert.deepEqual(await folder.accounts(), {});
+  });
+
   it("rejects a damaged file without printing its content", async (t) => {
     const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "tokens.json"), '{"accounts":{"x":"very-secret');

@@ -156,6 +156,26 @@ steps:
     assert.deepEqual([again.exit, again.err], [0, ""], again.out);
   });
 
+  it("repeats the responses of a receiver in the order in which it gave them to several deliveries", async (t) => {
+    const stage = await startCliEmulator(t, { clock: { mode: "manual" } });
+    const { send } = createRequester(stage);
+    const app = await startReceiver(t);
+    const statuses = [500, 501, 502, 503];
+    app.answer((_, response) => void response.writeHead(statuses.shift()!).end());
+    await send("POST", "webhooks/", { title: "x", url: app.url, only_for_activities: ["CONTRACT_CREATED"] });
+    // The second contract is created after the first attempt for the first one and before its retry.
+    for (const pause of ["PT1M", "PT5M"]) {
+      await send("POST", "contracts/", contract);
+      await stage.emulator.clock.advance({ by: pause });
+    }
+    const { exit, out, err } = await stage.svc("run --record story.yaml");
+    assert.deepEqual([exit, out, err], [0, "Wrote story.yaml: 3 of 3 requests matter.\n", ""]);
+    const story = await read(stage, "story.yaml");
+    assert.deepEqual(story.match(/answers: .*/g), ["answers: [ 500, 501, 502, 503 ]", "answers: [ 501, 503 ]"]);
+    const again = await stage.svc("run story.yaml");
+    assert.deepEqual([again.exit, again.err], [0, ""], again.out);
+  });
+
   it("refers to a created webhook by its receiver", async (t) => {
     const stage = await startCliEmulator(t, { clock: { mode: "manual" } });
     const { send } = createRequester(stage);
