@@ -2,13 +2,10 @@ import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
-import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
-import { PDFDocument } from "@cantoo/pdf-lib";
-import { readCorpus } from "../../src/verify/corpus.ts";
+import { gzipSync } from "node:zlib";
 import type { RecordedRequest, RecordedResponse } from "../../src/verify/exchange.ts";
-import { ExchangeRecorder } from "../../src/verify/recorder.ts";
 import { scanCorpus } from "../../src/verify/scan.ts";
-import { createTestFolder } from "../support/cli/cli-emulator.ts";
+import { createExchange, createRequest, recordAll } from "../support/verify/recorded-corpus.ts";
 
 const json = (value: unknown) => Buffer.from(JSON.stringify(value));
 const base64 = (text: string) => Buffer.from(text).toString("base64");
@@ -132,18 +129,9 @@ const exchanges: readonly (readonly [request: RecordedRequest, response: Recorde
   ],
 ];
 
-/** A corpus of these exchanges, in order. */
-async function recordAll(t: TestContext, all = exchanges) {
-  const folder = join(await createTestFolder(t), "corpus");
-  const recorder = await ExchangeRecorder.open(folder);
-  for (const [at, [request, response]] of all.entries()) await recorder.add({ at, durationMs: 1, request, response });
-  await recorder.close();
-  return readCorpus(folder);
-}
-
 describe("corpus with 40 planted secrets and personal data", () => {
   it("contains no secret in any encoding", async (t) => {
-    const corpus = await recordAll(t);
+    const corpus = await recordAll(t, exchanges);
     const { folder } = corpus;
     const texts = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), "utf8")));
     const all = texts.join("\n");
@@ -161,7 +149,7 @@ describe("corpus with 40 planted secrets and personal data", () => {
   });
 
   it("uses the same stand-in for each secret everywhere", async (t) => {
-    const [first] = (await recordAll(t)).exchanges;
+    const [first] = (await recordAll(t, exchanges)).exchanges;
     const sent = JSON.parse(first!.request.body.toString());
     const { first_name, last_name, email } = sent.counter_party_details[0].poc_details;
     const { detail } = JSON.parse(first!.response.body.toString());
@@ -170,16 +158,8 @@ describe("corpus with 40 planted secrets and personal data", () => {
   });
 });
 
-const exchange = (
-  sent: Partial<RecordedRequest>,
-  got: Partial<RecordedResponse> = {},
-): readonly [RecordedRequest, RecordedResponse] => [
-  { method: "POST", target: path, headers: [], body: Buffer.alloc(0), ...sent },
-  { status: 200, headers: [], body: Buffer.alloc(0), ...got },
-];
-const sends = (type: string, body: string) => exchange({ headers: [["content-type", type]], body: Buffer.from(body) });
 const returns = (status: number, type: string, body: string) =>
-  exchange({ method: "GET" }, { status, headers: [["content-type", type]], body: Buffer.from(body) });
+  createExchange({ method: "GET" }, { status, headers: [["content-type", type]], body: Buffer.from(body) });
 
 /** The only file of a corpus with this exchange, and the findings of its scan. */
 async function recorded(t: TestContext, one: readonly [RecordedRequest, RecordedResponse]) {
@@ -199,7 +179,7 @@ const scanned = ([request, response]: readonly [RecordedRequest, RecordedRespons
 
 const boundary = "----WebKitFormBoundary7MA4YWxkTrZu0gW9";
 const form = (name: string, value: string) =>
-  sends(
+  createRequest(
     `multipart/form-data; boundary=${boundary}`,
     `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n--${boundary}--\r\n`,
   );
@@ -208,36 +188,40 @@ const form = (name: string, value: string) =>
 const namedSecrets: Readonly<
   Record<string, readonly [readonly [RecordedRequest, RecordedResponse], secret: string, place: string]>
 > = {
-  "a one-time password": [sends("application/json", '{"otp":"998877"}'), "998877", "request body otp"],
+  "a one-time password": [createRequest("application/json", '{"otp":"998877"}'), "998877", "request body otp"],
   "a verification code": [
-    sends("application/json", '{"verification_code":"123456"}'),
+    createRequest("application/json", '{"verification_code":"123456"}'),
     "123456",
     "request body verification_code",
   ],
-  "an access code in camel case": [sends("application/json", '{"accessCode":"ABC"}'), "ABC", "request body accessCode"],
+  "an access code in camel case": [
+    createRequest("application/json", '{"accessCode":"ABC"}'),
+    "ABC",
+    "request body accessCode",
+  ],
   "a secret answer": [
-    sends("application/json", '{"secret_answer":"contract"}'),
+    createRequest("application/json", '{"secret_answer":"contract"}'),
     '"contract"',
     "request body secret_answer",
   ],
-  "a card security code": [sends("application/json", '{"cvv":"123"}'), "123", "request body cvv"],
-  "a PIN that is a number": [sends("application/json", '{"pin":4711}'), "4711", "request body pin"],
-  "the header X-Otp": [exchange({ headers: [["X-Otp", "998877"]] }), "998877", "request header X-Otp"],
-  "the header X-Pin": [exchange({ headers: [["X-Pin", "4711"]] }), "4711", "request header X-Pin"],
-  "a PIN in a query": [exchange({ target: `${path}?pin=4711` }), "4711", "query pin"],
+  "a card security code": [createRequest("application/json", '{"cvv":"123"}'), "123", "request body cvv"],
+  "a PIN that is a number": [createRequest("application/json", '{"pin":4711}'), "4711", "request body pin"],
+  "the header X-Otp": [createExchange({ headers: [["X-Otp", "998877"]] }), "998877", "request header X-Otp"],
+  "the header X-Pin": [createExchange({ headers: [["X-Pin", "4711"]] }), "4711", "request header X-Pin"],
+  "a PIN in a query": [createExchange({ target: `${path}?pin=4711` }), "4711", "query pin"],
   "the code of a redirect": [
-    exchange({}, { status: 302, headers: [["location", "https://host.example/cb?code=hunterloc"]] }),
+    createExchange({}, { status: 302, headers: [["location", "https://host.example/cb?code=hunterloc"]] }),
     "hunterloc",
     "response header location code",
   ],
   "the code of a redirect behind a fragment": [
-    exchange({}, { status: 302, headers: [["location", "/app#/cb?code=hunterloc"]] }),
+    createExchange({}, { status: 302, headers: [["location", "/app#/cb?code=hunterloc"]] }),
     "hunterloc",
     "response header location code",
   ],
-  "the code of a query": [exchange({ target: `${path}?code=hunterquery` }), "hunterquery", "query code"],
+  "the code of a query": [createExchange({ target: `${path}?code=hunterquery` }), "hunterquery", "query code"],
   "the code of a form": [
-    sends("application/x-www-form-urlencoded", "grant_type=authorization_code&code=hunterdoor"),
+    createRequest("application/x-www-form-urlencoded", "grant_type=authorization_code&code=hunterdoor"),
     "hunterdoor",
     "request body code",
   ],
@@ -253,23 +237,23 @@ const namedSecrets: Readonly<
     "response body detail code",
   ],
   "the code of a JSON request": [
-    sends("application/json", '{"grant_type":"authorization_code","code":"hunterdoor"}'),
+    createRequest("application/json", '{"grant_type":"authorization_code","code":"hunterdoor"}'),
     "hunterdoor",
     "request body code",
   ],
   "a password in XML": [
-    sends("application/xml", "<a>\n<password>contract-status-42</password></a>"),
+    createRequest("application/xml", "<a>\n<password>contract-status-42</password></a>"),
     "contract-status-42",
     "request body password",
   ],
-  "a PIN in XML": [sends("application/xml", "<a><ns:pin>4711</ns:pin></a>"), "4711", "request body pin"],
+  "a PIN in XML": [createRequest("application/xml", "<a><ns:pin>4711</ns:pin></a>"), "4711", "request body pin"],
   "a password in an XML CDATA section": [
-    sends("application/xml", "<password><![CDATA[contract\nstatus]]></password>"),
+    createRequest("application/xml", "<password><![CDATA[contract\nstatus]]></password>"),
     "contract\nstatus",
     "request body password",
   ],
   "an XML attribute": [
-    sends("application/xml", "<login password='contract-status'/>"),
+    createRequest("application/xml", "<login password='contract-status'/>"),
     "contract-status",
     "request body password",
   ],
@@ -289,7 +273,7 @@ const namedSecrets: Readonly<
     "response body note Password",
   ],
   "a realm": [
-    exchange({}, { status: 401, headers: [["www-authenticate", 'Basic realm="zebulonrealm"']] }),
+    createExchange({}, { status: 401, headers: [["www-authenticate", 'Basic realm="zebulonrealm"']] }),
     "zebulonrealm",
     "response header www-authenticate",
   ],
@@ -328,7 +312,7 @@ describe("personal data identified by its name", () => {
 
   it("is replaced consistently by values of the same format", async (t) => {
     const body = JSON.stringify([person, { dob: person.dob, num: person.num }]);
-    const { text, found } = await recorded(t, sends("application/json", body));
+    const { text, found } = await recorded(t, createRequest("application/json", body));
     const gone = ["1984", "23.11", "491515", "2345678", "84250", "52.52", "113.4", "ebulon", "quartz"];
     assert.deepEqual({ left: gone.filter((one) => text.includes(one)), found }, { left: [], found: [] }, text);
     const [made, again] = JSON.parse(text.split("\n").find((line) => line.startsWith("[{"))!);
@@ -342,7 +326,7 @@ describe("personal data identified by its name", () => {
   });
 
   it("is reported if it was not replaced", () => {
-    const places = scanned(sends("application/json", JSON.stringify(person)));
+    const places = scanned(createRequest("application/json", JSON.stringify(person)));
     const names = ["dob", "birth_date", "num", "msisdn", "phone", "salary", "lat", "longitude", "first_name"];
     assert.deepEqual(
       places,
@@ -359,10 +343,14 @@ describe("personal data identified by its name", () => {
 
 describe("secret that resembles a stand-in", () => {
   for (const [name, one, secret] of [
-    ["a password", sends("application/json", '{"password":"safeguard2024north"}'), "safeguard2024north"],
-    ["a token", exchange({ headers: [["authorization", "Bearer safeKeeping4Tokens99"]] }), "safeKeeping4Tokens99"],
-    ["an id", sends("application/json", '{"note":"5afe1234-77aa-4d4e-9f3e-3c4d4d4e9f3e"}'), "5afe1234-77aa"],
-    ["a card", sends("application/json", '{"note":"card:5500005555555559"}'), "5500005555555559"],
+    ["a password", createRequest("application/json", '{"password":"safeguard2024north"}'), "safeguard2024north"],
+    [
+      "a token",
+      createExchange({ headers: [["authorization", "Bearer safeKeeping4Tokens99"]] }),
+      "safeKeeping4Tokens99",
+    ],
+    ["an id", createRequest("application/json", '{"note":"5afe1234-77aa-4d4e-9f3e-3c4d4d4e9f3e"}'), "5afe1234-77aa"],
+    ["a card", createRequest("application/json", '{"note":"card:5500005555555559"}'), "5500005555555559"],
   ] as const)
     it(`is replaced: ${name}`, async (t) => {
       const { text } = await recorded(t, one);
@@ -370,84 +358,12 @@ describe("secret that resembles a stand-in", () => {
     });
 });
 
-describe("stand-in for a token", () => {
-  const formats: Readonly<Record<string, readonly [token: string, standIn: RegExp]>> = {
-    "a UUID": [
-      "1f0c9f3e-77aa-4d4e-9f3e-3c4d4d4e9f3e",
-      /^5afe[0-9a-f]{4}-[0-9a-f]{4}-4[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/,
-    ],
-    "16 hexadecimal digits": ["9f2c1a7b3d5e8f60", /^5afe5afe[0-9a-f]{8}$/],
-    "40 hexadecimal digits": ["9f2c1a7b3d5e8f60123456789abcdef012345678", /^5afe5afe[0-9a-f]{32}$/],
-    "15 hexadecimal digits": ["9f2c1a7b3d5e8f6", /^safe\w{11}$/],
-    "letters and digits": ["X9kQ2vR7tB4mW8yZ1pL5", /^safe\w{16}$/],
-    "base64 with padding": ["c2VjcmV0LXNlY3JldA==", /^safe\w{13}A==$/],
-    "a short word": ["hunter2", /^safe\w{8}$/],
-  };
-  for (const [name, [token, standIn]] of Object.entries(formats)) {
-    it(`has the format of the token: ${name}`, async (t) => {
-      const { exchanges } = await recordAll(t, [sends("application/json", JSON.stringify({ api_key: token }))]);
-      assert.match(JSON.parse(exchanges[0]!.request.body.toString()).api_key, standIn);
-    });
-  }
-});
-
-describe("file in a corpus", () => {
-  const document = "%PDF-1.4 Jeffrey Lebowski, 1 Venice Beach";
-  const officeType = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
-  for (const [name, type, bytes] of [
-    ["a PDF", "application/pdf", Buffer.from(document)],
-    ["a PDF of another type", "text/plain", Buffer.from(document)],
-    ["a table", "text/csv", Buffer.from("name,street\nJeffrey Lebowski,1 Venice Beach\n")],
-    ["an office document", officeType, Buffer.from("Jeffrey Lebowski")],
-    ["bytes", "application/octet-stream", Buffer.from("Jeffrey Lebowski")],
-    ["bytes that are no text", "text/plain", Buffer.from("Jeffrey Lebowski \xff", "latin1")],
-  ] as const) {
-    it(`is replaced by the same small file in requests and responses: ${name}`, async (t) => {
-      const headers = [["content-type", type]] as const;
-      const corpus = await recordAll(t, [exchange({ headers, body: bytes }, { headers, body: bytes })]);
-      const { request, response } = corpus.exchanges[0]!;
-      assert.deepEqual(response.body, request.body);
-      assert.deepEqual(scanCorpus(corpus), []);
-      const text = request.body.toString("latin1");
-      if (bytes.includes("%PDF")) assert.equal((await PDFDocument.load(request.body)).getPageCount(), 1);
-      else assert.match(text, /^5afe5afe[0-9a-f]{16}\n$/);
-      assert.ok(!/Lebowski|Venice/.test(text), text);
-    });
-  }
-});
-
-describe("encoded body in a corpus", () => {
-  const plain = json({ email: "gzip.person@acme.com", count: 3 });
-  for (const [encoding, body] of [
-    ["gzip", gzipSync(plain)],
-    ["deflate", deflateSync(plain)],
-    ["br", brotliCompressSync(plain)],
-  ] as const) {
-    it(`is stored decoded, without its secrets: ${encoding}`, async (t) => {
-      const headers = [
-        ["content-type", "application/json"],
-        ["content-encoding", encoding],
-      ] as const;
-      const corpus = await recordAll(t, [exchange({}, { headers, body })]);
-      const { email, ...others } = JSON.parse(corpus.exchanges[0]!.response.body.toString());
-      assert.match(email, /^qx[a-x]{9}@qx[a-x]{7}\.example$/);
-      assert.deepEqual([others, scanCorpus(corpus)], [{ count: 3 }, []]);
-    });
-  }
-
-  it("is replaced by a small file if it cannot be decoded", async (t) => {
-    const headers = [["content-encoding", "gzip"]] as const;
-    const corpus = await recordAll(t, [exchange({}, { headers, body: Buffer.from("\x1f\x8bLebowski", "latin1") })]);
-    assert.match(corpus.exchanges[0]!.response.body.toString(), /^5afe5afe[0-9a-f]{16}\n$/);
-  });
-});
-
 describe("signed URL in a corpus", () => {
   it("is identical in the response that contains it and in its request", async (t) => {
     const target =
       "/_storage/0c4d4d4e-77aa-4d4e-9f3e-3c4d4d4e9f3e/9f2c1a7b3d5e8f60?X-Sig-SignedHeaders=host&X-Sig-Signature=5d5e";
     const body = json({ file_id: "0c4d4d4e-77aa-4d4e-9f3e-3c4d4d4e9f3e", url: `https://files.example.com${target}` });
-    const [request, response] = exchange({}, { body });
+    const [request, response] = createExchange({}, { body });
     const corpus = await recordAll(t, [
       [request, response],
       [{ ...request, target }, response],
@@ -461,12 +377,12 @@ describe("signed URL in a corpus", () => {
 describe("scan of a new recording", () => {
   it("accepts URL credentials and the boundary of a form", async (t) => {
     const url = '{"hook":"https://jane:hunter2@host.example/in","other":"https://jane@acme.com/"}';
-    assert.deepEqual((await recorded(t, sends("application/json", url))).found, []);
+    assert.deepEqual((await recorded(t, createRequest("application/json", url))).found, []);
     assert.deepEqual((await recorded(t, form("note", "hello"))).found, []);
   });
 
   it("accepts a name that resembles a token", async (t) => {
-    const name = sends("application/json", '{"contract_name":"svc-verify-1a2b3c4d5e"}');
+    const name = createRequest("application/json", '{"contract_name":"svc-verify-1a2b3c4d5e"}');
     assert.deepEqual((await recorded(t, name)).found, []);
   });
 });
