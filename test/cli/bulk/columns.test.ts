@@ -39,6 +39,18 @@ describe("--column", () => {
 
 describe("--errors-out", () => {
   const bad = `row,input,status,code,message,moved_from\r\n2,b b,invalid,invalid_identifier,not a valid client id: it contains spaces,\r\n`;
+  for (const results of ["errors", "all"]) {
+    it(`contains only rows with errors with --results ${results}, also after a resume`, async (t) => {
+      const failOnce = ({ number }: { number: number }) => (number === 2 ? { status: 503 } : undefined);
+      const { svc, cwd } = await createBulkFixture(t, ["a", "b b", "c"], failOnce);
+      const line = "router map-clients rows.txt --cluster eu-1 --skip-invalid --errors-out bad.csv";
+      assert.equal((await svc(`${line} --batch-size 1 --concurrency 1 --retries 0 --results ${results}`)).exit, 75);
+      assert.equal((await svc("router jobs resume --last")).exit, 3);
+      assert.equal(await readFile(join(cwd, "bad.csv"), "utf8"), bad);
+      assert.equal((await svc("router jobs results --last --status errors --format csv")).out, bad);
+    });
+  }
+
   for (const [name, flags] of [
     ["a plan", "--plan-out plan.json"],
     ["a dry run", "--dry-run"],

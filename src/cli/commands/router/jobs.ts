@@ -6,7 +6,7 @@ import { CommandFailedError, InputRequiredError, UsageError } from "../../proces
 import { formatCommandLine } from "../../process/shell-words.ts";
 import { defaultConcurrency } from "./bulk/flags.ts";
 import { getJobsFolder, type ListedJob, listJobs, readJob, removeJob, type StoredJob } from "./bulk/log/jobs.ts";
-import { showResults } from "./bulk/log/read-results.ts";
+import { resultFilters, showResults } from "./bulk/log/read-results.ts";
 import { resumeJob } from "./bulk/start-job.ts";
 import { undoJob } from "./bulk/undo.ts";
 
@@ -181,7 +181,7 @@ const jobsResults = defineCommand({
   words: ["router", "jobs", "results"],
   sendsNothing: true,
   summary: "Print the rows of a bulk job that failed",
-  description: "Prints all rows if the job ran with --results all.",
+  description: "Prints all rows if the job ran with --results all; --status errors selects the rows that failed.",
   positionals: [id],
   flags: [
     last,
@@ -189,11 +189,16 @@ const jobsResults = defineCommand({
       flag: "status",
       type: "text",
       placeholder: "STATUS",
-      choices: ["ok", "invalid", "failed"],
-      description: "Show only rows with this status",
+      choices: resultFilters,
+      description: "Show only rows with this status; errors for invalid and failed",
     },
   ],
-  examples: [{ title: "As CSV", argv: ["router", "jobs", "results", "--last", "--format", "csv"] }],
+  examples: [
+    {
+      title: "The rows that failed, as CSV",
+      argv: ["router", "jobs", "results", "--last", "--status", "errors", "--format", "csv"],
+    },
+  ],
   async run({ positionals, flags }, context) {
     const { folder } = await findJob(positionals.job, flags.last, context);
     await showResults(folder, flags.status, context);

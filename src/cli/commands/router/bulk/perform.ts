@@ -1,4 +1,3 @@
-import { createReadStream } from "node:fs";
 import { pluralize } from "../../../../base/text.ts";
 import { formatFsError, isFsError } from "../../../../files/disk.ts";
 import type { Context } from "../../../command.ts";
@@ -12,7 +11,7 @@ import { InputError } from "./input/identifiers.ts";
 import { runJob } from "./job.ts";
 import { getLockPath, type JobRecord, lockJob, removeJob } from "./log/jobs.ts";
 import { OpenJob } from "./log/open-job.ts";
-import { getResultsPath } from "./log/read-results.ts";
+import { getResultsPath, readErrorRows } from "./log/read-results.ts";
 import { createJobProgress, type JobProgress } from "./progress.ts";
 import { buildJobReport, showReport, writeReport } from "./report-file.ts";
 import { findBulkJobKind } from "./work.ts";
@@ -89,7 +88,7 @@ export async function performJob(
   } finally {
     await job?.close();
     try {
-      await copyResults(folder, record, stopReason !== undefined, context);
+      await copyErrorRows(folder, record, stopReason !== undefined, context);
       if (record.report !== null && job && !isDiscarded) {
         const end = { ...job.durable, distinct, stoppedBecause: stopReason };
         await writeReport(record.report, folder, record, end, context).catch((cause: Error) =>
@@ -145,18 +144,17 @@ function addNextCommand(error: unknown, { id, resume: next }: JobRecord, job: Op
 }
 
 /** If the job stopped, its error is thrown. Errors during the copy are reported as well. */
-async function copyResults(
+async function copyErrorRows(
   folder: string,
   { errors_out: path }: JobRecord,
   isStopped: boolean,
   { host, output }: Context,
 ): Promise<void> {
   if (path === null) return;
-  const results = getResultsPath(folder);
-  await writeOutput(host, path, createReadStream(results), 0o600).catch(async (cause: Error) => {
+  await writeOutput(host, path, readErrorRows(folder), 0o600).catch(async (cause: Error) => {
     if (isStopped) return output.warn(`warning: ${cause.message}`);
     throw new CommandFailedError("failed", "errors_out", cause.message, {
-      hint: `The rows are in ${results}.`,
+      hint: `The rows are in ${getResultsPath(folder)}.`,
       cause,
     });
   });

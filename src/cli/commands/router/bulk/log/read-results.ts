@@ -2,9 +2,10 @@ import { join } from "node:path";
 import type { Context } from "../../../../command.ts";
 import { escapeJson } from "../../../../output/control-characters.ts";
 import { checkFields } from "../../../../output/output.ts";
+import { formatCsvLine } from "../../../../output/text.ts";
 import { readFileBytes } from "../input/bytes.ts";
 import { parseCsvRecords } from "../input/csv.ts";
-import { resultColumns } from "./results.ts";
+import { resultColumns, resultsHeader } from "./results.ts";
 
 export const getResultsPath = (folder: string): string => join(folder, "results.csv");
 
@@ -20,10 +21,27 @@ const getColumnIndex = (name: (typeof resultColumns)[number]): number => resultC
 const [rowAt, inputAt, statusAt] = [getColumnIndex("row"), getColumnIndex("input"), getColumnIndex("status")];
 const [messageAt, movedFromAt] = [getColumnIndex("message"), getColumnIndex("moved_from")];
 
+/** The statuses by which results can be selected. `errors` stands for all that are not `ok`. */
+export const resultFilters = ["ok", "invalid", "failed", "errors"] as const;
+
+function isSelected(record: readonly string[], filter: (typeof resultFilters)[number] | undefined): boolean {
+  if (filter === undefined) return true;
+  return filter === "errors" ? record[statusAt] !== "ok" : record[statusAt] === filter;
+}
+
+/** Yields the header and the rows with errors as CSV, also of a job that stores all rows. */
+export async function* readErrorRows(folder: string): AsyncGenerator<Buffer> {
+  yield Buffer.from(resultsHeader);
+  for await (const records of readResults(getResultsPath(folder))) {
+    const lines = records.filter((record) => isSelected(record, "errors")).map(formatCsvLine);
+    if (lines.length > 0) yield Buffer.from(lines.join(""));
+  }
+}
+
 /** Prints the results of a job while reading them, because there can be millions of rows. */
 export async function showResults(
   folder: string,
-  status: string | undefined,
+  status: (typeof resultFilters)[number] | undefined,
   { output, globals }: Context,
 ): Promise<void> {
   const chosen = globals.fields ?? resultColumns;
@@ -35,7 +53,7 @@ export async function showResults(
   if (format === "csv" || format === "tsv") await output.printRows([chosen]);
   let count = 0;
   for await (const records of readResults(getResultsPath(folder))) {
-    const matching = records.filter((record) => status === undefined || record[statusAt] === status);
+    const matching = records.filter((record) => isSelected(record, status));
     if (matching.length === 0) continue;
     if (format === "json") await output.printContent([formatPiece(matching.map(toDocument), count === 0)], true);
     else if (format === "ndjson") for (const record of matching) await output.printDocument(toDocument(record));
@@ -44,7 +62,9 @@ export async function showResults(
   }
   if (format === "json") await output.printContent([Buffer.from(count === 0 ? "[]\n" : "\n]\n")]);
   else if (count === 0 && format === "table")
-    await output.note(status === undefined ? "No rows" : `No rows with status ${status}`);
+    await output.note(
+      status === undefined ? "No rows" : status === "errors" ? "No rows with errors" : `No rows with status ${status}`,
+    );
 }
 
 const formatPiece = (documents: readonly unknown[], isFirst: boolean): Buffer =>
