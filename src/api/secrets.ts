@@ -40,10 +40,11 @@ const secretEnds =
 /** Names that match these endings but are not secret. */
 export const nonSecretNames: ReadonlySet<string> = new Set(["country_iso_code", "jurisdiction_iso_code", "object_key"]);
 
-/**
- * Literal segments of declared paths that precede a secret, such as an invite token or the code of a pending device.
- */
-export const secretPathPrefixes: ReadonlySet<string> = new Set(["by_token", "device-grants"]);
+/** Literal segments of declared paths that precede a secret, with the name of that parameter. */
+export const secretPathPrefixes: ReadonlyMap<string, string> = new Map([
+  ["by_token", "token"],
+  ["device-grants", "user_code"],
+]);
 
 /** Reports whether a name belongs to a secret. Encoded names and names of nested fields (`a[token]`) are recognized. */
 export function isSecretName(written: string): boolean {
@@ -84,7 +85,7 @@ const defaultRedaction: Redaction = { mask: "[redacted]" };
 function mayHoldSecret(url: string): boolean {
   if (/[?#=@%]/.test(url)) return true;
   const lower = url.toLowerCase();
-  for (const place of secretPathPrefixes) if (lower.includes(place)) return true;
+  for (const place of secretPathPrefixes.keys()) if (lower.includes(place)) return true;
   return false;
 }
 
@@ -177,11 +178,14 @@ function endOfQuoted(text: string, from: number, quote: string): number {
   return text.length;
 }
 
-/** Returns the decoded secrets of a URL, which must not be echoed. */
-export function findSecretsInUrl(url: string): string[] {
+/** Returns the decoded values of a URL whose names are those of secrets. */
+export function findSecretsInUrl(url: string, isSecret = isSecretName): string[] {
   const [path = "", ...queries] = url.split(/[?#]/);
   const places = path.split(/\/|%2f/i).map(decodeUrlText);
-  const inPath = places.filter((_, i) => secretPathPrefixes.has(places[i - 1]?.toLowerCase() ?? ""));
+  const inPath = places.filter((_, i) => {
+    const name = secretPathPrefixes.get(places[i - 1]?.toLowerCase() ?? "");
+    return name !== undefined && isSecret(name);
+  });
   const pairs = queries.flatMap((query) => [...new URLSearchParams(query)]);
-  return [...inPath, ...pairs.filter(([name]) => isSecretName(name)).map(([, value]) => value)];
+  return [...inPath, ...pairs.filter(([name]) => isSecret(name)).map(([, value]) => value)];
 }

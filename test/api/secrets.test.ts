@@ -76,9 +76,12 @@ describe("list of secret names", () => {
   it("matches exactly the declared secret path segments", () => {
     const places = operations.flatMap(({ path }) => {
       const parts = path.split("/");
-      return parts.flatMap((part, i) => (/^\{/.test(part) && isSecretName(part.slice(1, -1)) ? [parts[i - 1]!] : []));
+      return parts.flatMap((part, i) => {
+        const name = part.slice(1, -1);
+        return /^\{/.test(part) && isSecretName(name) ? [[parts[i - 1]!, name] as const] : [];
+      });
     });
-    assert.deepEqual(new Set(places), secretPathPrefixes);
+    assert.deepEqual(new Map(places), secretPathPrefixes);
   });
 });
 

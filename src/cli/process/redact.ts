@@ -101,7 +101,7 @@ function findSecrets({ url, headers, body }: SentRequest): string[] {
   const password = Buffer.from(pair, "base64")
     .toString()
     .replace(/^[^:]*:/, "");
-  return [...credentials, password, ...findSecretsInUrl(url), ...findSecretsInBody(body)];
+  return [...credentials, password, ...findSecretsInUrl(url, isSecretField), ...findSecretsInBody(body)];
 }
 
 function findSecretsInBody(body: SentRequest["body"]): string[] {
@@ -109,7 +109,7 @@ function findSecretsInBody(body: SentRequest["body"]): string[] {
   try {
     return findSecretsInValue("", JSON.parse(body));
   } catch {
-    return findSecretsInUrl(`?${body}`);
+    return findSecretsInUrl(`?${body}`, isSecretField);
   }
 }
 

@@ -275,7 +275,9 @@ describe("svc emulator device", () => {
   it("rejects unknown codes", async (t) => {
     const { svc } = await startCliEmulator(t);
     const { exit, err } = await svc("emulator device approve XXXX-XXXX");
-    assert.equal(exit, 5);
-    assert.match(err, /\(HTTP 404\)/);
+    assert.deepEqual(
+      [exit, err],
+      [5, "error: No device has the user code XXXX-XXXX (HTTP 404)\n  List the devices with `svc emulator devices`.\n"],
+    );
   });
 });
