@@ -2,7 +2,7 @@ import { callOperation } from "../api/call.ts";
 import { CallError } from "../api/problem.ts";
 import { quoteShellWord } from "../api/session.ts";
 import { Command } from "../parts/copy.tsx";
-import { State, VirtualTime } from "../parts/labels.tsx";
+import { Name, State, VirtualTime } from "../parts/labels.tsx";
 import { Empty, Facts, Head, Missing } from "../parts/messages.tsx";
 import { getStatusTone, revealInvisible } from "../parts/names.ts";
 import { useLoaded } from "../state/act.ts";
@@ -12,6 +12,7 @@ import { replaceTrace } from "../state/route.ts";
 /** Shows one request: its operation, its problems, and a button to repeat it. */
 export function RequestPage({ id }: { readonly id: string }) {
   const { value: clusters } = useLoaded("clusters", [], () => callOperation("emulator.clusters"));
+  const { value: workspaces } = useLoaded("workspaces", [], () => callOperation("emulator.workspaces"));
   const { value, problem } = useLoaded(id, ["requests"], async () => {
     if (!/^[1-9]\d{0,14}$/.test(id))
       throw new CallError(404, "no-such-request", "Invalid request ID.", "Request IDs are numbers.");
@@ -35,6 +36,8 @@ export function RequestPage({ id }: { readonly id: string }) {
     );
   }
   const { method, target, status, operation, nearest, failure, caller, findings, listener, headers } = request;
+  const { workspace_id: workspaceId } = request;
+  const workspace = workspaces.value?.find((one) => one.id === workspaceId)?.name ?? String(workspaceId ?? "–");
   const base = clusters.value?.find((cluster) => cluster.id === listener)?.url ?? location.origin;
   return (
     <>
@@ -78,7 +81,7 @@ export function RequestPage({ id }: { readonly id: string }) {
           ["Listener", listener],
           ["Service", request.service],
           ["Operation", operation ?? "–"],
-          ["Workspace", String(request.workspace_id ?? "–")],
+          ["Workspace", <Name key="workspace">{workspace}</Name>],
           ...Object.entries(headers).map(
             ([name, value]) =>
               [
