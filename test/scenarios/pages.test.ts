@@ -5,10 +5,11 @@ import { delimiter, join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { pathToFileURL } from "node:url";
 import { tsImport } from "tsx/esm/api";
+import { exampleContract } from "../../src/api/contracts/contracts.ts";
 import { readEmulatorOptions } from "../../src/cli/commands/emulator/options.ts";
-import { contractDocument, createEmptyPdf } from "../../src/cli/commands/example-contract.ts";
 import { root } from "../structure/repository.ts";
 import { type CliEmulator, createTestFolder, startCliEmulator } from "../support/cli/cli-emulator.ts";
+import { createEmptyPdf } from "../support/cli/examples-stage.ts";
 import {
   assertPageSection,
   extractCodeBlocks,
@@ -128,7 +129,7 @@ const runs: Readonly<Record<string, (t: TestContext, page: string) => Promise<vo
 
   async "docs/tracing.md"(t, page) {
     const { svc, cwd } = await startCliEmulator(t);
-    await writeFile(join(cwd, "contract.json"), JSON.stringify(contractDocument));
+    await writeFile(join(cwd, "contract.json"), JSON.stringify(exampleContract));
     await svc("contracts create --data contract.json");
     for (const command of extractShellCommands(page)) await assertSucceeds(command, svc(parseArguments(command)));
   },
@@ -170,7 +171,7 @@ const runs: Readonly<Record<string, (t: TestContext, page: string) => Promise<vo
       const [, name = ""] = /^# (\S+\.yaml)\n/.exec(block) ?? [];
       await writeFile(join(cwd, name), block.replace("http://localhost:3000/hooks", app.url));
     }
-    await writeFile(join(cwd, "nda.json"), JSON.stringify(contractDocument));
+    await writeFile(join(cwd, "nda.json"), JSON.stringify(exampleContract));
     await svc("contracts create --data nda.json");
     for (const command of extractShellCommands(page)) {
       const [line = "", file] = command.split(" > ");
@@ -251,7 +252,7 @@ describe("user documentation", () => {
       file: join(await createTestFolder(t), "emulator.json"),
     });
     await writeFile(join(cwd, "agreement.pdf"), createEmptyPdf());
-    await writeFile(join(cwd, "nda.json"), JSON.stringify(contractDocument));
+    await writeFile(join(cwd, "nda.json"), JSON.stringify(exampleContract));
     const [recording = ""] = extractCodeBlocks(page, "console");
     let played = "";
     for (const [, line = ""] of recording.matchAll(/^\$ svc (.*)$/gm)) {

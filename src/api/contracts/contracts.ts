@@ -73,6 +73,20 @@ export const CreateContractRequest = z.object({
   is_embedded_contract: z.boolean().default(false).describe(`Embed the contract in another page; ${noEffectNote}`),
 });
 
+export const exampleContract = {
+  contract_template_id: 101,
+  contract_name: "Mutual NDA with Acme",
+  contract_data: {},
+  counter_party_details: [
+    {
+      is_individual: false,
+      organization_name: "Acme Inc.",
+      organization_type: "Corporation",
+      poc_details: { first_name: "Jo", last_name: "Doe", email: "jo@acme.example" },
+    },
+  ],
+};
+
 export const createContract = defineOperation({
   id: "contracts.create",
   ...specifiedOperation,
@@ -94,19 +108,7 @@ export const createContract = defineOperation({
   examples: [
     {
       title: "Create a contract with one counterparty",
-      body: {
-        contract_template_id: 101,
-        contract_name: "Mutual NDA with Acme",
-        contract_data: {},
-        counter_party_details: [
-          {
-            is_individual: false,
-            organization_name: "Acme Inc.",
-            organization_type: "Corporation",
-            poc_details: { first_name: "Jo", last_name: "Doe", email: "jo@acme.example" },
-          },
-        ],
-      },
+      body: exampleContract,
     },
   ],
 });

@@ -7,9 +7,9 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { z } from "zod";
 import type { EmulatorOptions } from "../../../emulator/index.ts";
+import { exampleContract } from "../../../src/api/contracts/contracts.ts";
 import type { CertifyReport } from "../../../src/cli/commands/certify/receiver/report.ts";
 import { buildChildEnvironment } from "../../../src/cli/commands/emulator/exec.ts";
-import { contractDocument } from "../../../src/cli/commands/example-contract.ts";
 import { type CliEmulator, startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { extractCodeBlocks, readPage } from "../../support/cli/pages.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
@@ -159,7 +159,7 @@ describe("svc mcp", () => {
     const described = await call("describe", { operation: "contracts.create" });
     assert.deepEqual(JSON.parse(described.text), ofManifest("contracts create"));
 
-    const made = await call("call", { operation: "contracts create", body: contractDocument });
+    const made = await call("call", { operation: "contracts create", body: exampleContract });
     assert.equal(JSON.parse(made.text).id, "T-1");
     const params = { composite_id: "T-1" };
     assert.deepEqual(

@@ -2,9 +2,10 @@ import { readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import type { TestContext } from "node:test";
+import { exampleContract } from "../../../src/api/contracts/contracts.ts";
 import { importExecuted } from "../../../src/api/contracts/paper.ts";
+import { examplePdf } from "../../../src/api/contracts/shapes.ts";
 import { receiveActivity } from "../../../src/api/router/chat.ts";
-import { contractDocument, createEmptyPdf } from "../../../src/cli/commands/example-contract.ts";
 import { exitCodeByFailure, signalCodes } from "../../../src/cli/process/exit.ts";
 import type { CommandExample } from "../../../src/derive/command-spec.ts";
 import { contentHash } from "../../../src/schemes/webhook.ts";
@@ -13,6 +14,9 @@ import { findFreePort } from "../free-port.ts";
 import { startReceiver } from "../receiver.ts";
 import { type CliEmulator, startCliEmulator } from "./cli-emulator.ts";
 import type { CliBuild, RunOptions, RunResult } from "./run-cli.ts";
+
+/** Returns the smallest PDF that readers open: one empty page. */
+export const createEmptyPdf = (): Buffer => Buffer.from(examplePdf, "base64");
 
 const create = "contracts create --data nda.json";
 const sent = [create, "contracts send T-1"];
@@ -143,7 +147,7 @@ function createFiles({ emulator: { clusters } }: CliEmulator): Record<string, st
     "msa.pdf": createEmptyPdf(),
     "nda-2029.pdf": createEmptyPdf(),
     "nda-v2.pdf": createEmptyPdf(),
-    "nda.json": JSON.stringify(contractDocument),
+    "nda.json": JSON.stringify(exampleContract),
     "nda.pdf": createEmptyPdf(),
     "order-form-7.pdf": createEmptyPdf(),
     "payload.txt": `payload=${encodeURIComponent(JSON.stringify(team))}`,

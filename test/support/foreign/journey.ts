@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import type { TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
-import { contractDocument } from "../../../src/cli/commands/example-contract.ts";
+import { exampleContract } from "../../../src/api/contracts/contracts.ts";
 import { addCleanup } from "../cleanup.ts";
 import type { TestEmulator } from "../emulator.ts";
 
@@ -17,7 +17,7 @@ export const expectedJourney = {
 } as const;
 
 /** JSON of the contract that the programs create. Each language parses it into its generated types. */
-const contract = JSON.stringify(contractDocument);
+const contract = JSON.stringify(exampleContract);
 
 /** Returns the environment variables with the addresses and the token of the emulator. */
 export function getEmulatorEnvironment({ routerUrl, clusters, token }: TestEmulator): Readonly<Record<string, string>> {

@@ -1,7 +1,7 @@
 import { z } from "zod";
+import { exampleContract } from "../../../api/contracts/contracts.ts";
 import { dictionary } from "../../../api/shapes.ts";
 import { UsageError } from "../../process/failure.ts";
-import { contractDocument } from "../example-contract.ts";
 import { createCallLine, findCommand, findCommands } from "./operations.ts";
 import { type McpToolResult, type ToolRunner, toDataResult } from "./runner.ts";
 
@@ -91,7 +91,7 @@ function findNextStep(status: string, to: string, id: string): string[] | undefi
 }
 
 async function createSample(runner: ToolRunner): Promise<string | McpToolResult> {
-  const created = await runner.run(["contracts", "create", "--data", "-"], JSON.stringify(contractDocument));
+  const created = await runner.run(["contracts", "create", "--data", "-"], JSON.stringify(exampleContract));
   return created.isError ? created : String(JSON.parse(created.text).id);
 }
 
