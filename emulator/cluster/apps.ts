@@ -3,7 +3,6 @@ import { findCustomerIds } from "../domain/provider.ts";
 import { type Workspace, workspaces } from "../domain/workspaces.ts";
 import { findString, parseForm, parseJsonObject } from "../http/bodies/fields.ts";
 import type { FindingReporter, ReceivedRequest } from "../http/handler.ts";
-import { parseRequestTarget } from "../http/routing/path.ts";
 import type { View } from "../store/port.ts";
 import type { ClusterContext, ForwardedHandler } from "./context.ts";
 import { addComment } from "./contracts/comments.ts";
@@ -23,7 +22,7 @@ const webhookPath = /^\/router\/v1\/integrations\/(?:destinations\/[^/]+\/)?(cha
 
 /** A message that names a contract becomes a comment. A menu gets matching contracts (DECISIONS.md, R21 and R22). */
 export const respondToChat: ForwardedHandler = async (request, context, finding) => {
-  const [, app, webhook] = webhookPath.exec(parseRequestTarget(request.target).path) ?? [];
+  const [, app, webhook] = webhookPath.exec(request.parsedTarget.path) ?? [];
   if (request.method !== "POST" || app === undefined) return undefined;
   const payload = app === "chat_a" ? parsePayload(request) : parseJsonObject(request.body);
   if (!payload) return createJsonResponse(200, {});

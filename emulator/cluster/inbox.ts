@@ -39,10 +39,9 @@ const knownRoutes = lookupTable<ForwardedHandler>({
 });
 
 const respondToKnownRoute: ForwardedHandler = async (request, context, finding) =>
-  knownRoutes[`${request.method} ${parseRequestTarget(request.target).path}`]?.(request, context, finding);
+  knownRoutes[`${request.method} ${request.parsedTarget.path}`]?.(request, context, finding);
 
-const respondAsScripted: ForwardedHandler = async ({ method, target }, { store, cluster }) => {
-  const { path } = parseRequestTarget(target);
+const respondAsScripted: ForwardedHandler = async ({ method, parsedTarget: { path } }, { store, cluster }) => {
   const { answers } = await store.read(readConnectedApps);
   // A seed can contain the encoded or the decoded path.
   const isAt = (candidate: string) => candidate === path || parseRequestTarget(candidate).path === path;
@@ -73,7 +72,7 @@ export const createForwardedHandler =
     if (page) return page;
     let answer: Passthrough | undefined;
     for (const handle of handlers) answer ??= await handle(request, context, finding);
-    const { path } = parseRequestTarget(request.target);
+    const { path } = request.parsedTarget;
     if (!answer && servedPaths.test(path)) return respondUnemulated(path);
     answer ??= respondWithEcho(request, context, finding);
     inbox.add({

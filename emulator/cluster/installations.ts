@@ -2,7 +2,6 @@ import * as z from "zod";
 import { type InstallableApp, installableApps } from "../../src/api/emulator/installations.ts";
 import { redeemProviderCode } from "../domain/provider.ts";
 import type { Workspace } from "../domain/workspaces.ts";
-import { parseRequestTarget } from "../http/routing/path.ts";
 import { defineNumberedRows, type Transaction } from "../store/port.ts";
 import { evictOldest } from "../store/retention.ts";
 import { storedTime } from "../store/stored-time.ts";
@@ -41,7 +40,7 @@ const providerRedirect = /^\/router\/v1\/oauth2\.0\/external\/([^/]+)\/redirect$
 
 /** An unknown state gets a 404, so that the router uses the response of the issuing cluster. */
 export const completeAppInstallation: ForwardedHandler = async (request, { store, cluster, clock }, finding) => {
-  const { path } = parseRequestTarget(request.target);
+  const { path } = request.parsedTarget;
   const app = chatARedirect.test(path) ? "chat_a" : providerRedirect.exec(path)?.[1];
   if (app === undefined || request.method !== "GET") return undefined;
   const { state = "", code = "", error } = readOAuthParameters(request);

@@ -73,7 +73,7 @@ export function watchActivity(
     dropped = 0;
     const updated = batch.flatMap(({ delivery }) => delivery ?? []);
     const found = updated.length === 0 ? [] : await store.read((view) => readCompositeIds(view, updated));
-    const composites = new Map(updated.map((delivery, i) => [delivery, found[i] ?? null]));
+    const composites = new Map(updated.map((delivery, i) => [delivery, found[i]]));
     const events = batch.map(({ delivery, toEvent }) => toEvent((delivery && composites.get(delivery)) ?? null));
     if (events.length > 0) await listener(count === 0 ? events : [...events, { event: "dropped", count }]);
   }

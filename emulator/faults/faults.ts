@@ -6,7 +6,7 @@ import { parseDuration } from "../../src/base/duration.ts";
 import { matchesPathPattern } from "../../src/base/urls.ts";
 import type { ReceivedRequest, RequestFault, RequestFaultFinder } from "../http/handler.ts";
 import type { PostResult } from "../http/outgoing/webhook-sender.ts";
-import { isControlPath, parseRequestTarget } from "../http/routing/path.ts";
+import { isControlPath } from "../http/routing/path.ts";
 import type { Cause } from "../store/cause.ts";
 
 /** A fault with its rule and the numbers of its matches and applications. */
@@ -152,7 +152,7 @@ export type FaultInterceptor = (
   about: PendingAttempt,
 ) => (AppliedFault & ({ readonly postponement: AttemptPostponement } | { readonly send: SendAttempt })) | undefined;
 
-type MatchedRequest = Pick<ReceivedRequest, "method" | "target" | "headers">;
+type MatchedRequest = Pick<ReceivedRequest, "method" | "target" | "parsedTarget" | "headers">;
 
 /** `isForwarded` reports whether the router of this emulator sent the request. */
 export function createIncomingFaultFinder(
@@ -170,8 +170,8 @@ export function createIncomingFaultFinder(
 }
 
 /** Faults must not affect the operations that remove faults. */
-const isFaultControl = ({ target }: MatchedRequest, operation: Operation | undefined): boolean =>
-  operation ? operation.service.name === "emulator" : isControlPath(parseRequestTarget(target).path);
+const isFaultControl = ({ parsedTarget }: MatchedRequest, operation: Operation | undefined): boolean =>
+  operation ? operation.service.name === "emulator" : isControlPath(parsedTarget.path);
 
 function matchesRequest(
   rule: FaultRule,

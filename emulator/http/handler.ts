@@ -7,6 +7,7 @@ import type { Cause } from "../store/cause.ts";
 import type { Store } from "../store/port.ts";
 import type { DroppedEventsNotice } from "./event-stream.ts";
 import type { EventFrames, JsonPieces, OperationReply, Passthrough } from "./reply.ts";
+import type { RequestTarget } from "./routing/path.ts";
 
 /** Resources of all handlers of one emulator. */
 export interface HandlerContext {
@@ -21,6 +22,7 @@ export interface ReceivedRequest {
   readonly method: string;
   /** Path and query as sent. */
   readonly target: string;
+  readonly parsedTarget: RequestTarget;
   /** Lower-case names. Repeated headers are joined with a comma. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   /** Alternating names and values, as sent. */
@@ -171,7 +173,7 @@ export interface RequestFault {
  * only once per request. `operation` is undefined if no operation is declared for the path.
  */
 export type RequestFaultFinder = (
-  request: Pick<ReceivedRequest, "method" | "target" | "headers">,
+  request: Pick<ReceivedRequest, "method" | "target" | "parsedTarget" | "headers">,
   operation: Operation | undefined,
 ) => RequestFault | undefined;
 

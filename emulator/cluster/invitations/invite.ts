@@ -11,7 +11,7 @@ import {
   type Workspace,
   workspaces,
 } from "../../domain/workspaces.ts";
-import { parseRequestTarget } from "../../http/routing/path.ts";
+import type { RequestTarget } from "../../http/routing/path.ts";
 import { defineRows, type Transaction, type View } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
 import type { ClusterContext, ForwardedHandler } from "../context.ts";
@@ -160,8 +160,8 @@ const userInvite = /^\/organization\/user-invite\/by_token\/([^/]+)$/;
 const inviteInfo = "/auth/v3/invite_info/";
 
 /** An unknown token gets a 404, so that a broadcast finds the right cluster (DECISIONS.md, R34). */
-export const respondToInvitation: ForwardedHandler = async ({ method, target }, { store, cluster }) => {
-  const query = method === "GET" ? parseInvitationQuery(target) : undefined;
+export const respondToInvitation: ForwardedHandler = async ({ method, parsedTarget }, { store, cluster }) => {
+  const query = method === "GET" ? parseInvitationQuery(parsedTarget) : undefined;
   if (!query) return undefined;
   const record = await store.read(async (view) => {
     const invitation = await findInvitation(view, cluster.id, query.token);
@@ -178,8 +178,7 @@ interface InvitationQuery {
   readonly kind?: InvitationKind | undefined;
 }
 
-function parseInvitationQuery(target: string): InvitationQuery | undefined {
-  const { path, search } = parseRequestTarget(target);
+function parseInvitationQuery({ path, search }: RequestTarget): InvitationQuery | undefined {
   if (path === inviteInfo) return { token: new URLSearchParams(search).get("token") ?? "" };
   const [, emailType = "", contractToken] = contractInvite.exec(path) ?? [];
   if (contractToken !== undefined) return { token: contractToken, kind: findInvitationKind(emailType) };

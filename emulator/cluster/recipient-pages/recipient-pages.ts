@@ -2,7 +2,6 @@ import { getQuery } from "../../http/bodies/fields.ts";
 import { isCrossSite } from "../../http/guard.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import { Passthrough } from "../../http/reply.ts";
-import { parseRequestTarget } from "../../http/routing/path.ts";
 import type { ClusterContext, ForwardedHandler } from "../context.ts";
 import { recordLinkOpened } from "../emails.ts";
 import { type OAuthParameters, readOAuthParameters } from "../response.ts";
@@ -26,8 +25,8 @@ const contractPath = /^\/contracts\/([TH]-\d{1,15})(\/document)?$/;
 
 /** Returns undefined for a request to another page (DECISIONS.md, C25). */
 export const handleRecipientPage: ForwardedHandler = async (request, context, finding) => {
-  const { method, target } = request;
-  const [, composite, document] = contractPath.exec(parseRequestTarget(target).path) ?? [];
+  const { method, target, parsedTarget } = request;
+  const [, composite, document] = contractPath.exec(parsedTarget.path) ?? [];
   if (composite === undefined) return undefined;
   const link = { cluster: context.cluster.id, composite, query: new URLSearchParams(getQuery(target)) };
   const result = await context.store.read((view) => openContractLink(view, link));

@@ -27,22 +27,29 @@ export const stringCoercers = lookupTable<StringCoercer>({
   boolean: (text) => booleanValues.get(text.toLowerCase()) ?? text,
 });
 
+/** A body, which is copied before its first conversion. */
+export interface LaxBody {
+  body: unknown;
+  isCopy: boolean;
+}
+
 /**
  * Converts the values of a body that pydantic accepts although the schema has another type. For example, `"201"` is
- * 201, and 1 is true (DECISIONS.md, P13). Returns undefined if no issue is about such a value. `body` is not modified.
+ * 201, and 1 is true (DECISIONS.md, P13). Returns whether an issue is about such a value.
  */
-export function coerceLax(schema: z.ZodType, body: unknown, issues: readonly ValidationIssue[]): unknown {
-  let copy: { readonly body: unknown } | undefined;
+export function coerceLax(schema: z.ZodType, lax: LaxBody, issues: readonly ValidationIssue[]): boolean {
+  let hasChanged = false;
   for (const { code, path } of issues) {
-    const value = getValueAt(copy?.body ?? body, path);
+    const value = getValueAt(lax.body, path);
     const coerced = code === "invalid_type" ? coerceOtherType(getSchemaKind(findSchema(schema, path)), value) : value;
     if (coerced === value) continue;
-    copy ??= { body: structuredClone(body) };
-    const owner = getValueAt(copy, ["body", ...path].slice(0, -1)) as object;
+    if (!lax.isCopy) Object.assign(lax, { body: structuredClone(lax.body), isCopy: true });
+    const owner = getValueAt(lax, ["body", ...path].slice(0, -1)) as object;
     // An assignment to `__proto__` would set the prototype.
     Object.defineProperty(owner, path.at(-1) ?? "body", { value: coerced });
+    hasChanged = true;
   }
-  return copy?.body;
+  return hasChanged;
 }
 
 function coerceOtherType(kind: string, value: unknown): unknown {

@@ -121,13 +121,11 @@ function createBodyCheck(schema: z.ZodType, { dialect, absentBody }: Service): P
     // document.
     if (isLong) forLong ??= limitProblems(schema);
     const bodySchema = isLong ? forLong! : schema;
-    let attempt = value;
-    let parsed = bodySchema.safeParse(attempt, { reportInput: true });
+    const lax = { body: value, isCopy: false };
+    let parsed = bodySchema.safeParse(value, { reportInput: true });
     for (let times = isLong ? maxLaxAttempts : 1; isLax && !parsed.success && times > 0; times -= 1) {
-      const lax = coerceLax(schema, attempt, parsed.error.issues);
-      if (lax === undefined) break;
-      attempt = lax;
-      parsed = bodySchema.safeParse(attempt, { reportInput: true });
+      if (!coerceLax(schema, lax, parsed.error.issues)) break;
+      parsed = bodySchema.safeParse(lax.body, { reportInput: true });
     }
     if (parsed.success) {
       const exact = isFree ? decoded?.getExact?.() : undefined;
@@ -187,8 +185,8 @@ function createStringCoercer(schema: z.ZodObject): (fields: RequestFields) => Re
 }
 
 /**
- * Sorts issues of dictionary keys by wire order, because an object lists names that look like numbers first. `source` is
- * the document, whose objects are maps.
+ * Sorts issues of dictionary keys by wire order, because an object lists names that look like numbers first. `source`
+ * is the document, whose objects are maps.
  */
 function sortInWireOrder(
   schema: z.ZodType,

@@ -1,6 +1,5 @@
 import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import { findInvitationKind } from "../../domain/workspaces.ts";
-import { parseRequestTarget } from "../../http/routing/path.ts";
 import type { ForwardCall, RouterHandlers } from "../context.ts";
 import { isServerMetadata } from "../oidc/discovery.ts";
 import { forwardServerMetadata } from "../oidc/oidc.ts";
@@ -52,9 +51,9 @@ export const proxiedHandlers = {
 
 export const catchAllHandlers = {
   "catch-all": async (_, call) => {
-    const { method, target } = call.request;
+    const { method, parsedTarget } = call.request;
     // The specification does not include this path, and clusters do not have the router's URLs.
-    const isOwn = method === "GET" && isServerMetadata(parseRequestTarget(target).path, call.settings.publicUrl);
+    const isOwn = method === "GET" && isServerMetadata(parsedTarget.path, call.settings.publicUrl);
     return isOwn
       ? forwardServerMetadata(call)
       : forwardToOwners(call, await findOwners(call, findIdentifiers(call.request)));

@@ -15,6 +15,7 @@ import {
 import { storageHandlers } from "../../../../emulator/cluster/storage/storage.ts";
 import { getStandardSet } from "../../../../emulator/compose/state/seed.ts";
 import { defaultSettings } from "../../../../emulator/domain/settings.ts";
+import { parseRequestTarget } from "../../../../emulator/http/routing/path.ts";
 import { type Blobs, BlobTooLargeError } from "../../../../emulator/store/blobs.ts";
 import { createMemoryBlobs, openMemoryStore } from "../../../../emulator/store/memory-store.ts";
 import { StoreFailedError } from "../../../../emulator/store/port.ts";
@@ -86,9 +87,11 @@ async function createSignedPut(putBlob: Blobs["put"]) {
     return signObjectUrl(tx, world, "PUT", object);
   });
   const headers: Record<string, string> = { "content-type": "application/pdf" };
+  const target = signed.url.slice(url.length);
   const request = {
     method: "PUT",
-    target: signed.url.slice(url.length),
+    target,
+    parsedTarget: parseRequestTarget(target),
     headers,
     rawHeaders: [],
     body: Buffer.from("bytes"),
