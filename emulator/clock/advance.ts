@@ -69,8 +69,8 @@ export async function advance(
   target: AdvanceTargetMs,
   cause?: Cause,
 ): Promise<AdvanceResult> {
-  const { store, clock, wall, dispatcher, limits: caps, closing } = parts;
-  const deadline = wall.monotonicNow() + caps.wallMs;
+  const { store, clock, wall, dispatcher, limits, closing } = parts;
+  const deadline = wall.monotonicNow() + limits.wallMs;
   const ran: FinishedEntry[] = [];
   const stop = (reason: AdvanceResult["reason"]) => readPending(parts, from, ran, reason);
   const { stopped } = dispatcher;
@@ -95,7 +95,7 @@ export async function advance(
       // This changes no state.
       if (stopped.aborted) return await stop(closing.aborted ? "closing" : "state_replaced");
       if (!next) break;
-      if (ran.length >= caps.entries) return await stop("too_many_entries");
+      if (ran.length >= limits.entries) return await stop("too_many_entries");
       if ("next" in target) goal = next.due;
       // Not awaited first: the journal has the new time before the outcomes of the entries that run at it.
       const written = clock.jump(next.due, cause);

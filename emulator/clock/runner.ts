@@ -18,7 +18,7 @@ export interface RunnerOptions
   readonly graceMs?: number | undefined;
   /** One entry at a time, in order of (due, id). */
   readonly deterministic?: boolean;
-  readonly caps?: Partial<AdvanceLimits>;
+  readonly limits?: Partial<AdvanceLimits>;
   readonly onTakeOver?: () => void;
 }
 
@@ -88,13 +88,13 @@ export class Runner {
    */
   async advance(target: AdvanceTargetMs, cause?: Cause): Promise<AdvanceResult> {
     if (this.#advancing) throw new AdvanceUnderWayError();
-    const { clock, caps } = this.#options;
+    const { clock, limits } = this.#options;
     const from = clock.hold();
     const moving = advance(
       {
         ...this.#options,
         dispatcher: this.#dispatcher,
-        limits: { entries: 10_000, wallMs: 120_000, ...caps },
+        limits: { entries: 10_000, wallMs: 120_000, ...limits },
         closing: this.#closing.signal,
       },
       from,

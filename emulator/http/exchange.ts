@@ -231,7 +231,7 @@ export class HttpExchange implements ReceivedRequest, RequestIdentity, Cause {
   }
 
   isStateReplaced(): boolean {
-    return this.from.link?.isLeft() === true;
+    return this.from.link?.isStateReplaced() === true;
   }
 
   createRow(before: CauseRow | undefined): CauseRow {

@@ -45,35 +45,35 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
   const rest = page === undefined ? undefined : host.writeAtOnce?.(page);
   if (rest?.length === 0) return 0;
 
-  const stopping = new ShutdownController(host);
+  const shutdown = new ShutdownController(host);
   let isOutputClosed = false;
   let outputError: NodeJS.ErrnoException | undefined;
   const onOutputError = (error: NodeJS.ErrnoException) => {
     if (error.code === "EPIPE") isOutputClosed = true;
     else outputError ??= error;
-    stopping.stop();
+    shutdown.stop();
   };
   // Unread output on standard error is lost and does not stop the run.
   const onNoteError = () => {};
   host.stdout.on("error", onOutputError);
   host.stderr.on("error", onNoteError);
-  const stopListening = host.onSignal((name) => stopping.interrupt(name));
+  const stopListening = host.onSignal((name) => shutdown.interrupt(name));
   try {
-    const code = await run(args, host, stopping, rest);
+    const code = await run(args, host, shutdown, rest);
     if (outputError) return reportFailure(explainError(createStdoutError(outputError)), outputError, args, host);
     return isOutputClosed ? 0 : code;
   } catch (error) {
     // A closed output ends the command successfully (DECISIONS.md, L3).
     if (isOutputClosed) return 0;
     if (outputError) return reportFailure(explainError(createStdoutError(outputError)), outputError, args, host);
-    const { name } = stopping;
+    const { name } = shutdown;
     if (name && error instanceof PartialFailureError)
       return reportFailure(explainInterruption(error, name), error, args, host);
     if (name) return signalCodes[name];
     return reportFailure(explainError(error), error, args, host);
   } finally {
     stopListening();
-    stopping.waitUntilStopped();
+    shutdown.waitUntilStopped();
     host.stdout.off("error", onOutputError);
     host.stderr.off("error", onNoteError);
   }
@@ -82,7 +82,7 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
 async function run(
   argv: readonly string[],
   host: Host,
-  stopping: ShutdownController,
+  shutdown: ShutdownController,
   rest?: Uint8Array,
 ): Promise<number> {
   const printAndSucceed = (page: string | Uint8Array) => printPage(host, page).then(() => 0);
@@ -98,7 +98,7 @@ async function run(
     return await runCommandLine(chosen, {
       argv,
       host,
-      stopping,
+      shutdown,
       svc: (inner, how = {}) => runCaptured(main, inner, host, how),
       read: readLine,
     });

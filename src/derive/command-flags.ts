@@ -40,12 +40,12 @@ export function deriveFlags(operation: Operation): FlagSpec[] {
       target: { in: where, name },
     };
   };
-  const placeAll = (where: "query" | "headers" | "body", schema: z.ZodType | undefined) =>
+  const createFieldFlags = (where: "query" | "headers" | "body", schema: z.ZodType | undefined) =>
     schema ? listScalarFields(toInputSchema(schema)).map((field) => createFlag(where, field)) : [];
   return [
-    ...placeAll("query", query),
-    ...placeAll("headers", headers),
-    ...placeAll("body", body && "schema" in body ? body.schema : undefined),
+    ...createFieldFlags("query", query),
+    ...createFieldFlags("headers", headers),
+    ...createFieldFlags("body", body && "schema" in body ? body.schema : undefined),
     ...(body?.kind === "jsonOrForm" ? deriveSecretFileFlags(usedNames) : []),
     ...deriveWholeBodyFlags(operation),
     ...(paged ? [createAllFlag(paged)] : []),
@@ -82,9 +82,8 @@ function deriveWholeBodyFlags({ service, request, responses, method, cli }: Oper
     );
   }
   if (kind === "raw" || kind === "stream") {
-    const isRequired = kind === "stream" ? { required: true } : {};
     flags.push(
-      createTextFlag("file", "PATH|-", "File to send unchanged", isRequired),
+      createTextFlag("file", "PATH|-", "File to send unchanged", kind === "stream" ? { required: true } : {}),
       createTextFlag("content-type", "TYPE", "Content type of the file"),
     );
   }

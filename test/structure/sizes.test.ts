@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { allPaths, sources, tests } from "./repository.ts";
-import { findDrawers, measureSizes } from "./sizes.ts";
+import { findDrawers, findWideComments, measureSizes } from "./sizes.ts";
 
 const createFileOfLines = (path: string, count: number) => ({ path, text: "x\n".repeat(count) });
 
@@ -33,6 +33,18 @@ describe("file size check", () => {
 
   it("requires a reason for more than 400 lines", () =>
     assert.deepEqual(measureSizes([...sources, ...tests]).long, Object.keys(longWithReason)));
+});
+
+describe("comment width check", () => {
+  it("reports comments of more than 120 columns", () => {
+    const words = "x".repeat(117);
+    const text = [`// ${words}`, `// ${words}x`, `  * ${words}`, `const a = "${words}";`, `// http://${words}`].join(
+      "\n",
+    );
+    assert.deepEqual(findWideComments([{ path: "a.ts", text }]), ["a.ts:2", "a.ts:3"]);
+  });
+
+  it("finds no such comment in the repository", () => assert.deepEqual(findWideComments([...sources, ...tests]), []));
 });
 
 describe("file name check", () => {

@@ -20,6 +20,17 @@ export function measureSizes(files: readonly SourceFile[]): Sizes {
   };
 }
 
+const maxColumns = 120;
+
+/** Lists comments that are wider than the code, which the formatter wraps. URLs are exempt. */
+export const findWideComments = (files: readonly SourceFile[]): string[] =>
+  files.flatMap(({ path, text }) =>
+    text.split("\n").flatMap((line, index) => {
+      const isWide = line.length > maxColumns && /^ *(?:\/\/|\/?\*)/.test(line) && !line.includes("://");
+      return isWide ? [`${path}:${index + 1}`] : [];
+    }),
+  );
+
 const drawers = /(^|\/)(utils?|helpers?|common|misc|shared|lib)(\/|\.[a-z]+$)/;
 
 /** Lists paths with a name that is too general. */

@@ -22,7 +22,7 @@ export interface RunnerFixture {
   add(...entries: readonly (readonly [after: number, name: string])[]): Promise<void>;
 }
 
-interface StageOptions extends Pick<RunnerOptions, "caps" | "deterministic"> {
+interface StageOptions extends Pick<RunnerOptions, "limits" | "deterministic"> {
   readonly store?: Store;
   readonly wall?: WallClock;
   readonly clock?: ClockSettings;

@@ -36,7 +36,7 @@ export interface DeliveryFixture {
   close(): Promise<void>;
 }
 
-interface PostOptions extends Pick<RunnerOptions, "caps"> {
+interface PostOptions extends Pick<RunnerOptions, "limits"> {
   readonly store?: Store;
   readonly settings?: Partial<EmulatorSettings>;
   readonly clock?: ClockSettings;
@@ -70,7 +70,7 @@ export async function createDeliveryFixture(
     onError: (entry, error) => {
       throw new Error(`Schedule entry ${entry.id} failed`, { cause: error });
     },
-    ...(options.caps && { caps: options.caps }),
+    ...(options.limits && { limits: options.limits }),
   });
   let closed: Promise<void> | undefined;
   const close = async () => {

@@ -16,7 +16,7 @@ export interface CauseLink {
    * Returns whether the request was sent in a state that has been replaced. Such a request must not change the current
    * state.
    */
-  isLeft(): boolean;
+  isStateReplaced(): boolean;
 }
 
 /**
@@ -44,7 +44,7 @@ export class CausePropagator {
     this.#last += 1;
     const name = `${this.#secret}-${this.#last}`;
     const since = this.#replaced;
-    this.#offered.set(name, { cause, isLeft: () => this.#replaced !== since });
+    this.#offered.set(name, { cause, isStateReplaced: () => this.#replaced !== since });
     return name;
   }
 

@@ -10,8 +10,8 @@ const maxExportMs = 1_000;
 type TracedHost = Pick<Host, "env" | "wall">;
 
 /**
- * Starts the OpenTelemetry span of a command. Its parent is the span of TRACEPARENT. Without one, the span is the root of
- * a trace. Returns undefined if the variables disable tracing. Invalid variables cause neither output nor failure.
+ * Starts the OpenTelemetry span of a command. Its parent is the span of TRACEPARENT. Without one, the span is the root
+ * of a trace. Returns undefined if the variables disable tracing. Invalid variables cause neither output nor failure.
  */
 export function startCommandSpan({ env, wall }: TracedHost, words: string) {
   const settings = readOtelSettings(env, "svc").read;

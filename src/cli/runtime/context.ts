@@ -6,19 +6,16 @@ import type { Output } from "../output/output.ts";
 import { locateCommand } from "../parse/argv.ts";
 import type { GlobalOptions } from "../parse/globals.ts";
 import { UsageError } from "../process/failure.ts";
-import type { ShutdownController } from "../process/shutdown-controller.ts";
 import { canPrompt } from "../prompt/confirm.ts";
 
-export interface RunOptions extends Pick<Context, "argv" | "host" | "svc" | "read"> {
-  readonly stopping: ShutdownController;
-}
+export type RunOptions = Pick<Context, "argv" | "host" | "svc" | "read" | "shutdown">;
 
 export function createContext(
-  { host, argv, stopping, svc, read }: RunOptions,
+  { host, argv, shutdown, svc, read }: RunOptions,
   globals: GlobalOptions,
   output: Output,
 ): Context & { close(): Promise<void> } {
-  const { signal, cut } = stopping;
+  const { signal, cut } = shutdown;
   const closers: (() => Promise<void>)[] = [];
   const onEnd = (close: () => Promise<void>) => void closers.unshift(close);
   const isEmulators = locateCommand(argv).words[0] === "emulator";
@@ -70,7 +67,7 @@ export function createContext(
     svc,
     read,
     onEnd,
-    shutdown: stopping,
+    shutdown,
     async close() {
       for (const close of closers.splice(0)) await close();
     },

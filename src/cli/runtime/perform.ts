@@ -37,7 +37,7 @@ async function performCommand(
   { declaration, input, globals: given }: InterpretedLine,
   run: RunOptions,
 ): Promise<number> {
-  const { host, stopping } = run;
+  const { host, shutdown } = run;
   const globals = readGlobals(given);
   rejectUnusedOptions(declaration, globals, given);
   const context = createContext(run, globals, createOutput(host, globals));
@@ -46,7 +46,7 @@ async function performCommand(
     if (result === undefined) return 0;
     return typeof result === "string" ? exitCodeByFailure[result] : result.exit;
   } catch (error) {
-    if (error instanceof InterruptedError && !stopping.name) stopping.interrupt("SIGINT");
+    if (error instanceof InterruptedError && !shutdown.name) shutdown.interrupt("SIGINT");
     throw error;
   } finally {
     await context.close();
@@ -89,7 +89,7 @@ function findOutputFlag(declaration: DeclaredCommand): string | undefined {
 }
 
 async function performTraced(invocation: InterpretedLine, run: RunOptions): Promise<number> {
-  const { host, stopping, svc } = run;
+  const { host, shutdown, svc } = run;
   const span = startCommandSpan(host, invocation.declaration.words.join(" "));
   if (!span) return performCommand(invocation, run);
   const env = span.variables;
@@ -98,10 +98,10 @@ async function performTraced(invocation: InterpretedLine, run: RunOptions): Prom
   const runInner: Context["svc"] = (line, how) => svc(line, { ...how, env: { ...env, ...how?.env } });
   try {
     const exit = await performCommand(invocation, { ...run, host: traced, svc: runInner });
-    await span.end(exit, undefined, stopping.cut);
+    await span.end(exit, undefined, shutdown.cut);
     return exit;
   } catch (error) {
-    await span.end(stopping.name ? signalCodes[stopping.name] : explainError(error).exitCode, error, stopping.cut);
+    await span.end(shutdown.name ? signalCodes[shutdown.name] : explainError(error).exitCode, error, shutdown.cut);
     throw error;
   }
 }

@@ -163,12 +163,12 @@ export class ReplayReceiver {
     const [custom, sent] = [listCustomNames(request), listCustomNames(received)];
     const isSignature = (name: string) => isSignatureHeader(name) || name.includes("signature");
     const getRecordedHeader = (name: string) => getHeader(request, name);
-    const findSent = (name: string) => getHeader(received, name);
+    const getReceivedHeader = (name: string) => getHeader(received, name);
     const names = ["content-type", ...[...custom].filter((name) => !isSignature(name))];
-    found.push(...compareHeaders(getRecordedHeader, findSent, context, names));
+    found.push(...compareHeaders(getRecordedHeader, getReceivedHeader, context, names));
     for (const name of new Set([...custom, ...sent]))
       if (custom.has(name) !== sent.has(name))
-        found.push(createDifference("header", `header ${name}`, getRecordedHeader(name), findSent(name)));
+        found.push(createDifference("header", `header ${name}`, getRecordedHeader(name), getReceivedHeader(name)));
     return [...found, ...this.#compareRetries(recorded, received)];
   }
 

@@ -211,7 +211,7 @@ steps:
       [none.exit, none.err, other.exit, other.err],
       [
         2,
-        "error: The request log of the emulator has no request that a story could repeat\n  Use the emulator first: svc emulator requests shows the log.\n",
+        "error: The request log of the emulator has no request that a scenario can repeat\n  Use the emulator first: svc emulator requests shows the log.\n",
         2,
         "error: --about: request:99 is not in the request log\n  The value is request:12 (see svc emulator requests) or delivery:3 (see svc emulator deliveries).\n",
       ],

@@ -9,7 +9,7 @@ import { countCheckResults, describeCounts } from "../check.ts";
 import type { Assessment } from "./assessments.ts";
 import type { ClientCheck } from "./checks.ts";
 import { type ClientRunResult, runClient } from "./run-scenario.ts";
-import { clientScenarios, type EventHeartbeat, type ScriptedServer, startScriptedServer } from "./scripted-server.ts";
+import { clientScenarios, type ScriptedServer, startScriptedServer } from "./scripted-server.ts";
 
 interface ClientCheckOutcome extends Assessment, Pick<ClientCheck, "id" | "scenario" | "basis"> {
   /** Duration of the scenario. */
@@ -50,12 +50,12 @@ export async function runClientChecks(
 async function startServers(names: readonly string[], context: Context): Promise<readonly ScriptedServer[]> {
   const servers: ScriptedServer[] = [];
   const stopped = new AbortController();
-  const heartbeat = startHeartbeat(stopped.signal);
+  const getEarliestTime = startHeartbeat(stopped.signal);
   context.onEnd(async () => {
     stopped.abort();
     await Promise.all(servers.map((server) => server.close()));
   });
-  for (const name of names) servers.push(await startScriptedServer(clientScenarios[name]!, heartbeat));
+  for (const name of names) servers.push(await startScriptedServer(clientScenarios[name]!, getEarliestTime));
   return servers;
 }
 
@@ -80,9 +80,10 @@ const defaultHeartbeatMs = 25;
 
 /**
  * Measures the maximum delay of observed events. A busy machine observes requests late, so that the next wait looks too
- * short. This delay must not count against the client.
+ * short. This delay must not count against the client. Returns a function that returns the earliest time, in monotonic
+ * milliseconds, of an event that is observed now.
  */
-function startHeartbeat(signal: AbortSignal): EventHeartbeat {
+function startHeartbeat(signal: AbortSignal): () => number {
   let last = systemWallClock.monotonicNow();
   let previous = last;
   const run = async () => {
@@ -94,7 +95,7 @@ function startHeartbeat(signal: AbortSignal): EventHeartbeat {
   };
   void run();
   // After a delay, the heartbeat runs before the pending events.
-  return { getEarliest: () => previous };
+  return () => previous;
 }
 
 /** Formats the JUnit XML report. A warning counts as passed and appears in the output. */

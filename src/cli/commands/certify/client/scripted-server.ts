@@ -70,11 +70,6 @@ interface ObservedPoll extends OAuthRequest {
   readonly step: PollStep | undefined;
 }
 
-export interface EventHeartbeat {
-  /** Returns the earliest time, in monotonic milliseconds, of an event that is observed now. */
-  getEarliest(): number;
-}
-
 export interface ScriptedServer {
   readonly url: string;
   readonly emulator: Emulator;
@@ -92,7 +87,7 @@ const tokenPaths: readonly string[] = [redeemDeviceCode.path, exchangeToken.path
  */
 export async function startScriptedServer(
   script: readonly PollStep[],
-  heartbeat: EventHeartbeat,
+  getEarliestTime: () => number,
 ): Promise<ScriptedServer> {
   const observation: ClientObservation = { deviceRequests: [], polls: [], hasTokens: false };
   const server = createServer({ keepAliveTimeout: maxIdleConnectionMs }, (request, response) => {
@@ -107,7 +102,7 @@ export async function startScriptedServer(
   const secrets: string[] = [];
 
   async function handleRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const times = { at: systemWallClock.monotonicNow(), earliestAt: heartbeat.getEarliest() };
+    const times = { at: systemWallClock.monotonicNow(), earliestAt: getEarliestTime() };
     const body = await readBody(request);
     const { method = "GET", url: target, rawHeaders } = request;
     const headers = pairHeaders(rawHeaders).filter(isEndToEnd);

@@ -40,7 +40,7 @@ export function findGoal({ actions, deliveries }: RequestHistory, about: string 
   const wrong = goals.filter(({ goal }) => isFailure(goal)).sort((one, other) => one.at - other.at);
   const last = wrong.at(-1) ?? goals.filter(({ goal }) => goal.kind === "request").at(-1);
   if (!last) {
-    throw new UsageError("The request log of the emulator has no request that a story could repeat", {
+    throw new UsageError("The request log of the emulator has no request that a scenario can repeat", {
       hint: "Use the emulator first: svc emulator requests shows the log.",
     });
   }
