@@ -26,8 +26,8 @@ const types: Readonly<Record<string, string>> = {
 };
 
 /**
- * Bundles the console page into `outdir`. Each file has a hash in its name and is compressed. The emulator finds them by
- * `manifest.json` (emulator/compose/listeners.ts).
+ * Bundles the console page into `outdir`. Each file has a hash in its name and is compressed. The emulator finds them
+ * by `manifest.json` (emulator/compose/listeners.ts).
  */
 export async function bundleConsole(outdir: string): Promise<Metafile> {
   const { metafile } = await build({

@@ -113,8 +113,8 @@ export interface Snapshot {
 
 /**
  * Target of a rewind. `to` is a virtual time, in milliseconds since the epoch or as an ISO time. `before` is a cause as
- * named in traces (`request:12`): its changes and all later changes are undone. `steps` is a number of requests and clock
- * advances that changed something.
+ * named in traces (`request:12`): its changes and all later changes are undone. `steps` is a number of requests and
+ * clock advances that changed something.
  */
 export type Rewind = { readonly to: number | string } | { readonly before: string } | { readonly steps: number };
 

@@ -34,7 +34,9 @@ function readSeedOption(seed: object): Seed {
   }
 }
 
-/** Returns the options of a copy of a running emulator. The copy is not stored, and its clock continues from the state. */
+/**
+ * Returns the options of a copy of a running emulator. The copy is not stored, and its clock continues from the state.
+ */
 export function deriveForkOptions(options: EmulatorOptions): EmulatorOptions {
   const {
     port,
@@ -72,8 +74,8 @@ interface PublicUrls {
 }
 
 /**
- * Returns the address at which clients reach the listener of a cluster: the configured one, the one next to the router if ports
- * are forwarded unchanged, or the one where it listens.
+ * Returns the address at which clients reach the listener of a cluster: the configured one, the one next to the router
+ * if ports are forwarded unchanged, or the one where it listens.
  */
 export function resolvePublicUrl(
   id: string,

@@ -84,7 +84,10 @@ const isKnown = async (view: View, webhook: number): Promise<boolean> =>
   (await view.get(webhookRows, webhook)) !== undefined ||
   (await view.count(deliveries, { by: "webhook", equals: webhook })) > 0;
 
-/** Looks at the start, at each change and at the end. Returns the first state that meets the condition, or the last observed one. */
+/**
+ * Looks at the start, at each change and at the end. Returns the first state that meets the condition, or the last
+ * observed one.
+ */
 async function waitUntil(
   store: Store,
   look: (view: View) => Promise<WaitState>,

@@ -22,8 +22,8 @@ import { TrustedProxies } from "./trusted-proxies.ts";
 const defaultCloseGraceMs = 1_000;
 
 /**
- * Default maximum time that a request waits until this process is confirmed as the leader. The request is rejected after
- * this time.
+ * Default maximum time that a request waits until this process is confirmed as the leader. The request is rejected
+ * after this time.
  */
 const defaultAssuranceMs = 5_000;
 const ownPaths = /^\/_emulator\/(?:ready|live|metrics|stop)$/;
@@ -36,7 +36,10 @@ export interface HttpSettings {
   readonly strict: ReadonlySet<string>;
   /** Whether both spellings of a path are served, instead of a redirect. */
   readonly lenientSlashes: boolean;
-  /** Maximum wall-clock time for which a client may leave its response unread (default: `defaultUnreadResponseTimeoutMs`). */
+  /**
+   * Maximum wall-clock time for which a client may leave its response unread (default:
+   * `defaultUnreadResponseTimeoutMs`).
+   */
   readonly unreadAnswerTimeoutMs?: number;
 }
 

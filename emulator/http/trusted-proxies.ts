@@ -18,8 +18,8 @@ const isProxyHeader = (name: string): boolean =>
 
 /**
  * Proxies whose `X-Forwarded-*` headers are trusted. By default, only programs on this machine can set the client
- * address, as a load balancer in front of the service does. Other headers are not trusted, because a page in a browser of this machine
- * can send them too.
+ * address, as a load balancer in front of the service does. Other headers are not trusted, because a page in a browser
+ * of this machine can send them too.
  */
 export class TrustedProxies {
   readonly #named: BlockList | undefined;

@@ -219,9 +219,9 @@ export interface Store {
    */
   watch(collections: readonly AnyRows[], changed: (change: StoreChange) => void): () => void;
   /**
-   * Exports the whole state as one JSON document, in pieces; `parseDocument` reads it. It is the state at the moment when the
-   * first piece is read: other transactions continue meanwhile and are not included. `head` is called at that moment;
-   * its members are at the top of the document, and the store does not interpret them.
+   * Exports the whole state as one JSON document, in pieces; `parseDocument` reads it. It is the state at the moment
+   * when the first piece is read: other transactions continue meanwhile and are not included. `head` is called at that
+   * moment; its members are at the top of the document, and the store does not interpret them.
    */
   export(head?: () => DocumentHead): AsyncIterable<string>;
   /** Contents of the present state. They can be read once and must be ended. */

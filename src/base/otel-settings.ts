@@ -56,8 +56,8 @@ export function readOtelSettings(
   }
 
   /**
-   * Returns the first variable that is set or, if none is, the last name with the default value. The standard treats an empty
-   * variable as unset.
+   * Returns the first variable that is set or, if none is, the last name with the default value. The standard treats an
+   * empty variable as unset.
    */
   function find(
     names: string | readonly string[],

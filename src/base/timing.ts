@@ -1,8 +1,8 @@
 import type { WallClock } from "./clock.ts";
 
 /**
- * Idle time after which an HTTP server closes a connection. This is Fastify's default. Node's default of 5 s can close a
- * connection while a client that polls every few seconds reuses it.
+ * Idle time after which an HTTP server closes a connection. This is Fastify's default. Node's default of 5 s can close
+ * a connection while a client that polls every few seconds reuses it.
  */
 export const maxIdleConnectionMs = 72_000;
 

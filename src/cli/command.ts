@@ -17,7 +17,7 @@ export interface Command extends WrittenDeclaration {
   run(input: CommandInput, context: Context, spec: CommandSpec | undefined): CommandOutcome;
 }
 
-/** Outcome of a command. A failure kind or an exit code reports another one than success. */
+/** Outcome of a command. A failure kind or an exit code reports an outcome other than success. */
 export type CommandOutcome = Promise<FailureKind | { readonly exit: number } | undefined> | Promise<void>;
 
 interface DerivedInput {

@@ -25,7 +25,10 @@ export class ServiceError extends Error {
   }
 }
 
-/** Reports whether the service may have processed a request that received this response. 501 and 508 mean that it did not. */
+/**
+ * Reports whether the service may have processed a request that received this response. 501 and 508 mean that it did
+ * not.
+ */
 export const isOutcomeUnknown = (status: number, headers: Readonly<Record<string, string>>): boolean =>
   status >= 500 && status !== 501 && status !== 508 && !noEffectHeaders.some((name) => name in headers);
 

@@ -11,7 +11,8 @@ const stateFolder = ".svc";
 
 /**
  * Records in a folder that this user created it here. The note contains the inodes of the folder and of the note. A
- * clone, a copy and an unpacked archive have different inodes. Renames, restarts and volumes of containers preserve inodes.
+ * clone, a copy and an unpacked archive have different inodes. Renames, restarts and volumes of containers preserve
+ * inodes.
  */
 export async function writeOriginMarker(folder: string): Promise<void> {
   const path = join(folder, originFile);

@@ -14,9 +14,9 @@ import { type LogPosition, type ParsedLine, parseLine, verifyLine } from "./log-
  *  - its first line has no newline or contains zeros, and
  *  - each complete line after it belongs to the same group as the first missing line.
  *
- * Such an end is torn. Everything else is damage: a complete line that does not match its checksum; a complete line of a
- * later group after the gap, because that group was started when everything before it was durable; and a complete line
- * that does not follow the previous line by its number and checksum. Such lines were changed, removed or moved.
+ * Such an end is torn. Everything else is damage: a complete line that does not match its checksum; a complete line of
+ * a later group after the gap, because that group was started when everything before it was durable; and a complete
+ * line that does not follow the previous line by its number and checksum. Such lines were changed, removed or moved.
  *
  * A file does not show that its last group is lost completely, or that it was cut at the end of a line. What depends on
  * it is recorded in other files.

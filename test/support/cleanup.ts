@@ -5,9 +5,9 @@ type Cleanup = () => unknown;
 const stacks = new WeakMap<object, Cleanup[]>();
 
 /**
- * Registers a cleanup for the end of a test. Cleanups run in reverse order, so that an emulator or a process ends before
- * its folder is removed. Every cleanup runs, and the first error is thrown afterwards. Hooks of `t.after` run in the
- * order of registration instead, and an error of one skips the others.
+ * Registers a cleanup for the end of a test. Cleanups run in reverse order, so that an emulator or a process ends
+ * before its folder is removed. Every cleanup runs, and the first error is thrown afterwards. Hooks of `t.after` run in
+ * the order of registration instead, and an error of one skips the others.
  */
 export function addCleanup(t: Pick<TestContext, "after">, cleanup: Cleanup): void {
   const stack = stacks.get(t) ?? [];

@@ -97,8 +97,8 @@ export async function findReferencedBlobs(store: Store): Promise<ReadonlySet<str
 }
 
 /**
- * Returns the hashes of all uploaded bytes that snapshots refer to. Snapshots are read as text, so that the uploads of a
- * damaged snapshot, or of one of another version, are also retained.
+ * Returns the hashes of all uploaded bytes that snapshots refer to. Snapshots are read as text, so that the uploads of
+ * a damaged snapshot, or of one of another version, are also retained.
  */
 export async function findBlobsOfSnapshots(snapshotStore: SnapshotStore): Promise<ReadonlySet<string>> {
   const named = new Set<string>();

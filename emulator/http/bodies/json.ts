@@ -100,7 +100,7 @@ export interface JsonPosition {
   readonly column: number;
 }
 
-/** Returns the position of an index in UTF-16 units, in one pass without copies. */
+/** Returns the position of an index in UTF-16 units. */
 export function locatePosition(text: string, index: number): JsonPosition {
   let at = 0;
   let line = 1;

@@ -22,8 +22,8 @@ export type SourceValue =
   | ReadonlyMap<string, SourceValue>;
 
 /**
- * Thrown for a document that CPython's decoder rejects, with its message and the index, in UTF-16 units, of the affected
- * character.
+ * Thrown for a document that CPython's decoder rejects, with its message and the index, in UTF-16 units, of the
+ * affected character.
  */
 export class JsonSyntaxError extends Error {
   override readonly name = "JsonSyntaxError";

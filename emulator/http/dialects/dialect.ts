@@ -17,7 +17,10 @@ export interface ErrorDialect {
    * written.
    */
   storeFailed(rejectedFile?: string): HttpResponse;
-  /** Creates the response to a request for an undeclared path. `nearest` is the operation that the client may have meant. */
+  /**
+   * Creates the response to a request for an undeclared path. `nearest` is the operation that the client may have
+   * meant.
+   */
   toNotFoundResponse(nearest: Operation | undefined): HttpResponse;
   toMethodNotAllowedResponse(method: string, allowed: readonly string[]): HttpResponse;
   /** Creates the response if an operation of the emulator has a bug. */

@@ -67,8 +67,8 @@ async function verifyMessage(call: ChatACall): Promise<void> {
 }
 
 /**
- * Forwards a message from chat_a unchanged to the team's cluster if the cluster is one of `candidates`, and otherwise to
- * all candidates.
+ * Forwards a message from chat_a unchanged to the team's cluster if the cluster is one of `candidates`, and otherwise
+ * to all candidates.
  */
 async function forwardMessage(call: ChatACall, candidates: () => readonly Cluster[]): Promise<Passthrough> {
   const { teams, challenge, isSslCheck } = parseMessage(call.request);

@@ -11,8 +11,8 @@ import { getSnapshotFolder } from "./file-snapshot-store.ts";
 import { getHistoryFolder } from "./history-files.ts";
 
 /*
- * Decides when uploaded bytes are removed. A row names them by their hash, and so does an exported state, whose location
- * is unknown and which may be imported again. Bytes are therefore removed only when
+ * Decides when uploaded bytes are removed. A row names them by their hash, and so does an exported state, whose
+ * location is unknown and which may be imported again. Bytes are therefore removed only when
  *
  * - no row of the state has named them at any check for 30 days, which leaves that long to import an exported state
  *   together with its uploads. An import restarts the 30 days of all bytes, because it may happen between two checks.

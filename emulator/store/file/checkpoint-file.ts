@@ -14,8 +14,8 @@ import { DocumentReader } from "./document-reader.ts";
 
 /**
  * A complete state in a file, which the journals continue. The state file itself is a checkpoint. Its number is the
- * first journal generation that it does not contain. (A snapshot is a state that a user saves under a name.) The file is
- * one JSON document, one row per line, read and written in slices. Its last member is a checksum of all bytes before
+ * first journal generation that it does not contain. (A snapshot is a state that a user saves under a name.) The file
+ * is one JSON document, one row per line, read and written in slices. Its last member is a checksum of all bytes before
  * that line, which detects any damage.
  */
 interface Checkpoint {

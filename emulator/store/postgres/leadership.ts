@@ -11,10 +11,10 @@ import type { Database, Sql } from "./database.ts";
  * rejected from then on.
  *
  * A process begins to lead by two signs. The leader holds an advisory lock, which PostgreSQL releases when its
- * connection ends, and it increments `beat` regularly. Another process begins when the lock is free and the beat has not
- * changed for longer than one interval (a leader whose connection was cut continues), or when the beat has not changed
- * for the whole lease, because the leader or its network was stopped. While a previous lease may still be running, the
- * new leader answers no requests, because the previous leader may do so (DECISIONS.md, E18).
+ * connection ends, and it increments `beat` regularly. Another process begins when the lock is free and the beat has
+ * not changed for longer than one interval (a leader whose connection was cut continues), or when the beat has not
+ * changed for the whole lease, because the leader or its network was stopped. While a previous lease may still be
+ * running, the new leader answers no requests, because the previous leader may do so (DECISIONS.md, E18).
  *
  * A copy of a database still names the leader of the original. The leader therefore stores the ID of the database that
  * it leads, so a restored dump is recognized at once. A process counts as the leader only after its beat was seen to

@@ -74,7 +74,7 @@ function formatFlag({ flag, short, type, placeholder, description, default: pres
 
 const formatItem = (name: string, text: string): string[] => [".TP", `\\fB${escapeRoff(name)}\\fR`, escapeRoff(text)];
 
-/** No hyphen is one that a search would miss, and no line starts with a request. */
+/** Escapes hyphens, which a search would miss otherwise, and a request at the start of the text. */
 const escapeRoff = (text: string): string =>
   text
     .replaceAll("\\", "\\e")

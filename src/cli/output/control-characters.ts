@@ -56,7 +56,7 @@ function escapeText(text: string, write: Escape): string {
   );
 }
 
-/** A joiner belongs into emoji and joining scripts, a variation selector after a character with variants. */
+/** Reports whether a joiner is in an emoji or a joining script, or a variation selector after another character. */
 function hasItsPlace(char: string, text: string, offset: number): boolean {
   if (!isJoiner(char) && !isVariation(char)) return false;
   const before = getCharacterBefore(text, offset);

@@ -38,7 +38,9 @@ export function* skipFlagValues(
   }
 }
 
-/** Reads the value of a flag from a command line that is not or cannot be parsed. As in the parser, the last one counts. */
+/**
+ * Reads the value of a flag from a command line that is not or cannot be parsed. As in the parser, the last one counts.
+ */
 export function getFlagValue(argv: readonly string[], flag: string): string | undefined {
   const at = argv.findLastIndex((token) => token === flag || token.startsWith(`${flag}=`));
   if (at < 0) return undefined;

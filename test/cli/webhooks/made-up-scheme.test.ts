@@ -17,7 +17,9 @@ const body = '{"activity":"CONTRACT_SIGNED"}';
 
 let program: ChildProcess;
 
-/** A folder with `hmac.key` and `body.json`, and `svc` with the scheme of test/support/cli/svc-made-up-scheme.ts in it. */
+/**
+ * A folder with `hmac.key` and `body.json`, and `svc` with the scheme of test/support/cli/svc-made-up-scheme.ts in it.
+ */
 async function createMadeUpSchemeCli(t: TestContext) {
   const cwd = await createTestFolder(t);
   await writeFile(join(cwd, "hmac.key"), hmacKey);

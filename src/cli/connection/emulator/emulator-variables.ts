@@ -64,8 +64,8 @@ const credentialVariables = [
 
 /**
  * Selects the view of a local emulator by the environment. Only an API key of the emulator is sent, and its workspace
- * comes first in the view. Other credentials in the environment belong to the emulator, as printed by `svc emulator env`,
- * or to a real service. The emulator checks the secret.
+ * comes first in the view. Other credentials in the environment belong to the emulator, as printed by `svc emulator
+ * env`, or to a real service. The emulator checks the secret.
  */
 export async function selectEnvironmentKey<Access extends EmulatorAccess>(access: Access, { env }: Pick<Host, "env">) {
   const { SVC_CLIENT_ID: clientId, SVC_CLIENT_SECRET: clientSecret } = env;

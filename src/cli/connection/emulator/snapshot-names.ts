@@ -47,7 +47,9 @@ export async function resolveSnapshotFile(named: string, host: Host): Promise<st
   });
 }
 
-/** Finds the snapshot in the emulator of the environment or of this folder. It has a file only if this machine has it. */
+/**
+ * Finds the snapshot in the emulator of the environment or of this folder. It has a file only if this machine has it.
+ */
 async function findRunningSnapshot(named: string, host: Host) {
   const access = await import("./emulator-access.ts");
   const configured = readEnvironmentEmulator(host);

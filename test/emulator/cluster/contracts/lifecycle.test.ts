@@ -89,7 +89,7 @@ function getNextStatus(row: Contract, trigger: Trigger): string {
 // Written by hand from DECISIONS.md, F9, C9, C11 and C22, independently of the table.
 const no = "forbidden-move";
 const expected: Readonly<Record<string, readonly string[]>> = {
-  //                          DRAFT              REDLINING          SIGN         EXECUTED                ON_HOLD          VOIDED
+  // In the order DRAFT, REDLINING, SIGN, EXECUTED, ON_HOLD, VOIDED.
   send: ["SIGN", no, no, no, no, no],
   "request-review": ["DRAFT", "REDLINING", no, no, no, no],
   "complete-review": ["no-open-review", "no-open-review", no, no, no, no],

@@ -26,8 +26,8 @@ const maxLookupConnections = 8;
 const publicTables: readonly string[] = ["cluster_emails", "cluster_clients"];
 
 /**
- * Returns the cluster of each key of a table, in the order of the keys: null if it has none. Returns nothing for a table
- * without a look-up.
+ * Returns the cluster of each key of a table, in the order of the keys: null if it has none. Returns nothing for a
+ * table without a look-up.
  */
 type TableLookup = (table: string, keys: readonly string[]) => Promise<readonly (string | null)[]>;
 

@@ -45,8 +45,8 @@ export interface StoredJob extends RowCounts {
 const idCharacters = "0123456789abcdefghjkmnpqrstvwxyz";
 
 /**
- * Creates an ID such as `job_20310102T030405Z_7f3ak2`, which is unique and sorts by time. The first two characters after
- * the time are its milliseconds, because a script can start several jobs within a second.
+ * Creates an ID such as `job_20310102T030405Z_7f3ak2`, which is unique and sorts by time. The first two characters
+ * after the time are its milliseconds, because a script can start several jobs within a second.
  */
 export function createJobId({ wall }: Host): string {
   const now = wall.now();
