@@ -1,4 +1,4 @@
-import { Agent, buildConnector, type Dispatcher, Pool, ProxyAgent } from "undici";
+import { Agent, buildConnector, type Dispatcher, errors, Pool, ProxyAgent } from "undici";
 import { systemWallClock, type WallClock } from "../base/clock.ts";
 import { createContinueSkippingConnector } from "../base/response-quirks.ts";
 import { decodeResponse } from "./body.ts";
@@ -46,6 +46,9 @@ interface Route {
 }
 
 const maxConnectMs = 10_000;
+
+/** Without it, undici creates an error per connection. Node formats the stack of each, also if no request is open. */
+const closedError = new errors.ClientDestroyedError();
 
 /** Sends HTTP through undici: one pool per origin, no redirects. Every failure is a NetworkError. */
 export function createTransport(options: TransportOptions = {}): Transport {
@@ -109,7 +112,7 @@ export function createTransport(options: TransportOptions = {}): Transport {
       return { ...answer, body: readChunks(answer.body, toFailure) };
     },
     async close() {
-      await Promise.all([directAgent, ...tunnels.values()].map((dispatcher) => dispatcher.destroy()));
+      await Promise.all([directAgent, ...tunnels.values()].map((dispatcher) => dispatcher.destroy(closedError)));
     },
   };
 }

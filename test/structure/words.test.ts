@@ -59,7 +59,8 @@ describe("vocabulary check", () => {
   });
 
   it("limits exceptions to files that need them", () => {
-    const guilty = new Set(findVendorWords([...sources, ...tests]).map((line) => line.split(/[: ]/)[0]));
+    const excused = [...sources, ...tests].filter(({ path }) => path in wireConstants);
+    const guilty = new Set(findVendorWords(excused).map((line) => line.split(/[: ]/)[0]));
     assert.deepEqual(
       Object.keys(wireConstants).filter((path) => !guilty.has(path)),
       [],

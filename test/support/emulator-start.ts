@@ -10,8 +10,8 @@ import { getBundleFolder } from "./shipped.ts";
 /** A process in which an emulator was started, or failed to start. */
 export interface StartedProcess {
   /**
-   * Resolves with `up`, or with name and message of the error. After an error the process can start another emulator,
-   * with additional options.
+   * Resolves with `up`, or with name and message of the error. The process can then start another emulator, with
+   * additional options.
    */
   start(more?: EmulatorOptions): Promise<string>;
   signal(name: NodeJS.Signals): void;

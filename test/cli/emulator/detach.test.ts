@@ -80,7 +80,7 @@ const waitForFileText = (path: string, wanted: string): Promise<void> =>
   });
 
 describe("svc emulator start --detach", () => {
-  it("returns when the emulator is ready and leaves it running until svc emulator stop", async (t) => {
+  it("returns when the emulator is ready and leaves it running, with a private log, until svc emulator stop", async (t) => {
     const cwd = await createFolder(t);
     const { ready, group } = await startDetached(t, "", { cwd });
     const file = join(cwd, ".svc/emulator.json");
@@ -89,34 +89,17 @@ describe("svc emulator start --detach", () => {
     assert.equal(JSON.parse(await readFile(`${file}.run`, "utf8")).pid, ready.pid);
     // A closing terminal would signal this process group.
     assert.throws(() => process.kill(-group, 0), { code: "ESRCH" });
+    const log = `${file}.log`;
+    await runCli("emulator clock advance --by PT5M", { cwd });
+    await waitForFileText(log, "clock.advance");
 
     const stopped = await runCli("emulator stop --json", { cwd });
     assert.deepEqual([stopped.exit, JSON.parse(stopped.out)], [0, { stopped: true }]);
     assert.equal((await runCli("emulator status", { cwd })).out, "not running\n");
-  });
-
-  it("writes activity to a private log", async (t) => {
-    const cwd = await createFolder(t);
-    await startDetached(t, "", { cwd });
-    const log = join(cwd, ".svc/emulator.json.log");
-    await runCli("emulator clock advance --by PT5M", { cwd });
-    await waitForFileText(log, "clock.advance");
-    await runCli("emulator stop", { cwd });
     assert.equal((await stat(log)).mode & 0o777, 0o600);
 
     await startDetached(t, "", { cwd });
     assert.equal((await readFile(log, "utf8")).includes("clock.advance"), false);
-  });
-
-  it("reports how to run a second emulator in memory", async (t) => {
-    const cwd = await createFolder(t);
-    await startDetached(t, "", { cwd });
-    const { exit, err } = await runSvc(t, "emulator start --detach --port 0 --ephemeral", { cwd });
-    assert.deepEqual(
-      [exit, err.split("\n")[1]],
-      [1, "  To run another one in memory in the background, set SVC_RUN_FILE to another file."],
-    );
-    await startDetached(t, "--ephemeral", { cwd, env: { SVC_RUN_FILE: "second.run" } });
   });
 
   it("prints the output of start and how to stop the emulator", async (t) => {
@@ -152,7 +135,7 @@ describe("svc emulator start --detach", () => {
     );
   });
 
-  it("reports a running emulator in the folder and preserves its log", async (t) => {
+  it("reports a running emulator in the folder, how to run another in memory, and preserves the log", async (t) => {
     const cwd = await createFolder(t);
     const { ready } = await startDetached(t, "", { cwd });
     const { port } = new URL(ready.router_url);
@@ -167,6 +150,12 @@ describe("svc emulator start --detach", () => {
           `  try: svc emulator status --file ${ready.file}\n`,
       ],
     );
+    const { exit, err } = await runSvc(t, "emulator start --detach --port 0 --ephemeral", { cwd });
+    assert.deepEqual(
+      [exit, err.split("\n")[1]],
+      [1, "  To run another one in memory in the background, set SVC_RUN_FILE to another file."],
+    );
+    await startDetached(t, "--ephemeral", { cwd, env: { SVC_RUN_FILE: "second.run" } });
     await runCli("emulator clock advance --by PT5M", { cwd });
     await waitForFileText(join(cwd, ".svc/emulator.json.log"), "clock.advance");
   });
@@ -175,7 +164,7 @@ describe("svc emulator start --detach", () => {
     const cwd = await createFolder(t);
     await writeFile(join(cwd, "seed.json"), "{}");
     for (const more of ["", " --json"]) {
-      const alone = await runSvc(t, `emulator start --port 0 --seed seed.json${more}`, { cwd });
+      const alone = await runCli(`emulator start --port 0 --seed seed.json${more}`, { cwd });
       const behind = await runSvc(t, `emulator start --port 0 --seed seed.json${more} --detach`, { cwd });
       assert.deepEqual([behind.exit, behind.out, behind.err], [2, "", alone.err]);
       assert.deepEqual(await readdir(cwd), ["seed.json"]);

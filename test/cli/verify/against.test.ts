@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, it, type TestContext } from "node:test";
+import { after, before, describe, it, type TestContext } from "node:test";
 import { type CliEmulator, startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 import { startDeviatingService } from "../../support/verify/deviating-service.ts";
@@ -26,10 +26,12 @@ interface Report {
   readonly incomparable: readonly { readonly reason: string; readonly exchanges: number }[];
 }
 
+interface RecordedService extends CliEmulator {
+  replay(service: TestEmulator, contractsUrl?: string): Promise<Report & { exit: number }>;
+}
+
 /** A recording of service A after a journey, and a function that replays it against any service. */
-async function startRecordedService(
-  t: TestContext,
-): Promise<CliEmulator & { replay(service: TestEmulator, contractsUrl?: string): Promise<Report & { exit: number }> }> {
+async function startRecordedService(t: Pick<TestContext, "after">): Promise<RecordedService> {
   const emulator = await startCliEmulator(t);
   const { cwd, svc } = emulator;
   await populateService(emulator.emulator, 2);
@@ -54,15 +56,25 @@ async function startRecordedService(
 }
 
 describe("svc verify replay --against with a profile", () => {
-  it("finds no drift in the recorded service, although the recording has changed it", async (t) => {
-    const { emulator: recorded, replay } = await startRecordedService(t);
+  // A replay changes neither the recording nor the service.
+  let recording: RecordedService;
+  const cleanups: (() => unknown)[] = [];
+  before(async () => {
+    recording = await startRecordedService({ after: (cleanup) => cleanups.push(cleanup as () => unknown) });
+  });
+  after(async () => {
+    for (const cleanup of cleanups) await cleanup();
+  });
+
+  it("finds no drift in the recorded service, although the recording has changed it", async () => {
+    const { emulator: recorded, replay } = recording;
     const { exit, drift, compared, differences } = await replay(recorded);
     assert.deepEqual({ exit, drift, differences }, { exit: 0, drift: 0, differences: [] });
     assert.ok(compared > 40, `${compared}`);
   });
 
   it("finds no drift in a service with other keys, users and contracts", async (t) => {
-    const { replay } = await startRecordedService(t);
+    const { replay } = recording;
     const other = await startTestEmulator(t, { clock: { mode: "manual", start: "2031-03-04T05:06:07Z" } });
     await populateService(other, 9);
     const { exit, drift, compared, differences } = await replay(other);
@@ -71,7 +83,7 @@ describe("svc verify replay --against with a profile", () => {
   });
 
   it("lists the skipped comparisons with reasons", async (t) => {
-    const { replay } = await startRecordedService(t);
+    const { replay } = recording;
     const { incomparable } = await replay(await startTestEmulator(t));
     assert.deepEqual(incomparable.map(({ reason }) => reason).sort(), [
       "T-1 is not at this service",
@@ -90,7 +102,7 @@ describe("svc verify replay --against with a profile", () => {
   });
 
   it("finds every planted difference that reads can reveal", async (t) => {
-    const { replay } = await startRecordedService(t);
+    const { replay } = recording;
     const other = await startTestEmulator(t);
     await populateService(other, 3);
     const { exit, differences } = await replay(
@@ -103,8 +115,8 @@ describe("svc verify replay --against with a profile", () => {
     assert.equal(exit, 3);
   });
 
-  it("finds no drift if the credentials are rejected and reports the rejection", async (t) => {
-    const { replay, emulator: recorded } = await startRecordedService(t);
+  it("finds no drift if the credentials are rejected and reports the rejection", async () => {
+    const { replay, emulator: recorded } = recording;
     const [first] = recorded.clusters;
     const stranger = { ...recorded, clusters: [{ ...first!, clientSecret: "wrong", clusterKey: "wrong" }] };
     const { drift, incomparable } = await replay(stranger as TestEmulator);
@@ -112,8 +124,8 @@ describe("svc verify replay --against with a profile", () => {
     assert.ok(incomparable.some(({ reason }) => reason === "the credentials of the profile are rejected (401)"));
   });
 
-  it("reports a service that does not respond", async (t) => {
-    const { cwd, svc } = await startRecordedService(t);
+  it("reports a service that does not respond", async () => {
+    const { cwd, svc } = recording;
     const profile = { router_url: "http://127.0.0.1:9", contracts_url: "http://127.0.0.1:9" };
     await writeFile(join(cwd, "profiles.json"), JSON.stringify({ profiles: { other: profile } }), { mode: 0o600 });
     const { exit, err } = await svc("verify replay corpus --against other", { env });
@@ -123,8 +135,8 @@ describe("svc verify replay --against with a profile", () => {
     );
   });
 
-  it("applies no accepted differences, because accepted.json concerns the emulator", async (t) => {
-    const { svc } = await startRecordedService(t);
+  it("applies no accepted differences, because accepted.json concerns the emulator", async () => {
+    const { svc } = recording;
     const { exit, err } = await svc("verify replay corpus --against other --accept a --reason b");
     assert.deepEqual(
       { exit, err: err.split("\n")[0] },

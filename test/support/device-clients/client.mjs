@@ -1,6 +1,9 @@
 // A device-flow client (RFC 8628) by the book, or with one mistake, which its argument names.
 // biome-ignore-all lint/suspicious/noConsole: a program that prints what it has to say
 import { execFile } from "node:child_process";
+import { request } from "node:http";
+import { Readable } from "node:stream";
+import { json, text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 
@@ -9,21 +12,30 @@ const has = (name) => mistake === name;
 const client_id = process.env.SVC_OAUTH_CLIENT_ID;
 const issuer = process.env.SVC_ROUTER_URL;
 
-async function post(url, fields) {
-  const form = new URLSearchParams(fields);
-  if (has("query")) return fetch(`${url}?${form}`, { method: "POST" });
-  return fetch(url, { method: "POST", body: form });
+/** Sends a request and resolves at the head of the response. A process with `fetch` would need twice the CPU time. */
+const send = (url, options, body) =>
+  new Promise((resolve, reject) => {
+    const sent = request(url, { agent: false, ...options }, resolve);
+    sent.on("error", reject);
+    sent.end(body);
+  });
+
+function post(url, fields) {
+  const form = String(new URLSearchParams(fields));
+  if (has("query")) return send(`${url}?${form}`, { method: "POST" });
+  const headers = { "content-type": "application/x-www-form-urlencoded" };
+  return send(url, { method: "POST", headers }, form);
 }
 
-const { device_authorization_endpoint, token_endpoint } = await (
-  await fetch(`${issuer}/.well-known/openid-configuration`)
-).json();
+const { device_authorization_endpoint, token_endpoint } = await json(
+  await send(`${issuer}/.well-known/openid-configuration`),
+);
 const begun = await post(device_authorization_endpoint, { client_id });
-if (!begun.ok) {
-  console.error(`No code: ${begun.status}`);
+if (begun.statusCode !== 200) {
+  console.error(`No code: ${begun.statusCode}`);
   process.exit(1);
 }
-const { device_code, user_code, verification_uri, interval } = await begun.json();
+const { device_code, user_code, verification_uri, interval } = await json(begun);
 console.log(`Open ${has("no-address") ? "the page" : verification_uri} and enter ${has("no-code") ? "it" : user_code}`);
 
 const grant_type = has("grant-type") ? "device_code" : "urn:ietf:params:oauth:grant-type:device_code";
@@ -66,9 +78,9 @@ async function poll() {
     if (has("no-retry")) process.exit(1);
     throw error;
   }
-  const text = await response.text();
+  const received = await text(response);
   try {
-    return JSON.parse(text);
+    return JSON.parse(received);
   } catch (error) {
     if (has("no-html")) process.exit(1);
     throw error;
@@ -79,10 +91,12 @@ async function poll() {
 async function postByProgram() {
   const script = `
     const [url, device_code, client_id, grant_type] = process.argv.slice(1);
-    const body = new URLSearchParams({ device_code, client_id, grant_type });
-    fetch(url, { method: "POST", body }).then((r) => r.text()).then((text) => console.log(text), () => process.exit(1));
+    const body = String(new URLSearchParams({ device_code, client_id, grant_type }));
+    const headers = { "content-type": "application/x-www-form-urlencoded" };
+    require("node:http").request(url, { method: "POST", headers }, (r) => r.pipe(process.stdout))
+      .on("error", () => process.exit(1)).end(body);
   `;
   const argv = ["-e", script, token_endpoint, device_code, client_id, grant_type];
   const { stdout } = await promisify(execFile)(process.execPath, argv);
-  return { text: async () => stdout };
+  return Readable.from([stdout]);
 }
