@@ -30,7 +30,7 @@ export function findBundledPackages(
 /** Formats the notices that ship with the bundle: name, version, licence and licence text of each package. */
 export const formatThirdPartyNotices = (packages: readonly BundledPackage[]): string =>
   [
-    "The bundle holds code and fonts of these packages, under their licences.\n",
+    "The bundle contains code and fonts of these packages, under their licences.\n",
     ...packages.map(
       ({ name, version, licence, text }) => `${rule}\n${name} ${version} (${licence})\n\n${text.trim()}\n`,
     ),

@@ -70,7 +70,7 @@ const contractPattern = /^[TH]-([1-9]\d{0,14})$/;
 const tracePattern = /^(?!0{32})[0-9a-f]{32}$/;
 
 /**
- * Parses a name such as `request:12`, `T-1` or `delivery:3`, or a W3C trace id in either case. Returns undefined for
+ * Parses a name such as `request:12`, `T-1` or `delivery:3`, or a W3C trace ID in either case. Returns undefined for
  * anything else.
  */
 export function parseTraceRef(input: string): TraceRef | undefined {

@@ -275,8 +275,9 @@ type Route = Pick<Operation, "method" | "path" | "lastTakesSlashes">;
 /** Returns the first of the operations that matches the method and the path. The path has no query. */
 export const findOperationAt = <One extends Route>(operations: readonly One[], method: string, path: string) =>
   operations.find(
-    (one) =>
-      [one.method].flat().some((declaredMethod) => declaredMethod === method) && matchesPath(one, path.split("/")),
+    (operation) =>
+      [operation.method].flat().some((declaredMethod) => declaredMethod === method) &&
+      matchesPath(operation, path.split("/")),
   );
 
 function matchesPath({ path, lastTakesSlashes }: Route, input: readonly string[]): boolean {

@@ -14,7 +14,7 @@ type OperationsIn<Module> = Module extends unknown ? Extract<Module[keyof Module
 export type AnyOperation = OperationsIn<ResourceModule>;
 export type OperationId = AnyOperation["id"];
 export type OperationById<Id extends OperationId> = Extract<AnyOperation, { readonly id: Id }>;
-/** The ids of one service's operations. */
+/** The IDs of one service's operations. */
 export type IdsOf<Name extends ServiceName> = {
   [Resource in ResourceName]: Resource extends `${Name}/${string}`
     ? OperationsIn<Awaited<ReturnType<(typeof resources)[Resource]>>>["id"]
@@ -59,24 +59,24 @@ export const registry: readonly AnyOperation[] = Object.freeze(
   requireUniqueOperations(loaded.flatMap(({ operations }) => operations)),
 );
 
-/** Returns the operation with an id. Throws an error with suggestions if no operation has the id. */
+/** Returns the operation with an ID. Throws an error with suggestions if no operation has the ID. */
 export function getOperationById(id: string): AnyOperation {
   const found = registry.find((operation) => operation.id === id);
   if (!found) throw new Error(`Operation ${id} not found. ${suggestOperations(id)}`);
   return found;
 }
 
-/** Suggests an operation with a similar id, or the operations of the same resource. */
+/** Suggests an operation with a similar ID, or the operations of the same resource. */
 function suggestOperations(id: string): string {
   const ids = registry.map((operation) => operation.id);
   const near = findNearest(id, ids);
   if (near !== undefined) return `Did you mean ${near}?`;
   const resource = `${id.split(".")[0]}.`;
-  const same = ids.filter((one) => one.startsWith(resource));
+  const same = ids.filter((id) => id.startsWith(resource));
   return same.length > 0 ? `Operations of the resource: ${same.join(", ")}.` : "operationIds lists all operations.";
 }
 
-/** Returns its argument. Throws an error that identifies both operations if two share an id, a route or a command. */
+/** Returns its argument. Throws an error that identifies both operations if two share an ID, a route or a command. */
 export function requireUniqueOperations<One extends Operation>(operations: One[]): One[] {
   const claimed = new Map<string, string>();
   const claim = (what: string, key: string, id: string) => {

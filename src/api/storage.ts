@@ -64,6 +64,6 @@ export const getObject = defineOperation({
   responses: { 200: bytes("application/octet-stream") },
   failures: ["storage-expired", "storage-signature-mismatch", "storage-no-such-key"],
   cli: { by: "files download" },
-  basis: { assumed: "The specification shows only that the download URL is signed. The style is that of the upload." },
+  basis: { assumed: "The specification shows only that the download URL is signed. The style follows the upload URL." },
   examples: [],
 });

@@ -38,7 +38,7 @@ function createIds(bytes: (size: number) => Buffer): Ids {
 export const createRandomIds = (): Ids => createIds((size) => randomBytes(size));
 
 /**
- * Creates ids that the seed determines: SHA-256 in counter mode. `next` is the position at which the sequence
+ * Creates IDs that the seed determines: SHA-256 in counter mode. `next` is the position at which the sequence
  * continues.
  */
 export function createSeededIds(seed: string, next = 0): Ids & { readonly position: () => number } {

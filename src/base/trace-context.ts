@@ -2,9 +2,9 @@ import { randomBytes } from "node:crypto";
 import { hash } from "./hmac.ts";
 /** Origin of a request, from the header `traceparent` (W3C Trace Context). */
 export interface TraceContext {
-  /** Trace id of 32 hexadecimal digits, common to all spans of a trace. */
+  /** Trace ID of 32 hexadecimal digits, common to all spans of a trace. */
   readonly trace: string;
-  /** Span id of the caller, of 16 hexadecimal digits. */
+  /** Span ID of the caller, of 16 hexadecimal digits. */
   readonly span: string;
 }
 
@@ -45,11 +45,11 @@ export const createSpan = (above?: TraceContext): TraceContext => ({
 });
 
 const traceBytes = 16;
-/** Ids are drawn in batches, because a draw per id is measurably slow if every request starts a trace. */
+/** IDs are drawn in batches, because a draw per ID is measurably slow if every request starts a trace. */
 const drawnBytes = 256 * traceBytes;
 
 /**
- * Returns a function that creates trace ids for new traces. The same seed gives the same ids. Without a seed the ids
+ * Returns a function that creates trace IDs for new traces. The same seed gives the same IDs. Without a seed the IDs
  * are random.
  */
 export function deriveTraceIds(seed?: string): (beginning: string) => string {
@@ -66,6 +66,6 @@ export function deriveTraceIds(seed?: string): (beginning: string) => string {
   };
 }
 
-/** Derives the id of an object's span from the object's name, so that the id does not have to be stored. */
+/** Derives the ID of an object's span from the object's name, so that the ID does not have to be stored. */
 export const deriveSpanId = (trace: string, name: string): string =>
   hash("sha256", `${trace}\0${name}`).toString("hex", 0, 8);

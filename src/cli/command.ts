@@ -49,13 +49,13 @@ export const defineCommand = <
   const DerivedFlags extends readonly TypedFlag[] = readonly [],
   const DerivedPositionals extends readonly TypedPositional[] = readonly [],
 >(
-  declared: TypedCommand<Flags, Positionals, DerivedFlags, DerivedPositionals>,
-): Command => ({ positionals: [], flags: [], examples: [], ...declared }) as Command;
+  command: TypedCommand<Flags, Positionals, DerivedFlags, DerivedPositionals>,
+): Command => ({ positionals: [], flags: [], examples: [], ...command }) as Command;
 
 export interface CapturedRun {
   readonly exit: number;
-  readonly out: string;
-  readonly err: string;
+  readonly stdout: string;
+  readonly stderr: string;
 }
 
 /** Differences between a nested command line and its parent. `env` adds or removes variables. */
@@ -88,7 +88,7 @@ export interface Context {
   /** Aborted by Ctrl-C, SIGTERM, SIGHUP or a closed output. */
   readonly signal: AbortSignal;
   /** Aborted shortly after `signal`, for work that must finish first. The process is terminated afterwards. */
-  readonly cut: AbortSignal;
+  readonly forceSignal: AbortSignal;
   /** Resolves the addresses of the services. For the control plane, `file` selects the emulator by its state. */
   target(service: keyof BaseUrls, file?: string): Promise<ServiceTarget>;
   /** Creates a client for that target. All clients are closed at the end of the run. */
@@ -96,7 +96,7 @@ export interface Context {
   /** Runs another command line in this process and captures its output. */
   svc(argv: readonly string[], options?: NestedRunOptions): Promise<CapturedRun>;
   /** Interprets another command line, with strings as values, unless it prints a page or is invalid. */
-  read(argv: readonly string[]): Promise<InterpretedLine | undefined>;
+  parseLine(argv: readonly string[]): Promise<InterpretedLine | undefined>;
   /** Prompts y/N (default: no). Throws a UsageError that names `flag` if prompts are not allowed. */
   confirm(question: string, flag: string): Promise<boolean>;
   /** Registers a cleanup for the end of the run. Cleanups run in reverse order. */

@@ -92,15 +92,15 @@ async function run(
   const { words } = locateCommand(argv);
   const parser = await loadParser(words);
   try {
-    const chosen = parser.isGroup(words) ? undefined : parser.parse(argv);
-    if (!chosen) return await printAndSucceed(await formatHelp(argv, host));
+    const parsedLine = parser.isGroup(words) ? undefined : parser.parse(argv);
+    if (!parsedLine) return await printAndSucceed(await formatHelp(argv, host));
     const { runCommandLine, runCaptured } = await import("./runtime/perform.ts");
-    return await runCommandLine(chosen, {
+    return await runCommandLine(parsedLine, {
       argv,
       host,
       shutdown,
-      svc: (inner, how = {}) => runCaptured(main, inner, host, how),
-      read: readLine,
+      svc: (inner, runOptions = {}) => runCaptured(main, inner, host, runOptions),
+      parseLine: readLine,
     });
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
@@ -113,16 +113,16 @@ async function run(
 
 /** Adds a suggestion of other groups that have an unknown command or option. */
 async function suggestName({ message, hint }: UsageError, words: readonly string[]): Promise<string | undefined> {
-  const [, kind, unknown = ""] = /^unknown (command|option) '(?:--)?([^'=]*)/.exec(message) ?? [];
+  const [, kind, unknownName = ""] = /^unknown (command|option) '(?:--)?([^'=]*)/.exec(message) ?? [];
   if (kind === undefined || hint !== undefined) return undefined;
   const [{ suggestCommand, suggestCommandsWithOption }, names] = await Promise.all([
     import("./parse/suggestions.ts"),
     groupNames(),
   ]);
   if (kind === "option")
-    return suggestCommandsWithOption(unknown, (await Promise.all(names.map(loadDeclarations))).flat());
+    return suggestCommandsWithOption(unknownName, (await Promise.all(names.map(loadDeclarations))).flat());
   const commands = (await Promise.all(names.map(loadCommandWords))).flat();
-  return suggestCommand(words.slice(words.indexOf(unknown)), commands);
+  return suggestCommand(words.slice(words.indexOf(unknownName)), commands);
 }
 
 /** Finds output that needs no command: the version, a help page or completions. */
@@ -141,10 +141,10 @@ async function formatHelp(argv: readonly string[], host: Host): Promise<string> 
 async function formatCompletions(words: readonly string[], host: Host): Promise<string> {
   const { findCompletions } = await import("./help/completions.ts");
   const names = new Set(await groupNames());
-  const found = await findCompletions(words, {
+  const completions = await findCompletions(words, {
     groups: [
-      ...[...names].map((value) => ({ value, about: commandGroups[value]?.summary ?? "" })),
-      { value: "help", about: "Show help for a command or a topic" },
+      ...[...names].map((value) => ({ value, description: commandGroups[value]?.summary ?? "" })),
+      { value: "help", description: "Show help for a command or a topic" },
     ],
     loadDeclarations: async (group) => (names.has(group) ? loadDeclarations(group) : []),
     listSnapshots: async () => (await import("./connection/emulator/snapshot-names.ts")).listSnapshotNames(host),
@@ -152,33 +152,36 @@ async function formatCompletions(words: readonly string[], host: Host): Promise<
       return Object.keys((await readProfiles(host.env).catch(() => ({ profiles: {} }))).profiles);
     },
   });
-  return escapePage(host, found);
+  return escapePage(host, completions);
 }
 
 async function reportFailure(
-  found: ErrorExplanation,
+  errorExplanation: ErrorExplanation,
   error: unknown,
   argv: readonly string[],
   host: Host,
 ): Promise<number> {
-  const own = argv.slice(0, argv.includes("--") ? argv.indexOf("--") : undefined);
-  const { next } = found;
-  const explanation = redactExplanation({ ...found, next: next && buildNextArgv(next, parseTargetFlags(own)) });
-  const wantsJson = own.includes("--json") || getFlagValue(own, "--format") === "json";
+  const ownWords = argv.slice(0, argv.includes("--") ? argv.indexOf("--") : undefined);
+  const { next } = errorExplanation;
+  const explanation = redactExplanation({
+    ...errorExplanation,
+    next: next && buildNextArgv(next, parseTargetFlags(ownWords)),
+  });
+  const wantsJson = ownWords.includes("--json") || getFlagValue(ownWords, "--format") === "json";
   const printer = createPrinter(host, false);
-  if (getFlagValue(own, "--log") === "json") {
+  if (getFlagValue(ownWords, "--log") === "json") {
     // Log collectors of an emulator read one document per line, also for a fatal error.
-    const about = { time: toIsoMillis(systemWallClock.now()), level: "error", event: "fatal" };
-    await printer.printJson("stderr", { ...about, ...toExplanationJson(explanation) });
+    const logEntry = { time: toIsoMillis(systemWallClock.now()), level: "error", event: "fatal" };
+    await printer.printJson("stderr", { ...logEntry, ...toExplanationJson(explanation) });
     return explanation.exitCode;
   }
   if (wantsJson) {
     await printer.printJson("stderr", toExplanationJson(explanation));
     return explanation.exitCode;
   }
-  const stack = own.includes("--debug") && error instanceof Error ? formatStack(error) : [];
+  const stack = ownWords.includes("--debug") && error instanceof Error ? formatStack(error) : [];
   await printer.printLines("stderr", [...formatExplanation(explanation), ...stack]);
-  if (shouldAnnotate(host.env, own)) await annotate(host, explanation);
+  if (shouldAnnotate(host.env, ownWords)) await annotate(host, explanation);
   return explanation.exitCode;
 }
 

@@ -18,17 +18,17 @@ const decoders = lookupTable<() => NodeJS.ReadWriteStream>({
  * Decodes the content codings of a response (RFC 9110, 8.4). Requests do not accept any coding, but proxies and stored
  * objects use them. A response with an unknown coding stays unchanged.
  */
-export function decodeResponse(answer: HttpResponse, method: string, maxBytes: number): HttpResponse {
-  const { "content-encoding": encoding = "", "content-length": length, ...headers } = answer.headers;
+export function decodeResponse(response: HttpResponse, method: string, maxBytes: number): HttpResponse {
+  const { "content-encoding": encoding = "", "content-length": length, ...headers } = response.headers;
   const codings = encoding
     .toLowerCase()
     .split(",")
     .map((coding) => coding.trim())
     .filter((coding) => coding !== "" && coding !== "identity");
   const isKnown = codings.every((coding) => decoders[coding] !== undefined);
-  if (codings.length === 0 || !isKnown || length === "0" || hasNoBody(answer.status) || method === "HEAD")
-    return answer;
-  return { ...answer, headers, body: decodeBody(answer.body, codings, maxBytes) };
+  if (codings.length === 0 || !isKnown || length === "0" || hasNoBody(response.status) || method === "HEAD")
+    return response;
+  return { ...response, headers, body: decodeBody(response.body, codings, maxBytes) };
 }
 
 async function* decodeBody(
@@ -36,14 +36,16 @@ async function* decodeBody(
   codings: readonly string[],
   maxBytes: number,
 ): AsyncGenerator<Uint8Array> {
-  const encoded = body[Symbol.asyncIterator]();
-  const first = await encoded.next();
+  const encodedChunks = body[Symbol.asyncIterator]();
+  const first = await encodedChunks.next();
   if (first.done) return;
   const streams = codings.toReversed().map((coding) => decoders[coding]!());
-  const decoded = streams.at(-1)!;
-  pipeline([Readable.from(prependChunk(first.value, encoded), { objectMode: false }), ...streams]).catch(() => {});
+  const decodedStream = streams.at(-1)!;
+  pipeline([Readable.from(prependChunk(first.value, encodedChunks), { objectMode: false }), ...streams]).catch(
+    () => {},
+  );
   let bytes = 0;
-  for await (const chunk of decoded as AsyncIterable<Buffer>) {
+  for await (const chunk of decodedStream as AsyncIterable<Buffer>) {
     bytes += chunk.byteLength;
     // A small response can decode to an endless one.
     if (bytes > maxBytes) throw createSizeLimitError(maxBytes);

@@ -12,8 +12,7 @@ export interface CallArguments {
 }
 
 /**
- * Call with valid arguments. This class is the only place that checks arguments, and requests are built only from
- * instances.
+ * Call with valid arguments. Only this class checks arguments, and requests are built only from its instances.
  */
 export class CheckedCall {
   readonly operation: CallableOperation;
@@ -59,7 +58,7 @@ function findProblems(operation: CallableOperation, args: CallArguments): Argume
 }
 
 /**
- * Finds values that would change the path to that of another operation. An empty id gives the path of the list, and
+ * Finds values that would change the path to that of another operation. An empty ID gives the path of the list, and
  * ".." gives the path of the parent.
  */
 function findPathProblems(path: string, params: NonNullable<CallArguments["params"]>): ArgumentProblem[] {
@@ -81,8 +80,11 @@ function findPartProblems(
   if (!parsed || parsed.success) return [];
   return parsed.error.issues.map((issue) => {
     const path = issue.path.map((step) => (typeof step === "number" ? step : String(step)));
-    const given = path.reduce<unknown>((at, step) => (at as Record<string, unknown> | undefined)?.[step], value);
-    return { in: part, path, message: issue.message, missing: given === undefined };
+    const inputValue = path.reduce<unknown>(
+      (node, step) => (node as Record<string, unknown> | undefined)?.[step],
+      value,
+    );
+    return { in: part, path, message: issue.message, missing: inputValue === undefined };
   });
 }
 
@@ -107,22 +109,25 @@ export const findShapeProblem = (schema: z.ZodType, value: unknown): string | un
   getFirstShapeProblem(findIssues(schema, value), value);
 
 export function getFirstShapeProblem(issues: readonly z.core.$ZodIssue[], value: unknown): string | undefined {
-  const found = issues.find((issue) => isShapeIssue(issue, value));
-  return found && `${found.path.map(String).join(".") || "the response"}: ${found.message}`;
+  const issue = issues.find((issue) => isShapeIssue(issue, value));
+  return issue && `${issue.path.map(String).join(".") || "the response"}: ${issue.message}`;
 }
 
 /**
  * Reports whether an issue changes the shape. An undeclared word is still a word. Null can replace a value, except an
- * id, a URL or a key, because the next call needs these. In a choice of shapes, the value must match none of them.
+ * ID, a URL or a key, because the next call needs these. In a choice of shapes, the value must match none of them.
  */
 function isShapeIssue(issue: z.core.$ZodIssue, value: unknown): boolean {
-  const given = issue.path.reduce((inner: unknown, step) => (inner as Record<PropertyKey, unknown>)?.[step], value);
-  const isMissing = given === undefined || given === null;
+  const inputValue = issue.path.reduce(
+    (inner: unknown, step) => (inner as Record<PropertyKey, unknown>)?.[step],
+    value,
+  );
+  const isMissing = inputValue === undefined || inputValue === null;
   if (isMissing && issue.path.length > 0 && !isRequiredValue(issue)) return false;
   if (issue.code === "invalid_type") return true;
-  if (issue.code === "invalid_value") return issue.values.every((one) => typeof one !== typeof given);
+  if (issue.code === "invalid_value") return issue.values.every((value) => typeof value !== typeof inputValue);
   if (issue.code !== "invalid_union" || issue.errors.length === 0) return false;
-  return issue.errors.every((branch) => branch.some((one) => isShapeIssue(one, given)));
+  return issue.errors.every((branch) => branch.some((issue) => isShapeIssue(issue, inputValue)));
 }
 
 /**

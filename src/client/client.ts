@@ -114,26 +114,26 @@ export function createClient(options: ClientOptions): Client {
     });
   }
 
-  async function send(call: CheckedCall, how: SendOptions = {}): Promise<ApiResponse> {
+  async function send(call: CheckedCall, sendOptions: SendOptions = {}): Promise<ApiResponse> {
     const { operation } = call;
-    const built = buildRequest(call, baseUrls, credentials, how);
-    const request = operation.service.name === "storage" ? built : addTraceHeaders(built);
+    const builtRequest = buildRequest(call, baseUrls, credentials, sendOptions);
+    const request = operation.service.name === "storage" ? builtRequest : addTraceHeaders(builtRequest);
     const chooseReadMode = (status: number) => getReadMode(operation, status);
-    const timeoutMs = how.timeoutMs ?? options.timeoutMs ?? operation.maxDurationMs;
-    const response = await exchange(request, { ...how, timeoutMs }, chooseReadMode);
-    const repeatable = isRepeatable(request.method, how);
-    const declaration = response.status < 400 ? await how.declaration?.(response.headers) : undefined;
-    const answer = await readResponse(declaration ?? operation, request, response, { ...how, repeatable });
-    if (answer.drift.length > 0) observer.onDrift?.(operation.id, answer.drift);
-    return answer;
+    const timeoutMs = sendOptions.timeoutMs ?? options.timeoutMs ?? operation.maxDurationMs;
+    const response = await exchange(request, { ...sendOptions, timeoutMs }, chooseReadMode);
+    const repeatable = isRepeatable(request.method, sendOptions);
+    const declaration = response.status < 400 ? await sendOptions.declaration?.(response.headers) : undefined;
+    const apiResponse = await readResponse(declaration ?? operation, request, response, { ...sendOptions, repeatable });
+    if (apiResponse.drift.length > 0) observer.onDrift?.(operation.id, apiResponse.drift);
+    return apiResponse;
   }
 
   return {
     exchange: (request, ...rest) => exchange(addTraceHeaders(request), ...rest),
     send,
-    async call(operation, ...[args, how]) {
-      const answer = await send(CheckedCall.check(operation, args as CallArguments | undefined), how);
-      return (options.readable ? requireValidValue(answer) : answer.value) as ResultOf<typeof operation>;
+    async call(operation, ...[args, callOptions]) {
+      const response = await send(CheckedCall.check(operation, args as CallArguments | undefined), callOptions);
+      return (options.readable ? requireValidValue(response) : response.value) as ResultOf<typeof operation>;
     },
     close() {
       closing.abort("closed");
@@ -150,29 +150,29 @@ const isReadOnce = (body: HttpRequest["body"]): boolean => typeof body === "obje
 export type AllKeys<T> = Readonly<Record<keyof T, true>>;
 
 /** Rejects a misspelled name, which would have no effect. Throws a TypeError that suggests the nearest name. */
-export function checkNames<T extends object>(given: T | undefined, known: AllKeys<T>, place: string): void {
-  const names = Object.keys(known);
-  const wrong = Object.keys(given ?? {}).find((name) => !names.includes(name));
-  if (wrong !== undefined)
-    throw new TypeError(`${place}: unknown option "${wrong}". ${formatSuggestion(wrong, names)}`);
+export function checkNames<T extends object>(values: T | undefined, knownKeys: AllKeys<T>, path: string): void {
+  const names = Object.keys(knownKeys);
+  const unknownName = Object.keys(values ?? {}).find((name) => !names.includes(name));
+  if (unknownName !== undefined)
+    throw new TypeError(`${path}: unknown option "${unknownName}". ${formatSuggestion(unknownName, names)}`);
 }
 
 /** Rejects base URLs if none belongs to a service. Throws a TypeError. */
-export function checkUrls(given: Readonly<Record<string, unknown>>, place: string, names: readonly string[]): void {
-  const urls = Object.entries(given).filter(([, url]) => url !== undefined);
-  if (urls.length === 0) throw new TypeError(`${place}: at least one of ${names.join(", ")} is required`);
+export function checkUrls(baseUrls: Readonly<Record<string, unknown>>, path: string, names: readonly string[]): void {
+  const urls = Object.entries(baseUrls).filter(([, url]) => url !== undefined);
+  if (urls.length === 0) throw new TypeError(`${path}: at least one of ${names.join(", ")} is required`);
   for (const [name, url] of urls) {
     if (typeof url !== "string" || !/^https?:\/\/./.test(url) || !URL.canParse(url))
-      throw new TypeError(`${place}.${name} must be an http:// or https:// URL`);
+      throw new TypeError(`${path}.${name} must be an http:// or https:// URL`);
     const { username, password } = new URL(url);
     if (/[?#\s]/.test(url) || username !== "" || password !== "")
-      throw new TypeError(`${place}.${name} must be a URL without credentials, query, fragment and spaces`);
+      throw new TypeError(`${path}.${name} must be a URL without credentials, query, fragment and spaces`);
   }
 }
 
-export function checkAmounts(given: Readonly<Record<string, unknown>>, place: string): void {
-  for (const [name, amount] of Object.entries(given)) {
+export function checkAmounts(limits: Readonly<Record<string, unknown>>, path: string): void {
+  for (const [name, amount] of Object.entries(limits)) {
     if (amount !== undefined && !(typeof amount === "number" && amount >= 0))
-      throw new TypeError(`${place}: ${name} must be a number, 0 or more`);
+      throw new TypeError(`${path}: ${name} must be a number, 0 or more`);
   }
 }

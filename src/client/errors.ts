@@ -95,7 +95,9 @@ export class InvalidArgumentsError extends Error {
   readonly problems: readonly ArgumentProblem[];
 
   constructor(operation: string, problems: readonly ArgumentProblem[]) {
-    super(`${operation}: ${problems.map((one) => `${one.path.join(".") || one.in}: ${one.message}`).join("; ")}`);
+    super(
+      `${operation}: ${problems.map((problem) => `${problem.path.join(".") || problem.in}: ${problem.message}`).join("; ")}`,
+    );
     this.problems = problems;
   }
 }
@@ -124,8 +126,8 @@ export class InvalidResponseError extends Error {
   override readonly name = "InvalidResponseError";
   readonly status: number;
 
-  constructor(status: number, what: string) {
-    super(what);
+  constructor(status: number, message: string) {
+    super(message);
     this.status = status;
   }
 }

@@ -51,14 +51,14 @@ async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<strin
     if (afterCarriageReturn && text.startsWith("\n")) text = text.slice(1);
     if (text === "") continue;
     afterCarriageReturn = text.endsWith("\r");
-    const [first = "", ...others] = text.split(/\r\n|\n|\r/);
+    const [first = "", ...furtherLines] = text.split(/\r\n|\n|\r/);
     pieces.push(first);
     size += first.length;
     if (size > maxEventBytes) throw createTooLargeError();
-    if (others.length === 0) continue;
+    if (furtherLines.length === 0) continue;
     yield pieces.join("");
-    yield* others.slice(0, -1);
-    pieces = [others.at(-1)!];
+    yield* furtherLines.slice(0, -1);
+    pieces = [furtherLines.at(-1)!];
     size = pieces[0]!.length;
   }
 }

@@ -49,16 +49,16 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly #options: ExchangeOptions;
   readonly #over = new AbortController();
   readonly #onSignal = () => this.#fail(this.#options.signal?.reason as Error);
-  #begin!: (begun: HttpResponse) => void;
+  #begin!: (response: HttpResponse) => void;
   #refuse!: (cause: unknown) => void;
   #abort: ((cause?: Error) => void) | undefined;
   #resume = () => {};
   #unlisten = () => {};
   #body: Readable | BufferedBody | undefined;
   #reading: ReadMode = "whole";
-  #allowed = 0;
+  #maxBytes = 0;
   #interim = 0;
-  #read = 0;
+  #bytesRead = 0;
   #readInWindow = 0;
   #isPaused = false;
   #hasPaused = false;
@@ -100,10 +100,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const { chooseReadMode, maxBytes } = this.#options;
     this.#resume = resume;
     this.#reading = chooseReadMode(status);
-    this.#allowed = resolveMaxBytes(this.#reading, maxBytes);
+    this.#maxBytes = resolveMaxBytes(this.#reading, maxBytes);
     const headers = joinHeaders(rawHeaders);
-    if (status !== 204 && Number(headers["content-length"]) > this.#allowed) {
-      this.#fail(createSizeLimitError(this.#allowed));
+    if (status !== 204 && Number(headers["content-length"]) > this.#maxBytes) {
+      this.#fail(createSizeLimitError(this.#maxBytes));
       return true;
     }
     const isEmpty = hasNoBody(status);
@@ -123,9 +123,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
         this.#isPaused = false;
         this.#resume();
       },
-      destroy: (cause, done) => {
+      destroy: (cause, callback) => {
         this.#end(cause ?? new Error("the reader has stopped"));
-        done(cause);
+        callback(cause);
       },
     });
     // Readers get the error. Without a reader, the event would be unhandled.
@@ -134,10 +134,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onData(chunk: Buffer): boolean {
     if (this.#isOver) return true;
-    this.#read += chunk.length;
+    this.#bytesRead += chunk.length;
     this.#readInWindow += chunk.length;
-    if (this.#read > this.#allowed) {
-      this.#fail(createSizeLimitError(this.#allowed));
+    if (this.#bytesRead > this.#maxBytes) {
+      this.#fail(createSizeLimitError(this.#maxBytes));
       return true;
     }
     if (this.#body!.push(chunk)) return true;
@@ -178,9 +178,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
   async #watch(): Promise<void> {
     const { wall } = this.#options;
     while (!this.#isOver && this.#deadline < Number.POSITIVE_INFINITY) {
-      const left = this.#deadline - wall.monotonicNow();
-      if (left > 0) {
-        await wall.sleep(left, this.#over.signal);
+      const remainingMs = this.#deadline - wall.monotonicNow();
+      if (remainingMs > 0) {
+        await wall.sleep(remainingMs, this.#over.signal);
         // If this process was too busy to read, data that arrived in time can still be unread.
         await waitForNextTurn();
       } else {

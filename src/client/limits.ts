@@ -1,7 +1,7 @@
 import { formatSize } from "../base/size.ts";
 
 /**
- * Way to read a response, which decides its limits. `whole`: in memory, with limits on bytes and total time. `stream`:
+ * Read mode of a response. The mode decides the limits. `whole`: in memory, with limits on bytes and total time. `stream`:
  * forwarded as it arrives, for example to a file, with a limit on bytes and a minimum speed. `export`: in memory like
  * `whole`, with the minimum speed of `stream`. `events`: can be silent for long and continue forever, with a limit on
  * each event (src/client/events.ts).
@@ -25,10 +25,13 @@ export const minStreamedBytesPerSecond = 1_024;
 export const maxInterimResponses = 100;
 
 /** Returns the limit of a response in bytes. `requested` is the caller's limit. */
-export function resolveMaxBytes(reading: ReadMode, requested: number | undefined): number {
+export function resolveMaxBytes(reading: ReadMode, requestedBytes: number | undefined): number {
   if (reading === "events") return Number.POSITIVE_INFINITY;
-  if (reading === "stream") return requested ?? defaultMaxStreamedBytes;
-  return Math.min(requested ?? (reading === "export" ? maxBufferedBytes : defaultMaxBufferedBytes), maxBufferedBytes);
+  if (reading === "stream") return requestedBytes ?? defaultMaxStreamedBytes;
+  return Math.min(
+    requestedBytes ?? (reading === "export" ? maxBufferedBytes : defaultMaxBufferedBytes),
+    maxBufferedBytes,
+  );
 }
 
 export class TimeLimitError extends Error {
@@ -48,7 +51,7 @@ export class SizeLimitError extends Error {
   }
 }
 
-export const createSizeLimitError = (allowed: number): SizeLimitError =>
-  new SizeLimitError(`the response is larger than ${formatSize(allowed)}`, true);
+export const createSizeLimitError = (maxBytes: number): SizeLimitError =>
+  new SizeLimitError(`the response is larger than ${formatSize(maxBytes)}`, true);
 
 export const formatTime = (ms: number): string => (ms < 1_000 ? `${ms} ms` : `${Math.round(ms / 100) / 10} s`);

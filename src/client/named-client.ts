@@ -15,7 +15,7 @@ import { createTransport } from "./transport.ts";
 
 export const operationIds: readonly OperationId[] = (registry as readonly AnyOperation[]).map(({ id }) => id);
 
-/** Public interface for programs. Operations are called by id, and the published types need no schema library. */
+/** Public interface for programs. Operations are called by ID, and the published types need no schema library. */
 export interface NamedClient {
   /** Returns the value of a success. Throws for any other response. */
   call<Id extends OperationId>(
@@ -78,9 +78,9 @@ export function createClient(options: ClientOptions): NamedClient {
   const client = createDeclaredClient({ ...options, transport: createTransport({ maxAnswerBytes }) });
   let isClosed = false;
 
-  async function send(id: string, given: unknown, call: CallOptions | undefined): Promise<ApiResponse> {
+  async function send(id: string, argument: unknown, call: CallOptions | undefined): Promise<ApiResponse> {
     const operation: Operation = getOperationById(id);
-    const args = given as CallArguments | undefined;
+    const args = argument as CallArguments | undefined;
     checkNames(args, argumentNames, id);
     checkNames(call, callNames, `${id}: the options of a request`);
     rejectUndeclaredArguments(operation, args);
@@ -89,13 +89,15 @@ export function createClient(options: ClientOptions): NamedClient {
       if (call?.url === undefined) throw new TypeError(`${id} requires the option url: the signed URL`);
     } else if (baseUrls[service] === undefined)
       throw new TypeError(`${id} requires the option baseUrls.${service} of createClient`);
-    const checked = CheckedCall.check(operation, args);
+    const checkedCall = CheckedCall.check(operation, args);
     const createClosedError = () => new Error(`${id}: the client is closed. Send requests before client.close()`);
     if (isClosed) throw createClosedError();
-    const answer = await client.send(checked, call).catch((error: unknown) => {
+    const response = await client.send(checkedCall, call).catch((error: unknown) => {
       throw isClosed ? createClosedError() : addOperationToError(id, error);
     });
-    return isAsyncIterable(answer.value) ? { ...answer, value: addOperationToStreamErrors(id, answer.value) } : answer;
+    return isAsyncIterable(response.value)
+      ? { ...response, value: addOperationToStreamErrors(id, response.value) }
+      : response;
   }
 
   return {
@@ -117,8 +119,8 @@ function rejectUndeclaredArguments({ id, request }: Operation, args: CallArgumen
   if (problems.length > 0) throw new InvalidArgumentsError(id, problems);
 }
 
-const isEmptyArgument = (given: unknown): boolean =>
-  given === undefined || given === null || (typeof given === "object" && Object.keys(given).length === 0);
+const isEmptyArgument = (argument: unknown): boolean =>
+  argument === undefined || argument === null || (typeof argument === "object" && Object.keys(argument).length === 0);
 
 const isAsyncIterable = (value: unknown): value is AsyncIterable<unknown> =>
   typeof value === "object" && value !== null && Symbol.asyncIterator in value;

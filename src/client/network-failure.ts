@@ -22,9 +22,9 @@ export class TunnelError extends Error {
   override readonly name = "TunnelError";
   readonly status: number | undefined;
 
-  constructor(of: { status?: number; cause?: unknown }) {
-    super("no tunnel", { cause: of.cause });
-    this.status = of.status;
+  constructor(options: { status?: number; cause?: unknown }) {
+    super("no tunnel", { cause: options.cause });
+    this.status = options.status;
   }
 }
 
@@ -121,8 +121,8 @@ const isUnsendable = (error: unknown): error is Error =>
 
 /** TLS messages have several lines. */
 function describeProtocolError(code: string, error: { message?: string }): string {
-  const trouble = toTlsFailure(code);
-  if (trouble !== undefined) return tlsReasons[trouble];
+  const tlsFailure = toTlsFailure(code);
+  if (tlsFailure !== undefined) return tlsReasons[tlsFailure];
   // zlib names Brotli errors this way.
   if (code.startsWith("ERR__ERROR_")) return "the compressed response is damaged";
   if (code.startsWith("ERR_SSL_") && error instanceof Error) return `TLS failed: ${getTlsReason(error)}`;
@@ -215,11 +215,11 @@ const maxDrainedBytes = 64 * 1_024;
 
 /** Frees the connection for reuse without reading an endless response. */
 async function drain({ body }: HttpResponse): Promise<void> {
-  let read = 0;
+  let byteCount = 0;
   try {
     for await (const chunk of body) {
-      read += chunk.length;
-      if (read > maxDrainedBytes) return;
+      byteCount += chunk.length;
+      if (byteCount > maxDrainedBytes) return;
     }
   } catch {
     // The status is already known, and the request is sent again.

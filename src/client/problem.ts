@@ -40,8 +40,8 @@ export function parseProblem(status: number, body: unknown): Problem {
 
 function formatValidationItem(item: unknown): string {
   if (!isObject(item)) return String(item);
-  const place = Array.isArray(item.loc) ? item.loc.join(".") : "";
-  return place ? `${place}: ${item.msg}` : String(item.msg);
+  const path = Array.isArray(item.loc) ? item.loc.join(".") : "";
+  return path ? `${path}: ${item.msg}` : String(item.msg);
 }
 
 /**

@@ -7,14 +7,14 @@ export type OperationId = keyof Operations;
 export type ArgumentsOf<Id extends OperationId> = Operations[Id]["args"];
 export type ResultOf<Id extends OperationId> = Operations[Id]["result"];
 
-/** Ids of all operations, in the order of the specification. */
+/** IDs of all operations, in the order of the specification. */
 export const operationIds: readonly OperationId[];
 
 /** Credentials of a client. Each operation uses only the credentials that it needs. */
 export interface Credentials {
   readonly clientId?: string | undefined;
   readonly clientSecret?: string | undefined;
-  /** Keys by cluster id. The client sends the key of the cluster in the call. */
+  /** Keys by cluster ID. The client sends the key of the cluster in the call. */
   readonly clusterKeys?: Readonly<Record<string, string>> | undefined;
   /** Key for calls without a cluster and for clusters without their own key. */
   readonly clusterKey?: string | undefined;

@@ -73,14 +73,14 @@ function buildPath(operation: CallableOperation, args: CallArguments): string {
   const path = fillTemplate(operation.path, (args.params ?? {}) as Record<string, string | number>);
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(args.query ?? {})) {
-    for (const one of [value].flat()) if (one !== undefined && one !== null) query.append(name, String(one));
+    for (const item of [value].flat()) if (item !== undefined && item !== null) query.append(name, String(item));
   }
   return query.size > 0 ? `${path}?${query}` : path;
 }
 
 function findNamedCluster(args: CallArguments): string | undefined {
-  const named = args.params?.cluster_id ?? toFields(args.body).cluster_id;
-  return typeof named === "string" ? named : undefined;
+  const clusterId = args.params?.cluster_id ?? toFields(args.body).cluster_id;
+  return typeof clusterId === "string" ? clusterId : undefined;
 }
 
 function buildAccept(operation: CallableOperation): string {
@@ -90,12 +90,12 @@ function buildAccept(operation: CallableOperation): string {
 }
 
 function encode(
-  declared: CallableOperation["request"]["body"],
+  declaredBody: CallableOperation["request"]["body"],
   body: unknown,
   contentType: string | undefined,
 ): { content: HttpRequest["body"]; contentType: string | undefined } {
-  if (declared === undefined || body === undefined) return { content: undefined, contentType: undefined };
-  switch (declared.kind) {
+  if (declaredBody === undefined || body === undefined) return { content: undefined, contentType: undefined };
+  switch (declaredBody.kind) {
     case "json":
     case "jsonOrForm":
       return { content: stringifyExact(body), contentType: "application/json" };

@@ -59,7 +59,7 @@ export async function readResponse(
   operation: CallableOperation,
   request: HttpRequest,
   response: HttpResponse,
-  { repeatable = isIdempotent(request.method), ...how }: ResponseReadOptions = {},
+  { repeatable = isIdempotent(request.method), ...readOptions }: ResponseReadOptions = {},
 ): Promise<ApiResponse> {
   const { status, headers } = response;
   const isCatchAll = Array.isArray(operation.method);
@@ -71,15 +71,16 @@ export async function readResponse(
     );
   }
   // A server that shuts down sends the usual response without a body.
-  const declared = status >= 400 && headers["content-length"] === "0" ? undefined : findDeclaredBody(operation, status);
-  if (declared === undefined) {
+  const declaredBody =
+    status >= 400 && headers["content-length"] === "0" ? undefined : findDeclaredBody(operation, status);
+  if (declaredBody === undefined) {
     // Sign-ins and proxies respond with a page or redirect to one.
     if (status < 400 && isPage(response)) throw createUnexpectedError(formatExpectedStatuses(operation), response);
     throw createServiceError(operation.id, request, response, await readBodyText(response.body), repeatable);
   }
-  const { drift, ...result } = await readDeclaredBody(declared, response, how);
+  const { drift, ...result } = await readDeclaredBody(declaredBody, response, readOptions);
   const ofStatus =
-    operation.responses[status] || declared.kind === "passthrough"
+    operation.responses[status] || declaredBody.kind === "passthrough"
       ? []
       : [`status ${status} instead of ${listSuccessStatuses(operation).join(" or ")}`];
   return { status, headers, ...result, drift: [...ofStatus, ...drift] };
@@ -119,7 +120,7 @@ function findDeclaredBody({ responses }: CallableOperation, status: number): Dec
   // A forwarded response can have any success status of its cluster.
   const passing = all.find(({ kind }) => kind === "passthrough");
   if (passing) return passing;
-  if (status < 300) return Object.entries(responses).find(([declared]) => Number(declared) < 300)?.[1] ?? all[0];
+  if (status < 300) return Object.entries(responses).find(([status]) => Number(status) < 300)?.[1] ?? all[0];
   return all.find(({ kind }) => kind === "redirect");
 }
 
@@ -130,7 +131,7 @@ type DeclaredBody = CallableOperation["responses"][number];
 type ParseResult = Pick<ApiResponse, "value" | "drift" | "shapeProblem">;
 
 async function readDeclaredBody(
-  declared: DeclaredBody,
+  declaredBody: DeclaredBody,
   response: HttpResponse,
   { onMissed, exactNumbers }: ResponseReadOptions,
 ): Promise<ParseResult> {
@@ -144,27 +145,27 @@ async function readDeclaredBody(
     drift,
     shapeProblem: undefined,
   });
-  if (declared.kind === "bytes") {
+  if (declaredBody.kind === "bytes") {
     // A page instead of a document is an error. Uploaded bytes can have any content.
-    if (declared.mediaType === "application/octet-stream") return createResult(response.body);
-    if (isPage(response)) throw createUnexpectedError(`a document (${declared.mediaType})`, response);
-    const declaredTypes = [declared.mediaType, ...(declared.others ?? [])].map(parseMediaType);
+    if (declaredBody.mediaType === "application/octet-stream") return createResult(response.body);
+    if (isPage(response)) throw createUnexpectedError(`a document (${declaredBody.mediaType})`, response);
+    const declaredTypes = [declaredBody.mediaType, ...(declaredBody.others ?? [])].map(parseMediaType);
     const type = parseMediaType(response.headers["content-type"] ?? "");
     const isOther = type !== "" && !declaredTypes.includes(type);
     return createResult(response.body, isOther ? [`${type} instead of ${declaredTypes.join(" or ")}`] : []);
   }
-  if (declared.kind === "events" && isPage(response)) throw createUnexpectedError("a stream of events", response);
+  if (declaredBody.kind === "events" && isPage(response)) throw createUnexpectedError("a stream of events", response);
   const isStream = parseMediaType(response.headers["content-type"] ?? "") === "text/event-stream";
-  if (declared.kind === "events" && isStream) return createResult(parseServerSentEvents(response.body, onMissed));
+  if (declaredBody.kind === "events" && isStream) return createResult(parseServerSentEvents(response.body, onMissed));
 
   const text = await readBodyText(response.body);
-  switch (declared.kind) {
+  switch (declaredBody.kind) {
     case "json": {
       if (text.trim() === "") return createNonJsonResult("an empty body");
       const value = parseResponseJson(response, text);
       if (value === undefined) return createNonJsonResult("text", text);
-      const printed = restoreNumbers(text, value);
-      return declared.schema ? { value: printed, ...compareBody(declared.schema, value) } : createResult(printed);
+      const output = restoreNumbers(text, value);
+      return declaredBody.schema ? { value: output, ...compareBody(declaredBody.schema, value) } : createResult(output);
     }
     case "empty":
       if (text.trim() === "") return createResult(undefined);
@@ -183,8 +184,8 @@ async function readDeclaredBody(
   }
 }
 
-function createNonJsonResult(what: string, value?: string): ParseResult {
-  const problem = `${what} instead of JSON`;
+function createNonJsonResult(received: string, value?: string): ParseResult {
+  const problem = `${received} instead of JSON`;
   return { value, drift: [problem], shapeProblem: problem };
 }
 
@@ -192,11 +193,11 @@ const isPage = ({ headers }: HttpResponse): boolean => /\bhtml\b/.test(headers["
 const isMarkup = (text: string): boolean => /^\s*</.test(text);
 const parseMediaType = (contentType: string): string => contentType.split(";", 1)[0]!.trim().toLowerCase();
 
-function createUnexpectedError(what: string, response: HttpResponse, received?: string): InvalidResponseError {
-  const got = received ?? (isPage(response) ? "HTML" : "something else");
+function createUnexpectedError(expected: string, response: HttpResponse, received?: string): InvalidResponseError {
+  const description = received ?? (isPage(response) ? "HTML" : "something else");
   return new InvalidResponseError(
     response.status,
-    `Expected ${what}, but the service responded ${response.status} with ${got}.`,
+    `Expected ${expected}, but the service responded ${response.status} with ${description}.`,
   );
 }
 

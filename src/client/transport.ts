@@ -108,8 +108,8 @@ export function createTransport(options: TransportOptions = {}): Transport {
         throw createProxyError(proxy, 407, url.origin);
       }
       const maxBytes = resolveMaxBytes(chooseReadMode(response.status), maxAnswerBytes);
-      const answer = decodeResponse(response, request.method, maxBytes);
-      return { ...answer, body: readChunks(answer.body, toFailure) };
+      const decoded = decodeResponse(response, request.method, maxBytes);
+      return { ...decoded, body: readChunks(decoded.body, toFailure) };
     },
     async close() {
       await Promise.all([directAgent, ...tunnels.values()].map((dispatcher) => dispatcher.destroy(closedError)));
@@ -118,19 +118,19 @@ export function createTransport(options: TransportOptions = {}): Transport {
 }
 
 /** Watches the content of a request. `failure` is the error of reading the content, which is not a network error. */
-function watchBody(given: HttpRequest["body"]): { readonly content: unknown; readonly failure: unknown } {
-  if (given === undefined || typeof given === "string" || ArrayBuffer.isView(given))
-    return { content: given, failure: undefined };
-  const watched = { content: undefined as unknown, failure: undefined as unknown };
-  watched.content = (async function* () {
+function watchBody(body: HttpRequest["body"]): { readonly content: unknown; readonly failure: unknown } {
+  if (body === undefined || typeof body === "string" || ArrayBuffer.isView(body))
+    return { content: body, failure: undefined };
+  const state = { content: undefined as unknown, failure: undefined as unknown };
+  state.content = (async function* () {
     try {
-      yield* typeof given === "function" ? given() : given;
+      yield* typeof body === "function" ? body() : body;
     } catch (error) {
-      watched.failure = error;
+      state.failure = error;
       throw error;
     }
   })();
-  return watched;
+  return state;
 }
 
 async function* readChunks(body: AsyncIterable<Uint8Array>, failed: (error: unknown) => unknown) {
@@ -166,10 +166,10 @@ function createTunnelDispatcher(proxy: ForwardProxy, timeoutMs: number): Dispatc
  * closes the connection.
  */
 async function awaitConnect(connecting: Promise<Dispatcher.ConnectData>): Promise<Dispatcher.ConnectData> {
-  const answer = await connecting.catch((cause: unknown) => {
+  const response = await connecting.catch((cause: unknown) => {
     throw new TunnelError({ cause });
   });
-  if (answer.statusCode === 200) return answer;
-  answer.socket.on("error", () => {}).destroy();
-  throw new TunnelError({ status: answer.statusCode });
+  if (response.statusCode === 200) return response;
+  response.socket.on("error", () => {}).destroy();
+  throw new TunnelError({ status: response.statusCode });
 }

@@ -68,7 +68,7 @@ export function deriveCommand(operation: Operation, resource: ResourceName): Com
 function derivePositionals(operation: Operation): PositionalSpec[] {
   const fields = operation.request.params ? listScalarFields(toInputSchema(operation.request.params)) : [];
   const path = findPlaceholders(operation.path).map((name): PositionalSpec => {
-    const field = fields.find((one) => one.name === name);
+    const field = fields.find((field) => field.name === name);
     return {
       name,
       description: field?.description ?? "",

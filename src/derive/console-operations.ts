@@ -19,12 +19,12 @@ export interface ConsoleOperation {
 }
 
 /**
- * Returns the operations with these ids as plain data, because the page contains no schemas. Throws if an operation
+ * Returns the operations with these IDs as plain data, because the page contains no schemas. Throws if an operation
  * does not exist.
  */
 export function deriveConsoleOperations(ids: readonly string[]): Record<string, ConsoleOperation> {
   const operations: readonly Operation[] = registry;
-  const needed = new Map(operations.map((each) => [each.id, getRequiredRole(each)]));
+  const needed = new Map(operations.map((operation) => [operation.id, getRequiredRole(operation)]));
   const specs = new Map(
     deriveCommands(operationsByResource as ReadonlyMap<ResourceName, readonly Operation[]>).map((spec) => [
       spec.operation,

@@ -206,13 +206,10 @@ export const emulatorOptions = {
     check: { is: "choice", names: webhookJsonForms },
     default: "compact",
     flags: [
-      textFlag(
-        "Webhooks",
-        "webhook-json",
-        "FORM",
-        "How the JSON of webhooks is written; mixed varies from event to event",
-        { choices: webhookJsonForms, default: "compact" },
-      ),
+      textFlag("Webhooks", "webhook-json", "FORM", "JSON format of webhooks; mixed varies from event to event", {
+        choices: webhookJsonForms,
+        default: "compact",
+      }),
     ],
   },
   retrySchedule: {

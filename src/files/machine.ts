@@ -11,7 +11,7 @@ export interface Machine {
   /** Host name. Each container has its own. */
   readonly machine: string;
   readonly machine_id?: string | undefined;
-  /** Boot id, which is new each time the kernel starts and the same in all containers of one kernel. */
+  /** Boot ID, which is new each time the kernel starts and the same in all containers of one kernel. */
   readonly boot?: string | undefined;
   /** Namespace in which a pid identifies a process. */
   readonly pid_namespace?: string | undefined;

@@ -32,7 +32,7 @@ export function diagnose(
   const bodies = listBodyVariants(body);
   const keys = listKeyVariants(key);
   const combinations = algorithms.flatMap((algorithm) =>
-    keys.flatMap((one) => bodies.map((other) => [algorithm, one, other] as const)),
+    keys.flatMap((key) => bodies.map((other) => [algorithm, key, other] as const)),
   );
   const byMistakes = combinations.sort((a, b) => countMistakes(a) - countMistakes(b));
   let tried = 0;

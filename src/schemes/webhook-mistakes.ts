@@ -8,7 +8,7 @@ import { type Mistake, unwrapBody, wrapBody } from "./wrapped-body.ts";
 
 export type Deviation = Diagnosis["deviations"][number];
 
-/** Result of one way to process an input. Without deviations the way is correct. */
+/** Result of processing an input in one way. The result is correct if there are no deviations. */
 export interface Variant<Value> {
   readonly value: Value;
   readonly deviations: readonly Deviation[];

@@ -51,7 +51,7 @@ export interface WebhookScheme<Name extends string = string> {
 }
 
 const commonReasonTexts = {
-  missing: "the headers hold no signature",
+  missing: "the headers contain no signature",
   mismatch: "it was signed with another key, or the bytes were changed",
 };
 

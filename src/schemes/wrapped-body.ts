@@ -31,7 +31,7 @@ const maxInflatedBytes = 32 * 2 ** 20;
 
 function decompressBody(body: Uint8Array): BodyMistake[] {
   try {
-    const text = "This body is compressed (gzip or deflate). The signature is that of the decompressed bytes.";
+    const text = "This body is compressed (gzip or deflate). The signature covers the decompressed bytes.";
     return [["gzip", text, unzipSync(body, { maxOutputLength: maxInflatedBytes })]];
   } catch {
     return [];
@@ -44,7 +44,7 @@ function decodeUtf16(body: Uint8Array): BodyMistake[] {
   const isBig = (first === 0xfe && second === 0xff) || (first === 0 && second !== 0 && third === 0 && fourth !== 0);
   if (body.length % 2 !== 0 || !(isLittle || isBig)) return [];
   const bytes = isLittle ? Buffer.from(body) : swapBytes(body);
-  const text = "This body is UTF-16, as PowerShell writes files. The signature is that of the UTF-8 bytes.";
+  const text = "This body is UTF-16, as PowerShell writes files. The signature covers the UTF-8 bytes.";
   return [["utf-16", text, Buffer.from(bytes.toString("utf16le").replace(/^\ufeff/, ""))]];
 }
 
@@ -57,19 +57,17 @@ function unwrapBase64(text: string): BodyMistake[] {
   // Some programs insert line breaks.
   const bare = text.replace(/\s+/g, "");
   const bytes = bare.length < minBase64Length ? undefined : decodeAnyBase64(bare);
-  return bytes ? [["base64-body", "This body is base64. The signature is that of the decoded bytes.", bytes]] : [];
+  return bytes ? [["base64-body", "This body is base64. The signature covers the decoded bytes.", bytes]] : [];
 }
 
 /** Unwraps a string with the body, or an event of a gateway with such a field. */
 function unwrapJson(document: unknown): BodyMistake[] {
   if (typeof document === "string") {
-    return [
-      ["json-string", "This body is a JSON string. The signature is that of its contents.", Buffer.from(document)],
-    ];
+    return [["json-string", "This body is a JSON string. The signature covers its contents.", Buffer.from(document)]];
   }
   return Object.entries(toFields(document)).flatMap(([name, value]): BodyMistake[] => {
     if (typeof value !== "string" || value === "") return [];
-    const text = `The body is in the field "${name}" of this JSON. The signature is that of its contents.`;
+    const text = `The body is in the field "${name}" of this JSON. The signature covers its contents.`;
     return [["json-field", text, Buffer.from(value)]];
   });
 }

@@ -31,7 +31,7 @@ export async function openRecordingProxy(options: ProxyOptions) {
   server.requestTimeout = 0;
   server.keepAliveTimeout = maxIdleConnectionMs;
   server.on("upgrade", ({ method, url }, socket) => {
-    options.onSkipped(`${method} ${url?.split("?")[0]} asks for another protocol`);
+    options.onSkipped(`${method} ${url?.split("?")[0]} requests another protocol`);
     socket.end("HTTP/1.1 501 Not Implemented\r\ncontent-length: 0\r\n\r\n");
   });
   await once(server.listen(options.port, options.host), "listening");

@@ -152,7 +152,7 @@ describe("help example", () => {
 
   it("continues a long line on the next line in shell syntax", () => {
     const example = { title: "Long", argv: ["files", "upload", "a b.pdf", "--content-type", "x".repeat(20)] };
-    const page = { about: [], tables: [], notes: [] };
+    const page = { introduction: [], tables: [], notes: [] };
     assert.equal(
       layOutPage({ ...page, examples: [example] }, 40),
       `Examples:\n  # Long\n  svc files upload 'a b.pdf' \\\n    --content-type ${"x".repeat(20)}\n`,

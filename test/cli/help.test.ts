@@ -32,7 +32,7 @@ describe("svc help", () => {
     const { out } = await runCli("intake create --help");
     assert.match(out, /--priority <PRIORITY> +.*\(LOW, MEDIUM, HIGH; default: MEDIUM\)/);
     assert.match(out, /--title <TITLE> +.*\(required\)/);
-    assert.match(out, /# A request with two files\n {2}svc intake create --title 'Review the MSA'/);
+    assert.match(out, /# Create a request with two files\n {2}svc intake create --title 'Review the MSA'/);
   });
 
   it("prints the version with --version", async () => {

@@ -41,7 +41,7 @@ for (const scheme of webhookSchemes) {
       ]);
       assert.deepEqual(
         ["mismatch", "missing"].map((reason) => scheme.reasonTexts[reason]),
-        ["it was signed with another key, or the bytes were changed", "the headers hold no signature"],
+        ["it was signed with another key, or the bytes were changed", "the headers contain no signature"],
       );
     });
 

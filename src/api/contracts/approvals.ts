@@ -112,7 +112,7 @@ const Comment = z.strictObject({
   replies: z.array(z.strictObject({ id: z.int(), comment: z.string() })),
 });
 
-const commentsParams = z.object({ contract_id: z.int().describe("Integer id of the contract") });
+const commentsParams = z.object({ contract_id: z.int().describe("Integer ID of the contract") });
 
 export const listComments = defineOperation({
   id: "comments.list",

@@ -59,7 +59,7 @@ export const listContracts = defineOperation({
   ...publicOperation,
   summary: "List contracts, newest first",
   description:
-    "Every filter also accepts an operator after its name: [$eq], [$ne], [$in] (comma list), and for ids and dates " +
+    "Every filter also accepts an operator after its name: [$eq], [$ne], [$in] (comma list), and for IDs and dates " +
     "[$gt], [$gte], [$lt], [$lte]. Quote it on a command line: '--filter-display-status[$in]' SIGN,DRAFT.",
   path: "/api/v2.1/public/contracts/",
   request: {
@@ -92,7 +92,7 @@ export const listContractsV1 = defineOperation({
   responses: { 200: json(defineContractPage(NumberedContract)) },
   cli: { command: "contracts list-v1", rows: "results", columns },
   basis: createAssumption(
-    "Path and rows are public, the page around them is not: that of version 2.1 (DECISIONS.md, C28).",
+    "Path and rows are public. The page around them is not, and follows version 2.1 (DECISIONS.md, C28).",
   ),
   examples: [{ title: "List the newest 100 contracts", query: { limit: 100 } }],
 });

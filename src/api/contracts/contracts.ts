@@ -22,7 +22,7 @@ import {
 
 /** The specification requires only an object. Documented keys are validated (DECISIONS.md, F12). */
 export const SendRequest = z.object({
-  to_emails: z.array(email).optional().describe("Recipients, instead of the configured ones"),
+  to_emails: z.array(email).optional().describe("Recipients; replaces the configured recipients"),
   cc_emails: z.array(email).optional().describe("CC addresses"),
   bcc_emails: z.array(email).optional().describe("BCC addresses"),
   attachment_formats: z
@@ -267,12 +267,12 @@ export const showExternalMetadata = defineOperation({
 export const findByExternalMetadata = defineOperation({
   id: "external-metadata.find",
   ...specifiedOperation,
-  summary: "Find contracts by the id of their external metadata",
+  summary: "Find contracts by the ID of their external metadata",
   description: "Newest first, at most 50.",
   path: "/api/v2.1/public/contracts/by_external_metadata/{external_metadata_id}",
   lastTakesSlashes: true,
   request: {
-    params: z.object({ external_metadata_id: z.string().describe("The id of the upstream system's record") }),
+    params: z.object({ external_metadata_id: z.string().describe("The ID of the upstream system's record") }),
   },
   responses: { 200: json(z.array(CreatedContract)) },
   cli: {

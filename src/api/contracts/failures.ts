@@ -30,7 +30,7 @@ const code = "SVC_PUBLIC_00039";
 
 const intakeFailures = {
   "unknown-file-ids": defineDomainFailure({
-    when: "a file id does not exist in the workspace",
+    when: "a file ID does not exist in the workspace",
     basis: "specified",
     code,
     says: "One or more file_ids not found in workspace",

@@ -131,7 +131,7 @@ export const listIntakes = defineOperation({
     query: z.object({
       page: z.int().min(1).default(1).describe("Page number, from 1"),
       limit: z.int().min(1).max(100).default(50).describe("Rows per page"),
-      query: optionalString.describe("Search in title, description and reference id"),
+      query: optionalString.describe("Search in title, description and reference ID"),
       sort: sortKey.optional().describe("Sort by created_at, priority, status or title, with - or + before"),
       filter__priority: Priority.optional().describe("Show only this priority"),
       "filter__priority[$eq]": Priority.optional().describe("Alias without an operator"),
@@ -281,7 +281,7 @@ export const createUserTask = defineOperation({
   responses: { 201: json(Task) },
   cli: { command: "contracts user-tasks create" },
   basis: createAssumption(
-    "Path, title, categories, associations and status are public. A row of assignees is that of intakes. The other fields and the response are those of a task of an intake (DECISIONS.md, C27).",
+    "Path, title, categories, associations and status are public. Rows of assignees follow intakes. The other fields and the response follow a task of an intake (DECISIONS.md, C27).",
   ),
   examples: [
     {

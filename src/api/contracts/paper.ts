@@ -127,7 +127,7 @@ export const uploadForSignature = defineOperation({
   ],
 });
 
-/** A number or its decimal string, because some systems store ids as strings. */
+/** A number or its decimal string, because some systems store IDs as strings. */
 export const Identifier = z.union([
   z.int(),
   z.string().regex(/^\d+$/, { error: "Input should be a valid integer, unable to parse string as an integer" }),

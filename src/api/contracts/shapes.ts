@@ -10,7 +10,7 @@ export const ContractStatus = z.enum(contractStatuses);
 export const contractPermissions = ["CONTRACT.READ", "CONTRACT.SUGGEST", "CONTRACT.EDIT", "CONTRACT.SIGN"] as const;
 
 /** Path parameter of the routes that accept `T-12` or `H-12`. */
-export const compositeIdParam = z.string().describe("Composite id of the contract: T-12 or H-12");
+export const compositeIdParam = z.string().describe("Composite ID of the contract: T-12 or H-12");
 export const compositeParams = z.object({ composite_id: compositeIdParam });
 
 /** Path parameter of the routes that accept the plain number. */

@@ -54,7 +54,7 @@ export const beginSession = defineOperation({
     201: json(
       z.strictObject({
         token: z.string().describe("Value for the header authorization, after `Bearer `"),
-        role: z.enum(controlRoles).describe("Role of the session, that of the token that opened it"),
+        role: z.enum(controlRoles).describe("Role of the session, taken from the token that opened it"),
         instance_id: z.string().describe("ID of the emulator that the session belongs to"),
       }),
     ),
@@ -124,7 +124,7 @@ const ContractEvent = z.strictObject({
   deleted: z.boolean(),
 });
 
-const noContract = z.null().describe("For no contract in particular");
+const noContract = z.null().describe("Applies to no particular contract");
 
 /** Events, discriminated by kind. */
 const EmulatorEvent = z.discriminatedUnion("event", [
@@ -177,7 +177,7 @@ export const followEvents = defineOperation({
     "One stream of requests, deliveries, contracts, e-mails, devices, the clock, faults and snapshots. Events are sent once they are durable. To resume an ended stream, send its last ID as `after` or in the header Last-Event-ID, within a minute. If the ID is too old, or from another run, the first event is resync.",
   path: "/_emulator/events",
   request: {
-    query: z.object({ after: z.string().max(100).optional().describe("Resume after the event with this id") }),
+    query: z.object({ after: z.string().max(100).optional().describe("Resume after the event with this ID") }),
   },
   responses: { 200: events(EmulatorEvent) },
   cli: { command: "emulator events", columns: ["id", "at", "event", "ref"] },

@@ -297,7 +297,7 @@ export const replaceEntity = defineOperation({
     params,
     body: json(
       z.object({
-        reference_id: z.string().min(1).describe("Reference id of the entity: NW-US"),
+        reference_id: z.string().min(1).describe("Reference ID of the entity: NW-US"),
         email: email.optional().describe("E-mail address of the person (default: the contract's owner)"),
       }),
     ),

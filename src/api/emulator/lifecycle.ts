@@ -12,7 +12,7 @@ export const Readiness = z.strictObject({
   role: z
     .enum(["leader", "standby"])
     .optional()
-    .describe("Whether it leads its store or forwards to the leader; only with --store"),
+    .describe("Whether the process leads its store or forwards to the leader; only with --store"),
   leader: z
     .string()
     .nullable()
@@ -31,7 +31,7 @@ const Process = z.strictObject({
 });
 
 const Liveness = Readiness.extend({
-  process: Process.optional().describe("Only for callers on the same machine"),
+  process: Process.optional().describe("Shown only to callers on the same machine"),
 });
 
 export type Liveness = z.infer<typeof Liveness>;

@@ -84,7 +84,7 @@ export const listOwners = defineOperation({
   path: "/_emulator/owners",
   request: {
     query: z.object({
-      identifier: z.string().min(1).describe("E-mail address or hash, client id, token, team, tenant or user code"),
+      identifier: z.string().min(1).describe("E-mail address or hash, client ID, token, team, tenant or user code"),
     }),
   },
   responses: { 200: json(z.array(Owner)) },

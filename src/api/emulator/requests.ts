@@ -16,7 +16,9 @@ export const LoggedRequest = z.strictObject({
   headers: dictionary(z.string()).describe("Headers; values that may be secrets are omitted"),
   status: z.int().describe("Status of the response; 0 if the connection ended without one"),
   failure: nullableString.describe("Code of the declared failure"),
-  caller: nullableString.describe("Name of the control token, local for that of the run file; null without a token"),
+  caller: nullableString.describe(
+    "Name of the control token, local for the token of the run file; null without a token",
+  ),
   workspace_id: z.int().optional().describe("Workspace that the credentials identified; omitted without one"),
   findings: z
     .array(z.strictObject({ code: z.string(), detail: z.string().optional() }))
@@ -24,7 +26,7 @@ export const LoggedRequest = z.strictObject({
   duration_ms: z.int().describe("Duration in wall milliseconds"),
   body: z.unknown().optional().describe("JSON body without secrets, up to 16 KiB; only if bodies are requested"),
   cause: optionalString.describe(
-    "Why the emulator itself sent it, such as request:12; omitted for the requests of others",
+    "Cause of a request that the emulator itself sent, such as request:12; otherwise omitted",
   ),
   fault: optionalString.describe("Fault that affected it, with the request that added the fault; omitted without one"),
   replaced: z

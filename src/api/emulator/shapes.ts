@@ -11,7 +11,7 @@ export const pageQuery = {
 export const defineItemPage = <Row extends z.ZodType>(row: Row) =>
   z.strictObject({ items: z.array(row), total: z.int().describe("Number of rows on all pages") });
 
-/** Restricts a list to one contract, by either form of its id. */
+/** Restricts a list to one contract, by either form of its ID. */
 export const contractFilter = z
   .string()
   .regex(/^([TH]-)?[1-9]\d{0,14}$/, "must be the ID of a contract (12, T-12)")

@@ -18,9 +18,9 @@ const WorkspaceInfo = z.strictObject({
   client_id: z.string(),
   client_secret: z.string(),
   hmac_key: z.string(),
-  industry: nullableString.describe("From its trial signup"),
+  industry: nullableString.describe("Taken from its trial signup"),
   use_case: z.string().nullable(),
-  plan: nullableString.describe("As last reported by the billing provider"),
+  plan: nullableString.describe("Last value that the billing provider reported"),
   is_suspended: z.boolean().describe("Whether the billing provider reported a paused or cancelled subscription"),
   intake_workflows: z
     .array(z.strictObject({ id: z.int(), title: z.string() }))
@@ -92,7 +92,7 @@ const WorkspaceRouting = z.strictObject({
 export const showWorkspaceRouting = defineOperation({
   id: "emulator.workspace-routing",
   ...controlOperation,
-  summary: "Show the routing data that leads to a workspace",
+  summary: "Show the routing data of a workspace",
   description:
     "Lists the identifiers that route to this workspace alone, by table. svc router offboard --workspace removes them.",
   path: "/_emulator/workspaces/{workspace_id}/routing",

@@ -47,7 +47,7 @@ const columns = [
 ] as const;
 
 const params = z.object({
-  ref: z.string().min(1).max(200).describe("request:12, T-1, delivery:3, event:4, webhook:1, or a W3C trace id"),
+  ref: z.string().min(1).max(200).describe("request:12, T-1, delivery:3, event:4, webhook:1, or a W3C trace ID"),
 });
 
 export const showTrace = defineOperation({

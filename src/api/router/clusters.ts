@@ -13,13 +13,13 @@ export const ClusterInfoDomain = z.strictObject({
 });
 
 export const WorkspaceExternalIntegrationDelete = z.object({
-  external_id_list: defineIdentifiers("Ids of the integration"),
+  external_id_list: defineIdentifiers("IDs of the integration"),
   integration_type: ExternalServiceIntegrationType,
 });
 
 export const DeleteWorkspaceDataRequest = z.object({
   email_hash_list: emailHashes.optional(),
-  chat_a_team_id_list: defineIdentifiers("Team ids of chat_a").optional(),
+  chat_a_team_id_list: defineIdentifiers("Team IDs of chat_a").optional(),
   external_integrations: z.array(WorkspaceExternalIntegrationDelete).optional(),
   client_ids: defineIdentifiers("OAuth client ids").optional(),
   creator_tokens: defineIdentifiers("Creator invite tokens").optional(),

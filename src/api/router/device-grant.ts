@@ -50,7 +50,7 @@ export const TokenResponse = z.looseObject({
   refresh_token: z.string().optional(),
   scope: z.string(),
   id_token: z.string().optional(),
-  issued_token_type: optionalString.describe("Only for token exchange"),
+  issued_token_type: optionalString.describe("Used only for token exchange"),
 });
 
 export const redeemDeviceCode = defineOperation({

@@ -53,7 +53,7 @@ const routingFailures = {
   }),
   "foreign-cluster-key": defineDetailFailure({
     status: 403,
-    when: "x-cluster-key is the key of another cluster than that of the request",
+    when: "x-cluster-key does not belong to the cluster of the request",
     basis: createAssumption("The validation of keys is not specified (DECISIONS.md, R6)."),
     says: ({ cluster }: { cluster: string }) => `This cluster key is not of cluster ${cluster}`,
   }),
@@ -208,7 +208,7 @@ const appFailures = {
   }),
   "no-customer-id": defineDetailFailure({
     status: 400,
-    when: "the event has no customer id of the form {cluster_id}_{workspace_id}",
+    when: "the event has no customer ID of the form {cluster_id}_{workspace_id}",
     basis: "specified",
     says: "No customer id in the event",
   }),
@@ -237,7 +237,7 @@ export const oauthFailures = {
     error: "expired_token",
   }),
   "invalid-grant": defineOAuthFailure({
-    when: "the code or token is unknown, used, of another client, or has no known cluster prefix",
+    when: "the code or token is unknown, was used before, belongs to another client, or has no known cluster prefix",
     basis: "public",
     error: "invalid_grant",
   }),
@@ -260,7 +260,7 @@ export const oauthFailures = {
     says: ({ reason }: { reason: string }) => reason,
   }),
   "unsupported-grant-type": defineOAuthFailure({
-    when: "grant_type is not authorization_code, refresh_token or that of a device",
+    when: "grant_type is not authorization_code, refresh_token or the device grant type",
     basis: "public",
     error: "unsupported_grant_type",
   }),

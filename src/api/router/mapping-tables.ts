@@ -49,7 +49,7 @@ export const lookupFailures = ["missing-cluster-key", "invalid-cluster-key"] as 
 export const ClusterClientDomain = z.strictObject({ client_id: z.string(), cluster_id: z.string() });
 
 export const BulkClusterClientCreateRequest = z.object({
-  client_ids: defineIdentifiers("OAuth client ids, and client-ids of API keys"),
+  client_ids: defineIdentifiers("OAuth client IDs, and client-ids of API keys"),
   cluster_id: clusterId,
 });
 
@@ -60,7 +60,7 @@ export const showClusterClient = defineOperation({
   id: "cluster-clients.show",
   summary: "Look up the cluster of an OAuth client",
   path: "/router/v1/cluster_clients/client/{client_id}",
-  request: { params: z.object({ client_id: z.string().describe("OAuth client id, or client-id of an API key") }) },
+  request: { params: z.object({ client_id: z.string().describe("OAuth client ID, or client-id of an API key") }) },
   failures: [...lookupFailures, "no-client-mapping"],
   cli: { command: "router show-client" },
   examples: [{ title: "Find the cluster of a client", params: { client_id: "demo-cli" } }],
@@ -133,10 +133,10 @@ export const unmapClusterEmails = defineOperation({
   examples: [{ title: "Unmap one address of eu-1", body: clusterEmailsExample }],
 });
 
-export const ExternalServiceIntegrationType = z.enum(["CHAT_B"]).describe("Service of the external ids");
+export const ExternalServiceIntegrationType = z.enum(["CHAT_B"]).describe("Service of the external IDs");
 
 export const BulkClusterIntegrationRequest = z.object({
-  external_id_list: defineIdentifiers("Ids of the integration, such as the tenant ids of chat_b"),
+  external_id_list: defineIdentifiers("IDs of the integration, such as the tenant IDs of chat_b"),
   cluster_id: clusterId,
   integration_type: ExternalServiceIntegrationType,
 });
@@ -166,7 +166,7 @@ export const unmapExternalIntegrations = defineOperation({
 });
 
 export const BulkClusterChatATeamIDRequest = z.object({
-  chat_a_team_id_list: defineIdentifiers("Team ids of chat_a"),
+  chat_a_team_id_list: defineIdentifiers("Team IDs of chat_a"),
   cluster_id: clusterId,
 });
 

@@ -33,7 +33,7 @@ export const showDiscovery = defineOperation({
  */
 const TokenRequest = z
   .object({
-    grant_type: optionalString.describe("Grant type: authorization_code, refresh_token, or that of a device"),
+    grant_type: optionalString.describe("Grant type: authorization_code, refresh_token, or the device grant type"),
     code: optionalString.describe("Authorization code, with its {cluster_id}_"),
     redirect_uri: optionalString.describe("Redirect URI of the authorization request"),
     code_verifier: optionalString.describe("PKCE verifier of the authorization request"),

@@ -71,7 +71,7 @@ export function describeAlteredAttempts(
   return Object.entries(alterations).flatMap(([effect, what]) => {
     const hit = attempts
       .filter(({ fault }) => fault?.effect === effect)
-      .map((one) => formatAttemptLabel(one, delivery));
+      .map((attempt) => formatAttemptLabel(attempt, delivery));
     return hit.length === 0 ? [] : [`${capitalize(hit.join("; "))}: a scripted fault ${what}`];
   });
 }

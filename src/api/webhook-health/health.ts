@@ -76,7 +76,7 @@ export function assessWebhook(webhook: Webhook, facts: WebhookFacts): WebhookHea
   const { deliveries, formatTime } = facts;
   const streak = summarizeStreak(deliveries);
   const unsent = deliveries
-    .filter((one) => isUndelivered({ ...one, webhook_status: webhook.status }))
+    .filter((delivery) => isUndelivered({ ...delivery, webhook_status: webhook.status }))
     .toSorted(compareByAge);
   const { status, forbidden } = webhook;
   const isUntouched =

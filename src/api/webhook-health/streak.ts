@@ -82,12 +82,12 @@ function groupAttempts(
   of: SharedFeature["getValue"],
 ): ReadonlyMap<string, DeliveryAttempt[]> {
   const groups = new Map<string, DeliveryAttempt[]>();
-  for (const one of attempts) {
-    const value = of(one.delivery);
+  for (const attempt of attempts) {
+    const value = of(attempt.delivery);
     if (value === undefined) continue;
     const group = groups.get(value);
-    if (group) group.push(one);
-    else groups.set(value, [one]);
+    if (group) group.push(attempt);
+    else groups.set(value, [attempt]);
   }
   return groups;
 }
@@ -157,7 +157,7 @@ export function explainNoDeliveries(
   const isSubscribed = ({ activity }: ActivityHistory[number]) => subscribed.includes(activity);
   const ownActivities = happened.filter(({ workspace_id }) => workspace_id === ownId);
   const before = ownActivities.filter(isSubscribed);
-  const other = ownActivities.filter((one) => !isSubscribed(one));
+  const other = ownActivities.filter((activity) => !isSubscribed(activity));
   const otherActivities = happened.filter((one) => one.workspace_id !== ownId && isSubscribed(one));
   const reasons: string[] = [];
   if (before.length > 0) {

@@ -42,10 +42,12 @@ export async function readAccounts(context: Pick<Context, "host">): Promise<Acco
 
 function checkAccounts({ accounts = {} }: Readonly<Record<string, unknown>>): string | undefined {
   if (!isObject(accounts)) return "accounts must be an object";
-  const isAccount = (one: unknown) =>
-    isObject(one) && requiredAccountFields.every((name) => typeof one[name] === "string");
-  const wrong = Object.entries(accounts).find(([, account]) => !isAccount(account));
-  return wrong && `the account of ${wrong[0]} must be an object with ${requiredAccountFields.join(", ")}`;
+  const isAccount = (value: unknown) =>
+    isObject(value) && requiredAccountFields.every((name) => typeof value[name] === "string");
+  const invalidAccount = Object.entries(accounts).find(([, account]) => !isAccount(account));
+  return (
+    invalidAccount && `the account of ${invalidAccount[0]} must be an object with ${requiredAccountFields.join(", ")}`
+  );
 }
 
 const requiredAccountFields = ["client_id", "access_token", "refresh_url"];
@@ -62,12 +64,12 @@ export async function changeAccount(
     context.host,
     context.signal,
     async (content) => {
-      const known = content?.accounts ?? {};
-      const changed = await change(Object.hasOwn(known, address) ? known[address] : undefined);
-      const otherAccounts = Object.entries(known).filter(([name]) => name !== address);
+      const accounts = content?.accounts ?? {};
+      const account = await change(Object.hasOwn(accounts, address) ? accounts[address] : undefined);
+      const otherAccounts = Object.entries(accounts).filter(([name]) => name !== address);
       return {
         ...content,
-        accounts: Object.fromEntries(changed ? [...otherAccounts, [address, changed]] : otherAccounts),
+        accounts: Object.fromEntries(account ? [...otherAccounts, [address, account]] : otherAccounts),
       };
     },
   );
@@ -89,7 +91,7 @@ export async function requireWritableTokens({ host: { env } }: Pick<Context, "ho
   }
 }
 
-/** Selects an account: that of --issuer, of the target's routing service, or the only stored one. */
+/** Selects the account of --issuer, of the target's routing service, or the only stored account. */
 export async function resolveAccountAddress(issuer: string | undefined, context: Context): Promise<string> {
   if (issuer !== undefined) return resolveServerAddress(issuer, context);
   const names = Object.keys(await readAccounts(context));

@@ -32,7 +32,7 @@ export function parseChallenge(response: OAuthResponse): DeviceChallenge {
   const expiresInSeconds = toSeconds(fields.expires_in);
   if (!deviceCode || !userCode || !verificationUri || expiresInSeconds === undefined) {
     throw new CommandFailedError("failed", "unreadable_answer", "The device authorization response is incomplete.", {
-      hint: "Check that the address is the routing service's, or that of an OAuth server with device login.",
+      hint: "Check that the address belongs to the routing service or to an OAuth server with device login.",
     });
   }
   return {
@@ -112,8 +112,8 @@ function findTemporaryFailure(response: OAuthResponse | NetworkError): string | 
   if (response instanceof NetworkError) return response.code;
   if (response.error === "slow_down" || response.error === "authorization_pending") return undefined;
   const isTemporary = response.status >= 500 || response.status === 429 || response.status === 408;
-  const known = ["access_denied", "expired_token", "invalid_grant", "invalid_client"];
-  return isTemporary && !known.includes(response.error ?? "") ? `status ${response.status}` : undefined;
+  const knownErrors = ["access_denied", "expired_token", "invalid_grant", "invalid_client"];
+  return isTemporary && !knownErrors.includes(response.error ?? "") ? `status ${response.status}` : undefined;
 }
 
 function finishPolling(response: OAuthResponse): OAuthResponse {

@@ -34,8 +34,11 @@ export async function postOAuth(
   fields: OAuthFields,
   signal: AbortSignal,
 ): Promise<OAuthResponse> {
-  const given = Object.entries(fields).filter((pair): pair is [string, string] => pair[1] !== undefined);
-  const body = encoding === "json" ? JSON.stringify(Object.fromEntries(given)) : String(new URLSearchParams(given));
+  const definedFields = Object.entries(fields).filter((pair): pair is [string, string] => pair[1] !== undefined);
+  const body =
+    encoding === "json"
+      ? JSON.stringify(Object.fromEntries(definedFields))
+      : String(new URLSearchParams(definedFields));
   const type = encoding === "json" ? "application/json" : "application/x-www-form-urlencoded";
   const headers = { "content-type": type, accept: "application/json" };
   return readOAuthResponse(await client.exchange({ method: "POST", url, headers, body }, { signal, retries: 0 }));
@@ -76,20 +79,20 @@ export function toSeconds(value: unknown): number | undefined {
 }
 
 /** Returns the error of an endpoint in its own words, reduced to printable characters. */
-export function createOAuthError(what: string, { status, fields, error }: OAuthResponse): CommandFailedError {
-  const own = toNonEmptyString(fields.error_description) ?? error ?? `status ${status}`;
-  const clean = own.replace(/[^\x20-\x7e]/g, " ").slice(0, 300);
+export function createOAuthError(action: string, { status, fields, error }: OAuthResponse): CommandFailedError {
+  const reason = toNonEmptyString(fields.error_description) ?? error ?? `status ${status}`;
+  const clean = reason.replace(/[^\x20-\x7e]/g, " ").slice(0, 300);
   const isTemporaryFailure = status >= 500 || status === 429;
   const isUnknown = error === "invalid_client" || status === 401 || status === 403;
   const hint = isTemporaryFailure
     ? "The server has a problem. Try again later."
     : isUnknown
       ? "Check --client-id. To create a client, run svc auth create-client."
-      : "Check that the address is the routing service's or that of an OAuth server.";
+      : "Check that the address belongs to the routing service or to an OAuth server.";
   return new CommandFailedError(
     isTemporaryFailure ? "temporary" : error === undefined && !isUnknown ? "failed" : "forbidden",
     error ?? `http_${status}`,
-    `${what} failed (HTTP ${status}): ${clean}`,
+    `${action} failed (HTTP ${status}): ${clean}`,
     { hint },
   );
 }
@@ -165,15 +168,15 @@ async function discoverEndpoints(issuer: string, client: Client, signal: AbortSi
 
 function parseEndpoints(issuer: string, response: OAuthResponse): AuthServer {
   const metadata = response.fields;
-  const createMetadataError = (what: string, code = "bad_metadata") =>
-    new CommandFailedError("failed", code, `The metadata of ${issuer} ${what}.`, {
+  const createMetadataError = (problem: string, code = "bad_metadata") =>
+    new CommandFailedError("failed", code, `The metadata of ${issuer} ${problem}.`, {
       hint: "Check that --issuer is exactly the issuer address of the server.",
     });
   if (response.status !== 200) throw createOAuthError(`The request for the metadata of ${issuer}`, response);
-  const named = toNonEmptyString(metadata.issuer);
-  if (named === undefined) throw createMetadataError("is not a JSON document with an issuer", "no_metadata");
+  const issuerClaim = toNonEmptyString(metadata.issuer);
+  if (issuerClaim === undefined) throw createMetadataError("is not a JSON document with an issuer", "no_metadata");
   // Metadata with a different name belongs to another server (RFC 8414, 3.3).
-  if (trimTrailing(named, "/") !== issuer) throw createMetadataError("has another issuer");
+  if (trimTrailing(issuerClaim, "/") !== issuer) throw createMetadataError("has another issuer");
   const readUrl = (name: string) => {
     const text = toNonEmptyString(metadata[name]);
     if (text === undefined) return undefined;

@@ -119,7 +119,7 @@ async function finishLogin(
 async function announceChallenge(challenge: DeviceChallenge, { output }: Context): Promise<void> {
   const { userCode, verificationUri, verificationUriComplete, expiresInSeconds, intervalSeconds } = challenge;
   if (output.format !== "table") {
-    const shown = {
+    const request = {
       event: "approval_needed",
       verification_uri: verificationUri,
       verification_uri_complete: verificationUriComplete,
@@ -127,7 +127,7 @@ async function announceChallenge(challenge: DeviceChallenge, { output }: Context
       expires_in: expiresInSeconds,
       interval: intervalSeconds,
     };
-    return output.printDocument(shown);
+    return output.printDocument(request);
   }
   await output.warn(["Open ", bold(verificationUri)]);
   await output.warn(["and enter the code ", bold(userCode)]);
@@ -144,8 +144,8 @@ function offerBrowser(challenge: DeviceChallenge, { shouldOfferBrowser }: SignIn
   // Terminal mode would intercept Ctrl-C.
   const lines = createInterface({ input: host.stdin, terminal: false });
   lines.once("line", () => {
-    void openBrowser(command, address, host).then((why) =>
-      why === undefined ? undefined : output.warn(`${why}. Open ${address} yourself.`),
+    void openBrowser(command, address, host).then((reason) =>
+      reason === undefined ? undefined : output.warn(`${reason}. Open ${address} yourself.`),
     );
   });
   void output.warn("Press Enter to open it in your browser.");
@@ -185,7 +185,7 @@ async function readPendingSignIn(context: Context): Promise<PendingSignIn> {
 
 const checkPendingSignIn: ContentCheck = ({ client_id, device_code, expires_at, interval, server }) => {
   const texts = [client_id, device_code, expires_at];
-  const isWhole = texts.every((one) => typeof one === "string") && typeof interval === "number" && isObject(server);
+  const isWhole = texts.every((text) => typeof text === "string") && typeof interval === "number" && isObject(server);
   return isWhole ? undefined : "it must be what svc auth device-login --no-wait wrote";
 };
 

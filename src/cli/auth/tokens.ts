@@ -23,7 +23,7 @@ export function toTokens(
   const access = toNonEmptyString(fields.access_token);
   if (access === undefined) {
     throw new CommandFailedError("failed", "unreadable_answer", "The server returned no access token.", {
-      hint: "Check that the address is an OAuth server's, and not that of a web page or a proxy. The stored tokens are unchanged.",
+      hint: "Check that the address belongs to an OAuth server, not to a web page or a proxy. The stored tokens are unchanged.",
     });
   }
   const type = toNonEmptyString(fields.token_type) ?? "Bearer";
@@ -52,8 +52,8 @@ export function toTokens(
 export const hasExpired = ({ expires_at }: Pick<Account, "expires_at">, now: number): boolean =>
   expires_at !== undefined && !(Date.parse(expires_at) - minRemainingMs > now);
 
-const createSignInError = (address: string, why: string): CommandFailedError =>
-  new CommandFailedError("forbidden", "signed_out", `${why} (${address}).`, { next: ["auth", "device-login"] });
+const createSignInError = (address: string, reason: string): CommandFailedError =>
+  new CommandFailedError("forbidden", "signed_out", `${reason} (${address}).`, { next: ["auth", "device-login"] });
 
 /**
  * Redeems the refresh token under a lock, because a server that rotates tokens signs out a client that uses one twice
@@ -69,7 +69,7 @@ export async function refreshAccount(context: Context, address: string, force = 
     if (isNew || (!force && !hasExpired(now, context.host.wall.now()))) return now;
     if (now.refresh_token === undefined)
       throw createSignInError(address, "The sign-in has expired and cannot be refreshed");
-    const response = await redeemRefreshToken(await createOAuthClient(context), now, context.cut);
+    const response = await redeemRefreshToken(await createOAuthClient(context), now, context.forceSignal);
     if (response.error === "invalid_grant" || response.error === "invalid_token") {
       // The server would reject the same token again.
       rejectedRefresh = createSignInError(address, "The server no longer accepts the refresh token");
@@ -93,8 +93,8 @@ export async function refreshAccount(context: Context, address: string, force = 
 }
 
 /** Ctrl-C does not abort this request at once, because a rotated token is lost without the response. */
-const redeemRefreshToken = (client: Client, { refresh_url, refresh_token, client_id }: Account, cut: AbortSignal) =>
-  postOAuth(client, refresh_url, "form", { grant_type: "refresh_token", refresh_token, client_id }, cut);
+const redeemRefreshToken = (client: Client, { refresh_url, refresh_token, client_id }: Account, signal: AbortSignal) =>
+  postOAuth(client, refresh_url, "form", { grant_type: "refresh_token", refresh_token, client_id }, signal);
 
 /** Refreshes an expired token. Fails with exit code 4 if there is no sign-in at the address. */
 export async function requireValidAccount(context: Context, address: string): Promise<Account> {

@@ -26,7 +26,8 @@ export const readBuiltCommands = (group: string): readonly ListedCommand[] =>
 const lines = new Map<string, readonly string[]>();
 
 function readLines(group: string): readonly string[] {
-  const found = lines.get(group) ?? readFileSync(join(import.meta.dirname, getCommandsFile(group)), "utf8").split("\n");
-  lines.set(group, found);
-  return found;
+  const commands =
+    lines.get(group) ?? readFileSync(join(import.meta.dirname, getCommandsFile(group)), "utf8").split("\n");
+  lines.set(group, commands);
+  return commands;
 }

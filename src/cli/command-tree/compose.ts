@@ -6,27 +6,30 @@ import { loadWrittenCommand, writtenWords } from "./written-commands.ts";
 
 export const listDerivedGroups = (): readonly string[] => Object.keys(deriveSpecs());
 
-const composed = new Map<string, Promise<readonly ListedCommand[]>>();
+const commandsByGroup = new Map<string, Promise<readonly ListedCommand[]>>();
 
 /** Composes the commands of a group from the registry and the hand-written commands, for development and the build. */
 export function composeCommands(group: string): Promise<readonly ListedCommand[]> {
-  const known = composed.get(group) ?? composeGroup(group);
-  composed.set(group, known);
-  return known;
+  const commands = commandsByGroup.get(group) ?? composeGroup(group);
+  commandsByGroup.set(group, commands);
+  return commands;
 }
 
 async function composeGroup(group: string): Promise<readonly ListedCommand[]> {
-  const written = await Promise.all(
+  const writtenCommands = await Promise.all(
     writtenWords.filter((words) => words.split(" ")[0] === group).map(loadWrittenCommand),
   );
   const byWords = new Map((deriveSpecs()[group] ?? []).map((spec) => [spec.words.join(" "), spec]));
-  const own = written.map((command) => {
+  const adjustedCommands = writtenCommands.map((command) => {
     const words = command.words.join(" ");
     const spec = byWords.get(words);
     byWords.delete(words);
     return toDeclaredCommand(command, spec);
   });
-  return [...own, ...byWords.values()].map((command) => ({ words: command.words, loadDeclaration: () => command }));
+  return [...adjustedCommands, ...byWords.values()].map((command) => ({
+    words: command.words,
+    loadDeclaration: () => command,
+  }));
 }
 
 /** A hand-written command replaces the derived command with the same words. */

@@ -112,7 +112,7 @@ export const commandGroups = lookupTable<CommandGroup>({
       "watch-trace",
     ],
   },
-  run: { summary: "Run scenario files, each on an emulator of its own", heading: "Integrate" },
+  run: { summary: "Run each scenario file on its own emulator", heading: "Integrate" },
   router: {
     summary: "Map identifiers to clusters, and look them up",
     heading: "Operate",

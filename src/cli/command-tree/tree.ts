@@ -18,10 +18,10 @@ export async function loadParser(
 ): Promise<Parser> {
   const [{ Parser }, names] = await Promise.all([import("../parse/parser.ts"), groupNames()]);
   const group = names.find((name) => name === words[0]);
-  const named = group === undefined ? [] : findCommands(words, await loadCommands(group));
+  const namedCommands = group === undefined ? [] : findCommands(words, await loadCommands(group));
   return new Parser(
     names,
-    named.map((one) => adjust(one.loadDeclaration())),
+    namedCommands.map((command) => adjust(command.loadDeclaration())),
     words,
   );
 }
@@ -30,10 +30,10 @@ export async function insertSeparator(argv: readonly string[]): Promise<readonly
   const { words } = locateCommand(argv);
   const group = words.length > 1 ? (await groupNames()).find((name) => name === words[0]) : undefined;
   if (group === undefined) return argv;
-  const named = (await loadCommands(group)).find(
-    (one) => words.length > one.words.length && startsWithWords(words, one.words),
+  const namedCommand = (await loadCommands(group)).find(
+    (command) => words.length > command.words.length && startsWithWords(words, command.words),
   );
-  const declaration = named?.loadDeclaration();
+  const declaration = namedCommand?.loadDeclaration();
   return declaration && runsInnerCommand(declaration) ? addSeparator(argv, declaration) : argv;
 }
 
@@ -59,7 +59,7 @@ const withTexts = (declaration: DeclaredCommand): DeclaredCommand => ({
 });
 
 export const loadDeclarations = async (group: string): Promise<readonly DeclaredCommand[]> =>
-  (await loadCommands(group)).map((one) => one.loadDeclaration());
+  (await loadCommands(group)).map((command) => command.loadDeclaration());
 
 export const loadCommandWords = async (group: string): Promise<readonly (readonly string[])[]> =>
   (await loadCommands(group)).map(({ words }) => words);
@@ -74,11 +74,12 @@ export const loadCommands = async (group: string): Promise<readonly ListedComman
  */
 function findCommands(words: readonly string[], commands: readonly ListedCommand[]): readonly ListedCommand[] {
   const all = [...commands].sort((a, b) => a.words.length - b.words.length);
-  const named = all.filter((one) => startsWithWords(words, one.words));
-  const deepest = named.at(-1);
+  const matches = all.filter((command) => startsWithWords(words, command.words));
+  const deepest = matches.at(-1);
   const isUnambiguous =
-    deepest !== undefined && all.every((one) => one === deepest || !startsWithWords(one.words, deepest.words));
-  return isUnambiguous ? named : all;
+    deepest !== undefined &&
+    all.every((command) => command === deepest || !startsWithWords(command.words, deepest.words));
+  return isUnambiguous ? matches : all;
 }
 
 export interface CommandTreeGroup {

@@ -125,7 +125,7 @@ const loaders = lookupTable<CommandLoader>(
 export const writtenWords = Object.keys(loaders);
 
 export async function loadWrittenCommand(words: string): Promise<Command> {
-  const found = (await loaders[words]?.())?.commands.find((command) => command.words.join(" ") === words);
-  if (!found) throw new Error(`Command ${words} not found in this build; rebuild with npm run build`);
-  return found;
+  const match = (await loaders[words]?.())?.commands.find((command) => command.words.join(" ") === words);
+  if (!match) throw new Error(`Command ${words} not found in this build; rebuild with npm run build`);
+  return match;
 }

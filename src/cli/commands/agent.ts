@@ -20,7 +20,7 @@ const agentSetup = defineCommand({
   sendsNothing: true,
   summary: "Write a skill that teaches coding agents to use svc",
   description:
-    "Writes svc/SKILL.md below the folder: what svc is, the commands that matter, how to read answers and exit codes, how to move time, and what never to do. Agents read it when a task needs it. Run it again after an update of svc. A file of other content is replaced only with --force, or after a prompt.",
+    "Writes svc/SKILL.md below the folder: what svc is, the commands that matter, how to read output and exit codes, how to advance the clock, and what to avoid. Agents read it when a task needs it. Run it again after an update of svc. A file with other content is replaced only with --force, or after a prompt.",
   positionals: [],
   flags: [
     {
@@ -33,19 +33,19 @@ const agentSetup = defineCommand({
     { flag: "force", type: "switch", description: "Replace a file of other content" },
   ],
   examples: [
-    { title: "For agents that work in this folder", argv: ["agent", "setup"] },
-    { title: "In another folder of skills", argv: ["agent", "setup", "--dir", "skills"] },
+    { title: "Write the skill for agents in this folder", argv: ["agent", "setup"] },
+    { title: "Write the skill to another folder of skills", argv: ["agent", "setup", "--dir", "skills"] },
   ],
   async run(input, context) {
     const { host, output } = context;
     const folder = join(await resolveSkillsFolder(input.flags.dir ?? defaultFolder, context), "svc");
     const file = join(folder, "SKILL.md");
-    const shown = relative(host.cwd, file) || file;
-    const text = formatSkill(JSON.parse((await context.svc(["help", "--json"])).out));
-    const before = await readContent(file, shown);
+    const shownPath = relative(host.cwd, file) || file;
+    const text = formatSkill(JSON.parse((await context.svc(["help", "--json"])).stdout));
+    const before = await readContent(file, shownPath);
     if (before === text) return reportOutcome("unchanged");
     if (before !== undefined && input.flags.force !== true) {
-      const isConfirmed = await context.confirm(`Replace ${shown}, which has other content?`, "--force");
+      const isConfirmed = await context.confirm(`Replace ${shownPath}, which has other content?`, "--force");
       if (!isConfirmed) {
         await output.note("Nothing was changed");
         return "failed";
@@ -57,7 +57,7 @@ const agentSetup = defineCommand({
 
     async function reportOutcome(outcome: "created" | "replaced" | "unchanged"): Promise<undefined> {
       const lines = text.split("\n").length - 1;
-      if (output.format === "table") await output.note(`${shown}: ${outcome}, ${lines} lines`);
+      if (output.format === "table") await output.note(`${shownPath}: ${outcome}, ${lines} lines`);
       else await output.show({ file, outcome, lines });
     }
   },
@@ -70,22 +70,22 @@ async function resolveSkillsFolder(dir: string, { host }: Context): Promise<stri
   if (dir === "") throw new UsageError('--dir must be a folder, got ""');
   const folder = resolve(host.cwd, dir);
   for (let at = folder; ; at = dirname(at)) {
-    const found = await stat(at).catch(() => undefined);
-    if (found?.isDirectory() || at === dirname(at)) return folder;
-    if (found === undefined) continue;
+    const stats = await stat(at).catch(() => undefined);
+    if (stats?.isDirectory() || at === dirname(at)) return folder;
+    if (stats === undefined) continue;
     throw new UsageError(`--dir must be a folder, got "${dir}": ${relative(host.cwd, at) || at} is a file`, {
       hint: `Name a folder, such as ${defaultFolder}.`,
     });
   }
 }
 
-async function readContent(file: string, shown: string): Promise<string | undefined> {
+async function readContent(file: string, shownPath: string): Promise<string | undefined> {
   try {
     return await readFile(file, "utf8");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw isFsError(error)
-      ? new UsageError(`--dir: cannot read ${shown}: ${formatFsError(error)}`, { cause: error })
+      ? new UsageError(`--dir: cannot read ${shownPath}: ${formatFsError(error)}`, { cause: error })
       : error;
   }
 }
@@ -215,18 +215,18 @@ ${formatBlock(["emulator stop"])}
 }
 
 function formatShellBlock(manifest: Manifest, lines: readonly string[], withSummary: boolean): string {
-  const shown = lines.flatMap((line) => [
+  const shownLines = lines.flatMap((line) => [
     ...(withSummary ? [`# ${findCommand(manifest, line).summary}`] : []),
     `svc ${line}`,
   ]);
-  return `\`\`\`sh\n${shown.join("\n")}\n\`\`\``;
+  return `\`\`\`sh\n${shownLines.join("\n")}\n\`\`\``;
 }
 
-/** Finds the command of a line, the one with the most words. */
+/** Finds the command of a line: the match with the most words. */
 function findCommand({ commands }: Manifest, line: string) {
-  const found = commands.filter(({ command }) => `${line} `.startsWith(`${command} `));
-  if (found.length === 0) throw new Error(`No command begins "${line}"`);
-  return found.reduce((longest, one) => (one.command.length > longest.command.length ? one : longest));
+  const matches = commands.filter(({ command }) => `${line} `.startsWith(`${command} `));
+  if (matches.length === 0) throw new Error(`No command begins "${line}"`);
+  return matches.reduce((longest, match) => (match.command.length > longest.command.length ? match : longest));
 }
 
 const joinWords = (words: readonly string[]): string =>

@@ -47,9 +47,9 @@ const api = defineCommand({
   ],
   flags,
   examples: [
-    { title: "A path that no command covers", argv: ["api", "GET", "/api/v1/anything?email=jo@acme.example"] },
+    { title: "Request a path that no command covers", argv: ["api", "GET", "/api/v1/anything?email=jo@acme.example"] },
     {
-      title: "A body from a pipe",
+      title: "Send a body from a pipe",
       argv: ["api", "POST", "/router/v1/trial/signup", "--data", "-"],
       stdin: '{"email":"ada@example.com","captcha":"pass"}',
     },
@@ -118,11 +118,13 @@ function findService(path: string): { service: keyof BaseUrls; auth: Operation["
 
 /** Reports whether only the router's catch-all route accepts the path. */
 async function isCaught(method: string, path: string): Promise<boolean> {
-  const own = Object.entries(resources).filter(([name]) => name.startsWith(`${forwardAnything.service.name}/`));
-  const modules: readonly object[] = await Promise.all(own.map(([, load]) => load()));
-  const declared = modules.flatMap((module) => Object.values(module)).filter(isOperation);
-  const others = declared.filter(({ id }) => id !== forwardAnything.id);
-  return findOperationAt(others, method, path.split("?", 1)[0]!) === undefined;
+  const ownResources = Object.entries(resources).filter(([name]) =>
+    name.startsWith(`${forwardAnything.service.name}/`),
+  );
+  const modules: readonly object[] = await Promise.all(ownResources.map(([, load]) => load()));
+  const declaredOperations = modules.flatMap((module) => Object.values(module)).filter(isOperation);
+  const otherOperations = declaredOperations.filter(({ id }) => id !== forwardAnything.id);
+  return findOperationAt(otherOperations, method, path.split("?", 1)[0]!) === undefined;
 }
 
 const isOperation = (value: unknown): value is Operation =>

@@ -32,20 +32,23 @@ function defineChatACommand(verb: string, file: string, summary: string, positio
       },
     ],
     examples: [
-      { title: "Signed", argv: [...words, ...positionals, "--file", file, "--signing-secret-file", "chat-a.secret"] },
+      {
+        title: "Sign the request",
+        argv: [...words, ...positionals, "--file", file, "--signing-secret-file", "chat-a.secret"],
+      },
     ],
     async run(input, context, spec) {
       const secret = await readAppSecret(appSecrets.chatA, input, context);
       const prefix = input.flags["header-prefix"] ?? "x-chat-a";
       return runDerivedCommand(spec!, input, context, {
-        sign(given) {
-          if (secret === undefined) return given;
+        sign(originalCall) {
+          if (secret === undefined) return originalCall;
           const timestamp = String(Math.floor(context.host.wall.now() / 1_000));
-          const body = (given.args.body as Uint8Array | undefined) ?? "";
+          const body = (originalCall.args.body as Uint8Array | undefined) ?? "";
           const signature = signChatA({ signingSecret: secret, timestamp, body });
-          return given.with({
+          return originalCall.with({
             headers: {
-              ...given.args.headers,
+              ...originalCall.args.headers,
               [`${prefix}-request-timestamp`]: timestamp,
               [`${prefix}-signature`]: signature,
             },
@@ -75,11 +78,11 @@ const chatBMessaging = defineCommand({
   ],
   examples: [
     {
-      title: "To an emulator, with a token of its issuer",
+      title: "Use a token of the emulator's issuer",
       argv: ["chat-b", "messaging", "--file", "activity.json", "--mint"],
     },
     {
-      title: "With your own token",
+      title: "Use your own token",
       argv: ["chat-b", "messaging", "--file", "activity.json", "--token-file", "token.txt"],
     },
   ],
@@ -90,11 +93,13 @@ const chatBMessaging = defineCommand({
     }
     const appSecret = mints ? undefined : await readAppSecret(appSecrets.chatB, input, context);
     return runDerivedCommand(spec!, input, context, {
-      async sign(given) {
+      async sign(originalCall) {
         const isDry = input.flags["dry-run"] === true;
         // A dry run needs no token, because the printed header is masked.
-        const bearer = mints ? (isDry ? "minted" : await mintToken(context, given.args.body)) : appSecret;
-        return bearer === undefined ? given : given.with({ headers: { authorization: `Bearer ${bearer}` } });
+        const bearer = mints ? (isDry ? "minted" : await mintToken(context, originalCall.args.body)) : appSecret;
+        return bearer === undefined
+          ? originalCall
+          : originalCall.with({ headers: { authorization: `Bearer ${bearer}` } });
       },
     });
   },
@@ -146,7 +151,7 @@ function defineCrmACommand(verb: string, summary: string, example: readonly stri
         description: "Parameter of the CRM: portalId=62515",
       },
     ],
-    examples: [{ title: "Signed", argv: [...words, ...example, "--client-secret-file", "crm-a.secret"] }],
+    examples: [{ title: "Sign the request", argv: [...words, ...example, "--client-secret-file", "crm-a.secret"] }],
     async run(input, context, spec) {
       const secret = await readAppSecret(appSecrets.crmA, input, context);
       const version = input.flags["signature-version"] ?? "v3";
@@ -154,18 +159,18 @@ function defineCrmACommand(verb: string, summary: string, example: readonly stri
       const payload = Object.fromEntries((input.flags.query ?? []).map(parsePair));
       return runDerivedCommand(spec!, input, context, {
         query: payload,
-        async sign(given) {
-          if (secret === undefined) return given;
+        async sign(originalCall) {
+          if (secret === undefined) return originalCall;
           const base =
             publicUrl === undefined
               ? (await context.target("router")).baseUrls
               : { router: parseBaseUrlFlag(publicUrl, "--public-url") };
           const timestamp = version === "v3" ? String(context.host.wall.now()) : "";
-          const { method, url } = buildRequest(given, base, undefined);
+          const { method, url } = buildRequest(originalCall, base, undefined);
           const signature = signCrmA({ version, clientSecret: secret, method, url, body: "", timestamp });
-          return given.with({
+          return originalCall.with({
             headers: {
-              ...given.args.headers,
+              ...originalCall.args.headers,
               "x-crm-a-signature": signature,
               "x-crm-a-signature-version": version,
               ...(timestamp && { "x-crm-a-signature-timestamp": timestamp }),
@@ -246,7 +251,7 @@ const username = {
   flag: "username",
   type: "text",
   placeholder: "NAME",
-  description: "User name of the billing provider (default: that of SVC_BASIC_AUTH)",
+  description: "User name of the billing provider (default: the name in SVC_BASIC_AUTH)",
 } as const satisfies FlagSpec;
 
 const billingEvent = defineCommand({
@@ -257,7 +262,7 @@ const billingEvent = defineCommand({
   flags: [username, createSecretFlag(password)],
   examples: [
     {
-      title: "An event from a file",
+      title: "Send an event from a file",
       argv: ["billing", "event", "--data", "event.json", "--username", "billing", "--password-file", "billing.secret"],
     },
   ],
@@ -283,11 +288,11 @@ async function resolveBasicAuth(
 }
 
 export const commands: readonly Command[] = [
-  ...chatARequests.map(([verb, file, what]) =>
-    defineChatACommand(verb, file, `Forward ${what} from chat_a to the team's cluster`),
+  ...chatARequests.map(([verb, file, subject]) =>
+    defineChatACommand(verb, file, `Forward ${subject} from chat_a to the team's cluster`),
   ),
-  ...chatARequests.map(([verb, file, what]) =>
-    defineChatACommand(`destination-${verb}`, file, `Forward ${what} of chat_a within a destination`, ["default"]),
+  ...chatARequests.map(([verb, file, subject]) =>
+    defineChatACommand(`destination-${verb}`, file, `Forward ${subject} of chat_a within a destination`, ["default"]),
   ),
   chatBMessaging,
   defineCrmACommand("iframe", "Open the embedded app of crm_a", ["--contract-id", "T-17"]),

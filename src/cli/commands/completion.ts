@@ -41,15 +41,15 @@ const otherName = "svc-toolkit";
 
 /** The library only prints. The call is synchronous, so its output can be captured. */
 function generateFromLibrary(shell: "fish" | "powershell"): string {
-  const printed: string[] = [];
+  const printedLines: string[] = [];
   const { log } = console;
-  console.log = (text: unknown) => void printed.push(String(text));
+  console.log = (text: unknown) => void printedLines.push(String(text));
   try {
     script(shell, "svc", "svc");
   } finally {
     console.log = log;
   }
-  return `${printed.join("\n")}\n`;
+  return `${printedLines.join("\n")}\n`;
 }
 
 /**

@@ -26,19 +26,20 @@ const configGet = defineCommand({
   examples: [{ title: "Show the address of the routing service", argv: ["config", "get", "router_url"] }],
   async run(input, context) {
     const key = input.positionals.key;
-    const found = (await listEffectiveSettings(context)).find((one) => one.key === key);
-    if (found?.isSecret) throw new UsageError(`${key} is a secret and is not shown. It comes from ${found.origin}.`);
-    if (!found) {
+    const effectiveSetting = (await listEffectiveSettings(context)).find((setting) => setting.key === key);
+    if (effectiveSetting?.isSecret)
+      throw new UsageError(`${key} is a secret and is not shown. It comes from ${effectiveSetting.origin}.`);
+    if (!effectiveSetting) {
       findProfileSetting(key);
       throw new CommandFailedError("not-found", "not_set", `${key} is not set.`);
     }
-    const { value, origin } = found;
+    const { value, origin } = effectiveSetting;
     if (context.output.format === "table") await context.output.print(String(value));
     else await context.output.show({ key, value, origin }, { fields: ["key", "value", "origin"] });
   },
 });
 
-const hidden = "[hidden]";
+const hiddenText = "[hidden]";
 
 const configList = defineCommand({
   words: ["config", "list"],
@@ -53,8 +54,12 @@ const configList = defineCommand({
     { title: "Show the settings of another profile", argv: ["config", "list", "--profile", "staging"] },
   ],
   async run(input, context) {
-    const found = await listEffectiveSettings(context);
-    const rows = found.map((one) => ({ key: one.key, value: one.isSecret ? hidden : one.value, origin: one.origin }));
+    const settings = await listEffectiveSettings(context);
+    const rows = settings.map((setting) => ({
+      key: setting.key,
+      value: setting.isSecret ? hiddenText : setting.value,
+      origin: setting.origin,
+    }));
     const value = { name: "value", shrinkPriority: 1 } as const;
     const columns =
       input.flags["show-origin"] === true
@@ -73,7 +78,7 @@ const configProfiles = defineCommand({
   positionals: [],
   flags: [],
   examples: [
-    { title: "Their names, for a script", argv: ["config", "profiles", "--format", "tsv", "--fields", "name"] },
+    { title: "List the names for a script", argv: ["config", "profiles", "--format", "tsv", "--fields", "name"] },
   ],
   async run(_input, context) {
     const { current, profiles } = await readProfiles(context.host.env);
@@ -101,7 +106,7 @@ const configRemove = defineCommand({
   summary: "Remove a profile with its credentials",
   positionals: [{ name: "profile", description: "Name of the profile" }],
   flags: [],
-  examples: [{ title: "Without a question", argv: ["config", "remove", "staging", "--yes"] }],
+  examples: [{ title: "Remove a profile without a prompt", argv: ["config", "remove", "staging", "--yes"] }],
   async run(input, context) {
     const name = input.positionals.profile;
     await requireKnownProfile(context, name);
@@ -132,11 +137,11 @@ const configSet = defineCommand({
   ],
   examples: [
     {
-      title: "The routing service of a profile",
+      title: "Set the routing service of a profile",
       argv: ["config", "set", "router_url", "https://router.example.com", "--profile", "staging"],
     },
-    { title: "A secret, from a file", argv: ["config", "set", "client_secret", "--secret-file", "secret.txt"] },
-    { title: "The key of one cluster, typed", argv: ["config", "set", "cluster_keys.eu-1"] },
+    { title: "Set a secret from a file", argv: ["config", "set", "client_secret", "--secret-file", "secret.txt"] },
+    { title: "Type the key of a cluster", argv: ["config", "set", "cluster_keys.eu-1"] },
   ],
   async run(input, context) {
     const setting = findProfileSetting(input.positionals.key);
@@ -144,24 +149,24 @@ const configSet = defineCommand({
     const value = setting.isAddress ? parseBaseUrlFlag(text, setting.key) : text;
     const changeSetting = (profile: Profile) => setProfileSetting(profile, setting.key, value);
     const { name, isNewlyCurrent } = await changeProfile(context, changeSetting);
-    const used = isNewlyCurrent ? ", which is now the current profile (to change it: svc config use NAME)" : "";
-    await context.output.note(`Set ${setting.key} of profile ${name}${used}`);
+    const currentNote = isNewlyCurrent ? ", which is now the current profile (to change it: svc config use NAME)" : "";
+    await context.output.note(`Set ${setting.key} of profile ${name}${currentNote}`);
   },
 });
 
 async function readValue(
-  { key, what, isSecret }: ProfileSetting,
-  given: string | undefined,
+  { key, label, isSecret }: ProfileSetting,
+  givenValue: string | undefined,
   file: string | undefined,
   context: Context,
 ): Promise<string> {
   const { host, globals, signal } = context;
   if (!isSecret) {
     if (file !== undefined) throw new UsageError(`--secret-file cannot be used with ${key}, which is not a secret`);
-    if (given === undefined) throw new UsageError("<value> is required", { hint: "See svc config set --help." });
-    return given;
+    if (givenValue === undefined) throw new UsageError("<value> is required", { hint: "See svc config set --help." });
+    return givenValue;
   }
-  if (given !== undefined) {
+  if (givenValue !== undefined) {
     throw new UsageError(`${key} is a secret and cannot be an argument: other users could see it.`, {
       hint: `Use --secret-file FILE|-, or omit the value to type it at a prompt. The value may be in the history of your shell.`,
     });
@@ -173,12 +178,12 @@ async function readValue(
   }
   const text =
     file === undefined
-      ? await (await import("../prompt/ask.ts")).askSecret(`${what} (${key}):`, { host, signal })
+      ? await (await import("../prompt/ask.ts")).askSecret(`${label} (${key}):`, { host, signal })
       : await readText(host, file, "--secret-file");
   const secret = text.replace(/\r?\n$/, "");
-  const place = file === undefined ? key : `--secret-file: ${file}`;
-  if (secret.trim() === "") throw new UsageError(`${place} is empty, expected a secret`);
-  if (/[\r\n]/.test(secret)) throw new UsageError(`${place} must be a single line`);
+  const source = file === undefined ? key : `--secret-file: ${file}`;
+  if (secret.trim() === "") throw new UsageError(`${source} is empty, expected a secret`);
+  if (/[\r\n]/.test(secret)) throw new UsageError(`${source} must be a single line`);
   return secret;
 }
 

@@ -31,9 +31,9 @@ const dev = defineCommand({
   positionals: [],
   flags,
   examples: [
-    { title: "With an app on port 3000", argv: ["dev", "--forward-to", "3000"] },
-    { title: "Without an app, to see what is sent", argv: ["dev"] },
-    { title: "For a script", argv: ["dev", "--forward-to", "localhost:3000/hooks", "--json"] },
+    { title: "Forward webhooks to an app on port 3000", argv: ["dev", "--forward-to", "3000"] },
+    { title: "Show webhooks without an app", argv: ["dev"] },
+    { title: "Print JSON for a script", argv: ["dev", "--forward-to", "localhost:3000/hooks", "--json"] },
   ],
   async run(input, context) {
     const plan = createPlan(input, context);
@@ -41,11 +41,11 @@ const dev = defineCommand({
     const isTable = output.format === "table";
     const isInteractive = isTable && host.stdout.isTTY === true && canPrompt(host, globals);
     const screen = new SessionScreen(context, isInteractive);
-    const own = createFolderContext(context, { ...output, warn: (line) => screen.showNotice(line) });
-    const emulator = await startOrJoinEmulator(plan.port, own);
-    const session = new DevSession({ ...plan, isInteractive }, own, screen);
+    const screenContext = createFolderContext(context, { ...output, warn: (line) => screen.showNotice(line) });
+    const emulator = await startOrJoinEmulator(plan.port, screenContext);
+    const session = new DevSession({ ...plan, isInteractive }, screenContext, screen);
     const onDelivery = (delivery: Parameters<typeof session.onDelivery>[0]) => session.onDelivery(delivery);
-    const receiver = await openSessionReceiver({ ...plan, onDelivery }, own);
+    const receiver = await openSessionReceiver({ ...plan, onDelivery }, screenContext);
     await session.subscribe(receiver);
     const ready = { emulator, receiverUrl: receiver.url, webhookId: session.webhookId, forwardTo: plan.forwardTo };
     if (isTable) await screen.print(...formatReadyLines(ready, isInteractive, host));
@@ -57,7 +57,7 @@ const dev = defineCommand({
   },
 });
 
-function createPlan({ flags: given }: CommandInputOf<typeof flags>, { globals }: Context) {
+function createPlan({ flags: flagValues }: CommandInputOf<typeof flags>, { globals }: Context) {
   for (const [flag, value] of [
     ["--base-url", globals.baseUrl],
     ["--profile", globals.profile],
@@ -67,12 +67,12 @@ function createPlan({ flags: given }: CommandInputOf<typeof flags>, { globals }:
       throw new UsageError(`${flag} cannot be used with svc dev, which uses the emulator of this folder`);
     }
   }
-  const forwardTo = given["forward-to"];
+  const forwardTo = flagValues["forward-to"];
   return {
     forwardTo: forwardTo === undefined ? undefined : parseReceiverUrl(forwardTo, "--forward-to"),
-    extraHeaders: Object.fromEntries((given.header ?? []).map(parseHeader)),
-    activities: parseActivities(given.activities) ?? allActivities,
-    port: given.port,
+    extraHeaders: Object.fromEntries((flagValues.header ?? []).map(parseHeader)),
+    activities: parseActivities(flagValues.activities) ?? allActivities,
+    port: flagValues.port,
   };
 }
 

@@ -13,9 +13,9 @@ const doctor = defineCommand({
     "75 for an unreachable service, 4 for credentials, 2 for settings.",
   ].join(" "),
   examples: [
-    { title: "Before you ask for help", argv: ["doctor"] },
-    { title: "As JSON, for a bug report", argv: ["doctor", "--json"] },
-    { title: "For another profile", argv: ["doctor", "--profile", "staging"] },
+    { title: "Check this machine and the services", argv: ["doctor"] },
+    { title: "Print JSON for a bug report", argv: ["doctor", "--json"] },
+    { title: "Check the services of another profile", argv: ["doctor", "--profile", "staging"] },
   ],
   async run(_input, context) {
     const { output } = context;

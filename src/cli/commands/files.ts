@@ -22,7 +22,7 @@ const filesDownload = defineCommand({
     },
   ],
   examples: [
-    { title: "Into a file", argv: ["files", "download", "4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10", "-o", "msa.pdf"] },
+    { title: "Save the file", argv: ["files", "download", "4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10", "-o", "msa.pdf"] },
   ],
   async run(input, context) {
     const file = input.flags.output;
@@ -53,9 +53,9 @@ const fields = ["file_id", "filename", "path", "bytes", "content_type"];
 
 const filesUpload = defineCommand({
   words: ["files", "upload"],
-  summary: "Upload files and print their ids",
+  summary: "Upload files and print their IDs",
   description:
-    "Asks for a signed URL for each file and streams its bytes there. The ids go into file_ids of an intake.",
+    "Asks for a signed URL for each file and streams its bytes there. The IDs go into file_ids of an intake.",
   positionals: [
     { name: "path", description: "Files to upload, or - for a pipe, which is read into memory", variadic: true },
   ],
@@ -75,8 +75,8 @@ const filesUpload = defineCommand({
     { flag: "dry-run", short: "n", type: "switch", description: "Check the files without uploading them" },
   ],
   examples: [
-    { title: "Two files", argv: ["files", "upload", "msa.pdf", "annex.docx"] },
-    { title: "From a pipe", argv: ["files", "upload", "-", "--filename", "msa.pdf"], stdin: "%PDF-1.7" },
+    { title: "Upload two files", argv: ["files", "upload", "msa.pdf", "annex.docx"] },
+    { title: "Upload from a pipe", argv: ["files", "upload", "-", "--filename", "msa.pdf"], stdin: "%PDF-1.7" },
     { title: "Print only the IDs", argv: ["files", "upload", "msa.pdf", "--json=file_id"] },
   ],
   async run(input, context) {

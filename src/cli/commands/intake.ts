@@ -21,7 +21,7 @@ const intakeCreate = defineCommand({
   ],
   examples: [
     {
-      title: "A request with two files",
+      title: "Create a request with two files",
       argv: [
         "intake",
         "create",
@@ -40,20 +40,20 @@ const intakeCreate = defineCommand({
     const files = await findUploadCandidates(context, input.flags.file ?? [], "--file");
     // All input is checked before the first upload.
     const { file: _, ...flags } = input.flags;
-    const prepared = await prepareRequest(spec!, { ...input, flags }, context);
-    if (prepared === "dry-run") {
+    const request = await prepareRequest(spec!, { ...input, flags }, context);
+    if (request === "dry-run") {
       for (const { path, bytes } of files)
         await context.output.note(`would upload ${path} (${pluralize(bytes, "byte")})`);
       return undefined;
     }
-    const uploaded = files.length > 0 ? await uploadFiles(context, files) : [];
-    const body = toFields(prepared.call.args.body);
-    const fileIds = [body.file_ids ?? [], uploaded.map(({ file_id: id }) => id)].flat();
-    const named = fileIds.length > 0 ? { ...body, file_ids: fileIds } : body;
-    const sent = prepared.send(prepared.call.with({ body: named }));
-    await sent.catch((error: unknown) => {
-      if (uploaded.length === 0) throw error;
-      throw new PartialFailureError(error, describeCompletedUploads(uploaded), {
+    const uploads = files.length > 0 ? await uploadFiles(context, files) : [];
+    const body = toFields(request.call.args.body);
+    const fileIds = [body.file_ids ?? [], uploads.map(({ file_id: id }) => id)].flat();
+    const bodyWithFiles = fileIds.length > 0 ? { ...body, file_ids: fileIds } : body;
+    const response = request.send(request.call.with({ body: bodyWithFiles }));
+    await response.catch((error: unknown) => {
+      if (uploads.length === 0) throw error;
+      throw new PartialFailureError(error, describeCompletedUploads(uploads), {
         hint: "To use the uploaded files without another upload, use --file-ids.",
       });
     });

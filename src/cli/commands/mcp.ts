@@ -7,7 +7,7 @@ const mcp = defineCommand({
   prints: "content",
   summary: "Serve agents over the Model Context Protocol, on stdio",
   description:
-    "Serves at most ten tools on standard input and output, until standard input ends. Each tool runs commands and answers what they print with --json, with secrets hidden. Tools only read unless --allow-writes is given. An agent cannot choose another service than the one that commands use here: --base-url, --profile and --emulator belong to this command.",
+    "Serves at most ten tools on standard input and output, until standard input ends. Each tool runs commands and returns their --json output, with secrets hidden. Tools only read unless --allow-writes is given. An agent cannot choose the service: --base-url, --profile and --emulator belong to this command.",
   positionals: [],
   flags: [
     {
@@ -17,8 +17,8 @@ const mcp = defineCommand({
     },
   ],
   examples: [
-    { title: "What an agent starts, to look at things only", argv: ["mcp"] },
-    { title: "The same, to work with an emulator", argv: ["mcp", "--allow-writes"] },
+    { title: "Start a read-only server for an agent", argv: ["mcp"] },
+    { title: "Start a server that may change an emulator", argv: ["mcp", "--allow-writes"] },
   ],
   async run(input, context) {
     if (context.host.stdin.isTTY === true) {

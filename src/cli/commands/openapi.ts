@@ -24,7 +24,7 @@ const openapi = defineCommand({
     },
   ],
   examples: [
-    { title: "For a code generator", argv: ["openapi", "contracts"] },
+    { title: "Print the document for a code generator", argv: ["openapi", "contracts"] },
     { title: "Include the observations of a corpus", argv: ["openapi", "contracts", "--observed", "corpus"] },
   ],
   async run(input, context) {
@@ -32,8 +32,9 @@ const openapi = defineCommand({
     const declarations = await import("../../api/registry.ts");
     const service = input.positionals.service as (typeof services)[number];
     const { observed } = input.flags;
-    const declared = buildOpenApi(service, declarations);
-    const document = observed === undefined ? declared : await annotateDocument(declared, observed, context);
+    const declaredDocument = buildOpenApi(service, declarations);
+    const document =
+      observed === undefined ? declaredDocument : await annotateDocument(declaredDocument, observed, context);
     const server = await findServer(service, { globals, host });
     await output.printDocument(server === undefined ? document : { ...document, servers: [server] }, 2);
     return undefined;

@@ -11,7 +11,7 @@ import { createScenarioSchema } from "./run/schema.ts";
 
 const run = defineCommand({
   words: ["run"],
-  summary: "Run scenario files, each on an emulator of its own",
+  summary: "Run each scenario file on its own emulator",
   description: [
     "A scenario is a YAML file of steps: calls of operations, command lines, moves of virtual time, people who sign,",
     "scripted faults and receivers of webhooks, each with what must come of it. Every file runs on a fork of an emulator,",
@@ -55,7 +55,7 @@ const run = defineCommand({
     { title: "Run the scenarios of a project in CI", argv: ["run", "story.yaml", "--report", "junit.xml"] },
     { title: "Write what is seen into the expectations", argv: ["run", "story.yaml", "--update"] },
     { title: "Make a scenario of what just happened", argv: ["run", "--record", "story.yaml"] },
-    { title: "For an editor", argv: ["run", "--schema"] },
+    { title: "Print the JSON Schema for an editor", argv: ["run", "--schema"] },
   ],
   async run({ positionals, flags }, context) {
     const { output, host } = context;
@@ -72,9 +72,9 @@ const run = defineCommand({
       const { seed } = flags;
       if (isSeedFile(seed)) await readDocument(host, seed, "--seed");
       // A recorded story is edited by hand.
-      const found = await stat(path).catch(() => undefined);
-      if (found && found.size > 0) await confirmYes(`Replace ${flags.record}`, context);
-      await recordStory({ path: flags.record, about: flags.about, seed }, context);
+      const stats = await stat(path).catch(() => undefined);
+      if (stats && stats.size > 0) await confirmYes(`Replace ${flags.record}`, context);
+      await recordStory({ path: flags.record, eventId: flags.about, seed }, context);
       return undefined;
     }
     for (const name of ["about", "seed"] as const) {

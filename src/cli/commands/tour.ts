@@ -12,7 +12,7 @@ import { writeScenarioFiles } from "./run/emulators.ts";
 import { parseScenario } from "./run/parse.ts";
 import type { StepResult } from "./run/result.ts";
 import { runScenario } from "./run/run-scenario.ts";
-import { ScenarioStage } from "./run/stage.ts";
+import { ScenarioEnvironment } from "./run/scenario-environment.ts";
 
 const tour = defineCommand({
   words: ["tour"],
@@ -21,7 +21,7 @@ const tour = defineCommand({
     "Uploads a file, creates an intake and a contract, has it signed, receives signed webhooks, and shows the retries of a dead receiver on the virtual clock. Each step runs a command and checks its result. Nothing is left behind.",
   positionals: [],
   flags: [],
-  examples: [{ title: "See it", argv: ["tour"] }],
+  examples: [{ title: "Run the tour", argv: ["tour"] }],
   async run(_input, context) {
     const { output, host } = context;
     const startedAt = host.wall.monotonicNow();
@@ -61,10 +61,10 @@ async function runTour(context: Context, onStep: (step: Step) => Promise<void>):
   await writeScenarioFiles(folder, parsed.scenario.files ?? {});
   const emulator = await startEmulator({ clock: { mode: "manual" } });
   onEnd(() => emulator.close());
-  const stage = new ScenarioStage(emulator, folder, context);
-  onEnd(() => stage.close());
+  const environment = new ScenarioEnvironment(emulator, folder, context);
+  onEnd(() => environment.close());
   const steps: Step[] = [];
-  const { steps: all } = await runScenario(parsed, stage, {
+  const { steps: all } = await runScenario(parsed, environment, {
     operations,
     wall: host.wall,
     async onStep(result) {
@@ -103,12 +103,13 @@ const shownLines = 12;
 
 function formatStepLines(number: number, { title, command, output, notes, problem }: Step): StyledLine[] {
   const lines = (output.trim() === "" ? notes : output).trimEnd().split("\n");
-  const more = lines.length - shownLines;
-  const shown = more > 0 ? [...lines.slice(0, shownLines), `… and ${pluralize(more, "line")} more`] : lines;
+  const hiddenCount = lines.length - shownLines;
+  const shownText =
+    hiddenCount > 0 ? [...lines.slice(0, shownLines), `… and ${pluralize(hiddenCount, "line")} more`] : lines;
   return [
     [bold(`${number}. ${title}`)],
     ["   ", cyan(`$ ${command}`)],
-    ...shown.map((line) => `   ${line}`),
+    ...shownText.map((line) => `   ${line}`),
     ...(problem === null ? [] : [["   ", red(`failed: ${problem}`)]]),
     "",
   ];

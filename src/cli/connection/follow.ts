@@ -21,19 +21,19 @@ export async function followStream<O extends Operation>(
   const { output, signal } = context;
   const client = await context.client("emulator", { file, connections: 1 });
   // The first response must arrive in time. Later silence is not an error.
-  let missed: { readonly count: number | undefined } | undefined;
+  let gap: { readonly count: number | undefined } | undefined;
   const onMissed = (count: number | undefined) => {
-    missed = { count };
+    gap = { count };
   };
   const response = await client.send(CheckedCall.check(operation, args), { signal, silenceMs: 0, onMissed });
   if (output.format !== "table") await output.printDocument({ type: "version", ui: "1.0" });
   await output.note("Following (press Ctrl-C to stop)");
-  const declared = operation.responses[200];
-  const schema = declared?.kind === "events" ? declared.schema : undefined;
+  const responseBody = operation.responses[200];
+  const schema = responseBody?.kind === "events" ? responseBody.schema : undefined;
   for await (const value of response.value as AsyncIterable<EventOf<O>>) {
-    if (missed) {
-      const { count } = missed;
-      missed = undefined;
+    if (gap) {
+      const { count } = gap;
+      gap = undefined;
       if (output.format !== "table") await output.printDocument({ type: "resync", missed: count ?? null });
       await output.note(describeDroppedEvents(count));
     }
@@ -56,15 +56,15 @@ const maxPauseMs = 5_000;
 export async function pollUntil<T>(
   { host: { wall }, signal }: Context,
   timeoutMs: number,
-  awaited: string,
-  ask: () => Promise<T | undefined>,
+  goal: string,
+  check: () => Promise<T | undefined>,
 ): Promise<T> {
   const deadline = wall.monotonicNow() + timeoutMs;
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(maxPauseMs, pauseMs * 1.5)) {
-    const response = await ask();
+    const response = await check();
     if (response !== undefined) return response;
     if (wall.monotonicNow() + pauseMs > deadline) {
-      const message = `Timed out after ${describeDuration(timeoutMs)} waiting for ${awaited}.`;
+      const message = `Timed out after ${describeDuration(timeoutMs)} waiting for ${goal}.`;
       throw new CommandFailedError("temporary", "wait_timeout", message, {
         hint: "Run the command again to keep waiting.",
       });

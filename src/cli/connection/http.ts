@@ -82,7 +82,7 @@ export async function printPlan(
   call: CheckedCall,
   contentType: string | undefined,
   context: Context,
-  given: Credentials = {},
+  givenCredentials: Credentials = {},
 ): Promise<void> {
   const { output, globals } = context;
   // A dry run does not start an embedded emulator just to print its address.
@@ -91,10 +91,12 @@ export async function printPlan(
   const target = globals.emulator
     ? { baseUrls: { [service]: "http://emulator" }, credentials: undefined }
     : await context.target(service);
-  const credentials = target.credentials && { ...target.credentials, ...given };
+  const credentials = target.credentials && { ...target.credentials, ...givenCredentials };
   const { method, url: fullUrl, headers, body } = buildRequest(call, target.baseUrls, credentials, { contentType });
   const url = maskUrlSecrets(fullUrl);
-  const shown = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, redactHeader(name, value)]));
+  const redactedHeaders = Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, redactHeader(name, value)]),
+  );
   const content =
     typeof body === "string" ? maskBodySecrets(call.args.body) : body === undefined ? undefined : "[bytes]";
   if (output.format !== "table") {
@@ -102,11 +104,11 @@ export async function printPlan(
       dry_run: true,
       method,
       url,
-      headers: shown,
+      headers: redactedHeaders,
       ...(content === undefined ? {} : { body: content }),
     });
   }
-  const lines = Object.entries(shown).map(([name, value]) => `${name}: ${value}`);
+  const lines = Object.entries(redactedHeaders).map(([name, value]) => `${name}: ${value}`);
   await output.print(`${method} ${url}`, ...lines, ...(content === undefined ? [] : [""]));
   if (typeof content === "string") await output.printContent([Buffer.from(`${content}\n`)], true);
   else if (content !== undefined) await output.printDocument(content, 2);
@@ -115,7 +117,7 @@ export async function printPlan(
 
 function createObserver(globals: GlobalOptions, output: Output, host: Host): ExchangeObserver {
   const warn = (line: string) => void output.warn(line);
-  const reported = new Set<string>();
+  const reportedKeys = new Set<string>();
   return {
     onRequest(request) {
       rememberSentSecrets(host, request);
@@ -139,8 +141,8 @@ function createObserver(globals: GlobalOptions, output: Output, host: Host): Exc
       const lines = globals.verbose ? drift : [formatDrift(drift)];
       for (const line of lines.map((text) => `The response of ${operationId} differs from its declaration: ${text}`)) {
         // A command that polls would repeat the same warning.
-        if (!reported.has(line)) void output.note(line);
-        reported.add(line);
+        if (!reportedKeys.has(line)) void output.note(line);
+        reportedKeys.add(line);
       }
     },
   };
@@ -149,8 +151,10 @@ function createObserver(globals: GlobalOptions, output: Output, host: Host): Exc
 const maxDifferences = 3;
 
 const formatDrift = (drift: readonly string[]): string => {
-  const shown = drift.slice(0, maxDifferences).join("; ");
-  return drift.length <= maxDifferences ? shown : `${shown}; ${drift.length - maxDifferences} more with --verbose`;
+  const differences = drift.slice(0, maxDifferences).join("; ");
+  return drift.length <= maxDifferences
+    ? differences
+    : `${differences}; ${drift.length - maxDifferences} more with --verbose`;
 };
 
 function formatBodyLine(text: string): string {

@@ -95,9 +95,9 @@ function parseExemption(entry: string): { port: string | undefined; matches: (ho
   const host = stripHost(hasPort ? entry.slice(0, colon) : entry);
   if (host === "*") return { port, matches: () => true };
   const network = parseNetwork(host);
-  if (network) return { port, matches: (other) => isHostInList(network, other) };
+  if (network) return { port, matches: (hostname) => isHostInList(network, hostname) };
   const domain = host.startsWith("*.") ? host.slice(2) : host.startsWith(".") ? host.slice(1) : host;
-  return { port, matches: (other) => other === domain || other.endsWith(`.${domain}`) };
+  return { port, matches: (hostname) => hostname === domain || hostname.endsWith(`.${domain}`) };
 }
 
 function parseNetwork(text: string): BlockList | undefined {

@@ -54,26 +54,26 @@ export async function resolveServiceSettings({ globals, host }: SettingsContext)
   const isExplicit = isNamed || isFromEnv || flag !== undefined || readVariable(host, "SVC_PROFILE") !== undefined;
   const localEmulator = isExplicit ? undefined : await findLocalEmulator(host);
   if (localEmulator) return createEmulatorSettings(localEmulator, host);
-  const chosen = isNamed || !(flag || isFromEnv) ? await resolveProfile({ globals, host }) : undefined;
-  const given = chosen === undefined ? undefined : createProfileReader(chosen, host);
-  const router = given?.("router_url");
-  const contracts = given?.("contracts_url");
+  const profile = isNamed || !(flag || isFromEnv) ? await resolveProfile({ globals, host }) : undefined;
+  const readProfile = profile === undefined ? undefined : createProfileReader(profile, host);
+  const router = readProfile?.("router_url");
+  const contracts = readProfile?.("contracts_url");
 
-  const profileKeys = { clientId: given?.("client_id"), clientSecret: given?.("client_secret") };
+  const profileKeys = { clientId: readProfile?.("client_id"), clientSecret: readProfile?.("client_secret") };
   const pair = { clientId: readVariable(host, "SVC_CLIENT_ID"), clientSecret: readVariable(host, "SVC_CLIENT_SECRET") };
-  const [first, second] = isNamed ? [profileKeys, pair] : [pair, profileKeys];
-  const keys = [readEnvironmentKeys(host), chosen === undefined ? {} : readProfileKeys(chosen, host)];
+  const [first, fallback] = isNamed ? [profileKeys, pair] : [pair, profileKeys];
+  const keys = [readEnvironmentKeys(host), profile === undefined ? {} : readProfileKeys(profile, host)];
   return {
-    chosenBy: flag ? "--base-url" : isFromEnv ? "environment" : chosen && `profile ${chosen.name.value}`,
+    chosenBy: flag ? "--base-url" : isFromEnv ? "environment" : profile && `profile ${profile.name.value}`,
     // All addresses come from one source, so that a partial environment is not mixed with a partial profile.
     router: flag ?? envAddresses.router ?? checkUrl(router ?? contracts),
     contracts: flag ?? (isFromEnv ? envAddresses.contracts : checkUrl(contracts ?? router)),
     // Both halves of a pair come from one source.
-    ...((first.clientId ?? first.clientSecret) === undefined ? second : first),
+    ...((first.clientId ?? first.clientSecret) === undefined ? fallback : first),
     clusterKeys: Object.assign({}, ...(isNamed ? keys : keys.reverse())),
     clusterKey: readVariable(host, "SVC_CLUSTER_KEY"),
     basicAuth: parseBasicAuth(readVariable(host, "SVC_BASIC_AUTH")),
-    token: (isNamed ? given?.("token") : undefined) ?? readVariable(host, "SVC_TOKEN") ?? given?.("token"),
+    token: (isNamed ? readProfile?.("token") : undefined) ?? readVariable(host, "SVC_TOKEN") ?? readProfile?.("token"),
     hmacKey: readVariable(host, "SVC_WEBHOOK_HMAC_KEY"),
     controlToken: readVariable(host, "SVC_EMULATOR_TOKEN"),
     isEmulatorHere: false,
@@ -85,11 +85,11 @@ export async function resolveServiceSettings({ globals, host }: SettingsContext)
  * Returns the settings of an emulator with only its own credentials. Credentials of a profile or a sign-in must not be
  * sent to it. The environment provides only a known API key, which selects the workspace.
  */
-async function createEmulatorSettings(found: LocalEmulator, host: Host): Promise<ServiceSettings> {
-  const origin = `the emulator with the state ${relative(host.cwd, found.state)}`;
+async function createEmulatorSettings(emulator: LocalEmulator, host: Host): Promise<ServiceSettings> {
+  const origin = `the emulator with the state ${relative(host.cwd, emulator.state)}`;
   const toSetting = (value: string): SettingValue => ({ value, origin });
   const toOwnSetting = (value: string | undefined) => (value === undefined ? undefined : toSetting(value));
-  const { access: localEmulator, key, unused } = await selectEnvironmentKey(found, host);
+  const { access: localEmulator, key, unused } = await selectEnvironmentKey(emulator, host);
   const first = getMainCluster(localEmulator);
   return {
     chosenBy: origin,
@@ -132,16 +132,18 @@ export async function readProfileEmulator({
   globals,
   host,
 }: SettingsContext): Promise<ControlPlaneSettings | undefined> {
-  const chosen = await resolveProfile({ globals, host });
-  const given = chosen && createProfileReader(chosen, host);
-  const url = checkUrl(given?.("emulator_url"));
-  return url && { url: removePath(url), token: given?.("emulator_token") ?? readVariable(host, "SVC_EMULATOR_TOKEN") };
+  const profile = await resolveProfile({ globals, host });
+  const readProfile = profile && createProfileReader(profile, host);
+  const url = checkUrl(readProfile?.("emulator_url"));
+  return (
+    url && { url: removePath(url), token: readProfile?.("emulator_token") ?? readVariable(host, "SVC_EMULATOR_TOKEN") }
+  );
 }
 
 /** Returns the public half of the API key in a profile that names an emulator. The key selects the workspace. */
 export async function readProfileKey(surroundings: SettingsContext): Promise<string | undefined> {
-  const chosen = await resolveProfile(surroundings);
-  return chosen?.profile.emulator_url === undefined ? undefined : chosen.profile.client_id;
+  const profile = await resolveProfile(surroundings);
+  return profile?.profile.emulator_url === undefined ? undefined : profile.profile.client_id;
 }
 
 /**
@@ -153,8 +155,8 @@ export async function resolveEmulatorSetting(
   isLocalRunning: () => Promise<boolean>,
 ): Promise<ControlPlaneSettings | undefined> {
   const { globals, host } = surroundings;
-  const named = globals.profile === undefined ? undefined : await readProfileEmulator(surroundings);
-  const first = named ?? readEnvironmentEmulator(host);
+  const profileEmulator = globals.profile === undefined ? undefined : await readProfileEmulator(surroundings);
+  const first = profileEmulator ?? readEnvironmentEmulator(host);
   if (first) return first;
   if (readVariable(host, "SVC_PROFILE") === undefined && (await isLocalRunning())) return undefined;
   return readProfileEmulator(surroundings);
@@ -164,10 +166,10 @@ const removePath = (url: SettingValue): SettingValue => ({ ...url, value: url.va
 
 /** The environment precedes the profile, regardless of how the profile was selected. */
 export async function resolveOAuthClientSetting({ globals, host }: SettingsContext): Promise<SettingValue | undefined> {
-  const given = readVariable(host, "SVC_OAUTH_CLIENT_ID");
-  if (given) return given;
-  const chosen = await resolveProfile({ globals, host });
-  return chosen && createProfileReader(chosen, host)("oauth_client_id");
+  const variable = readVariable(host, "SVC_OAUTH_CLIENT_ID");
+  if (variable) return variable;
+  const profile = await resolveProfile({ globals, host });
+  return profile && createProfileReader(profile, host)("oauth_client_id");
 }
 
 export const resolveProfileSetting = async (surroundings: SettingsContext): Promise<SettingValue | undefined> =>
@@ -191,30 +193,33 @@ async function resolveProfile(surroundings: SettingsContext): Promise<ChosenProf
   if (name === undefined) return undefined;
   const profile = Object.hasOwn(profiles, name.value) ? profiles[name.value] : undefined;
   if (profile) return { name, profile };
-  const known = Object.keys(profiles);
+  const knownNames = Object.keys(profiles);
   throw new UsageError(`Profile "${name.value}" not found.`, {
-    hint: known.length > 0 ? formatSuggestion(name.value, known) : `Profiles are stored in ${getProfilesPath(env)}.`,
+    hint:
+      knownNames.length > 0
+        ? formatSuggestion(name.value, knownNames)
+        : `Profiles are stored in ${getProfilesPath(env)}.`,
   });
 }
 
-const checkUrl = (found: SettingValue | undefined): SettingValue | undefined =>
-  found && { ...found, value: parseBaseUrlFlag(found.value, found.origin) };
+const checkUrl = (setting: SettingValue | undefined): SettingValue | undefined =>
+  setting && { ...setting, value: parseBaseUrlFlag(setting.value, setting.origin) };
 
 const describeSource = ({ name }: ChosenProfile, { env }: Pick<Host, "env">): string =>
   `profile ${name.value} in ${getProfilesPath(env)}`;
 
 type TextKey = Exclude<keyof Profile, "cluster_keys">;
 
-const createProfileReader = (chosen: ChosenProfile, host: Pick<Host, "env">) => (key: TextKey) => {
-  const value = chosen.profile[key];
-  return value ? { value, origin: describeSource(chosen, host) } : undefined;
+const createProfileReader = (chosenProfile: ChosenProfile, host: Pick<Host, "env">) => (key: TextKey) => {
+  const value = chosenProfile.profile[key];
+  return value ? { value, origin: describeSource(chosenProfile, host) } : undefined;
 };
 
-const readProfileKeys = (chosen: ChosenProfile, host: Pick<Host, "env">): Record<string, SettingValue> =>
+const readProfileKeys = (chosenProfile: ChosenProfile, host: Pick<Host, "env">): Record<string, SettingValue> =>
   Object.fromEntries(
-    Object.entries(chosen.profile.cluster_keys ?? {}).map(([id, value]) => [
+    Object.entries(chosenProfile.profile.cluster_keys ?? {}).map(([id, value]) => [
       id,
-      { value, origin: describeSource(chosen, host) },
+      { value, origin: describeSource(chosenProfile, host) },
     ]),
   );
 

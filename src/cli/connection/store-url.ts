@@ -50,10 +50,10 @@ export function resolveStore(
 }
 
 /** Returns the password of the URL in the environment if both URLs name the same database and user. */
-function readUrlPassword(wanted: PostgresUrl, { env }: Host): string | undefined {
+function readUrlPassword(database: PostgresUrl, { env }: Host): string | undefined {
   if (!env[storeVariable]) return undefined;
-  const { password, ...own } = parseUrl(env[storeVariable], storeVariable);
-  const isSame = (["host", "port", "user", "database"] as const).every((part) => own[part] === wanted[part]);
+  const { password, ...ownDatabase } = parseUrl(env[storeVariable], storeVariable);
+  const isSame = (["host", "port", "user", "database"] as const).every((part) => ownDatabase[part] === database[part]);
   return isSame ? password : undefined;
 }
 
@@ -75,14 +75,19 @@ function withPassword(store: string, { user }: PostgresUrl, password: string): s
 function findPassword({ host: server, port, user, database }: PostgresUrl, { env }: Host): string | undefined {
   const path = env.PGPASSFILE || (env.HOME ? join(env.HOME, ".pgpass") : undefined);
   if (path === undefined) return undefined;
-  const found = statSync(path, { throwIfNoEntry: false });
-  if (!found?.isFile() || (process.platform !== "win32" && (found.mode & 0o077) !== 0)) return undefined;
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (!stats?.isFile() || (process.platform !== "win32" && (stats.mode & 0o077) !== 0)) return undefined;
   const as = user ?? "";
-  const wanted = [server.startsWith("/") ? ["localhost", server] : [server], [String(port)], [database ?? as], [as]];
+  const entryFields = [
+    server.startsWith("/") ? ["localhost", server] : [server],
+    [String(port)],
+    [database ?? as],
+    [as],
+  ];
   for (const line of readFileSync(path, "utf8").split(/\r?\n/)) {
     if (line.startsWith("#")) continue;
     const fields = splitFields(line);
-    const fits = wanted.every((values, i) => fields[i] === "*" || values.includes(fields[i] ?? ""));
+    const fits = entryFields.every((values, i) => fields[i] === "*" || values.includes(fields[i] ?? ""));
     if (fits && fields[4]) return fields[4];
   }
   return undefined;

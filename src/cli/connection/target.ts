@@ -27,14 +27,14 @@ import {
 
 /** Fails with exit code 2 if no address is configured. Reports an emulator that only this folder selects. */
 export async function resolveServiceTarget(globals: GlobalOptions, host: Host, output: Output): Promise<ServiceTarget> {
-  const found = await resolveServiceSettings({ globals, host });
-  if (found.isEmulatorHere) {
+  const settings = await resolveServiceSettings({ globals, host });
+  if (settings.isEmulatorHere) {
     const { current } = await readProfiles(host.env).catch(() => ({ current: undefined }));
-    const other = current === undefined ? "" : `, not profile ${current} (to use it: --profile ${current})`;
-    await printNoteOnce(output, `Using ${found.chosenBy} (${found.router?.value})`, other);
-    await reportUnusedVariables(found.unused, output);
+    const profileNote = current === undefined ? "" : `, not profile ${current} (to use it: --profile ${current})`;
+    await printNoteOnce(output, `Using ${settings.chosenBy} (${settings.router?.value})`, profileNote);
+    await reportUnusedVariables(settings.unused, output);
   }
-  if (found.chosenBy === undefined) {
+  if (settings.chosenBy === undefined) {
     const state = findNearestState(host.cwd);
     throw new UsageError("No service address is configured.", {
       hint:
@@ -45,19 +45,19 @@ export async function resolveServiceTarget(globals: GlobalOptions, host: Host, o
   }
   return {
     baseUrls: {
-      router: found.router?.value,
-      contracts: found.contracts?.value,
+      router: settings.router?.value,
+      contracts: settings.contracts?.value,
       ...(globals.baseUrl === undefined ? {} : { emulator: globals.baseUrl }),
     },
-    origin: found.chosenBy,
+    origin: settings.chosenBy,
     credentials: {
-      clientId: found.clientId?.value,
-      clientSecret: found.clientSecret?.value,
-      clusterKeys: Object.fromEntries(Object.entries(found.clusterKeys).map(([id, { value }]) => [id, value])),
-      clusterKey: found.clusterKey?.value,
-      bearer: found.token?.value,
-      controlToken: found.controlToken?.value,
-      basic: found.basicAuth?.value,
+      clientId: settings.clientId?.value,
+      clientSecret: settings.clientSecret?.value,
+      clusterKeys: Object.fromEntries(Object.entries(settings.clusterKeys).map(([id, { value }]) => [id, value])),
+      clusterKey: settings.clusterKey?.value,
+      bearer: settings.token?.value,
+      controlToken: settings.controlToken?.value,
+      basic: settings.basicAuth?.value,
     },
   };
 }
@@ -81,10 +81,10 @@ export async function resolveControlTarget(
   const path = await resolveRunFile(state);
   const running = await readRunFile(path);
   const isHere = async () => running !== undefined;
-  const named = file === undefined ? await resolveEmulatorSetting({ globals, host }, isHere) : undefined;
-  if (named) {
-    const { value: url, origin } = named.url;
-    return { baseUrls: { emulator: url, router: url }, origin, credentials: { controlToken: named.token?.value } };
+  const setting = file === undefined ? await resolveEmulatorSetting({ globals, host }, isHere) : undefined;
+  if (setting) {
+    const { value: url, origin } = setting.url;
+    return { baseUrls: { emulator: url, router: url }, origin, credentials: { controlToken: setting.token?.value } };
   }
   if (!running) throw await createNoEmulatorError(state, path);
   if (!(await isSameEmulator(running, { mayBeStarting: true }))) {

@@ -45,19 +45,19 @@ export async function findUploadCandidates(
   flag: string,
   { contentType, filename, acceptsStdin = false }: CandidateOptions = {},
 ): Promise<UploadCandidate[]> {
-  const found: UploadCandidate[] = [];
+  const candidates: UploadCandidate[] = [];
   const { lookup } = await import("./media-types.ts");
   for (const path of paths) {
     if (path === "-" && !acceptsStdin) throw new UsageError(`${flag} must be a file, got "-"`);
     const name = filename ?? (path === "-" ? "stdin" : basename(path));
-    found.push({
+    candidates.push({
       path,
       filename: name,
       contentType: contentType ?? (lookup(name) || "application/octet-stream"),
       ...(path === "-" ? await bufferInput(context, flag) : await openFile(context, path, flag)),
     });
   }
-  return found;
+  return candidates;
 }
 
 type Content = Pick<UploadCandidate, "bytes" | "open" | "checkUnchanged">;
@@ -78,13 +78,13 @@ async function openFile({ host }: Context, path: string, flag: string): Promise<
   return {
     bytes: size,
     async *open() {
-      let sent = 0;
+      let byteCount = 0;
       for await (const chunk of createReadStream(absolute) as AsyncIterable<Uint8Array>) {
-        sent += chunk.length;
-        if (sent > size) throw createFileChangedError();
+        byteCount += chunk.length;
+        if (byteCount > size) throw createFileChangedError();
         yield chunk;
       }
-      if (sent < size) throw createFileChangedError();
+      if (byteCount < size) throw createFileChangedError();
     },
     async checkUnchanged() {
       const now = await stat(absolute);
@@ -93,20 +93,20 @@ async function openFile({ host }: Context, path: string, flag: string): Promise<
   };
 }
 
-export const describeCompletedUploads = (done: readonly UploadedFile[]): string[] =>
-  done.map(({ path, file_id: id }) => `${path} is uploaded: ${id}`);
+export const describeCompletedUploads = (uploads: readonly UploadedFile[]): string[] =>
+  uploads.map(({ path, file_id: id }) => `${path} is uploaded: ${id}`);
 
 /**
  * Uploads the files one by one in the given order. Throws PartialFailureError if some files are uploaded before a
  * failure.
  */
 export async function uploadFiles(context: Context, files: readonly UploadCandidate[]): Promise<UploadedFile[]> {
-  const done: UploadedFile[] = [];
+  const uploads: UploadedFile[] = [];
   try {
-    for await (const one of uploadEach(context, files)) done.push(one);
-    return done;
+    for await (const upload of uploadEach(context, files)) uploads.push(upload);
+    return uploads;
   } catch (error) {
-    throw done.length === 0 ? error : new PartialFailureError(error, describeCompletedUploads(done));
+    throw uploads.length === 0 ? error : new PartialFailureError(error, describeCompletedUploads(uploads));
   }
 }
 
@@ -118,8 +118,8 @@ async function* uploadEach(context: Context, files: readonly UploadCandidate[]):
   const { signal } = context;
   const client = await context.client("contracts");
   const initialize = async (part: readonly UploadCandidate[]) => {
-    const named = part.map(({ filename, contentType }) => ({ filename, content_type: contentType }));
-    const { files: slots } = await client.call(initializeUploads, { body: { files: named } }, { signal });
+    const filenames = part.map(({ filename, contentType }) => ({ filename, content_type: contentType }));
+    const { files: slots } = await client.call(initializeUploads, { body: { files: filenames } }, { signal });
     return matchSlots(part, slots);
   };
   const putFile = async ({ open, bytes, contentType }: UploadCandidate, url: string) => {
@@ -152,22 +152,22 @@ type Slot = ResultOf<typeof initializeUploads>["files"][number];
  * to the first file whose own name is missing.
  */
 function matchSlots(files: readonly UploadCandidate[], slots: readonly Slot[]): ReadonlyMap<UploadCandidate, Slot> {
-  const left = [...slots];
-  const found = new Map<UploadCandidate, Slot>();
+  const freeSlots = [...slots];
+  const matchedSlots = new Map<UploadCandidate, Slot>();
   for (const file of files) {
-    const at = left.findIndex(({ filename }) => filename === file.filename);
-    if (at >= 0) found.set(file, left.splice(at, 1)[0]!);
+    const index = freeSlots.findIndex(({ filename }) => filename === file.filename);
+    if (index >= 0) matchedSlots.set(file, freeSlots.splice(index, 1)[0]!);
   }
   for (const file of files) {
-    const slot = found.has(file) ? undefined : left.shift();
-    if (slot) found.set(file, slot);
+    const slot = matchedSlots.has(file) ? undefined : freeSlots.shift();
+    if (slot) matchedSlots.set(file, slot);
   }
-  const without = files.filter((file) => !found.has(file)).map(({ path }) => path);
-  if (without.length === 0) return found;
+  const unmatchedPaths = files.filter((file) => !matchedSlots.has(file)).map(({ path }) => path);
+  if (unmatchedPaths.length === 0) return matchedSlots;
   throw new CommandFailedError(
     "failed",
     "no_upload_url",
-    `The service returned ${pluralize(slots.length, "URL")} for ${pluralize(files.length, "file")}: none for ${without.join(", ")}.`,
+    `The service returned ${pluralize(slots.length, "URL")} for ${pluralize(files.length, "file")}: none for ${unmatchedPaths.join(", ")}.`,
     { hint: "Nothing was uploaded. Upload the files with separate commands." },
   );
 }

@@ -65,13 +65,13 @@ export async function openWebhookReceiver({
       // Deliveries are POST requests. Others come from browsers and scanners.
       if (request.method !== "POST") return void response.writeHead(405, { allow: "POST" }).end();
       const { url: path = "/" } = request;
-      const joined = Object.entries(request.headers).map(([name, value]) => [name, [value].flat().join(", ")]);
-      const one = { path, headers: Object.fromEntries(joined), body: Buffer.concat(chunks) };
-      const replied = respond(one)
+      const headerEntries = Object.entries(request.headers).map(([name, value]) => [name, [value].flat().join(", ")]);
+      const delivery = { path, headers: Object.fromEntries(headerEntries), body: Buffer.concat(chunks) };
+      const pendingResponse = respond(delivery)
         .catch((): WebhookReceiverResponse => ({ status: 500 }))
-        .then((given) => sendResponse(response, given))
-        .finally(() => pendingResponses.delete(replied));
-      pendingResponses.add(replied);
+        .then((result) => sendResponse(response, result))
+        .finally(() => pendingResponses.delete(pendingResponse));
+      pendingResponses.add(pendingResponse);
     });
   });
   server.maxConnections = maxConnections;
@@ -93,8 +93,8 @@ function sendResponse(
   response: ServerResponse,
   { status, body = "", contentType = "text/plain" }: WebhookReceiverResponse,
 ) {
-  return new Promise<void>((done) => {
-    response.once("close", done).once("finish", done);
+  return new Promise<void>((resolve) => {
+    response.once("close", resolve).once("finish", resolve);
     response.writeHead(status, { "content-type": contentType }).end(body);
   });
 }

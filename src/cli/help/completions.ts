@@ -9,7 +9,7 @@ const directives = { anything: 0, noSpace: 2, noFiles: 4 } as const;
 
 interface Candidate {
   readonly value: string;
-  readonly about: string;
+  readonly description: string;
 }
 
 /** Command tree for completion, which loads only the groups that the words need. */
@@ -25,7 +25,8 @@ interface CompletionResult {
   readonly directive: number;
 }
 
-const toCandidates = (values: readonly string[], about = ""): Candidate[] => values.map((value) => ({ value, about }));
+const toCandidates = (values: readonly string[], description = ""): Candidate[] =>
+  values.map((value) => ({ value, description }));
 const offerOnly = (candidates: readonly Candidate[]): CompletionResult => ({
   candidates,
   directive: directives.noFiles,
@@ -34,13 +35,15 @@ const files: CompletionResult = { candidates: [], directive: directives.anything
 
 /** Finds the candidates at the cursor. `words` follow `svc`. The user is typing the last word, which can be empty. */
 export async function findCompletions(words: readonly string[], tree: CompletionTree): Promise<string> {
-  const typed = words.at(-1) ?? "";
-  const { candidates, directive } = await findCandidates(words.slice(0, -1), typed, tree);
-  const value = typed.startsWith("--") && typed.includes("=") ? typed.slice(typed.indexOf("=") + 1) : typed;
+  const prefix = words.at(-1) ?? "";
+  const { candidates, directive } = await findCandidates(words.slice(0, -1), prefix, tree);
+  const value = prefix.startsWith("--") && prefix.includes("=") ? prefix.slice(prefix.indexOf("=") + 1) : prefix;
   // Shells insert candidates literally. The name of a snapshot from another machine must therefore not be a command.
-  const fitting = candidates.filter((one) => one.value.startsWith(value) && quoteShellWord(one.value) === one.value);
+  const fitting = candidates.filter(
+    (candidate) => candidate.value.startsWith(value) && quoteShellWord(candidate.value) === candidate.value,
+  );
   return [
-    ...fitting.map(({ value, about }) => (about ? `${value}\t${toOneLine(about)}` : value)),
+    ...fitting.map(({ value, description }) => (description ? `${value}\t${toOneLine(description)}` : value)),
     `:${directive}`,
     "",
   ].join("\n");
@@ -50,15 +53,15 @@ const toOneLine = (text: string): string => text.replace(/\s+/g, " ").slice(0, 1
 
 async function findCandidates(
   before: readonly string[],
-  typed: string,
+  prefix: string,
   tree: CompletionTree,
 ): Promise<CompletionResult> {
   if (before.includes("--")) return files;
   const group = getBareWords(before, [])[0];
   if (group === undefined) {
-    if (typed.startsWith("-")) return completeFlagOrValue(typed, undefined, before, tree);
-    const awaited = findAwaitedValue(before, []);
-    return awaited ? listValues(awaited, typed, undefined, tree) : offerOnly(tree.groups);
+    if (prefix.startsWith("-")) return completeFlagOrValue(prefix, undefined, before, tree);
+    const spec = findAwaitedValue(before, []);
+    return spec ? listValues(spec, prefix, undefined, tree) : offerOnly(tree.groups);
   }
   const declarations = await tree.loadDeclarations(group);
   const bare = getBareWords(
@@ -66,12 +69,12 @@ async function findCandidates(
     declarations.flatMap(({ flags }) => flags),
   );
   const command = findDeepest(declarations, bare);
-  const awaited = findAwaitedValue(before, command?.flags ?? []);
-  if (awaited) return listValues(awaited, typed, command, tree);
-  if (typed.startsWith("-")) return completeFlagOrValue(typed, command, before, tree);
+  const spec = findAwaitedValue(before, command?.flags ?? []);
+  if (spec) return listValues(spec, prefix, command, tree);
+  if (prefix.startsWith("-")) return completeFlagOrValue(prefix, command, before, tree);
   const next = listNextWords(declarations, bare);
   if (next.length > 0) return offerOnly(next);
-  return command ? completePositional(command, bare.length - command.words.length, typed, tree) : offerOnly([]);
+  return command ? completePositional(command, bare.length - command.words.length, prefix, tree) : offerOnly([]);
 }
 
 const getBareWords = (words: readonly string[], flags: readonly FlagSpec[]): string[] =>
@@ -92,85 +95,85 @@ const findDeepest = (
 
 function listNextWords(declarations: readonly DescribedCommand[], bare: readonly string[]): Candidate[] {
   const below = declarations.filter(({ words }) => words.length > bare.length && startsWithWords(words, bare));
-  const found = new Map<string, string>();
+  const candidates = new Map<string, string>();
   for (const { words, summary } of below) {
     const word = words[bare.length]!;
-    if (words.length === bare.length + 1 || !found.has(word))
-      found.set(word, words.length === bare.length + 1 ? summary : "");
+    if (words.length === bare.length + 1 || !candidates.has(word))
+      candidates.set(word, words.length === bare.length + 1 ? summary : "");
   }
-  return [...found].map(([value, about]) => ({ value, about }));
+  return [...candidates].map(([value, description]) => ({ value, description }));
 }
 
 async function completeFlagOrValue(
-  typed: string,
+  prefix: string,
   command: DescribedCommand | undefined,
   before: readonly string[],
   tree: CompletionTree,
 ): Promise<CompletionResult> {
   const flags = [...(command?.flags ?? []), ...globalFlags];
-  if (typed.includes("=")) {
-    const name = typed.slice(0, typed.indexOf("="));
-    if (name === "--json") return completeFields(typed.slice(7), command);
+  if (prefix.includes("=")) {
+    const name = prefix.slice(0, prefix.indexOf("="));
+    if (name === "--json") return completeFields(prefix.slice(7), command);
     const spec = findFlag(name, command?.flags ?? []);
-    return spec ? listValues(spec, typed.slice(name.length + 1), command, tree) : offerOnly([]);
+    return spec ? listValues(spec, prefix.slice(name.length + 1), command, tree) : offerOnly([]);
   }
-  const given = new Set(before);
-  const available = flags.filter(({ flag, repeatable }) => repeatable || !given.has(`--${flag}`));
+  const givenWords = new Set(before);
+  const available = flags.filter(({ flag, repeatable }) => repeatable || !givenWords.has(`--${flag}`));
   return offerOnly([
-    ...available.flatMap(({ flag, type, description: about }) => [
-      { value: `--${flag}`, about },
-      ...(type === "boolean" ? [{ value: `--no-${flag}`, about }] : []),
+    ...available.flatMap(({ flag, type, description }) => [
+      { value: `--${flag}`, description },
+      ...(type === "boolean" ? [{ value: `--no-${flag}`, description }] : []),
     ]),
-    { value: "--help", about: "Show help" },
+    { value: "--help", description: "Show help" },
   ]);
 }
 
 async function listValues(
   spec: FlagSpec,
-  typed: string,
+  prefix: string,
   command: DescribedCommand | undefined,
   tree: CompletionTree,
 ): Promise<CompletionResult> {
-  const offered = listOffered(spec, typed);
-  if (offered) return offered;
+  const result = listOffered(spec, prefix);
+  if (result) return result;
   if (spec.flag === "profile") return offerOnly(toCandidates(await tree.listProfiles()));
   if (spec.flag === "from" && isPath(spec.placeholder ?? "")) {
     const candidates = toCandidates(await tree.listSnapshots());
     return { candidates, directive: directives.anything };
   }
-  if (spec.flag === "fields") return completeFields(typed, command);
+  if (spec.flag === "fields") return completeFields(prefix, command);
   return isPath(spec.placeholder ?? "") ? files : offerOnly([]);
 }
 
 function listOffered(
-  { choices, offered }: Pick<FlagSpec, "choices" | "offered">,
-  typed: string,
+  { choices, offered: suggestedValues }: Pick<FlagSpec, "choices" | "offered">,
+  prefix: string,
 ): CompletionResult | undefined {
-  const isLower = choices === undefined && /[a-z]/.test(typed);
-  const words = choices ?? offered?.map((word) => (isLower ? word.toLowerCase() : word));
+  const isLower = choices === undefined && /[a-z]/.test(prefix);
+  const words = choices ?? suggestedValues?.map((word) => (isLower ? word.toLowerCase() : word));
   return words && offerOnly(toCandidates(words));
 }
 
 /** Completes fields of the response after typed ones: `id,st`. */
-function completeFields(typed: string, command: DescribedCommand | undefined): CompletionResult {
-  const known = (command && getUnderlyingOperation(command).fields) ?? [];
-  const start = typed.slice(0, typed.lastIndexOf(",") + 1);
-  const given = new Set(start.split(","));
-  const values = known.filter((name) => !given.has(name)).map((name) => start + name);
+function completeFields(prefix: string, command: DescribedCommand | undefined): CompletionResult {
+  const fieldNames = (command && getUnderlyingOperation(command).fields) ?? [];
+  const start = prefix.slice(0, prefix.lastIndexOf(",") + 1);
+  const givenFields = new Set(start.split(","));
+  const values = fieldNames.filter((name) => !givenFields.has(name)).map((name) => start + name);
   return { candidates: toCandidates(values), directive: directives.noFiles | directives.noSpace };
 }
 
 async function completePositional(
   command: DescribedCommand,
   index: number,
-  typed: string,
+  prefix: string,
   tree: CompletionTree,
 ): Promise<CompletionResult> {
   const { positionals } = command;
   const spec = positionals[index] ?? (positionals.at(-1)?.variadic ? positionals.at(-1) : undefined);
   if (!spec) return offerOnly([]);
-  const offered = listOffered(spec, typed);
-  if (offered) return offered;
+  const result = listOffered(spec, prefix);
+  if (result) return result;
   if (spec.name === "profile") return offerOnly(toCandidates(await tree.listProfiles()));
   if (namesSnapshot(command, index)) return offerOnly(toCandidates(await tree.listSnapshots()));
   return isPath(spec.name) ? files : offerOnly([]);

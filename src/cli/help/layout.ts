@@ -4,7 +4,7 @@ import { formatExamples } from "../process/shell-words.ts";
 
 export interface HelpPage {
   readonly usage?: string;
-  readonly about: readonly string[];
+  readonly introduction: readonly string[];
   readonly examples: readonly CommandExample[];
   readonly tables: readonly HelpTable[];
   readonly notes: readonly string[];
@@ -25,12 +25,12 @@ const minTextWidth = 30;
 
 /** The parser's own help has no groups, topics and examples (ARCHITECTURE.md, Written by hand). */
 export function layOutPage(page: HelpPage, columns: number): string {
-  const { usage, about, examples, tables, notes } = page;
+  const { usage, introduction, examples, tables, notes } = page;
   const width = Math.min(columns, maxColumns);
   const wrapParagraphs = (texts: readonly string[]) => texts.map((text) => wrapText(text, width).join("\n"));
   const blocks = [
     ...(usage === undefined ? [] : [wrapText(`Usage: ${usage}`, width, 4).join("\n")]),
-    ...wrapParagraphs(about),
+    ...wrapParagraphs(introduction),
     ...(examples.length > 0 ? [formatExamples(examples, width)] : []),
     ...formatTables(tables, width),
     ...wrapParagraphs(notes),
@@ -60,14 +60,15 @@ function formatTable({ title, rows, names = [] }: HelpTable, termColumns: number
     const isInline = termWidth > 0 && term.length <= termWidth;
     const indent = termWidth > 0 ? termWidth + 4 : 6;
     const [first = "", ...rest] = wrapText(text, width - indent);
-    const more = (isInline ? rest : [first, ...rest]).filter((line) => line !== "");
+    const furtherLines = (isInline ? rest : [first, ...rest]).filter((line) => line !== "");
     return [
       isInline ? `  ${term.padEnd(termWidth)}  ${first}`.trimEnd() : `  ${term}`,
-      ...more.map((line) => " ".repeat(indent) + line),
+      ...furtherLines.map((line) => " ".repeat(indent) + line),
     ];
   });
-  const more = names.length === 0 ? [] : wrapText(`${rows.length > 0 ? "also: " : ""}${names.join(", ")}`, width - 2);
-  return [`${title}:`, ...lines, ...more.map((line) => `  ${line}`)].join("\n");
+  const otherNames =
+    names.length === 0 ? [] : wrapText(`${rows.length > 0 ? "also: " : ""}${names.join(", ")}`, width - 2);
+  return [`${title}:`, ...lines, ...otherNames.map((line) => `  ${line}`)].join("\n");
 }
 
 /** Wraps lines at this many characters between words. All lines but the first are indented by `indent` blanks. */
@@ -85,18 +86,21 @@ export function wrapText(text: string, width: number, indent = 0): string[] {
 const maxChoices = 12;
 
 export function formatPositional({ name, optional, variadic }: PositionalSpec): string {
-  const shown = `${name.replaceAll("_", "-")}${variadic ? "..." : ""}`;
-  return optional ? `[${shown}]` : `<${shown}>`;
+  const label = `${name.replaceAll("_", "-")}${variadic ? "..." : ""}`;
+  return optional ? `[${label}]` : `<${label}>`;
 }
 
 export const createPositionalTable = (positionals: readonly PositionalSpec[]): HelpTable => ({
   title: "Arguments",
-  rows: positionals.map((one) => [formatPositional(one), withNotes(one.description, formatChoices(one.choices))]),
+  rows: positionals.map((positional) => [
+    formatPositional(positional),
+    withNotes(positional.description, formatChoices(positional.choices)),
+  ]),
 });
 
 export function createFlagTables(flags: readonly FlagSpec[], bodyFrom: readonly string[] = []): HelpTable[] {
-  const named = new Set(flags.flatMap(({ section }) => section ?? []));
-  return [undefined, ...named].map((title) =>
+  const sections = new Set(flags.flatMap(({ section }) => section ?? []));
+  return [undefined, ...sections].map((title) =>
     createFlagTable(
       title ?? "Options",
       flags.filter(({ section }) => section === title),

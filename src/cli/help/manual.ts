@@ -20,7 +20,7 @@ export const formatManual = (tree: readonly CommandTreeGroup[], version: string)
         "svc calls every operation of the routing service and of the public contract API, at a real address or at",
       ),
       escapeRoff(
-        "an emulator of both that runs on this machine. Data goes to standard output, all else to standard error.",
+        "an emulator of both that runs on this machine. Data goes to standard output, everything else to standard error.",
       ),
     ]),
     formatSection("COMMANDS", tree.flatMap(groupLines)),
@@ -54,8 +54,8 @@ function formatCommand({
   examples,
 }: CommandDeclaration): string[] {
   const usage = positionals.map(({ name, optional, variadic }) => {
-    const shown = `\\fI${escapeRoff(name.replaceAll("_", "-"))}\\fR${variadic ? "..." : ""}`;
-    return optional ? `[${shown}]` : shown;
+    const label = `\\fI${escapeRoff(name.replaceAll("_", "-"))}\\fR${variadic ? "..." : ""}`;
+    return optional ? `[${label}]` : label;
   });
   return [
     ".TP",

@@ -11,7 +11,7 @@ export const createRootPage = (names: readonly string[]): HelpPage => {
   const topics = Object.keys(helpTopics).filter((name) => name !== "options");
   return {
     usage: "svc <group> <command> [options]",
-    about: ["Command-line client and local emulator for a contract platform."],
+    introduction: ["Command-line client and local emulator for a contract platform."],
     examples: [
       { title: "Run the tour on a temporary emulator", argv: ["tour"] },
       { title: "Run a test suite against an emulator", argv: ["emulator", "exec", "--", "npm", "test"] },
@@ -38,11 +38,11 @@ export const createRootPage = (names: readonly string[]): HelpPage => {
 /** Creates the page of `svc help --all` with every command of these groups, including those that their pages omit. */
 export const createAllCommandsPage = (commands: ReadonlyMap<string, readonly DescribedCommand[]>): HelpPage => ({
   usage: "svc <group> <command> [options]",
-  about: [],
-  examples: [{ title: "The help of one command", argv: ["contracts", "create", "--help"] }],
-  tables: [...commands].map(([title, own]) => ({
+  introduction: [],
+  examples: [{ title: "Show the help of one command", argv: ["contracts", "create", "--help"] }],
+  tables: [...commands].map(([title, groupCommands]) => ({
     title,
-    rows: own.map(({ words, positionals, summary }) => [
+    rows: groupCommands.map(({ words, positionals, summary }) => [
       [...(words.length > 1 ? words.slice(1) : words), ...positionals.map(formatPositional)].join(" "),
       summary,
     ]),
@@ -52,17 +52,17 @@ export const createAllCommandsPage = (commands: ReadonlyMap<string, readonly Des
 
 const listHeadings = (names: readonly string[]): string[] => [...new Set(names.map(getHeading))];
 const getHeading = (name: string): string => commandGroups[name]?.heading ?? "More";
-const isBrief = (heading: string): boolean => briefHeadings.some((one) => one === heading);
+const isBrief = (heading: string): boolean => briefHeadings.some((briefHeading) => briefHeading === heading);
 const getSummary = (name: string): string => commandGroups[name]?.summary ?? "";
 
 export function buildHelpPage(words: readonly string[], commands: readonly ListedCommand[]): HelpPage {
-  const at = findDeepest(words, commands);
-  const command = commands.find((one) => areWordsEqual(one.words, at));
+  const path = findDeepest(words, commands);
+  const command = commands.find((command) => areWordsEqual(command.words, path));
   const below = commands
-    .filter(({ words: own }) => own.length > at.length && startsWithWords(own, at))
-    .map((one) => one.loadDeclaration());
+    .filter(({ words: commandWords }) => commandWords.length > path.length && startsWithWords(commandWords, path))
+    .map((command) => command.loadDeclaration());
   if (command) return createCommandPage(command.loadDeclaration(), below);
-  return groupPage(at, below, at.length === 1 ? commandGroups[at[0]!] : undefined);
+  return groupPage(path, below, path.length === 1 ? commandGroups[path[0]!] : undefined);
 }
 
 /** Returns the words up to the first unknown one if that word follows a group. Words after a command are arguments. */
@@ -70,15 +70,15 @@ export function findUnknownWords(
   words: readonly string[],
   commands: readonly ListedCommand[],
 ): readonly string[] | undefined {
-  const at = findDeepest(words, commands);
-  const isCommand = commands.some((one) => areWordsEqual(one.words, at));
-  return isCommand || at.length === words.length ? undefined : words.slice(0, at.length + 1);
+  const path = findDeepest(words, commands);
+  const isCommand = commands.some((command) => areWordsEqual(command.words, path));
+  return isCommand || path.length === words.length ? undefined : words.slice(0, path.length + 1);
 }
 
 function findDeepest(words: readonly string[], commands: readonly ListedCommand[]): readonly string[] {
   for (let length = words.length; length > 1; length -= 1) {
     const start = words.slice(0, length);
-    if (commands.some(({ words: own }) => startsWithWords(own, start))) return start;
+    if (commands.some(({ words: commandWords }) => startsWithWords(commandWords, start))) return start;
   }
   return words.slice(0, 1);
 }
@@ -88,16 +88,16 @@ const areWordsEqual = (a: readonly string[], b: readonly string[]): boolean =>
 
 function createCommandPage(command: DescribedCommand, below: readonly DescribedCommand[]): HelpPage {
   const { words, summary, description, positionals, flags, examples, bodyFrom, alsoTakes } = command;
-  const shown = alsoTakes
+  const sharedFlags = alsoTakes
     ? flags.filter(({ flag }) => alsoTakes.shown.includes(flag)).map((flag) => ({ ...flag, section: undefined }))
     : flags;
   return {
     usage: ["svc", ...words, ...positionals.map(formatPositional), "[options]"].join(" "),
-    about: [`${summary}.`, ...(description ? [description] : [])],
+    introduction: [`${summary}.`, ...(description ? [description] : [])],
     examples,
     tables: [
       createPositionalTable(positionals),
-      ...createFlagTables(shown, bodyFrom),
+      ...createFlagTables(sharedFlags, bodyFrom),
       ...createCommandTables(words, below),
     ],
     notes: [...(alsoTakes ? [formatSharedOptions(alsoTakes)] : []), ...listOperationNotes(command), everyCommand],
@@ -111,7 +111,7 @@ function groupPage(
 ): HelpPage {
   return {
     usage: ["svc", ...words, "<command> [options]"].join(" "),
-    about: group ? [`${group.summary}.`] : [],
+    introduction: group ? [`${group.summary}.`] : [],
     examples: selectGroupExamples(below, group),
     tables: createCommandTables(words, below, group),
     notes: groupNotes(words, group),
@@ -120,8 +120,8 @@ function groupPage(
 
 /** Selects examples that a newcomer needs: of the commands that the group declares, or else of its first ones. */
 function selectGroupExamples(below: readonly DescribedCommand[], group: CommandGroup | undefined): CommandExample[] {
-  const shown = group?.shown?.map((name) => below.find(({ words }) => words.slice(1).join(" ") === name));
-  return (shown ?? below.slice(0, 2)).flatMap((command) => command?.examples.slice(0, 1) ?? []);
+  const mainCommands = group?.shown?.map((name) => below.find(({ words }) => words.slice(1).join(" ") === name));
+  return (mainCommands ?? below.slice(0, 2)).flatMap((command) => command?.examples.slice(0, 1) ?? []);
 }
 
 const groupNotes = (words: readonly string[], group: CommandGroup | undefined): string[] => [
@@ -135,7 +135,7 @@ function createCommandTables(
   below: readonly DescribedCommand[],
   group?: CommandGroup,
 ): HelpTable[] {
-  const next = [...new Set(below.map((one) => one.words[words.length]!))];
+  const next = [...new Set(below.map((command) => command.words[words.length]!))];
   const createRow = (word: string) => createCommandRow(words, word, below);
   if (group?.sections) {
     return group.sections.map(({ title, commands, more = [] }, i) => ({
@@ -145,12 +145,12 @@ function createCommandTables(
       isContinuation: i > 0,
     }));
   }
-  const listed = next.filter((word) => !group?.unlisted?.includes(word));
+  const listedWords = next.filter((word) => !group?.unlisted?.includes(word));
   const isCommand = (word: string) =>
-    below.some((one) => one.words.length === words.length + 1 && one.words.at(-1) === word);
+    below.some((command) => command.words.length === words.length + 1 && command.words.at(-1) === word);
   return [
-    { title: "Commands", rows: listed.filter(isCommand).map(createRow) },
-    { title: "More commands", rows: listed.filter((word) => !isCommand(word)).map(createRow) },
+    { title: "Commands", rows: listedWords.filter(isCommand).map(createRow) },
+    { title: "More commands", rows: listedWords.filter((word) => !isCommand(word)).map(createRow) },
   ];
 }
 
@@ -160,9 +160,11 @@ function createCommandRow(
   below: readonly DescribedCommand[],
 ): [string, string] {
   const depth = words.length;
-  const matching = below.filter((one) => one.words[depth] === word);
-  const command = matching.find((one) => one.words.length === depth + 1);
-  const inner = matching.filter((one) => one.words.length > depth + 1).map((one) => one.words[depth + 1]!);
+  const matching = below.filter((command) => command.words[depth] === word);
+  const command = matching.find((command) => command.words.length === depth + 1);
+  const inner = matching
+    .filter((command) => command.words.length > depth + 1)
+    .map((command) => command.words[depth + 1]!);
   const innerNote = inner.length > 0 ? [command ? `also: ${inner.join(", ")}` : inner.join(", ")] : [];
   const term = [word, ...(command?.positionals ?? []).map(formatPositional)].join(" ");
   return [term, [...(command ? [command.summary] : []), ...innerNote].join("; ")];

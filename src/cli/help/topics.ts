@@ -44,7 +44,7 @@ export const helpTopics = lookupTable<Topic>({
   formats: {
     summary: "Output formats for people and programs",
     createPage: () => ({
-      about: [streams],
+      introduction: [streams],
       tables: [{ title: "Output formats", rows: outputFormats }],
       notes: [
         "Notes go to standard error in every format. --quiet hides them.",
@@ -56,7 +56,7 @@ export const helpTopics = lookupTable<Topic>({
   addresses: {
     summary: "Addresses and credentials that commands use",
     createPage: () => ({
-      about: ["The first of these addresses that is set applies."],
+      introduction: ["The first of these addresses that is set applies."],
       tables: [
         {
           title: "Addresses",
@@ -87,7 +87,7 @@ export const helpTopics = lookupTable<Topic>({
         },
       ],
       notes: [
-        "The emulator gets its own credentials: those of its first workspace, or of the workspace of SVC_CLIENT_ID and SVC_CLIENT_SECRET. Other credentials are not sent to it, and a note lists them.",
+        "The emulator gets its own credentials, from its first workspace or from the workspace of SVC_CLIENT_ID and SVC_CLIENT_SECRET. Other credentials are not sent to it, and a note lists them.",
         "Secrets are never arguments: they come from the environment, a file or a pipe, or are typed.",
         "If commands do not work, run svc doctor.",
       ],
@@ -96,7 +96,7 @@ export const helpTopics = lookupTable<Topic>({
   bulk: {
     summary: "Bulk jobs over millions of rows",
     createPage: () => ({
-      about: [
+      introduction: [
         "A file of identifiers is a job. It is checked, sent in batches, and logged. It can resume where it stopped, even after kill -9.",
       ],
       examples: [
@@ -159,7 +159,7 @@ export const outputFormats: readonly (readonly [flag: string, printed: string])[
 ];
 
 export const createTopicPage = async ({ createPage }: Topic): Promise<HelpPage> => ({
-  about: [],
+  introduction: [],
   examples: [],
   tables: [],
   notes: [],

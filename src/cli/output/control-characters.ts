@@ -51,8 +51,8 @@ export const escapeJson = (text: string): string =>
 
 function escapeText(text: string, write: Escape): string {
   if (harmless.test(text)) return text;
-  return text.replace(createSuspectPattern(), (found, offset: number) =>
-    found.startsWith("\u{1f3f4}") || hasItsPlace(found, text, offset) ? found : write(found),
+  return text.replace(createSuspectPattern(), (match, offset: number) =>
+    match.startsWith("\u{1f3f4}") || hasItsPlace(match, text, offset) ? match : write(match),
   );
 }
 
@@ -65,8 +65,8 @@ function hasItsPlace(char: string, text: string, offset: number): boolean {
 }
 
 function getCharacterBefore(text: string, offset: number): string {
-  const two = text.codePointAt(offset - 2) ?? 0;
-  return offset >= 2 && two > 0xffff ? String.fromCodePoint(two) : text.charAt(offset - 1);
+  const codePoint = text.codePointAt(offset - 2) ?? 0;
+  return offset >= 2 && codePoint > 0xffff ? String.fromCodePoint(codePoint) : text.charAt(offset - 1);
 }
 
 /**

@@ -21,8 +21,8 @@ async function* requireContent(bytes: AsyncIterable<Uint8Array>, status: number)
   if (isEmpty) throw createEmptyResponseError("a document", status);
 }
 
-export const createEmptyResponseError = (what: string, status: number): InvalidResponseError =>
-  new InvalidResponseError(status, `Expected ${what}, but the service answered ${status} with an empty body.`);
+export const createEmptyResponseError = (content: string, status: number): InvalidResponseError =>
+  new InvalidResponseError(status, `Expected ${content}, but the service answered ${status} with an empty body.`);
 
 type ShellVariables = Readonly<Record<string, string | undefined>>;
 
@@ -62,9 +62,9 @@ const writers: Readonly<Record<VariableFormat, Writer>> = {
 
 /** Each variable ends with a line break. An undefined value unsets its variable. */
 export function formatVariables(variables: ShellVariables, format: VariableFormat): string {
-  const { set, unset } = writers[format];
+  const { set: writeAssignment, unset } = writers[format];
   return Object.entries(variables)
-    .map(([name, value]) => `${value === undefined ? unset(name) : set(name, value)}\n`)
+    .map(([name, value]) => `${value === undefined ? unset(name) : writeAssignment(name, value)}\n`)
     .join("");
 }
 

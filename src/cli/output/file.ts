@@ -39,15 +39,15 @@ export async function checkOutputFile(
   protectedFiles: ProtectedFiles = {},
 ): Promise<string> {
   const absolute = resolve(host.cwd, path);
-  const found = await findStats(absolute);
-  if (found?.isDirectory()) throw new UsageError(`${flag}: ${path} is a folder, not a file`);
-  await access(found ? absolute : `${dirname(absolute)}${sep}`, constants.W_OK).catch(
+  const stats = await findStats(absolute);
+  if (stats?.isDirectory()) throw new UsageError(`${flag}: ${path} is a folder, not a file`);
+  await access(stats ? absolute : `${dirname(absolute)}${sep}`, constants.W_OK).catch(
     (cause: NodeJS.ErrnoException) => {
-      const why = isFsError(cause) ? formatFsError(cause) : cause.code;
-      throw new UsageError(`${flag}: cannot write ${path}: ${why}`, { cause });
+      const reason = isFsError(cause) ? formatFsError(cause) : cause.code;
+      throw new UsageError(`${flag}: cannot write ${path}: ${reason}`, { cause });
     },
   );
-  if (found?.isFile()) await rejectDataLoss(host, path, flag, protectedFiles);
+  if (stats?.isFile()) await rejectDataLoss(host, path, flag, protectedFiles);
   return absolute;
 }
 
@@ -77,13 +77,13 @@ export const createForeignFileError = (path: string, flag: string): UsageError =
 async function getIdentity({ cwd, stdin }: Host, path: string): Promise<string | undefined> {
   const { fd } = stdin as { readonly fd?: number };
   if (path === "-" && fd === undefined) return undefined;
-  const found = await (path === "-"
+  const stats = await (path === "-"
     ? promisify(fstat)(fd!, { bigint: true })
     : stat(resolve(cwd, path), { bigint: true })
   )
     // A file that cannot be inspected is not an input.
     .catch(() => undefined);
-  return found && `${found.dev}:${found.ino}`;
+  return stats && `${stats.dev}:${stats.ino}`;
 }
 
 async function readBeginning(path: string): Promise<string> {
@@ -104,13 +104,13 @@ export async function writeOutput(
   content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   mode = 0o666,
 ): Promise<void> {
-  const given = resolve(host.cwd, path);
-  const found = await findStats(given);
+  const absolute = resolve(host.cwd, path);
+  const stats = await findStats(absolute);
   try {
-    if (found && !found.isFile()) return await pipeline(content, createWriteStream(given));
+    if (stats && !stats.isFile()) return await pipeline(content, createWriteStream(absolute));
     // Links stay links, and files keep their permissions.
-    const target = await resolveRealPath(given);
-    await writeFileAtomic(target, content, found ? { mode: found.mode & 0o7777, exactMode: true } : { mode });
+    const target = await resolveRealPath(absolute);
+    await writeFileAtomic(target, content, stats ? { mode: stats.mode & 0o7777, exactMode: true } : { mode });
   } catch (error) {
     throw isFsError(error) ? createWriteError(path, error) : error;
   }

@@ -30,10 +30,10 @@ export async function annotateAt(
   { file, line, column }: { readonly file: string; readonly line: number; readonly column: number },
   message: string,
 ): Promise<void> {
-  const place = `file=${escapeProperty(escapeControlCharacters(file))},line=${line},col=${column}`;
+  const location = `file=${escapeProperty(escapeControlCharacters(file))},line=${line},col=${column}`;
   await write(
     host.stderr,
-    `::error ${place}::${escapeData(escapeControlCharacters(redactSentSecrets(host, message)))}\n`,
+    `::error ${location}::${escapeData(escapeControlCharacters(redactSentSecrets(host, message)))}\n`,
   );
 }
 
@@ -65,8 +65,8 @@ export async function setOutput({ env }: Host, name: string, value: string): Pro
 
 /** Prints lines in a collapsible group. Each line is indented behind a bar, so that none is a workflow command. */
 export async function printGroup(host: Host, title: string, lines: readonly string[]): Promise<void> {
-  const shown = lines.map((line) => `| ${neutralizeCommands(escapeControlCharacters(line))}\n`).join("");
-  await write(host.stderr, `::group::${escapeData(escapeMultilineText(title))}\n${shown}::endgroup::\n`);
+  const rows = lines.map((line) => `| ${neutralizeCommands(escapeControlCharacters(line))}\n`).join("");
+  await write(host.stderr, `::group::${escapeData(escapeMultilineText(title))}\n${rows}::endgroup::\n`);
 }
 
 const maxSummaryBytes = 1024 * 1024;
@@ -75,7 +75,7 @@ export async function addSummary(host: Host, markdown: string): Promise<void> {
   const path = host.env.GITHUB_STEP_SUMMARY;
   if (!path) return;
   const size = await stat(path).then(
-    (found) => found.size,
+    (stats) => stats.size,
     () => 0,
   );
   if (size + Buffer.byteLength(markdown) > maxSummaryBytes) return;

@@ -7,13 +7,13 @@ export interface JUnitCase {
   readonly className?: string;
   readonly seconds: number;
   readonly failure?: { readonly message: string; readonly text: string };
-  readonly skipped?: string;
+  readonly skipReason?: string;
 }
 
 /** Formats a JUnit XML report with one suite, as CI servers read it. Names and messages can contain untrusted text. */
 export function formatJUnit(suiteName: string, cases: readonly JUnitCase[]): string {
   // Jenkins's schema has the number of skipped cases only per suite.
-  const skipped = String(cases.filter((one) => one.skipped !== undefined).length);
+  const skippedCount = String(cases.filter((testCase) => testCase.skipReason !== undefined).length);
   const shared = {
     tests: String(cases.length),
     failures: String(cases.filter(({ failure }) => failure !== undefined).length),
@@ -23,21 +23,21 @@ export function formatJUnit(suiteName: string, cases: readonly JUnitCase[]): str
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
     `<testsuites${formatAttributes(shared)}>`,
-    `  <testsuite${formatAttributes({ name: suiteName, ...shared, skipped })}>`,
-    ...cases.map((one) => formatCase(one, suiteName)),
+    `  <testsuite${formatAttributes({ name: suiteName, ...shared, skipped: skippedCount })}>`,
+    ...cases.map((testCase) => formatCase(testCase, suiteName)),
     "  </testsuite>",
     "</testsuites>",
     "",
   ].join("\n");
 }
 
-function formatCase({ name, className, seconds, failure, skipped }: JUnitCase, suiteName: string): string {
+function formatCase({ name, className, seconds, failure, skipReason }: JUnitCase, suiteName: string): string {
   const attributes = formatAttributes({ name, classname: className ?? suiteName, time: formatSeconds(seconds) });
   const content = [
     ...(failure
       ? [`<failure${formatAttributes({ message: failure.message })}>${escapeMarkup(failure.text)}</failure>`]
       : []),
-    ...(skipped === undefined ? [] : [`<skipped${formatAttributes({ message: skipped })}/>`]),
+    ...(skipReason === undefined ? [] : [`<skipped${formatAttributes({ message: skipReason })}/>`]),
   ];
   if (content.length === 0) return `    <testcase${attributes}/>`;
   return [`    <testcase${attributes}>`, ...content.map((line) => `      ${line}`), "    </testcase>"].join("\n");

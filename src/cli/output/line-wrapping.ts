@@ -22,22 +22,22 @@ export function wrapLine(line: readonly StyledPiece[], columns: number): string 
   const command = single.findIndex((_, i) => /^$|:$/.test(getText(single[i - 1])) && getText(single[i]) === "svc");
   const words = command < 0 ? single : joinQuotedWords(single, command);
   const hanging = getHangingIndent(text, columns);
-  let printed = "";
-  let used = 0;
+  let wrapped = "";
+  let usedWidth = 0;
   for (const [i, word] of words.entries()) {
     const isTyped = command >= 0 && i > command;
     const width = measureWidth(getText(word));
     const limit = command >= 0 && i >= command ? columns - 2 : columns;
-    if (used > hanging.length && used + word.gap.length + width > limit) {
-      printed += `${isTyped ? " \\" : ""}\n${hanging}`;
-      used = hanging.length + width;
+    if (usedWidth > hanging.length && usedWidth + word.gap.length + width > limit) {
+      wrapped += `${isTyped ? " \\" : ""}\n${hanging}`;
+      usedWidth = hanging.length + width;
     } else {
-      printed += word.gap;
-      used += word.gap.length + width;
+      wrapped += word.gap;
+      usedWidth += word.gap.length + width;
     }
-    printed += word.pieces.map(({ text, paint }) => paint(text)).join("");
+    wrapped += word.pieces.map(({ text, paint }) => paint(text)).join("");
   }
-  return printed;
+  return wrapped;
 }
 
 function splitWords(line: readonly StyledPiece[]): Word[] {
@@ -54,29 +54,29 @@ function splitWords(line: readonly StyledPiece[]): Word[] {
 
 /** Treats the words from this position on as shell words, because a break within quotes would be part of the word. */
 function joinQuotedWords(words: readonly Word[], from: number): Word[] {
-  const joined = words.slice(0, from);
+  const result = words.slice(0, from);
   let isOpen = false;
   for (const word of words.slice(from)) {
-    if (isOpen) joined.at(-1)!.pieces.push({ text: word.gap, paint: (text) => text }, ...word.pieces);
-    else joined.push(word);
+    if (isOpen) result.at(-1)!.pieces.push({ text: word.gap, paint: (text) => text }, ...word.pieces);
+    else result.push(word);
     if (getText(word).split("'").length % 2 === 0) isOpen = !isOpen;
   }
-  return joined;
+  return result;
 }
 
 const getText = (word: Word | undefined): string => word?.pieces.map(({ text }) => text).join("") ?? "";
 
 /** The prefix of a continuation line is at most a third of the window. In a tree, it repeats the branches. */
 function getHangingIndent(text: string, columns: number): string {
-  const [branch = "", before = "", indent = "", own] = /^(\S+ {2})([│ ]*)([├└])─ /.exec(text) ?? [];
+  const [branch = "", before = "", indent = "", marker] = /^(\S+ {2})([│ ]*)([├└])─ /.exec(text) ?? [];
   if (branch !== "" && measureWidth(branch) <= (2 * columns) / 3) {
-    return `${" ".repeat(before.length)}${indent}${own === "├" ? "│" : " "}    `;
+    return `${" ".repeat(before.length)}${indent}${marker === "├" ? "│" : " "}    `;
   }
   const start = text.search(/[^ ]/);
   const gap = text.indexOf("  ", start);
-  const named = gap < 0 ? 0 : gap + text.slice(gap).search(/[^ ]/);
+  const nameStart = gap < 0 ? 0 : gap + text.slice(gap).search(/[^ ]/);
   const maxIndent = Math.floor(columns / 3);
-  return " ".repeat(gap > 0 && named <= maxIndent ? named : Math.min(start + 2, maxIndent));
+  return " ".repeat(gap > 0 && nameStart <= maxIndent ? nameStart : Math.min(start + 2, maxIndent));
 }
 
 const ascii = /^[ -~]*$/;

@@ -43,28 +43,28 @@ export function createOutput(host: Host, globals: GlobalOptions) {
   }
 
   async function showValue(value: unknown, view: TableView): Promise<void> {
-    const chosen = globals.fields;
+    const fields = globals.fields;
     const rows = findRows(value, view.rows);
-    if (chosen) checkFields(chosen, view.fields ?? listFields(rows ?? []));
+    if (fields) checkFields(fields, view.fields ?? listFields(rows ?? []));
     if (format === "json") {
       const chosenValue =
-        chosen === undefined ? value : rows ? rows.map((row) => pickFields(row, chosen)) : pickFields(value, chosen);
+        fields === undefined ? value : rows ? rows.map((row) => pickFields(row, fields)) : pickFields(value, fields);
       return printDocument(chosenValue, 2);
     }
     if (format === "ndjson") {
-      for (const row of rows ?? [value]) await printDocument(chosen ? pickFields(row, chosen) : row);
+      for (const row of rows ?? [value]) await printDocument(fields ? pickFields(row, fields) : row);
       return;
     }
     if (value === undefined) return;
-    if (rows) return showRows(rows, view, chosen ?? view.columns?.map(getColumnName) ?? listColumns(rows));
+    if (rows) return showRows(rows, view, fields ?? view.columns?.map(getColumnName) ?? listColumns(rows));
     if (!isObject(value)) return printer.printLines("stdout", [formatCell(value)]);
     const names =
-      chosen ?? view.columns?.map(getColumnName).filter((name) => Object.hasOwn(value, name)) ?? Object.keys(value);
+      fields ?? view.columns?.map(getColumnName).filter((name) => Object.hasOwn(value, name)) ?? Object.keys(value);
     if (format === "table") {
       const entries = names.map((name) => [name, formatCell(getValueAt(value, name))] as const);
       if (isTable) return printer.printLines("stdout", formatRecord(entries));
       // A single value is printed without its name, for `KEY=$(svc webhooks hmac-key)`.
-      return entries.length === 1 && isOneValue(chosen, view)
+      return entries.length === 1 && isOneValue(fields, view)
         ? printRows(entries.map(([, value]) => [value]))
         : printRows(entries);
     }
@@ -80,17 +80,18 @@ export function createOutput(host: Host, globals: GlobalOptions) {
     if (!isTable) return printRows(cells);
     const fullWidth = stdout.isTTY ? defaultColumns : Number.POSITIVE_INFINITY;
     const window = globals.wide ? Number.POSITIVE_INFINITY : (readWindowWidth(stdout, host.env) ?? fullWidth);
-    const declared = new Map(view.columns?.map((column) => [getColumnName(column), column]));
-    const { lines, omitted, cut } = fitTable(values, {
-      columns: columns.map((name) => declared.get(name) ?? name),
+    const definitions = new Map(view.columns?.map((column) => [getColumnName(column), column]));
+    const { lines, omittedColumns, shortenedColumns } = fitTable(values, {
+      columns: columns.map((name) => definitions.get(name) ?? name),
       window,
       // A requested column can be shortened but is never omitted.
       isComplete: globals.fields !== undefined,
     });
     await printer.printLines("stdout", lines, { laidOut: true });
-    const hiddenNotes = [omitted.join(", "), cut.length > 0 ? `all of ${cut.join(", ")}` : ""].filter(
-      (part) => part !== "",
-    );
+    const hiddenNotes = [
+      omittedColumns.join(", "),
+      shortenedColumns.length > 0 ? `all of ${shortenedColumns.join(", ")}` : "",
+    ].filter((part) => part !== "");
     if (hiddenNotes.length > 0) await note(`Too narrow for ${hiddenNotes.join(", and for ")}: --wide shows all`);
   }
 
@@ -126,8 +127,8 @@ export function createOutput(host: Host, globals: GlobalOptions) {
 }
 
 /** A single value of several optional ones keeps its name. */
-const isOneValue = (chosen: readonly string[] | undefined, { columns, fields }: TableView): boolean =>
-  (chosen ?? columns ?? fields)?.length === 1;
+const isOneValue = (requestedFields: readonly string[] | undefined, { columns, fields }: TableView): boolean =>
+  (requestedFields ?? columns ?? fields)?.length === 1;
 
 const getColumnName = (column: Column): string => (typeof column === "string" ? column : column.name);
 
@@ -158,14 +159,14 @@ export const listFields = (rows: readonly unknown[]): readonly string[] => [
 ];
 
 /** Throws UsageError for a field that the response does not have. An empty `known` allows any field. */
-export function checkFields(chosen: readonly string[], known: readonly string[]): void {
-  if (known.length === 0) return;
-  for (const name of chosen) {
+export function checkFields(requestedFields: readonly string[], knownFields: readonly string[]): void {
+  if (knownFields.length === 0) return;
+  for (const name of requestedFields) {
     const first = name.split(".")[0]!;
-    if (!known.includes(first)) {
-      const nearest = findNearest(first, known);
+    if (!knownFields.includes(first)) {
+      const nearest = findNearest(first, knownFields);
       throw new UsageError(`Unknown field "${name}".${nearest === undefined ? "" : ` Did you mean ${nearest}?`}`, {
-        hint: `Fields: ${[...known].sort().join(", ")}`,
+        hint: `Fields: ${[...knownFields].sort().join(", ")}`,
       });
     }
   }

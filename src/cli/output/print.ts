@@ -112,11 +112,11 @@ export function createPrinter(host: Host, color: boolean | undefined) {
     async showStatus(text: string | undefined): Promise<void> {
       const { stderr } = host;
       if (!hasWidth(stderr)) return;
-      const shown =
+      const status =
         text === undefined ? "" : truncateLine(neutralize(escapeControlCharacters(text)), stderr.columns ?? 80);
-      if (shown === "" && !hasStatus) return;
-      hasStatus = shown !== "";
-      await write(stderr, `${clearLine}${shown}`);
+      if (status === "" && !hasStatus) return;
+      hasStatus = status !== "";
+      await write(stderr, `${clearLine}${status}`);
     },
   };
 }

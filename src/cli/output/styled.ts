@@ -52,8 +52,8 @@ const styles = [
 /** Colors the name of a state: success, failure, in progress or inactive. Other words stay unchanged. */
 export function styleState(text: string): StyledText | string {
   const word = text.toLowerCase().replaceAll(" ", "_");
-  const found = styles.find(([, words]) => words.test(word));
-  return found ? found[0](text) : text;
+  const match = styles.find(([, words]) => words.test(word));
+  return match ? match[0](text) : text;
 }
 
 /** Colors the status of an HTTP response. 0 means no response. */

@@ -34,26 +34,32 @@ export function fitTable(
     window,
     isComplete,
   }: { readonly columns: readonly Column[]; readonly window: number; readonly isComplete: boolean },
-): { readonly lines: readonly StyledLine[]; readonly omitted: readonly string[]; readonly cut: readonly string[] } {
+): {
+  readonly lines: readonly StyledLine[];
+  readonly omittedColumns: readonly string[];
+  readonly shortenedColumns: readonly string[];
+} {
   const layouts = columns.map((column, i) => layOutColumn(column, rows, i, (text) => text));
   const all =
     getTotalWidth(layouts) > window
       ? columns.map((column, i) => layOutColumn(column, rows, i, removeMilliseconds))
       : layouts;
-  const shown = isComplete ? all : chooseColumns(all, window);
-  const full = new Map(shown.map((column) => [column, column.width]));
+  const shownColumns = isComplete ? all : chooseColumns(all, window);
+  const full = new Map(shownColumns.map((column) => [column, column.width]));
   for (const priority of [1, 2, 3]) {
-    const shrinkable = shown.filter(({ shrinkPriority }) => shrinkPriority === priority);
-    shrink(shown, window, shrinkable, ({ minWidth }) => minWidth);
+    const shrinkable = shownColumns.filter(({ shrinkPriority }) => shrinkPriority === priority);
+    shrink(shownColumns, window, shrinkable, ({ minWidth }) => minWidth);
   }
   // All columns are cut only as a last resort. A wrapped line is harder to read than a cut one.
-  shrink(shown, window, shown, () => 1);
-  const titles = shown.map((column) => bold(padCell(column, formatTitle(column), "end")));
-  const lines = rows.map((_, row) => shown.map((column) => paintCell(column, padCell(column, column.cells[row]!))));
+  shrink(shownColumns, window, shownColumns, () => 1);
+  const titles = shownColumns.map((column) => bold(padCell(column, formatTitle(column), "end")));
+  const lines = rows.map((_, row) =>
+    shownColumns.map((column) => paintCell(column, padCell(column, column.cells[row]!))),
+  );
   return {
     lines: [titles, ...lines].map(joinCells),
-    omitted: all.filter(({ name }) => !shown.some((column) => column.name === name)).map(formatTitle),
-    cut: shown.filter((column) => column.width < full.get(column)!).map(formatTitle),
+    omittedColumns: all.filter(({ name }) => !shownColumns.some((column) => column.name === name)).map(formatTitle),
+    shortenedColumns: shownColumns.filter((column) => column.width < full.get(column)!).map(formatTitle),
   };
 }
 
@@ -63,8 +69,8 @@ function layOutColumn(
   i: number,
   shorter: (text: string) => string,
 ): ColumnLayout {
-  const declared: Exclude<Column, string> = typeof column === "string" ? { name: column } : column;
-  const { name, shrinkPriority = 0, minWidth = minTextWidth, omits = "end", purpose = false } = declared;
+  const definition: Exclude<Column, string> = typeof column === "string" ? { name: column } : column;
+  const { name, shrinkPriority = 0, minWidth = minTextWidth, omits = "end", purpose = false } = definition;
   const values = rows.map((row) => row[i]);
   const cells = values.map((value) => shorter(escapeControlCharacters(formatCell(value))));
   const isNumber =
@@ -89,20 +95,20 @@ const getTotalWidth = (columns: readonly ColumnLayout[]): number =>
 
 /** Selects columns by rank, each at its minimum width. Essential columns share the free space. */
 function chooseColumns(all: readonly ColumnLayout[], window: number): readonly ColumnLayout[] {
-  const chosen = new Map<string, ColumnLayout>();
-  let used = -columnGap;
+  const layouts = new Map<string, ColumnLayout>();
+  let width = -columnGap;
   let isFull = false;
   for (const column of all.toSorted((a, b) => a.rank - b.rank)) {
-    const room = window - used - columnGap;
+    const room = window - width - columnGap;
     const isEssential = column.rank === columnRanks.purpose && column.shrinkPriority > 0;
     const minWidth = isEssential ? Math.min(column.minWidth, Math.max(minTextWidth, room)) : column.minWidth;
-    const fits = chosen.size === 0 || (minWidth <= room && !(isFull && column.rank === columnRanks.empty));
+    const fits = layouts.size === 0 || (minWidth <= room && !(isFull && column.rank === columnRanks.empty));
     if (fits) {
-      chosen.set(column.name, { ...column, minWidth });
-      used += columnGap + minWidth;
+      layouts.set(column.name, { ...column, minWidth });
+      width += columnGap + minWidth;
     } else isFull = true;
   }
-  return all.flatMap(({ name }) => chosen.get(name) ?? []);
+  return all.flatMap(({ name }) => layouts.get(name) ?? []);
 }
 
 function shrink(
@@ -123,11 +129,11 @@ function shrink(
 function padCell(
   { isNumber, width: columns, omits }: ColumnLayout,
   text: string,
-  omitted: OmittedPart = omits,
+  omittedPart: OmittedPart = omits,
 ): string {
-  const cut = truncateText(text, columns, omitted);
-  const blanks = " ".repeat(Math.max(0, columns - measureWidth(cut)));
-  return isNumber ? blanks + cut : cut + blanks;
+  const truncated = truncateText(text, columns, omittedPart);
+  const blanks = " ".repeat(Math.max(0, columns - measureWidth(truncated)));
+  return isNumber ? blanks + truncated : truncated + blanks;
 }
 
 function paintCell({ name }: ColumnLayout, text: string): StyledText | string {
@@ -135,13 +141,13 @@ function paintCell({ name }: ColumnLayout, text: string): StyledText | string {
   const word = text.trim();
   const blanks = text.slice(text.trimEnd().length);
   if (/^\d{1,3}$/.test(word)) return styleStatus(Number(word), text);
-  const found = styleState(word);
-  return typeof found === "string" ? text : { ...found, text: `${word}${blanks}` };
+  const styled = styleState(word);
+  return typeof styled === "string" ? text : { ...styled, text: `${word}${blanks}` };
 }
 
 function joinCells(cells: readonly (StyledText | string)[]): StyledLine {
-  return cells.flatMap((one, i): (StyledText | string)[] => {
-    if (i < cells.length - 1) return [one, " ".repeat(columnGap)];
-    return [typeof one === "string" ? one.trimEnd() : { ...one, text: one.text.trimEnd() }];
+  return cells.flatMap((cell, i): (StyledText | string)[] => {
+    if (i < cells.length - 1) return [cell, " ".repeat(columnGap)];
+    return [typeof cell === "string" ? cell.trimEnd() : { ...cell, text: cell.text.trimEnd() }];
   });
 }

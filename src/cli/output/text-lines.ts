@@ -11,10 +11,10 @@ export async function* readTextLines(
     rest += decoder.decode(piece, { stream: true });
     const end = rest.lastIndexOf("\n") + 1;
     // The last characters can begin a sequence, such as a command or an emoji.
-    const until = end > 0 ? end : rest.length > maxLineLength ? rest.length - 16 : 0;
-    if (until === 0) continue;
-    yield rest.slice(0, until);
-    rest = rest.slice(until);
+    const chunkEnd = end > 0 ? end : rest.length > maxLineLength ? rest.length - 16 : 0;
+    if (chunkEnd === 0) continue;
+    yield rest.slice(0, chunkEnd);
+    rest = rest.slice(chunkEnd);
   }
   rest += decoder.decode();
   if (rest !== "") yield rest;

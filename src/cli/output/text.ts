@@ -13,7 +13,7 @@ const padText = (text: string, columns: number): string => text + " ".repeat(Mat
 
 /** Spreading many strings as arguments of Math.max would overflow the stack. */
 export const getMaxTextWidth = (texts: readonly string[]): number =>
-  texts.reduce((most, text) => Math.max(most, measureWidth(text)), 0);
+  texts.reduce((max, text) => Math.max(max, measureWidth(text)), 0);
 
 const ascii = /^[ -~]*$/;
 
@@ -23,11 +23,11 @@ let graphemes: Intl.Segmenter | undefined;
 export type OmittedPart = "start" | "middle" | "end";
 
 /** Cuts the text to this many columns, with `…` for the omitted part. No character is split. */
-export function truncateText(text: string, columns: number, omitted: OmittedPart = "end"): string {
+export function truncateText(text: string, columns: number, omittedPart: OmittedPart = "end"): string {
   if (text.length <= columns && ascii.test(text)) return text;
   if (!ascii.test(text) && measureWidth(text) <= columns) return text;
   const room = Math.max(0, columns - 1);
-  const tailWidth = omitted === "end" ? 0 : omitted === "start" ? room : Math.floor(room / 2);
+  const tailWidth = omittedPart === "end" ? 0 : omittedPart === "start" ? room : Math.floor(room / 2);
   const characters = splitCharacters(text);
   const end = takeColumns(characters.toReversed(), tailWidth).toReversed().join("");
   return `${takeColumns(characters, room - tailWidth).join("")}…${end}`;
@@ -40,10 +40,10 @@ function splitCharacters(text: string): readonly string[] {
 }
 
 function takeColumns(characters: readonly string[], columns: number): readonly string[] {
-  let used = 0;
-  const firstExcess = characters.findIndex((one) => {
-    used += measureWidth(one);
-    return used > columns;
+  let width = 0;
+  const firstExcess = characters.findIndex((character) => {
+    width += measureWidth(character);
+    return width > columns;
   });
   return firstExcess < 0 ? characters : characters.slice(0, firstExcess);
 }
@@ -56,9 +56,9 @@ export function formatTable(rows: readonly (readonly string[])[], headings: read
 }
 
 export function formatRecord(entries: readonly (readonly [string, string])[]): StyledLine[] {
-  const shown = entries.map(([name, value]) => [escapeControlCharacters(name), value] as const);
-  const columns = getMaxTextWidth(shown.map(([name]) => name));
-  return shown.map(([name, value]) => [dim(padText(name, columns)), `  ${value}`]);
+  const escapedEntries = entries.map(([name, value]) => [escapeControlCharacters(name), value] as const);
+  const columns = getMaxTextWidth(escapedEntries.map(([name]) => name));
+  return escapedEntries.map(([name, value]) => [dim(padText(name, columns)), `  ${value}`]);
 }
 
 /** Backslashes are doubled, so that the escapes of tabs, line breaks and controls are reversible. */

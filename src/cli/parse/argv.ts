@@ -6,17 +6,17 @@ import { type GlobalOptions, globalFlags } from "./globals.ts";
 /** Splits `--json=a,b` into two flags, because a flag with an optional value would consume the next positional. */
 export function normalizeArgv(argv: readonly string[]): string[] {
   const end = argv.indexOf("--");
-  const own = end < 0 ? argv : argv.slice(0, end);
+  const ownTokens = end < 0 ? argv : argv.slice(0, end);
   return [
-    ...own.flatMap((token) => (token.startsWith("--json=") ? ["--json", "--fields", token.slice(7)] : [token])),
+    ...ownTokens.flatMap((token) => (token.startsWith("--json=") ? ["--json", "--fields", token.slice(7)] : [token])),
     ...(end < 0 ? [] : argv.slice(end)),
   ];
 }
 
 /** Locates the command's words, then its positionals, before its group is known. */
 export function locateCommand(argv: readonly string[]) {
-  const own = [...skipFlagValues(argv, [])].map(([, word]) => word);
-  return { words: own.filter(isBareWord), wantsHelp: own.includes("-h") || own.includes("--help") };
+  const ownWords = [...skipFlagValues(argv, [])].map(([, word]) => word);
+  return { words: ownWords.filter(isBareWord), wantsHelp: ownWords.includes("-h") || ownWords.includes("--help") };
 }
 
 export const findFlag = (word: string, flags: readonly FlagSpec[]): FlagSpec | undefined =>
@@ -42,9 +42,9 @@ export function* skipFlagValues(
  * Reads the value of a flag from a command line that is not or cannot be parsed. As in the parser, the last one counts.
  */
 export function getFlagValue(argv: readonly string[], flag: string): string | undefined {
-  const at = argv.findLastIndex((token) => token === flag || token.startsWith(`${flag}=`));
-  if (at < 0) return undefined;
-  return argv[at] === flag ? argv[at + 1] : argv[at]!.slice(flag.length + 1);
+  const index = argv.findLastIndex((token) => token === flag || token.startsWith(`${flag}=`));
+  if (index < 0) return undefined;
+  return argv[index] === flag ? argv[index + 1] : argv[index]!.slice(flag.length + 1);
 }
 
 export const parseTargetFlags = (argv: readonly string[]): CommandTarget => ({
@@ -82,9 +82,9 @@ const commandsWithoutTarget = [
   ["emulator", "repair"],
 ];
 
-export function buildNextArgv(next: readonly string[], place: CommandTarget): readonly string[] {
+export function buildNextArgv(next: readonly string[], target: CommandTarget): readonly string[] {
   if (commandsWithoutTarget.some((words) => startsWithWords(next, words))) return next;
-  const flags = formatTargetFlags(place);
+  const flags = formatTargetFlags(target);
   return next.includes(flags[0] ?? "") ? next : [...next, ...flags];
 }
 

@@ -41,8 +41,8 @@ async function* readPieces(absolute: string, path: string, flag: string): AsyncG
 /** Returns the absolute path. Throws a UsageError that names the flag for a folder or an unreadable file. */
 export async function requireFile(host: Host, path: string, flag: string): Promise<string> {
   const absolute = resolve(host.cwd, path);
-  const found = await stat(absolute).catch((cause) => throwUnreadable(path, flag, cause));
-  if (found.isDirectory()) throw new UsageError(`${flag}: ${path} is a folder, not a file`);
+  const stats = await stat(absolute).catch((cause) => throwUnreadable(path, flag, cause));
+  if (stats.isDirectory()) throw new UsageError(`${flag}: ${path} is a folder, not a file`);
   return absolute;
 }
 
@@ -70,9 +70,9 @@ async function* readPipedInput({ stdin }: Host, flag: string): AsyncGenerator<Ui
 const readErrorMessages = lookupTable<string>({ ENOENT: "no such file", EACCES: "permission denied" });
 
 export function throwUnreadable(path: string, flag: string, cause: NodeJS.ErrnoException): never {
-  const why =
+  const reason =
     readErrorMessages[cause.code ?? ""] ?? (isFsError(cause) ? getFsErrorReason(cause) : (cause.code ?? cause.message));
-  throw new UsageError(`${flag}: cannot read ${path}: ${why}`, { cause });
+  throw new UsageError(`${flag}: cannot read ${path}: ${reason}`, { cause });
 }
 
 export interface FieldAssignment {
@@ -102,8 +102,12 @@ export function applyAssignments(
   textAssignments: ReadonlySet<FieldAssignment> = new Set(),
 ): unknown {
   let root: unknown = document;
-  for (const one of assignments) {
-    root = setAtPath(root, one.path, textAssignments.has(one) ? one.text : parseValue(one.text));
+  for (const assignment of assignments) {
+    root = setAtPath(
+      root,
+      assignment.path,
+      textAssignments.has(assignment) ? assignment.text : parseValue(assignment.text),
+    );
   }
   return root;
 }
@@ -117,10 +121,10 @@ export function applyTypedAssignments(
   const first = applyAssignments(document, assignments);
   const parsed = assignments.length > 0 ? schema?.safeParse(toPlainNumbers(first)) : undefined;
   if (!parsed || parsed.success) return first;
-  const wrong = new Set(
+  const invalidFields = new Set(
     parsed.error.issues.filter(({ code }) => code === "invalid_type").map(({ path }) => path.map(String).join(".")),
   );
-  const textAssignments = new Set(assignments.filter(({ path }) => wrong.has(path.join("."))));
+  const textAssignments = new Set(assignments.filter(({ path }) => invalidFields.has(path.join("."))));
   return textAssignments.size > 0 ? applyAssignments(document, assignments, textAssignments) : first;
 }
 
@@ -139,17 +143,17 @@ function parseValue(text: string): unknown {
 /** Matches `{"`, `{a:`, `[{` and `["`, but not `[draft] title`. */
 const jsonStart = /^\s*(?:\{\s*(?:["}]|\w+\s*:)|\[\s*[{"[])/;
 
-function setAtPath(at: unknown, path: readonly string[], value: unknown): unknown {
+function setAtPath(node: unknown, path: readonly string[], value: unknown): unknown {
   const [step, ...rest] = path;
   if (step === undefined) return value;
-  const isList = /^\d+$/.test(step) && (Array.isArray(at) || at === undefined || at === null);
+  const isList = /^\d+$/.test(step) && (Array.isArray(node) || node === undefined || node === null);
   if (isList) {
-    const list = [...((at as unknown[] | undefined | null) ?? [])];
+    const list = [...((node as unknown[] | undefined | null) ?? [])];
     if (Number(step) > list.length)
       throw new UsageError(`--set: index ${step} is out of range; the list has ${pluralize(list.length, "item")}`);
     list[Number(step)] = setAtPath(list[Number(step)], rest, value);
     return list;
   }
-  const object = typeof at === "object" && at !== null ? (at as Record<string, unknown>) : {};
+  const object = typeof node === "object" && node !== null ? (node as Record<string, unknown>) : {};
   return { ...object, [step]: setAtPath(Object.hasOwn(object, step) ? object[step] : undefined, rest, value) };
 }

@@ -169,8 +169,8 @@ export function parseBaseUrlFlag(text: string, name: string): string {
   const url = parseUrlFlag(text, name);
   const invalidCharacter = /[?#\s]/.exec(text)?.[0];
   if (invalidCharacter !== undefined) {
-    const what = invalidCharacter === "?" ? "a query" : invalidCharacter === "#" ? "a fragment" : "blanks";
-    throw new UsageError(`${name} must be a URL without ${what}, got "${text}"`);
+    const invalidPart = invalidCharacter === "?" ? "a query" : invalidCharacter === "#" ? "a fragment" : "blanks";
+    throw new UsageError(`${name} must be a URL without ${invalidPart}, got "${text}"`);
   }
   return url;
 }

@@ -11,7 +11,7 @@ import { convertValue, extractContractNumber, InvalidValueError } from "./values
 /** Part of the command tree that a command line needs: the command with its words, or all candidates. */
 export class Parser {
   readonly #root: Commander;
-  readonly #declared: (readonly [Commander, readonly FlagSpec[]])[] = [];
+  readonly #flagSpecs: (readonly [Commander, readonly FlagSpec[]])[] = [];
   #operators: readonly FlagSpec[] = [];
   #invocation: InterpretedLine | undefined;
   readonly #words: readonly string[];
@@ -21,13 +21,15 @@ export class Parser {
   /** `words` come from the command line. `declarations` are the commands of their group. */
   constructor(groups: readonly string[], declarations: readonly DeclaredCommand[], words: readonly string[]) {
     this.#words = words;
-    this.#runsInner = declarations.some((one) => runsInnerCommand(one) && startsWithWords(words, one.words));
-    this.#root = silenceOutput(new Commander("svc")).helpCommand("help [topic]").option("-V, --version");
-    const named = declarations.find(
-      (one) => one.words.every((word, i) => word === words[i]) && one.flags.some(isGlobal),
+    this.#runsInner = declarations.some(
+      (declaration) => runsInnerCommand(declaration) && startsWithWords(words, declaration.words),
     );
-    const findOwnFlag = ({ flag }: FlagSpec) => named?.flags.find((own) => own.flag === flag);
-    this.#declared.push([this.#root, globalFlags.map((flag) => findOwnFlag(flag) ?? flag)]);
+    this.#root = silenceOutput(new Commander("svc")).helpCommand("help [topic]").option("-V, --version");
+    const namedCommand = declarations.find(
+      (declaration) => declaration.words.every((word, i) => word === words[i]) && declaration.flags.some(isGlobal),
+    );
+    const findOwnFlag = ({ flag }: FlagSpec) => namedCommand?.flags.find((spec) => spec.flag === flag);
+    this.#flagSpecs.push([this.#root, globalFlags.map((flag) => findOwnFlag(flag) ?? flag)]);
     for (const name of groups.filter((name) => declarations.length === 0 || name === words[0]))
       findOrCreateChild(this.#root, name);
     for (const declaration of declarations) {
@@ -48,16 +50,16 @@ export class Parser {
   }
 
   #addOptions(isRelevant: (flag: FlagSpec) => boolean): void {
-    for (const [command, flags] of this.#declared) {
+    for (const [command, flags] of this.#flagSpecs) {
       for (const option of flags.filter(isRelevant).flatMap(createOptions)) command.addOption(option);
     }
   }
 
   #addOperators(argv: readonly string[]): void {
-    for (const [command, flags] of this.#declared) {
-      const found = findOperatorFlags(flags, argv);
-      for (const option of found.flatMap(createOptions)) command.addOption(option);
-      this.#operators = [...this.#operators, ...found];
+    for (const [command, flags] of this.#flagSpecs) {
+      const operatorFlags = findOperatorFlags(flags, argv);
+      for (const option of operatorFlags.flatMap(createOptions)) command.addOption(option);
+      this.#operators = [...this.#operators, ...operatorFlags];
     }
   }
 
@@ -73,10 +75,10 @@ export class Parser {
   }
 
   #explainError(error: UsageError, argv: readonly string[]): UsageError {
-    if (error.message.startsWith("too many arguments")) return explainExtraArguments(error, this.#declared, argv);
-    const [, unknown] = /^unknown option '-*([^=']+)/.exec(error.message) ?? [];
-    if (unknown === undefined) return error;
-    const hint = this.#runsInner ? this.#createOrderHint() : (this.#createNameHint(unknown) ?? error.hint);
+    if (error.message.startsWith("too many arguments")) return explainExtraArguments(error, this.#flagSpecs, argv);
+    const [, unknownFlag] = /^unknown option '-*([^=']+)/.exec(error.message) ?? [];
+    if (unknownFlag === undefined) return error;
+    const hint = this.#runsInner ? this.#createOrderHint() : (this.#createNameHint(unknownFlag) ?? error.hint);
     return hint === undefined ? error : new UsageError(error.message, { hint, cause: error });
   }
 
@@ -86,45 +88,45 @@ export class Parser {
     return `Options of the command that is run come after --: ${line}`;
   }
 
-  #createNameHint(unknown: string): string | undefined {
-    const flags = this.#declared.flatMap(([, specs]) => specs.map(({ flag }) => flag));
-    return suggestPartialName(unknown, [...new Set(flags)]);
+  #createNameHint(unknownFlag: string): string | undefined {
+    const flags = this.#flagSpecs.flatMap(([, specs]) => specs.map(({ flag }) => flag));
+    return suggestPartialName(unknownFlag, [...new Set(flags)]);
   }
 
   formatHelpLine(words: readonly string[]): string {
-    const known: string[] = [];
-    for (let at: Commander | undefined = this.#root, i = 0; at; i += 1) {
-      at = at.commands.find((command) => command.name() === words[i]);
-      if (at) known.push(at.name());
+    const knownFlags: string[] = [];
+    for (let node: Commander | undefined = this.#root, i = 0; node; i += 1) {
+      node = node.commands.find((command) => command.name() === words[i]);
+      if (node) knownFlags.push(node.name());
     }
-    return ["svc", ...known, "--help"].join(" ");
+    return ["svc", ...knownFlags, "--help"].join(" ");
   }
 
   /** Reports whether the words name only a group of commands and no command to run. */
   isGroup(words: readonly string[]): boolean {
-    const found = words.reduce<Commander | undefined>(
-      (at, word) => at?.commands.find((command) => command.name() === word),
+    const match = words.reduce<Commander | undefined>(
+      (parent, word) => parent?.commands.find((command) => command.name() === word),
       this.#root,
     );
-    return found !== undefined && found.commands.length > 0 && !runnable.has(found);
+    return match !== undefined && match.commands.length > 0 && !runnable.has(match);
   }
 
   #declare(command: Commander, declaration: DeclaredCommand): void {
     const { positionals, flags } = declaration;
     runnable.add(command);
     // All positionals are optional to the parser. A prompt can provide missing values, which later code checks.
-    for (const one of positionals) command.argument(`[${one.name}${one.variadic ? "..." : ""}]`);
+    for (const positional of positionals) command.argument(`[${positional.name}${positional.variadic ? "..." : ""}]`);
     if (declaration.words.some((word, i) => word !== this.#words[i])) return;
-    this.#declared.push([command, flags.filter((flag) => !isGlobal(flag))]);
+    this.#flagSpecs.push([command, flags.filter((flag) => !isGlobal(flag))]);
     command.action(() => {
-      const extended = { ...declaration, flags: [...flags, ...this.#operators] };
-      this.#invocation = toInvocation(this.#operators.length === 0 ? declaration : extended, command);
+      const extendedDeclaration = { ...declaration, flags: [...flags, ...this.#operators] };
+      this.#invocation = toInvocation(this.#operators.length === 0 ? declaration : extendedDeclaration, command);
     });
   }
 }
 
 /** Global flags can precede the words. A command that redefines a global flag, such as --format, declares it. */
-const isGlobal = ({ flag }: FlagSpec): boolean => globalFlags.some((one) => one.flag === flag);
+const isGlobal = ({ flag }: FlagSpec): boolean => globalFlags.some((globalFlag) => globalFlag.flag === flag);
 
 const findOrCreateChild = (parent: Commander, word: string): Commander =>
   parent.commands.find((command) => command.name() === word) ?? silenceOutput(parent.command(word));
@@ -140,9 +142,10 @@ const runnable = new WeakSet<Commander>();
 
 /** Creates only relevant options, because creating options takes longer than parsing them and a command has thirty. */
 function createFlagFilter(argv: readonly string[]): (flag: FlagSpec) => boolean {
-  const given = new Set(argv.filter((token) => token.startsWith("--")).map((token) => token.split("=", 1)[0]));
+  const givenFlags = new Set(argv.filter((token) => token.startsWith("--")).map((token) => token.split("=", 1)[0]));
   const hasShort = argv.some((token) => /^-[^-]/.test(token));
-  return ({ flag, short }) => given.has(`--${flag}`) || given.has(`--no-${flag}`) || (hasShort && short !== undefined);
+  return ({ flag, short }) =>
+    givenFlags.has(`--${flag}`) || givenFlags.has(`--no-${flag}`) || (hasShort && short !== undefined);
 }
 
 function createOptions(spec: FlagSpec): Option[] {
@@ -170,15 +173,15 @@ function checkValues(text: string, spec: FlagSpec): unknown {
 }
 
 function toInvocation(declaration: DeclaredCommand, command: Commander): InterpretedLine {
-  const own = command.opts<Record<string, unknown>>();
+  const ownOptions = command.opts<Record<string, unknown>>();
   const all = command.optsWithGlobals<Record<string, unknown>>();
-  const given = command.processedArgs as (string | string[] | undefined)[];
+  const args = command.processedArgs as (string | string[] | undefined)[];
   return {
     declaration,
     globals: toFlagValues(globalFlags, all),
     input: {
-      positionals: Object.fromEntries(declaration.positionals.map(({ name }, i) => [name, given[i]])),
-      flags: toFlagValues(declaration.flags, own),
+      positionals: Object.fromEntries(declaration.positionals.map(({ name }, i) => [name, args[i]])),
+      flags: toFlagValues(declaration.flags, ownOptions),
       rest: runsInnerCommand(declaration) ? command.args : [],
     },
   };
@@ -200,29 +203,29 @@ function toUsageError({ message }: CommanderError): UsageError {
   const text = message
     .replace(/^error: /, "")
     .replace(/^option '(?:-\w, )?(--[\w-]+) (.*)' argument missing$/, "$1 requires a value: $2");
-  const at = text.endsWith(")") ? text.lastIndexOf("(Did you mean ") : -1;
-  return at < 0
+  const index = text.endsWith(")") ? text.lastIndexOf("(Did you mean ") : -1;
+  return index < 0
     ? new UsageError(text)
-    : new UsageError(text.slice(0, at).replace(/\n$/, ""), { hint: text.slice(at + 1, -1) });
+    : new UsageError(text.slice(0, index).replace(/\n$/, ""), { hint: text.slice(index + 1, -1) });
 }
 
 /** Names the extra word, and the option that accepts it. The parser only counts arguments. */
 export function explainExtraArguments(
   error: UsageError,
-  declared: readonly (readonly [Commander, readonly FlagSpec[]])[],
+  flagSpecs: readonly (readonly [Commander, readonly FlagSpec[]])[],
   argv: readonly string[],
 ): UsageError {
-  const deepest = declared.toSorted(([a], [b]) => getWords(b).length - getWords(a).length);
+  const deepest = flagSpecs.toSorted(([a], [b]) => getWords(b).length - getWords(a).length);
   const [command, flags = []] = deepest.find(([one]) => one.args.length > one.registeredArguments.length) ?? [];
   const extra = command?.args[command.registeredArguments.length];
   if (command === undefined || extra === undefined) return error;
-  const acceptedArguments = command.registeredArguments.map((one) => `<${one.name().replaceAll("_", "-")}>`);
-  const accepted = acceptedArguments.length === 0 ? "options alone" : `${acceptedArguments.join(" ")} and options`;
+  const acceptedArguments = command.registeredArguments.map((argument) => `<${argument.name().replaceAll("_", "-")}>`);
+  const acceptedInput = acceptedArguments.length === 0 ? "options alone" : `${acceptedArguments.join(" ")} and options`;
   const isFieldList = argv[argv.indexOf(extra) - 1] === "--json";
   const flag = findFlag(extra, flags);
   const option = isFieldList ? `--json=${extra}` : flag && `--${flag} ${extra}`;
   const hint = option === undefined ? undefined : `Did you mean ${option}?`;
-  const message = `too many arguments: svc ${getWords(command).join(" ")} takes ${accepted}, not "${extra}" as well`;
+  const message = `too many arguments: svc ${getWords(command).join(" ")} takes ${acceptedInput}, not "${extra}" as well`;
   return new UsageError(message, { hint, cause: error });
 }
 
@@ -242,8 +245,8 @@ function findFlag(word: string, flags: readonly FlagSpec[]): string | undefined 
 
 /** Declares options with an operator, such as `--filter-created-at[$gt]`, for flags that support operators. */
 export function findOperatorFlags(flags: readonly FlagSpec[], argv: readonly string[]): FlagSpec[] {
-  const named = new Set(argv.filter((token) => token.includes("[$")).map((token) => token.split("=", 1)[0]!));
-  return [...named].flatMap((option) => {
+  const operatorWords = new Set(argv.filter((token) => token.includes("[$")).map((token) => token.split("=", 1)[0]!));
+  return [...operatorWords].flatMap((option) => {
     const [, name, operator] = /^--([\w-]+)(\[\$\w+\])$/.exec(option) ?? [];
     const plain = flags.find(({ flag, takesOperator }) => takesOperator && flag === name);
     return plain?.target === undefined

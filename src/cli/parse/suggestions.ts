@@ -37,29 +37,29 @@ export const findReplacement = (words: readonly string[]): string | undefined =>
  * prefers those that match the next words. Returns undefined if there are none or too many.
  */
 export function suggestCommand(
-  unknown: readonly string[],
+  unknownWords: readonly string[],
   commands: readonly (readonly string[])[],
 ): string | undefined {
-  const found = commands.flatMap((words) => {
-    const at = words.indexOf(unknown[0] ?? "");
-    if (at < 0) return [];
-    const differs = words.slice(at).findIndex((word, i) => word !== unknown[i]);
-    const end = differs < 0 ? words.length : at + differs;
-    return [{ name: ["svc", ...words.slice(0, end)].join(" "), alike: end - at }];
+  const matches = commands.flatMap((words) => {
+    const index = words.indexOf(unknownWords[0] ?? "");
+    if (index < 0) return [];
+    const differs = words.slice(index).findIndex((word, i) => word !== unknownWords[i]);
+    const end = differs < 0 ? words.length : index + differs;
+    return [{ name: ["svc", ...words.slice(0, end)].join(" "), alike: end - index }];
   });
-  const longest = Math.max(...found.map(({ alike }) => alike));
-  const names = new Set(found.filter(({ alike }) => alike === longest).map(({ name }) => name));
+  const longest = Math.max(...matches.map(({ alike }) => alike));
+  const names = new Set(matches.filter(({ alike }) => alike === longest).map(({ name }) => name));
   return names.size === 0 || names.size > maxSuggestions ? undefined : `Did you mean ${[...names].join(" or ")}?`;
 }
 
 /** Lists commands that accept an option that this command does not. Returns undefined if there are none or too many. */
 export function suggestCommandsWithOption(
-  unknown: string,
+  unknownFlag: string,
   commands: readonly Pick<CommandDeclaration, "words" | "flags">[],
 ): string | undefined {
-  const found = commands.filter(({ flags }) => flags.some(({ flag }) => flag === unknown));
-  if (found.length === 0 || found.length > maxSuggestions) return undefined;
-  return `--${unknown} is an option of ${found.map(({ words }) => `svc ${words.join(" ")}`).join(" and ")}.`;
+  const matches = commands.filter(({ flags }) => flags.some(({ flag }) => flag === unknownFlag));
+  if (matches.length === 0 || matches.length > maxSuggestions) return undefined;
+  return `--${unknownFlag} is an option of ${matches.map(({ words }) => `svc ${words.join(" ")}`).join(" and ")}.`;
 }
 
 /**
@@ -67,10 +67,10 @@ export function suggestCommandsWithOption(
  * that resembles no declared name is intended, as in events of apps.
  */
 export function findMisspeltFields(schema: z.ZodType | undefined, body: unknown): string[] {
-  const known = schema && listFields(schema);
-  if (known === undefined || !isObject(body)) return [];
+  const fieldNames = schema && listFields(schema);
+  if (fieldNames === undefined || !isObject(body)) return [];
   return Object.keys(body).flatMap((name) => {
-    const nearest = known.includes(name) ? undefined : findNearest(name, known);
+    const nearest = fieldNames.includes(name) ? undefined : findNearest(name, fieldNames);
     if (nearest === undefined) return [];
     return [`${name} is not a declared field of the body and may be ignored. Did you mean ${nearest}?`];
   });
@@ -90,9 +90,9 @@ interface Definition {
 }
 
 /** Suggests flags that contain all words, such as `--only-for-activities` for `activities`, unless too many do. */
-export function suggestPartialName(unknown: string, flags: readonly string[]): string | undefined {
-  const words = unknown.split("-");
-  const found = flags.filter((flag) => words.every((word) => flag.split("-").includes(word)));
-  if (found.length === 0 || found.length > maxSuggestions) return undefined;
-  return `Did you mean ${found.map((flag) => `--${flag}`).join(" or ")}?`;
+export function suggestPartialName(unknownFlag: string, flags: readonly string[]): string | undefined {
+  const words = unknownFlag.split("-");
+  const matches = flags.filter((flag) => words.every((word) => flag.split("-").includes(word)));
+  if (matches.length === 0 || matches.length > maxSuggestions) return undefined;
+  return `Did you mean ${matches.map((flag) => `--${flag}`).join(" or ")}?`;
 }

@@ -26,7 +26,7 @@ export const environmentVariables: readonly (readonly [names: string, does: stri
   ["SVC_BILLING_PASSWORD", "Password of the billing provider, for svc billing event --username"],
   ["SVC_WEBHOOK_HMAC_KEY", "Base64 signing key of webhooks"],
   ["SVC_EMULATOR_URL", "Control plane of a running emulator"],
-  ["SVC_EMULATOR_TOKEN", "Token of the control plane; also sets that of a new emulator"],
+  ["SVC_EMULATOR_TOKEN", "Token of the control plane; also sets the token of a new emulator"],
   ["SVC_STORE", "Store of svc emulator start, with its password: postgres://user:password@host/database"],
   ["SVC_STORE_SCHEMA", "Schema of that store, created if it is missing (default: svc)"],
   ["PGPASSWORD, PGPASSFILE", "Password of that store, or a file with it (default: ~/.pgpass)"],
@@ -90,8 +90,8 @@ export const getStateFolder = (env: Env): string =>
 
 /** Relative XDG values are ignored. */
 function getUsualFolder(env: Env, xdg: string, windows: string, homePath: string): string {
-  const named = env[xdg];
-  if (named?.startsWith("/")) return join(named, "svc");
+  const configured = env[xdg];
+  if (configured?.startsWith("/")) return join(configured, "svc");
   const windowsPath = process.platform === "win32" ? env[windows] : undefined;
   return join(windowsPath || join(getHomeFolder(env), homePath), "svc");
 }

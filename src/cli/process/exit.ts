@@ -75,13 +75,17 @@ export const isRetryable = ({ exitCode }: Pick<ErrorExplanation, "exitCode">): b
 export function explainError(error: unknown): ErrorExplanation {
   if (error instanceof PartialFailureError) {
     const cause = explainError(error.cause);
-    const merged = {
-      details: [...(cause.details ?? []), ...error.done],
+    const explanation = {
+      details: [...(cause.details ?? []), ...error.completedSteps],
       hint: error.hint ?? cause.hint,
       next: error.next ?? cause.next,
     };
-    const isRepeatable = error.done.length === 0 || error.repeatable;
-    return { ...cause, ...merged, ...(isRetryable(cause) && !isRepeatable && { exitCode: exitCodeByFailure.failed }) };
+    const isRepeatable = error.completedSteps.length === 0 || error.repeatable;
+    return {
+      ...cause,
+      ...explanation,
+      ...(isRetryable(cause) && !isRepeatable && { exitCode: exitCodeByFailure.failed }),
+    };
   }
   const [kind, code, message, rest] = classifyError(error);
   return { code, message, ...rest, exitCode: exitCodeByFailure[kind] };
@@ -116,9 +120,9 @@ function classifyError(error: unknown): Classification {
   if (error instanceof ResponseTooLargeError) {
     const hint = error.adjustable
       ? "To allow a larger response, use --max-answer."
-      : "Check that the base URL is that of the service.";
-    const unknown = error.outcomeUnknown ? "The request may have taken effect. " : "";
-    return ["failed", "answer_too_large", error.message, { hint: unknown + hint }];
+      : "Check that the base URL belongs to the service.";
+    const outcomeNote = error.outcomeUnknown ? "The request may have taken effect. " : "";
+    return ["failed", "answer_too_large", error.message, { hint: outcomeNote + hint }];
   }
   if (error instanceof ProxyError)
     return [getProxyFailureKind(error), "proxy", error.message, { hint: getProxyHint(error) }];
@@ -131,7 +135,7 @@ function classifyError(error: unknown): Classification {
   if (error instanceof MissingCredentialsError)
     return ["forbidden", "no_credentials", error.message, { hint: credentialHints[error.needs] }];
   if (error instanceof InvalidArgumentsError) {
-    const details = error.problems.map((one) => `${[one.in, ...one.path].join(".")}: ${one.message}`);
+    const details = error.problems.map((problem) => `${[problem.in, ...problem.path].join(".")}: ${problem.message}`);
     return ["usage", "invalid_input", "The input is invalid.", { details }];
   }
   if (error instanceof MisroutedRequestError) {
@@ -139,7 +143,7 @@ function classifyError(error: unknown): Classification {
     return ["failed", "misrouted", error.message, { hint }];
   }
   if (error instanceof InvalidResponseError) {
-    const hint = "Check that the base URL is that of the service, and not that of a web page or a proxy.";
+    const hint = "Check that the base URL belongs to the service, not to a web page or a proxy.";
     return ["failed", "unreadable_answer", error.message, { hint }];
   }
   if (isFsError(error)) {
@@ -153,10 +157,13 @@ function classifyError(error: unknown): Classification {
 }
 
 /** Explains an interrupted run. The run prints a message only if it completed some work. */
-export const explainInterruption = ({ done, hint, next }: PartialFailureError, name: SignalName): ErrorExplanation => ({
+export const explainInterruption = (
+  { completedSteps, hint, next }: PartialFailureError,
+  name: SignalName,
+): ErrorExplanation => ({
   code: "interrupted",
   message: "Interrupted.",
-  details: done,
+  details: completedSteps,
   hint,
   next,
   exitCode: signalCodes[name],
@@ -182,8 +189,8 @@ const isOfStorage = ({ operation }: ServiceError): boolean => operation.startsWi
 
 function getFailureKind(error: ServiceError): FailureKind {
   const { status, problem, outcomeUnknown } = error;
-  const polled = pollOutcomes[problem.code ?? ""];
-  if (polled) return polled;
+  const pollOutcome = pollOutcomes[problem.code ?? ""];
+  if (pollOutcome) return pollOutcome;
   if (outcomeUnknown) return "failed";
   if (status === 401 || status === 403) return isOfStorage(error) ? "failed" : "forbidden";
   if (status === 404) return "not-found";

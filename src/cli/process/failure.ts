@@ -27,9 +27,9 @@ export class UsageError extends Error {
   /** Returns the error with a hint to use help, unless it already has a hint. */
   withHint(hint: string): UsageError {
     if (this.hint !== undefined || this.next !== undefined) return this;
-    const same = new UsageError(this.message, { hint, details: this.details, cause: this.cause });
-    same.stack = this.stack ?? "";
-    return same;
+    const copy = new UsageError(this.message, { hint, details: this.details, cause: this.cause });
+    copy.stack = this.stack ?? "";
+    return copy;
   }
 }
 
@@ -76,7 +76,7 @@ export class CommandFailedError extends Error {
 /** Error after partial work. `cause` is the failure. After an interruption, there is no cause. */
 export class PartialFailureError extends Error {
   override readonly name = "PartialFailureError";
-  readonly done: readonly string[];
+  readonly completedSteps: readonly string[];
   readonly hint: string | undefined;
   readonly next: readonly string[] | undefined;
   /** Whether repeating the completed work changes nothing. */
@@ -84,11 +84,11 @@ export class PartialFailureError extends Error {
 
   constructor(
     cause: unknown,
-    done: readonly string[],
+    completedSteps: readonly string[],
     options: Omit<FailureOptions, "cause"> & { readonly repeatable?: boolean } = {},
   ) {
     super("The command did not finish.", { cause });
-    this.done = done;
+    this.completedSteps = completedSteps;
     this.repeatable = options.repeatable === true;
     this.hint = options.hint;
     this.next = options.next;

@@ -6,7 +6,7 @@ export type OutputStream = Writable & { readonly isTTY?: boolean; readonly colum
 
 export interface ParentProcess {
   /** Resolves once the parent has received the message. Rejects if the parent has exited. */
-  tell(message: object): Promise<void>;
+  send(message: object): Promise<void>;
 }
 
 /** Variable that marks a process that `svc` waits for. Its value is the parent's PID. */

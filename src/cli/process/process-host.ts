@@ -25,8 +25,8 @@ function killSelf(name: SignalName): void {
  */
 function ignoresHangUp(): boolean {
   try {
-    const [, ignored] = /^SigIgn:\s*([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "latin1")) ?? [];
-    if (ignored !== undefined) return BigInt(`0x${ignored}`) % 2n === 1n;
+    const [, ignoredSignals] = /^SigIgn:\s*([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "latin1")) ?? [];
+    if (ignoredSignals !== undefined) return BigInt(`0x${ignoredSignals}`) % 2n === 1n;
   } catch {}
   return ![0, 1, 2].some((fd) => isatty(fd));
 }
@@ -56,13 +56,13 @@ function mayBeTerminal(file: number): boolean {
 
 function writeAtOnce(text: string): Uint8Array {
   const bytes = Buffer.from(text);
-  let written = 0;
+  let offset = 0;
   try {
-    while (written < bytes.length) written += writeSync(standardOutput, bytes, written);
+    while (offset < bytes.length) offset += writeSync(standardOutput, bytes, offset);
   } catch {
     // A later write through the stream reports the error.
   }
-  return bytes.subarray(written);
+  return bytes.subarray(offset);
 }
 
 /** Other programs also have channels to their children, and children inherit variables. */
@@ -70,7 +70,7 @@ const findParentRun = (): ParentProcess | undefined =>
   process.send === undefined || process.env[parentPidVariable] !== String(process.ppid)
     ? undefined
     : {
-        tell: (message) =>
+        send: (message) =>
           new Promise((resolve, reject) => {
             process.once("disconnect", resolve);
             process.send?.(message, undefined, undefined, (error) => error && reject(error));

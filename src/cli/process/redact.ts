@@ -43,7 +43,7 @@ export const maskUrlSecrets = (url: string): string => redactUrl(url, { mask: se
 export function maskBodySecrets(value: unknown, name = ""): unknown {
   if (typeof value === "string") return isSecretField(name) ? secretMask : redactText(value, { mask: secretMask });
   if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map((one) => maskBodySecrets(one, name));
+  if (Array.isArray(value)) return value.map((item) => maskBodySecrets(item, name));
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, maskBodySecrets(inner, key)]));
 }
 
@@ -77,26 +77,26 @@ type SentRequest = Pick<HttpRequest, "url" | "headers" | "body">;
 const requests = new WeakMap<Host, SentRequest[]>();
 
 export function rememberSentSecrets(host: Host, request: SentRequest): void {
-  const sent = requests.get(host) ?? [];
-  requests.set(host, sent);
-  sent.push(request);
-  if (sent.length > maxRecentValues) sent.shift();
+  const sentRequests = requests.get(host) ?? [];
+  requests.set(host, sentRequests);
+  sentRequests.push(request);
+  if (sentRequests.length > maxRecentValues) sentRequests.shift();
 }
 
 /** Masks all secrets that this run has sent, because services and receivers echo rejected values. */
 export function redactSentSecrets(host: Host, text: string): string {
-  const sent = requests.get(host);
-  if (!sent) return text;
-  const secrets = new Set(sent.flatMap(findSecrets).filter((secret) => secret.length >= minSecretLength));
-  return [...secrets].reduce((shown, secret) => shown.replaceAll(secret, secretMask), text);
+  const sentRequests = requests.get(host);
+  if (!sentRequests) return text;
+  const secrets = new Set(sentRequests.flatMap(findSecrets).filter((secret) => secret.length >= minSecretLength));
+  return [...secrets].reduce((redacted, secret) => redacted.replaceAll(secret, secretMask), text);
 }
 
 /** Headers with credentials. An emulator's address can appear as a credential in other headers. */
 const credentialHeaders = ["authorization", "client-secret", "x-cluster-key", "cookie", "proxy-authorization"];
 
 function findSecrets({ url, headers, body }: SentRequest): string[] {
-  const given = credentialHeaders.flatMap((name) => headers[name] ?? []);
-  const credentials = given.map((value) => value.replace(/^(?:bearer|basic) /i, ""));
+  const values = credentialHeaders.flatMap((name) => headers[name] ?? []);
+  const credentials = values.map((value) => value.replace(/^(?:bearer|basic) /i, ""));
   const [, pair = ""] = /^basic (.+)$/i.exec(headers.authorization ?? "") ?? [];
   const password = Buffer.from(pair, "base64")
     .toString()

@@ -40,11 +40,11 @@ interface NamedResource {
 }
 
 function findNamedResource(path: string): NamedResource | undefined {
-  const found = resourcePatterns.flatMap(([pattern, noun]) => {
+  const resources = resourcePatterns.flatMap(([pattern, noun]) => {
     const [, id] = pattern.exec(path) ?? [];
     return id === undefined || id.startsWith("[") ? [] : [{ noun, id: decodeText(id) }];
   });
-  return found.at(-1);
+  return resources.at(-1);
 }
 
 function decodeText(text: string): string {
@@ -77,36 +77,38 @@ const verbs = lookupTable<string>({
 });
 
 /** Formats `Cannot sign T-1: status is DRAFT, expected SIGN` for "A contract in status DRAFT cannot be signed." */
-function describeForbiddenMove(message: string, thing: NamedResource): string | undefined {
+function describeForbiddenMove(message: string, resource: NamedResource): string | undefined {
   const [, status, words = ""] = /^A contract in status (\w+) cannot be (.+?)\.?$/.exec(message) ?? [];
   const [participle = "", ...rest] = words.split(" ");
   const verb = Object.hasOwn(verbs, participle) ? verbs[participle]! : undefined;
   if (status === undefined || verb === undefined) return undefined;
-  const id = /^\d+$/.test(thing.id) ? `T-${thing.id}` : thing.id;
-  const more =
+  const id = /^\d+$/.test(resource.id) ? `T-${resource.id}` : resource.id;
+  const suffix =
     participle === "given" || words === "sent to counterparties" ? "" : rest.map((word) => ` ${word}`).join("");
   const expected = new Set(
     lifecycle
       .filter(({ trigger }) => triggers[trigger] === words)
-      .flatMap(({ from }) => from.filter((one) => one !== "(new)")),
+      .flatMap(({ from }) => from.filter((status) => status !== "(new)")),
   );
   const expectedNote = expected.size === 0 ? "" : `, expected ${[...expected].join(" or ")}`;
-  return `Cannot ${verb.replace("…", id)}${more}: status is ${status}${expectedNote}`;
+  return `Cannot ${verb.replace("…", id)}${suffix}: status is ${status}${expectedNote}`;
 }
 
 /** If the message has no subject, the path provides it. The status follows instead of a full stop. */
 function describeProblem({ method, path, status, problem: { message, fields } }: ServiceError): string {
-  const thing = findNamedResource(path);
-  const named = thing && `${thing.noun} ${thing.id.length > maxIdLength ? `${thing.id.slice(0, 12)}…` : thing.id}`;
+  const resource = findNamedResource(path);
+  const resourceName =
+    resource && `${resource.noun} ${resource.id.length > maxIdLength ? `${resource.id.slice(0, 12)}…` : resource.id}`;
   if (fields.length > 1) return "The request is invalid";
   if (status === 404 && (isNotFound.test(message) || isStatus.test(message)))
-    return named === undefined ? `Not found: ${method} ${path}` : `${named} not found`;
+    return resourceName === undefined ? `Not found: ${method} ${path}` : `${resourceName} not found`;
   if (isStatus.test(message)) return status >= 500 ? "The service failed" : "The service rejected the request";
-  const move = thing && describeForbiddenMove(message, thing);
+  const move = resource && describeForbiddenMove(message, resource);
   if (move !== undefined) return move;
-  const own = message.replace(/\.$/, "");
-  const isUnnamed = isForbidden.test(message) || (status === 404 && thing !== undefined && !message.includes(thing.id));
-  return named !== undefined && isUnnamed ? `${named}: ${own}` : own;
+  const text = message.replace(/\.$/, "");
+  const isUnnamed =
+    isForbidden.test(message) || (status === 404 && resource !== undefined && !message.includes(resource.id));
+  return resourceName !== undefined && isUnnamed ? `${resourceName}: ${text}` : text;
 }
 
 export const formatServiceError = (error: ServiceError): string =>

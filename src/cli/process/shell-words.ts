@@ -22,18 +22,18 @@ function breakExample(example: CommandExample, width: number): string[] {
       lines[lines.length - 1] = `${last} ${unit}`;
     else lines.push(`    ${unit}`);
   }
-  const continued = lines.map((line, i) => (i < lines.length - 1 ? `${line} \\` : line));
-  return stdin === undefined ? continued : [`  ${formatPipe(stdin).trimEnd()}`, ...continued];
+  const continuedLines = lines.map((line, i) => (i < lines.length - 1 ? `${line} \\` : line));
+  return stdin === undefined ? continuedLines : [`  ${formatPipe(stdin).trimEnd()}`, ...continuedLines];
 }
 
 function groupWords(argv: readonly string[]): string[] {
-  const found: string[] = [];
+  const variables: string[] = [];
   for (const [i, word] of argv.entries()) {
     const isValue = i > 0 && /^--?[a-z]/.test(argv[i - 1]!) && !word.startsWith("-");
-    if (isValue) found.push(`${found.pop()} ${quoteShellWord(word)}`);
-    else found.push(quoteShellWord(word));
+    if (isValue) variables.push(`${variables.pop()} ${quoteShellWord(word)}`);
+    else variables.push(quoteShellWord(word));
   }
-  return found;
+  return variables;
 }
 
 export const quoteShellWord = (word: string): string =>

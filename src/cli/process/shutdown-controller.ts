@@ -14,9 +14,9 @@ const defaultForcedExitMs = 240;
 export class ShutdownController {
   readonly #host: Host;
   readonly #stop = new AbortController();
-  readonly #cut = new AbortController();
+  readonly #forced = new AbortController();
   readonly signal = this.#stop.signal;
-  readonly cut = this.#cut.signal;
+  readonly forceSignal = this.#forced.signal;
   readonly #forcedExitHandlers = new Set<() => void>();
   #isTerminalLent = false;
   #waiting: (() => void)[] | undefined;
@@ -101,11 +101,11 @@ export class ShutdownController {
     const kill = () => void child.kill("SIGKILL");
     if (this.signal.aborted) stop();
     this.signal.addEventListener("abort", stop, { once: true });
-    this.cut.addEventListener("abort", kill, { once: true });
+    this.forceSignal.addEventListener("abort", kill, { once: true });
     this.#forcedExitHandlers.add(kill);
     return () => {
       this.signal.removeEventListener("abort", stop);
-      this.cut.removeEventListener("abort", kill);
+      this.forceSignal.removeEventListener("abort", kill);
       this.#forcedExitHandlers.delete(kill);
     };
   }
@@ -119,7 +119,7 @@ export class ShutdownController {
     this.#grace = new AbortController();
     const { signal } = this.#grace;
     await this.#host.wall.sleep(this.#graceMs, signal);
-    if (!signal.aborted) this.#cut.abort();
+    if (!signal.aborted) this.#forced.abort();
   }
 
   #force(name: SignalName): void {

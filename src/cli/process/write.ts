@@ -15,8 +15,8 @@ export async function write(stream: OutputStream, text: string | Uint8Array): Pr
 }
 
 /** Prints captured output of another run of this program byte for byte, because it is already escaped. */
-export const forwardOutput = (stream: OutputStream, printed: Uint8Array): Promise<void> =>
-  printed.length > 0 ? write(stream, printed) : Promise.resolve();
+export const forwardOutput = (stream: OutputStream, bytes: Uint8Array): Promise<void> =>
+  bytes.length > 0 ? write(stream, bytes) : Promise.resolve();
 
 async function writeAll(stream: OutputStream, text: string | Uint8Array): Promise<void> {
   if (stream.destroyed || stream.writableEnded || stream.write(text)) return;

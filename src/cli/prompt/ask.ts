@@ -50,9 +50,9 @@ const createTheme = ({ stderr, env }: Host) =>
 /** The library ends its output after each prompt, unless it is the process's own stream. */
 function createPersistentStream(stream: OutputStream): Writable {
   const output = new Writable({
-    write(chunk, _encoding, done) {
-      if (stream.write(chunk)) done();
-      else stream.once("drain", done);
+    write(chunk, _encoding, callback) {
+      if (stream.write(chunk)) callback();
+      else stream.once("drain", callback);
     },
   });
   return Object.defineProperty(output, "columns", { get: () => withNonZeroWidth(stream).columns });
@@ -69,30 +69,30 @@ type Question = { readonly message: string } & ReturnType<typeof createTheme>;
  * The library reports only Ctrl-C. In the other cases, it closes its reader, which pauses the input, and never settles
  * its promise. After Ctrl-Z and `fg`, it also leaves the input paused, so no key would be read.
  */
-async function ask<T>(
+async function runPrompt<T>(
   message: string,
   { host, signal }: PromptContext,
   prompt: (question: Question, streams: Streams) => Promise<T>,
 ): Promise<T> {
   const { stdin, stderr } = host;
   if (stdin.readableEnded) throw new InterruptedError();
-  const ended = new AbortController();
-  const end = () => ended.abort();
+  const keyListening = new AbortController();
+  const end = () => keyListening.abort();
   const onKey = (_text: string | undefined, key: Key) => {
     if (key.ctrl && key.name === "d" && stdin.isPaused()) end();
   };
   let isAsking = true;
-  const onPause = () => void runOnNextTurn(() => isAsking && !ended.signal.aborted && stdin.resume());
+  const onPause = () => void runOnNextTurn(() => isAsking && !keyListening.signal.aborted && stdin.resume());
   try {
-    const answer = prompt(
+    const result = prompt(
       { message: formatShown(message), ...createTheme(host) },
-      { input: stdin, output: createPersistentStream(stderr), signal: AbortSignal.any([signal, ended.signal]) },
+      { input: stdin, output: createPersistentStream(stderr), signal: AbortSignal.any([signal, keyListening.signal]) },
     );
     // This listener runs after that of the library, which has already closed its reader.
     stdin.on("keypress", onKey).on("pause", onPause).once("end", end);
-    return await answer;
+    return await result;
   } catch (error) {
-    if (ended.signal.aborted || (error as Error).name === "ExitPromptError") throw new InterruptedError();
+    if (keyListening.signal.aborted || (error as Error).name === "ExitPromptError") throw new InterruptedError();
     throw error;
   } finally {
     isAsking = false;
@@ -101,26 +101,26 @@ async function ask<T>(
 }
 
 export const askYesNo = (message: string, context: PromptContext): Promise<boolean> =>
-  ask(message, context, (question, streams) => confirm({ ...question, default: false }, streams));
+  runPrompt(message, context, (question, streams) => confirm({ ...question, default: false }, streams));
 
 export function askText(message: string, context: PromptContext, check: PromptValidator = () => true): Promise<string> {
   const validate = (text: string) => {
     const verdict = check(text);
     return verdict === true || formatShown(verdict);
   };
-  return ask(message, context, (question, streams) => input({ ...question, validate }, streams));
+  return runPrompt(message, context, (question, streams) => input({ ...question, validate }, streams));
 }
 
 export const askSecret = (message: string, context: PromptContext): Promise<string> =>
-  ask(message, context, (question, streams) => password({ ...question, mask: false }, streams));
+  runPrompt(message, context, (question, streams) => password({ ...question, mask: false }, streams));
 
 export function askChoice<T>(message: string, all: readonly PromptChoice<T>[], context: PromptContext): Promise<T> {
   const choices = all.map(toInquirerChoice);
   if (choices.length <= maxScrolledChoices) {
-    return ask(message, context, (question, streams) => select<T>({ ...question, choices }, streams));
+    return runPrompt(message, context, (question, streams) => select<T>({ ...question, choices }, streams));
   }
   const source = (term = "") => choices.filter(({ name }) => name.toLowerCase().includes(term.toLowerCase()));
-  return ask(message, context, (question, streams) => search<T>({ ...question, source }, streams));
+  return runPrompt(message, context, (question, streams) => search<T>({ ...question, source }, streams));
 }
 
 /** Prompts for any number of options, or for at least one if the value is required. */
@@ -130,7 +130,7 @@ export const askSeveral = <T>(
   required: boolean,
   context: PromptContext,
 ): Promise<T[]> =>
-  ask(message, context, (question, streams) =>
+  runPrompt(message, context, (question, streams) =>
     checkbox<T>({ ...question, choices: all.map(toInquirerChoice), required }, streams),
   );
 

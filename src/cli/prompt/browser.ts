@@ -36,12 +36,12 @@ export async function openBrowser(
   if (!isWebAddress(address)) return "The address is not an http(s) URL";
   const harmless = Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith("SVC_")));
   const [program, ...args] = command;
-  const ended = new Promise<string | undefined>((resolve) => {
+  const exit = new Promise<string | undefined>((resolve) => {
     const child = spawn(program!, [...args, new URL(address).href], { stdio: "ignore", detached: true, env: harmless });
     child.once("error", () => resolve(`${program} could not be started`));
     child.once("exit", (code) => resolve(code === 0 ? undefined : `${program} could not open it`));
     child.unref();
   });
-  const why = await withTimeout(wall, openTimeoutMs, ended);
-  return why === timedOut ? undefined : why;
+  const reason = await withTimeout(wall, openTimeoutMs, exit);
+  return reason === timedOut ? undefined : reason;
 }

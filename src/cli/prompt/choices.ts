@@ -24,8 +24,8 @@ const toChoice = (value: string | number, ...texts: readonly string[]): PromptCh
 const clusters: ChoiceSource = {
   async list(context) {
     const { listClusters } = await import("../../api/router/clusters.ts");
-    const found = await fetchList("router", listClusters, {}, context);
-    return found.map(({ cluster_id, cluster_label }) => toChoice(cluster_id, cluster_label));
+    const clusters = await fetchList("router", listClusters, {}, context);
+    return clusters.map(({ cluster_id, cluster_label }) => toChoice(cluster_id, cluster_label));
   },
   onEmpty: () => ["No clusters found."],
 };
@@ -88,11 +88,11 @@ const intakes: ChoiceSource = {
 /** An emulator lists all workflows, a service only those of earlier intakes. */
 const workflows: ChoiceSource = {
   async list(context) {
-    const listed = await fetchEmulatorWorkflows(context).catch(() => undefined);
-    const found = listed?.map(({ id, title }) => [id, title] as const);
-    const used = async () =>
+    const emulatorWorkflows = await fetchEmulatorWorkflows(context).catch(() => undefined);
+    const workflows = emulatorWorkflows?.map(({ id, title }) => [id, title] as const);
+    const listUsedWorkflows = async () =>
       (await fetchIntakes(context)).map(({ frozen_workflow: { workflow_id, title } }) => [workflow_id, title] as const);
-    return [...new Map(found ?? (await used()))].map(([id, title]) => toChoice(id, title));
+    return [...new Map(workflows ?? (await listUsedWorkflows()))].map(([id, title]) => toChoice(id, title));
   },
 };
 
@@ -129,8 +129,8 @@ const workspaces: ChoiceSource = {
 /** For `resume`, only interrupted jobs are listed. */
 const jobs: ChoiceSource = {
   async list({ svc }, command) {
-    const { out } = await svc(["router", "jobs", "list", "--json"]);
-    const rows: readonly Record<"id" | "command" | "status", string>[] = JSON.parse(out);
+    const { stdout } = await svc(["router", "jobs", "list", "--json"]);
+    const rows: readonly Record<"id" | "command" | "status", string>[] = JSON.parse(stdout);
     return rows
       .filter(({ status }) => (command === "router jobs resume" ? status === "interrupted" : status !== "damaged"))
       .map((row) => toChoice(row.id, row.command, row.status));
@@ -143,7 +143,9 @@ const profiles: ChoiceSource = {
   onEmpty: () => ["No profiles found.", "config set"],
 };
 
-const settings: ChoiceSource = { list: async () => profileSettings.map(({ key, what }) => toChoice(key, what)) };
+const settings: ChoiceSource = {
+  list: async () => profileSettings.map(({ key, label: description }) => toChoice(key, description)),
+};
 
 const sources = lookupTable<ChoiceSource>({
   cluster_id: clusters,
@@ -169,22 +171,22 @@ const groupSources = lookupTable<ChoiceSource>({
 /** Lists the declared or existing options of a field, unless any value is valid. Throws if there is none. */
 export async function findChoices(
   field: string,
-  declared: readonly string[] | undefined,
+  declaredChoices: readonly string[] | undefined,
   context: Context,
   command: string,
 ): Promise<readonly PromptChoice[] | undefined> {
-  if (declared) return declared.map((value) => toChoice(value));
+  if (declaredChoices) return declaredChoices.map((value) => toChoice(value));
   const source = findSource(field, command);
   if (!source) return undefined;
-  const found = await withSpinner(context, "Loading the choices", () => source.list(context, command)).catch(
+  const choices = await withSpinner(context, "Loading the choices", () => source.list(context, command)).catch(
     (error: unknown) => {
       if (context.signal.aborted || error instanceof UsageError || error instanceof CommandFailedError) throw error;
       // Other errors recur and are reported when the command runs. The user types the value instead.
       return undefined;
     },
   );
-  const [message, next] = (found?.length === 0 && source.onEmpty?.(command)) || [];
-  if (message === undefined) return found;
+  const [message, next] = (choices?.length === 0 && source.onEmpty?.(command)) || [];
+  if (message === undefined) return choices;
   throw new CommandFailedError("not-found", "nothing_to_choose", message, { next: next?.split(" ") });
 }
 

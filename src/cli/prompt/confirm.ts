@@ -4,7 +4,7 @@ import { isSwitchedOn } from "../process/environment.ts";
 import { CommandFailedError, UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
 
-/** Action of a command, verb first and without a full stop: "Void a contract (composite id T-1)". */
+/** Action of a command, verb first and without a full stop: "Void a contract (composite ID T-1)". */
 export type ConfirmedAction = string;
 
 /** Prompts y/N before a repairable change. Scripts pass --yes. */
@@ -16,19 +16,19 @@ export async function confirmYes(action: ConfirmedAction, context: Context): Pro
 export async function confirmName(
   action: ConfirmedAction,
   name: string,
-  given: string | undefined,
+  confirmedName: string | undefined,
   context: Context,
 ): Promise<void> {
-  if (given === name) return;
-  if (given !== undefined) throw new UsageError(`--confirm must be ${name}, got "${given}"`);
+  if (confirmedName === name) return;
+  if (confirmedName !== undefined) throw new UsageError(`--confirm must be ${name}, got "${confirmedName}"`);
   if (!canPrompt(context.host, context.globals)) {
     throw new UsageError(`--confirm ${name} is required, because this cannot be undone`, {
       hint: `The command would do this: ${action}.`,
     });
   }
   const { askText } = await import("./ask.ts");
-  const typed = await askText(`${action}: this cannot be undone. Type ${name} to continue:`, context);
-  if (typed.trim() !== name) throw createDeclinedError();
+  const input = await askText(`${action}: this cannot be undone. Type ${name} to continue:`, context);
+  if (input.trim() !== name) throw createDeclinedError();
 }
 
 const createDeclinedError = (): CommandFailedError =>

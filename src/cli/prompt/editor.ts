@@ -27,10 +27,10 @@ export async function editText(
     await writeFile(file, `${text}\n`, { mode: 0o600 });
     for (;;) {
       await runEditor(file, context);
-      const saved = await readFile(file, "utf8");
-      if (saved.trim() === "") throw createDeclinedError();
-      const problem = findProblem(saved);
-      if (problem === undefined) return saved;
+      const content = await readFile(file, "utf8");
+      if (content.trim() === "") throw createDeclinedError();
+      const problem = findProblem(content);
+      if (problem === undefined) return content;
       if (!(await askYesNo(`${problem} Edit again?`, context))) throw createDeclinedError();
     }
   } finally {
@@ -49,10 +49,10 @@ async function runEditor(file: string, context: Context): Promise<void> {
   // The value can be a program with arguments, as in git: "code --wait".
   const [program = "vi", ...args] = command.split(/\s+/).filter(Boolean);
   // Editors and their plug-ins do not need secrets (DECISIONS.md, L9).
-  const others = Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith("SVC_")));
-  const child = spawn(program, [...args, file], { cwd, stdio: inherits ? "inherit" : "ignore", env: others });
+  const otherVariables = Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith("SVC_")));
+  const child = spawn(program, [...args, file], { cwd, stdio: inherits ? "inherit" : "ignore", env: otherVariables });
   const unlink = shutdown.linkChild(child);
-  const ended = await shutdown.lendTerminal(
+  const result = await shutdown.lendTerminal(
     () =>
       new Promise<number | NodeJS.Signals | Error | null>((resolve) => {
         child.once("error", resolve);
@@ -61,11 +61,11 @@ async function runEditor(file: string, context: Context): Promise<void> {
   );
   unlink();
   signal.throwIfAborted();
-  if (ended === 0) return;
-  if (ended === "SIGINT" || ended === signalCodes.SIGINT) throw new InterruptedError();
-  const why = ended instanceof Error ? "cannot be started" : `exited with ${ended}`;
-  throw new CommandFailedError("failed", "editor_failed", `The editor ${program} ${why}. Nothing was sent.`, {
+  if (result === 0) return;
+  if (result === "SIGINT" || result === signalCodes.SIGINT) throw new InterruptedError();
+  const reason = result instanceof Error ? "cannot be started" : `exited with ${result}`;
+  throw new CommandFailedError("failed", "editor_failed", `The editor ${program} ${reason}. Nothing was sent.`, {
     hint: "Set EDITOR to another program.",
-    cause: ended,
+    cause: result,
   });
 }

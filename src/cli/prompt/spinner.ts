@@ -26,21 +26,21 @@ export async function withSpinner<T>(
   if (!canAnimate(context)) return work();
   const { host, signal } = context;
   const began = host.wall.monotonicNow();
-  const done = new AbortController();
-  const ended = AbortSignal.any([done.signal, signal]);
+  const completion = new AbortController();
+  const endSignal = AbortSignal.any([completion.signal, signal]);
   const animation = (async () => {
-    await host.wall.sleep(spinnerDelayMs, ended);
-    if (ended.aborted) return undefined;
+    await host.wall.sleep(spinnerDelayMs, endSignal);
+    if (endSignal.aborted) return undefined;
     const { startSpinner } = await import("./ora.ts");
-    return ended.aborted ? undefined : startSpinner(text, host, tellsTime ? began : undefined);
+    return endSignal.aborted ? undefined : startSpinner(text, host, tellsTime ? began : undefined);
   })();
-  const stop = () => void animation.then((started) => started?.stop());
+  const stop = () => void animation.then((spinner) => spinner?.stop());
   // On Ctrl-C, the cursor is restored before other output.
-  ended.addEventListener("abort", stop, { once: true });
+  endSignal.addEventListener("abort", stop, { once: true });
   try {
     return await work();
   } finally {
-    done.abort();
+    completion.abort();
     (await animation)?.stop();
   }
 }

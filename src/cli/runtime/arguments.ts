@@ -23,11 +23,11 @@ export async function buildArguments(spec: CommandSpec, operation: CallableOpera
 function selectByTarget(
   flags: readonly FlagSpec[],
   input: CommandInput,
-  place: "query" | "headers" | "body",
+  part: "query" | "headers" | "body",
 ): Record<string, unknown> {
   return Object.fromEntries(
     flags.flatMap(({ flag, target }) =>
-      target?.in === place && input.flags[flag] !== undefined ? [[target.name, input.flags[flag]]] : [],
+      target?.in === part && input.flags[flag] !== undefined ? [[target.name, input.flags[flag]]] : [],
     ),
   );
 }
@@ -38,12 +38,12 @@ async function createBody(
   input: CommandInput,
   host: Host,
 ): Promise<{ readonly body?: unknown; readonly contentType?: string | undefined }> {
-  const declared = operation.request.body;
+  const bodySpec = operation.request.body;
   const file = input.flags.file as string | undefined;
   const contentType = input.flags["content-type"] as string | undefined;
-  if (declared === undefined) return {};
-  if (declared.kind === "stream") return { body: await openInput(host, file!, "--file"), contentType };
-  if (declared.kind === "raw") {
+  if (bodySpec === undefined) return {};
+  if (bodySpec.kind === "stream") return { body: await openInput(host, file!, "--file"), contentType };
+  if (bodySpec.kind === "raw") {
     if (file === undefined) return {};
     const body = await readInput(host, file, "--file");
     return { body, contentType: contentType ?? detectContentType(body) };
@@ -62,8 +62,8 @@ async function createBody(
     }
     return { body: document };
   }
-  const set = applyTypedAssignments(declared.schema, document ?? {}, assignments) as Record<string, unknown>;
-  return { body: { ...set, ...flags } };
+  const assignedBody = applyTypedAssignments(bodySpec.schema, document ?? {}, assignments) as Record<string, unknown>;
+  return { body: { ...assignedBody, ...flags } };
 }
 
 async function encodeFiles(
@@ -71,14 +71,14 @@ async function encodeFiles(
   input: CommandInput,
   host: Host,
 ): Promise<Record<string, string>> {
-  const named = flags.flatMap(({ flag, isBase64, target }) => {
+  const entries = flags.flatMap(({ flag, isBase64, target }) => {
     const value = input.flags[flag];
     return isBase64 && target && typeof value === "string" && value.startsWith("@")
       ? [{ name: target.name, path: value.slice(1), flag: `--${flag}` }]
       : [];
   });
-  const bytes = await Promise.all(named.map(({ path, flag }) => readInput(host, path, flag)));
-  return Object.fromEntries(named.map(({ name }, i) => [name, bytes[i]!.toString("base64")]));
+  const bytes = await Promise.all(entries.map(({ path, flag }) => readInput(host, path, flag)));
+  return Object.fromEntries(entries.map(({ name }, i) => [name, bytes[i]!.toString("base64")]));
 }
 
 async function readSecretFiles(
@@ -86,15 +86,15 @@ async function readSecretFiles(
   input: CommandInput,
   host: Host,
 ): Promise<Record<string, string>> {
-  const found: [name: string, secret: string][] = [];
+  const secrets: [name: string, secret: string][] = [];
   for (const { flag, holds } of flags) {
     const path = input.flags[flag];
     if (holds === undefined || typeof path !== "string") continue;
     if (input.flags[holds] !== undefined) throw new UsageError(`--${flag} cannot be used with --${holds}`);
-    const { target } = flags.find((one) => one.flag === holds)!;
-    found.push([target!.name, await readSecret(host, path, `--${flag}`, `the value of --${holds}`)]);
+    const { target } = flags.find((spec) => spec.flag === holds)!;
+    secrets.push([target!.name, await readSecret(host, path, `--${flag}`, `the value of --${holds}`)]);
   }
-  return Object.fromEntries(found);
+  return Object.fromEntries(secrets);
 }
 
 function detectContentType(bytes: Buffer): string {
@@ -110,19 +110,20 @@ export function toUsageError(
   { flags }: Pick<CommandInput, "flags">,
 ) {
   const hint = `See svc ${spec.words.join(" ")} --help.`;
-  const lines = problems.map(({ in: place, path, message: given, missing }) => {
-    const message = given === "Invalid ISO datetime" ? "must be a time (2031-01-02T03:04:05Z)" : given;
-    const flag = spec.flags.find(({ target }) => target?.in === place && target.name === path[0]);
+  const lines = problems.map(({ in: part, path, message: originalMessage, missing }) => {
+    const message =
+      originalMessage === "Invalid ISO datetime" ? "must be a time (2031-01-02T03:04:05Z)" : originalMessage;
+    const flag = spec.flags.find(({ target }) => target?.in === part && target.name === path[0]);
     const isWhole = path.length === 1 && flag !== undefined;
-    if (place === "params") return describeProblem(`<${String(path[0]).replaceAll("_", "-")}>`, message);
-    if (isWhole && missing) return `--${flag.flag}${place === "body" ? " (or in --data)" : ""}`;
+    if (part === "params") return describeProblem(`<${String(path[0]).replaceAll("_", "-")}>`, message);
+    if (isWhole && missing) return `--${flag.flag}${part === "body" ? " (or in --data)" : ""}`;
     if (isWhole) return describeProblem(`--${flag.flag}`, message, flags[flag.flag]);
     if (path.length === 0) return rephraseWithFlags(spec, message) ?? `the body: ${message}`;
     return missing
       ? `${path.join(".")} (--set ${path.join(".")}=…, or in --data)`
       : describeProblem(path.join("."), message);
   });
-  const isMissing = ({ in: place, missing, path }: ArgumentProblem) => missing && place !== "params" && path.length > 0;
+  const isMissing = ({ in: part, missing, path }: ArgumentProblem) => missing && part !== "params" && path.length > 0;
   if (problems.every(isMissing)) return createMissingFieldsError(lines, { hint });
   const completeLines = lines.map((line, i) =>
     isMissing(problems[i]!) ? line.replace(/^(\S+)/, "$1 is required") : line,
@@ -142,14 +143,14 @@ const constraintPhrases = [" is required", " cannot be used with ", " requires "
 
 /** Rephrases a constraint on several fields with their flags. Returns undefined for other messages. */
 function rephraseWithFlags({ flags }: CommandSpec, message: string): string | undefined {
-  const end = constraintPhrases.map((words) => message.indexOf(words)).find((at) => at > 0);
+  const end = constraintPhrases.map((words) => message.indexOf(words)).find((index) => index > 0);
   if (end === undefined) return undefined;
   const findFlagName = (name: string): string => {
-    const found = flags.find(({ target }) => target?.name === name);
-    return found === undefined ? name : `--${found.flag}`;
+    const spec = flags.find(({ target }) => target?.name === name);
+    return spec === undefined ? name : `--${spec.flag}`;
   };
-  const others = message
+  const remainder = message
     .slice(end)
     .replace(/ (with|requires) (\w+)/, (_, word, name) => ` ${word} ${findFlagName(name)}`);
-  return message.slice(0, end).replace(/\w+/g, findFlagName) + others;
+  return message.slice(0, end).replace(/\w+/g, findFlagName) + remainder;
 }

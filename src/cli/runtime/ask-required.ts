@@ -13,16 +13,16 @@ export async function askForMissing(
   command: string,
 ): Promise<CommandInput> {
   const positionals: Record<string, string | readonly string[] | undefined> = { ...input.positionals };
-  for (const one of missing.positionals) {
-    const answer = String(await promptForInput(one.name, one, context, command));
-    positionals[one.name] = one.variadic ? answer.split(/\s+/).filter(Boolean) : answer;
+  for (const positional of missing.positionals) {
+    const answer = String(await promptForInput(positional.name, positional, context, command));
+    positionals[positional.name] = positional.variadic ? answer.split(/\s+/).filter(Boolean) : answer;
   }
   const flags: Record<string, unknown> = { ...input.flags };
-  for (const one of [...missing.flags, ...missing.body]) {
-    const { flag, type, choices, repeatable } = one;
-    const answer = await promptForInput(one.target?.name ?? flag, one, context, command);
-    const values = [answer].flat().map((each) => {
-      return typeof each === "string" && type !== "switch" ? convertValue(each, type, choices) : each;
+  for (const spec of [...missing.flags, ...missing.body]) {
+    const { flag, type, choices, repeatable } = spec;
+    const answer = await promptForInput(spec.target?.name ?? flag, spec, context, command);
+    const values = [answer].flat().map((value) => {
+      return typeof value === "string" && type !== "switch" ? convertValue(value, type, choices) : value;
     });
     flags[flag] = repeatable || typeof answer === "object" ? values : values[0];
   }

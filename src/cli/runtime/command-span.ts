@@ -21,7 +21,7 @@ export function startCommandSpan({ env, wall }: TracedHost, words: string) {
   const start = wall.now();
 
   /** Sends the span within a second, or until `cut` is aborted. Never rejects. */
-  async function end(exit: number, error: unknown, cut: AbortSignal): Promise<void> {
+  async function end(exit: number, error: unknown, forceSignal: AbortSignal): Promise<void> {
     const { url, headers, resource, timeoutMs } = settings!;
     const failed = exit === 0 ? undefined : error === undefined ? `exit ${exit}` : explainError(error).code;
     const span = {
@@ -41,7 +41,7 @@ export function startCommandSpan({ env, wall }: TracedHost, words: string) {
       const type = { "content-type": "application/json" };
       try {
         const request = { method: "POST", url, headers: { ...headers, ...type }, body } as const;
-        await transport.send(request, { timeoutMs: limitMs, signal: cut });
+        await transport.send(request, { timeoutMs: limitMs, signal: forceSignal });
       } finally {
         await transport.close();
       }

@@ -8,43 +8,43 @@ import type { GlobalOptions } from "../parse/globals.ts";
 import { UsageError } from "../process/failure.ts";
 import { canPrompt } from "../prompt/confirm.ts";
 
-export type RunOptions = Pick<Context, "argv" | "host" | "svc" | "read" | "shutdown">;
+export type RunOptions = Pick<Context, "argv" | "host" | "svc" | "parseLine" | "shutdown">;
 
 export function createContext(
-  { host, argv, shutdown, svc, read }: RunOptions,
+  { host, argv, shutdown, svc, parseLine }: RunOptions,
   globals: GlobalOptions,
   output: Output,
 ): Context & { close(): Promise<void> } {
-  const { signal, cut } = shutdown;
+  const { signal, forceSignal } = shutdown;
   const closers: (() => Promise<void>)[] = [];
   const onEnd = (close: () => Promise<void>) => void closers.unshift(close);
   const isEmulators = locateCommand(argv).words[0] === "emulator";
-  let embedded: Promise<ServiceTarget> | undefined;
+  let embeddedTarget: Promise<ServiceTarget> | undefined;
   let services: Promise<ServiceTarget> | undefined;
 
   const target: Context["target"] = async (service, file) => {
     if (globals.emulator) {
-      embedded ??= import("../connection/emulator/embedded-target.ts").then(({ createEmbeddedTarget }) =>
-        createEmbeddedTarget({ host, output, onEnd, cut }, file),
+      embeddedTarget ??= import("../connection/emulator/embedded-target.ts").then(({ createEmbeddedTarget }) =>
+        createEmbeddedTarget({ host, output, onEnd, forceSignal }, file),
       );
-      return embedded;
+      return embeddedTarget;
     }
     if (service === "emulator") return resolveControlTarget(globals, host, file, output, isEmulators);
     services ??= resolveServiceTarget(globals, host, output);
     return services;
   };
 
-  const client: Context["client"] = async (service, { file, connections, credentials: given } = {}) => {
+  const client: Context["client"] = async (service, { file, connections, credentials: givenCredentials } = {}) => {
     const { baseUrls, credentials: targetCredentials } = await target(service, file);
-    const credentials = { ...targetCredentials, ...given };
+    const credentials = { ...targetCredentials, ...givenCredentials };
     if (baseUrls[service] === undefined) {
       throw new UsageError(`No address of the service "${service}" is configured.`, {
         hint: service === "router" ? "Set SVC_ROUTER_URL." : "Set SVC_CONTRACTS_URL.",
       });
     }
-    const made: Client = await openClient({ host, globals, output, baseUrls, credentials, connections });
-    onEnd(() => made.close());
-    return made;
+    const client: Client = await openClient({ host, globals, output, baseUrls, credentials, connections });
+    onEnd(() => client.close());
+    return client;
   };
 
   const confirm: Context["confirm"] = async (question, flag) => {
@@ -60,12 +60,12 @@ export function createContext(
     globals,
     output,
     signal,
-    cut,
+    forceSignal,
     target,
     client,
     confirm,
     svc,
-    read,
+    parseLine,
     onEnd,
     shutdown,
     async close() {

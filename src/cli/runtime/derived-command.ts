@@ -33,8 +33,8 @@ export async function runDerivedCommand(
   context: Context,
   changes: RequestChanges = {},
 ): Promise<FailureKind | undefined> {
-  const prepared = await prepareRequest(spec, input, context, changes);
-  if (prepared !== "dry-run") await prepared.send();
+  const request = await prepareRequest(spec, input, context, changes);
+  if (request !== "dry-run") await request.send();
   return undefined;
 }
 
@@ -77,16 +77,16 @@ export async function prepareRequest<Value = unknown>(
   // The values that a signature adds are not parsed.
   const isChecked = !sign && !reads && !mustValidate(spec, input);
   const operation = isChecked ? toOperationOutline(spec) : await loadOperation(spec);
-  for (const { flag } of spec.flags.filter((one) => one.isSecret && input.flags[one.flag] !== undefined)) {
+  for (const { flag } of spec.flags.filter((spec) => spec.isSecret && input.flags[spec.flag] !== undefined)) {
     await context.output.warn(`warning: other users can read --${flag} on the command line; use --${flag}-file FILE|-`);
   }
-  const { args: given, contentType } = await buildArguments(spec, operation, input, context.host);
-  const declared = operation.request.body;
-  if (declared && "schema" in declared && (input.flags.set ?? input.flags.data) !== undefined) {
-    for (const line of findMisspeltFields(declared.schema, toPlainNumbers(given.body)))
+  const { args: givenArgs, contentType } = await buildArguments(spec, operation, input, context.host);
+  const bodySpec = operation.request.body;
+  if (bodySpec && "schema" in bodySpec && (input.flags.set ?? input.flags.data) !== undefined) {
+    for (const line of findMisspeltFields(bodySpec.schema, toPlainNumbers(givenArgs.body)))
       await context.output.warn(`warning: ${line}`);
   }
-  const checkedCall = checkInput(spec, operation, { ...given, query: { ...query, ...given.query } }, input);
+  const checkedCall = checkInput(spec, operation, { ...givenArgs, query: { ...query, ...givenArgs.query } }, input);
   const completeCall = spec.paged
     ? checkedCall.with({
         query: buildFirstPageQuery(spec.paged, checkedCall.args.query ?? {}, input.flags.all === true),
@@ -121,14 +121,14 @@ export async function prepareRequest<Value = unknown>(
   return {
     call: signedCall,
     client,
-    async send(changed = signedCall) {
+    async send(changedCall = signedCall) {
       // An event stream can be silent for a long time.
       const silenceMs = spec.output === "events" ? 0 : undefined;
       const onMissed = (count: number | undefined) => void context.output.note(describeDroppedEvents(count));
       const getDeclaration = (headers: ApiResponse["headers"]) =>
         isChecked && isCompared(headers) ? loadOperation(spec) : undefined;
-      const send = (one: CheckedCall) =>
-        client.send(one, {
+      const send = (checkedCall: CheckedCall) =>
+        client.send(checkedCall, {
           signal,
           contentType,
           silenceMs,
@@ -137,23 +137,27 @@ export async function prepareRequest<Value = unknown>(
           exactNumbers: !reads,
         });
       const response = await withSpinner(context, spec.summary, () =>
-        input.flags.all === true && spec.paged ? fetchAllParts(spec.paged, spec.rows!, changed, send) : send(changed),
+        input.flags.all === true && spec.paged
+          ? fetchAllParts(spec.paged, spec.rows!, changedCall, send)
+          : send(changedCall),
       );
       if (reads) requireValidValue(response);
-      check?.(response, changed);
+      check?.(response, changedCall);
       if (secrets) await maskValues(response.value, secrets, context);
-      const moved = Number(response.headers["x-svc-moved"]);
-      if (moved > 0) {
-        const count = pluralize(moved, "identifier was", "identifiers were");
-        await context.output.note(`${count} mapped to another cluster and ${moved === 1 ? "has" : "have"} been moved`);
+      const movedCount = Number(response.headers["x-svc-moved"]);
+      if (movedCount > 0) {
+        const count = pluralize(movedCount, "identifier was", "identifiers were");
+        await context.output.note(
+          `${count} mapped to another cluster and ${movedCount === 1 ? "has" : "have"} been moved`,
+        );
       }
-      const query = changed.args.query ?? {};
+      const query = changedCall.args.query ?? {};
       // An empty request would cause an irrelevant prompt.
       const emptyReason = context.globals.quiet
         ? undefined
         : await explainEmptyList(spec, response.value, query, { client, signal });
       if (formatOutcome && context.output.format === "table" && context.host.stdout.isTTY) {
-        await context.output.print(formatOutcome(changed));
+        await context.output.print(formatOutcome(changedCall));
       } else await showResponse(spec, operation, response, input, context, emptyReason);
       if (spec.paged && isObject(response.value))
         await reportMoreRows(spec.paged, spec.rows!, response.value, query, context);
@@ -162,29 +166,33 @@ export async function prepareRequest<Value = unknown>(
   };
 }
 
-const isBinary = ({ answers }: CommandSpec): boolean =>
-  Object.values(answers).some((response) => response.kind === "bytes" && !/^text\/|charset=/.test(response.mediaType));
+const isBinary = ({ answers: responses }: CommandSpec): boolean =>
+  Object.values(responses).some(
+    (response) => response.kind === "bytes" && !/^text\/|charset=/.test(response.mediaType),
+  );
 
-const isDocument = ({ answers }: CommandSpec): boolean =>
-  Object.values(answers).some((one) => one.kind === "bytes" && /^application\/(?!octet-stream)/.test(one.mediaType));
+const isDocument = ({ answers: responses }: CommandSpec): boolean =>
+  Object.values(responses).some(
+    (answer) => answer.kind === "bytes" && /^application\/(?!octet-stream)/.test(answer.mediaType),
+  );
 
 async function maskValues(value: unknown, members: readonly string[], { host }: Context): Promise<void> {
   const fields = isObject(value) ? value : {};
   await maskSecrets(
     host,
-    members.map((member) => fields[member]).filter((one) => typeof one === "string"),
+    members.map((member) => fields[member]).filter((value) => typeof value === "string"),
   );
 }
 
 async function fetchAllParts(
-  paged: Paging,
+  paging: Paging,
   rows: string,
-  of: CheckedCall,
+  call: CheckedCall,
   send: PreparedRequest["send"],
 ): Promise<ApiResponse> {
-  const first = await send(of);
-  const fetch = async (query: object) => parsePart(await send(of.with({ query: { ...query } })));
-  const value = await fetchAllPages(paged, rows, parsePart(first), of.args.query ?? {}, fetch);
+  const first = await send(call);
+  const fetch = async (query: object) => parsePart(await send(call.with({ query: { ...query } })));
+  const value = await fetchAllPages(paging, rows, parsePart(first), call.args.query ?? {}, fetch);
   return { ...first, value };
 }
 
@@ -237,10 +245,10 @@ export const toOperationOutline = ({
 
 /** Loads the declaration from its own module, without the registry. */
 export async function loadOperation({ operation: id, resource }: CommandSpec): Promise<Operation> {
-  const declared = Object.values(await resources[resource]()) as readonly unknown[];
-  const found = declared.find((value) => (value as Operation | null)?.id === id) as Operation | undefined;
-  if (!found) throw new Error(`${resource} declares no operation ${id}; rebuild with npm run build`);
-  return found;
+  const operations = Object.values(await resources[resource]()) as readonly unknown[];
+  const operation = operations.find((value) => (value as Operation | null)?.id === id) as Operation | undefined;
+  if (!operation) throw new Error(`${resource} declares no operation ${id}; rebuild with npm run build`);
+  return operation;
 }
 
 async function confirmCommand(
@@ -249,8 +257,8 @@ async function confirmCommand(
   context: Context,
 ): Promise<void> {
   if (spec.confirm === undefined) return;
-  const named = Object.entries(positionals).map(([name, value]) => `${name.replaceAll("_", " ")} ${value}`);
-  const action = named.length === 0 ? spec.summary : `${spec.summary} (${named.join(", ")})`;
+  const names = Object.entries(positionals).map(([name, value]) => `${name.replaceAll("_", " ")} ${value}`);
+  const action = names.length === 0 ? spec.summary : `${spec.summary} (${names.join(", ")})`;
   if (spec.confirm === "yes") return confirmYes(action, context);
   return confirmName(action, String(Object.values(positionals)[0]), flags.confirm as string | undefined, context);
 }
@@ -261,16 +269,17 @@ async function explainEmptyList(
   query: NonNullable<CallArguments["query"]>,
   queryContext: Parameters<typeof findUnknownName>[1],
 ): Promise<string | undefined> {
-  const listed = rows !== undefined && isObject(value) ? value[rows] : value;
-  if (!Array.isArray(listed) || listed.length > 0 || method !== "GET") return undefined;
+  const rowList = rows !== undefined && isObject(value) ? value[rows] : value;
+  if (!Array.isArray(rowList) || rowList.length > 0 || method !== "GET") return undefined;
   const pastEndNote = paged && isObject(value) ? describePastEnd(paged, rows!, value, query) : undefined;
   return pastEndNote ?? (service === "emulator" ? findUnknownName(query, queryContext) : undefined);
 }
 
-const listFilters = ({ flags }: CommandSpec, given: CommandInput["flags"]): string[] =>
+const listFilters = ({ flags }: CommandSpec, flagValues: CommandInput["flags"]): string[] =>
   flags
     .filter(
-      ({ flag, target }) => target?.in === "query" && given[flag] !== undefined && !pagingParameters.has(target.name),
+      ({ flag, target }) =>
+        target?.in === "query" && flagValues[flag] !== undefined && !pagingParameters.has(target.name),
     )
     .map(({ flag }) => flag);
 

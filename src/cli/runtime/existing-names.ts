@@ -5,7 +5,7 @@ import { loadDeclarations } from "../command-tree/tree.ts";
 import type { CommandInput, DeclaredCommand } from "../parse/declaration.ts";
 import { PartialFailureError } from "../process/failure.ts";
 
-const hiddenHint = "The thing may not exist, may belong to another workspace, or may be hidden from this user.";
+const hiddenHint = "The object may not exist, may belong to another workspace, or may be hidden from this user.";
 
 /**
  * Adds the command that lists the existing objects to a service error about a missing one. Returns other errors
@@ -32,9 +32,11 @@ export async function suggestExistingNames(
 async function listFor(words: readonly string[], spec: CommandSpec | undefined): Promise<string[] | undefined> {
   if (spec?.unknownIsIn !== undefined) return spec.unknownIsIn.split(" ");
   if (spec && !spec.path.includes("{")) return undefined;
-  const known = await loadDeclarations(words[0]!);
+  const declarations = await loadDeclarations(words[0]!);
   const lists = words.map((_, i) => [...words.slice(0, words.length - 1 - i), "list"]).slice(0, -1);
-  return lists.find((list) => known.some((one) => one.words.join(" ") === list.join(" ") && needsNothing(one)));
+  return lists.find((list) =>
+    declarations.some((command) => command.words.join(" ") === list.join(" ") && needsNothing(command)),
+  );
 }
 
 const needsNothing = ({ positionals, flags }: CommandDeclaration): boolean =>
@@ -42,9 +44,9 @@ const needsNothing = ({ positionals, flags }: CommandDeclaration): boolean =>
 
 /** Most commands accept a composite ID, and some accept its number. */
 function findCompositeId(spec: CommandSpec | undefined, { positionals }: CommandInput): string | undefined {
-  const given = spec?.path.includes("{composite_id}") ? String(positionals.composite_id) : "";
-  const [, number] = /^(?:[TH]-)?0*([1-9]\d{0,14})$/i.exec(given) ?? [];
-  if (number === undefined || given === `T-${number}` || given === `H-${number}`) return undefined;
+  const compositeId = spec?.path.includes("{composite_id}") ? String(positionals.composite_id) : "";
+  const [, number] = /^(?:[TH]-)?0*([1-9]\d{0,14})$/i.exec(compositeId) ?? [];
+  if (number === undefined || compositeId === `T-${number}` || compositeId === `H-${number}`) return undefined;
   return `Use the composite ID of the contract. Did you mean T-${number}?`;
 }
 
@@ -63,10 +65,10 @@ const listCommands = lookupTable<readonly string[]>({
 export function addNextCommand(error: unknown, { positionals }: CommandInput): unknown {
   if (!(error instanceof ServiceError) || error.status !== 400 || error.problem.hint !== undefined) return error;
   const { message } = error.problem;
-  const [, status = "", done] = /^A contract in status (\w+) cannot be (signed|declined|sent)/.exec(message) ?? [];
+  const [, status = "", action] = /^A contract in status (\w+) cannot be (signed|declined|sent)/.exec(message) ?? [];
   const [, field = ""] = /^(\w+): Invalid pk /.exec(message) ?? [];
   const id = String(positionals.id ?? positionals.composite_id ?? "");
-  const move = id === "" || (status === "DRAFT" && done === "sent") ? undefined : nextCommands[status];
+  const move = id === "" || (status === "DRAFT" && action === "sent") ? undefined : nextCommands[status];
   const next = move ? [...move, /^\d+$/.test(id) ? `T-${id}` : id] : listCommands[field];
   return next === undefined ? error : new PartialFailureError(error, [], { next });
 }

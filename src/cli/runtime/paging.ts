@@ -34,25 +34,25 @@ export async function fetchAllPages<P extends Part, Q extends Query>(
   let last = first;
   for (let page = 2; by !== undefined && all.length < Number(last[total]); page += 1) {
     last = await fetch({ ...query, [by]: by === "page" ? page : all.length });
-    const more = getRows(last, rows);
-    if (more.length === 0) break;
-    all.push(...more);
+    const rowsOfPage = getRows(last, rows);
+    if (rowsOfPage.length === 0) break;
+    all.push(...rowsOfPage);
   }
   return { ...first, [total]: last[total], [rows]: all };
 }
 
-export async function reportMoreRows(paged: Paging, rows: string, part: Part, query: Query, context: Context) {
+export async function reportMoreRows(paging: Paging, rows: string, part: Part, query: Query, context: Context) {
   const { output, globals } = context;
-  const shown = getRows(part, rows).length;
-  const count = Number(part[paged.total]);
-  if (globals.quiet || !(shown < count) || describePastEnd(paged, rows, part, query) !== undefined) return;
-  await output.warn(`${shown} of ${count} shown. For all: --all`);
+  const shownCount = getRows(part, rows).length;
+  const count = Number(part[paging.total]);
+  if (globals.quiet || !(shownCount < count) || describePastEnd(paging, rows, part, query) !== undefined) return;
+  await output.warn(`${shownCount} of ${count} shown. For all: --all`);
 }
 
-export function describePastEnd(paged: Paging, rows: string, part: Part, query: Query): string | undefined {
-  const count = Number(part[paged.total]);
-  if (getRows(part, rows).length > 0 || !(count > 0) || !isLater(paged, query)) return undefined;
-  return `Nothing from --${paged.by} ${query[paged.by!]}; the total is ${count}. For all: --all`;
+export function describePastEnd(paging: Paging, rows: string, part: Part, query: Query): string | undefined {
+  const count = Number(part[paging.total]);
+  if (getRows(part, rows).length > 0 || !(count > 0) || !isLater(paging, query)) return undefined;
+  return `Nothing from --${paging.by} ${query[paging.by!]}; the total is ${count}. For all: --all`;
 }
 
 const isLater = ({ by }: Paging, query: Query): boolean =>
@@ -72,9 +72,9 @@ interface NamedObject {
 const listedObjects = lookupTable<NamedObject>({
   webhook: {
     list: "svc webhooks list",
-    async exists(wanted, { client, signal }) {
+    async exists(requestedId, { client, signal }) {
       const { listControlWebhooks } = await import("../../api/emulator/webhooks.ts");
-      return (await client.call(listControlWebhooks, {}, { signal })).some(({ id }) => String(id) === wanted);
+      return (await client.call(listControlWebhooks, {}, { signal })).some(({ id }) => String(id) === requestedId);
     },
   },
   contract: {
@@ -92,16 +92,16 @@ const listedObjects = lookupTable<NamedObject>({
   },
   cluster: {
     list: "svc emulator clusters",
-    async exists(wanted, { client, signal }) {
+    async exists(requestedId, { client, signal }) {
       const { listControlClusters } = await import("../../api/emulator/clusters.ts");
-      return (await client.call(listControlClusters, {}, { signal })).some(({ id }) => id === wanted);
+      return (await client.call(listControlClusters, {}, { signal })).some(({ id }) => id === requestedId);
     },
   },
   workspace: {
     list: "svc emulator workspaces",
-    async exists(wanted, { client, signal }) {
+    async exists(requestedId, { client, signal }) {
       const { listWorkspaces } = await import("../../api/emulator/state.ts");
-      return (await client.call(listWorkspaces, {}, { signal })).some(({ id }) => String(id) === wanted);
+      return (await client.call(listWorkspaces, {}, { signal })).some(({ id }) => String(id) === requestedId);
     },
   },
 });
@@ -109,9 +109,9 @@ const listedObjects = lookupTable<NamedObject>({
 /** Returns a message about the first object in the query that the emulator does not have. */
 export async function findUnknownName(query: Query, queryContext: ListContext): Promise<string | undefined> {
   for (const [name, value] of Object.entries(query)) {
-    const thing = listedObjects[name];
-    if (thing === undefined || value === undefined || (await thing.exists(String(value), queryContext))) continue;
-    return `${name[0]!.toUpperCase()}${name.slice(1)} ${value} not found. To list them: ${thing.list}`;
+    const listing = listedObjects[name];
+    if (listing === undefined || value === undefined || (await listing.exists(String(value), queryContext))) continue;
+    return `${name[0]!.toUpperCase()}${name.slice(1)} ${value} not found. To list them: ${listing.list}`;
   }
   return undefined;
 }

@@ -34,12 +34,12 @@ export function runCommandLine(invocation: InterpretedLine, run: RunOptions): Pr
 }
 
 async function performCommand(
-  { declaration, input, globals: given }: InterpretedLine,
+  { declaration, input, globals: givenGlobals }: InterpretedLine,
   run: RunOptions,
 ): Promise<number> {
   const { host, shutdown } = run;
-  const globals = readGlobals(given);
-  rejectUnusedOptions(declaration, globals, given);
+  const globals = readGlobals(givenGlobals);
+  rejectUnusedOptions(declaration, globals, givenGlobals);
   const context = createContext(run, globals, createOutput(host, globals));
   try {
     const result = await runWithPrompts(declaration, await completeInput(declaration, input, context), context);
@@ -58,11 +58,11 @@ const requestOptions = ["timeout", "retries", "max-wait", "max-answer"];
 function rejectUnusedOptions(
   declaration: DeclaredCommand,
   globals: GlobalOptions,
-  given: InterpretedLine["globals"],
+  givenGlobals: InterpretedLine["globals"],
 ): void {
   rejectLayoutOptions(declaration, globals);
   const sendsNothing = !("operation" in declaration) && declaration.sendsNothing === true;
-  const unused = sendsNothing ? requestOptions.find((name) => given[name] !== undefined) : undefined;
+  const unused = sendsNothing ? requestOptions.find((name) => givenGlobals[name] !== undefined) : undefined;
   if (unused !== undefined) {
     throw new UsageError(`--${unused} cannot be used with svc ${declaration.words.join(" ")}`, {
       hint: "It sends no requests.",
@@ -94,14 +94,19 @@ async function performTraced(invocation: InterpretedLine, run: RunOptions): Prom
   if (!span) return performCommand(invocation, run);
   const env = span.variables;
   // The host is extended, not copied, because copying would open standard input.
-  const traced: Host = Object.create(host, { env: { value: { ...host.env, ...env } } });
-  const runInner: Context["svc"] = (line, how) => svc(line, { ...how, env: { ...env, ...how?.env } });
+  const tracedHost: Host = Object.create(host, { env: { value: { ...host.env, ...env } } });
+  const runInner: Context["svc"] = (line, runOptions) =>
+    svc(line, { ...runOptions, env: { ...env, ...runOptions?.env } });
   try {
-    const exit = await performCommand(invocation, { ...run, host: traced, svc: runInner });
-    await span.end(exit, undefined, shutdown.cut);
+    const exit = await performCommand(invocation, { ...run, host: tracedHost, svc: runInner });
+    await span.end(exit, undefined, shutdown.forceSignal);
     return exit;
   } catch (error) {
-    await span.end(shutdown.name ? signalCodes[shutdown.name] : explainError(error).exitCode, error, shutdown.cut);
+    await span.end(
+      shutdown.name ? signalCodes[shutdown.name] : explainError(error).exitCode,
+      error,
+      shutdown.forceSignal,
+    );
     throw error;
   }
 }
@@ -112,27 +117,31 @@ async function runWithPrompts(
   input: CommandInput,
   context: Context,
 ): Promise<Awaited<CommandOutcome>> {
-  for (let given = input; ; ) {
-    const whole = pickTyped(declaration, given);
+  for (let currentInput = input; ; ) {
+    const completeInput = pickTyped(declaration, currentInput);
     try {
-      if ("operation" in declaration) return await runDerivedCommand(declaration, whole, context);
-      return await (await loadWrittenCommand(declaration.words.join(" "))).run(whole, context, declaration.spec);
+      if ("operation" in declaration) return await runDerivedCommand(declaration, completeInput, context);
+      return await (await loadWrittenCommand(declaration.words.join(" "))).run(
+        completeInput,
+        context,
+        declaration.spec,
+      );
     } catch (error) {
       if (!(error instanceof InputRequiredError)) {
-        const known = addNextCommand(await suggestExistingNames(error, declaration, whole), whole);
-        const hint = findRejectionHint(known, context) ?? (await findEndedHint(known, context));
-        throw hint === undefined ? known : new PartialFailureError(known, [], { hint });
+        const explained = addNextCommand(await suggestExistingNames(error, declaration, completeInput), completeInput);
+        const hint = findRejectionHint(explained, context) ?? (await findEndedHint(explained, context));
+        throw hint === undefined ? explained : new PartialFailureError(explained, [], { hint });
       }
-      given = await supplementInput(declaration, given, error, context);
+      currentInput = await supplementInput(declaration, currentInput, error, context);
     }
   }
 }
 
-function pickTyped({ positionals: declared }: CommandDeclaration, input: CommandInput): CommandInput {
+function pickTyped({ positionals: specs }: CommandDeclaration, input: CommandInput): CommandInput {
   const positionals = Object.fromEntries(
-    declared.map(({ name, type = "text", choices }) => {
-      const given = input.positionals[name];
-      return [name, typeof given === "string" ? parsePositional(name, given, type, choices) : given];
+    specs.map(({ name, type = "text", choices }) => {
+      const value = input.positionals[name];
+      return [name, typeof value === "string" ? parsePositional(name, value, type, choices) : value];
     }),
   );
   return { ...input, positionals: positionals as CommandInput["positionals"] };
@@ -148,18 +157,18 @@ async function completeInput(
   context: Context,
 ): Promise<CommandInput> {
   const missing = findMissingInput(declaration, input);
-  const refused = [
+  const missingNames = [
     ...missing.positionals.map(({ name }) => `<${name.replaceAll("_", "-")}>`),
     ...missing.flags.map(({ flag }) => `--${flag}`),
   ];
-  if (refused.length + missing.body.length === 0) return input;
+  if (missingNames.length + missing.body.length === 0) return input;
   if (canPrompt(context.host, context.globals)) {
     await requireTarget(declaration, input, context);
     const { askForMissing } = await import("./ask-required.ts");
     return askForMissing(missing, input, context, declaration.words.join(" "));
   }
-  if (refused.length === 0) return input;
-  throw createMissingFieldsError(refused, { hint: `See svc ${declaration.words.join(" ")} --help.` });
+  if (missingNames.length === 0) return input;
+  throw createMissingFieldsError(missingNames, { hint: `See svc ${declaration.words.join(" ")} --help.` });
 }
 
 async function requireTarget(declaration: DeclaredCommand, { flags }: CommandInput, context: Context): Promise<void> {
@@ -171,12 +180,12 @@ async function requireTarget(declaration: DeclaredCommand, { flags }: CommandInp
 async function supplementInput(
   declaration: CommandDeclaration,
   input: CommandInput,
-  required: InputRequiredError,
+  missing: InputRequiredError,
   context: Context,
 ): Promise<CommandInput> {
-  const positionals = declaration.positionals.filter(({ name }) => name === required.input);
-  const flags = declaration.flags.filter(({ flag }) => flag === required.input);
-  if (positionals.length + flags.length === 0 || !canPrompt(context.host, context.globals)) throw required;
+  const positionals = declaration.positionals.filter(({ name }) => name === missing.input);
+  const flags = declaration.flags.filter(({ flag }) => flag === missing.input);
+  if (positionals.length + flags.length === 0 || !canPrompt(context.host, context.globals)) throw missing;
   const { askForMissing } = await import("./ask-required.ts");
   return askForMissing({ positionals, flags, body: [] }, input, context, declaration.words.join(" "));
 }
@@ -189,27 +198,27 @@ export async function runCaptured(
   host: Host,
   { stdin, env, cwd = host.cwd }: NestedRunOptions,
 ): Promise<CapturedRun> {
-  const [out, err] = [createCollector(), createCollector()];
+  const [stdout, stderr] = [createCollector(), createCollector()];
   const input = stdin === undefined ? new PassThrough().end() : Readable.from([stdin]);
   const exit = await main(argv, {
     ...host,
     cwd,
     inherits: false,
     stdin: input,
-    stdout: out.stream,
+    stdout: stdout.stream,
     writeAtOnce: undefined,
-    stderr: err.stream,
+    stderr: stderr.stream,
     env: { ...host.env, ...env },
   });
-  return { exit, out: out.getText(), err: err.getText() };
+  return { exit, stdout: stdout.getText(), stderr: stderr.getText() };
 }
 
 function createCollector(): { stream: Writable; getText: () => string } {
   const chunks: Buffer[] = [];
   const stream = new Writable({
-    write(chunk, _encoding, done) {
+    write(chunk, _encoding, callback) {
       chunks.push(Buffer.from(chunk));
-      done();
+      callback();
     },
   });
   return { stream, getText: () => Buffer.concat(chunks).toString("utf8") };

@@ -111,7 +111,7 @@ async function find(text: string): Promise<readonly ReferenceCandidate[]> {
         ),
       ),
     ]);
-    const webhook = webhooks.find((one) => one.id === id);
+    const webhook = webhooks.find((webhook) => webhook.id === id);
     out.push(
       contract !== undefined && contract,
       delivery !== undefined && { to: buildHref("deliveries", id), words: delivery },

@@ -29,8 +29,8 @@ export function Snapshots({ name }: { readonly name: string | undefined }) {
   const { value, problem } = useLoaded("", ["snapshots"], () => callOperation("snapshots.list"));
   const typed = useSignal("");
   const snapshots = value.value;
-  const isMissing = name !== undefined && snapshots?.every((one) => one.name !== name);
-  const doesExist = snapshots?.some((one) => one.name === typed.value) === true;
+  const isMissing = name !== undefined && snapshots?.every((snapshot) => snapshot.name !== name);
+  const doesExist = snapshots?.some((snapshot) => snapshot.name === typed.value) === true;
   const nameProblem = typed.value === "" || allowed.test(typed.value) ? undefined : describeInvalidName(typed.value);
   return (
     <>
@@ -72,33 +72,35 @@ export function Snapshots({ name }: { readonly name: string | undefined }) {
         <Empty title="No snapshots">Save the state before you try something, then restore it at any time.</Empty>
       )}
       <ul class="cards">
-        {snapshots?.map((one) => (
-          <li key={one.name} class={one.name === name ? "chosen" : ""}>
+        {snapshots?.map((snapshot) => (
+          <li key={snapshot.name} class={snapshot.name === name ? "chosen" : ""}>
             <div class="who">
-              <strong class="break">{one.name}</strong>
+              <strong class="break">{snapshot.name}</strong>
               <span class="muted">
-                {one.at === null ? (
+                {snapshot.at === null ? (
                   "damaged"
                 ) : (
                   <>
-                    virtual time <VirtualTime at={one.at} />
+                    virtual time <VirtualTime at={snapshot.at} />
                   </>
                 )}{" "}
-                · {Math.ceil(one.bytes / 1_024)} KiB
+                · {Math.ceil(snapshot.bytes / 1_024)} KiB
               </span>
             </div>
             <div class="actions">
               <a
                 class="button"
-                href={one.name === name ? buildHref("snapshots") : buildHref("snapshots", one.name)}
-                aria-label={one.name === name ? `Hide changes since ${one.name}` : `Show changes since ${one.name}`}
+                href={snapshot.name === name ? buildHref("snapshots") : buildHref("snapshots", snapshot.name)}
+                aria-label={
+                  snapshot.name === name ? `Hide changes since ${snapshot.name}` : `Show changes since ${snapshot.name}`
+                }
               >
-                {one.name === name ? "Hide changes" : "Show changes"}
+                {snapshot.name === name ? "Hide changes" : "Show changes"}
               </a>
               <Action
                 op="snapshots.restore"
-                input={{ params: { name: one.name } }}
-                name={`Restore ${one.name}`}
+                input={{ params: { name: snapshot.name } }}
+                name={`Restore ${snapshot.name}`}
                 describe={({ backup_snapshot }) =>
                   backup_snapshot === null
                     ? "The state is unchanged"
@@ -109,20 +111,20 @@ export function Snapshots({ name }: { readonly name: string | undefined }) {
               </Action>
               <Action
                 op="snapshots.remove"
-                input={{ params: { name: one.name } }}
+                input={{ params: { name: snapshot.name } }}
                 kind="danger"
-                name={`Remove ${one.name}`}
-                describe={() => `${one.name} is removed`}
+                name={`Remove ${snapshot.name}`}
+                describe={() => `${snapshot.name} is removed`}
                 ask={{
-                  title: `Remove ${one.name}?`,
+                  title: `Remove ${snapshot.name}?`,
                   consequence: "It can no longer be restored. The current state is not affected.",
-                  confirmLabel: `Remove ${one.name}`,
+                  confirmLabel: `Remove ${snapshot.name}`,
                 }}
               >
                 Remove
               </Action>
             </div>
-            {one.name === name && <Diff name={one.name} />}
+            {snapshot.name === name && <Diff name={snapshot.name} />}
           </li>
         ))}
       </ul>

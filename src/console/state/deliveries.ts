@@ -101,7 +101,7 @@ const deliveriesByWebhook = computed(() => {
 export const findDeliveriesTo = (id: number): readonly Delivery[] =>
   (deliveriesByWebhook.value.get(id) ?? []).toSorted((a, b) => b.id - a.id);
 
-/** Findings about each webhook, by id, once all deliveries are loaded. `svc webhooks why` shows the same. */
+/** Findings about each webhook, by ID, once all deliveries are loaded. `svc webhooks why` shows the same. */
 export const healthByWebhook = computed<ReadonlyMap<number, WebhookHealth>>(
   () =>
     new Map(

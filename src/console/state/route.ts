@@ -29,7 +29,9 @@ function joinHref(view: string, id: string | number | undefined, query: QueryPar
   const path = id === undefined ? view : `${view}/${encodeURIComponent(String(id))}`;
   // A list that is limited to a workspace links to lists with the same limit.
   const workspace = route.value.query.get("workspace") ?? undefined;
-  const named = Object.entries({ workspace, ...query }).filter((one): one is [string, string] => one[1] !== undefined);
+  const named = Object.entries({ workspace, ...query }).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined,
+  );
   return `#/${path}${named.length === 0 ? "" : `?${new URLSearchParams(named)}`}`;
 }
 

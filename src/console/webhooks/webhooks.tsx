@@ -118,9 +118,9 @@ function TestEvent({ webhook: { id, title, only_for_activities: activities } }: 
             chosen.value = currentTarget.value as typeof activity;
           }}
         >
-          {activities.map((one) => (
-            <option key={one} value={one}>
-              {toWords(one)}
+          {activities.map((activity) => (
+            <option key={activity} value={activity}>
+              {toWords(activity)}
             </option>
           ))}
         </select>

@@ -194,7 +194,7 @@ const createHeaderScheme = (name: string, description: string): Json => ({
 });
 
 export const securitySchemes = {
-  clientId: createHeaderScheme("client-id", "The id of the workspace's API key"),
+  clientId: createHeaderScheme("client-id", "The ID of the workspace's API key"),
   clientSecret: createHeaderScheme("client-secret", "The secret of the workspace's API key"),
   clusterKey: createHeaderScheme("x-cluster-key", "The key of the cluster of the request"),
   clusterKeyAsBearer: { type: "http", scheme: "bearer", description: "The key of the cluster as a bearer token" },

@@ -154,7 +154,7 @@ function deriveChange(
     case "missing-activity":
       return delivered.has(path) ? "the activity was observed at other times" : { to: "silence" };
     default:
-      return "the emulator cannot be told to do so";
+      return "the emulator cannot be configured to do so";
   }
 }
 
@@ -198,7 +198,7 @@ function deriveItemOrder(pairs: ValuePairs): ObservedChange | string {
       JSON.stringify(was.map(String)) === JSON.stringify(is.map(String).reverse())
     );
   });
-  return isReversed ? { to: "reverse" } : "its order follows no rule that is known";
+  return isReversed ? { to: "reverse" } : "its order follows no known rule";
 }
 
 function deriveShift(pairs: ValuePairs): ObservedChange | string {

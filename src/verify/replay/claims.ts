@@ -41,7 +41,7 @@ export function findClaim(operation: Operation, status: number, body: unknown): 
 
 export const createWebhookClaim = (activity: string): EmulatorClaim =>
   createClaim(`webhook ${activity}`, undefined, {
-    assumed: "The fields of a payload and their order are those of DECISIONS.md, C17 and F21.",
+    assumed: "The fields of a payload and their order follow DECISIONS.md, C17 and F21.",
   });
 
 export const listClaims = (): EmulatorClaim[] =>

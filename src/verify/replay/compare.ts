@@ -146,7 +146,7 @@ function compareArrays(
   const isWhole = !/[.[]/.test(path);
   const older = isWhole ? recorded.filter((item) => isOlder(getId(item) ?? "")) : [];
   if (older.length > 0)
-    onIncomparable(`${path || "the list"} holds ${pluralize(older.length, "item")} from before the recording`);
+    onIncomparable(`${path || "the list"} contains ${pluralize(older.length, "item")} from before the recording`);
   const own = recorded.filter((item) => !older.includes(item));
   const mapped = own.map((item) => {
     const id = getId(item);

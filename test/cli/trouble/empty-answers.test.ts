@@ -29,7 +29,7 @@ async function startUploadService(t: TestContext, answer: (response: ServerRespo
   };
 }
 
-const hint = "  Check that the base URL is that of the service, and not that of a web page or a proxy.\n";
+const hint = "  Check that the base URL belongs to the service, not to a web page or a proxy.\n";
 
 describe("empty response to a read", () => {
   for (const [what, answer] of [

@@ -105,7 +105,7 @@ it("a 403 for a missing intake lists possible reasons and suggests the list of i
         4,
         [
           "error: Intake 1: You do not have permission to perform this action (HTTP 403)",
-          "  The thing may not exist, may belong to another workspace, or may be hidden from this user.",
+          "  The object may not exist, may belong to another workspace, or may be hidden from this user.",
           "  try: svc intake list",
           "",
         ].join("\n"),

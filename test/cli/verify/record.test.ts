@@ -36,7 +36,7 @@ describe("svc verify record", () => {
     assert.equal(scanned.exit, 0, scanned.out);
     const replay = await svc("verify replay corpus");
     assert.equal(replay.exit, 0, replay.out);
-    assert.match(replay.out, /^ {2}2 not or not fully compared: results holds 10 items from before the recording$/m);
+    assert.match(replay.out, /^ {2}2 not or not fully compared: results contains 10 items from before the recording$/m);
     assert.match(replay.out, /^ {2}1 not or not fully compared: intake_id 12 was there before the recording$/m);
   });
 

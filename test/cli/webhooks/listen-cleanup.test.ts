@@ -79,7 +79,7 @@ describe("webhook of a listener", () => {
       assert.equal(exit, 1, err);
       assert.match(
         err,
-        /^warning: The service may have created a webhook titled "svc webhooks listen" for http:\/\/127\.0\.0\.1:\d+, which is not deleted\.\nTo delete it, find its id .*: svc webhooks delete ID\n/m,
+        /^warning: The service may have created a webhook titled "svc webhooks listen" for http:\/\/127\.0\.0\.1:\d+, which is not deleted\.\nTo delete it, find its ID .*: svc webhooks delete ID\n/m,
       );
     });
   }

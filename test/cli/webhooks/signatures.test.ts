@@ -123,7 +123,7 @@ describe("svc webhooks explain", () => {
       ],
     );
     const alone = await runCli(argv, { env, stdin: body, cwd: await createTestFolder(t) });
-    assert.match(alone.out, /The key may be that of another workspace/);
+    assert.match(alone.out, /The key may belong to another workspace/);
   });
 
   for (const verb of ["verify", "explain", "verify --scheme standard"]) {
@@ -195,7 +195,7 @@ describe("svc webhooks explain", () => {
     assert.deepEqual([good.exit, good.out], [0, "The signature matches.\n"]);
     const unknown = await runCli(["webhooks", "explain", "-", "--signature", "ab".repeat(64)], { env, stdin: body });
     assert.equal(unknown.exit, 1);
-    assert.match(unknown.out, /None of \d{3,} common mistakes explains it\.\nThe key may be that of another workspace/);
+    assert.match(unknown.out, /None of \d{3,} common mistakes explains it\.\nThe key may belong to another workspace/);
   });
 });
 

@@ -31,7 +31,7 @@ const authCertify = defineCommand({
   words: ["auth", "certify"],
   summary: "Check a device-flow client against scripted responses",
   description:
-    "Runs the command several times at once, each against an emulator of its own, and checks what it sends and when (RFC 8628): its polling interval, slow_down, expiry, denial, a connection reset, a 503 with an HTML page, and a response that breaks off. The command has to start a new sign-in each time. It finds the server by SVC_ROUTER_URL and its client ID by SVC_OAUTH_CLIENT_ID; /.well-known/openid-configuration names the endpoints. The emulator approves each sign-in. A run takes about 30 s. Exits with 1 when a check fails. Checks that a run does not show are not_checked; warnings are allowed behavior that is likely to hurt.",
+    "Runs the command several times at once, each against its own emulator, and checks what it sends and when (RFC 8628): its polling interval, slow_down, expiry, denial, a connection reset, a 503 with an HTML page, and a response that breaks off. The command has to start a new sign-in each time. It finds the server by SVC_ROUTER_URL and its client ID by SVC_OAUTH_CLIENT_ID; /.well-known/openid-configuration names the endpoints. The emulator approves each sign-in. A run takes about 30 s. Exits with 1 when a check fails. Checks that a run does not show are not_checked; warnings mark allowed but risky behavior.",
   passthrough: true,
   positionals: [
     {
@@ -46,23 +46,23 @@ const authCertify = defineCommand({
     { title: "List the checks", argv: ["auth", "certify", "--list"] },
     { title: "Check a client", argv: ["auth", "certify", "--", "node", "sign-in.js"] },
     {
-      title: "In CI, with a report",
+      title: "Write a report in CI",
       argv: ["auth", "certify", "--report", "certify.xml", "--", "python3", "sign_in.py"],
     },
     { title: "Check how it slows down", argv: ["auth", "certify", "--only", "slow-down", "--", "node", "sign-in.js"] },
   ],
   async run(input, context) {
     const { only, skip } = input.flags;
-    const chosen = selectChecks(clientChecks, { only, skip }, ["auth", "certify", "--list"]);
+    const selectedChecks = selectChecks(clientChecks, { only, skip }, ["auth", "certify", "--list"]);
     if (input.flags.list) {
-      const rows = chosen.map(({ id, scenario, summary, basis }) => ({ id, scenario, summary, basis }));
+      const rows = selectedChecks.map(({ id, scenario, summary, basis }) => ({ id, scenario, summary, basis }));
       await context.output.show(rows, { fields: ["id", "scenario", "summary", "basis"] });
       return undefined;
     }
     const argv = requireCommand(input.positionals.command);
     const maxWaitMs = parseDurationFlag(input.flags["client-timeout"] ?? "60s", "--client-timeout");
     const writeReport = await createReportWriter(input.flags.report, context.host);
-    const { outcomes: results, failure } = await runClientChecks(chosen, argv, maxWaitMs, context);
+    const { outcomes: results, failure } = await runClientChecks(selectedChecks, argv, maxWaitMs, context);
     await writeReport(formatClientJUnitReport(results));
     if (failure) throw failure;
     await showClientResults(results, context);

@@ -29,15 +29,18 @@ const authDeviceLogin = defineCommand({
   ],
   examples: [
     {
-      title: "On the emulator of this folder",
+      title: "Sign in to the emulator of this folder",
       argv: ["--emulator", "auth", "device-login", "--client-id", "demo-cli"],
     },
     {
-      title: "On another server with device login",
+      title: "Sign in to another server",
       argv: ["auth", "device-login", "--issuer", "https://id.example.com", "--client-id", "tool", "--scope", "openid"],
     },
-    { title: "In steps: begin", argv: ["auth", "device-login", "--client-id", "demo-cli", "--no-wait"] },
-    { title: "In steps: check whether it is approved", argv: ["auth", "device-login", "--finish", "--no-wait"] },
+    {
+      title: "Start a sign-in without waiting",
+      argv: ["auth", "device-login", "--client-id", "demo-cli", "--no-wait"],
+    },
+    { title: "Check whether the sign-in is approved", argv: ["auth", "device-login", "--finish", "--no-wait"] },
   ],
   async run(input, context) {
     const { host, output } = context;
@@ -76,8 +79,8 @@ const authDeviceLogin = defineCommand({
   },
 });
 
-async function resolveClientId(given: string | undefined, context: Context): Promise<string> {
-  const clientId = given ?? (await resolveOAuthClientSetting(context))?.value;
+async function resolveClientId(givenId: string | undefined, context: Context): Promise<string> {
+  const clientId = givenId ?? (await resolveOAuthClientSetting(context))?.value;
   if (clientId) return clientId;
   throw new InputRequiredError("client-id", "--client-id is required", {
     hint: "Or set SVC_OAUTH_CLIENT_ID, or run svc config set oauth_client_id ID. To create a client, run svc auth create-client.",

@@ -24,26 +24,26 @@ const authStatus = defineCommand({
     "Shows the source and location of each token, never the token. Exits 4 if there is no valid sign-in for the server.",
   flags: [issuerFlag],
   examples: [
-    { title: "All sign-ins", argv: ["auth", "status"] },
-    { title: "For a program", argv: ["auth", "status", "--json=address,state,expires_at"] },
+    { title: "List all sign-ins", argv: ["auth", "status"] },
+    { title: "Print fields for a program", argv: ["auth", "status", "--json=address,state,expires_at"] },
   ],
   async run(input, context) {
     const { output } = context;
     if (context.globals.fields) checkFields(context.globals.fields, fields);
-    const { rows, chosen } = await listSignIns(input.flags.issuer, context);
+    const { rows, chosen: currentAddress } = await listSignIns(input.flags.issuer, context);
     const columns = ["address", "state", "current", "expires_at", "source"];
     await output.show(rows, { fields, columns, emptyMessage: "Not signed in" });
-    const used = rows.find(({ current }) => current);
-    if (used && used.state !== "expired") return undefined;
-    if (rows.length > 0) await output.note(explainMissingSignIn(used?.address, chosen, context));
+    const currentRow = rows.find(({ current }) => current);
+    if (currentRow && currentRow.state !== "expired") return undefined;
+    if (rows.length > 0) await output.note(explainMissingSignIn(currentRow?.address, currentAddress, context));
     return "forbidden";
   },
 });
 
-function explainMissingSignIn(expiredAt: string | undefined, chosen: string | undefined, context: Context): string {
+function explainMissingSignIn(expiredAt: string | undefined, address: string | undefined, context: Context): string {
   const signInCommand = formatNextCommand(["auth", "device-login"], context);
   if (expiredAt !== undefined) return `The sign-in at ${expiredAt} has expired. Next: ${signInCommand}`;
-  if (chosen !== undefined) return `Not signed in at ${chosen}, the server in use. Next: ${signInCommand}`;
+  if (address !== undefined) return `Not signed in at ${address}, the server in use. Next: ${signInCommand}`;
   return "No server is selected. Use --issuer, --base-url or --profile";
 }
 
@@ -51,14 +51,14 @@ async function listSignIns(issuer: string | undefined, context: Context) {
   const { host } = context;
   const accounts = await readAccounts(context);
   const names = Object.keys(accounts);
-  const chosen = await resolveServerAddress(issuer, context).catch((error: unknown) => {
+  const currentAddress = await resolveServerAddress(issuer, context).catch((error: unknown) => {
     if (issuer !== undefined) throw error;
     return names.length === 1 ? names[0] : undefined;
   });
-  const given = readVariable(host, "SVC_TOKEN")
+  const environmentRows = readVariable(host, "SVC_TOKEN")
     ? [
         {
-          address: chosen ?? "any",
+          address: currentAddress ?? "any",
           source: "SVC_TOKEN",
           location: "environment",
           client_id: null,
@@ -82,10 +82,10 @@ async function listSignIns(issuer: string | undefined, context: Context) {
       expires_at: account.expires_at ?? null,
       state: isExpired ? (refreshable ? "to be refreshed" : "expired") : "good",
       refreshable,
-      current: given.length === 0 && address === chosen,
+      current: environmentRows.length === 0 && address === currentAddress,
     };
   });
-  return { rows: [...given, ...rows], chosen };
+  return { rows: [...environmentRows, ...rows], chosen: currentAddress };
 }
 
 const authRefresh = defineCommand({
@@ -94,12 +94,17 @@ const authRefresh = defineCommand({
   description:
     "Commands do this automatically when a token is about to expire. Concurrent commands take turns, so a refresh token is never used twice.",
   flags: [issuerFlag],
-  examples: [{ title: "Before a long job", argv: ["auth", "refresh"] }],
+  examples: [{ title: "Refresh the token before a long job", argv: ["auth", "refresh"] }],
   async run(input, context) {
     const address = await resolveAccountAddress(input.flags.issuer, context);
     const { expires_at, scope, refreshed_at } = await refreshAccount(context, address, true);
-    const shown = { address, expires_at: expires_at ?? null, scope: scope ?? null, refreshed_at: refreshed_at ?? null };
-    await context.output.show(shown, { fields: Object.keys(shown) });
+    const tokenInfo = {
+      address,
+      expires_at: expires_at ?? null,
+      scope: scope ?? null,
+      refreshed_at: refreshed_at ?? null,
+    };
+    await context.output.show(tokenInfo, { fields: Object.keys(tokenInfo) });
   },
 });
 
@@ -108,12 +113,14 @@ const authToken = defineCommand({
   summary: "Print a valid access token for other programs",
   description: "Refreshes the token first if it is about to expire. Prints SVC_TOKEN unchanged if it is set.",
   flags: [issuerFlag],
-  examples: [{ title: "Pass it to a script without showing it", argv: ["auth", "token", "--json=access_token"] }],
+  examples: [
+    { title: "Pass the token to a script without showing it", argv: ["auth", "token", "--json=access_token"] },
+  ],
   async run(input, context) {
     const { output, host } = context;
-    const given = input.flags.issuer === undefined ? readVariable(host, "SVC_TOKEN")?.value : undefined;
-    const { access_token, token_type, expires_at } = given
-      ? { access_token: given, token_type: "Bearer", expires_at: undefined }
+    const environmentToken = input.flags.issuer === undefined ? readVariable(host, "SVC_TOKEN")?.value : undefined;
+    const { access_token, token_type, expires_at } = environmentToken
+      ? { access_token: environmentToken, token_type: "Bearer", expires_at: undefined }
       : await requireValidAccount(context, await resolveAccountAddress(input.flags.issuer, context));
     if (output.format === "table" && !context.globals.fields) await output.print(access_token);
     else {
@@ -130,22 +137,23 @@ const authLogout = defineCommand({
   summary: "Sign out, and revoke the tokens if the server can",
   flags: [issuerFlag, { flag: "all", type: "switch", description: "Sign out everywhere" }],
   examples: [
-    { title: "From the configured routing service", argv: ["auth", "logout"] },
-    { title: "Everywhere", argv: ["auth", "logout", "--all"] },
+    { title: "Sign out of the configured routing service", argv: ["auth", "logout"] },
+    { title: "Sign out of all servers", argv: ["auth", "logout", "--all"] },
   ],
   async run(input, context) {
     const { output, host } = context;
-    const known = Object.keys(await readAccounts(context));
-    const named = input.flags.all === true ? known : [await resolveAccountAddress(input.flags.issuer, context)];
-    const done = [];
-    for (const address of named) {
+    const knownAddresses = Object.keys(await readAccounts(context));
+    const addresses =
+      input.flags.all === true ? knownAddresses : [await resolveAccountAddress(input.flags.issuer, context)];
+    const signedOut = [];
+    for (const address of addresses) {
       // The account is removed first, so that this machine does not store it regardless of the server's response.
-      const revoked = await removeAccount(address, context);
-      if (revoked !== "unknown") done.push({ address, revoked });
+      const revocation = await removeAccount(address, context);
+      if (revocation !== "unknown") signedOut.push({ address, revoked: revocation });
     }
-    if (done.length === 0) await output.note("Not signed in");
-    for (const { address } of done) await output.note(`Signed out of ${address}`);
-    if (output.format !== "table") await output.show(done, { fields: ["address", "revoked"] });
+    if (signedOut.length === 0) await output.note("Not signed in");
+    for (const { address } of signedOut) await output.note(`Signed out of ${address}`);
+    if (output.format !== "table") await output.show(signedOut, { fields: ["address", "revoked"] });
     if (readVariable(host, "SVC_TOKEN")) await output.warn("SVC_TOKEN is still set and overrides every sign-in.");
   },
 });

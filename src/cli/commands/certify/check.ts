@@ -18,19 +18,21 @@ export function selectChecks<C extends { readonly id: string }>(
 ): readonly C[] {
   const isNamed = (names: readonly string[], { id }: C) =>
     names.some((name) => id === name || id.startsWith(`${name}.`));
-  const read = (flag: string, given: readonly string[] = []) => {
-    const names = given.flatMap((text) => text.split(",")).flatMap((text) => text.trim() || []);
-    const unknown = names.find((name) => !all.some((check) => isNamed([name], check)));
-    if (unknown === undefined) return names;
-    const known = new Set(all.flatMap(({ id }) => [id, id.split(".")[0]!]));
-    const hint = formatSuggestion(unknown, [...known]);
-    throw new UsageError(`${flag} must be a check, got "${unknown}"`, { next: listCommand, ...(hint && { hint }) });
+  const parseNames = (flag: string, values: readonly string[] = []) => {
+    const names = values.flatMap((text) => text.split(",")).flatMap((text) => text.trim() || []);
+    const unknownName = names.find((name) => !all.some((check) => isNamed([name], check)));
+    if (unknownName === undefined) return names;
+    const knownNames = new Set(all.flatMap(({ id }) => [id, id.split(".")[0]!]));
+    const hint = formatSuggestion(unknownName, [...knownNames]);
+    throw new UsageError(`${flag} must be a check, got "${unknownName}"`, { next: listCommand, ...(hint && { hint }) });
   };
-  const chosen = read("--only", only);
-  const skipped = read("--skip", skip);
-  const left = all.filter((check) => (chosen.length === 0 || isNamed(chosen, check)) && !isNamed(skipped, check));
-  if (left.length === 0) throw new UsageError("--skip leaves no check to run");
-  return left;
+  const selectedNames = parseNames("--only", only);
+  const skippedNames = parseNames("--skip", skip);
+  const remainingChecks = all.filter(
+    (check) => (selectedNames.length === 0 || isNamed(selectedNames, check)) && !isNamed(skippedNames, check),
+  );
+  if (remainingChecks.length === 0) throw new UsageError("--skip leaves no check to run");
+  return remainingChecks;
 }
 
 export type CheckCounts = Readonly<Record<CheckResult, number>>;

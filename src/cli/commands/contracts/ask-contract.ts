@@ -38,8 +38,11 @@ export async function promptForContract(input: ContractInput, context: Context):
   });
   const data = await askAttributes(attributes, context);
   const counterparty = await askCounterparty(counter_party_kind, context);
-  const set = [`contract_data=${JSON.stringify(data)}`, `counter_party_details=${JSON.stringify([counterparty])}`];
-  return addAssignments(input, set, context);
+  const assignments = [
+    `contract_data=${JSON.stringify(data)}`,
+    `counter_party_details=${JSON.stringify([counterparty])}`,
+  ];
+  return addAssignments(input, assignments, context);
 }
 
 /**
@@ -54,32 +57,33 @@ export async function askForRejectedFields(
 ): Promise<ContractInput | undefined> {
   if (!(error instanceof ServiceError) || error.status !== 400) return undefined;
   const { message, fields } = error.problem;
-  const set = input.flags.set ?? [];
-  if (fields.some((one) => one.startsWith("contract_template_id"))) {
+  const assignments = input.flags.set ?? [];
+  if (fields.some((field) => field.startsWith("contract_template_id"))) {
     await context.output.warn(`The service rejected the request: ${message}`);
-    const chosen = await askOtherTemplate(input.flags["contract-template-id"], context);
-    if (chosen === undefined) return undefined;
-    return promptForContract({ ...input, flags: { ...input.flags, "contract-template-id": chosen } }, context);
+    const templateId = await askOtherTemplate(input.flags["contract-template-id"], context);
+    if (templateId === undefined) return undefined;
+    return promptForContract({ ...input, flags: { ...input.flags, "contract-template-id": templateId } }, context);
   }
-  if (!/creator/i.test(message) || set.some((one) => one.startsWith("signatories="))) return undefined;
+  if (!/creator/i.test(message) || assignments.some((assignment) => assignment.startsWith("signatories=")))
+    return undefined;
   await context.output.warn(`The service requires more data: ${message}`);
   const askForText = (title: string, check: PromptValidator) => askText(title, context, check);
-  const own = {
+  const signatory = {
     name: await askForText("Name of your signatory:", checkPresent),
     email: await askForText("Their e-mail address:", checkAddress),
     is_counterparty_signatory: false,
   };
   return addAssignments(
     input,
-    [...set, `signatories=${JSON.stringify([...getCounterpartySignatories(set), own])}`],
+    [...assignments, `signatories=${JSON.stringify([...getCounterpartySignatories(assignments), signatory])}`],
     context,
   );
 }
 
 /** A caller that lists one signatory has to list all of them. */
-function getCounterpartySignatories(set: readonly string[]): object[] {
-  const given = set.find((one) => one.startsWith("counter_party_details="))!;
-  const [counterparty] = JSON.parse(given.slice(given.indexOf("=") + 1)) as [
+function getCounterpartySignatories(assignments: readonly string[]): object[] {
+  const details = assignments.find((assignment) => assignment.startsWith("counter_party_details="))!;
+  const [counterparty] = JSON.parse(details.slice(details.indexOf("=") + 1)) as [
     Awaited<ReturnType<typeof askCounterparty>>,
   ];
   const { first_name, last_name, email } = counterparty.poc_details;
@@ -88,30 +92,37 @@ function getCounterpartySignatories(set: readonly string[]): object[] {
   return [{ name, email, is_counterparty_signatory: true, counterparty_name }];
 }
 
-async function askOtherTemplate(refused: number | undefined, context: Context): Promise<number | undefined> {
+async function askOtherTemplate(rejectedId: number | undefined, context: Context): Promise<number | undefined> {
   const all = await findChoices("contract_template_id", undefined, context, "contracts create");
-  const others = all?.filter(({ value }) => value !== String(refused)) ?? [];
-  if (others.length === 0) return undefined;
-  return Number(await askChoice("Another template:", others, context));
+  const otherChoices = all?.filter(({ value }) => value !== String(rejectedId)) ?? [];
+  if (otherChoices.length === 0) return undefined;
+  return Number(await askChoice("Another template:", otherChoices, context));
 }
 
-async function addAssignments(input: ContractInput, set: readonly string[], context: Context): Promise<ContractInput> {
+async function addAssignments(
+  input: ContractInput,
+  assignments: readonly string[],
+  context: Context,
+): Promise<ContractInput> {
   const words = ["contracts", "create", "--contract-template-id", String(input.flags["contract-template-id"])];
   await context.output.note("To run this without prompts:");
-  await context.output.note(`  ${formatNextCommand([...words, ...set.flatMap((one) => ["--set", one])], context)}`);
-  return { ...input, flags: { ...input.flags, set } };
+  await context.output.note(
+    `  ${formatNextCommand([...words, ...assignments.flatMap((assignment) => ["--set", assignment])], context)}`,
+  );
+  return { ...input, flags: { ...input.flags, set: assignments } };
 }
 
 async function askAttributes(attributes: readonly Question[], context: Context): Promise<Record<string, unknown>> {
-  const required = attributes.filter((one) => one.required && one.default_value == null);
-  const others = attributes.filter((one) => !required.includes(one));
+  const requiredAttributes = attributes.filter((attribute) => attribute.required && attribute.default_value == null);
+  const optionalAttributes = attributes.filter((attribute) => !requiredAttributes.includes(attribute));
   const answers: Record<string, unknown> = Object.create(null);
-  for (const one of required) answers[one.variable] = await askAttribute(one, context);
-  if (others.length === 0) return answers;
-  const names = others.map((one) => one.display_label).join(", ");
+  for (const attribute of requiredAttributes) answers[attribute.variable] = await askAttribute(attribute, context);
+  if (optionalAttributes.length === 0) return answers;
+  const names = optionalAttributes.map((attribute) => attribute.display_label).join(", ");
   if (!(await askYesNo(`Fill in optional fields (${names})?`, context))) return answers;
-  for (const one of others) {
-    if (await askYesNo(`${one.display_label}?`, context)) answers[one.variable] = await askAttribute(one, context);
+  for (const attribute of optionalAttributes) {
+    if (await askYesNo(`${attribute.display_label}?`, context))
+      answers[attribute.variable] = await askAttribute(attribute, context);
   }
   return answers;
 }

@@ -28,16 +28,16 @@ async function showExisting(
     });
   }
   const params = { external_metadata_id: id };
-  const found = await client.call(findByExternalMetadata, { params }, { signal }).catch((error: unknown) => {
+  const contracts = await client.call(findByExternalMetadata, { params }, { signal }).catch((error: unknown) => {
     // The response without this field is undocumented.
     if (error instanceof ServiceError && error.status === 404) return [];
     throw error;
   });
-  const [newest] = found;
+  const [newest] = contracts;
   if (newest === undefined) return false;
   await output.show(newest, { fields: spec.fields });
-  const others = found.length === 1 ? "" : `, and ${found.length - 1} more have`;
-  await output.note(`${newest.id} already has external_metadata.id ${id}${others}. Nothing was created.`);
+  const remainder = contracts.length === 1 ? "" : `, and ${contracts.length - 1} more have`;
+  await output.note(`${newest.id} already has external_metadata.id ${id}${remainder}. Nothing was created.`);
   return true;
 }
 
@@ -66,29 +66,29 @@ export const contractsCreate = defineCommand({
   flags: [idempotentFlag],
   examples: [
     {
-      title: "From a file, with another name",
+      title: "Read a file, and change the name",
       argv: ["contracts", "create", "--data", "nda.json", "--contract-name", "NDA with Acme"],
     },
     {
-      title: "Once for each record of your system, even if it runs again",
+      title: "Create one contract per record of your system",
       argv: ["contracts", "create", "--data", "nda.json", "--set", "external_metadata.id=deal-42", "--idempotent"],
     },
   ],
-  async run(given, context, spec) {
-    const { flags } = given;
+  async run(givenInput, context, spec) {
+    const { flags } = givenInput;
     const isInteractive = flags.data === undefined && flags.set === undefined;
     const asks = isInteractive && canPrompt(context.host, context.globals);
     const questions = asks ? await import("./ask-contract.ts") : undefined;
-    let input = questions ? await questions.promptForContract(given, context) : given;
+    let input = questions ? await questions.promptForContract(givenInput, context) : givenInput;
     let response: ApiResponse | undefined;
     while (response === undefined) {
-      const prepared = await prepareRequest(spec!, input, context);
-      if (prepared === "dry-run") return undefined;
-      if (flags.idempotent && (await showExisting(prepared, spec!, context))) return undefined;
-      response = await prepared.send().catch(async (error: unknown) => {
-        const more = await questions?.askForRejectedFields(error, input, context);
-        if (more === undefined) throw addSafeRepeat(error);
-        input = more;
+      const request = await prepareRequest(spec!, input, context);
+      if (request === "dry-run") return undefined;
+      if (flags.idempotent && (await showExisting(request, spec!, context))) return undefined;
+      response = await request.send().catch(async (error: unknown) => {
+        const changedInput = await questions?.askForRejectedFields(error, input, context);
+        if (changedInput === undefined) throw addSafeRepeat(error);
+        input = changedInput;
         return undefined;
       });
     }
@@ -119,10 +119,10 @@ const contractsImportExecuted = defineCommand({
     },
   ],
   async run({ flags, ...input }, context, spec) {
-    const prepared = await prepareRequest(spec!, { ...input, flags }, context);
-    if (prepared === "dry-run") return undefined;
-    if (flags.idempotent && (await showExisting(prepared, spec!, context))) return undefined;
-    await prepared.send().catch((error: unknown) => {
+    const request = await prepareRequest(spec!, { ...input, flags }, context);
+    if (request === "dry-run") return undefined;
+    if (flags.idempotent && (await showExisting(request, spec!, context))) return undefined;
+    await request.send().catch((error: unknown) => {
       throw addSafeRepeat(error);
     });
   },

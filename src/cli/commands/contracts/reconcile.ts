@@ -76,9 +76,9 @@ const contractsReconcile = defineCommand({
       argv: ["contracts", "reconcile", "--since", "2h", "--activities", "CONTRACT_EXECUTED"],
     },
   ],
-  async run({ flags: given }, context) {
-    const selectedActivities = requireActivities(given.activities);
-    const { since: from, received: path } = given;
+  async run({ flags: flagValues }, context) {
+    const selectedActivities = requireActivities(flagValues.activities);
+    const { since: from, received: path } = flagValues;
     const received = path === undefined ? undefined : await readReceivedPayloads(context, path);
     if (from === undefined) throw new InputRequiredError("since", "--since is required");
     requireTimeOrDuration(from);
@@ -108,10 +108,10 @@ const contractsReconcile = defineCommand({
 });
 
 function requireActivities(lists: readonly string[] | undefined): readonly Activity[] {
-  const given = parseActivities(lists) ?? shownColumns;
-  const other = given.find((name) => !(shownColumns as readonly Activity[]).includes(name));
-  if (other === undefined) return given;
-  throw new UsageError(`--activities must be activities that leave a trace in a contract, got "${other}"`, {
+  const names = parseActivities(lists) ?? shownColumns;
+  const unsupported = names.find((name) => !(shownColumns as readonly Activity[]).includes(name));
+  if (unsupported === undefined) return names;
+  throw new UsageError(`--activities must be activities that leave a trace in a contract, got "${unsupported}"`, {
     hint: `Use ${shownColumns.join(", ")}.`,
   });
 }
@@ -130,17 +130,17 @@ async function resolveStart(text: string, client: Client, { signal, host }: Cont
   return (Number.isNaN(now) ? host.wall.now() : now) - ms;
 }
 
-const paged = { by: "page", maxPerPage: 100, total: "total_results" } as const;
+const paging = { by: "page", maxPerPage: 100, total: "total_results" } as const;
 const maxConcurrent = 4;
 
 async function listDueSince(since: number, client: Client, { signal }: Context): Promise<DueWebhook[]> {
-  const query = { "filter__last_updated_on[$gte]": new Date(since).toISOString(), limit: paged.maxPerPage };
+  const query = { "filter__last_updated_on[$gte]": new Date(since).toISOString(), limit: paging.maxPerPage };
   const fetch = (part: typeof query) => client.call(listContracts, { query: part }, { signal });
-  const { results } = await fetchAllPages(paged, "results", await fetch(query), query, fetch);
+  const { results } = await fetchAllPages(paging, "results", await fetch(query), query, fetch);
   const contracts = results.toReversed();
   const due: DueWebhook[] = [];
   for (let start = 0; start < contracts.length; start += maxConcurrent) {
-    const some = contracts.slice(start, start + maxConcurrent).map(async (contract) => {
+    const page = contracts.slice(start, start + maxConcurrent).map(async (contract) => {
       const params = { contract_id: parseNumber(contract.id) };
       const metrics = await client.call(showProcessMetrics, { params }, { signal }).catch((error: unknown) => {
         // The contract was deleted after it was listed.
@@ -149,7 +149,7 @@ async function listDueSince(since: number, client: Client, { signal }: Context):
       });
       return listDue(contract, metrics, since);
     });
-    due.push(...(await Promise.all(some)).flat());
+    due.push(...(await Promise.all(page)).flat());
   }
   return due;
 }
@@ -161,9 +161,9 @@ function listDue(contract: Contract, metrics: Metrics | undefined, since: number
   const events: (readonly [Activity, string | null | undefined])[] = [["CONTRACT_CREATED", created]];
   // Contracts executed outside the platform emit only their creation.
   if (metrics && !id.startsWith("H-")) {
-    const { contract_sent_to_cp_datetime: sent, marked_for_signature_datetime: marked } = metrics;
-    if (sent !== marked) events.push(["CONTRACT_SENT_TO_COUNTERPARTY", sent]);
-    events.push(["CONTRACT_SIGNATURE_REQUESTED", marked]);
+    const { contract_sent_to_cp_datetime: sentAt, marked_for_signature_datetime: markedAt } = metrics;
+    if (sentAt !== markedAt) events.push(["CONTRACT_SENT_TO_COUNTERPARTY", sentAt]);
+    events.push(["CONTRACT_SIGNATURE_REQUESTED", markedAt]);
     for (const { signed_datetime: signed } of metrics.contract_signed_by_signatory_list)
       events.push(["CONTRACT_SIGNED", signed]);
     events.push(["CONTRACT_EXECUTED", metrics.contract_executed_datetime]);
@@ -181,26 +181,29 @@ function listDue(contract: Contract, metrics: Metrics | undefined, since: number
 
 /** Returns deliveries that were not received. A received delivery accounts for the nearest of several equal ones. */
 function findMissing(due: readonly DueWebhook[], received: readonly Buffer[]): DueWebhook[] {
-  const left = [...due];
-  const seen = new Set<string>();
+  const missing = [...due];
+  const receivedKeys = new Set<string>();
   for (const body of received) {
     const { activity, contract_id: number, activity_data: data } = toFields(tryParseJson(body.toString("utf8")));
     const { timestamp } = toFields(data);
     // Repeated deliveries count as one webhook.
     const key = JSON.stringify([activity, number, timestamp]);
-    if (seen.has(key)) continue;
-    seen.add(key);
-    const at = Date.parse(String(timestamp));
-    const getDistance = (one: DueWebhook) =>
-      one.at === null || Number.isNaN(at) ? 0 : Math.abs(Date.parse(one.at) - at);
-    const [nearest] = left
+    if (receivedKeys.has(key)) continue;
+    receivedKeys.add(key);
+    const time = Date.parse(String(timestamp));
+    const getDistance = (webhook: DueWebhook) =>
+      webhook.at === null || Number.isNaN(time) ? 0 : Math.abs(Date.parse(webhook.at) - time);
+    const [nearest] = missing
       .filter(
-        (one) => one.activity === activity && parseNumber(one.contract) === number && getDistance(one) < toleranceMs,
+        (webhook) =>
+          webhook.activity === activity &&
+          parseNumber(webhook.contract) === number &&
+          getDistance(webhook) < toleranceMs,
       )
       .sort((a, b) => getDistance(a) - getDistance(b));
-    if (nearest) left.splice(left.indexOf(nearest), 1);
+    if (nearest) missing.splice(missing.indexOf(nearest), 1);
   }
-  return left;
+  return missing;
 }
 
 /** Contract times are whole seconds and payload times are not. Clocks of servers also differ. */

@@ -38,25 +38,28 @@ const contractsSend = defineCommand({
     const target = input.flags.wait?.toUpperCase();
     const longest = input.flags["wait-timeout"] ?? "10m";
     const timeoutMs = parseDurationFlag(longest, "--wait-timeout");
-    const prepared = await prepareRequest(spec!, input, context);
-    if (prepared === "dry-run") return undefined;
+    const request = await prepareRequest(spec!, input, context);
+    if (request === "dry-run") return undefined;
     const id = input.positionals.composite_id;
     if (target === undefined) {
-      await prepared.send();
+      await request.send();
       await context.output.note(`Sent ${id}. Next: ${formatNextCommand(["contracts", "status", id], context)}`);
       return undefined;
     }
     const params = { composite_id: id };
-    const ask: StatusQuery = () => prepared.client.call(showContractStatus, { params }, { signal: context.signal });
-    const begun = await prepared.client.send(prepared.call, { signal: context.signal }).then(
+    const fetchStatus: StatusQuery = () =>
+      request.client.call(showContractStatus, { params }, { signal: context.signal });
+    const startNote = await request.client.send(request.call, { signal: context.signal }).then(
       () => `Sent ${id}`,
       async (error) => {
-        if (await wasSentBefore(error, ask)) return `${id} was already sent`;
+        if (await wasSentBefore(error, fetchStatus)) return `${id} was already sent`;
         throw error;
       },
     );
-    await context.output.note(`${begun}, waiting for ${target} (at most ${longest}; change it with --wait-timeout)`);
-    const waitForTarget = () => waitForStatus(context, id, target, timeoutMs, ask);
+    await context.output.note(
+      `${startNote}, waiting for ${target} (at most ${longest}; change it with --wait-timeout)`,
+    );
+    const waitForTarget = () => waitForStatus(context, id, target, timeoutMs, fetchStatus);
     const response = await withSpinner(context, `Waiting for ${target}`, waitForTarget, { tellsTime: true }).catch(
       (error) => {
         throw new PartialFailureError(error, [`${id} was sent, but the wait for ${target} failed`], {
@@ -72,15 +75,21 @@ const contractsSend = defineCommand({
 type StatusQuery = () => Promise<ResultOf<typeof showContractStatus>>;
 
 /** After a timeout, the command can be run again: the service does not resend a contract. */
-async function wasSentBefore(error: unknown, ask: StatusQuery): Promise<boolean> {
+async function wasSentBefore(error: unknown, fetchStatus: StatusQuery): Promise<boolean> {
   if (!(error instanceof ServiceError) || error.status !== 400) return false;
-  const { contract_status: status } = await ask();
+  const { contract_status: status } = await fetchStatus();
   return status === "SIGN" || status === "EXECUTED";
 }
 
-async function waitForStatus(context: Context, id: string, target: string, timeoutMs: number, ask: StatusQuery) {
+async function waitForStatus(
+  context: Context,
+  id: string,
+  target: string,
+  timeoutMs: number,
+  fetchStatus: StatusQuery,
+) {
   return pollUntil(context, timeoutMs, `${id} to be ${target}`, async () => {
-    const response = await ask();
+    const response = await fetchStatus();
     const status: string = response.contract_status;
     if (status === target) return response;
     if (isFinal(status)) {
@@ -106,11 +115,11 @@ export const contractsStatus = defineCommand({
     { title: "Continue only when everyone has signed", argv: ["contracts", "status", "T-1", "--exit-status"] },
   ],
   async run(input, context, spec) {
-    const prepared = await prepareRequest<ResultOf<typeof showContractStatus>>(spec!, input, context, {
+    const request = await prepareRequest<ResultOf<typeof showContractStatus>>(spec!, input, context, {
       reads: input.flags["exit-status"] === true,
     });
-    if (prepared === "dry-run") return undefined;
-    const { value } = await prepared.send();
+    if (request === "dry-run") return undefined;
+    const { value } = await request.send();
     if (input.flags["exit-status"] !== true) return undefined;
     const { contract_status: status } = value;
     if (!isFinal(status)) return "pending";

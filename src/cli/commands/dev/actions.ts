@@ -43,9 +43,9 @@ export const keyActions = lookupTable<KeyAction>({
   c: {
     summary: "create a contract",
     async perform({ run, state, print }) {
-      const made = await run(createContractArgv);
-      if (made === undefined) return;
-      state.contract = String(made.composite_id ?? made.id);
+      const contract = await run(createContractArgv);
+      if (contract === undefined) return;
+      state.contract = String(contract.composite_id ?? contract.id);
       state.contractStatus = "DRAFT";
       await print(`Created ${state.contract}.`);
     },
@@ -81,16 +81,16 @@ export const keyActions = lookupTable<KeyAction>({
       if (state.webhookId === undefined) return print("There is no webhook yet.");
       const webhook = ["--webhook", String(state.webhookId)];
       const fault = ["--direction", "outgoing", ...webhook, "--effect", "drop", "--count", "3"];
-      const made = await run(["emulator", "fault", "add", ...fault]);
-      if (made) await print("The next three attempts do not arrive.");
+      const addedFault = await run(["emulator", "fault", "add", ...fault]);
+      if (addedFault) await print("The next three attempts do not arrive.");
     },
   },
   n: {
     summary: "advance to the next due entry",
     async perform({ run, print }) {
-      const advanced = await run(["emulator", "clock", "advance", "--next"]);
-      if (advanced === undefined) return;
-      const count = Array.isArray(advanced.ran) ? advanced.ran.length : 0;
+      const advance = await run(["emulator", "clock", "advance", "--next"]);
+      if (advance === undefined) return;
+      const count = Array.isArray(advance.ran) ? advance.ran.length : 0;
       if (count === 0) await print("Nothing is due.");
     },
   },
@@ -116,22 +116,22 @@ export function createKeyActionTools(
     print,
     async run(argv) {
       await announceCommand(argv);
-      const done = await context.svc([...argv, "--json", "--yes"]);
-      if (done.exit === 0) return toFields(tryParseJson(done.out));
-      await print([red(findErrorMessage(done))]);
+      const commandRun = await context.svc([...argv, "--json", "--yes"]);
+      if (commandRun.exit === 0) return toFields(tryParseJson(commandRun.stdout));
+      await print([red(findErrorMessage(commandRun))]);
       return undefined;
     },
     async show(argv) {
       await announceCommand(argv);
-      const { out, err } = await context.svc([...argv, "--yes"]);
-      const lines = `${out}${err}`.split("\n").filter((line) => line !== "");
+      const { stdout, stderr } = await context.svc([...argv, "--yes"]);
+      const lines = `${stdout}${stderr}`.split("\n").filter((line) => line !== "");
       await print(...lines);
     },
   };
 }
 
 /** Returns the error message of a failed command, or the last line of its error output. */
-function findErrorMessage({ err, exit }: CapturedRun): string {
+function findErrorMessage({ stderr: err, exit }: CapturedRun): string {
   const last = err.trim().split("\n").at(-1)!;
   const { message, hint } = toFields(toFields(tryParseJson(last)).error);
   const texts = [message, hint].filter((text) => typeof text === "string" && text !== "");

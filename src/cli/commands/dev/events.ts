@@ -36,12 +36,12 @@ export const formatRequestLine = ({ findings, ...request }: RequestEvent, column
   formatActivityLine({ event: "request", ...request, findings: findings.map(({ code }) => code) }, columns);
 
 export function formatAttemptLine(at: string, delivery: DeliveryEvent, columns: number | undefined): StyledLine {
-  const { type: _, ...shown } = toAttemptEvent(at, delivery);
+  const { type: _, ...fields } = toAttemptEvent(at, delivery);
   const { contract_id, attempt, webhook_status } = delivery;
   return formatActivityLine(
     {
       event: "delivery",
-      ...shown,
+      ...fields,
       contract_id,
       duration_ms: attempt?.duration_ms ?? null,
       webhook_disabled: webhook_status !== "ACTIVE",
@@ -52,13 +52,13 @@ export function formatAttemptLine(at: string, delivery: DeliveryEvent, columns: 
 
 /** Formats a delivery as `03:04:05  webhook  CONTRACT_SIGNED T-1  verified  200 in 12 ms`. */
 export function formatDeliveryLine(delivery: ListenedDelivery, columns: number | undefined): StyledLine {
-  const { at, activity, composite_id, forwarded } = delivery;
-  const about = [activity ?? "not a webhook", ...(composite_id === null ? [] : [composite_id])].join(" ");
-  const start = [dim(formatLineTime(at, columns)), `  webhook  ${about}  `, formatVerdict(delivery)];
-  if (!forwarded) return start;
+  const { at, activity, composite_id, forwardResult } = delivery;
+  const description = [activity ?? "not a webhook", ...(composite_id === null ? [] : [composite_id])].join(" ");
+  const start = [dim(formatLineTime(at, columns)), `  webhook  ${description}  `, formatVerdict(delivery)];
+  if (!forwardResult) return start;
   // The start of the session printed the URL.
-  const text = formatPostResult(forwarded).replace(/^Failed to reach \S+: /, "no response: ");
-  return [...start, "  ", (isSuccessfulPost(forwarded) ? green : red)(text)];
+  const text = formatPostResult(forwardResult).replace(/^Failed to reach \S+: /, "no response: ");
+  return [...start, "  ", (isSuccessfulPost(forwardResult) ? green : red)(text)];
 }
 
 export function toRequestEvent(request: RequestEvent) {
@@ -81,7 +81,8 @@ export const toAttemptEvent = (at: string, delivery: DeliveryEvent) => ({
   next_attempt_at: delivery.next_attempt_at,
 });
 
-export function toDeliveryEvent({ at, activity, composite_id, verified, reason, bytes, forwarded }: ListenedDelivery) {
-  const sent = summarizePost(forwarded);
-  return { type: "delivery", at, activity, composite_id, verified, reason, bytes, forwarded: sent };
+export function toDeliveryEvent(delivery: ListenedDelivery) {
+  const { at, activity, composite_id, verified, reason, bytes, forwardResult } = delivery;
+  const forwarded = summarizePost(forwardResult);
+  return { type: "delivery", at, activity, composite_id, verified, reason, bytes, forwarded };
 }

@@ -27,8 +27,8 @@ export async function openSessionReceiver(options: SessionReceiverOptions, conte
 
   async function verify({ path, body, headers }: ReceivedWebhookRequest): Promise<VerifiedDelivery> {
     const received = { number: count, at: context.host.wall.now(), path, body, headers };
-    const checked = await verifyReceivedDelivery({ ...received, key });
-    if (checked.reason !== "mismatch") return checked;
+    const verified = await verifyReceivedDelivery({ ...received, key });
+    if (verified.reason !== "mismatch") return verified;
     // A replaced state has a different key.
     key = await fetchKey(context).catch(() => key);
     return verifyReceivedDelivery({ ...received, key });
@@ -38,13 +38,14 @@ export async function openSessionReceiver(options: SessionReceiverOptions, conte
     async respond(post) {
       count += 1;
       const arrivedAt = fetchTime(context);
-      const checked = await verify(post);
+      const verified = await verify(post);
       const headers = { ...post.headers, ...extraHeaders };
-      const forwarded = await poster?.post(forwardTo!, { body: post.body, headers });
-      await onDelivery({ ...checked, at: (await arrivedAt) ?? checked.at, file: null, forwarded });
-      if (!forwarded) return checked.verified ? { status: 200, body: "ok" } : { status: 401, body: "bad signature" };
-      if ("error" in forwarded) return { status: 502, body: "the app did not respond" };
-      return { status: forwarded.status, body: forwarded.body, contentType: forwarded.content_type };
+      const forwardResult = await poster?.post(forwardTo!, { body: post.body, headers });
+      await onDelivery({ ...verified, at: (await arrivedAt) ?? verified.at, file: null, forwardResult });
+      if (!forwardResult)
+        return verified.verified ? { status: 200, body: "ok" } : { status: 401, body: "bad signature" };
+      if ("error" in forwardResult) return { status: 502, body: "the app did not respond" };
+      return { status: forwardResult.status, body: forwardResult.body, contentType: forwardResult.content_type };
     },
   });
   context.onEnd(() => receiver.close());

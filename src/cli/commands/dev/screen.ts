@@ -18,7 +18,7 @@ export class SessionScreen {
   readonly #hasStatus: boolean;
   #parts: readonly string[] = [];
   /** Status line as drawn. */
-  #drawn = "";
+  #drawnText = "";
   #last = "";
   #queue: Promise<void> = Promise.resolve();
 
@@ -58,26 +58,26 @@ export class SessionScreen {
   }
 
   #enqueue(work: () => Promise<void>): Promise<void> {
-    const done = this.#queue.then(async () => {
+    const task = this.#queue.then(async () => {
       await this.#erase();
       await work();
       await this.#draw();
     });
-    this.#queue = done.catch(() => {});
-    return done;
+    this.#queue = task.catch(() => {});
+    return task;
   }
 
   /** Erases the status line, which occupies several rows after a window became narrower. */
   async #erase(): Promise<void> {
-    if (this.#drawn === "") return;
-    const rowsAbove = Math.ceil(measureWidth(this.#drawn) / this.#columns) - 1;
-    this.#drawn = "";
+    if (this.#drawnText === "") return;
+    const rowsAbove = Math.ceil(measureWidth(this.#drawnText) / this.#columns) - 1;
+    this.#drawnText = "";
     await write(this.#context.host.stderr, `${rowsAbove > 0 ? `\x1b[${rowsAbove}A` : ""}\r\x1b[J`);
   }
 
   async #draw(): Promise<void> {
-    this.#drawn = fitParts(this.#parts, this.#columns - 1);
-    if (this.#drawn !== "") await write(this.#context.host.stderr, this.#drawn);
+    this.#drawnText = fitParts(this.#parts, this.#columns - 1);
+    if (this.#drawnText !== "") await write(this.#context.host.stderr, this.#drawnText);
   }
 
   get #columns(): number {

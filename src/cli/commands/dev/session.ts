@@ -96,7 +96,7 @@ export class DevSession {
 
   async onDelivery(delivery: ListenedDelivery): Promise<void> {
     await this.#showEvent(toDeliveryEvent(delivery), formatDeliveryLine(delivery, this.#columns));
-    if (delivery.forwarded && "error" in delivery.forwarded) await this.#checkApp();
+    if (delivery.forwardResult && "error" in delivery.forwardResult) await this.#checkApp();
   }
 
   /** Checks the forwarding target. If it refuses connections, repeats the check until it accepts them. */
@@ -129,8 +129,8 @@ export class DevSession {
   async run(): Promise<void> {
     const { signal } = this.#context;
     await this.#checkApp();
-    const ended = new AbortController();
-    const context = { ...this.#context, signal: AbortSignal.any([signal, ended.signal]) };
+    const runEnd = new AbortController();
+    const context = { ...this.#context, signal: AbortSignal.any([signal, runEnd.signal]) };
     const following = followEmulator(context, (event) => this.#onEvent(event));
     const statusLoop = this.#options.isInteractive ? this.#runStatusLoop(context.signal) : undefined;
     try {
@@ -139,7 +139,7 @@ export class DevSession {
       else await waitUntilAborted(signal);
     } finally {
       this.#hasEnded = true;
-      ended.abort();
+      runEnd.abort();
       await Promise.all([following, statusLoop]);
     }
   }

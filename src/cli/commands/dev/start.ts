@@ -38,11 +38,11 @@ export async function startOrJoinEmulator(port: number | undefined, context: Con
   await requireTrust(state, false, context);
   const log = (line: string) => void context.output.warn(line);
   const open = (at: number) => openEmulator({ port: at, file: state }, context, { runFileState: state, log });
-  const opened = open(port ?? defaultPort).catch((error: unknown) => {
+  const opening = open(port ?? defaultPort).catch((error: unknown) => {
     if (port !== undefined || getErrorCode(error) !== "port_taken") throw error;
     return open(0);
   });
-  const emulator = await opened.catch((error: unknown) => {
+  const emulator = await opening.catch((error: unknown) => {
     if (getErrorCode(error) !== "already_running") throw error;
   });
   // Another session of this folder started its emulator first.

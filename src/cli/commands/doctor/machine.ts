@@ -47,14 +47,14 @@ async function checkFiles({ host: { env } }: Context): Promise<CheckResult[]> {
   if (!hasConfigFolder(env)) return [createSkippedCheck("files", "No home folder for a configuration")];
   const folder = getConfigFolder(env);
   const open: string[] = [];
-  let seen = 0;
+  let existingCount = 0;
   for (const path of [folder, getProfilesPath(env), join(folder, "tokens.json")]) {
-    const found = await stat(path).catch(() => undefined);
-    if (!found) continue;
-    seen += 1;
-    if (process.platform !== "win32" && (found.mode & 0o077) !== 0) open.push(path);
+    const stats = await stat(path).catch(() => undefined);
+    if (!stats) continue;
+    existingCount += 1;
+    if (process.platform !== "win32" && (stats.mode & 0o077) !== 0) open.push(path);
   }
-  if (seen === 0) return [createSkippedCheck("files", `No configuration in ${folder}`)];
+  if (existingCount === 0) return [createSkippedCheck("files", `No configuration in ${folder}`)];
   if (open.length === 0) return [createPassedCheck("files", `${folder} is private`)];
   return [createCheckWarning("files", `Other users can read ${open.join(", ")}`, `chmod go= ${open.join(" ")}`)];
 }
@@ -62,8 +62,8 @@ async function checkFiles({ host: { env } }: Context): Promise<CheckResult[]> {
 async function checkProfile(context: Context): Promise<CheckResult> {
   try {
     const { profiles } = await readProfiles(context.host.env);
-    const chosen = await resolveProfileSetting(context);
-    if (chosen) return createPassedCheck("profile", `${chosen.value}, from ${chosen.origin}`);
+    const profile = await resolveProfileSetting(context);
+    if (profile) return createPassedCheck("profile", `${profile.value}, from ${profile.origin}`);
     const count = Object.keys(profiles).length;
     return createSkippedCheck("profile", count > 0 ? `None of ${count} is selected` : "No profiles");
   } catch (error) {
@@ -82,15 +82,18 @@ async function checkSignIns(context: Context): Promise<CheckResult> {
   try {
     const accounts = Object.entries(await readAccounts(context));
     if (accounts.length === 0) return createSkippedCheck("sign-in", "Not signed in");
-    const used = await resolveServerAddress(undefined, context).catch(() => undefined);
-    if (used !== undefined && accounts.every(([address]) => address !== used)) {
-      const others = accounts.map(([address]) => address).join(", ");
-      return createSkippedCheck("sign-in", `Not signed in at ${used}, only at ${others}`);
+    const currentAddress = await resolveServerAddress(undefined, context).catch(() => undefined);
+    if (currentAddress !== undefined && accounts.every(([address]) => address !== currentAddress)) {
+      const otherAddresses = accounts.map(([address]) => address).join(", ");
+      return createSkippedCheck("sign-in", `Not signed in at ${currentAddress}, only at ${otherAddresses}`);
     }
-    const relevant = accounts.filter(([address]) => used === undefined || address === used);
-    const expired = relevant.filter(([, one]) => hasExpired(one, wall.now()) && one.refresh_token === undefined);
-    if (expired.length === 0) return createPassedCheck("sign-in", relevant.map(([address]) => address).join(", "));
-    const names = expired.map(([address]) => address).join(", ");
+    const relevant = accounts.filter(([address]) => currentAddress === undefined || address === currentAddress);
+    const expiredAccounts = relevant.filter(
+      ([, account]) => hasExpired(account, wall.now()) && account.refresh_token === undefined,
+    );
+    if (expiredAccounts.length === 0)
+      return createPassedCheck("sign-in", relevant.map(([address]) => address).join(", "));
+    const names = expiredAccounts.map(([address]) => address).join(", ");
     return createCheckWarning("sign-in", `Expired at ${names}`, "svc auth device-login");
   } catch (error) {
     return createFailedCheck("sign-in", explainError(error).message, "usage");
@@ -98,9 +101,9 @@ async function checkSignIns(context: Context): Promise<CheckResult> {
 }
 
 async function checkNamedEmulator({ value: url, origin }: SettingValue): Promise<CheckResult> {
-  const found = await probeListener(url);
+  const listener = await probeListener(url);
   const location = `${redactText(url)} (${origin.replace(/ in .*/, "")})`;
-  return found
+  return listener
     ? createPassedCheck("emulator", location)
     : createFailedCheck("emulator", `No emulator responds at ${location}`, "temporary");
 }
@@ -108,18 +111,18 @@ async function checkNamedEmulator({ value: url, origin }: SettingValue): Promise
 async function checkEmulator({ globals, host }: Context): Promise<CheckResult> {
   const file = resolveStateFile(host, undefined);
   const running = await readRunFile(await resolveRunFile(file));
-  const named = await resolveEmulatorSetting({ globals, host }, async () => running !== undefined).catch(
+  const configured = await resolveEmulatorSetting({ globals, host }, async () => running !== undefined).catch(
     () => undefined,
   );
-  if (named?.url.origin.startsWith("profile ") && !globals.emulator) return checkNamedEmulator(named.url);
+  if (configured?.url.origin.startsWith("profile ") && !globals.emulator) return checkNamedEmulator(configured.url);
   if (!running) return createSkippedCheck("emulator", "No emulator is running in this folder");
   const runningEmulator = `${running.routerUrl} (pid ${running.pid})`;
-  const { SVC_EMULATOR_URL: other } = host.env;
-  if (globals.emulator || !other || !URL.canParse(other)) return createPassedCheck("emulator", runningEmulator);
+  const { SVC_EMULATOR_URL: otherUrl } = host.env;
+  if (globals.emulator || !otherUrl || !URL.canParse(otherUrl)) return createPassedCheck("emulator", runningEmulator);
   // Behind a proxy, the same emulator can have another address.
-  if (await isSameEmulator({ ...running, routerUrl: new URL(other).origin }).catch(() => false))
+  if (await isSameEmulator({ ...running, routerUrl: new URL(otherUrl).origin }).catch(() => false))
     return createPassedCheck("emulator", runningEmulator);
-  const detail = `${runningEmulator} runs in this folder, but SVC_EMULATOR_URL is ${redactText(other)}`;
+  const detail = `${runningEmulator} runs in this folder, but SVC_EMULATOR_URL is ${redactText(otherUrl)}`;
   return createCheckWarning(
     "emulator",
     detail,
@@ -127,7 +130,7 @@ async function checkEmulator({ globals, host }: Context): Promise<CheckResult> {
   );
 }
 
-const named = 5;
+const maxListed = 5;
 
 /** Finds causes of failing requests and webhooks: scripted faults, and webhooks that nothing is sent to. */
 async function checkWebhooks(context: Context): Promise<CheckResult[]> {
@@ -136,12 +139,12 @@ async function checkWebhooks(context: Context): Promise<CheckResult[]> {
   if (!client) return [];
   const once = { signal, retries: 0, timeoutMs: 3_000 };
   // A token that is bound to a workspace cannot list faults.
-  const [scripted, known] = await Promise.all([
+  const [scriptedFaults, webhooks] = await Promise.all([
     client.call(listFaults, {}, once).catch(() => []),
     client.call(listControlWebhooks, {}, once).catch(() => []),
   ]);
-  const faults = scripted.filter((fault) => !isUsedUp(fault));
-  const stopped = known.filter(({ status, forbidden }) => status !== "ACTIVE" || forbidden !== null);
+  const faults = scriptedFaults.filter((fault) => !isUsedUp(fault));
+  const stoppedWebhooks = webhooks.filter(({ status, forbidden }) => status !== "ACTIVE" || forbidden !== null);
   const findings: CheckResult[] = [];
   if (faults.length > 0) {
     const all = faults.map(
@@ -150,8 +153,8 @@ async function checkWebhooks(context: Context): Promise<CheckResult[]> {
     const detail = `Active scripted faults: ${formatList(all)}`;
     findings.push(createCheckWarning("faults", detail, `To remove one: svc emulator fault remove ${faults[0]!.id}`));
   }
-  if (stopped.length > 0) {
-    const all = stopped.map(
+  if (stoppedWebhooks.length > 0) {
+    const all = stoppedWebhooks.map(
       ({ id, status, forbidden }) =>
         `${id} (${status === "ACTIVE" && forbidden !== null ? "address not allowed" : status})`,
     );
@@ -165,4 +168,4 @@ async function checkWebhooks(context: Context): Promise<CheckResult[]> {
 const formatEffect = (effect: string | number | undefined): string => (effect === undefined ? "" : `, ${effect}`);
 
 const formatList = (all: readonly string[]): string =>
-  `${all.slice(0, named).join(", ")}${all.length > named ? ` and ${all.length - named} more` : ""}`;
+  `${all.slice(0, maxListed).join(", ")}${all.length > maxListed ? ` and ${all.length - maxListed} more` : ""}`;

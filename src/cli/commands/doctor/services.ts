@@ -31,12 +31,12 @@ export async function checkServices(context: Context): Promise<CheckResult[]> {
   const hasKey = Boolean(credentials.clientId && credentials.clientSecret);
   const contracts =
     baseUrls.contracts !== undefined && hasKey ? await requestService("contracts", listTemplates, context) : undefined;
-  const sent = [
+  const requests = [
     { address: String(baseUrls.router), outcome: router },
     { address: String(baseUrls.contracts), outcome: contracts },
   ].filter(({ outcome }) => outcome !== undefined);
   return [
-    checkProxy(context, sent),
+    checkProxy(context, requests),
     createPassedCheck("services", `Found by ${origin}`),
     router === undefined
       ? createSkippedCheck("router", "No address is configured")
@@ -87,8 +87,8 @@ async function checkContracts(
   context: Context,
 ): Promise<CheckResult> {
   if (response === undefined) {
-    const why = hasKey ? "No address is configured" : "No API key is set (client_id and client_secret)";
-    return createSkippedCheck("contract API", why);
+    const missingSetting = hasKey ? "No address is configured" : "No API key is set (client_id and client_secret)";
+    return createSkippedCheck("contract API", missingSetting);
   }
   if (response instanceof Error) return reportFailedCheck("contract API", response, context);
   return createPassedCheck("contract API", `${address} accepts the API key, in ${response.tookMs} ms`);
@@ -97,10 +97,11 @@ async function checkContracts(
 /** Compares the Date header with the local clock. HTTP dates have whole seconds. */
 function checkClockSkew(
   { host: { wall } }: Context,
-  answers: readonly (ServiceResponse | Error | undefined)[],
+  responses: readonly (ServiceResponse | Error | undefined)[],
 ): CheckResult {
-  const datedAnswer = answers.find(
-    (one): one is ServiceResponse => one !== undefined && !(one instanceof Error) && Boolean(one.headers.date),
+  const datedAnswer = responses.find(
+    (answer): answer is ServiceResponse =>
+      answer !== undefined && !(answer instanceof Error) && Boolean(answer.headers.date),
   );
   const serverTime = datedAnswer === undefined ? Number.NaN : Date.parse(datedAnswer.headers.date!);
   if (Number.isNaN(serverTime)) return createSkippedCheck("clock", "No service reported its time");
@@ -117,26 +118,26 @@ function checkClockSkew(
 /** Checks whether requests used a proxy. `outcome` is the response or error of each address. */
 function checkProxy(
   { host: { env } }: Context,
-  sent: readonly { readonly address: string; readonly outcome: unknown }[],
+  requests: readonly { readonly address: string; readonly outcome: unknown }[],
 ): CheckResult {
-  const set = listProxyVariables(env);
-  if (set.length === 0) return createSkippedCheck("proxy", "No proxy is set");
-  const proxies = set.map((name) => `${name} ${parseProxy(env[name]!)?.origin ?? "is not a proxy"}`).join(", ");
-  if (sent.length === 0) return createSkippedCheck("proxy", `${proxies}; nothing was sent`);
+  const variables = listProxyVariables(env);
+  if (variables.length === 0) return createSkippedCheck("proxy", "No proxy is set");
+  const proxies = variables.map((name) => `${name} ${parseProxy(env[name]!)?.origin ?? "is not a proxy"}`).join(", ");
+  if (requests.length === 0) return createSkippedCheck("proxy", `${proxies}; nothing was sent`);
   const proxyFor = readProxies(env);
-  for (const { outcome } of sent) {
+  for (const { outcome } of requests) {
     if (!(outcome instanceof ProxyError || outcome instanceof UsageError)) continue;
     const { message, hint } = explainError(outcome);
     return createFailedCheck("proxy", message, toFailureKind(outcome), hint);
   }
-  const used = sent.flatMap(({ address, outcome }) => {
+  const usedProxies = requests.flatMap(({ address, outcome }) => {
     const proxy = proxyFor(new URL(address));
     return proxy ? [{ address, outcome, through: `${proxy.origin} (${proxy.variable})` }] : [];
   });
-  const [first] = used;
+  const [first] = usedProxies;
   if (!first)
-    return createPassedCheck("proxy", `${proxies}, not used for ${sent.map(({ address }) => address).join(", ")}`);
-  const unreachable = used.find(({ outcome }) => explainsNothing(outcome));
+    return createPassedCheck("proxy", `${proxies}, not used for ${requests.map(({ address }) => address).join(", ")}`);
+  const unreachable = usedProxies.find(({ outcome }) => explainsNothing(outcome));
   if (unreachable)
     return createCheckWarning("proxy", `${unreachable.address} did not respond through ${unreachable.through}`);
   return createPassedCheck("proxy", `${first.address} responds through ${first.through}`);

@@ -42,7 +42,7 @@ const deviceFlags = [
     flag: "cluster",
     type: "text",
     placeholder: "ID",
-    description: "Cluster of the device (default: that of the address, or the first)",
+    description: "Cluster of the device (default: the cluster of the address, or the first)",
   },
   { flag: "email", type: "text", placeholder: "ADDRESS", description: "E-mail address of the user who decides" },
   { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },

@@ -24,7 +24,7 @@ const emulatorEnv = defineCommand({
   words: ["emulator", "env"],
   summary: "Print variables that connect a shell to the emulator",
   description:
-    "Prints the addresses and test credentials that svc emulator exec sets, and unsets variables of other services. Addresses are those of --public-url, if the emulator was started with it. The format is that of the shell in SHELL, unless --shell is given. Under GitHub Actions the secrets are masked in the log.",
+    "Prints the addresses and test credentials that svc emulator exec sets, and unsets variables of other services. It uses the addresses of --public-url, if the emulator was started with it. The format matches the shell in SHELL, unless --shell is given. Under GitHub Actions the secrets are masked in the log.",
   flags: [
     {
       flag: "shell",
@@ -42,9 +42,9 @@ const emulatorEnv = defineCommand({
     },
   ],
   examples: [
-    { title: "In this shell: eval its output", argv: ["emulator", "env"] },
-    { title: "As another workspace", argv: ["emulator", "env", "--workspace", "2"] },
-    { title: "For later steps: append it to $GITHUB_ENV", argv: ["emulator", "env", "--shell", "github"] },
+    { title: "Set the variables in this shell", argv: ["emulator", "env"] },
+    { title: "Use another workspace", argv: ["emulator", "env", "--workspace", "2"] },
+    { title: "Set the variables for later steps of a workflow", argv: ["emulator", "env", "--shell", "github"] },
   ],
   async run({ flags }, context) {
     const { host, globals, output } = context;
@@ -58,13 +58,13 @@ const emulatorEnv = defineCommand({
     }
     await maskSecrets(host, collectSecrets(emulator));
     const variables = createEmulatorVariables(emulator);
-    const set = Object.entries(variables).filter(([, value]) => value !== undefined);
-    if (output.format !== "table") return output.show(Object.fromEntries(set));
+    const definedVariables = Object.entries(variables).filter(([, value]) => value !== undefined);
+    if (output.format !== "table") return output.show(Object.fromEntries(definedVariables));
     await output.printContent([Buffer.from(formatVariables(variables, flags.shell ?? detectShell(host)))]);
   },
 });
 
-/** The emulator of this folder takes precedence over the one in the environment, whose variables can be outdated. */
+/** The emulator of this folder takes precedence over the emulator in the environment, whose variables can be outdated. */
 async function findRunningEmulator(file: string | undefined, context: Context): Promise<EmulatorAccess> {
   const { globals, host } = context;
   const isNamed = globals.baseUrl !== undefined || readProfileName({ globals, host }) !== undefined;
@@ -83,13 +83,13 @@ async function resolveViewer(
 ): Promise<EmulatorAccess> {
   const key = requestedWorkspace === undefined ? await readProfileKey({ globals, host }) : undefined;
   if (requestedWorkspace === undefined && key === undefined) return emulator;
-  const known = await listKnownWorkspaces(emulator);
-  const found = known.find(({ id, name, client_id }) =>
+  const workspaces = await listKnownWorkspaces(emulator);
+  const workspace = workspaces.find(({ id, name, client_id }) =>
     requestedWorkspace === undefined ? client_id === key : [String(id), name].includes(requestedWorkspace),
   );
-  if (found) return selectWorkspace(emulator, found);
+  if (workspace) return selectWorkspace(emulator, workspace);
   if (requestedWorkspace === undefined) return emulator;
-  const names = known.map(({ id, name }) => `${id} (${name})`).join(", ");
+  const names = workspaces.map(({ id, name }) => `${id} (${name})`).join(", ");
   throw new UsageError(`Workspace "${requestedWorkspace}" not found`, { hint: `Workspaces: ${names}.` });
 }
 

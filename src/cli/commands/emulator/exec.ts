@@ -50,11 +50,11 @@ const emulatorExec = defineCommand({
   examples: [
     { title: "Run a test suite in CI", argv: ["emulator", "exec", "--", "npm", "test"] },
     {
-      title: "With a clock that jumps to the next due entry",
+      title: "Use a clock that jumps to the next due entry",
       argv: ["emulator", "exec", "--clock", "auto", "--", "pytest", "-q"],
     },
     {
-      title: "With a copy of a snapshot in each run",
+      title: "Use a copy of a snapshot in each run",
       argv: ["emulator", "exec", "--from", "prepared", "--", "npm", "test"],
     },
   ],
@@ -75,7 +75,7 @@ const emulatorExec = defineCommand({
   },
 });
 
-/** Creates the environment of the child: that of this run plus the variables of the emulator (DECISIONS.md, L21). */
+/** Creates the environment of the child: the environment of this run plus the variables of the emulator (DECISIONS.md, L21). */
 export function buildChildEnvironment(emulator: EmulatorAccess, host: Host): Record<string, string> {
   const all = { ...host.env, ...createEmulatorVariables(emulator) };
   return Object.fromEntries(
@@ -170,14 +170,14 @@ function formatSummary(
   const rows = [...names].map((operation) => {
     const all = requests.filter((request) => request.operation === operation);
     const name = operation ?? "not declared";
-    const refused = all.filter(({ status }) => status >= 400 || status === 0).length;
-    const findings = [...new Set(all.flatMap((one) => one.findings.map(({ code }) => code)))].join(", ");
-    return `| ${[name, String(all.length), String(refused), findings].map(formatMarkdownCell).join(" | ")} |\n`;
+    const rejectedCount = all.filter(({ status }) => status >= 400 || status === 0).length;
+    const findings = [...new Set(all.flatMap((request) => request.findings.map(({ code }) => code)))].join(", ");
+    return `| ${[name, String(all.length), String(rejectedCount), findings].map(formatMarkdownCell).join(" | ")} |\n`;
   });
-  const delivered = deliveries.filter(({ outcome }) => outcome === "delivered").length;
+  const deliveredCount = deliveries.filter(({ outcome }) => outcome === "delivered").length;
   return [
     `### svc emulator exec: exit ${exit}\n\n`,
-    `${pluralize(requests.length, "request")}, ${pluralize(deliveries.length, "webhook delivery", "webhook deliveries")} (${delivered} delivered)\n\n`,
+    `${pluralize(requests.length, "request")}, ${pluralize(deliveries.length, "webhook delivery", "webhook deliveries")} (${deliveredCount} delivered)\n\n`,
     "| Operation | Requests | Refused | Findings |\n| --- | ---: | ---: | --- |\n",
     ...rows,
     "\n",

@@ -34,11 +34,11 @@ export async function openEmulator(
   const { output, host } = context;
   if (options.host !== undefined && !/^(localhost|127\.|::1|\[::1\])/.test(options.host)) {
     const names = [...(options.allowedHosts ?? []), ...listPublicNames(options)];
-    const answered =
+    const hostNote =
       names.length > 0
         ? `under ${names.join(", ")}`
         : "but requests to a name or address other than localhost get 403. To allow a name: --allowed-host NAME";
-    const open = `listening on ${options.host}: other machines can reach this emulator, ${answered}`;
+    const open = `listening on ${options.host}: other machines can reach this emulator, ${hostNote}`;
     if (log) log(`warning: ${open}`);
     else await output.warn(`warning: ${open}`);
   }
@@ -48,13 +48,13 @@ export async function openEmulator(
   const removeStateFolder = beside === undefined ? undefined : await makeStateFolder(beside);
   if (options.file !== undefined) context.shutdown.extendClose(maxCloseMs);
   try {
-    const given = { otel: host.env, ...options, log: log ?? ((line: string) => void output.warn(line)) };
+    const emulatorOptions = { otel: host.env, ...options, log: log ?? ((line: string) => void output.warn(line)) };
     const emulator =
       options.store === undefined || runFileState === undefined
-        ? await startEmulator(given)
-        : await startStoreProcess(startEmulator, given, runFileState, onRunFileState);
+        ? await startEmulator(emulatorOptions)
+        : await startStoreProcess(startEmulator, emulatorOptions, runFileState, onRunFileState);
     context.onEnd(() =>
-      emulator.close({ signal: context.cut }).catch((error) => {
+      emulator.close({ signal: context.forceSignal }).catch((error) => {
         throw toStateError(error);
       }),
     );
@@ -109,8 +109,8 @@ const emulatorOpen = defineCommand({
     { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
   ],
   examples: [
-    { title: "The console of this folder's emulator", argv: ["emulator", "open"] },
-    { title: "For a browser on another machine, behind a tunnel", argv: ["emulator", "open", "--url"] },
+    { title: "Open the console of this folder's emulator", argv: ["emulator", "open"] },
+    { title: "Print the address for a browser on another machine", argv: ["emulator", "open", "--url"] },
   ],
   async run({ flags }, context) {
     const { host, globals, output, signal } = context;
@@ -120,15 +120,16 @@ const emulatorOpen = defineCommand({
     const { code, url: signInUrl, expires_in } = await client.call(makeSessionCode, {}, { signal });
     const { baseUrls } = await context.target("emulator", flags.file);
     // The server's response can contain any URL. The browser opens only the requested one.
-    const own = `${baseUrls.emulator}/_emulator/ui/#code=${encodeURIComponent(code)}`;
-    const url = isWebAddress(signInUrl) ? signInUrl : own;
+    const consoleUrl = `${baseUrls.emulator}/_emulator/ui/#code=${encodeURIComponent(code)}`;
+    const url = isWebAddress(signInUrl) ? signInUrl : consoleUrl;
     const browser = flags.url ? undefined : findBrowserCommand(host);
-    const why = browser ? await openBrowser(browser, own, host) : "No browser found";
-    const opened = why === undefined && !flags.url;
+    const openError = browser ? await openBrowser(browser, consoleUrl, host) : "No browser found";
+    const opened = openError === undefined && !flags.url;
     if (output.format !== "table") await output.show({ opened, url, expires_in });
-    else if (opened) await output.note(`Opened ${own.replace(/#.*/, "")} in the browser`);
+    else if (opened) await output.note(`Opened ${consoleUrl.replace(/#.*/, "")} in the browser`);
     else await output.print(url);
-    if (!opened && !flags.url) await output.warn(`${why}. Open this address yourself within ${expires_in} seconds.`);
+    if (!opened && !flags.url)
+      await output.warn(`${openError}. Open this address yourself within ${expires_in} seconds.`);
   },
 });
 
@@ -138,8 +139,9 @@ async function requireDifferentFiles(files: Readonly<Record<string, string | und
   for (const [flag, path] of Object.entries(files)) {
     if (path === undefined) continue;
     const real = await resolveRealPath(path);
-    const other = flagAt.get(real);
-    if (other !== undefined) throw new UsageError(`${flag} and ${other} must be different files, got "${path}" twice`);
+    const otherFlag = flagAt.get(real);
+    if (otherFlag !== undefined)
+      throw new UsageError(`${flag} and ${otherFlag} must be different files, got "${path}" twice`);
     flagAt.set(real, flag);
   }
 }
@@ -168,9 +170,9 @@ async function createPortTakenError(
       cause,
     });
   const address = `http://127.0.0.1:${port}`;
-  const found = await probeListener(address);
-  if (found === undefined) return createTakenError("Another program", choosePortHint);
-  const stopInstructions = await findStopInstructions(found, address);
+  const listener = await probeListener(address);
+  if (listener === undefined) return createTakenError("Another program", choosePortHint);
+  const stopInstructions = await findStopInstructions(listener, address);
   if (stopInstructions.isUnreachable && stopInstructions.runFile === runFile) {
     const occupant = `An emulator whose files were removed (state: ${state})`;
     return createTakenError(occupant, `Commands cannot reach it. ${stopInstructions.words}. ${choosePortHint}`);

@@ -51,9 +51,9 @@ export async function readEmulatorOptions({ flags }: EmulatorInput, host: Host):
 const readPlainOptions = (flags: EmulatorInput["flags"], host: Host): Values =>
   Object.fromEntries(
     Object.entries<OptionDeclaration>(emulatorOptions).flatMap(([name, option]) => {
-      const [flag, ...others] = option.flags ?? [];
+      const [flag, ...aliases] = option.flags ?? [];
       const variable = option.variable === undefined ? undefined : host.env[option.variable] || undefined;
-      const value = flag && others.length === 0 ? flags[flag.flag as keyof EmulatorInput["flags"]] : variable;
+      const value = flag && aliases.length === 0 ? flags[flag.flag as keyof EmulatorInput["flags"]] : variable;
       const origin = flag ? `--${flag.flag}` : option.variable!;
       return [[name, typeof value === "string" ? convertText(option.text, value, origin, host) : value]];
     }),
@@ -78,13 +78,13 @@ function convertText(kind: OptionDeclaration["text"], text: string, origin: stri
 }
 
 /** Parses `https://sandbox.example` for the router and `eu-1=https://eu-1.sandbox.example` for a cluster. */
-function parsePublicUrls(given: readonly string[]): Pick<EmulatorOptions, "publicUrl" | "clusterUrls"> {
-  const named = given.map((text) => /^(?:([\w.-]+)=)?(.*)$/s.exec(text) as unknown as [string, string?, string?]);
-  const routerUrls = named.filter(([, cluster]) => cluster === undefined);
+function parsePublicUrls(urls: readonly string[]): Pick<EmulatorOptions, "publicUrl" | "clusterUrls"> {
+  const matches = urls.map((text) => /^(?:([\w.-]+)=)?(.*)$/s.exec(text) as unknown as [string, string?, string?]);
+  const routerUrls = matches.filter(([, cluster]) => cluster === undefined);
   if (routerUrls.length > 1)
     throw new UsageError("--public-url must name the cluster of each further address (CLUSTER=URL)");
   const [url] = routerUrls.map(([, , text = ""]) => parseBaseUrlFlag(text, "--public-url"));
-  const clusterUrls = named.flatMap(([, cluster, text = ""]) =>
+  const clusterUrls = matches.flatMap(([, cluster, text = ""]) =>
     cluster === undefined ? [] : [[cluster, parseBaseUrlFlag(text, `--public-url ${cluster}`)] as const],
   );
   return {
@@ -114,11 +114,11 @@ function parseStrict(value: string | true | undefined): readonly string[] | unde
 }
 
 function parseAllowedReceivers(hosts: readonly string[] | undefined): readonly string[] | undefined {
-  const wrong = hosts?.find((one) => !isHostPattern(one));
-  if (wrong === undefined) return hosts;
-  const suggestedHost = suggestHostPattern(wrong);
+  const invalidPattern = hosts?.find((pattern) => !isHostPattern(pattern));
+  if (invalidPattern === undefined) return hosts;
+  const suggestedHost = suggestHostPattern(invalidPattern);
   const hint = suggestedHost === undefined ? {} : { hint: `Did you mean ${suggestedHost}?` };
-  throw new UsageError(`--webhook-allow must be ${hostForms}, got "${wrong}"`, hint);
+  throw new UsageError(`--webhook-allow must be ${hostForms}, got "${invalidPattern}"`, hint);
 }
 
 function parseRetrySchedule(list: string | undefined): readonly string[] | undefined {
@@ -131,9 +131,9 @@ function parseRetrySchedule(list: string | undefined): readonly string[] | undef
   return delays;
 }
 
-function parseSpeed(given: number | undefined): number | undefined {
-  if (given === undefined || given > 0) return given;
-  throw new UsageError(`--clock-speed must be a number above 0, got "${given}"`, {
+function parseSpeed(speed: number | undefined): number | undefined {
+  if (speed === undefined || speed > 0) return speed;
+  throw new UsageError(`--clock-speed must be a number above 0, got "${speed}"`, {
     hint: "For example, 60 runs an hour in a minute. To stop the clock, use --clock manual.",
   });
 }

@@ -39,7 +39,7 @@ export const emulatorRequests = defineCommand({
       description: "Include requests that only read the control plane",
     },
   ],
-  examples: [{ title: "As they arrive", argv: ["emulator", "requests", "--follow"] }],
+  examples: [{ title: "Print requests as they arrive", argv: ["emulator", "requests", "--follow"] }],
   async run(input, context, spec) {
     if (!input.flags.follow) return list(spec!, input, context);
     const query = {
@@ -53,13 +53,13 @@ export const emulatorRequests = defineCommand({
 const excludesReads = ({
   flags: { reads, service, operation, id },
 }: Pick<CommandInput, "flags">): { readonly reads?: boolean } =>
-  [reads, service, operation, id].every((given) => given === undefined) ? { reads: false } : {};
+  [reads, service, operation, id].every((value) => value === undefined) ? { reads: false } : {};
 
 async function list(spec: CommandSpec, input: CommandInput, context: Context): Promise<undefined> {
   const { reads } = excludesReads(input);
-  const prepared = await prepareRequest(spec, input, context, reads === undefined ? {} : { query: { reads } });
-  if (prepared === "dry-run") return undefined;
-  const { reads_omitted: count } = toFields((await prepared.send()).value);
+  const request = await prepareRequest(spec, input, context, reads === undefined ? {} : { query: { reads } });
+  if (request === "dry-run") return undefined;
+  const { reads_omitted: count } = toFields((await request.send()).value);
   if (typeof count === "number" && count > 0) {
     await context.output.note(`${pluralize(count, "read")} of the control plane hidden. To show them: --reads`);
   }
@@ -71,7 +71,7 @@ export const emulatorDeliveries = defineCommand({
   extendsDerived: true,
   readsDerived: { flags: [...deliveryFlags, { flag: "offset", type: "integer" }] },
   flags: [followFlag],
-  examples: [{ title: "As they happen", argv: ["emulator", "deliveries", "--follow"] }],
+  examples: [{ title: "Print attempts as they happen", argv: ["emulator", "deliveries", "--follow"] }],
   async run(input, context, spec) {
     if (input.flags.follow) return followDeliveries(input, context);
     return runDerivedCommand(spec!, input, context);
@@ -89,9 +89,9 @@ function formatLine({
   findings,
   duration_ms: durationMs,
 }: EventOf<typeof watchRequests>): string {
-  const about = failure ?? operation ?? "not declared";
-  const noted = findings.length === 0 ? "" : ` (${findings.map(({ code }) => code).join(", ")})`;
-  return `${at} ${listener} ${method} ${target} ${status} ${durationMs} ms ${about}${noted}`;
+  const description = failure ?? operation ?? "not declared";
+  const findingsNote = findings.length === 0 ? "" : ` (${findings.map(({ code }) => code).join(", ")})`;
+  return `${at} ${listener} ${method} ${target} ${status} ${durationMs} ms ${description}${findingsNote}`;
 }
 
 type ResendResult = ResultOf<typeof resendDelivery>;
@@ -102,42 +102,40 @@ const deliveriesResend = defineCommand({
   summary: "Resend deliveries now, and show the results",
   description:
     "Sends the deliveries one after another, in the given order. Exits 1 unless each response is 2xx. To resend all undelivered deliveries of a webhook, use svc emulator webhooks resend ID.",
-  positionals: [{ name: "id", description: "Ids of the deliveries", variadic: true, type: "integer" }],
+  positionals: [{ name: "id", description: "IDs of the deliveries", variadic: true, type: "integer" }],
   flags: [
     { flag: "dry-run", short: "n", type: "switch", description: "Print the request without sending it" },
     { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
   ],
   examples: [
     { title: "Resend a skipped delivery", argv: ["emulator", "deliveries", "resend", "1"] },
-    { title: "Several", argv: ["emulator", "deliveries", "resend", "1", "2"] },
+    { title: "Resend several deliveries", argv: ["emulator", "deliveries", "resend", "1", "2"] },
   ],
   async run(input, context, spec) {
     const ids = input.positionals.id;
-    const made: ResendResult[] = [];
+    const results: ResendResult[] = [];
     let hasFailed = false;
     try {
       for (const id of ids) {
         // Converts values as the parser does for a single number, with the same error message.
-        const one = {
+        const singleInput = {
           ...input,
           positionals: { id: /^\d{1,15}$/.test(id) ? Number(id) : id },
         } as unknown as CommandInput;
-        const prepared = await prepareRequest<ResendResult>(spec!, one, context, { reads: true });
-        if (prepared === "dry-run") continue;
+        const request = await prepareRequest<ResendResult>(spec!, singleInput, context, { reads: true });
+        if (request === "dry-run") continue;
         const value =
           ids.length === 1
-            ? (await prepared.send()).value
-            : (requireValidValue(
-                await prepared.client.send(prepared.call, { signal: context.signal }),
-              ) as ResendResult);
-        made.push(value);
+            ? (await request.send()).value
+            : (requireValidValue(await request.client.send(request.call, { signal: context.signal })) as ResendResult);
+        results.push(value);
         const failure = findFailure(value);
         if (failure === undefined) continue;
         hasFailed = true;
         await context.output.note(`Delivery ${value.id} ${failure}`);
       }
     } finally {
-      if (ids.length > 1 && made.length > 0) await context.output.show(made, { columns });
+      if (ids.length > 1 && results.length > 0) await context.output.show(results, { columns });
     }
     return hasFailed ? "failed" : undefined;
   },
@@ -164,20 +162,20 @@ const webhooksResend = defineCommand({
     "Sends failed, skipped and retrying deliveries one after another, oldest first. Stops when one fails, after 100 deliveries, or after about 20 seconds. Exits 1 if some have not arrived.",
   extendsDerived: true,
   async run(input, context, spec) {
-    const prepared = await prepareRequest<ResultOf<typeof resendToWebhook>>(spec!, input, context, { reads: true });
-    if (prepared === "dry-run") return undefined;
-    const { value } = await prepared.send();
+    const request = await prepareRequest<ResultOf<typeof resendToWebhook>>(spec!, input, context, { reads: true });
+    if (request === "dry-run") return undefined;
+    const { value } = await request.send();
     const { items, remaining } = value;
-    const failed = items.find((one) => findFailure(one) !== undefined);
-    const arrived = items.length - (failed ? 1 : 0);
+    const failed = items.find((delivery) => findFailure(delivery) !== undefined);
+    const arrivedCount = items.length - (failed ? 1 : 0);
     if (remaining === 0) {
-      await context.output.note(items.length === 0 ? "No undelivered deliveries." : `All ${arrived} arrived.`);
+      await context.output.note(items.length === 0 ? "No undelivered deliveries." : `All ${arrivedCount} arrived.`);
       return undefined;
     }
     const next = failed
       ? `: delivery ${failed.id} ${findFailure(failed)}`
       : ". To continue, run the same command again";
-    await context.output.note(`${arrived} arrived, ${remaining} ${remaining === 1 ? "has" : "have"} not${next}`);
+    await context.output.note(`${arrivedCount} arrived, ${remaining} ${remaining === 1 ? "has" : "have"} not${next}`);
     return "failed";
   },
 });

@@ -76,23 +76,23 @@ export const emulatorStart = defineCommand({
     },
   ],
   examples: [
-    { title: "On the default ports, with the state in .svc/emulator.json", argv: ["emulator", "start"] },
+    { title: "Start on the default ports, with the state in .svc/emulator.json", argv: ["emulator", "start"] },
     {
-      title: "A virtual minute per second, in memory",
+      title: "Run a virtual minute per second, in memory",
       argv: ["emulator", "start", "--ephemeral", "--clock-speed", "60"],
     },
     {
-      title: "A copy of a snapshot, in addition to the emulator that saved it",
+      title: "Start a copy of a snapshot next to its emulator",
       argv: ["emulator", "start", "--from", "prepared"],
     },
     {
-      title: "In PostgreSQL, with other processes that take over when this one ends",
+      title: "Store the state in PostgreSQL, so that other processes can take over",
       argv: ["emulator", "start", "--store", "postgres://svc@db.example/sandbox"],
     },
-    { title: "In the background, until svc emulator stop", argv: ["emulator", "start", "--detach"] },
+    { title: "Start in the background, until svc emulator stop", argv: ["emulator", "start", "--detach"] },
   ],
   async run(input, context) {
-    const { host, signal, cut } = context;
+    const { host, signal, forceSignal: cut } = context;
     const inDatabase = resolveStore(input.flags, host);
     const ephemeral = inDatabase === undefined && isStateless(input.flags);
     const isFound = !ephemeral && inDatabase === undefined && input.flags.file === undefined;
@@ -106,12 +106,12 @@ export const emulatorStart = defineCommand({
     const inputEnded = stopsAtStdinEnd ? waitForInputEnd(context) : neverSettled;
     const { "ready-file": readyPath } = input.flags;
     const graceMs = host.env.SVC_GRACE ? parseDurationFlag(host.env.SVC_GRACE, "SVC_GRACE") : undefined;
-    const given = {
+    const ownOptions = {
       ...(await readEmulatorOptions(input, host)),
       ...(host.env.SVC_RUN_FILE && { runFile: await checkOutputFile(host, host.env.SVC_RUN_FILE, "SVC_RUN_FILE") }),
       ...(graceMs !== undefined && { graceMs }),
     };
-    const options = { ...given, ...inDatabase, ephemeral, signal };
+    const options = { ...ownOptions, ...inDatabase, ephemeral, signal };
     if (graceMs !== undefined) context.shutdown.extendGrace(graceMs);
     const lasting = withResilientOutput(context, input.flags.log === "json");
     const { output } = lasting;
@@ -126,20 +126,20 @@ export const emulatorStart = defineCommand({
     const readyFile = readyPath === undefined ? undefined : await prepareReadyFile(readyPath, context);
     if (file !== undefined) await reportParentState(host, output, file, options.file);
     let isReported = false;
-    const report = async (started: StartReport) => {
+    const report = async (message: StartReport) => {
       await (isReported
-        ? showStartReport(started, context)
-        : (host.starter?.tell(started) ?? showStartReport(started, context)));
+        ? showStartReport(message, context)
+        : (host.starter?.send(message) ?? showStartReport(message, context)));
       isReported = true;
     };
-    const onLeaderChange = (at: LeaderInfo) => void report(createStandbyEvent(at)).catch(() => {});
+    const onLeaderChange = (leader: LeaderInfo) => void report(createStandbyEvent(leader)).catch(() => {});
     let announceLeadership = () => {};
     const shared = { onLeaderChange, onLeadershipRegained: () => announceLeadership() };
     const emulator = await openEmulator({ port: defaultPort, ...options, file, runFile, ...shared }, context, {
       readyFile: readyFile?.path,
       runFileState,
-      onRunFileState: (other) => {
-        runFileState = other;
+      onRunFileState: (path) => {
+        runFileState = path;
       },
       log: (line) => void (log ? log.logMessage("warn", line) : output.warn(addTimestamp(line, host))),
     });
@@ -147,15 +147,15 @@ export const emulatorStart = defineCommand({
     if (readyFile) {
       context.onEnd(() => readyFile.remove());
       // Standard output may be captured in a log. Only the ready file, readable by its owner, contains the token.
-      await readyFile.tell({ ...ready, instance_id: emulator.instanceId, token: emulator.token });
+      await readyFile.write({ ...ready, instance_id: emulator.instanceId, token: emulator.token });
     }
-    const started: StartReport = {
+    const message: StartReport = {
       ready,
       banner: formatBanner(emulator, runFileState, host),
       secrets: collectSecrets(emulator),
     };
-    await report(started);
-    announceLeadership = () => void report({ ...started, banner: leadershipRegainedLines }).catch(() => {});
+    await report(message);
+    announceLeadership = () => void report({ ...message, banner: leadershipRegainedLines }).catch(() => {});
     await log?.logLifecycle("ready", { router_url: emulator.routerUrl, instance_id: emulator.instanceId });
     const unwatch = log ? logActivity(emulator, log) : await printEvents(emulator, lasting);
 

@@ -27,7 +27,7 @@ const emulatorStateExport = defineCommand({
       description: "Write to a file that only you can read",
     },
   ],
-  examples: [{ title: "To a file", argv: ["emulator", "state", "export", "-o", "state.json"] }],
+  examples: [{ title: "Write the state to a file", argv: ["emulator", "state", "export", "-o", "state.json"] }],
   async run({ flags }, context) {
     const file = flags.output;
     const isFile = file !== undefined && file !== "-";
@@ -57,7 +57,7 @@ const emulatorRepair = defineCommand({
   summary: "Repair a damaged state up to the damaged part",
   description: "Damaged files are renamed, never deleted. Fails while an emulator uses the state.",
   positionals: [{ name: "file", description: "State file" }],
-  examples: [{ title: "After an error about a damaged line", argv: ["emulator", "repair", ".svc/emulator.json"] }],
+  examples: [{ title: "Repair a state with a damaged line", argv: ["emulator", "repair", ".svc/emulator.json"] }],
   async run(input, context) {
     const path = await requireFile(context.host, input.positionals.file, "<file>");
     const { repairState } = await import("../../../../emulator/index.ts");
@@ -80,7 +80,7 @@ const emulatorRepair = defineCommand({
 
 type Item = ResultOf<typeof diffSnapshot>["items"][number];
 
-const paged = { maxPerPage: 100_000, total: "total" } as const;
+const paging = { maxPerPage: 100_000, total: "total" } as const;
 
 /** The exit code can report differences, as with diff. */
 const snapshotDiff = defineCommand({
@@ -99,11 +99,11 @@ const snapshotDiff = defineCommand({
       flag: "limit",
       type: "integer",
       min: 1,
-      max: paged.maxPerPage,
+      max: paging.maxPerPage,
       default: 1_000,
       description: "Maximum number of differences",
     },
-    { flag: "all", type: "switch", description: `Show the maximum number of differences (${paged.maxPerPage})` },
+    { flag: "all", type: "switch", description: `Show the maximum number of differences (${paging.maxPerPage})` },
     { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
   ],
   examples: [
@@ -116,8 +116,8 @@ const snapshotDiff = defineCommand({
   async run({ positionals: { name, other }, flags }, context) {
     const { output, signal } = context;
     const client = await context.client("emulator", { file: flags.file });
-    const given = { ...pickGiven(flags, ["limit"]), ...(other !== undefined && { to: other }) };
-    const query = buildFirstPageQuery(paged, given, flags.all === true);
+    const options = { ...pickGiven(flags, ["limit"]), ...(other !== undefined && { to: other }) };
+    const query = buildFirstPageQuery(paging, options, flags.all === true);
     const diff = await client.call(diffSnapshot, { params: { name }, query }, { signal });
     if (output.format === "table") {
       await output.print(...diff.items.flatMap((item) => formatItem(item, flags.brief === true)));
@@ -125,7 +125,7 @@ const snapshotDiff = defineCommand({
     } else {
       await output.show(diff, { rows: "items" });
     }
-    await reportMoreRows(paged, "items", diff, query, context);
+    await reportMoreRows(paging, "items", diff, query, context);
     return diff.same || flags["exit-status"] !== true ? undefined : "failed";
   },
 });
@@ -146,7 +146,7 @@ const emulatorSeedSchema = defineCommand({
   sendsNothing: true,
   prints: "content",
   summary: "Print the JSON Schema of seed files",
-  examples: [{ title: "For an editor", argv: ["emulator", "seed-schema"] }],
+  examples: [{ title: "Print the JSON Schema for an editor", argv: ["emulator", "seed-schema"] }],
   async run(_, { output }) {
     const { seedSchema } = await import("../../../../emulator/index.ts");
     await output.printDocument(seedSchema(), 2);

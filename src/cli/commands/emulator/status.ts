@@ -14,7 +14,7 @@ const emulatorStatus = defineCommand({
   summary: "Show whether an emulator runs, its address and its time",
   description: "Exits 5 if no emulator runs.",
   flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the emulator" }],
-  examples: [{ title: "The emulator of this folder", argv: ["emulator", "status"] }],
+  examples: [{ title: "Show the emulator of this folder", argv: ["emulator", "status"] }],
   async run(input, context) {
     const { signal, output } = context;
     const file = await resolveEndedState(input.flags.file, context);
@@ -58,7 +58,7 @@ const emulatorStop = defineCommand({
   summary: "Stop the running emulator",
   description: "Exits 5 if no emulator runs.",
   flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" }],
-  examples: [{ title: "The emulator of this folder", argv: ["emulator", "stop"] }],
+  examples: [{ title: "Stop the emulator of this folder", argv: ["emulator", "stop"] }],
   async run(input, context) {
     const file = await resolveEndedState(input.flags.file, context, { isStopping: true });
     const client = await context.client("emulator", { file }).catch((error: unknown) => {
@@ -68,11 +68,11 @@ const emulatorStop = defineCommand({
       throw new CommandFailedError(kind, code, message, { hint, cause: error });
     });
     const { signal } = context;
-    const stopped = await client
+    const shutdownResult = await client
       .call(checkReadiness, {}, { signal })
-      .then(async ({ instance_id, why }) => {
+      .then(async ({ instance_id, why: writeError }) => {
         await client.call(stop, {}, { signal });
-        return { instance: instance_id, couldWrite: why === undefined };
+        return { instance: instance_id, couldWrite: writeError === undefined };
       })
       .catch((error: unknown) => {
         if (!isGone(error)) throw error;
@@ -87,9 +87,9 @@ const emulatorStop = defineCommand({
         // The connection was cut during shutdown. Nothing listens there a moment later.
         (error: unknown) => !isGone(error),
       );
-      return isReady || (await hasState(context.host, file, stopped.instance)) ? undefined : true;
+      return isReady || (await hasState(context.host, file, shutdownResult.instance)) ? undefined : true;
     });
-    if (!stopped.couldWrite) {
+    if (!shutdownResult.couldWrite) {
       await context.output.warn("warning: the emulator could not save its state; recent changes are lost");
     }
     if (context.output.format === "table") await context.output.note("Stopped");

@@ -11,10 +11,10 @@ import { followFlag } from "../webhooks/deliveries.ts";
 
 const emulatorTrace = defineCommand({
   words: ["emulator", "trace"],
-  summary: "Show what caused something, and what followed",
+  summary: "Show the causes and effects of a request, contract or delivery",
   description:
     "Accepts request:12 (see svc emulator requests), T-1, delivery:3, event:4, webhook:1, timer:5, advance:6, or the ID of a W3C trace. Times are virtual. The wall clock time follows if it differs by a second or more.",
-  positionals: [{ name: "ref", description: "Reference to trace: request:12, T-1, delivery:3, or a W3C trace id" }],
+  positionals: [{ name: "ref", description: "Reference to trace: request:12, T-1, delivery:3, or a W3C trace ID" }],
   flags: [
     followFlag,
     {
@@ -28,11 +28,11 @@ const emulatorTrace = defineCommand({
   ],
   examples: [
     { title: "Find out why a contract's webhook was sent six times", argv: ["emulator", "trace", "T-1"] },
-    { title: "As a diagram", argv: ["emulator", "trace", "T-1", "--format", "mermaid"] },
+    { title: "Print the trace as a diagram", argv: ["emulator", "trace", "T-1", "--format", "mermaid"] },
   ],
   async run({ positionals, flags }, context) {
     const ref = positionals.ref;
-    if (ref === undefined) throw new UsageError("<ref> is required: request:12, T-1, delivery:3, or a W3C trace id");
+    if (ref === undefined) throw new UsageError("<ref> is required: request:12, T-1, delivery:3, or a W3C trace ID");
     return flags.follow ? follow(ref, flags.file, context) : show(ref, flags.file, context);
   },
 });

@@ -67,11 +67,11 @@ const emulatorWaitFor = defineCommand({
   flags,
   examples: [
     {
-      title: "Until everyone has signed",
+      title: "Wait until everyone has signed",
       argv: ["emulator", "wait-for", "--contract", "T-1", "--status", "EXECUTED"],
     },
     {
-      title: "Until a receiver got its third retry, without waiting",
+      title: "Advance the clock to the third retry of a receiver",
       argv: ["emulator", "wait-for", "--activity", "CONTRACT_SIGNED", "--outcome", "delivered", "--within", "PT1H"],
     },
   ],
@@ -85,23 +85,23 @@ const emulatorWaitFor = defineCommand({
     const query = input.flags.new ? { ...base, since: now } : base;
     const waiting = { client, query, context, deadline: context.host.wall.monotonicNow() + timeoutMs };
     const end = within === undefined ? undefined : Date.parse(now) + within;
-    const matched = await withSpinner(
+    const matches = await withSpinner(
       context,
       `Waiting for ${describeQuery(query)}${within === undefined ? "" : `, at most ${describeDuration(within)} of virtual time`}`,
       () => (end === undefined ? waitInWallTime(waiting) : waitInVirtualTime(waiting, end)),
       { tellsTime: true },
     );
-    if (!matched.reached) {
-      const isTimedOut = end !== undefined && Date.parse(matched.now) >= end;
-      const waited = isTimedOut ? `${describeDuration(within!)} of virtual time` : describeDuration(timeoutMs);
-      const disabled = query.outcome === undefined ? [] : await listDisabledWebhooks(waiting, matched);
-      throw createNotReachedError(query, matched, {
-        waited,
-        disabled,
+    if (!matches.reached) {
+      const isTimedOut = end !== undefined && Date.parse(matches.now) >= end;
+      const waitText = isTimedOut ? `${describeDuration(within!)} of virtual time` : describeDuration(timeoutMs);
+      const disabledWebhooks = query.outcome === undefined ? [] : await listDisabledWebhooks(waiting, matches);
+      throw createNotReachedError(query, matches, {
+        waitText,
+        disabledWebhooks,
         isUnreachable: end !== undefined && isWebhookFailureQuery(query),
       });
     }
-    await output.show(matched.contract ?? (query.outcome ? matched.deliveries : matched.activities));
+    await output.show(matches.contract ?? (query.outcome ? matches.deliveries : matches.activities));
   },
 });
 
@@ -121,9 +121,9 @@ const fetchMatches = ({ client, query, context }: WaitState, timeoutMs: number):
 
 async function waitInWallTime(waiting: WaitState): Promise<MatchedEvents> {
   for (;;) {
-    const left = Math.max(0, waiting.deadline - waiting.context.host.wall.monotonicNow());
-    const matched = await fetchMatches(waiting, Math.min(left, maxPollMs));
-    if (matched.reached || left <= maxPollMs) return matched;
+    const remainingMs = Math.max(0, waiting.deadline - waiting.context.host.wall.monotonicNow());
+    const matches = await fetchMatches(waiting, Math.min(remainingMs, maxPollMs));
+    if (matches.reached || remainingMs <= maxPollMs) return matches;
   }
 }
 
@@ -136,14 +136,14 @@ async function waitInVirtualTime(waiting: WaitState, end: number): Promise<Match
     throw movedTo === undefined ? error : new PartialFailureError(error, [`Virtual time was advanced to ${movedTo}`]);
   };
   for (;;) {
-    const matched = await fetchMatches(waiting, 0).catch(rethrow);
+    const matches = await fetchMatches(waiting, 0).catch(rethrow);
     const { now, next_due: due } = await client.call(showClock, {}, { signal }).catch(rethrow);
-    if (matched.reached || Date.parse(now) >= end || host.wall.monotonicNow() > deadline) return matched;
+    if (matches.reached || Date.parse(now) >= end || host.wall.monotonicNow() > deadline) return matches;
     if (
       isWebhookFailureQuery(waiting.query) &&
-      (await listDisabledWebhooks(waiting, matched).catch(rethrow)).length > 0
+      (await listDisabledWebhooks(waiting, matches).catch(rethrow)).length > 0
     )
-      return matched;
+      return matches;
     const isInReach = due !== null && Date.parse(due) <= end && Date.parse(due) > Date.parse(now);
     const body = { to: isInReach ? due : new Date(end).toISOString() };
     const { to } = await client.call(advanceClock, { body }, { signal }).catch(rethrow);
@@ -157,11 +157,11 @@ const listDisabledWebhooks = ({ client, context }: WaitState, { deliveries }: Ma
 /** Only the last retry makes a delivery fail, and retries are skipped while the webhook is disabled. */
 const isWebhookFailureQuery = ({ outcome, webhook }: Query): boolean => outcome === "failed" && webhook !== undefined;
 
-function parseQuery({ flags: given }: CommandInputOf<typeof flags>): Query {
-  const { activity, outcome, contract, webhook, count } = given;
-  const status = given.status?.toUpperCase().replaceAll("-", "_");
+function parseQuery({ flags: options }: CommandInputOf<typeof flags>): Query {
+  const { activity, outcome, contract, webhook, count } = options;
+  const status = options.status?.toUpperCase().replaceAll("-", "_");
   if (status !== undefined && !isOneOf(contractStatuses, status)) {
-    throw new UsageError(`--status must be one of ${contractStatuses.join(", ")}, got "${given.status}"`);
+    throw new UsageError(`--status must be one of ${contractStatuses.join(", ")}, got "${options.status}"`);
   }
   if (activity === undefined && outcome === undefined && status === undefined) {
     throw new InputRequiredError("activity", "--activity, --outcome or --status is required");
@@ -182,35 +182,42 @@ const parseDuration = (text: string | undefined, flag: string): number | undefin
 
 function describeQuery({ activity, outcome, contract_status, contract, count }: Query): string {
   const countText = count === undefined || count === 1 ? "" : `${count} times `;
-  const what = contract_status ?? ([activity, outcome].filter(Boolean).join(" ") || undefined);
-  return `${countText}${what}${contract === undefined ? "" : ` of ${contract}`}`;
+  const target = contract_status ?? ([activity, outcome].filter(Boolean).join(" ") || undefined);
+  return `${countText}${target}${contract === undefined ? "" : ` of ${contract}`}`;
 }
 
 function createNotReachedError(
   query: Query,
-  matched: MatchedEvents,
-  of: { readonly waited: string; readonly disabled: readonly Webhook[]; readonly isUnreachable: boolean },
+  matches: MatchedEvents,
+  outcome: {
+    readonly waitText: string;
+    readonly disabledWebhooks: readonly Webhook[];
+    readonly isUnreachable: boolean;
+  },
 ): CommandFailedError {
-  const { waited, disabled, isUnreachable } = of;
+  const { waitText, disabledWebhooks, isUnreachable } = outcome;
   const status =
-    matched.contract &&
-    `${matched.contract.composite_id} is ${matched.contract.contract_status}, not ${query.contract_status}`;
+    matches.contract &&
+    `${matches.contract.composite_id} is ${matches.contract.contract_status}, not ${query.contract_status}`;
   const closest = [
-    ...matched.activities.map((one) => `${one.activity}${formatContract(one)} at ${one.at}`),
-    ...matched.deliveries.map((one) => `delivery ${one.id} ${one.activity}${formatContract(one)}: ${one.outcome}`),
+    ...matches.activities.map((activity) => `${activity.activity}${formatContract(activity)} at ${activity.at}`),
+    ...matches.deliveries.map(
+      (delivery) => `delivery ${delivery.id} ${delivery.activity}${formatContract(delivery)}: ${delivery.outcome}`,
+    ),
   ];
   const nearest = closest.length === 0 ? "" : `Seen: ${closest.slice(0, 5).join("; ")}.`;
-  const [first] = disabled;
+  const [first] = disabledWebhooks;
   const message =
     isUnreachable && first
       ? `Cannot reach ${describeQuery(query)}: webhook ${first.id} is disabled (${first.status}).`
       : status == null
-        ? `Timed out after ${waited} waiting for ${describeQuery(query)} (virtual time: ${matched.now}).`
-        : `Timed out after ${waited}: ${status}.`;
-  const hint = [nearest, ...disabled.slice(0, 1).map(suggestAlternative)].filter(Boolean).join(" ") || undefined;
+        ? `Timed out after ${waitText} waiting for ${describeQuery(query)} (virtual time: ${matches.now}).`
+        : `Timed out after ${waitText}: ${status}.`;
+  const hint =
+    [nearest, ...disabledWebhooks.slice(0, 1).map(suggestAlternative)].filter(Boolean).join(" ") || undefined;
   // Signatories of contracts sent before --auto-sign do not sign automatically.
-  const unsigned = query.contract_status === "EXECUTED" && matched.contract?.contract_status === "SIGN";
-  const next = unsigned ? ["emulator", "sign", matched.contract!.composite_id] : undefined;
+  const unsigned = query.contract_status === "EXECUTED" && matches.contract?.contract_status === "SIGN";
+  const next = unsigned ? ["emulator", "sign", matches.contract!.composite_id] : undefined;
   return new CommandFailedError("temporary", "wait_timeout", message, { hint, next });
 }
 

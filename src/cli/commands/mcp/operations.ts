@@ -31,11 +31,11 @@ const withheldOperations = ["state.export", "clusters.inbox", "emails.blackhole"
 /** Finds a command by a name such as `contracts status` or `contracts.status`. Throws UsageError if there is none. */
 export function findCommand(commands: ListedCommands, name: string): ListedCommand {
   const normalizedName = name.trim().replace(/^svc /, "");
-  const found =
+  const match =
     commands.find(({ command }) => command === normalizedName) ??
     commands.find(({ operation }) => operation === normalizedName);
-  if (!found) throw new UsageError(`Operation "${name}" not found`, { hint: "Search for it with the find tool." });
-  return found;
+  if (!match) throw new UsageError(`Operation "${name}" not found`, { hint: "Search for it with the find tool." });
+  return match;
 }
 
 const maxMatches = 12;
@@ -45,11 +45,11 @@ export function findCommands(commands: ListedCommands, query: string) {
   const words = query.toLowerCase().match(/[\w-]+/g) ?? [];
   return commands
     .filter(({ operation }) => operation !== undefined)
-    .map((one) => ({ one, score: scoreCommand(one, words) }))
+    .map((command) => ({ command, score: scoreCommand(command, words) }))
     .filter(({ score }) => score > 0)
     .sort((a, b) => b.score - a.score)
     .slice(0, maxMatches)
-    .map(({ one: { command, summary, operation, method } }) => ({ command, summary, operation, method }));
+    .map(({ command: { command, summary, operation, method } }) => ({ command, summary, operation, method }));
 }
 
 /** Scores a command. Matches in its name have the highest weight. Plurals and prefixes match, too. */
@@ -57,14 +57,14 @@ function scoreCommand(
   { command, summary, description = "", path = "" }: ListedCommand,
   words: readonly string[],
 ): number {
-  const places = [
+  const weightedTexts = [
     [command, 4],
     [summary.toLowerCase(), 2],
     [`${path} ${description.toLowerCase()}`, 1],
   ] as const;
   return words.reduce((sum, word) => {
     const stem = word.length > 4 ? word.replace(/(?:ing|ed|es|s|e)$/, "") : word;
-    return sum + (places.find(([text]) => text.includes(stem))?.[1] ?? 0);
+    return sum + (weightedTexts.find(([text]) => text.includes(stem))?.[1] ?? 0);
   }, 0);
 }
 
@@ -79,15 +79,15 @@ export interface OperationCallInput {
  * Creates the command line and the standard input of one request. Throws UsageError if agents cannot run the command.
  */
 export function createCallLine(commands: ListedCommands, input: OperationCallInput, allowWrites: boolean) {
-  const listed = findCommand(commands, input.operation);
-  requireCallable(listed, allowWrites);
+  const command = findCommand(commands, input.operation);
+  requireCallable(command, allowWrites);
   const { params = {}, query = {}, body } = input;
   const argv = [
-    ...listed.command.split(" "),
-    ...readPositionals(listed, params),
-    ...Object.entries(query).flatMap(([name, value]) => formatFlag(listed, name, value)),
+    ...command.command.split(" "),
+    ...readPositionals(command, params),
+    ...Object.entries(query).flatMap(([name, value]) => formatFlag(command, name, value)),
     ...(body === undefined ? [] : ["--data", "-"]),
-    ...(listed.confirm === undefined ? [] : ["--yes"]),
+    ...(command.confirm === undefined ? [] : ["--yes"]),
   ];
   return { argv, stdin: body === undefined ? undefined : JSON.stringify(body) };
 }
@@ -98,16 +98,16 @@ export function explainUserOnly({ command, operation }: Pick<ListedCommand, "com
   return userOnlyGroups.includes(command.split(" ")[0]!) ? "It acts for a person or a connected app." : undefined;
 }
 
-function requireCallable(listed: ListedCommand, allowWrites: boolean): void {
-  const { command, operation, response, method, confirm, body } = listed;
+function requireCallable(listedCommand: ListedCommand, allowWrites: boolean): void {
+  const { command, operation, response, method, confirm, body } = listedCommand;
   const createManualOnlyError = (hint: string) =>
     new UsageError(`svc ${command} cannot be called by an agent`, { hint });
-  const personalReason = explainUserOnly(listed);
+  const personalReason = explainUserOnly(listedCommand);
   if (personalReason !== undefined) throw createManualOnlyError(personalReason);
   if (operation !== undefined && withheldOperations.includes(operation))
-    throw createManualOnlyError("Its response holds secrets.");
+    throw createManualOnlyError("Its response contains secrets.");
   if ((response !== "json" && response !== "empty") || body === "raw" || body === "stream") {
-    throw createManualOnlyError("It sends or returns something else than JSON. Run it in a shell.");
+    throw createManualOnlyError("It sends or returns content other than JSON. Run it in a shell.");
   }
   if (confirm === "name") throw createManualOnlyError("A person has to confirm it by name.");
   if (method !== "GET" && !allowWrites) {
@@ -118,18 +118,20 @@ function requireCallable(listed: ListedCommand, allowWrites: boolean): void {
 }
 
 function readPositionals({ positionals }: ListedCommand, params: NonNullable<OperationCallInput["params"]>): string[] {
-  const left = new Map(Object.entries(params).map(([name, value]) => [name.replaceAll("-", "_"), String(value)]));
-  const given = positionals.flatMap(({ name, optional }) => {
-    const value = left.get(name.replaceAll("-", "_"));
-    left.delete(name.replaceAll("-", "_"));
+  const remainingParams = new Map(
+    Object.entries(params).map(([name, value]) => [name.replaceAll("-", "_"), String(value)]),
+  );
+  const args = positionals.flatMap(({ name, optional }) => {
+    const value = remainingParams.get(name.replaceAll("-", "_"));
+    remainingParams.delete(name.replaceAll("-", "_"));
     if (value === undefined && optional) return [];
     if (value === undefined || value === "") throw new UsageError(`params.${name} is required`);
     if (value.startsWith("-")) throw new UsageError(`params.${name} must not begin with a hyphen, got "${value}"`);
     return [value];
   });
-  const [unknown] = left.keys();
-  if (unknown !== undefined) throw new UsageError(`params has no field "${unknown}"`);
-  return given;
+  const [unknownName] = remainingParams.keys();
+  if (unknownName !== undefined) throw new UsageError(`params has no field "${unknownName}"`);
+  return args;
 }
 
 /**
@@ -137,13 +139,13 @@ function readPositionals({ positionals }: ListedCommand, params: NonNullable<Ope
  * formats.
  */
 function formatFlag({ flags }: ListedCommand, name: string, value: unknown): string[] {
-  const normalized = name.replaceAll("_", "-");
-  const found = flags.find(({ flag, in: place }) => flag === normalized && (place === "query" || place === "headers"));
-  if (!found || found.isBase64) throw new UsageError(`query has no field "${name}"`);
-  const { flag, type } = found;
+  const flagName = name.replaceAll("_", "-");
+  const spec = flags.find(({ flag, in: place }) => flag === flagName && (place === "query" || place === "headers"));
+  if (!spec || spec.isBase64) throw new UsageError(`query has no field "${name}"`);
+  const { flag, type } = spec;
   const values = Array.isArray(value) ? value : [value];
-  return values.map((one) => {
-    if (type === "switch" || type === "boolean") return one === false ? `--no-${flag}` : `--${flag}`;
-    return `--${flag}=${typeof one === "object" ? JSON.stringify(one) : String(one)}`;
+  return values.map((value) => {
+    if (type === "switch" || type === "boolean") return value === false ? `--no-${flag}` : `--${flag}`;
+    return `--${flag}=${typeof value === "object" ? JSON.stringify(value) : String(value)}`;
   });
 }

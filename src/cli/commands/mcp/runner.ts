@@ -25,7 +25,7 @@ export class ToolRunner {
   }
 
   listCommands(): Promise<readonly ListedCommand[]> {
-    this.#commands ??= this.#context.svc(["help", "--json"]).then(({ out }) => JSON.parse(out).commands);
+    this.#commands ??= this.#context.svc(["help", "--json"]).then(({ stdout }) => JSON.parse(stdout).commands);
     return this.#commands;
   }
 
@@ -50,10 +50,10 @@ export class ToolRunner {
   }
 }
 
-function toResult({ exit, out, err }: CapturedRun, secrets: readonly string[]): McpToolResult {
-  if (out.trim() !== "" || exit === 0) return { text: hideSecrets(out, secrets), isError: false };
+function toResult({ exit, stdout, stderr }: CapturedRun, secrets: readonly string[]): McpToolResult {
+  if (stdout.trim() !== "" || exit === 0) return { text: hideSecrets(stdout, secrets), isError: false };
   // Warnings can precede the error.
-  const error = err.slice(Math.max(0, err.lastIndexOf('{"error":')));
+  const error = stderr.slice(Math.max(0, stderr.lastIndexOf('{"error":')));
   return { text: hideSecrets(error, secrets), isError: true };
 }
 
@@ -86,9 +86,13 @@ const minSecretLength = 6;
 
 /** Collects the secrets of environment variables, including secrets of clusters in SVC_CLUSTERS. */
 function collectSecrets(env: Readonly<Record<string, string | undefined>>): string[] {
-  const own = Object.entries(env).flatMap(([name, value]) => (secretVariablePattern.test(name) ? (value ?? []) : []));
+  const ownSecrets = Object.entries(env).flatMap(([name, value]) =>
+    secretVariablePattern.test(name) ? (value ?? []) : [],
+  );
   const clusterSecrets = [...(env.SVC_CLUSTERS ?? "").matchAll(/"(?:client_secret|cluster_key)"\s*:\s*"([^"]+)"/g)];
-  return [...own, ...clusterSecrets.map(([, value]) => value!)].filter((one) => one.length >= minSecretLength);
+  return [...ownSecrets, ...clusterSecrets.map(([, value]) => value!)].filter(
+    (secret) => secret.length >= minSecretLength,
+  );
 }
 
 /** Removes secrets from the output of a command: secret fields, secrets in URLs, and the given values. */
@@ -105,18 +109,18 @@ function redactOutput(text: string): string {
     return redactText(text);
   }
   const format = (document: unknown) => stringifyExact(document, text.includes("\n ") ? 2 : undefined);
-  const redacted = format(maskFields(value, ""));
-  return format(value) === redacted ? text : `${redacted}\n`;
+  const redactedText = format(maskFields(value, ""));
+  return format(value) === redactedText ? text : `${redactedText}\n`;
 }
 
 function maskFields(value: unknown, name: string): unknown {
   if (typeof value === "string") return isSecret(name) ? mask : redactText(redactUrl(value));
-  if (Array.isArray(value)) return value.map((one) => maskFields(one, name));
+  if (Array.isArray(value)) return value.map((item) => maskFields(item, name));
   if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;
   // In a state difference, the name of a field is next to its values.
   const { field } = value as { readonly field?: unknown };
-  const inherited = isSecret(name) ? name : typeof field === "string" && isSecret(field) ? field : undefined;
+  const secretName = isSecret(name) ? name : typeof field === "string" && isSecret(field) ? field : undefined;
   return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [key, key === "field" ? inner : maskFields(inner, inherited ?? key)]),
+    Object.entries(value).map(([key, inner]) => [key, key === "field" ? inner : maskFields(inner, secretName ?? key)]),
   );
 }

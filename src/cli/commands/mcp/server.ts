@@ -31,14 +31,14 @@ export async function serveTools(context: Context, { allowWrites }: { readonly a
   const tools = listTools(allowWrites);
   const server = new Server({ name: "svc", version: host.version }, { capabilities: { tools: {} } });
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.map(describeTool) }));
-  server.setRequestHandler(CallToolRequestSchema, async ({ params: { name, arguments: given } }) => {
-    const tool = tools.find((one) => one.name === name);
+  server.setRequestHandler(CallToolRequestSchema, async ({ params: { name, arguments: givenArguments } }) => {
+    const tool = tools.find((tool) => tool.name === name);
     const { text, isError } = tool
-      ? await callTool(tool, given, runner)
+      ? await callTool(tool, givenArguments, runner)
       : toErrorResult(new UsageError(`Unknown tool "${name}".`));
     return { content: [{ type: "text", text }], isError };
   });
-  const ended = new Promise<void>((resolve) => {
+  const closed = new Promise<void>((resolve) => {
     server.onclose = resolve;
     host.stdin.once("end", resolve);
     host.stdin.once("close", resolve);
@@ -46,7 +46,7 @@ export async function serveTools(context: Context, { allowWrites }: { readonly a
   });
   const transport = new LineTransport(host.stdin, host.stdout);
   await server.connect(transport);
-  await ended;
+  await closed;
   await transport.waitForResponses();
   await runner.waitUntilIdle();
   await server.close();
@@ -65,11 +65,11 @@ function describeTool(tool: McpTool) {
   };
 }
 
-async function callTool(tool: McpTool, given: unknown, runner: ToolRunner): Promise<McpToolResult> {
-  const read = tool.input.safeParse(given ?? {});
-  if (!read.success) return toErrorResult(new UsageError(formatIssues(read.error)));
+async function callTool(tool: McpTool, givenInput: unknown, runner: ToolRunner): Promise<McpToolResult> {
+  const parseResult = tool.input.safeParse(givenInput ?? {});
+  if (!parseResult.success) return toErrorResult(new UsageError(formatIssues(parseResult.error)));
   try {
-    return await tool.run(read.data, runner);
+    return await tool.run(parseResult.data, runner);
   } catch (error) {
     return toErrorResult(error);
   }
@@ -101,7 +101,7 @@ class LineTransport implements Transport {
   }
 
   async start(): Promise<void> {
-    this.#input.on("data", this.#read).on("end", this.#endLine).on("error", this.#fail);
+    this.#input.on("data", this.#readChunk).on("end", this.#endLine).on("error", this.#fail);
   }
 
   /** Resolves when all requests except cancelled ones have a response. */
@@ -118,14 +118,14 @@ class LineTransport implements Transport {
   }
 
   async close(): Promise<void> {
-    this.#input.off("data", this.#read).off("end", this.#endLine).off("error", this.#fail);
+    this.#input.off("data", this.#readChunk).off("end", this.#endLine).off("error", this.#fail);
     this.#input.pause();
     this.onclose?.();
   }
 
   readonly #fail = (error: Error): void => this.onerror?.(error);
 
-  readonly #read = (chunk: Buffer): void => {
+  readonly #readChunk = (chunk: Buffer): void => {
     let rest = chunk;
     for (let at = rest.indexOf("\n"); at !== -1; at = rest.indexOf("\n")) {
       this.#add(rest.subarray(0, at));
@@ -148,14 +148,14 @@ class LineTransport implements Transport {
     this.#pieces = [];
     this.#size = 0;
     if (!isTooLong && line.trim() === "") return;
-    const read = isTooLong
+    const result = isTooLong
       ? rejectMessage(ErrorCode.InvalidRequest, "The message is larger than 10 MiB.")
       : readMessage(line);
-    if ("rejection" in read) return void this.#write(`${JSON.stringify(read.rejection)}\n`);
-    const { message } = read;
+    if ("rejection" in result) return void this.#write(`${JSON.stringify(result.rejection)}\n`);
+    const { message } = result;
     if (isJSONRPCRequest(message)) this.#open.add(message.id);
-    const cancelled = CancelledNotificationSchema.safeParse(message);
-    if (cancelled.success) this.#settleRequest(cancelled.data.params.requestId);
+    const cancellation = CancelledNotificationSchema.safeParse(message);
+    if (cancellation.success) this.#settleRequest(cancellation.data.params.requestId);
     this.onmessage?.(message);
   };
 
@@ -173,21 +173,21 @@ class LineTransport implements Transport {
 type ReadMessage = { readonly message: JSONRPCMessage } | { readonly rejection: object };
 
 /** Rejects a message before it reaches the server. The error includes the ID of the message, or null if it has none. */
-function rejectMessage(code: ErrorCode, message: string, given?: unknown): ReadMessage {
-  const id = RequestIdSchema.safeParse((given as { id?: unknown } | null | undefined)?.id).data ?? null;
+function rejectMessage(code: ErrorCode, message: string, document?: unknown): ReadMessage {
+  const id = RequestIdSchema.safeParse((document as { id?: unknown } | null | undefined)?.id).data ?? null;
   return { rejection: { jsonrpc: "2.0", id, error: { code, message } } };
 }
 
 function readMessage(line: string): ReadMessage {
-  const given = tryParseJson(line);
-  if (given === undefined) return rejectMessage(ErrorCode.ParseError, "The message is not JSON.");
-  if (Array.isArray(given)) {
+  const document = tryParseJson(line);
+  if (document === undefined) return rejectMessage(ErrorCode.ParseError, "The message is not JSON.");
+  if (Array.isArray(document)) {
     return rejectMessage(ErrorCode.InvalidRequest, "The message is a batch, which is not supported.");
   }
-  const { data: message, success } = JSONRPCMessageSchema.safeParse(given);
+  const { data: message, success } = JSONRPCMessageSchema.safeParse(document);
   if (!success) {
     const problem = "The message is not a request, a notification or a response of JSON-RPC 2.0.";
-    return rejectMessage(ErrorCode.InvalidRequest, problem, given);
+    return rejectMessage(ErrorCode.InvalidRequest, problem, document);
   }
   if (!isJSONRPCRequest(message)) return { message };
   const error = requestSchemas.find(({ shape }) => shape.method.value === message.method)?.safeParse(message).error;

@@ -32,7 +32,7 @@ const operationSearchTool = defineTool(
 
 const operationDescriptionTool = defineTool(
   "describe",
-  "Show fields, examples and path of an operation (id or command)",
+  "Show fields, examples and path of an operation (ID or command)",
   { operation: stringSchema },
   async ({ operation }, runner) => toDataResult(findCommand(await runner.listCommands(), operation)),
 );
@@ -63,18 +63,18 @@ const contractStatusTool = defineTool(
 /** Runs the lifecycle steps from creation to the requested status. The last response reports that status. */
 const contractJourneyTool = defineTool(
   "contract",
-  "Lead a contract to a status, or create a sample; answers its status",
+  "Bring a contract to a status, or create a sample contract; returns its status",
   { id: optionalString.describe("T-1; omit to create"), to: z.enum(["DRAFT", "SIGN", "EXECUTED"]).optional() },
-  async ({ id: given, to }, runner) => {
-    const id = given === undefined ? await createSample(runner) : requireWord(given, "id");
+  async ({ id: givenId, to }, runner) => {
+    const id = givenId === undefined ? await createSample(runner) : requireWord(givenId, "id");
     if (typeof id !== "string") return id;
     for (let steps = 0; to !== undefined && steps < maxSteps; steps += 1) {
       const result = await runner.run(["contracts", "status", id]);
       if (result.isError) return result;
       const next = findNextStep(JSON.parse(result.text).contract_status, to, id);
       if (next === undefined) return result;
-      const moved = await runner.run(next);
-      if (moved.isError) return moved;
+      const transition = await runner.run(next);
+      if (transition.isError) return transition;
     }
     return runner.run(["contracts", "status", id]);
   },
@@ -91,8 +91,8 @@ function findNextStep(status: string, to: string, id: string): string[] | undefi
 }
 
 async function createSample(runner: ToolRunner): Promise<string | McpToolResult> {
-  const created = await runner.run(["contracts", "create", "--data", "-"], JSON.stringify(exampleContract));
-  return created.isError ? created : String(JSON.parse(created.text).id);
+  const creation = await runner.run(["contracts", "create", "--data", "-"], JSON.stringify(exampleContract));
+  return creation.isError ? creation : String(JSON.parse(creation.text).id);
 }
 
 const clockStatusTool = defineTool("clock", "Show virtual time and what is due next", {}, async (_, runner) =>
@@ -119,7 +119,7 @@ const clockAdvanceTool = defineTool(
 
 const traceTool = defineTool(
   "trace",
-  "Show what caused something and what followed",
+  "Show the causes and effects of a request, contract or delivery",
   { ref: stringSchema.describe("T-1, request:12, delivery:3") },
   async ({ ref }, runner) => runner.run(["emulator", "trace", requireWord(ref, "ref")]),
 );

@@ -62,7 +62,7 @@ const fields = Object.keys(jobFields);
 /** Only the ID, the status and the reason of a damaged job are known. Its other fields are null. */
 function toJobRow(job: ListedJob): Record<string, unknown> {
   const isDamaged = job.status === "damaged";
-  const row = Object.entries(jobFields).map(([field, read]) => [field, isDamaged ? null : read(job)]);
+  const row = Object.entries(jobFields).map(([field, readField]) => [field, isDamaged ? null : readField(job)]);
   return {
     ...Object.fromEntries(row),
     ...(isDamaged && { id: job.id, status: job.status, stopped_because: job.reason }),
@@ -133,7 +133,7 @@ const jobsResume = defineCommand({
   ],
   examples: [
     { title: "The newest unfinished job", argv: ["router", "jobs", "resume", "--last"] },
-    { title: "A job that read a pipe", argv: ["router", "jobs", "resume", "job_20310102T030405Z_7f3ak2", "-"] },
+    { title: "Resume a job that read a pipe", argv: ["router", "jobs", "resume", "job_20310102T030405Z_7f3ak2", "-"] },
   ],
   async run({ positionals, flags }, context) {
     const { job } = positionals;
@@ -195,7 +195,7 @@ const jobsResults = defineCommand({
   ],
   examples: [
     {
-      title: "The rows that failed, as CSV",
+      title: "Print the failed rows as CSV",
       argv: ["router", "jobs", "results", "--last", "--status", "errors", "--format", "csv"],
     },
   ],
@@ -240,11 +240,11 @@ const jobsPrune = defineCommand({
     const old = readable.filter((job) => isEnded(job) && isOld(job));
     const isDry = flags["dry-run"] === true;
     if (!isDry) for (const { folder } of old) await removeJob(folder);
-    const rows = old.map(({ record, status, at, rows: done }) => ({
+    const rows = old.map(({ record, status, at, rows: doneRows }) => ({
       id: record.id,
       command: record.command,
       status,
-      rows: done,
+      rows: doneRows,
       finished_at: at,
     }));
     const fields = ["id", "command", "status", "rows", "finished_at"];

@@ -78,7 +78,7 @@ function createMappingCommand(table: MappingTable, action: "map" | "unmap"): Com
     positionals: [inputFile],
     flags,
     examples: [
-      { title: "A column of a CSV file", argv: [...words, file, "--column", column, ...target] },
+      { title: "Read a column of a CSV file", argv: [...words, file, "--column", column, ...target] },
       {
         title: "Plan first, then apply the plan",
         argv: [...words, file, "--column", column, ...target, "--plan-out", "plan.json"],
@@ -121,26 +121,28 @@ async function runFew(
     return { cluster: String(cluster_id), rows: identifiers.length, distinct: new Set(identifiers).size };
   };
   const changes: RequestChanges = {
-    sign: (asked) => {
-      const body = toFields(asked.args.body);
-      const of = getKind(input.flags.hash ?? "sha256");
-      const sent = [body[listField]].flat().map((identifier) => toIdentifier(of, String(identifier)));
-      return asked.with({ body: { ...body, [listField]: sent } });
+    sign: (requestedCall) => {
+      const body = toFields(requestedCall.args.body);
+      const identifierKind = getKind(input.flags.hash ?? "sha256");
+      const identifiers = [body[listField]]
+        .flat()
+        .map((identifier) => toIdentifier(identifierKind, String(identifier)));
+      return requestedCall.with({ body: { ...body, [listField]: identifiers } });
     },
     check: ({ value }, sent) => requireConfirmed(value, { action, noun, ...getMapped(sent) }),
     formatOutcome: (sent) => formatOutcome({ action, noun, ...getMapped(sent) }),
   };
-  const confirmCall = async (asked: CheckedCall) => {
-    if (action === "unmap") return confirmRemoval({ noun, ...getMapped(asked) }, input.flags.confirm, context);
-    const values = [toFields(asked.args.body)[listField]].flat().map(String);
-    return askAboutMoves(findBulkJobKind(`map-${name}`)!, getMapped(asked).cluster, values, context);
+  const confirmCall = async (requestedCall: CheckedCall) => {
+    if (action === "unmap") return confirmRemoval({ noun, ...getMapped(requestedCall) }, input.flags.confirm, context);
+    const values = [toFields(requestedCall.args.body)[listField]].flat().map(String);
+    return askAboutMoves(findBulkJobKind(`map-${name}`)!, getMapped(requestedCall).cluster, values, context);
   };
   return runDerivedCommand(spec, input, context, { ...changes, confirm: confirmCall });
 }
 
 async function runMapping(
   name: string,
-  declared: readonly FlagSpec[],
+  specs: readonly FlagSpec[],
   file: string | undefined,
   input: MappingInput,
   context: Context,
@@ -148,7 +150,7 @@ async function runMapping(
   const work = findBulkJobKind(name)!;
   const { apply, column, confirm, "integration-type": integrationType } = input.flags;
   if (apply !== undefined) {
-    rejectFlagsWithApply([...declared, ...derivedFlags], input);
+    rejectFlagsWithApply([...specs, ...derivedFlags], input);
     return startJob(await readPlannedRequest(work, file, { ...input.flags, apply }, context), context);
   }
   const { cluster } = input.flags;
@@ -186,15 +188,15 @@ const removalFlag = {
 
 /** Prompts before identifiers are removed. The number of rows of a pipe is unknown and counts as large. */
 async function confirmRemoval(
-  of: { readonly noun: string; readonly cluster: string; readonly rows: number | undefined },
-  given: string | undefined,
+  mappings: { readonly noun: string; readonly cluster: string; readonly rows: number | undefined },
+  confirmedName: string | undefined,
   context: Context,
 ): Promise<void> {
-  const { noun, cluster, rows } = of;
-  const what = rows === undefined ? `all piped ${noun}s` : pluralize(rows, noun);
-  const action = `Remove ${what} from ${cluster}`;
+  const { noun, cluster, rows } = mappings;
+  const subject = rows === undefined ? `all piped ${noun}s` : pluralize(rows, noun);
+  const action = `Remove ${subject} from ${cluster}`;
   const needsName = rows === undefined || rows > maxRowsConfirmedByYes;
-  if (needsName || given !== undefined) return confirmName(action, cluster, given, context);
+  if (needsName || confirmedName !== undefined) return confirmName(action, cluster, confirmedName, context);
   return confirmYes(action, context);
 }
 

@@ -53,25 +53,29 @@ const routerOffboard = defineCommand({
   readsDerived: { flags: [{ flag: "dry-run", type: "switch" }] },
   bodyFrom: ["from", "apply", "workspace"],
   positionals: [
-    { name: "cluster_id", description: "Cluster of the workspace (default: that of --workspace)", optional: true },
+    {
+      name: "cluster_id",
+      description: "Cluster of the workspace (default: the cluster of --workspace)",
+      optional: true,
+    },
   ],
   flags,
   examples: [
     {
-      title: "All identifiers in a file",
+      title: "Remove all identifiers in a file",
       argv: ["router", "offboard", "eu-1", "--from", "workspace.csv", "--confirm", "eu-1"],
     },
     {
-      title: "All routing data of a workspace on an emulator",
+      title: "Remove all routing data of a workspace on an emulator",
       argv: ["router", "offboard", "--workspace", "1", "--confirm", "eu-1", "--verify"],
     },
   ],
   async run(input, context, spec) {
     const cluster = input.positionals.cluster_id;
-    const { confirm: given, from, apply, workspace } = input.flags;
+    const { confirm: confirmedName, from, apply, workspace } = input.flags;
     if (workspace !== undefined) {
-      const other = flags.find(({ flag }) => !workspaceFlags.has(flag) && input.flags[flag] !== undefined);
-      if (other) throw new UsageError(`--workspace cannot be used with --${other.flag}`);
+      const conflictingFlag = flags.find(({ flag }) => !workspaceFlags.has(flag) && input.flags[flag] !== undefined);
+      if (conflictingFlag) throw new UsageError(`--workspace cannot be used with --${conflictingFlag.flag}`);
       return offboardWorkspace(workspace, cluster, input.flags, context);
     }
     if (cluster === undefined) throw new InputRequiredError("cluster_id", "<cluster-id> is required");
@@ -82,9 +86,12 @@ const routerOffboard = defineCommand({
         ...countIdentifiers(toFields(args.body)),
       });
       return runDerivedCommand(spec!, input, context, {
-        sign: (asked) =>
-          asked.with({ body: toIdentifiedBody(toFields(asked.args.body), input.flags.hash ?? "sha256") }),
-        confirm: () => confirmName(`Delete routing data of a workspace from ${cluster}`, cluster, given, context),
+        sign: (requestedCall) =>
+          requestedCall.with({
+            body: toIdentifiedBody(toFields(requestedCall.args.body), input.flags.hash ?? "sha256"),
+          }),
+        confirm: () =>
+          confirmName(`Delete routing data of a workspace from ${cluster}`, cluster, confirmedName, context),
         check: ({ value }, sent) => requireConfirmed(value, getCounts(sent)),
         formatOutcome: (sent) => formatOutcome(getCounts(sent)),
       });
@@ -92,9 +99,14 @@ const routerOffboard = defineCommand({
     if (apply !== undefined) {
       rejectFlagsWithApply(flags, input);
       const request = await readPlannedRequest(offboardJobKind, undefined, { ...input.flags, apply }, context);
-      const planned = request.scope.cluster_id!;
+      const plannedCluster = request.scope.cluster_id!;
       if (!request.dryRun)
-        await confirmName(`Delete the identifiers of the plan from ${planned}`, planned, cluster, context);
+        await confirmName(
+          `Delete the identifiers of the plan from ${plannedCluster}`,
+          plannedCluster,
+          cluster,
+          context,
+        );
       return startJob(request, context);
     }
     return startJob(
@@ -108,7 +120,7 @@ const routerOffboard = defineCommand({
           confirmName(
             `Delete ${rows === undefined ? "all identifiers" : pluralize(rows, "identifier")} of a workspace from ${cluster}`,
             cluster,
-            given,
+            confirmedName,
             context,
           ),
       },
@@ -118,14 +130,18 @@ const routerOffboard = defineCommand({
 });
 
 function toIdentifiedBody(body: Readonly<Record<string, unknown>>, hash: EmailHashing): Record<string, unknown> {
-  const sent: Record<string, unknown> = { ...body };
+  const identifiedBody: Record<string, unknown> = { ...body };
   for (const { field, getKind } of Object.values(offboardKinds)) {
-    const list = (given: unknown) => [given].flat().map((one) => toIdentifier(getKind(hash), String(one)));
+    const list = (value: unknown) =>
+      [value].flat().map((identifier) => toIdentifier(getKind(hash), String(identifier)));
     if (field === "external_integrations" && Array.isArray(body[field])) {
-      sent[field] = body[field].map((one) => ({ ...one, external_id_list: list(toFields(one).external_id_list) }));
-    } else if (body[field] !== undefined) sent[field] = list(body[field]);
+      identifiedBody[field] = body[field].map((integration) => ({
+        ...integration,
+        external_id_list: list(toFields(integration).external_id_list),
+      }));
+    } else if (body[field] !== undefined) identifiedBody[field] = list(body[field]);
   }
-  return sent;
+  return identifiedBody;
 }
 
 function countIdentifiers(body: Readonly<Record<string, unknown>>): {
@@ -133,7 +149,7 @@ function countIdentifiers(body: Readonly<Record<string, unknown>>): {
   readonly distinct: number;
 } {
   const lists = Object.values(offboardKinds).map(({ field }) => [body[field] ?? []].flat());
-  const identifiers = lists.map((list) => list.flatMap((one) => toFields(one).external_id_list ?? one));
+  const identifiers = lists.map((list) => list.flatMap((entry) => toFields(entry).external_id_list ?? entry));
   const addUp = (counts: readonly number[]) => counts.reduce((all, count) => all + count, 0);
   return {
     rows: addUp(identifiers.map((list) => list.length)),
@@ -171,19 +187,19 @@ async function offboardWorkspace(
   const rows = Object.entries(offboardKinds).flatMap(([name, { table }]) =>
     routing[table as "cluster_emails"].map((key) => `${name} ${key}`),
   );
-  const shown = rows.map((row) => {
+  const shownRows = rows.map((row) => {
     const [name = "", identifier = ""] = kind.toShown(row).split(" ");
     return { kind: name, identifier };
   });
   const fields = ["kind", "identifier"];
   const emptyMessage = `Nothing is mapped to workspace ${workspaceId}`;
   if (dryRun || rows.length === 0 || output.format === "table")
-    await output.show(shown, { fields, columns: fields, emptyMessage });
+    await output.show(shownRows, { fields, columns: fields, emptyMessage });
   if (dryRun) await output.note("Dry run: nothing was sent");
   if (dryRun || rows.length === 0) return undefined;
   const lookup = verify ? await requireLookup(offboardJobKind, context) : undefined;
-  const what = pluralize(rows.length, "identifier");
-  await confirmName(`Delete ${what} of ${routing.name} from ${cluster}`, cluster, confirm, context);
+  const subject = pluralize(rows.length, "identifier");
+  await confirmName(`Delete ${subject} of ${routing.name} from ${cluster}`, cluster, confirm, context);
   const values = rows.map(kind.toValue);
   const router = await context.client("router");
   const { params, body } = offboardJobKind.toArguments(values, reading.scope);
@@ -193,22 +209,29 @@ async function offboardWorkspace(
   const outcome = { ...offboardJobKind, cluster, rows: rows.length };
   requireConfirmed(response, outcome);
   const clusters = await lookup?.findClusters(values);
-  const left = values.filter((value) => clusters?.get(value) === cluster).length;
+  const remainingCount = values.filter((value) => clusters?.get(value) === cluster).length;
   if (output.format === "table") await output.print(formatOutcome(outcome));
   else {
-    const verified = clusters ? values.length - left : null;
+    const verifiedCount = clusters ? values.length - remainingCount : null;
     const signatories = routing.signatories.length;
-    await output.show({ workspace_id: workspaceId, cluster_id: cluster, identifiers: shown, verified, signatories });
+    await output.show({
+      workspace_id: workspaceId,
+      cluster_id: cluster,
+      identifiers: shownRows,
+      verified: verifiedCount,
+      signatories,
+    });
   }
-  if (clusters) await output.note(`Looked up: ${values.length - left} of ${what} not mapped to ${cluster}`);
+  if (clusters)
+    await output.note(`Looked up: ${values.length - remainingCount} of ${subject} not mapped to ${cluster}`);
   if (routing.signatories.length > 0) {
     const hashes = pluralize(routing.signatories.length, "signatory hash", "signatory hashes");
     await output.note(`${hashes} not removed. To remove them: svc emulator remove-signatories`);
   }
-  if (left === 0) return undefined;
+  if (remainingCount === 0) return undefined;
   throw new CommandFailedError(
     "partial",
     "not_verified",
-    `${pluralize(left, "identifier")} still mapped to ${cluster}.`,
+    `${pluralize(remainingCount, "identifier")} still mapped to ${cluster}.`,
   );
 }

@@ -28,25 +28,25 @@ const routerResolve = defineCommand({
     { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
   ],
   examples: [
-    { title: "A person", argv: ["router", "resolve", "ada@northwind.example"] },
-    { title: "A team of chat_a, on an emulator", argv: ["router", "resolve", "T-NORTHWIND"] },
+    { title: "Resolve a person", argv: ["router", "resolve", "ada@northwind.example"] },
+    { title: "Resolve a team of chat_a on an emulator", argv: ["router", "resolve", "T-NORTHWIND"] },
   ],
   async run(input, context) {
-    const given = input.positionals.identifier.trim();
-    const identifier = isEmailHash(given) ? given.toLowerCase() : given;
+    const text = input.positionals.identifier.trim();
+    const identifier = isEmailHash(text) ? text.toLowerCase() : text;
     const emulatorOwners = await findEmulatorOwners(context, identifier, input.flags.file);
-    const found = removeDuplicates([
+    const owners = removeDuplicates([
       ...(await findNamedClusters(context, identifier)),
       ...(emulatorOwners ?? (await lookUpOwners(context, identifier, input.flags.hash ?? "sha256"))),
     ]);
-    if (found.length === 0) {
+    if (owners.length === 0) {
       throw new CommandFailedError("not-found", "no_owner", `No cluster owns ${identifier}.`, {
         hint: emulatorOwners
           ? undefined
           : "Only e-mail addresses, client IDs and tokens that name their cluster can be looked up.",
       });
     }
-    await context.output.show(found, { fields, columns: fields });
+    await context.output.show(owners, { fields, columns: fields });
   },
 });
 
@@ -57,21 +57,23 @@ async function lookUpOwners(context: Context, identifier: string, hashing: Email
     return cluster_id === null ? [] : [{ table, key, cluster_id }];
   };
   const isEmail = hashing === "none" || isEmailHash(identifier) || identifier.includes("@");
-  const found = isEmail ? await lookUp("cluster_emails", toIdentifier(getEmailKind(hashing), identifier)) : [];
+  const cluster = isEmail ? await lookUp("cluster_emails", toIdentifier(getEmailKind(hashing), identifier)) : [];
   const mayBeClient = !isEmail || hashing === "none";
-  return found.length === 0 && mayBeClient ? lookUp("cluster_clients", identifier) : found;
+  return cluster.length === 0 && mayBeClient ? lookUp("cluster_clients", identifier) : cluster;
 }
 
 /** Finds a cluster by its ID, by a token that begins with the ID, or by a JWT with such a claim. */
 async function findNamedClusters(context: Context, identifier: string): Promise<Owner[]> {
   const client = await context.client("router");
   const ids = (await client.call(listClusters, {}, { signal: context.signal })).map(({ cluster_id }) => cluster_id);
-  const claimed = readClusterClaim(identifier);
+  const claimedCluster = readClusterClaim(identifier);
   const prefix = ids.filter((id) => identifier.startsWith(`${id}_`)).sort((a, b) => b.length - a.length)[0];
   return [
     ...(ids.includes(identifier) ? [{ table: "clusters", key: identifier, cluster_id: identifier }] : []),
     ...(prefix === undefined ? [] : [{ table: "prefix", key: `${prefix}_…`, cluster_id: prefix }]),
-    ...(claimed !== undefined && ids.includes(claimed) ? [{ table: "claim", key: claimed, cluster_id: claimed }] : []),
+    ...(claimedCluster !== undefined && ids.includes(claimedCluster)
+      ? [{ table: "claim", key: claimedCluster, cluster_id: claimedCluster }]
+      : []),
   ];
 }
 

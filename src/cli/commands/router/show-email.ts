@@ -13,11 +13,11 @@ const showEmail = defineCommand({
   readsDerived: { positionals: [{ name: "email_hash" }] },
   positionals: [],
   flags: [hashFlag],
-  examples: [{ title: "By the address", argv: ["router", "show-email", "ada@northwind.example"] }],
+  examples: [{ title: "Look up an address", argv: ["router", "show-email", "ada@northwind.example"] }],
   async run(input, context, spec) {
-    const given = input.positionals.email_hash.trim();
-    const isIdentifier = input.flags.hash === "none" || !(given.includes("@") || isEmailHash(given));
-    const email_hash = isIdentifier ? given : toIdentifier(email, given);
+    const text = input.positionals.email_hash.trim();
+    const isIdentifier = input.flags.hash === "none" || !(text.includes("@") || isEmailHash(text));
+    const email_hash = isIdentifier ? text : toIdentifier(email, text);
     return runDerivedCommand(spec!, { ...input, positionals: { email_hash } }, context);
   },
 });

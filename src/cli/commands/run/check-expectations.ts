@@ -6,47 +6,56 @@ import {
   type ObservedDelivery,
 } from "./observations.ts";
 import { getValueAt, resolveReferences } from "./references.ts";
+import type { ScenarioEnvironment } from "./scenario-environment.ts";
 import type { Expectations } from "./schema.ts";
-import type { ScenarioStage } from "./stage.ts";
 import type { StepObservation } from "./steps.ts";
 
 /** Compares the result of a step, and the state after it, with expectations. Null stands for an unknown value. */
 export async function checkExpectations(
-  given: Expectations,
-  done: StepObservation,
-  stage: ScenarioStage,
+  expectations: Expectations,
+  observation: StepObservation,
+  environment: ScenarioEnvironment,
 ): Promise<readonly ExpectationDifference[]> {
-  const expected = resolveReferences(given, stage.values);
-  if (["activities", "deliveries", "webhooks"].some((name) => name in expected)) await stage.settle();
+  const expected = resolveReferences(expectations, environment.values);
+  if (["activities", "deliveries", "webhooks"].some((name) => name in expected)) await environment.settle();
   const differences: ExpectationDifference[] = [];
   const check = <T>(
     name: keyof Expectations,
-    seen: T,
+    actual: T,
     holds: (expectedValue: never) => boolean,
-    shown = formatValue(seen),
+    actualText = formatValue(actual),
   ) => {
     const expectedValue = expected[name];
     if (expectedValue === undefined || (expectedValue !== null && holds(expectedValue as never))) return;
-    const what = expectedValue === null ? "a value" : formatValue(expectedValue);
-    differences.push({ path: [name], message: `${name}: expected ${what}, got ${shown}`, seen });
+    const expectedText = expectedValue === null ? "a value" : formatValue(expectedValue);
+    differences.push({ path: [name], message: `${name}: expected ${expectedText}, got ${actualText}`, actual });
   };
-  check("status", done.status, (expectedValue) => expectedValue === done.status);
-  check("failure", done.failures?.[0], (expectedValue) => done.failures?.includes(expectedValue) === true);
-  const why = done.error === undefined ? "" : ` (${done.error})`;
-  check("exit", done.exit, (expectedValue) => expectedValue === done.exit, `${formatValue(done.exit)}${why}`);
-  const text = done.output?.trim() ?? "";
+  check("status", observation.status, (expectedValue) => expectedValue === observation.status);
+  check(
+    "failure",
+    observation.failures?.[0],
+    (expectedValue) => observation.failures?.includes(expectedValue) === true,
+  );
+  const errorNote = observation.error === undefined ? "" : ` (${observation.error})`;
+  check(
+    "exit",
+    observation.exit,
+    (expectedValue) => expectedValue === observation.exit,
+    `${formatValue(observation.exit)}${errorNote}`,
+  );
+  const text = observation.output?.trim() ?? "";
   check("text", text, (expectedValue) => [expectedValue].flat().every((part) => text.includes(part)));
   if (expected.json !== undefined) {
-    differences.push(...compareJson("json", expected.json, done.value, selectStableFields(done.value)));
+    differences.push(...compareJson("json", expected.json, observation.value, selectStableFields(observation.value)));
   }
   if (expected.activities !== undefined) {
-    differences.push(...compareActivities(expected.activities, await listObservedActivities(stage)));
+    differences.push(...compareActivities(expected.activities, await listObservedActivities(environment)));
   }
   if (expected.deliveries !== undefined) {
-    differences.push(...compareDeliveries(expected.deliveries, await listObservedDeliveries(stage)));
+    differences.push(...compareDeliveries(expected.deliveries, await listObservedDeliveries(environment)));
   }
   if (expected.webhooks !== undefined) {
-    differences.push(...compareJson("webhooks", expected.webhooks, await listObservedWebhooks(stage)));
+    differences.push(...compareJson("webhooks", expected.webhooks, await listObservedWebhooks(environment)));
   }
   return differences;
 }
@@ -55,97 +64,101 @@ export async function checkExpectations(
 const compareJson = (
   name: string,
   expected: unknown,
-  seen: unknown,
-  example = seen,
+  actual: unknown,
+  example = actual,
 ): readonly ExpectationDifference[] =>
   expected === null
-    ? [{ path: [name], message: `${name}: expected a value`, seen: example }]
-    : compareSubset(expected, seen).map((one) => ({
-        ...one,
-        path: [name, ...one.path],
-        message: `${name}.${one.message}`,
+    ? [{ path: [name], message: `${name}: expected a value`, actual: example }]
+    : compareSubset(expected, actual).map((difference) => ({
+        ...difference,
+        path: [name, ...difference.path],
+        message: `${name}.${difference.message}`,
       }));
 
 /** Selects the plain fields of a result that are equal in every run. Times, addresses and long values are omitted. */
 function selectStableFields(value: unknown): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries((value ?? {}) as object).filter(
-      ([, one]) =>
-        ["string", "number", "boolean"].includes(typeof one) &&
-        !/^\d{4}-\d\d-\d\dT|^https?:|^[\w+/=-]{24,}$/.test(String(one)) &&
-        String(one).length <= 80,
+      ([, value]) =>
+        ["string", "number", "boolean"].includes(typeof value) &&
+        !/^\d{4}-\d\d-\d\dT|^https?:|^[\w+/=-]{24,}$/.test(String(value)) &&
+        String(value).length <= 80,
     ),
   );
 }
 
-function compareActivities(expected: readonly string[] | null, seen: readonly string[]): ExpectationDifference[] {
-  const missing = expected === null ? 0 : findMissingIndex(expected, seen, (one, other) => one === other);
+function compareActivities(expected: readonly string[] | null, actual: readonly string[]): ExpectationDifference[] {
+  const missing = expected === null ? 0 : findMissingIndex(expected, actual, (a, b) => a === b);
   if (missing === undefined) return [];
   const name = expected?.[missing] ?? "activities";
   const position = missing === 0 ? "" : ` after ${expected![missing - 1]}`;
-  const all = seen.length === 0 ? "none" : seen.join(", ");
+  const all = actual.length === 0 ? "none" : actual.join(", ");
   const message = `activities.${missing}: ${name} did not happen${position}; seen: ${all}`;
-  const own = seen.filter((one) => expected?.includes(one));
-  return [{ path: ["activities"], message, seen: own.length > 0 ? own : seen }];
+  const matching = actual.filter((activity) => expected?.includes(activity));
+  return [{ path: ["activities"], message, actual: matching.length > 0 ? matching : actual }];
 }
 
 type ExpectedDelivery = NonNullable<Expectations["deliveries"]>[number];
 
-const isMatching = (expectedValue: ExpectedDelivery, seen: ObservedDelivery): boolean =>
-  compareSubset(expectedValue, seen).length === 0;
+const isMatching = (expectedValue: ExpectedDelivery, actual: ObservedDelivery): boolean =>
+  compareSubset(expectedValue, actual).length === 0;
 
 function compareDeliveries(
   expected: readonly ExpectedDelivery[] | null,
-  seen: readonly ObservedDelivery[],
+  actual: readonly ObservedDelivery[],
 ): readonly ExpectationDifference[] {
-  const missing = expected === null ? 0 : findMissingIndex(expected, seen, isMatching);
+  const missing = expected === null ? 0 : findMissingIndex(expected, actual, isMatching);
   if (missing === undefined) return [];
   const expectedValue = expected?.[missing];
-  const all = seen.length === 0 ? "none" : seen.map(formatDelivery).join("; ");
+  const all = actual.length === 0 ? "none" : actual.map(formatDelivery).join("; ");
   const position = missing === 0 ? "" : ` after the one before`;
   const message = `deliveries.${missing}: no delivery${position} with ${formatValue(expectedValue ?? {})}; seen: ${all}`;
   const keys = expected === null ? ["to", "activity", "outcome"] : [...new Set(expected.flatMap(Object.keys))];
-  const shown = seen.map((one) => Object.fromEntries(Object.entries(one).filter(([key]) => keys.includes(key))));
-  return [{ path: ["deliveries"], message, seen: shown }];
+  const selectedFields = actual.map((delivery) =>
+    Object.fromEntries(Object.entries(delivery).filter(([key]) => keys.includes(key))),
+  );
+  return [{ path: ["deliveries"], message, actual: selectedFields }];
 }
 
-const formatDelivery = ({ to, activity, contract, outcome, attempts, answers }: ObservedDelivery): string =>
-  `${activity} ${contract ?? ""} to ${to} ${outcome} after ${attempts} (${answers.join(", ")})`.replace("  ", " ");
+const formatDelivery = ({ to, activity, contract, outcome, attempts, answers: responses }: ObservedDelivery): string =>
+  `${activity} ${contract ?? ""} to ${to} ${outcome} after ${attempts} (${responses.join(", ")})`.replace("  ", " ");
 
 interface ExpectationDifference {
   readonly path: readonly (string | number)[];
   readonly message: string;
-  readonly seen: unknown;
+  readonly actual: unknown;
 }
 
 /** Compares a value with the expected fields. Additional fields are allowed. */
 function compareSubset(
   expected: unknown,
-  seen: unknown,
+  actual: unknown,
   path: readonly (string | number)[] = [],
 ): readonly ExpectationDifference[] {
   if (Array.isArray(expected)) {
-    if (!Array.isArray(seen)) return [createDifference(path, "a list", seen)];
-    if (expected.length !== seen.length)
-      return [{ path, message: `${formatPath(path)}expected ${expected.length} items, got ${seen.length}`, seen }];
-    return expected.flatMap((one, i) => compareSubset(one, seen[i], [...path, i]));
+    if (!Array.isArray(actual)) return [createDifference(path, "a list", actual)];
+    if (expected.length !== actual.length)
+      return [{ path, message: `${formatPath(path)}expected ${expected.length} items, got ${actual.length}`, actual }];
+    return expected.flatMap((item, i) => compareSubset(item, actual[i], [...path, i]));
   }
   if (isObject(expected)) {
-    if (typeof seen !== "object" || seen === null) return [createDifference(path, "a map", seen)];
-    return Object.entries(expected).flatMap(([key, one]) => compareSubset(one, getValueAt(seen, key), [...path, key]));
+    if (typeof actual !== "object" || actual === null) return [createDifference(path, "a map", actual)];
+    return Object.entries(expected).flatMap(([key, member]) =>
+      compareSubset(member, getValueAt(actual, key), [...path, key]),
+    );
   }
-  const isSame = Object.is(expected, seen) || (expected === null && seen === undefined);
-  return isSame ? [] : [createDifference(path, formatValue(expected), seen)];
+  const isSame = Object.is(expected, actual) || (expected === null && actual === undefined);
+  return isSame ? [] : [createDifference(path, formatValue(expected), actual)];
 }
 
 const createDifference = (
   path: ExpectationDifference["path"],
   expected: string,
-  seen: unknown,
+  actual: unknown,
 ): ExpectationDifference => ({
   path,
-  message: `${formatPath(path)}expected ${expected}, got ${seen === undefined ? "nothing" : formatValue(seen)}`,
-  seen,
+  message: `${formatPath(path)}expected ${expected}, got ${actual === undefined ? "nothing" : formatValue(actual)}`,
+  actual,
 });
 
 const formatPath = (path: ExpectationDifference["path"]): string => (path.length === 0 ? "" : `${path.join(".")}: `);
@@ -160,12 +173,12 @@ function formatValue(value: unknown): string {
 /** Finds the first expected item that was not observed in this order. Returns undefined if all items were observed. */
 function findMissingIndex<Expected, Seen>(
   expected: readonly Expected[],
-  seen: readonly Seen[],
-  fits: (expected: Expected, seen: Seen) => boolean,
+  actualItems: readonly Seen[],
+  fits: (expected: Expected, actual: Seen) => boolean,
 ): number | undefined {
   let from = 0;
-  for (const [i, one] of expected.entries()) {
-    from = seen.findIndex((other, at) => at >= from && fits(one, other)) + 1;
+  for (const [i, expectedItem] of expected.entries()) {
+    from = actualItems.findIndex((item, index) => index >= from && fits(expectedItem, item)) + 1;
     if (from === 0) return i;
   }
   return undefined;

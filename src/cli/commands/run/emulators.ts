@@ -7,9 +7,9 @@ import type { Context } from "../../command.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 import { getScenarioFolder, isSeedFile } from "./load.ts";
 import type { ParsedScenario } from "./parse.ts";
-import { ScenarioStage } from "./stage.ts";
+import { ScenarioEnvironment } from "./scenario-environment.ts";
 
-type ScenarioContext = Pick<Context, "host" | "svc" | "read" | "signal" | "cut">;
+type ScenarioContext = Pick<Context, "host" | "svc" | "parseLine" | "signal" | "forceSignal">;
 
 /** Base emulators of scenarios. There is one per seed, and every scenario runs on a fork. */
 export class ScenarioEmulators {
@@ -20,18 +20,18 @@ export class ScenarioEmulators {
     this.#context = context;
   }
 
-  /** Performs work on a separate stage for this scenario. Removes the stage afterwards. */
-  async withStage<T>(parsed: ParsedScenario, work: (stage: ScenarioStage) => Promise<T>): Promise<T> {
+  /** Performs work on a separate environment for this scenario. Removes the environment afterwards. */
+  async withEnvironment<T>(parsed: ParsedScenario, work: (environment: ScenarioEnvironment) => Promise<T>): Promise<T> {
     const base = await this.#getBase(parsed);
     const emulator = await base.fork();
     const folder = await mkdtemp(join(tmpdir(), "svc-run-"));
     try {
       await writeScenarioFiles(folder, parsed.scenario.files ?? {});
-      const stage = new ScenarioStage(emulator, folder, this.#context);
+      const environment = new ScenarioEnvironment(emulator, folder, this.#context);
       try {
-        return await work(stage);
+        return await work(environment);
       } finally {
-        await stage.close();
+        await environment.close();
       }
     } finally {
       await emulator.close({ signal: AbortSignal.abort() });
@@ -43,7 +43,7 @@ export class ScenarioEmulators {
     const bases = [...this.#bases.values()];
     this.#bases.clear();
     for (const base of bases)
-      await base.then((emulator) => emulator.close({ signal: this.#context.cut })).catch(() => {});
+      await base.then((emulator) => emulator.close({ signal: this.#context.forceSignal })).catch(() => {});
   }
 
   async #getBase(parsed: ParsedScenario): Promise<Emulator> {
@@ -78,8 +78,8 @@ async function startBaseEmulator(parsed: ParsedScenario, { host }: ScenarioConte
 
 async function readSeed(parsed: ParsedScenario, seed: string, host: Context["host"]): Promise<object> {
   const { line, column } = parsed.positions.locate(["seed"]);
-  const fail = (why: string): never => {
-    throw new CommandFailedError("usage", "invalid_seed", `${parsed.file}:${line}:${column}: seed ${seed} ${why}.`);
+  const fail = (reason: string): never => {
+    throw new CommandFailedError("usage", "invalid_seed", `${parsed.file}:${line}:${column}: seed ${seed} ${reason}.`);
   };
   const failUnreadable = () => fail("cannot be read: it must be demo, empty, or a file next to the scenario");
   const folder = getScenarioFolder(parsed, host);

@@ -6,7 +6,7 @@ import { savedValueMessage } from "./schema.ts";
 type SchemaIssue = z.core.$ZodIssue;
 
 interface SchemaProblem {
-  readonly at: readonly PropertyKey[];
+  readonly path: readonly PropertyKey[];
   readonly key?: string;
   readonly sentence: string;
 }
@@ -30,54 +30,54 @@ export function suggestSimilar(word: string, words: readonly string[]): string {
   const nearest = findNearest(word, words);
   if (nearest !== undefined) return `Did you mean ${nearest}?`;
   if (words.length === 0) return "There are none.";
-  const others = words.length > maxSuggestions ? ` and ${words.length - maxSuggestions} more` : "";
-  return `Known: ${words.toSorted().slice(0, maxSuggestions).join(", ")}${others}.`;
+  const remainder = words.length > maxSuggestions ? ` and ${words.length - maxSuggestions} more` : "";
+  return `Known: ${words.toSorted().slice(0, maxSuggestions).join(", ")}${remainder}.`;
 }
 
 const maxSuggestions = 20;
 
 function describeIssue(issue: SchemaIssue): SchemaProblem {
-  const at = issue.path;
-  const name = at.map(String).join(".") || "The step";
+  const path = issue.path;
+  const name = path.map(String).join(".") || "The step";
   switch (issue.code) {
     case "unrecognized_keys": {
       const [key = ""] = issue.keys;
-      return { at, key, sentence: `Unknown key "${key}"${at.length === 0 ? "" : ` in ${name}`}. ${issue.message}` };
+      return { path, key, sentence: `Unknown key "${key}"${path.length === 0 ? "" : ` in ${name}`}. ${issue.message}` };
     }
     case "invalid_union": {
       const best = findBestBranch(issue.errors);
-      const inner = best && { ...best, path: [...at, ...best.path], input: best.input ?? issue.input };
+      const inner = best && { ...best, path: [...path, ...best.path], input: best.input ?? issue.input };
       if (inner) return describeIssue(inner as SchemaIssue);
       const kinds = [...new Set(issue.errors.flatMap((branch) => branch.map(describeKind)))].filter(Boolean);
-      return { at, sentence: `${name} must be ${kinds.join(" or ")}, got ${describeValue(issue.input)}.` };
+      return { path, sentence: `${name} must be ${kinds.join(" or ")}, got ${describeValue(issue.input)}.` };
     }
     case "invalid_type":
-      if (issue.input === undefined) return { at, sentence: `${name} is required.` };
-      return { at, sentence: `${name} must be ${describeKind(issue)}, got ${describeValue(issue.input)}.` };
+      if (issue.input === undefined) return { path, sentence: `${name} is required.` };
+      return { path, sentence: `${name} must be ${describeKind(issue)}, got ${describeValue(issue.input)}.` };
     case "invalid_value": {
       const hint = suggestSimilar(String(issue.input), issue.values.map(String));
-      return { at, sentence: `${name} cannot be ${describeValue(issue.input)}. ${hint}` };
+      return { path, sentence: `${name} cannot be ${describeValue(issue.input)}. ${hint}` };
     }
     case "too_small":
-      return { at, sentence: `${name} must ${describeSize(issue.origin, "least", issue.minimum)}.` };
+      return { path, sentence: `${name} must ${describeSize(issue.origin, "least", issue.minimum)}.` };
     case "too_big":
-      return { at, sentence: `${name} must ${describeSize(issue.origin, "most", issue.maximum)}.` };
+      return { path, sentence: `${name} must ${describeSize(issue.origin, "most", issue.maximum)}.` };
     default: {
       if (issue.code === "custom" && issue.params?.isName === true) {
-        const key = String(at.at(-1));
-        return { at: at.slice(0, -1), key, sentence: `The name "${key}" ${issue.message}.` };
+        const key = String(path.at(-1));
+        return { path: path.slice(0, -1), key, sentence: `The name "${key}" ${issue.message}.` };
       }
       const message = issue.message.startsWith("must ") ? issue.message : `is wrong: ${issue.message}`;
       const isText = typeof issue.input === "string" || typeof issue.input === "number";
-      return { at, sentence: `${name} ${message}${isText ? `, got ${describeValue(issue.input)}` : ""}.` };
+      return { path, sentence: `${name} ${message}${isText ? `, got ${describeValue(issue.input)}` : ""}.` };
     }
   }
 }
 
-const describeSize = (origin: string, way: string, size: number | bigint): string =>
+const describeSize = (origin: string, bound: string, size: number | bigint): string =>
   origin === "array" || origin === "string"
-    ? `have at ${way} ${size} ${origin === "array" ? "items" : "characters"}`
-    : `be at ${way} ${size}`;
+    ? `have at ${bound} ${size} ${origin === "array" ? "items" : "characters"}`
+    : `be at ${bound} ${size}`;
 
 /** Finds the intended alternative of a union, which has the deepest error. */
 function findBestBranch(errors: readonly (readonly SchemaIssue[])[]): SchemaIssue | undefined {
@@ -85,7 +85,7 @@ function findBestBranch(errors: readonly (readonly SchemaIssue[])[]): SchemaIssu
   const specific = firstIssues.filter(
     (issue) => issue.path.length > 0 || !["invalid_type", "invalid_value"].includes(issue.code),
   );
-  if (specific.length > 0) return specific.sort((one, other) => other.path.length - one.path.length)[0];
+  if (specific.length > 0) return specific.sort((a, b) => b.path.length - a.path.length)[0];
   return firstIssues.length === 1 ? firstIssues[0] : undefined;
 }
 

@@ -14,16 +14,16 @@ import { getCommandWords } from "./steps.ts";
 /** Reads and checks scenario files. Throws UsageError with a sentence for each invalid file. */
 export async function loadScenarios(
   files: readonly string[],
-  { host, read }: Pick<Context, "host" | "read">,
+  { host, parseLine }: Pick<Context, "host" | "parseLine">,
 ): Promise<readonly ParsedScenario[]> {
   const { registry } = await import("../../../api/registry.ts");
-  const loaded = await Promise.all(
+  const results = await Promise.all(
     files.map(async (file) => {
       const text = (await readRegularFile(host, file, "<file>")).toString("utf8");
       if (text.trim() === "") throw new UsageError(`<file>: ${file} is empty`);
       try {
         const parsed = parseScenario(file, text, registry);
-        await checkCommandLines(parsed.scenario.steps, ["steps"], parsed, read);
+        await checkCommandLines(parsed.scenario.steps, ["steps"], parsed, parseLine);
         return parsed;
       } catch (error) {
         if (error instanceof ScenarioError) return error;
@@ -31,9 +31,9 @@ export async function loadScenarios(
       }
     }),
   );
-  const wrong = loaded.filter((one) => one instanceof ScenarioError);
-  if (wrong.length > 0) throw new InvalidScenariosError(wrong);
-  return loaded as readonly ParsedScenario[];
+  const errors = results.filter((result) => result instanceof ScenarioError);
+  if (errors.length > 0) throw new InvalidScenariosError(errors);
+  return results as readonly ParsedScenario[];
 }
 
 /** Rejects forbidden command lines if they are recognizable before values are known. */
@@ -41,33 +41,33 @@ async function checkCommandLines(
   steps: readonly ScenarioStep[],
   path: DocumentPath,
   parsed: ParsedScenario,
-  read: Context["read"],
+  parseLine: Context["parseLine"],
 ): Promise<void> {
   for (const [i, step] of steps.entries()) {
-    const at = [...path, i];
-    if ("for each" in step) await checkCommandLines(step.steps, [...at, "steps"], parsed, read);
+    const stepPath = [...path, i];
+    if ("for each" in step) await checkCommandLines(step.steps, [...stepPath, "steps"], parsed, parseLine);
     if (!("svc" in step)) continue;
-    const line = await read(getCommandWords(step.svc).map(fillReferences));
+    const line = await parseLine(getCommandWords(step.svc).map(fillReferences));
     const rejection = line && explainRejection(line);
     if (rejection !== undefined)
-      throw new ScenarioError(parsed.file, parsed.positions.locate([...at, "svc"]), rejection);
+      throw new ScenarioError(parsed.file, parsed.positions.locate([...stepPath, "svc"]), rejection);
   }
 }
 
 /** Reads a regular file, because reading a pipe or a device can block. */
-async function readRegularFile(host: Host, path: string, place: string): Promise<Buffer> {
-  if (path !== "-" && !(await stat(await requireFile(host, path, place))).isFile())
-    throw new UsageError(`${place}: ${path} is not a regular file`);
-  return readInput(host, path, place);
+async function readRegularFile(host: Host, path: string, flag: string): Promise<Buffer> {
+  if (path !== "-" && !(await stat(await requireFile(host, path, flag))).isFile())
+    throw new UsageError(`${flag}: ${path} is not a regular file`);
+  return readInput(host, path, flag);
 }
 
 export class InvalidScenariosError extends UsageError {
   readonly errors: readonly ScenarioError[];
 
   constructor(errors: readonly ScenarioError[]) {
-    const [first, ...more] = errors;
+    const [first, ...otherErrors] = errors;
     super(first!.message, {
-      details: more.map(({ message }) => message),
+      details: otherErrors.map(({ message }) => message),
       hint: "svc run --schema prints the JSON Schema of scenario files.",
     });
     this.errors = errors;

@@ -4,7 +4,7 @@ import { showTrace } from "../../../api/emulator/traces.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { ServiceError } from "../../../client/errors.ts";
-import type { ScenarioStage } from "./stage.ts";
+import type { ScenarioEnvironment } from "./scenario-environment.ts";
 
 /** Observed delivery in the form of expectations. */
 export type ObservedDelivery = ReturnType<typeof toObservedDelivery>;
@@ -12,11 +12,11 @@ export type ObservedDelivery = ReturnType<typeof toObservedDelivery>;
 type ListedDelivery = ResultOf<typeof listDeliveries>["items"][number];
 
 /** Lists all deliveries, oldest first. */
-export async function listObservedDeliveries(stage: ScenarioStage): Promise<readonly ObservedDelivery[]> {
-  const { client, signal } = stage;
-  const names = new Map((await listWebhooks(stage)).map(({ name, id }) => [id, name]));
+export async function listObservedDeliveries(environment: ScenarioEnvironment): Promise<readonly ObservedDelivery[]> {
+  const { client, signal } = environment;
+  const names = new Map((await listWebhooks(environment)).map(({ name, id }) => [id, name]));
   const { items } = await client.call(listDeliveries, { query: { limit: 500 } }, { signal });
-  return items.map((one) => toObservedDelivery(one, names.get(one.webhook_id) ?? String(one.webhook_id))).reverse();
+  return items.map((item) => toObservedDelivery(item, names.get(item.webhook_id) ?? String(item.webhook_id))).reverse();
 }
 
 function toObservedDelivery({ activity, composite_id, outcome, attempts }: ListedDelivery, to: string) {
@@ -36,39 +36,43 @@ function toObservedDelivery({ activity, composite_id, outcome, attempts }: Liste
 export const listAnswers = (attempts: ListedDelivery["attempts"]): (number | string)[] =>
   attempts.map(({ status, error }) => status ?? error?.code ?? "no answer");
 
-export async function listObservedActivities({ client, signal }: ScenarioStage): Promise<readonly string[]> {
-  const found = new Map<number, string>();
+export async function listObservedActivities({ client, signal }: ScenarioEnvironment): Promise<readonly string[]> {
+  const activities = new Map<number, string>();
   const follow = async (ref: string) => {
     const { nodes } = await client.call(showTrace, { params: { ref } }, { signal });
     for (const { id, kind, what } of nodes) {
-      if (kind === "event") found.set(Number(id.split(":")[1]), what.split(" ")[0]!);
+      if (kind === "event") activities.set(Number(id.split(":")[1]), what.split(" ")[0]!);
     }
   };
   const { items } = await client.call(listControlContracts, { query: { limit: 100 } }, { signal });
   for (const { composite_id } of items) await follow(composite_id);
   // Traces of contracts do not include activities of counterparties.
   for (let number = 1; ; number += 1) {
-    if (found.has(number)) continue;
+    if (activities.has(number)) continue;
     try {
       await follow(`event:${number}`);
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
-      if (number > Math.max(0, ...found.keys())) break;
+      if (number > Math.max(0, ...activities.keys())) break;
     }
   }
-  return [...found].sort(([one], [other]) => one - other).map(([, activity]) => activity);
+  return [...activities].sort(([a], [b]) => a - b).map(([, activity]) => activity);
 }
 
-export async function listObservedWebhooks(stage: ScenarioStage): Promise<Readonly<Record<string, string>>> {
-  return Object.fromEntries((await listWebhooks(stage)).map(({ name, status }) => [name, status]));
+export async function listObservedWebhooks(
+  environment: ScenarioEnvironment,
+): Promise<Readonly<Record<string, string>>> {
+  return Object.fromEntries((await listWebhooks(environment)).map(({ name, status }) => [name, status]));
 }
 
 /** Finds the webhooks of the story's receivers, by the ID that a step created or by the receiver's URL. */
-async function listWebhooks({ client, receivers, signal }: ScenarioStage) {
+async function listWebhooks({ client, receivers, signal }: ScenarioEnvironment) {
   const all = await client.call(listControlWebhooks, {}, { signal });
   return [...receivers].flatMap(([name, { webhook, url }]) => {
-    const found = all.find((one) => (webhook === undefined ? one.url === url : one.id === webhook));
-    const id = found?.id ?? webhook;
-    return id === undefined ? [] : [{ name, id, status: found?.status ?? "DELETED" }];
+    const webhookRow = all.find((candidate) =>
+      webhook === undefined ? candidate.url === url : candidate.id === webhook,
+    );
+    const id = webhookRow?.id ?? webhook;
+    return id === undefined ? [] : [{ name, id, status: webhookRow?.status ?? "DELETED" }];
   });
 }

@@ -35,10 +35,13 @@ export function parseScenario(file: string, content: string, operations: readonl
   };
   if (text.length > maxScenarioCharacters) fail({ line: 1, column: 1 }, "The file is too long for a scenario.");
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
-  const [wrong = document.warnings[0]] = document.errors;
-  if (wrong) {
-    const { line, col } = lines.linePos(Math.min(wrong.pos[0], text.length));
-    fail({ line: Math.max(line, 1), column: Math.max(col, 1) }, `The file is not YAML: ${toSentence(wrong.message)}`);
+  const [syntaxIssue = document.warnings[0]] = document.errors;
+  if (syntaxIssue) {
+    const { line, col } = lines.linePos(Math.min(syntaxIssue.pos[0], text.length));
+    fail(
+      { line: Math.max(line, 1), column: Math.max(col, 1) },
+      `The file is not YAML: ${toSentence(syntaxIssue.message)}`,
+    );
   }
   const positions = new DocumentPositions(document, lines);
   let value: unknown;
@@ -54,16 +57,16 @@ export function parseScenario(file: string, content: string, operations: readonl
 
 /** Finds the first alias without an anchor. Returns the beginning of the file if there is none. */
 function findUnresolvedAlias(document: Document, lines: LineCounter): DocumentPosition {
-  let found: DocumentPosition = { line: 1, column: 1 };
+  let position: DocumentPosition = { line: 1, column: 1 };
   visit(document, {
     Alias(_, alias) {
       if (alias.resolve(document) !== undefined || !alias.range) return undefined;
       const { line, col } = lines.linePos(alias.range[0]);
-      found = { line, column: col };
+      position = { line, column: col };
       return visit.BREAK;
     },
   });
-  return found;
+  return position;
 }
 
 const toSentence = (text: string): string =>
@@ -126,15 +129,16 @@ class ScenarioChecker {
 
   #getKind(step: Record<string, unknown>, path: DocumentPath): StepKind {
     const keys = Object.keys(step);
-    const found = keys.filter((key) => isOneOf(stepKinds, key));
-    const [kind, other] = found.length > 1 ? found.filter((one) => one !== "expect") : found;
-    if (other !== undefined) this.#failAtKey(path, other, `${kind} cannot be used with ${other} in one step.`);
+    const kinds = keys.filter((key) => isOneOf(stepKinds, key));
+    const [kind, otherKind] = kinds.length > 1 ? kinds.filter((name) => name !== "expect") : kinds;
+    if (otherKind !== undefined)
+      this.#failAtKey(path, otherKind, `${kind} cannot be used with ${otherKind} in one step.`);
     if (kind !== undefined) return kind;
-    const misspelled = keys.find((key) => findNearest(key, stepKinds) !== undefined);
-    const key = misspelled ?? keys[0];
+    const misspelledKey = keys.find((key) => findNearest(key, stepKinds) !== undefined);
+    const key = misspelledKey ?? keys[0];
     if (key === undefined) this.#fail(path, `A step must have one of ${stepKinds.join(", ")}.`);
-    const hint = misspelled
-      ? `Did you mean ${findNearest(misspelled, stepKinds)}?`
+    const hint = misspelledKey
+      ? `Did you mean ${findNearest(misspelledKey, stepKinds)}?`
       : `A step has one of ${stepKinds.join(", ")}.`;
     this.#failAtKey(path, key, `Unknown key "${key}" of a step. ${hint}`);
   }
@@ -159,15 +163,15 @@ class ScenarioChecker {
     }
     const { request } = operation;
     for (const part of ["params", "query"] as const) {
-      const given = toFields(step[part]);
-      const declared = Object.keys((request[part] as { shape?: object } | undefined)?.shape ?? {});
+      const fields = toFields(step[part]);
+      const declaredNames = Object.keys((request[part] as { shape?: object } | undefined)?.shape ?? {});
       const isOperator = (key: string) => part === "query" && key.includes("[");
-      const unknown = Object.keys(given).find((key) => !declared.includes(key) && !isOperator(key));
-      if (unknown !== undefined) {
-        const sentence = `Unknown key "${unknown}" in ${part} of ${call}. ${suggestSimilar(unknown, declared)}`;
-        this.#failAtKey([...path, part], unknown, sentence);
+      const unknownName = Object.keys(fields).find((key) => !declaredNames.includes(key) && !isOperator(key));
+      if (unknownName !== undefined) {
+        const sentence = `Unknown key "${unknownName}" in ${part} of ${call}. ${suggestSimilar(unknownName, declaredNames)}`;
+        this.#failAtKey([...path, part], unknownName, sentence);
       }
-      const missing = part === "params" ? declared.find((key) => given[key] === undefined) : undefined;
+      const missing = part === "params" ? declaredNames.find((key) => fields[key] === undefined) : undefined;
       if (missing !== undefined) this.#fail(path, `params.${missing} is required by ${call}.`);
     }
     if (step.body !== undefined && request.body === undefined) {
@@ -212,9 +216,9 @@ class ScenarioChecker {
   #check(schema: Parameters<typeof findSchemaProblem>[0], value: unknown, path: DocumentPath): void {
     const problem = findSchemaProblem(schema, value);
     if (!problem) return;
-    const at = [...path, ...problem.at];
-    if (problem.key === undefined) this.#fail(at, problem.sentence);
-    this.#failAtKey(at, problem.key, problem.sentence);
+    const issuePath = [...path, ...problem.path];
+    if (problem.key === undefined) this.#fail(issuePath, problem.sentence);
+    this.#failAtKey(issuePath, problem.key, problem.sentence);
   }
 
   #fail(path: DocumentPath, sentence: string): never {

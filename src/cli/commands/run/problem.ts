@@ -45,7 +45,9 @@ export class DocumentPositions {
   /** Locates a key of the map at a path. */
   locateKey(path: DocumentPath, key: string): DocumentPosition {
     const map = path.length === 0 ? this.#document.contents : this.#document.getIn(path, true);
-    const pair = isMap(map) ? map.items.find((one) => isScalar(one.key) && String(one.key.value) === key) : undefined;
+    const pair = isMap(map)
+      ? map.items.find((item) => isScalar(item.key) && String(item.key.value) === key)
+      : undefined;
     const range = isScalar(pair?.key) ? pair.key.range : undefined;
     return range ? this.#toPosition(range[0]) : this.locate(path);
   }

@@ -46,8 +46,8 @@ export async function* runInProcesses(
 function startWorker(files: readonly string[], isUpdate: boolean, { host, globals }: Context) {
   const [program, ...first] = host.program;
   const flags = ["--format", "ndjson", "--jobs", "1", "--no-annotations", ...(isUpdate ? ["--update"] : [])];
-  const named = files.map((file) => (file.startsWith("-") ? `./${file}` : file));
-  const child = spawn(program, [...first, "run", ...named, ...flags, ...(globals.quiet ? ["--quiet"] : [])], {
+  const paths = files.map((file) => (file.startsWith("-") ? `./${file}` : file));
+  const child = spawn(program, [...first, "run", ...paths, ...flags, ...(globals.quiet ? ["--quiet"] : [])], {
     cwd: host.cwd,
     env: { ...host.env } as NodeJS.ProcessEnv,
     stdio: ["ignore", "pipe", "pipe"],

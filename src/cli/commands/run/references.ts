@@ -14,14 +14,14 @@ export function* findReferences(
   path: readonly (string | number)[] = [],
 ): Generator<{ readonly name: string; readonly path: readonly (string | number)[] }> {
   if (typeof value === "string") {
-    for (const [, braced, plain] of value.matchAll(referencePattern)) {
-      const found = plain ?? braced?.split(".")[0];
-      if (found !== undefined) yield { name: found.trim(), path };
+    for (const [, bracedReference, plain] of value.matchAll(referencePattern)) {
+      const reference = plain ?? bracedReference?.split(".")[0];
+      if (reference !== undefined) yield { name: reference.trim(), path };
     }
   } else if (Array.isArray(value)) {
-    for (const [i, one] of value.entries()) yield* findReferences(one, [...path, i]);
+    for (const [i, item] of value.entries()) yield* findReferences(item, [...path, i]);
   } else if (isObject(value)) {
-    for (const [key, one] of Object.entries(value)) yield* findReferences(one, [...path, key]);
+    for (const [key, member] of Object.entries(value)) yield* findReferences(member, [...path, key]);
   }
 }
 
@@ -47,10 +47,10 @@ export function replaceLeaves(
   replace: (path: string, value: unknown) => unknown,
   path: readonly (string | number)[] = [],
 ): unknown {
-  if (Array.isArray(value)) return value.map((one, i) => replaceLeaves(one, replace, [...path, i]));
+  if (Array.isArray(value)) return value.map((item, i) => replaceLeaves(item, replace, [...path, i]));
   if (!isObject(value)) return replace(path.join("."), value);
   return Object.fromEntries(
-    Object.entries(value).map(([key, one]) => [key, replaceLeaves(one, replace, [...path, key])]),
+    Object.entries(value).map(([key, member]) => [key, replaceLeaves(member, replace, [...path, key])]),
   );
 }
 
@@ -58,9 +58,9 @@ export function replaceLeaves(
  * Formats a value as a replacement of `written` in a file. A field keeps its reference if it equals the value of the
  * reference. All other dollar signs are escaped.
  */
-export function restoreReferences(value: unknown, written: unknown, values: SavedValues): unknown {
+export function restoreReferences(value: unknown, template: unknown, values: SavedValues): unknown {
   const references: { readonly field: string; readonly text: string; readonly value: unknown }[] = [];
-  replaceLeaves(written, (path, text) => {
+  replaceLeaves(template, (path, text) => {
     if (typeof text === "string" && !findReferences(text).next().done) {
       references.push({ field: getFieldPath(path), text, value: resolveString(text, values) });
     }
@@ -69,7 +69,8 @@ export function restoreReferences(value: unknown, written: unknown, values: Save
   return replaceLeaves(
     value,
     (path, leaf) =>
-      references.find((one) => one.field === getFieldPath(path) && one.value === leaf)?.text ?? escapeReferences(leaf),
+      references.find((reference) => reference.field === getFieldPath(path) && reference.value === leaf)?.text ??
+      escapeReferences(leaf),
   );
 }
 
@@ -81,8 +82,8 @@ const getFieldPath = (path: string): string =>
     .join(".");
 
 function resolveString(text: string, values: SavedValues): unknown {
-  const [, braced, plain] = singleReferencePattern.exec(text) ?? [];
-  if ((braced ?? plain) !== undefined) return getSavedValue((braced ?? plain)!, values);
+  const [, bracedReference, plain] = singleReferencePattern.exec(text) ?? [];
+  if ((bracedReference ?? plain) !== undefined) return getSavedValue((bracedReference ?? plain)!, values);
   return text.replace(referencePattern, (match, inBraces?: string, plainName?: string) => {
     return match === "$$" ? "$" : formatInterpolatedValue(getSavedValue((inBraces ?? plainName)!, values));
   });
@@ -92,12 +93,12 @@ function resolveString(text: string, values: SavedValues): unknown {
 export const formatInterpolatedValue = (value: unknown): string =>
   typeof value === "object" ? JSON.stringify(value) : String(value);
 
-function getSavedValue(written: string, values: SavedValues): unknown {
-  const [name = "", ...path] = written.trim().split(".");
+function getSavedValue(reference: string, values: SavedValues): unknown {
+  const [name = "", ...path] = reference.trim().split(".");
   if (!values.has(name)) throw new Error(`$${name} has no value yet`);
-  const found = path.length === 0 ? values.get(name) : getValueAt(values.get(name), path.join("."));
-  if (found === undefined) throw new Error(`$${name} has no ${path.join(".")}`);
-  return found;
+  const value = path.length === 0 ? values.get(name) : getValueAt(values.get(name), path.join("."));
+  if (value === undefined) throw new Error(`$${name} has no ${path.join(".")}`);
+  return value;
 }
 
 /**

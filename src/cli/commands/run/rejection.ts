@@ -48,10 +48,10 @@ const rejectedFlags = lookupTable<string>({
  */
 export function explainRejection({ declaration, input, globals }: InterpretedLine): string | undefined {
   const command = declaration.words.join(" ");
-  const why = explainCommand(command, declaration);
-  if (why !== undefined) return `svc ${command} cannot be run by a scenario. ${why}`;
+  const rejection = explainCommand(command, declaration);
+  if (rejection !== undefined) return `svc ${command} cannot be run by a scenario. ${rejection}`;
   for (const [flag, value] of Object.entries({ ...globals, ...input.flags })) {
-    const spec = declaration.flags.find((one) => one.flag === flag);
+    const spec = declaration.flags.find((flagSpec) => flagSpec.flag === flag);
     const reason = rejectedFlags[flag] ?? (spec && isStateFile(spec) ? ownEmulatorReason : undefined);
     if (reason !== undefined) return `--${flag} cannot be used in a scenario. ${reason}`;
     const outside = spec && listFiles(spec, value).find(isOutside);
@@ -77,7 +77,7 @@ const isStateFile = ({ flag, placeholder }: FlagSpec): boolean => flag === "file
 /** Lists the files in the value of a flag. */
 function listFiles({ flag, placeholder = "", isBase64 }: FlagSpec, value: unknown): readonly string[] {
   const values = [value].flat().map(String);
-  if (isBase64) return values.filter((one) => one.startsWith("@")).map((one) => one.slice(1));
+  if (isBase64) return values.filter((value) => value.startsWith("@")).map((value) => value.slice(1));
   const isFile = /\b(?:FILE|DIR|FOLDER)\b/.test(placeholder) || flag === "file" || flag === "received";
   return isFile ? values : [];
 }
@@ -88,5 +88,5 @@ const isFilePositional = (name: string, { words, ...declaration }: DeclaredComma
 
 const isOutside = (file: unknown): boolean => file !== "-" && !fileNamePattern.test(String(file));
 
-const explainOutside = (place: string, file: unknown): string =>
-  `${place} must be the name of a file of the scenario, without a folder, got "${file}".`;
+const explainOutside = (location: string, file: unknown): string =>
+  `${location} must be the name of a file of the scenario, without a folder, got "${file}".`;

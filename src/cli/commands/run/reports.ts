@@ -43,8 +43,8 @@ export const formatJUnitReport = (results: readonly ScenarioResult[]): string =>
   formatJUnit(
     "svc run",
     results.map(({ file, name, ok, seconds, steps, hint, traced, trace }) => {
-      const problems = steps.flatMap(({ number, title, problems: found }) =>
-        found.map(({ message, line }) => `${file}:${line} step ${number} (${title}): ${message}`),
+      const problems = steps.flatMap(({ number, title, problems: mismatches }) =>
+        mismatches.map(({ message, line }) => `${file}:${line} step ${number} (${title}): ${message}`),
       );
       const text = [
         ...problems,

@@ -57,9 +57,9 @@ export async function runFiles(
     jobs > 1
       ? runInProcesses(scenarios, jobs, settings.update, context)
       : runInThisProcess(scenarios, settings, context, isText && !globals.quiet);
-  const done: ScenarioResult[] = [];
+  const finished: ScenarioResult[] = [];
   for await (const result of results) {
-    done.push(result);
+    finished.push(result);
     if (isText && (globals.quiet ? !result.ok : jobs > 1)) {
       const steps = result.steps.flatMap((step) => formatStepLines(result.file, step));
       await output.print(formatScenarioHeading(result.file, result.name), ...steps, ...formatScenarioEndLines(result));
@@ -67,15 +67,15 @@ export async function runFiles(
     if (output.format === "ndjson") await output.printDocument(result);
     await annotateFailures(result, context);
   }
-  if (settings.update) await updateExpectations(scenarios, done, jobs, context);
+  if (settings.update) await updateExpectations(scenarios, finished, jobs, context);
   const seconds = (host.wall.monotonicNow() - startedAt) / 1_000;
-  const ok = done.every((result) => result.ok);
+  const ok = finished.every((result) => result.ok);
   const { report, html } = settings;
-  if (report !== undefined) await writeOutput(host, report, [Buffer.from(formatJUnitReport(done))]);
-  if (html !== undefined) await writeOutput(host, html, [Buffer.from(formatHtmlReport(done, seconds))]);
+  if (report !== undefined) await writeOutput(host, report, [Buffer.from(formatJUnitReport(finished))]);
+  if (html !== undefined) await writeOutput(host, html, [Buffer.from(formatHtmlReport(finished, seconds))]);
   const layout = { rows: "scenarios", columns: ["file", "name", "ok", "seconds"] };
-  if (isText) await output.print(formatRunSummary(done, seconds));
-  else if (output.format !== "ndjson") await output.show({ ok, seconds, scenarios: done }, layout);
+  if (isText) await output.print(formatRunSummary(finished, seconds));
+  else if (output.format !== "ndjson") await output.show({ ok, seconds, scenarios: finished }, layout);
   return ok;
 }
 
@@ -124,28 +124,30 @@ export async function watchFiles(
 /** Writes observed values into the expectations of the files. Preserves comments and all other content. */
 async function updateExpectations(
   scenarios: readonly ParsedScenario[],
-  done: readonly ScenarioResult[],
+  results: readonly ScenarioResult[],
   jobs: number,
   { host, output }: Context,
 ): Promise<void> {
-  for (const { file, seen } of done) {
-    const parsed = scenarios.find((one) => one.file === file);
-    if (!parsed || seen.length === 0) continue;
+  for (const { file, seen: actualValues } of results) {
+    const parsed = scenarios.find((scenario) => scenario.file === file);
+    if (!parsed || actualValues.length === 0) continue;
     // Child processes have already written their files.
     if (jobs === 1)
-      await writeOutput(host, resolve(host.cwd, file), [Buffer.from(parsed.mark + insertObservations(parsed, seen))]);
-    await output.note(`Wrote ${pluralize(seen.length, "expectation")} into ${file}`);
+      await writeOutput(host, resolve(host.cwd, file), [
+        Buffer.from(parsed.mark + insertObservations(parsed, actualValues)),
+      ]);
+    await output.note(`Wrote ${pluralize(actualValues.length, "expectation")} into ${file}`);
   }
 }
 
-function insertObservations({ text, document }: ParsedScenario, seen: readonly ObservedValue[]): string {
-  const edits = seen.flatMap(({ path, value }) => {
+function insertObservations({ text, document }: ParsedScenario, actualValues: readonly ObservedValue[]): string {
+  const edits = actualValues.flatMap(({ path, value }) => {
     const node = document.getIn(path, true);
     return isNode(node) && node.range ? [{ start: node.range[0], end: node.range[1], value }] : [];
   });
   // The positions stay valid from the end of the text to its beginning.
   return edits
-    .sort((one, other) => other.start - one.start)
+    .sort((a, b) => b.start - a.start)
     .reduce((now, { start, end, value }) => {
       const before = now.slice(start, end);
       const blanks = before.slice(before.trimEnd().length);
@@ -177,8 +179,8 @@ async function* runInThisProcess(
   for (const parsed of scenarios) {
     context.signal.throwIfAborted();
     if (printsSteps) await output.print(formatScenarioHeading(parsed.file, parsed.scenario.name ?? ""));
-    const result = await emulators.withStage(parsed, (stage) =>
-      runScenario(parsed, stage, {
+    const result = await emulators.withEnvironment(parsed, (environment) =>
+      runScenario(parsed, environment, {
         operations,
         wall: host.wall,
         update,

@@ -8,8 +8,9 @@ import { durationPattern, parseDuration } from "../../../base/duration.ts";
 const createNamedMap = <Value extends z.ZodType>(pattern: RegExp, message: string, value: Value) =>
   dictionary(value)
     .superRefine((map, context) => {
-      const wrong = Object.keys(map).find((key) => !pattern.test(key));
-      if (wrong !== undefined) context.addIssue({ code: "custom", path: [wrong], message, params: { isName: true } });
+      const invalidKey = Object.keys(map).find((key) => !pattern.test(key));
+      if (invalidKey !== undefined)
+        context.addIssue({ code: "custom", path: [invalidKey], message, params: { isName: true } });
     })
     .meta({ propertyNames: { pattern: pattern.source } });
 
@@ -222,7 +223,7 @@ export const Scenario = z.strictObject({
     .refine(isTime, "must be a time (2031-01-02T03:04:05Z)")
     .meta({ format: "date-time" })
     .optional()
-    .describe("Initial virtual time (default: that of the seed)"),
+    .describe("Initial virtual time (default: the time of the seed)"),
   files: createNamedMap(fileNamePattern, "must be the name of a file, without a folder", z.unknown())
     .optional()
     .describe("Files in the folder of command lines: text, JSON, or { base64: … }"),

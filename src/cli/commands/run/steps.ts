@@ -11,8 +11,8 @@ import { ServiceError } from "../../../client/errors.ts";
 import { UsageError } from "../../process/failure.ts";
 import { formatCommandLine, splitWords } from "../../process/shell-words.ts";
 import { formatInterpolatedValue, resolveReferences } from "./references.ts";
+import type { ScenarioEnvironment } from "./scenario-environment.ts";
 import { contractActions, type StepKind, type StepOf } from "./schema.ts";
-import type { ScenarioStage } from "./stage.ts";
 
 export interface StepObservation {
   readonly title: string;
@@ -32,23 +32,23 @@ export interface StepObservation {
 
 type StepRunner<Kind extends StepKind> = (
   step: StepOf<Kind>,
-  stage: ScenarioStage,
+  environment: ScenarioEnvironment,
   operations: readonly Operation[],
 ) => Promise<StepObservation>;
 
 const stepRunners: { readonly [Kind in Exclude<StepKind, "for each">]: StepRunner<Kind> } = {
-  async call({ call, params, query, headers, body }, stage, operations) {
+  async call({ call, params, query, headers, body }, environment, operations) {
     const operation = operations.find(({ id }) => id === call)!;
-    return { title: `call ${call}`, ...(await sendRequest(stage, operation, { params, query, headers, body })) };
+    return { title: `call ${call}`, ...(await sendRequest(environment, operation, { params, query, headers, body })) };
   },
 
-  async svc({ svc, stdin }, stage) {
+  async svc({ svc, stdin }, environment) {
     const argv = svc as readonly string[];
-    const { exit, out, err } = await stage.svc(argv, stdin);
-    const lines = out.trim().split("\n");
+    const { exit, stdout, stderr } = await environment.svc(argv, stdin);
+    const lines = stdout.trim().split("\n");
     const documents = lines.map(tryParseJson);
-    const value = tryParseJson(out) ?? (documents.includes(undefined) ? undefined : documents);
-    const notes = err.trim().split("\n");
+    const value = tryParseJson(stdout) ?? (documents.includes(undefined) ? undefined : documents);
+    const notes = stderr.trim().split("\n");
     // A command that fails by its result, such as webhooks trigger, reports the failure only on standard output.
     const reason = notes.find((line) => line.startsWith("error: ")) || notes[0] || lines.at(-1)!.replaceAll("\t", "  ");
     return {
@@ -57,8 +57,8 @@ const stepRunners: { readonly [Kind in Exclude<StepKind, "for each">]: StepRunne
       command: formatCommandLine(argv),
       exit,
       value,
-      output: out,
-      notes: err,
+      output: stdout,
+      notes: stderr,
       ...(exit === 0 ? {} : { error: `exit ${exit}: ${reason.replace(/^error: /, "")}` }),
     };
   },
@@ -73,8 +73,8 @@ const stepRunners: { readonly [Kind in Exclude<StepKind, "for each">]: StepRunne
     };
   },
 
-  async as(step, stage) {
-    const act = contractActions.find((one) => step[one] !== undefined)!;
+  async as(step, environment) {
+    const act = contractActions.find((action) => step[action] !== undefined)!;
     const operation = { sign: signContract, decline: declineContract, approve: approveContract }[act];
     const body = {
       ...(step.as === "next" ? {} : { email: step.as }),
@@ -83,30 +83,30 @@ const stepRunners: { readonly [Kind in Exclude<StepKind, "for each">]: StepRunne
     const personName = step.as === "next" ? "the next person" : step.as;
     return {
       title: `as ${personName} ${act} ${step[act]}`,
-      ...(await sendRequest(stage, operation, { params: { id: step[act] }, body })),
+      ...(await sendRequest(environment, operation, { params: { id: step[act] }, body })),
     };
   },
 
-  async fault({ fault }, stage) {
-    const { direction, ...what } = fault as Record<string, unknown>;
-    const effect = Object.entries(what).map(([name, value]) => `${name} ${String(value)}`);
-    const sent = await sendRequest(stage, addFault, { body: fault });
-    return { title: `fault ${direction}: ${effect.join(", ")}`, ...sent, outcome: "" };
+  async fault({ fault }, environment) {
+    const { direction, ...faultFields } = fault as Record<string, unknown>;
+    const effect = Object.entries(faultFields).map(([name, value]) => `${name} ${String(value)}`);
+    const observation = await sendRequest(environment, addFault, { body: fault });
+    return { title: `fault ${direction}: ${effect.join(", ")}`, ...observation, outcome: "" };
   },
 
-  async receiver({ receiver: name, url, answers = 200, subscribe }, stage) {
-    const list = [answers].flat();
-    const receiver = await stage.openReceiver(name, url, list);
-    const what = url === undefined ? `answers ${list.join(", ")}` : "is your program";
-    const title = `receiver ${name} ${what}`;
+  async receiver({ receiver: name, url, answers: responses = 200, subscribe }, environment) {
+    const list = [responses].flat();
+    const receiver = await environment.openReceiver(name, url, list);
+    const description = url === undefined ? `answers ${list.join(", ")}` : "is your program";
+    const title = `receiver ${name} ${description}`;
     if (subscribe === undefined) return { title, outcome: "", value: receiver };
     const only_for_activities = subscribe === "all" ? activities : subscribe;
-    const sent = await sendRequest(stage, createWebhook, {
+    const observation = await sendRequest(environment, createWebhook, {
       body: { title: name, url: receiver.url, only_for_activities },
     });
-    receiver.webhook = Number(toFields(sent.value).id);
+    receiver.webhook = Number(toFields(observation.value).id);
     const number = subscribe === "all" ? "all activities" : pluralize(subscribe.length, "activity", "activities");
-    return { title, ...sent, outcome: `subscribed to ${number}`, value: receiver };
+    return { title, ...observation, outcome: `subscribed to ${number}`, value: receiver };
   },
 
   async expect(step) {
@@ -114,7 +114,7 @@ const stepRunners: { readonly [Kind in Exclude<StepKind, "for each">]: StepRunne
   },
 };
 
-function getAdvanceTarget(advance: string): Parameters<ScenarioStage["emulator"]["clock"]["advance"]>[0] {
+function getAdvanceTarget(advance: string): Parameters<ScenarioEnvironment["emulator"]["clock"]["advance"]>[0] {
   if (advance === "next") return { next: true };
   if (advance === "idle") return { untilIdle: true };
   return /^\d{4}-/.test(advance) ? { to: advance } : { by: advance };
@@ -124,17 +124,17 @@ function getAdvanceTarget(advance: string): Parameters<ScenarioStage["emulator"]
 export async function runStep(
   kind: Exclude<StepKind, "for each">,
   step: object,
-  stage: ScenarioStage,
+  environment: ScenarioEnvironment,
   operations: readonly Operation[],
 ): Promise<StepObservation> {
   const { expect, save: _, ...rest } = step as Record<string, unknown>;
   const plain = Object.entries(rest).find(([key]) => key === kind)?.[1];
   try {
-    await settleReceivers(rest, stage);
-    const resolved = { ...resolveReferences(rest, stage.values), ...resolveLine(rest, stage), expect };
-    return await (stepRunners[kind] as StepRunner<StepKind>)(resolved as never, stage, operations);
+    await settleReceivers(rest, environment);
+    const resolvedStep = { ...resolveReferences(rest, environment.values), ...resolveLine(rest, environment), expect };
+    return await (stepRunners[kind] as StepRunner<StepKind>)(resolvedStep as never, environment, operations);
   } catch (error) {
-    stage.signal.throwIfAborted();
+    environment.signal.throwIfAborted();
     const title = `${kind} ${typeof plain === "string" ? plain : ""}`.trim();
     return { title, outcome: "", error: (error as Error).message };
   }
@@ -145,22 +145,22 @@ export const getCommandWords = (svc: StepOf<"svc">["svc"]): readonly string[] =>
   typeof svc === "string" ? splitWords(svc)! : svc.map(String);
 
 /** Replaces the references in the words. A response value is never parsed as a flag. */
-function resolveLine({ svc }: Partial<StepOf<"svc">>, { values }: ScenarioStage): Partial<StepOf<"svc">> {
+function resolveLine({ svc }: Partial<StepOf<"svc">>, { values }: ScenarioEnvironment): Partial<StepOf<"svc">> {
   if (svc === undefined) return {};
   const words = getCommandWords(svc).map((word) => {
-    const resolved = formatInterpolatedValue(resolveReferences<unknown>(word, values));
-    if (!word.startsWith("-") && resolved.startsWith("-"))
-      throw new UsageError(`${word} must not begin with a hyphen, got "${resolved}". Use --flag=${word} for a value.`);
-    return resolved;
+    const argument = formatInterpolatedValue(resolveReferences<unknown>(word, values));
+    if (!word.startsWith("-") && argument.startsWith("-"))
+      throw new UsageError(`${word} must not begin with a hyphen, got "${argument}". Use --flag=${word} for a value.`);
+    return argument;
   });
   return { svc: words };
 }
 
 /** Completes the due deliveries if the step reads the deliveries of a receiver. */
-async function settleReceivers(step: object, stage: ScenarioStage): Promise<void> {
+async function settleReceivers(step: object, environment: ScenarioEnvironment): Promise<void> {
   const text = JSON.stringify(step);
-  const isRead = [...stage.receivers.keys()].some((name) => text.includes(`$\{${name}.`));
-  if (isRead) await stage.settle();
+  const isRead = [...environment.receivers.keys()].some((name) => text.includes(`$\{${name}.`));
+  if (isRead) await environment.settle();
 }
 
 /** Returns an operation without its schemas, because the service validates the input. */
@@ -170,11 +170,11 @@ const omitSchemas = (operation: Operation): CallableOperation => ({
 });
 
 async function sendRequest(
-  stage: ScenarioStage,
+  environment: ScenarioEnvironment,
   operation: Operation,
   args: CallArguments,
 ): Promise<Omit<StepObservation, "title">> {
-  const { client, signal } = stage;
+  const { client, signal } = environment;
   try {
     const { status, value } = await client.send(CheckedCall.check(omitSchemas(operation), args), { signal });
     const plain = typeof value === "object" && value !== null && Symbol.asyncIterator in value ? undefined : value;
@@ -201,5 +201,5 @@ const formatJson = (value: unknown): string => (value === undefined ? "" : JSON.
 function getName(value: unknown): string {
   const { composite_id, id, contract_status } = toFields(value);
   const name = composite_id ?? id;
-  return [name, contract_status].filter((one) => typeof one === "string" || typeof one === "number").join(" ");
+  return [name, contract_status].filter((value) => typeof value === "string" || typeof value === "number").join(" ");
 }

@@ -31,8 +31,8 @@ export interface WebhookReading {
 export function buildFindings({ webhook, health, deliveries, now, trace }: WebhookReading) {
   const attempts = listAttempts(deliveries, trace);
   const next = deliveries.flatMap(({ next_attempt_at: at }) => at ?? []).sort()[0] ?? null;
-  const ended = deliveries.filter(({ outcome }) => outcome.startsWith("skipped_"));
-  const skipped = ended.filter(({ attempts: made }) => made.length === 0).map(toUnsentDelivery);
+  const skippedDeliveries = deliveries.filter(({ outcome }) => outcome.startsWith("skipped_"));
+  const unattempted = skippedDeliveries.filter(({ attempts }) => attempts.length === 0).map(toUnsentDelivery);
   const { disabled_at = null, disabled_by = null, forbidden = null } = "title" in webhook ? webhook : {};
   return {
     webhook: "title" in webhook ? toWebhookFindings(webhook) : webhook,
@@ -48,11 +48,13 @@ export function buildFindings({ webhook, health, deliveries, now, trace }: Webho
     last_answer: health.answer,
     why: health.why,
     short: health.short,
-    skipped: skipped.length,
-    skipped_deliveries: skipped,
-    cut_short_deliveries: ended.filter(({ attempts: made }) => filterScheduled(made).length > 0).map(toUnsentDelivery),
-    resent_deliveries: ended
-      .filter(({ attempts: made }) => made.length > 0 && filterScheduled(made).length === 0)
+    skipped: unattempted.length,
+    skipped_deliveries: unattempted,
+    cut_short_deliveries: skippedDeliveries
+      .filter(({ attempts }) => filterScheduled(attempts).length > 0)
+      .map(toUnsentDelivery),
+    resent_deliveries: skippedDeliveries
+      .filter(({ attempts }) => attempts.length > 0 && filterScheduled(attempts).length === 0)
       .map(toUnsentDelivery),
     given_up_deliveries: deliveries.filter(({ outcome }) => outcome === "failed").map(toUnsentDelivery),
     unsent_deliveries: health.unsent.map(({ id }) => id),
@@ -135,15 +137,15 @@ function listAttempts(deliveries: readonly Delivery[], trace: Trace | undefined)
 }
 
 function findCauses(failed: readonly Attempt[], { nodes }: Trace) {
-  const known = new Map(nodes.map((node) => [node.id, node]));
-  const findParent = (id: string) => known.get(known.get(id)?.parent ?? "");
-  const found = new Map<string, { readonly id: string; readonly at: string; readonly what: string }>();
+  const nodesById = new Map(nodes.map((node) => [node.id, node]));
+  const findParent = (id: string) => nodesById.get(nodesById.get(id)?.parent ?? "");
+  const events = new Map<string, { readonly id: string; readonly at: string; readonly what: string }>();
   for (const { delivery } of failed) {
     const event = findParent(`delivery:${delivery}`);
     const cause = event && findParent(event.id);
-    if (cause) found.set(cause.id, { id: cause.id, at: cause.at, what: cause.what });
+    if (cause) events.set(cause.id, { id: cause.id, at: cause.at, what: cause.what });
   }
-  return [...found.values()];
+  return [...events.values()];
 }
 
 export interface FindingLinesOptions {
@@ -154,43 +156,46 @@ export interface FindingLinesOptions {
 }
 
 /** The conclusion comes last, where users look, after as much evidence as fits. */
-export function formatFindings(found: WebhookFindings, { all, maxLines, columns }: FindingLinesOptions): StyledLine[] {
-  const answer = formatConclusion(found, all);
-  const heading = formatHeading(found.webhook);
-  if (all) return [heading, ...formatEvidence(found), ...answer];
+export function formatFindings(
+  findings: WebhookFindings,
+  { all, maxLines, columns }: FindingLinesOptions,
+): StyledLine[] {
+  const conclusion = formatConclusion(findings, all);
+  const heading = formatHeading(findings.webhook);
+  if (all) return [heading, ...formatEvidence(findings), ...conclusion];
   const countRows = (lines: readonly StyledLine[]) =>
     lines.reduce(
       (sum, line) => sum + wrapLine([{ text: stripStyles(line), paint: identity }], columns).split("\n").length,
       0,
     );
-  const room = maxLines - countRows([heading, ...answer]);
-  const fittingEvidence = [...formatDigests(found)].find((lines) => countRows(lines) <= room) ?? [];
-  return [heading, ...fittingEvidence, ...answer];
+  const room = maxLines - countRows([heading, ...conclusion]);
+  const fittingEvidence = [...formatDigests(findings)].find((lines) => countRows(lines) <= room) ?? [];
+  return [heading, ...fittingEvidence, ...conclusion];
 }
 
 const identity = (text: string): string => text;
 
-function formatConclusion(found: WebhookFindings, all: boolean): StyledLine[] {
-  const { since, why, last_answer: answered, last_delivered_at: lastDeliveredAt } = found;
-  const [begin, ...rest] = why;
-  const first: StyledLine[] = since === null || begin === undefined ? why.slice(0, 1) : [[red(begin)]];
+function formatConclusion(findings: WebhookFindings, showsAll: boolean): StyledLine[] {
+  const { since, why: reason, last_answer: lastAnswer, last_delivered_at: lastDeliveredAt } = findings;
+  const [begin, ...rest] = reason;
+  const first: StyledLine[] = since === null || begin === undefined ? reason.slice(0, 1) : [[red(begin)]];
   return [
     "",
     ...first,
     ...rest,
-    ...(answered === null ? [] : [`Last response: ${answered}`]),
-    ...formatCauses(found.because_of ?? [], all),
+    ...(lastAnswer === null ? [] : [`Last response: ${lastAnswer}`]),
+    ...formatCauses(findings.because_of ?? [], showsAll),
     ...(lastDeliveredAt === null ? [] : [`Last delivered ${lastDeliveredAt}`]),
-    ...formatNextSteps(found),
+    ...formatNextSteps(findings),
   ];
 }
 
-function formatEvidence(found: WebhookFindings): StyledLine[] {
-  const { attempts } = found;
+function formatEvidence(findings: WebhookFindings): StyledLine[] {
+  const { attempts } = findings;
   return [
     ...(attempts.length === 0 ? [] : ["", "Attempts:"]),
     ...attempts.map(formatAttempt),
-    ...formatUndelivered(found).flatMap(([heading, list]) => [
+    ...formatUndelivered(findings).flatMap(([heading, list]) => [
       "",
       `${heading}: ${list.length}`,
       ...formatDeliveries(list),
@@ -199,32 +204,33 @@ function formatEvidence(found: WebhookFindings): StyledLine[] {
 }
 
 /** Yields the newest attempts and the number of undelivered deliveries, from the longest version to the shortest. */
-function* formatDigests(found: WebhookFindings): Generator<StyledLine[]> {
-  const { attempts } = found;
-  const counts = formatUndelivered(found).map(([heading, { length }]) => `${heading}: ${length}`);
-  const listed = counts.length === 0 ? [] : [`${counts.join(". ")}. List them with --all`];
-  for (let shown = Math.min(attempts.length, maxShown); shown > 0; shown -= 1) {
-    const omits = attempts.length > shown;
-    const heading = omits ? `The last ${shown} of ${attempts.length} attempts; see all with --all:` : "Attempts:";
-    yield ["", heading, ...attempts.slice(-shown).map(formatAttempt), ...listed];
+function* formatDigests(findings: WebhookFindings): Generator<StyledLine[]> {
+  const { attempts } = findings;
+  const counts = formatUndelivered(findings).map(([heading, { length }]) => `${heading}: ${length}`);
+  const hint = counts.length === 0 ? [] : [`${counts.join(". ")}. List them with --all`];
+  for (let shownCount = Math.min(attempts.length, maxShown); shownCount > 0; shownCount -= 1) {
+    const omits = attempts.length > shownCount;
+    const heading = omits ? `The last ${shownCount} of ${attempts.length} attempts; see all with --all:` : "Attempts:";
+    yield ["", heading, ...attempts.slice(-shownCount).map(formatAttempt), ...hint];
   }
-  if (attempts.length > 0) yield ["", "See the attempts with --all", ...listed];
-  yield listed.length > 0 ? ["", ...listed] : [];
+  if (attempts.length > 0) yield ["", "See the attempts with --all", ...hint];
+  yield hint.length > 0 ? ["", ...hint] : [];
 }
 
 const maxShown = 7;
 
 function formatUndelivered(
-  found: WebhookFindings,
+  findings: WebhookFindings,
 ): (readonly [heading: string, deliveries: WebhookFindings["skipped_deliveries"]])[] {
-  const filterCutShort = (outcome: string) => found.cut_short_deliveries.filter((one) => one.outcome === outcome);
+  const filterCutShort = (outcome: string) =>
+    findings.cut_short_deliveries.filter((delivery) => delivery.outcome === outcome);
   const kinds = [
-    ["Skipped without an attempt", found.skipped_deliveries],
-    ["Skipped, then resent without success", found.resent_deliveries],
+    ["Skipped without an attempt", findings.skipped_deliveries],
+    ["Skipped, then resent without success", findings.resent_deliveries],
     ["Not retried, because the webhook was disabled", filterCutShort("skipped_disabled")],
     ["Not retried, because its address was not allowed", filterCutShort("skipped_not_allowed")],
     ["Not retried, because the webhook was deleted", filterCutShort("skipped_deleted")],
-    ["Failed after the last retry", found.given_up_deliveries],
+    ["Failed after the last retry", findings.given_up_deliveries],
   ] as const;
   return kinds.filter(([, all]) => all.length > 0);
 }
@@ -236,22 +242,22 @@ function formatHeading(webhook: WebhookFindings["webhook"]): StyledLine {
   return [name, `  ${title}  ${url}  `, styleState(status), `  workspace ${id} (${workspace})`];
 }
 
-function formatNextSteps(found: WebhookFindings): StyledLine[] {
-  const { next_attempt_at: next, failing, given_up_deliveries: givenUpDeliveries, steps } = found;
+function formatNextSteps(findings: WebhookFindings): StyledLine[] {
+  const { next_attempt_at: next, failing, given_up_deliveries: givenUpDeliveries, steps } = findings;
   const lines: StyledLine[] = [];
-  if (next !== null) lines.push(formatNextAttempt(next, found));
+  if (next !== null) lines.push(formatNextAttempt(next, findings));
   else if (failing && givenUpDeliveries.length > 0) lines.push("No retries are left.");
   lines.push(...steps.map(({ words, command }) => (command === null ? words : `${words}: ${command}`)));
   return lines.length === 0 ? [] : ["", ...lines];
 }
 
 function formatCauses(causes: NonNullable<WebhookFindings["because_of"]>, all: boolean): StyledLine[] {
-  const shown = all ? causes : causes.slice(0, 1);
-  const more = causes.length - shown.length;
-  return shown.map(
+  const shownCauses = all ? causes : causes.slice(0, 1);
+  const hiddenCount = causes.length - shownCauses.length;
+  return shownCauses.map(
     ({ id, what, at }, i): StyledLine => [
       `Because of ${id}  ${what}`,
-      dim(`  ${at}${i === 0 && more > 0 ? `, and ${more} more` : ""}`),
+      dim(`  ${at}${i === 0 && hiddenCount > 0 ? `, and ${hiddenCount} more` : ""}`),
     ],
   );
 }
@@ -267,12 +273,12 @@ const formatDeliveries = (all: WebhookFindings["skipped_deliveries"]): StyledLin
 /** Due attempts of a disabled webhook are skipped (DECISIONS.md, C18). */
 function formatNextAttempt(
   at: string,
-  { webhook: { status }, next_because: why, next_attempt_is_due: isDue }: WebhookFindings,
+  { webhook: { status }, next_because: reason, next_attempt_is_due: isDue }: WebhookFindings,
 ): StyledLine {
   if (isDue) return `An attempt has been due since ${at}. It is in progress, or is waiting for other attempts to end`;
   if (status === "DELETED") return `Next attempt ${at}: skipped`;
   if (status !== "ACTIVE") return `Next attempt ${at}: skipped, unless you enable the webhook before`;
-  return `Next attempt ${at}${why === null ? "" : `, ${why}`}. To make it now: svc emulator clock advance --next`;
+  return `Next attempt ${at}${reason === null ? "" : `, ${reason}`}. To make it now: svc emulator clock advance --next`;
 }
 
 const formatAttempt = ({

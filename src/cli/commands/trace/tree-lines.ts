@@ -89,13 +89,13 @@ export function renderMermaid({ nodes, planned, more }: TraceTree): string[] {
   const boxes = new Map<string, string>();
   const lines = ["flowchart TD"];
   let length = 0;
-  let left = 0;
-  const add = (parent: string | null, first: string, second: string, shape: readonly [string, string]) => {
+  let boxCount = 0;
+  const add = (parent: string | null, firstLine: string, secondLine: string, shape: readonly [string, string]) => {
     const parentBox = parent === null ? undefined : boxes.get(parent);
     const box = `n${boxes.size}`;
-    const line = `  ${box}${shape[0]}"${formatLabel(first)}<br/>${formatLabel(second)}"${shape[1]}`;
+    const line = `  ${box}${shape[0]}"${formatLabel(firstLine)}<br/>${formatLabel(secondLine)}"${shape[1]}`;
     if (boxes.size >= maxBoxes || length + line.length > maxCharacters || (parent !== null && !parentBox)) {
-      left += 1;
+      boxCount += 1;
       return undefined;
     }
     length += line.length;
@@ -110,7 +110,7 @@ export function renderMermaid({ nodes, planned, more }: TraceTree): string[] {
     const box = add(parent, `planned: ${what}`, `${due} ${because}`, ["([", "])"]);
     if (box !== undefined) boxes.set(`planned ${i}`, box);
   });
-  if (left > 0 || more) lines.push(`  rest["${left > 0 ? `${left} more` : "More entries"}"]`);
+  if (boxCount > 0 || more) lines.push(`  rest["${boxCount > 0 ? `${boxCount} more` : "More entries"}"]`);
   return lines;
 }
 

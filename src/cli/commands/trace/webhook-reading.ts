@@ -25,35 +25,41 @@ export async function readHealth(webhooks: readonly Webhook[], queryContext: Que
     getVirtualTime(queryContext),
   ]);
   const faults = await client.call(listFaults, {}, { signal });
-  const own = groupByWebhook(deliveries);
-  const read: WebhookReading[] = [];
+  const deliveriesByWebhook = groupByWebhook(deliveries);
+  const readings: WebhookReading[] = [];
   for (const webhook of webhooks) {
     // Webhooks with only older deliveries need a request each. They are few.
-    const known = own.get(webhook.id) ?? (isWhole ? [] : (await fetchFirstPage(webhook.id, queryContext)).items);
-    read.push({
+    const deliveriesOfWebhook =
+      deliveriesByWebhook.get(webhook.id) ?? (isWhole ? [] : (await fetchFirstPage(webhook.id, queryContext)).items);
+    readings.push({
       webhook,
-      deliveries: known,
+      deliveries: deliveriesOfWebhook,
       now,
-      health: assessWebhook(webhook, { deliveries: known, faults, formatTime }),
+      health: assessWebhook(webhook, { deliveries: deliveriesOfWebhook, faults, formatTime }),
     });
   }
-  if (read.every(({ health, deliveries: known }) => !health.isUntouched || known.length > 0)) return read;
+  if (
+    readings.every(
+      ({ health, deliveries: deliveriesOfWebhook }) => !health.isUntouched || deliveriesOfWebhook.length > 0,
+    )
+  )
+    return readings;
   const activities = await client.call(listActivities, {}, { signal });
-  return read.map((one) => {
-    if (!one.health.isUntouched || one.webhook.status === "DELETED") return one;
-    const context = { deliveries: one.deliveries, faults, happened: activities, formatTime, now };
-    return { ...one, health: assessWebhook(one.webhook, context) };
+  return readings.map((reading) => {
+    if (!reading.health.isUntouched || reading.webhook.status === "DELETED") return reading;
+    const context = { deliveries: reading.deliveries, faults, happened: activities, formatTime, now };
+    return { ...reading, health: assessWebhook(reading.webhook, context) };
   });
 }
 
 function groupByWebhook(deliveries: readonly Delivery[]): ReadonlyMap<number, Delivery[]> {
-  const own = new Map<number, Delivery[]>();
-  for (const one of deliveries) {
-    const list = own.get(one.webhook_id);
-    if (list) list.push(one);
-    else own.set(one.webhook_id, [one]);
+  const byWebhook = new Map<number, Delivery[]>();
+  for (const delivery of deliveries) {
+    const list = byWebhook.get(delivery.webhook_id);
+    if (list) list.push(delivery);
+    else byWebhook.set(delivery.webhook_id, [delivery]);
   }
-  return own;
+  return byWebhook;
 }
 
 /** Returns undefined if no delivery of the webhook is stored. */
@@ -65,10 +71,10 @@ export async function readDeletedWebhook(id: number, queryContext: QueryContext)
   return { webhook, deliveries, now, health: assessDeletedWebhook(deliveries, formatTime) };
 }
 
-export async function addTrace(read: WebhookReading, { client, signal }: QueryContext): Promise<WebhookReading> {
-  if (read.deliveries.length === 0) return { ...read, trace: { nodes: [], planned: [] } };
-  const trace = await client.call(showTrace, { params: { ref: `webhook:${read.webhook.id}` } }, { signal });
-  return { ...read, trace };
+export async function addTrace(reading: WebhookReading, { client, signal }: QueryContext): Promise<WebhookReading> {
+  if (reading.deliveries.length === 0) return { ...reading, trace: { nodes: [], planned: [] } };
+  const trace = await client.call(showTrace, { params: { ref: `webhook:${reading.webhook.id}` } }, { signal });
+  return { ...reading, trace };
 }
 
 async function getVirtualTime({ client, signal }: QueryContext): Promise<number> {
@@ -86,12 +92,12 @@ async function fetchFirstPage(
 }
 
 async function readLog(webhook: number | undefined, queryContext: QueryContext) {
-  const found = new Map<number, Delivery>();
+  const deliveries = new Map<number, Delivery>();
   for (let offset = 0; ; offset += pageSize) {
     const { items, total } = await fetchFirstPage(webhook, queryContext, offset);
-    for (const one of items) found.set(one.id, one);
+    for (const item of items) deliveries.set(item.id, item);
     const isWhole = items.length < pageSize || offset + items.length >= total;
-    if (isWhole || found.size >= maxDeliveries) return { deliveries: [...found.values()], isWhole };
+    if (isWhole || deliveries.size >= maxDeliveries) return { deliveries: [...deliveries.values()], isWhole };
   }
 }
 

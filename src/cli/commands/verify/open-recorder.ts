@@ -20,8 +20,8 @@ function resolveKeyPath({ env }: Host, folder: string): string {
 }
 
 /** Starts the corpus of --out, or continues an interrupted corpus. Throws UsageError if the corpus is invalid. */
-export async function openRecording({ host }: Pick<Context, "host">, out: string) {
-  const folder = resolve(host.cwd, out);
+export async function openRecording({ host }: Pick<Context, "host">, folderName: string) {
+  const folder = resolve(host.cwd, folderName);
   const path = resolveKeyPath(host, folder);
   try {
     await makeFolder(join(path, ".."));

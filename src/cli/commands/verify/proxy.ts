@@ -13,7 +13,7 @@ const flags = [
     flag: "to",
     type: "text",
     placeholder: "URL",
-    description: "Base URL of the service (default: the one of the profile)",
+    description: "Base URL of the service (default: the base URL of the profile)",
   },
   { flag: "out", type: "text", placeholder: "FOLDER", description: "Folder of the corpus" },
   { flag: "host", type: "text", placeholder: "ADDRESS", description: "Address to listen on", default: "127.0.0.1" },
@@ -37,23 +37,23 @@ const verifyProxy = defineCommand({
   flags,
   examples: [
     {
-      title: "Between your app and the service",
+      title: "Record the requests of your app",
       argv: ["verify", "proxy", "--to", "https://api.example.com", "--out", "corpus", "--port", "8080"],
     },
   ],
-  async run({ flags: given }, context) {
+  async run({ flags: flagValues }, context) {
     const { output, signal, host, onEnd } = context;
-    const { out, count = Number.POSITIVE_INFINITY, port = 0, host: address = "127.0.0.1" } = given;
-    if (out === undefined) throw new InputRequiredError("out", "--out is required: the folder of the corpus");
+    const { out: folderName, count = Number.POSITIVE_INFINITY, port = 0, host: address = "127.0.0.1" } = flagValues;
+    if (folderName === undefined) throw new InputRequiredError("out", "--out is required: the folder of the corpus");
     const to =
-      given.to === undefined
+      flagValues.to === undefined
         ? (await context.target("contracts")).baseUrls.contracts
-        : parseBaseUrlFlag(given.to, "--to");
+        : parseBaseUrlFlag(flagValues.to, "--to");
     if (to === undefined) throw new InputRequiredError("to", "--to is required: the base URL of the service");
-    const { recorder, end, continued } = await openRecording(context, out);
+    const { recorder, end, continued: continuedCount } = await openRecording(context, folderName);
     const pendingWrites: Promise<unknown>[] = [];
-    const stopped = new AbortController();
-    const ended = AbortSignal.any([signal, stopped.signal]);
+    const stopController = new AbortController();
+    const endSignal = AbortSignal.any([signal, stopController.signal]);
     const store = async (exchange: RawExchange): Promise<void> => {
       const file = await recorder.add(exchange);
       const { method, target } = exchange.request;
@@ -61,8 +61,8 @@ const verifyProxy = defineCommand({
       const line = `${method} ${target.split("?")[0]} ${status} ${file}`;
       await output.printEvent({ type: "exchange", file, status }, line);
     };
-    let seen = 0;
-    let skipped = 0;
+    let exchangeCount = 0;
+    let skippedCount = 0;
     let failure: unknown;
     const proxy = await openRecordingProxy({
       to,
@@ -70,18 +70,18 @@ const verifyProxy = defineCommand({
       port,
       now: () => host.wall.now(),
       onExchange(exchange) {
-        seen += 1;
-        if (seen > count) return;
+        exchangeCount += 1;
+        if (exchangeCount > count) return;
         pendingWrites.push(
           store(exchange).catch((error: unknown) => {
             failure ??= error;
-            stopped.abort();
+            stopController.abort();
           }),
         );
-        if (seen === count) stopped.abort();
+        if (exchangeCount === count) stopController.abort();
       },
       onSkipped(reason) {
-        skipped += 1;
+        skippedCount += 1;
         pendingWrites.push(output.warn(`Not recorded: ${reason}`));
       },
     }).catch((cause: NodeJS.ErrnoException) => {
@@ -94,17 +94,17 @@ const verifyProxy = defineCommand({
     const { origin } = new URL(to);
     if (!["127.0.0.1", "localhost", "::1"].includes(address))
       await output.warn(`warning: listening on ${address}: other machines can send requests to ${origin} through it`);
-    if (continued > 0) await output.note(`Continuing a corpus of ${pluralize(continued, "exchange")}`);
+    if (continuedCount > 0) await output.note(`Continuing a corpus of ${pluralize(continuedCount, "exchange")}`);
     if (output.format !== "table") await output.printDocument({ type: "ready", url: proxy.url });
     await output.note(`Recording on ${proxy.url}; requests go to ${origin} (press Ctrl-C to stop)`);
-    await waitUntilAborted(ended);
+    await waitUntilAborted(endSignal);
     await proxy.close();
     await Promise.all(pendingWrites);
     await end();
     if (failure !== undefined) throw failure;
-    if (skipped > 0) await output.warn(`${pluralize(skipped, "exchange")} not recorded`);
+    if (skippedCount > 0) await output.warn(`${pluralize(skippedCount, "exchange")} not recorded`);
     await output.note(
-      `Recorded ${pluralize(recorder.count, "exchange")} in ${out}. Check with: svc verify scan ${out}`,
+      `Recorded ${pluralize(recorder.count, "exchange")} in ${folderName}. Check with: svc verify scan ${folderName}`,
     );
     signal.throwIfAborted();
     return undefined;

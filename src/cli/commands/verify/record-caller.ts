@@ -78,13 +78,13 @@ export class RecordingClient {
     const base = this.#getBaseUrl(operation)!.replace(/\/$/, "");
     const search = query ? `?${new URLSearchParams(query)}` : "";
     const cluster = params.cluster_id ?? toFields(body).cluster_id;
-    const own = findCredentialHeaders(operation, this.#target.credentials, cluster as string | undefined);
+    const ownHeaders = findCredentialHeaders(operation, this.#target.credentials, cluster as string | undefined);
     const bytes = body === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify(body));
     const contentType = bytes.length > 0 && { "content-type": "application/json" };
     return this.#send(
       method ?? [operation.method].flat()[0]!,
       base + fillTemplate(operation.path, params) + search,
-      { accept: "application/json", ...contentType, ...own, ...headers },
+      { accept: "application/json", ...contentType, ...ownHeaders, ...headers },
       bytes,
     );
   }

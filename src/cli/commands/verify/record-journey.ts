@@ -18,7 +18,7 @@ type CleanUpTask = () => Promise<unknown>;
 export class RecordingJourney {
   readonly #caller: RecordingClient;
   readonly #prefix = `svc-verify-${randomBytes(5).toString("hex")}`;
-  readonly #cleanUps: { readonly what: string; readonly run: CleanUpTask }[] = [];
+  readonly #cleanUps: { readonly label: string; readonly run: CleanUpTask }[] = [];
 
   constructor(caller: RecordingClient) {
     this.#caller = caller;
@@ -41,8 +41,8 @@ export class RecordingJourney {
     const failed: string[] = [];
     // The objects are removed even after an interruption.
     this.#caller.signal = undefined;
-    for (const { what, run } of this.#cleanUps.splice(0).reverse()) {
-      await run().catch((error: Error) => failed.push(`${what}: ${error.message}`));
+    for (const { label, run } of this.#cleanUps.splice(0).reverse()) {
+      await run().catch((error: Error) => failed.push(`${label}: ${error.message}`));
     }
     return failed;
   }
@@ -58,10 +58,10 @@ export class RecordingJourney {
   }
 
   async #upload(): Promise<void> {
-    const made = await this.#caller.call("files.initialize", {
+    const initialized = await this.#caller.call("files.initialize", {
       body: { files: [{ filename: `${this.#prefix}.txt`, content_type: "text/plain" }] },
     });
-    const [file] = (toFields(made).files ?? []) as Record<string, unknown>[];
+    const [file] = (toFields(initialized).files ?? []) as Record<string, unknown>[];
     if (typeof file?.upload_url !== "string") return;
     await this.#caller.upload(file.upload_url, "text/plain", Buffer.from("svc verify\n"));
     if (typeof file.file_id === "string") await this.#caller.call("files.show", { params: { file_id: file.file_id } });
@@ -79,8 +79,8 @@ export class RecordingJourney {
 
   /** The API lists no workflows, so an existing intake provides one. */
   async #recordIntake(): Promise<void> {
-    const listed = toFields(await this.#caller.call("intake.list"));
-    const workflow = JSON.stringify(listed).match(/"workflow(?:_id)?":\s*(?:\{"id":\s*)?(\d+)/)?.[1];
+    const workflowList = toFields(await this.#caller.call("intake.list"));
+    const workflow = JSON.stringify(workflowList).match(/"workflow(?:_id)?":\s*(?:\{"id":\s*)?(\d+)/)?.[1];
     if (workflow === undefined) return;
     const body = { workflow_id: Number(workflow), title: this.#prefix, description: "svc verify" };
     const { id } = toFields(await this.#caller.call("intake.create", { body }));
@@ -108,7 +108,7 @@ export class RecordingJourney {
     if (typeof id !== "string") return;
     const params = { composite_id: id };
     this.#cleanUps.push({
-      what: `contract ${id}`,
+      label: `contract ${id}`,
       run: () => this.#caller.require("execution.void", { params, body: { note: "svc verify" } }),
     });
     await this.#caller.call("contracts.status", { params });
@@ -122,21 +122,21 @@ export class RecordingJourney {
   }
 
   async #recordMapping(): Promise<void> {
-    const listed = JSON.stringify((await this.#caller.call("clusters.list")) ?? {});
-    const cluster_id = /"cluster_id":\s*"([^"]+)"/.exec(listed)?.[1];
+    const clusterText = JSON.stringify((await this.#caller.call("clusters.list")) ?? {});
+    const cluster_id = /"cluster_id":\s*"([^"]+)"/.exec(clusterText)?.[1];
     if (cluster_id === undefined) return;
     const email_hash = hashEmail(`${this.#prefix}@example.com`);
     const body = { cluster_id, email_hash_list: [email_hash] };
     const remove = () => this.#caller.require("cluster-emails.unmap", { body });
-    this.#cleanUps.push({ what: `mapping ${this.#prefix}`, run: remove });
+    this.#cleanUps.push({ label: `mapping ${this.#prefix}`, run: remove });
     await this.#caller.call("cluster-emails.map", { body });
     await this.#caller.call("cluster-emails.show", { params: { email_hash } });
     await this.#cleanUpLast();
     await this.#caller.call("cluster-emails.show", { params: { email_hash } });
   }
 
-  async #removeAgain(what: string, run: CleanUpTask): Promise<void> {
-    this.#cleanUps.push({ what, run });
+  async #removeAgain(label: string, run: CleanUpTask): Promise<void> {
+    this.#cleanUps.push({ label, run });
     await this.#cleanUpLast();
   }
 
@@ -159,6 +159,8 @@ function buildSampleData(attributes: readonly Record<string, unknown>[]): Record
     return "verify";
   };
   return Object.fromEntries(
-    attributes.filter(({ required }) => required === true).map((one) => [String(one.variable), createSample(one)]),
+    attributes
+      .filter(({ required }) => required === true)
+      .map((attribute) => [String(attribute.variable), createSample(attribute)]),
   );
 }

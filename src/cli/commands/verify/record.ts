@@ -11,8 +11,8 @@ import { RecordingClient } from "./record-caller.ts";
 import { journeyPlanSteps, RecordingJourney } from "./record-journey.ts";
 
 const listRows = (document: unknown): readonly Record<string, unknown>[] => {
-  const found = Array.isArray(document) ? document : Object.values(toFields(document)).find(Array.isArray);
-  return Array.isArray(found) ? found.filter(isObject) : [];
+  const list = Array.isArray(document) ? document : Object.values(toFields(document)).find(Array.isArray);
+  return Array.isArray(list) ? list.filter(isObject) : [];
 };
 
 /** Lists that are readable with any key. */
@@ -90,10 +90,10 @@ const readsPlan: readonly string[] = [
 ];
 
 async function recordReads(caller: RecordingClient): Promise<void> {
-  const found = new Map<string, unknown>();
-  for (const list of listOperations) found.set(list, await caller.tryCall(list));
+  const lists = new Map<string, unknown>();
+  for (const list of listOperations) lists.set(list, await caller.tryCall(list));
   for (const [list, id, parameter, operations] of detailOperations) {
-    for (const row of listRows(found.get(list)).slice(0, maxDetailedItems)) {
+    for (const row of listRows(lists.get(list)).slice(0, maxDetailedItems)) {
       const value = row[id];
       if (typeof value !== "string" && typeof value !== "number") continue;
       for (const operation of operations) await caller.tryCall(operation, { params: { [parameter]: value } });
@@ -126,23 +126,23 @@ const verifyRecord = defineCommand({
   words: ["verify", "record"],
   summary: "Record how a service responds to planned calls",
   description:
-    "Calls the service of a profile and writes a corpus: lists, details, and harmless mistakes such as unknown ids. Only reads, unless --allow-writes is given: then it also runs a journey, and removes what that creates, also after Ctrl-C. Secrets, e-mail addresses and names are replaced before anything is written. The same command continues an interrupted recording.",
+    "Calls the service of a profile and writes a corpus: lists, details, and harmless mistakes such as unknown IDs. It only reads, unless --allow-writes is given. It then also runs a journey and removes the objects that the journey creates, also after Ctrl-C. Secrets, e-mail addresses and names are replaced before anything is written. The same command continues an interrupted recording.",
   positionals: [],
   flags,
   examples: [
-    { title: "Reads only", argv: ["verify", "record", "--profile", "staging", "--out", "corpus"] },
+    { title: "Record reads only", argv: ["verify", "record", "--profile", "staging", "--out", "corpus"] },
     {
-      title: "What would a journey do?",
+      title: "List the requests of a journey",
       argv: ["verify", "record", "--profile", "staging", "--out", "corpus", "--allow-writes", "--plan"],
     },
   ],
-  async run({ flags: given }, context) {
+  async run({ flags: flagValues }, context) {
     const { output, signal } = context;
-    const { out, rate = 5 } = given;
-    if (out === undefined) throw new InputRequiredError("out", "--out is required: the folder of the corpus");
-    const writes = given["allow-writes"] === true;
+    const { out: folderName, rate = 5 } = flagValues;
+    if (folderName === undefined) throw new InputRequiredError("out", "--out is required: the folder of the corpus");
+    const writes = flagValues["allow-writes"] === true;
     const plan = [...readsPlan, ...(writes ? journeyPlanSteps : [])];
-    if (given.plan) {
+    if (flagValues.plan) {
       if (output.format === "table") await output.print(...plan);
       else await output.show(plan.map((step) => ({ step })));
       return undefined;
@@ -156,32 +156,33 @@ const verifyRecord = defineCommand({
     )
       return "failed";
     await requireService(context, baseUrls.contracts !== undefined && credentials.clientId !== undefined);
-    const { recorder, end, continued } = await openRecording(context, out);
-    if (continued > 0) await output.note(`Continuing a corpus of ${pluralize(continued, "exchange")}`);
+    const { recorder, end, continued: continuedCount } = await openRecording(context, folderName);
+    if (continuedCount > 0) await output.note(`Continuing a corpus of ${pluralize(continuedCount, "exchange")}`);
     const caller = new RecordingClient({ baseUrls, credentials }, recorder, Math.max(0.01, rate), signal);
     // Removing objects takes additional requests.
     if (writes) context.shutdown.extendGrace(30_000);
     const journey = new RecordingJourney(caller);
-    let left: readonly string[] = [];
+    let remaining: readonly string[] = [];
     try {
       await recordReads(caller);
       if (writes) await journey.run();
     } catch (cause) {
-      if (recorder.count === continued) throw cause;
-      throw new PartialFailureError(cause, [`Recorded ${pluralize(recorder.count, "exchange")} in ${out}.`], {
+      if (recorder.count === continuedCount) throw cause;
+      throw new PartialFailureError(cause, [`Recorded ${pluralize(recorder.count, "exchange")} in ${folderName}.`], {
         hint: `To continue: ${formatNextCommand(context.argv, context)}`,
         repeatable: !writes,
       });
     } finally {
-      left = await journey.cleanUp();
-      for (const line of left) await output.warn(`warning: not removed: ${line}`);
+      remaining = await journey.cleanUp();
+      for (const line of remaining) await output.warn(`warning: not removed: ${line}`);
       caller.close();
     }
     await end();
-    if (output.format === "table") await output.print(`Recorded ${pluralize(recorder.count, "exchange")} in ${out}`);
-    else await output.show({ exchanges: recorder.count, folder: out, not_removed: left });
-    await output.note(`Check with: svc verify scan ${out}`);
-    return left.length > 0 ? "failed" : undefined;
+    if (output.format === "table")
+      await output.print(`Recorded ${pluralize(recorder.count, "exchange")} in ${folderName}`);
+    else await output.show({ exchanges: recorder.count, folder: folderName, not_removed: remaining });
+    await output.note(`Check with: svc verify scan ${folderName}`);
+    return remaining.length > 0 ? "failed" : undefined;
   },
 });
 

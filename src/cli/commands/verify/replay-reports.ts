@@ -14,21 +14,28 @@ export type ComparedSides = readonly [recorded: string, replayed: string];
 /** Formats a difference as `limit (value): the service has 25, the emulator has 10`. */
 function describeDifference(
   { kind, path, recorded, replayed, decisions }: ReportedDifference,
-  [one, other]: ComparedSides,
+  [firstSide, secondSide]: ComparedSides,
 ): string {
-  const place = path === "" ? kind : `${path} (${kind})`;
+  const location = path === "" ? kind : `${path} (${kind})`;
   const rows = decisions.length > 0 ? `; DECISIONS.md ${decisions.join(", ")}` : "";
-  return `${place}: the ${one} has ${shorten(recorded)}, ${other === "emulator" ? "the emulator" : other} has ${shorten(replayed)}${rows}`;
+  return `${location}: the ${firstSide} has ${shorten(recorded)}, ${secondSide === "emulator" ? "the emulator" : secondSide} has ${shorten(replayed)}${rows}`;
 }
 
 /** Formats the counts as `3 claims confirmed, 1 refuted, 0 not comparable, 1,360 unseen`. */
-const formatSummary = ({ confirmed, refuted, unseen, "not comparable": other }: VerifyReport["summary"]): string =>
-  `${pluralize(confirmed, "claim")} confirmed, ${refuted} refuted, ${other} not comparable, ${unseen} unseen`;
+const formatSummary = ({
+  confirmed,
+  refuted,
+  unseen,
+  "not comparable": incomparableCount,
+}: VerifyReport["summary"]): string =>
+  `${pluralize(confirmed, "claim")} confirmed, ${refuted} refuted, ${incomparableCount} not comparable, ${unseen} unseen`;
 
 /** Formats one case per observed claim. Refuted claims fail, and incomparable claims are skipped. */
 export function formatReplayJUnit(report: VerifyReport, sides: ComparedSides): string {
   const listNotAccepted = ({ differences }: ClaimReport) =>
-    report.differences.filter(({ id, accepted }) => differences.includes(id) && accepted === null);
+    report.differences.filter(
+      ({ id, accepted: acceptedReason }) => differences.includes(id) && acceptedReason === null,
+    );
   const reasons = report.incomparable.map(({ reason, exchanges }) => `${exchanges}: ${reason}`).join("\n");
   const failedCase = { name: "corpus", seconds: 0, failure: { message: "nothing was compared", text: reasons } };
   const cases = report.claims
@@ -40,11 +47,11 @@ export function formatReplayJUnit(report: VerifyReport, sides: ComparedSides): s
         failure: {
           message: pluralize(listNotAccepted(claim).length, "difference"),
           text: listNotAccepted(claim)
-            .map((one) => `${one.id}\n  ${describeDifference(one, sides)}`)
+            .map((difference) => `${difference.id}\n  ${describeDifference(difference, sides)}`)
             .join("\n"),
         },
       }),
-      ...(claim.verdict === "not comparable" && { skipped: claim.reasons.join("; ") || "it cannot be compared" }),
+      ...(claim.verdict === "not comparable" && { skipReason: claim.reasons.join("; ") || "it cannot be compared" }),
     }));
   return formatJUnit("svc verify replay", report.compared === 0 ? [failedCase, ...cases] : cases);
 }
@@ -52,9 +59,9 @@ export function formatReplayJUnit(report: VerifyReport, sides: ComparedSides): s
 const formatCell = (text: string): string => text.replace(/[|\\`<>[\]]/g, (char) => `\\${char}`).replace(/\s+/g, " ");
 
 /** Formats the report as a pull request comment. */
-export function formatReplayMarkdown(report: VerifyReport, [one, other]: ComparedSides): string {
+export function formatReplayMarkdown(report: VerifyReport, [firstSide, secondSide]: ComparedSides): string {
   const { summary, drift, compared, exchanges, incomparable, differences } = report;
-  const accepted = differences.filter(({ accepted: reason }) => reason !== null);
+  const acceptedDifferences = differences.filter(({ accepted: reason }) => reason !== null);
   const refutations = differences.filter(({ accepted: reason }) => reason === null);
   const formatTable = (
     title: string,
@@ -65,7 +72,7 @@ export function formatReplayMarkdown(report: VerifyReport, [one, other]: Compare
     if (rows.length === 0) return [];
     const formatRow = (row: ReportedDifference) =>
       `| ${[row.id, row.basis, shorten(row.recorded), shorten(row.replayed)].map(formatCell).join(" | ")} | ${formatLast(row)} |`;
-    const heading = `| ${title} | basis | ${one} | ${formatCell(other)} | ${last} |`;
+    const heading = `| ${title} | basis | ${firstSide} | ${formatCell(secondSide)} | ${last} |`;
     return ["", heading, "|---|---|---|---|---|", ...rows.map(formatRow)];
   };
   return [
@@ -75,7 +82,7 @@ export function formatReplayMarkdown(report: VerifyReport, [one, other]: Compare
     ...(incomparable.length === 0 ? [] : [""]),
     ...incomparable.map((claim) => `- ${claim.exchanges} not or not fully compared: ${formatCell(claim.reason)}`),
     ...formatTable("difference", "times", refutations, ({ count }) => String(count)),
-    ...formatTable("accepted", "reason", accepted, (known) => formatCell(known.accepted!)),
+    ...formatTable("accepted", "reason", acceptedDifferences, (difference) => formatCell(difference.accepted!)),
     "",
   ].join("\n");
 }
@@ -83,30 +90,30 @@ export function formatReplayMarkdown(report: VerifyReport, [one, other]: Compare
 export function formatReplayLines(report: VerifyReport, sides: ComparedSides): StyledLine[] {
   const { differences, summary, compared, exchanges, incomparable, drift } = report;
   const open = differences.filter(({ accepted }) => accepted === null);
-  const accepted = differences.length - open.length;
+  const acceptedCount = differences.length - open.length;
   return [
-    ...open.flatMap((one): StyledLine[] => [
-      [bold(one.id)],
-      `  ${describeDifference(one, sides)}`,
-      `  ${one.basis}, seen ${pluralize(one.count, "time")}${one.file === null ? "" : `, first in ${one.file}`}`,
+    ...open.flatMap((difference): StyledLine[] => [
+      [bold(difference.id)],
+      `  ${describeDifference(difference, sides)}`,
+      `  ${difference.basis}, seen ${pluralize(difference.count, "time")}${difference.file === null ? "" : `, first in ${difference.file}`}`,
     ]),
     `${compared} of ${pluralize(exchanges, "exchange")} compared: ${formatSummary(summary)}`,
-    ...incomparable.map(({ reason, exchanges: of }) => `  ${of} not or not fully compared: ${reason}`),
+    ...incomparable.map(({ reason, exchanges: count }) => `  ${count} not or not fully compared: ${reason}`),
     drift > 0
       ? `Drift: ${pluralize(drift, "difference")}`
       : compared === 0
         ? "Nothing was compared"
-        : `No drift${accepted > 0 ? ` (${pluralize(accepted, "difference")} accepted)` : ""}`,
+        : `No drift${acceptedCount > 0 ? ` (${pluralize(acceptedCount, "difference")} accepted)` : ""}`,
   ];
 }
 
 /** Creates the JSON report, which omits claims that the corpus does not cover. */
 export const toReplayDocument = ({ differences, claims, ...rest }: VerifyReport): object => ({
   ...rest,
-  differences: differences.map(({ pairs: _, ...one }) => ({
-    ...one,
-    recorded: one.recorded ?? null,
-    replayed: one.replayed ?? null,
+  differences: differences.map(({ pairs: _, ...difference }) => ({
+    ...difference,
+    recorded: difference.recorded ?? null,
+    replayed: difference.replayed ?? null,
   })),
   claims: claims.filter(({ verdict }) => verdict !== "unseen"),
 });

@@ -62,11 +62,11 @@ const verifyReplay = defineCommand({
   words: ["verify", "replay"],
   summary: "Compare the emulator with recorded traffic",
   description:
-    "Starts an emulator whose state is created from the corpus, sends the recorded requests again, moves virtual time as the recorded clock did, and compares status, fields, types, order, headers, error texts and webhooks. Each claim of the emulator is confirmed, refuted, unseen or not comparable. Exits 3 when a difference is not accepted, and 1 when nothing can be compared. What was found is stored in the corpus for svc emulator start --observed. With --against NAME, only reads are sent to the service of a profile, which holds other contracts and people than the recorded one: statuses, failures, headers, fields, types and enumerations are compared, and not what it holds.",
+    "Starts an emulator whose state is created from the corpus, sends the recorded requests again, moves virtual time as the recorded clock did, and compares status, fields, types, order, headers, error texts and webhooks. Each claim of the emulator is confirmed, refuted, unseen or not comparable. Exits 3 when a difference is not accepted, and 1 when nothing can be compared. The findings are stored in the corpus for svc emulator start --observed. With --against NAME, only reads are sent to the service of a profile, which contains other contracts and people than the recorded service. Statuses, failures, headers, fields, types and enumerations are compared, but not contents.",
   positionals: [corpusFolder],
   flags,
   examples: [
-    { title: "In CI", argv: ["verify", "replay", "corpus", "--junit", "verify.xml"] },
+    { title: "Write a report in CI", argv: ["verify", "replay", "corpus", "--junit", "verify.xml"] },
     {
       title: "Accept a known difference",
       argv: [
@@ -79,44 +79,44 @@ const verifyReplay = defineCommand({
         "fixed in the next release",
       ],
     },
-    { title: "Is the service still as recorded?", argv: ["verify", "replay", "corpus", "--against", "staging"] },
+    { title: "Check whether the service still matches", argv: ["verify", "replay", "corpus", "--against", "staging"] },
   ],
-  async run({ positionals, flags: given }, context) {
+  async run({ positionals, flags: flagValues }, context) {
     const { host, output, signal } = context;
-    const { accept = [], reason, against = "emulator", rate = 5 } = given;
+    const { accept = [], reason, against = "emulator", rate = 5 } = flagValues;
     const isService = against !== "emulator";
     if (accept.length > 0 && (reason === undefined || reason.trim() === ""))
       throw new UsageError("--reason is required with --accept");
     if (accept.length === 0 && reason !== undefined) throw new UsageError("--accept is required with --reason");
     // These flags are about differences of the emulator, not of a service.
-    const excluded = isService
-      ? (["reference", "accept"] as const).find((flag) => given[flag] !== undefined)
+    const excludedFlag = isService
+      ? (["reference", "accept"] as const).find((flag) => flagValues[flag] !== undefined)
       : undefined;
-    if (excluded !== undefined) throw new UsageError(`--${excluded} cannot be used with --against ${against}`);
+    if (excludedFlag !== undefined) throw new UsageError(`--${excludedFlag} cannot be used with --against ${against}`);
     const folder = resolve(host.cwd, positionals.folder);
     for (const flag of ["junit", "markdown", "reference"] as const)
-      await checkReportFile(host, folder, flag, given[flag]);
-    const accepted = isService ? {} : await readAccepted(folder);
+      await checkReportFile(host, folder, flag, flagValues[flag]);
+    const acceptedReasons = isService ? {} : await readAccepted(folder);
     const corpus = await readCorpus(folder).catch((cause: unknown) => {
       throw toUsageError(cause, "<folder>");
     });
-    const replayed = isService
+    const replayedExchanges = isService
       ? await replayProfile(corpus, against, Math.max(0.01, rate), context)
       : await replayOnEmulator(corpus, (await import("../../../../emulator/index.ts")).startEmulator, signal);
-    const known = Object.fromEntries(accept.map((id) => [id, reason!]));
-    const report = buildVerifyReport(replayed, { ...accepted, ...known }, countUndeclared(corpus));
-    const unknown = accept.find((id) => !report.differences.some((one) => one.id === id));
-    if (unknown !== undefined) throw new UsageError(`--accept: ${unknown} is not a difference of this corpus`);
-    if (accept.length > 0) await writeAccepted(folder, { ...accepted, ...known });
+    const newReasons = Object.fromEntries(accept.map((id) => [id, reason!]));
+    const report = buildVerifyReport(replayedExchanges, { ...acceptedReasons, ...newReasons }, countUndeclared(corpus));
+    const unknownId = accept.find((id) => !report.differences.some((difference) => difference.id === id));
+    if (unknownId !== undefined) throw new UsageError(`--accept: ${unknownId} is not a difference of this corpus`);
+    if (accept.length > 0) await writeAccepted(folder, { ...acceptedReasons, ...newReasons });
     const observations = isService ? undefined : deriveObservations(report, corpus);
     if (observations) await storeObservations(corpus, observations);
     const sides: ComparedSides = isService ? ["recording", against] : ["service", "emulator"];
     const writeReport = async (path: string | undefined, text: () => string | Promise<string>) => {
       if (path !== undefined) await writeOutput(host, path, [Buffer.from(await text())]);
     };
-    await writeReport(given.junit, () => formatReplayJUnit(report, sides));
-    await writeReport(given.markdown, () => formatReplayMarkdown(report, sides));
-    if (observations) await writeReport(given.reference, () => formatObservedReference(observations));
+    await writeReport(flagValues.junit, () => formatReplayJUnit(report, sides));
+    await writeReport(flagValues.markdown, () => formatReplayMarkdown(report, sides));
+    if (observations) await writeReport(flagValues.reference, () => formatObservedReference(observations));
     if (output.format === "table") await output.print(...formatReplayLines(report, sides));
     else await output.show(toReplayDocument(report));
     if (report.drift > 0) return "partial";
@@ -151,10 +151,10 @@ async function replayProfile(
   });
 }
 
-async function formatObservedReference({ seen: observed }: Observations): Promise<string> {
+async function formatObservedReference({ seen: observations }: Observations): Promise<string> {
   const { registry } = await import("../../../api/registry.ts");
   const commands = Object.values(deriveSpecs()).flat();
-  return renderReference({ registry, commands, globalFlags: [], exitCodes: [], observed });
+  return renderReference({ registry, commands, globalFlags: [], exitCodes: [], observed: observations });
 }
 
 const acceptedFileName = "accepted.json";
@@ -167,22 +167,22 @@ async function readAccepted(folder: string): Promise<Record<string, string>> {
   });
   const value = tryParseJson(text);
   if (!isObject(value) || Object.values(value).some((reason) => typeof reason !== "string"))
-    throw new UsageError(`${join(folder, acceptedFileName)} is not a JSON object of reasons by the ids of differences`);
+    throw new UsageError(`${join(folder, acceptedFileName)} is not a JSON object of reasons by the IDs of differences`);
   return value as Record<string, string>;
 }
 
-const writeAccepted = (folder: string, accepted: Readonly<Record<string, string>>): Promise<void> =>
-  writeFileAtomic(join(folder, acceptedFileName), `${JSON.stringify(accepted, undefined, 2)}\n`);
+const writeAccepted = (folder: string, acceptedReasons: Readonly<Record<string, string>>): Promise<void> =>
+  writeFileAtomic(join(folder, acceptedFileName), `${JSON.stringify(acceptedReasons, undefined, 2)}\n`);
 
 const verifyScan = defineCommand({
   words: ["verify", "scan"],
   sendsNothing: true,
   summary: "Find secrets and personal data in a corpus",
   description:
-    "Looks for e-mail addresses, names, phone numbers, tokens, keys and files in each exchange of a corpus. Exits 1 when something is found. After you have edited, added or removed files by hand, --reindex writes the index and the lengths of bodies again.",
+    "Looks for e-mail addresses, names, phone numbers, tokens, keys and files in each exchange of a corpus. Exits 1 if there is a finding. After you have edited, added or removed files by hand, --reindex rewrites the index and the lengths of bodies.",
   positionals: [corpusFolder],
   flags: [{ flag: "reindex", type: "switch", description: "Rewrite the index after a manual edit" }],
-  examples: [{ title: "Before a commit", argv: ["verify", "scan", "corpus"] }],
+  examples: [{ title: "Scan the corpus before a commit", argv: ["verify", "scan", "corpus"] }],
   async run({ positionals, flags }, { host, output }) {
     const folder = resolve(host.cwd, positionals.folder);
     try {
@@ -190,13 +190,13 @@ const verifyScan = defineCommand({
       const corpus = await readCorpus(folder, { isInterruptedAllowed: true });
       if (!corpus.isEnded)
         await output.warn(`warning: ${positionals.folder} is unfinished: only recordings up to now are included`);
-      const found = scanCorpus(corpus);
-      await output.show(found, {
+      const findings = scanCorpus(corpus);
+      await output.show(findings, {
         fields: ["file", "place", "kind", "shown"],
         columns: ["file", { name: "place", shrinkPriority: 1 }, "kind", "shown"],
         emptyMessage: `Nothing suspicious in ${pluralize(corpus.exchanges.length, "exchange")}`,
       });
-      return found.length > 0 ? "failed" : undefined;
+      return findings.length > 0 ? "failed" : undefined;
     } catch (cause) {
       throw toUsageError(cause, "<folder>");
     }

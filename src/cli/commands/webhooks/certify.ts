@@ -130,15 +130,15 @@ const webhooksCertify = defineCommand({
   words: ["webhooks", "certify"],
   summary: "Check a webhook receiver, and name its mistakes",
   description:
-    "Sends the receiver what the service may send, and what it must reject: genuine events written in several ways, wrong signatures, duplicates, broken connections, 64 events at once and a retry after 155 minutes of virtual time. Names the likely mistake of each failed check, and a fix. --command gets the variables of svc emulator exec, among them SVC_WEBHOOK_HMAC_KEY, and PORT. Duplicates, order and what is stored before a response are checked with --probe only. --console prints an address of the console after the checks: it shows every delivery with its check and the response, sends it again, and sends further test events. Exits 1 if a check failed, or if the time limit left checks out; warnings do not count.",
+    "Sends the receiver requests that it must accept or reject: genuine events written in several ways, wrong signatures, duplicates, broken connections, 64 events at once and a retry after 155 minutes of virtual time. Names the likely mistake of each failed check, and a fix. --command gets the variables of svc emulator exec, among them SVC_WEBHOOK_HMAC_KEY, and PORT. Duplicates, order and storage before a response are checked only with --probe. --console prints an address of the console after the checks: it shows every delivery with its check and the response, sends it again, and sends further test events. Exits 1 if a check failed, or if the time limit skipped checks; warnings do not count.",
   flags,
   examples: [
     {
-      title: "A receiver that the command starts",
+      title: "Check a receiver that the command starts",
       argv: ["webhooks", "certify", "--to", "localhost:3000/hooks", "--command", "node receiver.mjs"],
     },
     {
-      title: "With what it stores, and a report for CI",
+      title: "Check what it stores, and write a report for CI",
       argv: [
         "webhooks",
         "certify",
@@ -153,10 +153,10 @@ const webhooksCertify = defineCommand({
       ],
     },
     {
-      title: "A receiver that runs, with its key",
+      title: "Check a running receiver with its key",
       argv: ["webhooks", "certify", "--to", "localhost:3000/hooks", "--hmac-key-file", "hmac.key"],
     },
-    { title: "Which checks are there?", argv: ["webhooks", "certify", "--list"] },
+    { title: "List the checks", argv: ["webhooks", "certify", "--list"] },
   ],
   async run(input, context) {
     const { output } = context;
@@ -172,17 +172,17 @@ const webhooksCertify = defineCommand({
       await output.show(rows, { columns, fields: ["id", "summary", "basis", "reason", "requires"] });
       return undefined;
     }
-    const given = await resolveFlags(input.flags, context);
-    const plan = await createPlan(given, context);
-    await storeLastRun(context.host, given);
+    const resolvedFlags = await resolveFlags(input.flags, context);
+    const plan = await createPlan(resolvedFlags, context);
+    await storeLastRun(context.host, resolvedFlags);
     return runCertification(plan, (access) => buildChildEnvironment(access, context.host), context);
   },
 });
 
-/** Given flags override those of the last run. */
-async function resolveFlags({ last, ...given }: CertifyFlags, { host }: Context): Promise<CertifyFlags> {
-  if (!last) return given;
-  return { ...(await readLastRun(host)), ...given };
+/** Given flags override the flags of the last run. */
+async function resolveFlags({ last, ...givenFlags }: CertifyFlags, { host }: Context): Promise<CertifyFlags> {
+  if (!last) return givenFlags;
+  return { ...(await readLastRun(host)), ...givenFlags };
 }
 
 async function createPlan(flags: CertifyFlags, context: Context): Promise<CertifyPlan> {
@@ -224,8 +224,8 @@ type Flags = Readonly<Record<string, unknown>>;
 
 /** The flags are a file of the user, because a cloned folder must not select a command that --last runs. */
 async function readLastRun(host: Host): Promise<Flags> {
-  const found = await readPrivateFile<Flags>(getLastRunPath(host), checkFlags);
-  if (found) return found;
+  const lastFlags = await readPrivateFile<Flags>(getLastRunPath(host), checkFlags);
+  if (lastFlags) return lastFlags;
   throw new UsageError("--last: no run in this folder", { next: ["webhooks", "certify", "--to", "URL"] });
 }
 
@@ -244,7 +244,7 @@ const isFlagValue = (value: unknown): boolean =>
   Array.isArray(value) ? value.every(isFlagValue) : ["string", "number", "boolean"].includes(typeof value);
 
 const checkFlags = (flags: Flags): string | undefined => {
-  const [name] = Object.keys(flags).filter((each) => !isFlagValue(flags[each]));
+  const [name] = Object.keys(flags).filter((key) => !isFlagValue(flags[key]));
   return name === undefined ? undefined : `--${name} must be a string, a number, a boolean or a list`;
 };
 

@@ -19,7 +19,7 @@ export const followFlag = {
   flag: "follow",
   short: "f",
   type: "switch",
-  description: "Print new ones as they happen, until Ctrl-C",
+  description: "Print new entries as they happen, until Ctrl-C",
 } as const satisfies FlagSpec;
 
 export const deliveryFlags = [
@@ -42,7 +42,7 @@ const webhooksDeliveries = defineCommand({
   words: ["webhooks", "deliveries"],
   summary: "List or follow webhook deliveries",
   description:
-    "Reads the log of the running emulator. The real service shows its log in its application only. With --follow each attempt is printed as it is made.",
+    "Reads the log of the running emulator. The real service shows its log only in its application. With --follow, each attempt is printed when it is made.",
   flags: [followFlag, ...deliveryFlags],
   examples: [
     { title: "List the deliveries with their results", argv: ["webhooks", "deliveries"] },
@@ -57,8 +57,8 @@ const webhooksDeliveries = defineCommand({
 async function list({ flags }: CommandInputOf<typeof deliveryFlags>, context: Context) {
   const client = await context.client("emulator", { file: flags.file });
   const filters = pickGiven(flags, ["webhook", "activity", "contract", "outcome"]);
-  const given = { ...filters, ...pickGiven(flags, ["limit"]) };
-  const query = buildFirstPageQuery(deliveryPaging, given, flags.all === true);
+  const options = { ...filters, ...pickGiven(flags, ["limit"]) };
+  const query = buildFirstPageQuery(deliveryPaging, options, flags.all === true);
   const fetch = (part: typeof query) => client.call(listDeliveries, { query: part }, { signal: context.signal });
   const first = await fetch(query);
   const page = flags.all === true ? await fetchAllPages(deliveryPaging, "items", first, query, fetch) : first;
@@ -107,14 +107,14 @@ export async function followDeliveries({ flags }: CommandInputOf<FollowedFlags>,
 }
 
 function formatLine({ id, at, activity, composite_id: contract, outcome, attempt, ...event }: Event): string {
-  const about = contract === null ? "" : ` ${contract}`;
-  const what =
+  const contractLabel = contract === null ? "" : ` ${contract}`;
+  const attemptLabel =
     attempt === null
       ? outcome
       : `${attempt.resend ? "resend" : `attempt ${attempt.number}`}: ${describeResponse(attempt)}${formatFault(attempt)}, ${outcome}`;
   const next = event.next_attempt_at === null ? "" : `, next ${event.next_attempt_at}`;
-  const skipped = next !== "" && event.webhook_status !== "ACTIVE" ? ` is skipped: ${event.webhook_status}` : "";
-  return `${at} delivery ${id} ${activity}${about} ${what}${next}${skipped}`;
+  const skipNote = next !== "" && event.webhook_status !== "ACTIVE" ? ` is skipped: ${event.webhook_status}` : "";
+  return `${at} delivery ${id} ${activity}${contractLabel} ${attemptLabel}${next}${skipNote}`;
 }
 
 const formatFault = ({ fault }: ListedDelivery["attempts"][number]): string =>

@@ -32,7 +32,7 @@ const webhooksExplain = defineCommand({
   ],
   examples: [
     {
-      title: "A signature of your own that differs from the header",
+      title: "Explain why your own signature differs from the header",
       argv: ["webhooks", "explain", "body.json", "--signature", "9f2c…", "--key-file", "hmac.key"],
     },
   ],
@@ -43,15 +43,15 @@ const webhooksExplain = defineCommand({
     if (signature === undefined)
       throw new InputRequiredError(
         "signature",
-        `--signature is required: the headers hold no ${getSignatureHeader(scheme)}`,
+        `--signature is required: the headers contain no ${getSignatureHeader(scheme)}`,
       );
     const key = await requireKey(context, input);
     const body = await readInput(context.host, input.positionals.body, "<body>");
-    const own = diagnose({ key, body, signature, headers }, scheme);
-    const examined = { body, headers, scheme, signature };
-    const signer = own.explained ? undefined : await findSigner(examined, context);
-    const diagnosis = signer ? addSigner(signer, own) : own;
-    await printDiagnosis(diagnosis, examined, context);
+    const ownDiagnosis = diagnose({ key, body, signature, headers }, scheme);
+    const examinedDelivery = { body, headers, scheme, signature };
+    const signer = ownDiagnosis.explained ? undefined : await findSigner(examinedDelivery, context);
+    const diagnosis = signer ? addSigner(signer, ownDiagnosis) : ownDiagnosis;
+    await printDiagnosis(diagnosis, examinedDelivery, context);
     return isExplained(diagnosis) ? undefined : "failed";
   },
 });
@@ -113,19 +113,19 @@ async function printDiagnosis(
     return output.print("The signature does not match. Causes:", ...lines);
   }
   const expected = `${getSignatureHeader(scheme)} has ${describeSignature(scheme.format)}`;
-  const malformed = findMalformation(signature.trim());
-  const other = malformed === undefined ? findHashByLength(signature.trim()) : undefined;
-  if (other) {
+  const malformation = findMalformation(signature.trim());
+  const detectedHash = malformation === undefined ? findHashByLength(signature.trim()) : undefined;
+  if (detectedHash) {
     return output.print(
-      `The signature does not match. It has ${other.digits}, like ${other.hash}. ${expected} (${formatAlgorithm(scheme.format)}).`,
-      `None of ${tried} common mistakes explains it, including ${other.hash} with and without this key. Check that it belongs to this webhook.`,
+      `The signature does not match. It has ${detectedHash.digits}, like ${detectedHash.hash}. ${expected} (${formatAlgorithm(scheme.format)}).`,
+      `None of ${tried} common mistakes explains it, including ${detectedHash.hash} with and without this key. Check that it belongs to this webhook.`,
     );
   }
-  const hint = malformed
-    ? `It is malformed: ${malformed}. ${expected}.`
+  const hint = malformation
+    ? `It is malformed: ${malformation}. ${expected}.`
     : body.length === 0
       ? "The body is empty. Check that no parser read it before."
-      : "The key may be that of another workspace, or the content was changed. Compare the signed bytes.";
+      : "The key may belong to another workspace, or the content was changed. Compare the signed bytes.";
   return output.print(`The signature does not match. None of ${tried} common mistakes explains it.`, hint);
 }
 
@@ -144,7 +144,7 @@ async function findSigner(
   // Without this check, the command would start an emulator, which has signed nothing.
   if (globals.emulator) return undefined;
   const workspaces = await client("emulator")
-    .then((asked) => asked.call(listWorkspaces, {}, { ...singleAttempt, signal }))
+    .then((client) => client.call(listWorkspaces, {}, { ...singleAttempt, signal }))
     .catch(() => []);
   return workspaces.find(({ hmac_key: text }) => {
     const key = decodeBase64(text);

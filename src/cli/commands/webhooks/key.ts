@@ -19,8 +19,8 @@ type KeyOptions = CommandInputOf<readonly [typeof keyFlag]>;
 
 /** Resolves the base64 key from a file, the environment or the emulator of this folder. It is never printed. */
 export async function resolveKey(context: Context, input: KeyOptions): Promise<string | undefined> {
-  const given = await readGivenKey(context, input);
-  if (given !== undefined) return given;
+  const givenKey = await readGivenKey(context, input);
+  if (givenKey !== undefined) return givenKey;
   const { hmacKey } = await resolveServiceSettings(context);
   if (hmacKey) await context.output.note(`Using the key from ${hmacKey.origin}`);
   return hmacKey?.value;
@@ -38,9 +38,9 @@ export async function readKeyFile(host: Context["host"], file: string, flag: str
 }
 
 export function findKeyVariable(host: Context["host"]): string | undefined {
-  const found = readVariable(host, "SVC_WEBHOOK_HMAC_KEY");
-  const text = found?.value.trim();
-  return found && text ? checkKey(parseKey(text), found.origin) : undefined;
+  const variable = readVariable(host, "SVC_WEBHOOK_HMAC_KEY");
+  const text = variable?.value.trim();
+  return variable && text ? checkKey(parseKey(text), variable.origin) : undefined;
 }
 
 /** Parses the key from any output format of svc webhooks hmac-key. */
@@ -64,8 +64,8 @@ export async function requireKey(context: Context, input: KeyOptions): Promise<s
 }
 
 export async function fetchKey(context: Context, input: KeyOptions): Promise<string> {
-  const given = await readGivenKey(context, input);
-  if (given !== undefined) return given;
+  const givenKey = await readGivenKey(context, input);
+  if (givenKey !== undefined) return givenKey;
   const client = await context.client("contracts", { connections: 2 });
   const { hmac_key: key } = await client.call(showHmacKey, {}, { signal: context.signal });
   return key;

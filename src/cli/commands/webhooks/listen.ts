@@ -77,16 +77,16 @@ const webhooksListen = defineCommand({
 
 type ListenPlan = ReturnType<typeof createPlan>;
 
-function createPlan({ flags: given }: CommandInputOf<typeof flags>, { host }: Context) {
-  const { count, save, "forward-to": forwardTo, "public-url": publicUrl } = given;
+function createPlan({ flags: flagValues }: CommandInputOf<typeof flags>, { host }: Context) {
+  const { count, save, "forward-to": forwardTo, "public-url": publicUrl } = flagValues;
   return {
     forwardTo: forwardTo === undefined ? undefined : parseReceiverUrl(forwardTo, "--forward-to"),
-    extraHeaders: Object.fromEntries((given.header ?? []).map(parseHeader)),
-    activities: parseActivities(given.activities) ?? allActivities,
-    port: given.port ?? 0,
+    extraHeaders: Object.fromEntries((flagValues.header ?? []).map(parseHeader)),
+    activities: parseActivities(flagValues.activities) ?? allActivities,
+    port: flagValues.port ?? 0,
     publicUrl: publicUrl === undefined ? undefined : parseReceiverUrl(publicUrl, "--public-url"),
-    register: given["no-register"] !== true,
-    enable: given["no-enable"] !== true,
+    register: flagValues["no-register"] !== true,
+    enable: flagValues["no-enable"] !== true,
     folder: save === undefined ? undefined : resolve(host.cwd, save),
     count: count ?? Number.POSITIVE_INFINITY,
   };
@@ -96,12 +96,12 @@ function createPlan({ flags: given }: CommandInputOf<typeof flags>, { host }: Co
 async function listen(plan: ListenPlan, key: string, context: Context): Promise<void> {
   const { output, signal, host, onEnd } = context;
   const recording = plan.folder === undefined ? undefined : await openRecording(plan.folder, context);
-  const saved = plan.folder === undefined || recording ? undefined : await openSavedDeliveries(plan.folder);
+  const savedDeliveries = plan.folder === undefined || recording ? undefined : await openSavedDeliveries(plan.folder);
   const poster = plan.forwardTo === undefined ? undefined : await openDeliverySender(context);
   let stop = () => {};
-  const ended = new Promise<void>((done) => {
-    stop = done;
-    void waitUntilAborted(signal).then(done);
+  const stopped = new Promise<void>((resolve) => {
+    stop = resolve;
+    void waitUntilAborted(signal).then(resolve);
   });
 
   let number = 0;
@@ -113,20 +113,20 @@ async function listen(plan: ListenPlan, key: string, context: Context): Promise<
       if (number >= plan.count) return { status: 503, body: "no more deliveries are accepted" };
       number += 1;
       const isLast = number === plan.count;
-      const checked = await verifyReceivedDelivery({ number, at: host.wall.now(), path, body, headers, key });
-      const activity = checked.activity ?? "UNKNOWN";
-      const file = await saved?.add(activity, { body, headers });
+      const verified = await verifyReceivedDelivery({ number, at: host.wall.now(), path, body, headers, key });
+      const activity = verified.activity ?? "UNKNOWN";
+      const file = await savedDeliveries?.add(activity, { body, headers });
       const delivery = { body, headers: { ...headers, ...plan.extraHeaders } };
-      const forwarded = await poster?.post(plan.forwardTo!, delivery);
-      const status = getStatus(checked.verified, forwarded);
-      const recorded = await recording?.add(activity, { path, headers, body, status });
-      const listened: ListenedDelivery = { ...checked, file: file ?? recorded ?? null, forwarded };
-      await output.printEvent(toEvent(listened), ...formatListenedDelivery(listened));
+      const forwardResult = await poster?.post(plan.forwardTo!, delivery);
+      const status = getStatus(verified.verified, forwardResult);
+      const recordedFile = await recording?.add(activity, { path, headers, body, status });
+      const listenedDelivery: ListenedDelivery = { ...verified, file: file ?? recordedFile ?? null, forwardResult };
+      await output.printEvent(toEvent(listenedDelivery), ...formatListenedDelivery(listenedDelivery));
       if (isLast) stop();
       // The forwarding target determines the status. Without a target, the receiver rejects invalid signatures.
-      if (!forwarded) return { status, body: checked.verified ? "ok" : "bad signature" };
-      if ("error" in forwarded) return { status, body: forwarded.error };
-      return { status, body: forwarded.body, contentType: forwarded.content_type };
+      if (!forwardResult) return { status, body: verified.verified ? "ok" : "bad signature" };
+      if ("error" in forwardResult) return { status, body: forwardResult.error };
+      return { status, body: forwardResult.body, contentType: forwardResult.content_type };
     },
   }).catch((error: NodeJS.ErrnoException) => {
     throw explainListenError(error, plan.port);
@@ -142,15 +142,15 @@ async function listen(plan: ListenPlan, key: string, context: Context): Promise<
     await output.printDocument({ type: "ready", url: receiver.url, webhook_id: webhookId ?? null });
   }
   // The key of a real workspace is printed only on request, so that it does not stay in the scrollback.
-  const shown = (await isLocalService(context)) ? key : "to print it, run svc webhooks listen --print-secret";
-  await output.note(`Webhook signing key: ${shown}`);
+  const keyText = (await isLocalService(context)) ? key : "to print it, run svc webhooks listen --print-secret";
+  await output.note(`Webhook signing key: ${keyText}`);
   await output.note(`Listening on ${receiver.url} (press Ctrl-C to stop)`);
-  await ended;
+  await stopped;
 }
 
-function getStatus(isVerified: boolean, forwarded: ListenedDelivery["forwarded"]): number {
-  if (!forwarded) return isVerified ? 200 : 401;
-  return "error" in forwarded ? 502 : forwarded.status;
+function getStatus(isVerified: boolean, forwardResult: ListenedDelivery["forwardResult"]): number {
+  if (!forwardResult) return isVerified ? 200 : 401;
+  return "error" in forwardResult ? 502 : forwardResult.status;
 }
 
 async function subscribeReceiver(
@@ -167,24 +167,27 @@ async function subscribeReceiver(
     return subscription;
   }
   const only = plan.activities.length === allActivities.length ? [] : plan.activities;
-  const chosen = (only.length > 0 ? only : ["CONTRACT_SIGNED"]).flatMap((name) => ["--only-for-activities", name]);
-  const words = ["webhooks", "create", "--title", "listen", "--url", "https://YOUR-TUNNEL/", ...chosen];
+  const activityFlags = (only.length > 0 ? only : ["CONTRACT_SIGNED"]).flatMap((name) => [
+    "--only-for-activities",
+    name,
+  ]);
+  const words = ["webhooks", "create", "--title", "listen", "--url", "https://YOUR-TUNNEL/", ...activityFlags];
   await context.output.note(
     `No webhook was created, because the service cannot reach this machine. Expose ${url} through a tunnel and register it:`,
   );
   await context.output.note(`  ${formatNextCommand(words, context)}`);
 }
 
-const toEvent = ({ composite_id: _, forwarded, ...delivery }: ListenedDelivery) => ({
+const toEvent = ({ composite_id: _, forwardResult, ...delivery }: ListenedDelivery) => ({
   type: "delivery",
   ...delivery,
-  forwarded: summarizePost(forwarded),
+  forwarded: summarizePost(forwardResult),
 });
 
 function explainListenError(error: NodeJS.ErrnoException, port: number): unknown {
   if (error.code !== "EADDRINUSE" && error.code !== "EACCES") return error;
-  const why = error.code === "EACCES" ? "requires more privileges" : "is taken";
-  return new CommandFailedError("failed", "port_taken", `Port ${port} ${why}.`, {
+  const reason = error.code === "EACCES" ? "requires more privileges" : "is taken";
+  return new CommandFailedError("failed", "port_taken", `Port ${port} ${reason}.`, {
     hint: "Choose another port with --port, or omit --port for a free port.",
     cause: error,
   });

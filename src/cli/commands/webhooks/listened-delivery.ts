@@ -24,7 +24,7 @@ export interface VerifiedDelivery {
 
 export interface ListenedDelivery extends VerifiedDelivery {
   readonly file: string | null;
-  readonly forwarded: DeliverySendResult | undefined;
+  readonly forwardResult: DeliverySendResult | undefined;
 }
 
 /** Parses a delivery and verifies its signature. Throws a UsageError if the key is invalid. */
@@ -74,15 +74,15 @@ export const formatVerdict = ({ reason }: VerifiedDelivery) =>
   reason === null ? green("verified") : red(rejections[reason] ?? `${reason} signature`);
 
 /** Formats `--> 03:04:05 CONTRACT_SIGNED [T-12] verified`, and `<-- 200 in 12 ms` for a forwarded delivery. */
-export function formatListenedDelivery(listened: ListenedDelivery): StyledLine[] {
-  const { at, activity, composite_id: contract, forwarded, file } = listened;
+export function formatListenedDelivery(delivery: ListenedDelivery): StyledLine[] {
+  const { at, activity, composite_id: contract, forwardResult, file } = delivery;
   const contractLabel = contract === null ? "" : ` [${contract}]`;
   const savedAs = file === null ? [] : [" ", dim(file)];
   const start = `--> ${at.slice(11, 19)} ${activity ?? "not a webhook"}${contractLabel} `;
-  const first = [start, formatVerdict(listened), ...savedAs];
-  if (!forwarded) return [first];
-  const paint = isSuccessfulPost(forwarded) ? green : red;
-  return [first, ["<-- ", paint(formatPostResult(forwarded))]];
+  const first = [start, formatVerdict(delivery), ...savedAs];
+  if (!forwardResult) return [first];
+  const paint = isSuccessfulPost(forwardResult) ? green : red;
+  return [first, ["<-- ", paint(formatPostResult(forwardResult))]];
 }
 
 export const forwardingFlags = [

@@ -18,14 +18,14 @@ import { UsageError } from "../../process/failure.ts";
 /** Parses the activities of a repeatable flag that accepts lists: `A,B`. Throws a UsageError for unknown ones. */
 export function parseActivities(lists: readonly string[] | undefined): readonly Activity[] | undefined {
   const names = lists?.flatMap((list) => list.split(",")).map((name) => name.trim().toUpperCase());
-  const given = names?.filter((name) => name !== "");
-  if (given === undefined || given.length === 0) return undefined;
-  return [...new Set(given)].map(parseActivity);
+  const activityNames = names?.filter((name) => name !== "");
+  if (activityNames === undefined || activityNames.length === 0) return undefined;
+  return [...new Set(activityNames)].map(parseActivity);
 }
 
 export function parseActivity(text: string): Activity {
-  const found = known.find((name) => name === text.toUpperCase().replaceAll("-", "_"));
-  if (found) return found;
+  const match = known.find((name) => name === text.toUpperCase().replaceAll("-", "_"));
+  if (match) return match;
   // A list of thirty-nine names would hide the error.
   const nearest = findNearest(text, known);
   throw new UsageError(`Activity "${text}" not found.`, {
@@ -34,8 +34,8 @@ export function parseActivity(text: string): Activity {
 }
 
 /**
- * Subscribes a receiver until the run ends, if the service can reach it. A local address needs a local service. Returns
- * the ID of the webhook, or undefined without a subscription.
+ * Creates a webhook for a receiver until the run ends, if the service can reach it. A local address needs a local service. Returns
+ * the ID of the webhook, or undefined if none was created.
  */
 export async function subscribe(
   context: Context,
@@ -48,13 +48,13 @@ export async function subscribe(
   });
   const service = target?.baseUrls.contracts;
   if (service === undefined || (isLocal(url) && !isLocal(service))) return undefined;
-  const removed = await removeStaleListeners(context, (id, error) => reportRemainingWebhook(id, error, context));
-  if (removed > 0) await context.output.note(`Removed ${pluralize(removed, "webhook")} of stopped listeners`);
+  const removedCount = await removeStaleListeners(context, (id, error) => reportRemainingWebhook(id, error, context));
+  if (removedCount > 0) await context.output.note(`Removed ${pluralize(removedCount, "webhook")} of stopped listeners`);
   const client = await context.client("contracts", { connections: 2 });
   const body = { title: listenerTitle, url, only_for_activities: [...activities] as Activity[] };
   const { signal } = context;
-  const created = client.send(CheckedCall.check(createWebhook, { body }), { signal });
-  const id = await created.then(getId).catch(async (error: unknown) => {
+  const creation = client.send(CheckedCall.check(createWebhook, { body }), { signal });
+  const id = await creation.then(getId).catch(async (error: unknown) => {
     if (isOutcomeUnknown(error) || signal.aborted) await reportPossible(url, context);
     throw error;
   });
@@ -112,7 +112,7 @@ async function reportPossible(url: string, context: Context): Promise<void> {
   const subject = `titled "${listenerTitle}" for ${url}`;
   await context.output.warn(`warning: The service may have created a webhook ${subject}, which is not deleted.`);
   await context.output.warn(
-    `To delete it, find its id with svc webhooks list on an emulator, or in the application of the service: svc webhooks delete ID`,
+    `To delete it, find its ID with svc webhooks list on an emulator, or in the application of the service: svc webhooks delete ID`,
   );
 }
 
@@ -149,7 +149,7 @@ async function removeStaleListeners(
   const control = await context.client("emulator").catch(() => undefined);
   const all = (await control?.call(listControlWebhooks, {}, { signal, retries: 0 }).catch(() => [])) ?? [];
   const client = await context.client("contracts");
-  let removed = 0;
+  let removedCount = 0;
   for (const { id, title, url } of all) {
     if (title !== listenerTitle || !(await isClosedPort(url))) continue;
     // 404 means that the webhook belongs to another workspace, which these credentials cannot access.
@@ -157,9 +157,9 @@ async function removeStaleListeners(
       () => true,
       (error: unknown) => onFailure(id, error).then(() => false),
     );
-    if (isRemoved) removed += 1;
+    if (isRemoved) removedCount += 1;
   }
-  return removed;
+  return removedCount;
 }
 
 /** Returns false for other machines. */

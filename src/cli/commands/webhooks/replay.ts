@@ -27,7 +27,7 @@ interface ReplayedDelivery extends SavedDelivery {
 }
 
 const flags = [
-  { flag: "last", type: "integer", min: 1, description: "Number of deliveries to send, the newest ones" },
+  { flag: "last", type: "integer", min: 1, description: "Number of deliveries to send, newest first" },
   { flag: "from", type: "text", placeholder: "DIR", description: "Read saved deliveries from this folder" },
   {
     flag: "to",
@@ -58,27 +58,27 @@ const webhooksReplay = defineCommand({
   words: ["webhooks", "replay"],
   summary: "Send deliveries to a receiver again, byte for byte",
   description:
-    "Sends files that svc webhooks listen --save wrote, any raw body (signed again), or the last deliveries of such a folder or of the running emulator. The service does not count or log them. Exits 1 if a response is not 2xx.",
+    "Sends files from svc webhooks listen --save, any raw body (signed again), or the last deliveries of such a folder or of the running emulator. The service does not count or log them. Exits 1 if a response is not 2xx.",
   positionals,
   flags,
   examples: [
     {
-      title: "A saved delivery, to a program on this machine",
+      title: "Send a saved delivery to a program on this machine",
       argv: ["webhooks", "replay", "hooks/0001-CONTRACT_SIGNED.json", "--to", "localhost:3000/hooks"],
     },
     {
-      title: "The last three of the emulator, to their previous receivers",
+      title: "Send the last three deliveries of the emulator again",
       argv: ["webhooks", "replay", "--last", "3"],
     },
   ],
   async run(input, context) {
     const to = input.flags.to === undefined ? undefined : parseReceiverUrl(input.flags.to, "--to");
     const extra = Object.fromEntries((input.flags.header ?? []).map(parseHeader));
-    const found = await readDeliveries(input, to, context);
-    const chosen = found.map((one) => ({ ...one, headers: { ...one.headers, ...extra } }));
+    const savedDeliveries = await readDeliveries(input, to, context);
+    const replayed = savedDeliveries.map((delivery) => ({ ...delivery, headers: { ...delivery.headers, ...extra } }));
     if (input.flags["dry-run"]) {
       await context.output.show(
-        chosen.map(({ name, url, body }) => ({ delivery: name, url: maskUrlSecrets(url), bytes: body.length })),
+        replayed.map(({ name, url, body }) => ({ delivery: name, url: maskUrlSecrets(url), bytes: body.length })),
         { columns: ["delivery", "url", "bytes"] },
       );
       await context.output.note("Dry run: nothing was sent");
@@ -86,9 +86,9 @@ const webhooksReplay = defineCommand({
     }
     const poster = await openDeliverySender(context);
     let isEachSuccessful = true;
-    for (const one of chosen) {
+    for (const delivery of replayed) {
       if (context.signal.aborted) break;
-      isEachSuccessful = (await replayDelivery(one, poster, context)) && isEachSuccessful;
+      isEachSuccessful = (await replayDelivery(delivery, poster, context)) && isEachSuccessful;
     }
     context.signal.throwIfAborted();
     return isEachSuccessful ? undefined : "failed";
@@ -111,8 +111,8 @@ async function replayDelivery(
     error: "error" in response ? response.error : null,
     duration_ms: response.duration_ms,
   };
-  const painted = (isSuccessful ? green : red)(formatPostResult(response));
-  await output.printEvent(event, `--> ${name} ${url}`, ["<-- ", painted]);
+  const styledResult = (isSuccessful ? green : red)(formatPostResult(response));
+  await output.printEvent(event, `--> ${name} ${url}`, ["<-- ", styledResult]);
   return isSuccessful;
 }
 
@@ -168,20 +168,20 @@ async function readLoggedDeliveries(
   if (items.length === 0) throw new UsageError("--last: the emulator has no deliveries yet");
   const receivers = new Map((await client.call(listControlWebhooks, {}, { signal })).map(({ id, url }) => [id, url]));
   // The environment has the key of one workspace, but the deliveries can belong to several.
-  const given = input.flags["key-file"] === undefined ? undefined : await resolveKey(context, input);
+  const givenKey = input.flags["key-file"] === undefined ? undefined : await resolveKey(context, input);
   const keys = new Map((await client.call(listWorkspaces, {}, { signal })).map(({ id, hmac_key: key }) => [id, key]));
-  const found: ReplayedDelivery[] = [];
+  const deliveries: ReplayedDelivery[] = [];
   for (const { id, webhook_id, workspace_id, activity } of items.toReversed()) {
     const { request_body: text, attempts } = await client.call(showDelivery, { params: { id } }, { signal });
     const url = to ?? attempts.at(-1)?.url ?? receivers.get(webhook_id);
     if (url === undefined)
       throw new InputRequiredError("to", `--to is required, because the webhook of delivery ${id} is deleted`);
     const body = Buffer.from(text);
-    const key = given ?? keys.get(workspace_id) ?? "";
+    const key = givenKey ?? keys.get(workspace_id) ?? "";
     const headers = signDelivery(key, { body, headers: {} }, id, context);
-    found.push({ name: `${id} ${activity}`, url, body, headers });
+    deliveries.push({ name: `${id} ${activity}`, url, body, headers });
   }
-  return found;
+  return deliveries;
 }
 
 export const commands: readonly Command[] = [webhooksReplay];

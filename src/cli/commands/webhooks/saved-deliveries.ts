@@ -40,7 +40,7 @@ export async function openSavedDeliveries(folder: string) {
   // Payloads contain private messages, and custom headers can be secrets.
   await makeFolder(folder);
   const numbers = (await readdir(folder)).map((name) => Number(/^(\d{4,})-/.exec(name)?.[1] ?? 0));
-  let last = numbers.reduce((most, number) => Math.max(most, number), 0);
+  let last = numbers.reduce((max, number) => Math.max(max, number), 0);
   return {
     /**
      * Saves a delivery under the next free number, because other listeners can use the folder. Never replaces files and
@@ -66,9 +66,9 @@ const writeOptions = { durable: false };
 
 export async function listSavedBodies(folder: string): Promise<readonly string[]> {
   const names = await readdir(folder).catch((cause: NodeJS.ErrnoException) => {
-    const why =
+    const reason =
       cause.code === "ENOTDIR" ? "it is not a folder" : isFsError(cause) ? formatFsError(cause) : cause.message;
-    throw new UsageError(`--from: cannot read ${folder}: ${why}`, { cause });
+    throw new UsageError(`--from: cannot read ${folder}: ${reason}`, { cause });
   });
   const bodies = names.filter((name) => /^\d{4,}-.*\.json$/.test(name));
   return bodies.sort((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10)).map((name) => join(folder, name));
@@ -111,11 +111,11 @@ const getHeadersPath = (path: string): string => `${path.replace(/\.json$/, "")}
 
 /** Returns the folder, or its nearest existing parent. A path with a trailing slash must be a folder. */
 async function findNearestFolder(folder: string): Promise<string> {
-  const found = await stat(`${folder}${sep}`).catch((error: NodeJS.ErrnoException) => {
+  const stats = await stat(`${folder}${sep}`).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT" && dirname(folder) !== folder) return undefined;
     throw error;
   });
-  return found ? `${folder}${sep}` : findNearestFolder(dirname(folder));
+  return stats ? `${folder}${sep}` : findNearestFolder(dirname(folder));
 }
 
 interface DeliveryWithResponse extends SavedDelivery {
@@ -131,8 +131,8 @@ export async function openRecording(folder: string, context: Context) {
     async add(operation: string, { path, headers, body, status }: DeliveryWithResponse): Promise<string> {
       const request = { method: "POST", target: path, headers: Object.entries(headers), body };
       const response = { status, headers: [], body: Buffer.alloc(0) };
-      const at = await fetchServiceTime(context);
-      return recorder.add({ callee: "receiver", operation, at, durationMs: 0, request, response });
+      const time = await fetchServiceTime(context);
+      return recorder.add({ callee: "receiver", operation, at: time, durationMs: 0, request, response });
     },
   };
 }

@@ -27,7 +27,7 @@ const webhooksSchedule = defineCommand({
   words: ["webhooks", "schedule"],
   summary: "Show when webhooks are retried, and why",
   description:
-    "Lists the attempts that the running emulator plans, with the reason for each. With --rule, prints the schedule of a delivery whose receiver never responds 2xx: that of the running emulator's webhooks, or that of the specification if no emulator runs.",
+    "Lists the attempts that the running emulator plans, with the reason for each. With --rule, prints the schedule of a delivery whose receiver never responds 2xx. The schedule comes from the running emulator's webhooks, or from the specification if no emulator runs.",
   flags: [
     { flag: "rule", type: "switch", description: "Print the retry rule for a delivery at --from" },
     {
@@ -36,7 +36,7 @@ const webhooksSchedule = defineCommand({
       placeholder: "TIME",
       description: "ISO time of the first attempt (default: now, wall clock)",
     },
-    { flag: "worker-tick", type: "switch", description: "Round attempts up to whole minutes, as the real worker" },
+    { flag: "worker-tick", type: "switch", description: "Round attempts up to whole minutes, as the real worker does" },
     { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
   ],
   examples: [
@@ -81,7 +81,7 @@ function resolveStart(text: string | undefined, { host }: Context): number {
   return ms;
 }
 
-/** Returns the schedule of the running emulator's webhooks, or that of the specification. Prints which one it is. */
+/** Returns the schedule of the running emulator's webhooks, or of the specification, and prints its source. */
 async function findSchedule(file: string | undefined, context: Context): Promise<RetrySchedule> {
   // The rule needs no emulator, so none is started.
   if (context.globals.emulator) return specifiedRetrySchedule;
@@ -96,14 +96,16 @@ async function findSchedule(file: string | undefined, context: Context): Promise
     return undefined;
   });
   if (!webhooks) return specifiedRetrySchedule;
-  const schedules = new Map(webhooks.map((one) => [one.retry_schedule.join(), one]));
-  const [first, ...others] = schedules.values();
-  if (first && others.length === 0) {
+  const schedules = new Map(webhooks.map((webhook) => [webhook.retry_schedule.join(), webhook]));
+  const [first, ...otherSchedules] = schedules.values();
+  if (first && otherSchedules.length === 0) {
     await context.output.note("This is the schedule of the webhooks of the running emulator.");
     return first.retry_schedule;
   }
   const differing = [...schedules.values()].slice(0, maxNamedWebhooks);
-  const list = differing.map(({ id, retry_schedule: own }) => `webhook ${id} after ${describeRetrySchedule(own)}`);
+  const list = differing.map(
+    ({ id, retry_schedule: delays }) => `webhook ${id} after ${describeRetrySchedule(delays)}`,
+  );
   await context.output.note(
     `This is the schedule of the specification. The ${first ? `webhooks of the emulator have others: ${list.join(", ")}` : "emulator has no webhooks, which may have other schedules."}`,
   );
@@ -136,8 +138,8 @@ function createRuleRows(schedule: RetrySchedule, start: number, workerTick: bool
     const failures = i + 1;
     const delay = getRetryDelayMs(schedule, failures)!;
     const at = computeNextAttempt(schedule, failures, last, workerTick)!;
-    const rounded = at === last + delay ? "" : ", rounded up to the next whole minute";
-    const disabled =
+    const roundingNote = at === last + delay ? "" : ", rounded up to the next whole minute";
+    const disabledNote =
       failures === failuresUntilDisabled
         ? ` (skipped unless the webhook is enabled again: ${failures} consecutive failures disable it)`
         : "";
@@ -145,7 +147,7 @@ function createRuleRows(schedule: RetrySchedule, start: number, workerTick: bool
       attempt: failures + 1,
       at: toIso(at),
       after: formatDelay(Math.round((at - start) / 1_000) * 1_000),
-      reason: `${formatDelay(delay)} after failed attempt ${failures}${rounded}${disabled}`,
+      reason: `${formatDelay(delay)} after failed attempt ${failures}${roundingNote}${disabledNote}`,
     });
     last = at;
   }
@@ -156,14 +158,14 @@ async function listPlannedRows(file: string | undefined, context: Context) {
   const { signal } = context;
   const client = await context.client("emulator", { file });
   const webhooks = await client.call(listControlWebhooks, {}, { signal });
-  const planned: Delivery[] = [];
+  const plannedDeliveries: Delivery[] = [];
   for (const outcome of ["waiting", "retrying"] as const) {
     const query = { outcome, limit: deliveryPaging.maxPerPage };
     const fetch = (part: typeof query) => client.call(listDeliveries, { query: part }, { signal });
-    planned.push(...(await fetchAllPages(deliveryPaging, "items", await fetch(query), query, fetch)).items);
+    plannedDeliveries.push(...(await fetchAllPages(deliveryPaging, "items", await fetch(query), query, fetch)).items);
   }
-  const findWebhook = (wanted: number) => webhooks.find(({ id }) => id === wanted);
-  return planned
+  const findWebhook = (webhookId: number) => webhooks.find(({ id }) => id === webhookId);
+  return plannedDeliveries
     .map((delivery) => toPlannedRow(delivery, findWebhook(delivery.webhook_id)))
     .sort((a, b) => (a.at ?? "").localeCompare(b.at ?? "") || a.delivery - b.delivery);
 }
@@ -184,18 +186,18 @@ function toPlannedRow(delivery: Delivery, webhook: Webhook | undefined) {
 
 function getReason({ attempts, next_attempt_at: at, postponement }: Delivery, webhook: Webhook | undefined): string {
   const last = filterScheduled(attempts).at(-1);
-  const by =
+  const postponementNote =
     postponement &&
     `postponed by a scripted fault: ${postponement.effect}${postponement.by === null ? "" : ` (${postponement.by})`}`;
   const turn =
     last === undefined || at === null
-      ? `first attempt${by ? "" : ", immediately"}`
+      ? `first attempt${postponementNote ? "" : ", immediately"}`
       : `${formatDelay(Date.parse(at) - Date.parse(last.at))} after failed attempt ${last.number} (${last.error?.code ?? `status ${last.status}`})`;
-  const when = by ? `${turn}, ${by}` : turn;
-  if (webhook === undefined) return `${when}; will be skipped: the webhook is deleted`;
-  if (webhook.status !== "ACTIVE") return `${when}; will be skipped: the webhook is ${webhook.status}`;
-  const left = failuresUntilDisabled - webhook.failure_count;
-  return left === 1 ? `${when}; one more failure disables the webhook` : when;
+  const description = postponementNote ? `${turn}, ${postponementNote}` : turn;
+  if (webhook === undefined) return `${description}; will be skipped: the webhook is deleted`;
+  if (webhook.status !== "ACTIVE") return `${description}; will be skipped: the webhook is ${webhook.status}`;
+  const remainingFailures = failuresUntilDisabled - webhook.failure_count;
+  return remainingFailures === 1 ? `${description}; one more failure disables the webhook` : description;
 }
 
 export const commands: readonly Command[] = [webhooksSchedule];

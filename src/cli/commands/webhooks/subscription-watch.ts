@@ -30,9 +30,9 @@ const appProbeMs = 200;
 export async function watchSubscription(webhook: Webhook, options: WatchOptions, context: Context): Promise<void> {
   const emulator = await connectToEmulator(context).catch(() => undefined);
   if (!emulator) return;
-  const ended = new AbortController();
-  const signal = AbortSignal.any([context.signal, ended.signal]);
-  const onDeleted = options.onDeleted && (() => ended.abort());
+  const watchEnd = new AbortController();
+  const signal = AbortSignal.any([context.signal, watchEnd.signal]);
+  const onDeleted = options.onDeleted && (() => watchEnd.abort());
   const watch = createWatch(webhook, { ...options, onDeleted }, context, emulator, signal);
   // The emulator of this folder can differ from the service in use.
   if ((await watch.findWebhook().catch(() => undefined)) === undefined) return;
@@ -40,14 +40,14 @@ export async function watchSubscription(webhook: Webhook, options: WatchOptions,
     .run()
     .catch(async (error: unknown) => {
       if (signal.aborted) return;
-      const why = error instanceof Error ? error.message : String(error);
-      await context.output.warn(`Webhook ${webhook.id} is no longer watched: ${why}`);
+      const reason = error instanceof Error ? error.message : String(error);
+      await context.output.warn(`Webhook ${webhook.id} is no longer watched: ${reason}`);
     })
     .finally(() => {
       if (!context.signal.aborted) options.onDeleted?.();
     });
   context.onEnd(() => {
-    ended.abort();
+    watchEnd.abort();
     return watching;
   });
 }
@@ -70,13 +70,13 @@ function createWatch(
   { id, url }: Webhook,
   { forwardTo, shouldEnable, onDeleted }: WatchOptions,
   context: Context,
-  found: RunningEmulator,
+  runningEmulator: RunningEmulator,
   signal: AbortSignal,
 ) {
   const { output } = context;
   const { wall } = context.host;
   const enableCommand = `svc emulator webhooks enable ${id}`;
-  let emulator = found;
+  let emulator = runningEmulator;
   let status = "ACTIVE";
 
   async function run(): Promise<void> {
@@ -109,7 +109,7 @@ function createWatch(
   async function findWebhook() {
     const limits = { signal, retries: 0, timeoutMs };
     const all: ResultOf<typeof listControlWebhooks> = await emulator.client.call(listControlWebhooks, {}, limits);
-    return all.find((one) => one.id === id && one.url === url);
+    return all.find((webhook) => webhook.id === id && webhook.url === url);
   }
 
   async function check(): Promise<void> {
@@ -129,13 +129,13 @@ function createWatch(
     if (status === "DISABLED_BY_USER") {
       return report("webhook_disabled", `Webhook ${id} was disabled by a user. To enable it: ${enableCommand}`);
     }
-    const disabled = `Webhook ${id} is disabled after ${failuresUntilDisabled} consecutive failures.`;
+    const disabledMessage = `Webhook ${id} is disabled after ${failuresUntilDisabled} consecutive failures.`;
     if (forwardTo === undefined || !shouldEnable) {
-      return report("webhook_disabled", `${disabled} To enable it: ${enableCommand}`);
+      return report("webhook_disabled", `${disabledMessage} To enable it: ${enableCommand}`);
     }
     const isDown = await isRefused(forwardTo);
     const moment = isDown ? "accepts connections" : `has restarted, or after ${enableCommand}`;
-    await report("webhook_disabled", `${disabled} It will be enabled again when ${forwardTo} ${moment}.`);
+    await report("webhook_disabled", `${disabledMessage} It will be enabled again when ${forwardTo} ${moment}.`);
     void enableOnceBack(forwardTo, isDown).catch(() => {});
   }
 
@@ -156,8 +156,8 @@ function createWatch(
 
   /** Resolves with false if another emulator uses the address and rejects the credentials. */
   async function waitUntilBack(): Promise<boolean> {
-    const ended = `The emulator at ${emulator.url} has ended. To start it again`;
-    await report("emulator_ended", `${ended}: svc emulator start`);
+    const endMessage = `The emulator at ${emulator.url} has ended. To start it again`;
+    await report("emulator_ended", `${endMessage}: svc emulator start`);
     for (;;) {
       await wall.sleep(emulatorProbeMs, signal);
       if (signal.aborted) return false;

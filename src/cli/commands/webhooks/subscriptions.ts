@@ -14,14 +14,14 @@ const webhooksCreate = defineCommand({
   description: "Warns if the emulator may not send to the address.",
   extendsDerived: true,
   async run(input, context, spec) {
-    const prepared = await prepareRequest(spec!, input, context);
-    if (prepared === "dry-run") return undefined;
-    const { value } = await prepared.send().catch((error: unknown) => {
-      throw withReason(error, toFields(prepared.call.args.body).url);
+    const request = await prepareRequest(spec!, input, context);
+    if (request === "dry-run") return undefined;
+    const { value } = await request.send().catch((error: unknown) => {
+      throw withReason(error, toFields(request.call.args.body).url);
     });
     const { id, url } = toFields(value);
-    const why = await explainForbidden(id, url, context).catch(() => undefined);
-    if (why) await context.output.warn(`warning: the emulator will not send to this address: ${why}`);
+    const reason = await explainForbidden(id, url, context).catch(() => undefined);
+    if (reason) await context.output.warn(`warning: the emulator will not send to this address: ${reason}`);
   },
 });
 
@@ -39,7 +39,7 @@ async function explainForbidden(id: unknown, url: unknown, context: Context): Pr
   await requireEmulator(undefined, context);
   const client = await context.client("emulator", {});
   const all = await client.call(listControlWebhooks, {}, { signal: context.signal, retries: 0, timeoutMs: 2_000 });
-  return all.find((one) => one.id === id && one.url === url)?.forbidden ?? undefined;
+  return all.find((webhook) => webhook.id === id && webhook.url === url)?.forbidden ?? undefined;
 }
 
 const columns = [
@@ -63,8 +63,8 @@ const webhooksList = defineCommand({
   async run({ flags }, context) {
     await requireEmulator(flags.file, context);
     const client = await context.client("emulator", { file: flags.file });
-    const found = await client.call(listControlWebhooks, {}, { signal: context.signal });
-    await context.output.show(found, {
+    const webhooks = await client.call(listControlWebhooks, {}, { signal: context.signal });
+    await context.output.show(webhooks, {
       columns,
       emptyMessage: "No webhooks. To create one: svc webhooks listen or svc webhooks create",
     });

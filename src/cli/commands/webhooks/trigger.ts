@@ -90,11 +90,14 @@ async function readPayloadChanges(
   return omitUndefined(changes);
 }
 
-function parseAssignments(given: readonly string[] | undefined, flag: string): PayloadDocument | undefined {
-  if (given === undefined) return undefined;
-  const assignments = given.map((text) => parseAssignment(text, flag));
+function parseAssignments(texts: readonly string[] | undefined, flag: string): PayloadDocument | undefined {
+  if (texts === undefined) return undefined;
+  const assignments = texts.map((text) => parseAssignment(text, flag));
   return Object.fromEntries(
-    assignments.map((one) => [one.path.join("."), applyAssignments(undefined, [{ ...one, path: [] }])]),
+    assignments.map((assignment) => [
+      assignment.path.join("."),
+      applyAssignments(undefined, [{ ...assignment, path: [] }]),
+    ]),
   );
 }
 
@@ -118,8 +121,8 @@ async function editPayload(
   const { signal } = context;
   const call = CheckedCall.check(fireActivity, { body: { activity, ...changes, preview: true } });
   const preview = requireValidValue((await client.send(call, { signal, exactNumbers: true })) as ApiResponse<Preview>);
-  const shown = escapeJson(stringifyExact(preview.payload, 2));
-  const text = await editText(shown, `${activity}.json`, context, findProblem);
+  const original = escapeJson(stringifyExact(preview.payload, 2));
+  const text = await editText(original, `${activity}.json`, context, findProblem);
   return {
     activity,
     contract_id: preview.contract_id,
@@ -164,25 +167,25 @@ const webhooksTrigger = defineCommand({
   ],
   examples: [
     { title: "List all activities", argv: ["webhooks", "trigger"] },
-    { title: "A signature", argv: ["webhooks", "trigger", "CONTRACT_SIGNED", "--contract", "T-1"] },
+    { title: "Report a signature", argv: ["webhooks", "trigger", "CONTRACT_SIGNED", "--contract", "T-1"] },
     {
-      title: "With another status in the payload",
+      title: "Send another status in the payload",
       argv: ["webhooks", "trigger", "CONTRACT_VOIDED", "--set", "contract_status=VOIDED"],
     },
     {
-      title: "With payload fields added and removed",
+      title: "Add and remove payload fields",
       argv: ["webhooks", "trigger", "CONTRACT_SIGNED", "--remove", "entity", "--add", "contract_tags=[]"],
     },
-    { title: "With your own payload", argv: ["webhooks", "trigger", "CONTRACT_SIGNED", "--edit"] },
+    { title: "Edit the payload before sending", argv: ["webhooks", "trigger", "CONTRACT_SIGNED", "--edit"] },
   ],
   async run(input, context) {
-    const named = input.positionals.activity;
-    if (named === undefined) {
+    const givenActivity = input.positionals.activity;
+    if (givenActivity === undefined) {
       const [flag] = Object.keys(input.flags);
       if (flag !== undefined) throw new InputRequiredError("activity", `<activity> is required with --${flag}`);
       return listActivities(context);
     }
-    const activity = parseActivity(named);
+    const activity = parseActivity(givenActivity);
     const { webhook } = input.flags;
     const changes = { ...(await readPayloadChanges(input, context)), ...(webhook !== undefined && { webhook }) };
     const defaults = { activity, ...changes, wait: true };
@@ -193,16 +196,25 @@ const webhooksTrigger = defineCommand({
     const { signal } = context;
     const client = await context.client("emulator", { file: input.flags.file });
     const body = input.flags.edit ? await editPayload(defaults, client, context) : defaults;
-    const fired = await client.call(fireActivity, { body }, { signal });
+    const triggerResult = await client.call(fireActivity, { body }, { signal });
     const deliveries = await Promise.all(
-      fired.deliveries.map((id) => client.call(showDelivery, { params: { id } }, { signal })),
+      triggerResult.deliveries.map((id) => client.call(showDelivery, { params: { id } }, { signal })),
     ).catch((error: unknown) => {
-      const deliveryIds = fired.deliveries.join(", ");
-      throw new PartialFailureError(error, [`Sent the webhooks of ${fired.composite_id}: deliveries ${deliveryIds}`], {
-        next: ["webhooks", "deliveries"],
-      });
+      const deliveryIds = triggerResult.deliveries.join(", ");
+      throw new PartialFailureError(
+        error,
+        [`Sent the webhooks of ${triggerResult.composite_id}: deliveries ${deliveryIds}`],
+        {
+          next: ["webhooks", "deliveries"],
+        },
+      );
     });
-    await printReceiverResponses(fired.composite_id, deliveries, await findUrls(deliveries, client, context), context);
+    await printReceiverResponses(
+      triggerResult.composite_id,
+      deliveries,
+      await findUrls(deliveries, client, context),
+      context,
+    );
     return deliveries.every(({ outcome }) => outcome === "delivered") ? undefined : "failed";
   },
 });

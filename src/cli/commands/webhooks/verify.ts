@@ -58,11 +58,11 @@ const webhooksVerify = defineCommand({
   flags,
   examples: [
     {
-      title: "A body with its signature",
+      title: "Verify a body with its signature",
       argv: ["webhooks", "verify", "body.json", "--signature", "9f2c…", "--key-file", "hmac.key"],
     },
     {
-      title: "A delivery saved by listen --save",
+      title: "Verify a delivery saved by listen --save",
       argv: ["webhooks", "verify", "hooks/0001-CONTRACT_SIGNED.json", "--key-file", "hmac.key"],
     },
   ],
@@ -83,12 +83,12 @@ const webhooksVerify = defineCommand({
   },
 });
 
-const formatExplainCommand = ({ positionals, flags: given }: SignedInput): string[] => [
+const formatExplainCommand = ({ positionals, flags: flagValues }: SignedInput): string[] => [
   "webhooks",
   "explain",
   positionals.body,
   ...(["signature", "headers", "key-file"] as const).flatMap((name) =>
-    given[name] === undefined ? [] : [`--${name}`, given[name]],
+    flagValues[name] === undefined ? [] : [`--${name}`, flagValues[name]],
   ),
 ];
 
@@ -99,11 +99,11 @@ export async function readSignedHeaders(
   scheme: WebhookScheme,
 ): Promise<Readonly<Record<string, string>>> {
   await requireBody(context, input);
-  const given = input.flags.signature;
+  const signatures = input.flags.signature;
   const isSingle = scheme.headers.length === 1;
-  if (given !== undefined && !isSingle)
+  if (signatures !== undefined && !isSingle)
     throw new UsageError(`--signature cannot be used with --scheme ${scheme.name}: it has several headers (--headers)`);
-  if (given !== undefined) return { [getSignatureHeader(scheme).toLowerCase()]: given };
+  if (signatures !== undefined) return { [getSignatureHeader(scheme).toLowerCase()]: signatures };
   const headers = await readHeaders(context, input);
   if (headers !== undefined) return headers;
   const hint =
@@ -121,8 +121,8 @@ async function requireBody({ host }: Context, { positionals: { body } }: Headers
 async function readHeaders({ host }: Context, { flags: { headers: file }, positionals }: HeadersInput) {
   if (file !== undefined) return parseHeaders(await readText(host, file, "--headers"));
   const path = positionals.body;
-  const saved = path === "-" ? {} : await readSavedHeaders(host, path);
-  return Object.keys(saved).length > 0 ? saved : undefined;
+  const savedHeaders = path === "-" ? {} : await readSavedHeaders(host, path);
+  return Object.keys(savedHeaders).length > 0 ? savedHeaders : undefined;
 }
 
 const webhooksSign = defineCommand({
@@ -133,7 +133,7 @@ const webhooksSign = defineCommand({
   flags: [{ flag: "as-header", type: "switch", description: "Print the whole header line, for curl -H" }, keyFlag],
   examples: [
     { title: "Sign your own body", argv: ["webhooks", "sign", "body.json", "--key-file", "hmac.key"] },
-    { title: "For curl", argv: ["webhooks", "sign", "body.json", "--as-header"] },
+    { title: "Print the header for curl", argv: ["webhooks", "sign", "body.json", "--as-header"] },
   ],
   async run(input, context) {
     const key = await requireKey(context, input);

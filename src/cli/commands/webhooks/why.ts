@@ -54,10 +54,10 @@ const webhooksWhy = defineCommand({
     } else if (output.format === "json" || output.format === "ndjson") {
       const failing = reads.filter(({ health }) => health.failing);
       const tracedReadings = reads.length === 1 ? reads : failing.slice(0, all ? undefined : maxTraced);
-      for (const read of reads.slice(0, all ? undefined : maxListed)) {
-        const found = buildFindings(tracedReadings.includes(read) ? await addTrace(read, access) : read);
-        if (globals.fields) checkFields(globals.fields, listFields([found]));
-        await output.printEvent(found);
+      for (const reading of reads.slice(0, all ? undefined : maxListed)) {
+        const findings = buildFindings(tracedReadings.includes(reading) ? await addTrace(reading, access) : reading);
+        if (globals.fields) checkFields(globals.fields, listFields([findings]));
+        await output.printEvent(findings);
       }
     } else {
       // Spreadsheets and selected fields get one row per webhook.
@@ -76,10 +76,10 @@ async function selectWebhooks(argument: string | undefined, access: ControlAcces
     if (all.length > 0) return readHealth(all, access);
     throw new CommandFailedError("not-found", "no_webhook", "No webhooks found.", { next: ["webhooks", "listen"] });
   }
-  const named = await findNamedWebhooks(argument, all, access);
-  if (named) return readHealth(named, access);
-  const deleted = await readDeletedWebhook(Number(argument), access);
-  if (deleted) return [deleted];
+  const namedWebhooks = await findNamedWebhooks(argument, all, access);
+  if (namedWebhooks) return readHealth(namedWebhooks, access);
+  const deletedReading = await readDeletedWebhook(Number(argument), access);
+  if (deletedReading) return [deletedReading];
   throw createMissingWebhookError(`Webhook ${argument} not found.`, undefined);
 }
 
@@ -94,20 +94,20 @@ async function printForUsers(
   const isSingle = reads.length === 1;
   // Webhooks without deliveries appear only in the table.
   const failing = reads.filter(({ health }) => health.failing && !health.isUntouched);
-  const shown = isSingle ? reads : failing.slice(0, all ? undefined : 1);
+  const shownReadings = isSingle ? reads : failing.slice(0, all ? undefined : 1);
   const table = isSingle ? [] : formatTable(all ? reads : reads.slice(0, maxRows), context);
   const moreRows = isSingle || all ? 0 : Math.max(0, reads.length - maxRows);
-  const moreFailing = failing.length - shown.length;
-  const more = [
+  const moreFailing = failing.length - shownReadings.length;
+  const hints = [
     ...(moreRows > 0 ? [`${moreRows} more`] : []),
     ...(moreFailing > 0 && !isSingle ? [`${moreFailing} more that ${moreFailing === 1 ? "fails" : "fail"}`] : []),
   ];
-  if (more.length > 0) table.push(`${more.join(", ")}: svc webhooks why ID, or --all`);
+  if (hints.length > 0) table.push(`${hints.join(", ")}: svc webhooks why ID, or --all`);
   await output.print(...table);
-  for (const read of shown) {
-    const found = buildFindings(await addTrace(read, access));
+  for (const reading of shownReadings) {
+    const findings = buildFindings(await addTrace(reading, access));
     const room = maxLines - (isSingle ? 0 : table.length + 1);
-    await output.print(...(isSingle ? [] : [""]), ...formatFindings(found, { all, maxLines: room, columns }));
+    await output.print(...(isSingle ? [] : [""]), ...formatFindings(findings, { all, maxLines: room, columns }));
   }
 }
 
@@ -179,16 +179,21 @@ async function findNamedWebhooks(
   const owners = filterByName(argument, workspaces, ({ name }) => name).concat(
     workspaces.filter(({ id }) => String(id) === argument),
   );
-  const titled = filterByName(argument, all, ({ title }) => title);
-  const found = all.filter((one) => titled.includes(one) || owners.some(({ id }) => id === one.workspace_id));
-  const distinct = new Set(titled.map(({ title }) => title)).size + new Set(owners.map(({ id }) => id)).size;
+  const titleMatches = filterByName(argument, all, ({ title }) => title);
+  const matches = all.filter(
+    (webhook) => titleMatches.includes(webhook) || owners.some(({ id }) => id === webhook.workspace_id),
+  );
+  const distinct = new Set(titleMatches.map(({ title }) => title)).size + new Set(owners.map(({ id }) => id)).size;
   if (distinct > 1) {
-    const names = [...titled.map(({ title }) => title), ...owners.map(({ name, id }) => `${name} (workspace ${id})`)];
+    const names = [
+      ...titleMatches.map(({ title }) => title),
+      ...owners.map(({ name, id }) => `${name} (workspace ${id})`),
+    ];
     throw new UsageError(`"${argument}" is ambiguous: ${cutShort([...new Set(names)], ", ")}`, {
-      hint: found.length > 0 ? `Use an ID. ${formatChoices(found)}` : "Use the full name.",
+      hint: matches.length > 0 ? `Use an ID. ${formatChoices(matches)}` : "Use the full name.",
     });
   }
-  if (found.length > 0) return found;
+  if (matches.length > 0) return matches;
   const [owner] = owners;
   if (owner && String(owner.id) !== argument) {
     throw createMissingWebhookError(`Workspace "${owner.name}" (${owner.id}) has no webhooks.`, undefined);
@@ -210,16 +215,16 @@ const createMissingWebhookError = (message: string, hint: string | undefined): C
 function findNearName(argument: string, names: readonly string[]): string | undefined {
   const lowerCaseName = argument.toLowerCase();
   const within = [...new Set(names.filter((name) => name.toLowerCase().includes(lowerCaseName)))];
-  const typed = findNearest(argument, names);
-  const found = within.length > 0 ? within : typed === undefined ? [] : [typed];
-  return found.length === 0 ? undefined : `Did you mean ${cutShort(found, " or ")}?`;
+  const nearestName = findNearest(argument, names);
+  const suggestions = within.length > 0 ? within : nearestName === undefined ? [] : [nearestName];
+  return suggestions.length === 0 ? undefined : `Did you mean ${cutShort(suggestions, " or ")}?`;
 }
 
 /** Finds webhooks with exactly that name, ignoring case, or else by the beginning of the name. */
-function filterByName<T>(argument: string, all: readonly T[], getName: (one: T) => string): readonly T[] {
+function filterByName<T>(argument: string, all: readonly T[], getName: (item: T) => string): readonly T[] {
   const lowerCaseName = argument.toLowerCase();
-  const exact = all.filter((one) => getName(one).toLowerCase() === lowerCaseName);
-  return exact.length > 0 ? exact : all.filter((one) => getName(one).toLowerCase().startsWith(lowerCaseName));
+  const exact = all.filter((item) => getName(item).toLowerCase() === lowerCaseName);
+  return exact.length > 0 ? exact : all.filter((item) => getName(item).toLowerCase().startsWith(lowerCaseName));
 }
 
 const cutShort = (all: readonly string[], separator: string): string =>

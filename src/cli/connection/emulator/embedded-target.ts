@@ -18,7 +18,7 @@ import {
  * to it.
  */
 export async function createEmbeddedTarget(
-  { host, output, onEnd, cut }: Pick<Context, "host" | "output" | "onEnd" | "cut">,
+  { host, output, onEnd, forceSignal }: Pick<Context, "host" | "output" | "onEnd" | "forceSignal">,
   file: string | undefined,
 ): Promise<ServiceTarget> {
   const path = resolveStateFile(host, file);
@@ -29,7 +29,7 @@ export async function createEmbeddedTarget(
   const { startEmulator } = await import("../../../../emulator/index.ts");
   try {
     const emulator = await startEmulator({ port: 0, file: path, otel: host.env });
-    onEnd(() => emulator.close({ signal: cut }));
+    onEnd(() => emulator.close({ signal: forceSignal }));
     return await createEmulatorTarget(emulator, "--emulator", { host, output });
   } catch (error) {
     await removeStateFolder();

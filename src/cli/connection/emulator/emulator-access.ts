@@ -54,14 +54,14 @@ export async function readEmulatorAccess(
   return withControlClient(running.routerUrl, token, async (client) => {
     const publicUrl = isPublic ? (await client.call(checkReadiness, {}, singleAttempt)).public_url : undefined;
     const routerUrl = publicUrl ?? running.routerUrl;
-    const clusters = (await client.call(listControlClusters, {}, singleAttempt)).map((one) => ({
-      id: one.id,
-      url: isPublic ? one.url : one.own_url,
-      external: one.external,
-      clusterKey: one.cluster_key,
-      clientId: one.client_id ?? undefined,
-      clientSecret: one.client_secret ?? undefined,
-      hmacKey: one.hmac_key ?? undefined,
+    const clusters = (await client.call(listControlClusters, {}, singleAttempt)).map((cluster) => ({
+      id: cluster.id,
+      url: isPublic ? cluster.url : cluster.own_url,
+      external: cluster.external,
+      clusterKey: cluster.cluster_key,
+      clientId: cluster.client_id ?? undefined,
+      clientSecret: cluster.client_secret ?? undefined,
+      hmacKey: cluster.hmac_key ?? undefined,
     }));
     return { routerUrl, controlUrl: `${routerUrl}/_emulator`, token, clusters };
   });
@@ -78,8 +78,8 @@ export type KnownWorkspace = Awaited<ReturnType<typeof listKnownWorkspaces>>[num
 export function selectWorkspace<Access extends EmulatorAccess>(access: Access, workspace: KnownWorkspace): Access {
   const { cluster_id, client_id, client_secret, hmac_key } = workspace;
   const keys = { clientId: client_id, clientSecret: client_secret, hmacKey: hmac_key };
-  const own = access.clusters.filter(({ id }) => id === cluster_id).map((cluster) => ({ ...cluster, ...keys }));
-  return { ...access, clusters: [...own, ...access.clusters.filter(({ id }) => id !== cluster_id)] };
+  const ownClusters = access.clusters.filter(({ id }) => id === cluster_id).map((cluster) => ({ ...cluster, ...keys }));
+  return { ...access, clusters: [...ownClusters, ...access.clusters.filter(({ id }) => id !== cluster_id)] };
 }
 
 const singleAttempt = { retries: 0, timeoutMs: responseTimeoutMs };
@@ -136,7 +136,7 @@ export async function isStaleRunFile(running: RunningEmulator): Promise<boolean>
 export async function withControlClient<T>(
   routerUrl: string,
   controlToken: string | undefined,
-  ask: (client: ReturnType<typeof createClient>) => Promise<T>,
+  request: (client: ReturnType<typeof createClient>) => Promise<T>,
 ): Promise<T> {
   const { createTransport } = await import("../../../client/transport.ts");
   const transport = createTransport({ connectTimeoutMs: responseTimeoutMs });
@@ -147,7 +147,7 @@ export async function withControlClient<T>(
     readable: true,
   });
   try {
-    return await ask(client);
+    return await request(client);
   } finally {
     await client.close();
   }
@@ -168,29 +168,31 @@ export async function probeListener(url: string): Promise<Liveness | undefined> 
  * Explains how to end an emulator that neither this folder nor this shell refers to. If `runFile` was deleted, the
  * emulator is unreachable. `words` is a phrase without a full stop: `kill 4711 ends it`.
  */
-export async function findStopInstructions({ instance_id, process: reported }: Liveness, url: string) {
-  if (reported === undefined || reported.machine !== (await fingerprintMachine())) {
+export async function findStopInstructions({ instance_id, process: processInfo }: Liveness, url: string) {
+  if (processInfo === undefined || processInfo.machine !== (await fingerprintMachine())) {
     const words = `To find its process ID, run lsof -i :${new URL(url).port} on its machine`;
     return { runFile: undefined, isUnreachable: false, words };
   }
-  const runFile = reported.run_file ?? undefined;
+  const runFile = processInfo.run_file ?? undefined;
   const isCurrent = runFile !== undefined && (await readRunFile(runFile))?.instanceId === instance_id;
   const state = runFile?.replace(/\.run$/, "");
   const words =
     isCurrent && state !== runFile
       ? `To stop it, run svc emulator stop --file ${quoteShellWord(state!)}`
-      : `To stop it, run kill ${reported.pid}`;
+      : `To stop it, run kill ${processInfo.pid}`;
   return { runFile, isUnreachable: runFile !== undefined && !isCurrent, words };
 }
 
 /** Another emulator can listen at the default port: its files were removed, or it belongs to another folder. */
 export async function createNoEmulatorError(state: string, runFile: string): Promise<CommandFailedError> {
   const url = `http://127.0.0.1:${defaultPort}`;
-  const found = await probeListener(url);
-  const way = found && (await findStopInstructions(found, url));
-  if (way?.isUnreachable && way.runFile === runFile) {
+  const listener = await probeListener(url);
+  const stopInstructions = listener && (await findStopInstructions(listener, url));
+  if (stopInstructions?.isUnreachable && stopInstructions.runFile === runFile) {
     const message = `The emulator at ${url} cannot be used, because its files were removed while it ran (state: ${state}).`;
-    return new CommandFailedError("failed", "emulator_lost", message, { hint: `${way.words}. Its data is lost.` });
+    return new CommandFailedError("failed", "emulator_lost", message, {
+      hint: `${stopInstructions.words}. Its data is lost.`,
+    });
   }
   const distrustReason = await explainDistrust(runFile);
   if (distrustReason !== undefined) {
@@ -198,9 +200,9 @@ export async function createNoEmulatorError(state: string, runFile: string): Pro
     const hint = `If you started one, use --base-url and SVC_EMULATOR_TOKEN. Otherwise remove ${runFile}.`;
     return new CommandFailedError("not-found", "no_emulator", message, { hint });
   }
-  const other = way ? ` Another emulator listens at ${url}. ${way.words}.` : "";
+  const otherEmulator = stopInstructions ? ` Another emulator listens at ${url}. ${stopInstructions.words}.` : "";
   return new CommandFailedError("not-found", "no_emulator", `No emulator is running (state: ${state}).`, {
-    hint: `Use --file with the state of a running emulator, or set SVC_EMULATOR_URL and SVC_EMULATOR_TOKEN.${other}`,
-    next: other === "" ? ["emulator", "start"] : ["emulator", "start", "--port", "0"],
+    hint: `Use --file with the state of a running emulator, or set SVC_EMULATOR_URL and SVC_EMULATOR_TOKEN.${otherEmulator}`,
+    next: otherEmulator === "" ? ["emulator", "start"] : ["emulator", "start", "--port", "0"],
   });
 }

@@ -69,8 +69,8 @@ const credentialVariables = [
  */
 export async function selectEnvironmentKey<Access extends EmulatorAccess>(access: Access, { env }: Pick<Host, "env">) {
   const { SVC_CLIENT_ID: clientId, SVC_CLIENT_SECRET: clientSecret } = env;
-  const known = clientId && clientSecret ? await listKnownWorkspaces(access) : [];
-  const workspace = known.find(({ client_id }) => client_id === clientId);
+  const workspaces = clientId && clientSecret ? await listKnownWorkspaces(access) : [];
+  const workspace = workspaces.find(({ client_id }) => client_id === clientId);
   const isUsed = (name: string) => workspace !== undefined && /^SVC_CLIENT_(ID|SECRET)$/.test(name);
   const unused = credentialVariables.filter((name) => env[name] && !isUsed(name) && !isOwn(name, env[name], access));
   if (!workspace || !clientId || !clientSecret) return { access, key: undefined, unused };
@@ -80,9 +80,9 @@ export async function selectEnvironmentKey<Access extends EmulatorAccess>(access
 /** A value that this emulator issued counts as used, because the emulator returns the same one. */
 function isOwn(name: string, value: string, { clusters }: EmulatorAccess): boolean {
   if (name === "SVC_CLUSTER_KEY") return clusters.some(({ clusterKey }) => clusterKey === value);
-  const listed = name === "SVC_CLUSTERS" ? tryParseJson(value) : undefined;
-  const isIssued = (one: unknown) => clusters.some(({ clusterKey }) => clusterKey === toFields(one).cluster_key);
-  return Array.isArray(listed) && listed.every(isIssued);
+  const clusterList = name === "SVC_CLUSTERS" ? tryParseJson(value) : undefined;
+  const isIssued = (entry: unknown) => clusters.some(({ clusterKey }) => clusterKey === toFields(entry).cluster_key);
+  return Array.isArray(clusterList) && clusterList.every(isIssued);
 }
 
 export async function reportUnusedVariables(unused: readonly string[], output: Pick<Output, "note">): Promise<void> {

@@ -21,10 +21,10 @@ const addressVariables = {
  */
 export async function findEndedEmulator(
   { globals, host }: Pick<Context, "globals" | "host">,
-  of: "services" | "control",
+  target: "services" | "control",
 ) {
   if (hasTargetFlag({ globals })) return undefined;
-  const variable = addressVariables[of].find((name) => host.env[name]);
+  const variable = addressVariables[target].find((name) => host.env[name]);
   const address = variable && host.env[variable];
   if (!address || !isOnThisMachine(address)) return undefined;
   const running = await findLocalEmulator(host).catch(() => undefined);
@@ -42,12 +42,12 @@ const hasTargetFlag = ({ globals }: Pick<Context, "globals">): boolean =>
   globals.emulator || globals.baseUrl !== undefined || globals.profile !== undefined;
 
 function formatEvalCommand({ variable, running }: EndedEmulator, { host }: Pick<Context, "host">): string {
-  const ended = `${variable} points to an emulator that has ended`;
+  const message = `${variable} points to an emulator that has ended`;
   if (running === undefined)
-    return `${ended}. To start one: svc emulator start --detach, then eval "$(svc emulator env)" again.`;
+    return `${message}. To start one: svc emulator start --detach, then eval "$(svc emulator env)" again.`;
   const path = findPathAbove(host.cwd, running.state);
   const location = path === undefined ? "of this folder" : `with the state ${path}`;
-  return `${ended}. The emulator ${location} is at ${running.routerUrl}. To use it: eval "$(svc emulator env)" again.`;
+  return `${message}. The emulator ${location} is at ${running.routerUrl}. To use it: eval "$(svc emulator env)" again.`;
 }
 
 /**
@@ -55,8 +55,8 @@ function formatEvalCommand({ variable, running }: EndedEmulator, { host }: Pick<
  */
 export async function findEndedHint(error: unknown, context: Context): Promise<string | undefined> {
   if (!(error instanceof NetworkError) || error.code !== "ECONNREFUSED") return undefined;
-  const ended = (await findEndedEmulator(context, "services")) ?? (await findEndedEmulator(context, "control"));
-  return ended && formatEvalCommand(ended, context);
+  const endedEmulator = (await findEndedEmulator(context, "services")) ?? (await findEndedEmulator(context, "control"));
+  return endedEmulator && formatEvalCommand(endedEmulator, context);
 }
 
 /**
@@ -80,19 +80,19 @@ export async function resolveEndedState(
   { isStopping = false }: { readonly isStopping?: boolean } = {},
 ): Promise<string | undefined> {
   if (file !== undefined) return file;
-  const ended = await findEndedEmulator(context, "control");
-  if (ended?.running === undefined) return undefined;
-  const path = isStopping ? findPathAbove(context.host.cwd, ended.running.state) : undefined;
+  const endedEmulator = await findEndedEmulator(context, "control");
+  if (endedEmulator?.running === undefined) return undefined;
+  const path = isStopping ? findPathAbove(context.host.cwd, endedEmulator.running.state) : undefined;
   if (path !== undefined) {
-    const message = `${ended.variable} points to an emulator that has already ended.`;
+    const message = `${endedEmulator.variable} points to an emulator that has already ended.`;
     const hint = `Another emulator is running (state: ${path}).`;
     throw new CommandFailedError("not-found", "no_emulator", message, {
       hint,
       next: ["emulator", "stop", "--file", path],
     });
   }
-  await context.output.warn(formatEvalCommand(ended, context));
-  return ended.running.state;
+  await context.output.warn(formatEvalCommand(endedEmulator, context));
+  return endedEmulator.running.state;
 }
 
 /** Rewords an emulator's messages about options for the command line: `the option file` becomes `--file`. */

@@ -24,8 +24,8 @@ export interface RunningEmulator {
  */
 export function resolveStateFile(host: Host, file: string | undefined): string {
   if (file === undefined) return findNearestState(host.cwd) ?? resolve(host.cwd, defaultStateFile);
-  const named = resolve(host.cwd, file);
-  if (!statSync(named, { throwIfNoEntry: false })?.isDirectory()) return named;
+  const path = resolve(host.cwd, file);
+  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return path;
   throw new UsageError(`--file: ${file} is a folder, not a file`, {
     hint: `Did you mean ${join(file, "emulator.json")}?`,
   });
@@ -61,12 +61,12 @@ async function runFileAt(path: string): Promise<RunningEmulator | undefined> {
 }
 
 async function findDistrustReason(path: string, { routerUrl }: RunningEmulator): Promise<string | undefined> {
-  const found = await lstat(path).catch(() => undefined);
-  if (!found?.isFile()) return "it is not a regular file";
+  const stats = await lstat(path).catch(() => undefined);
+  if (!stats?.isFile()) return "it is not a regular file";
   if (process.getuid !== undefined) {
-    if (found.uid !== process.getuid()) return "it belongs to another user";
+    if (stats.uid !== process.getuid()) return "it belongs to another user";
     // Some file systems have no modes. A folder that was created here is sufficient.
-    if ((found.mode & 0o077) !== 0 && !(await hasOriginMarker(dirname(path)))) return "other users can read it";
+    if ((stats.mode & 0o077) !== 0 && !(await hasOriginMarker(dirname(path)))) return "other users can read it";
   }
   const lock = await readLock(path).catch(() => undefined);
   const original = lock && (await findOriginal(path, lock));
@@ -96,8 +96,8 @@ export function findNearestState(folder: string): string | undefined {
 function isOurs(path: string): boolean {
   const user = process.getuid?.();
   try {
-    const found = statSync(path, { throwIfNoEntry: false });
-    return found !== undefined && (user === undefined || found.uid === user);
+    const stats = statSync(path, { throwIfNoEntry: false });
+    return stats !== undefined && (user === undefined || stats.uid === user);
   } catch {
     return false;
   }
@@ -110,20 +110,20 @@ export function findPathAbove(folder: string, state: string): string | undefined
 }
 
 /** Reports once which state is used, if it was found in a parent folder. */
-export async function reportParentState({ cwd }: Host, output: Output, state: string, named: string | undefined) {
+export async function reportParentState({ cwd }: Host, output: Output, state: string, file: string | undefined) {
   const path = findPathAbove(cwd, state);
-  if (named === undefined && path !== undefined) await printNoteOnce(output, `Using the emulator's state in ${path}`);
+  if (file === undefined && path !== undefined) await printNoteOnce(output, `Using the emulator's state in ${path}`);
 }
 
 const reportedPaths = new WeakMap<Output, Set<string>>();
 
 /** Prints a note once per run, because a command can look up its services several times. */
-export async function printNoteOnce(output: Output, text: string, more = ""): Promise<void> {
-  const reported = reportedPaths.get(output) ?? new Set();
-  reportedPaths.set(output, reported);
-  if (reported.has(text)) return;
-  reported.add(text);
-  await output.note(text + more);
+export async function printNoteOnce(output: Output, text: string, hint = ""): Promise<void> {
+  const paths = reportedPaths.get(output) ?? new Set();
+  reportedPaths.set(output, paths);
+  if (paths.has(text)) return;
+  paths.add(text);
+  await output.note(text + hint);
 }
 
 /** Error for a state in a folder of another origin, such as a clone (DECISIONS.md, E21). */
@@ -141,16 +141,17 @@ export async function makeStateFolder(state: string): Promise<() => Promise<void
   const folder = dirname(state);
   if (basename(folder) !== dirname(defaultStateFile)) return async () => {};
   const topmost = await makeFolder(folder).catch(() => undefined);
-  const made: string[] = [];
+  const createdNames: string[] = [];
   if (topmost !== undefined) {
     await writeFile(join(folder, ".gitignore"), "*\n", { mode: 0o600, flag: "wx" }).catch(() => {});
-    made.push(".gitignore");
+    createdNames.push(".gitignore");
   }
-  if (!(await hasOriginMarker(folder)) && (await markNewState(state))) made.push(originFile);
+  if (!(await hasOriginMarker(folder)) && (await markNewState(state))) createdNames.push(originFile);
   return async () => {
-    const others = (await readdir(folder).catch(() => [])).filter((name) => !made.includes(name));
-    if (topmost === undefined ? others.some((name) => name.startsWith(basename(state))) : others.length > 0) return;
-    for (const name of made) await rm(join(folder, name), { force: true });
+    const otherNames = (await readdir(folder).catch(() => [])).filter((name) => !createdNames.includes(name));
+    if (topmost === undefined ? otherNames.some((name) => name.startsWith(basename(state))) : otherNames.length > 0)
+      return;
+    for (const name of createdNames) await rm(join(folder, name), { force: true });
     if (topmost === undefined) return;
     // `rmdir` does not remove a folder with other files.
     for (let at = folder; at.length >= topmost.length; at = dirname(at)) await rmdir(at).catch(() => {});

@@ -25,47 +25,55 @@ export async function listSnapshotNames(host: Host): Promise<readonly string[]> 
  * Finds a snapshot by its name in this folder's state, by its path, or by its name in the reachable emulator. Fails
  * with exit code 5 if there is none.
  */
-export async function resolveSnapshotFile(named: string, host: Host): Promise<string> {
+export async function resolveSnapshotFile(name: string, host: Host): Promise<string> {
   const names = await listSnapshotNames(host);
-  if (names.includes(named)) {
+  if (names.includes(name)) {
     const state = resolveStateFile(host, undefined);
-    const path = join(await getSnapshotFolder(state), `${named}.json`);
+    const path = join(await getSnapshotFolder(state), `${name}.json`);
     if (await isForeignState(state))
       throw createUntrustedStateError(state, `To use the file of a snapshot that you trust: --from ${path}.`);
     return path;
   }
-  const path = resolve(host.cwd, named);
+  const path = resolve(host.cwd, name);
   if (existsSync(path)) return path;
-  const running = await findRunningSnapshot(named, host);
+  const running = await findRunningSnapshot(name, host);
   if (running?.file) return running.file;
-  if (running) throw createUnreachableError(named, running.url);
-  const known = names.length > 0 ? `snapshots: ${names.join(", ")}` : "the state of this folder has no snapshots";
-  throw new CommandFailedError("not-found", "no_such_snapshot", `Snapshot or file ${named} not found (${known}).`, {
-    hint:
-      "Save one with `svc emulator snapshot save NAME`, or use a file: for a state of --file STATE, " +
-      "STATE.snapshots/NAME.json; for a --store, the output of `svc emulator state export --output FILE`.",
-  });
+  if (running) throw createUnreachableError(name, running.url);
+  const knownSnapshots =
+    names.length > 0 ? `snapshots: ${names.join(", ")}` : "the state of this folder has no snapshots";
+  throw new CommandFailedError(
+    "not-found",
+    "no_such_snapshot",
+    `Snapshot or file ${name} not found (${knownSnapshots}).`,
+    {
+      hint:
+        "Save one with `svc emulator snapshot save NAME`, or use a file: for a state of --file STATE, " +
+        "STATE.snapshots/NAME.json; for a --store, the output of `svc emulator state export --output FILE`.",
+    },
+  );
 }
 
 /**
  * Finds the snapshot in the emulator of the environment or of this folder. It has a file only if this machine has it.
  */
-async function findRunningSnapshot(named: string, host: Host) {
+async function findRunningSnapshot(snapshotName: string, host: Host) {
   const access = await import("./emulator-access.ts");
-  const configured = readEnvironmentEmulator(host);
-  const runningHere = configured
+  const configuredEmulator = readEnvironmentEmulator(host);
+  const runningHere = configuredEmulator
     ? undefined
     : await readRunFile(await resolveRunFile(resolveStateFile(host, undefined)));
-  const url = configured?.url.value ?? runningHere?.routerUrl;
-  const token = configured ? configured.token?.value : runningHere?.token;
+  const url = configuredEmulator?.url.value ?? runningHere?.routerUrl;
+  const token = configuredEmulator ? configuredEmulator.token?.value : runningHere?.token;
   if (url === undefined || (runningHere && !(await access.isSameEmulator(runningHere)))) return undefined;
   const { listSnapshots } = await import("../../../api/emulator/snapshots.ts");
   // An emulator that does not respond, or rejects the token, provides no snapshots.
-  const listed = await access.withControlClient(url, token, (client) => client.call(listSnapshots, {})).catch(() => []);
-  const found = listed.find(({ name }) => name === named);
-  const file = found?.file ?? undefined;
+  const snapshots = await access
+    .withControlClient(url, token, (client) => client.call(listSnapshots, {}))
+    .catch(() => []);
+  const snapshot = snapshots.find(({ name }) => name === snapshotName);
+  const file = snapshot?.file ?? undefined;
   const isReadable = file !== undefined && isOnThisMachine(url) && existsSync(file);
-  return found && { url, file: isReadable ? file : undefined };
+  return snapshot && { url, file: isReadable ? file : undefined };
 }
 
 const createUnreachableError = (name: string, url: string): CommandFailedError =>

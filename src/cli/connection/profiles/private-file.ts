@@ -45,9 +45,9 @@ export async function changePrivateFile<T>(
     // A link stays a link, because some users store their configuration in another folder.
     const target = await resolveRealPath(path);
     return await withLock(target, host, signal, async () => {
-      const changed = await change(await readPrivateFile<T>(target, check));
-      await writeFileAtomic(target, `${JSON.stringify(changed, undefined, 2)}\n`);
-      return changed;
+      const content = await change(await readPrivateFile<T>(target, check));
+      await writeFileAtomic(target, `${JSON.stringify(content, undefined, 2)}\n`);
+      return content;
     });
   } catch (error) {
     if (!isFsError(error)) throw error;
@@ -87,11 +87,11 @@ async function withLock<T>(path: string, host: Host, signal: AbortSignal, work: 
  * the owner of the lock writes to. Its changes are the only sign that an owner on another machine is alive.
  */
 export async function acquireFileLock(file: string, host: Host, life = file): Promise<Lock | undefined> {
-  const acquired = await take(file, createLockOptions(host, life)).catch((cause: Error) => {
+  const lock = await take(file, createLockOptions(host, life)).catch((cause: Error) => {
     if (cause.name !== "NotALockFileError") throw cause;
     throw new CommandFailedError("failed", "not_a_lock", cause.message, { cause });
   });
-  return isLockConflict(acquired) ? undefined : acquired;
+  return isLockConflict(lock) ? undefined : lock;
 }
 
 export const isLocked = async (file: string, host: Host, life = file): Promise<boolean> =>

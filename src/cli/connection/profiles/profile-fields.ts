@@ -18,31 +18,31 @@ import { appSecrets } from "./secrets.ts";
 
 export interface ProfileSetting {
   readonly key: string;
-  readonly what: string;
+  readonly label: string;
   readonly isSecret?: boolean;
   readonly isAddress?: boolean;
 }
 
 export const profileSettings: readonly ProfileSetting[] = [
-  { key: "router_url", what: "Address of the routing service", isAddress: true },
-  { key: "contracts_url", what: "Address of the contract API", isAddress: true },
-  { key: "client_id", what: "Client ID of the workspace's API key" },
-  { key: "client_secret", what: "Secret of the workspace's API key", isSecret: true },
-  { key: "token", what: "Bearer token, instead of a sign-in", isSecret: true },
-  { key: "oauth_client_id", what: "OAuth client of svc auth device-login" },
-  { key: "emulator_url", what: "Address of a shared emulator", isAddress: true },
-  { key: "emulator_token", what: "Token of its control plane", isSecret: true },
+  { key: "router_url", label: "Address of the routing service", isAddress: true },
+  { key: "contracts_url", label: "Address of the contract API", isAddress: true },
+  { key: "client_id", label: "Client ID of the workspace's API key" },
+  { key: "client_secret", label: "Secret of the workspace's API key", isSecret: true },
+  { key: "token", label: "Bearer token, instead of a sign-in", isSecret: true },
+  { key: "oauth_client_id", label: "OAuth client of svc auth device-login" },
+  { key: "emulator_url", label: "Address of a shared emulator", isAddress: true },
+  { key: "emulator_token", label: "Token of its control plane", isSecret: true },
 ];
 
 const clusterKey = /^cluster_keys\.([A-Za-z0-9][\w-]*)$/;
 
 /** Finds the setting of a key such as `router_url` or `cluster_keys.eu-1`. Throws UsageError for an unknown key. */
 export function findProfileSetting(key: string): ProfileSetting {
-  const known = profileSettings.find((one) => one.key === key);
-  if (known) return known;
-  if (clusterKey.test(key)) return { key, what: "Key of one cluster, for x-cluster-key", isSecret: true };
+  const setting = profileSettings.find((setting) => setting.key === key);
+  if (setting) return setting;
+  if (clusterKey.test(key)) return { key, label: "Key of one cluster, for x-cluster-key", isSecret: true };
   throw new UsageError(`Setting "${key}" not found.`, {
-    hint: formatSuggestion(key, [...profileSettings.map((one) => one.key), "cluster_keys.CLUSTER"]),
+    hint: formatSuggestion(key, [...profileSettings.map((setting) => setting.key), "cluster_keys.CLUSTER"]),
   });
 }
 
@@ -51,7 +51,7 @@ export function setProfileSetting(profile: Profile, key: string, value: string |
   const cluster = clusterKey.exec(key)?.[1];
   const change = <T extends object>(object: T, name: string): T =>
     Object.fromEntries([
-      ...Object.entries(object).filter(([known]) => known !== name),
+      ...Object.entries(object).filter(([existingKey]) => existingKey !== name),
       ...(value === undefined ? [] : [[name, value]]),
     ]) as T;
   return cluster === undefined
@@ -67,25 +67,25 @@ type EffectiveSetting =
 /** Lists the settings in effect here, with the source of each value. */
 export async function listEffectiveSettings(context: Pick<Context, "globals" | "host">): Promise<EffectiveSetting[]> {
   const { host } = context;
-  const found = await resolveServiceSettings(context);
-  const keys = Object.entries(found.clusterKeys);
+  const settings = await resolveServiceSettings(context);
+  const keys = Object.entries(settings.clusterKeys);
   const shared = context.globals.profile === undefined ? readEnvironmentEmulator(host) : undefined;
   const emulator = shared ?? (await readProfileEmulator(context));
   return [
     ...toEffectiveSettings("profile", await resolveProfileSetting(context)),
-    ...toEffectiveSettings("router_url", found.router),
-    ...toEffectiveSettings("contracts_url", found.contracts),
-    ...toEffectiveSettings("client_id", found.clientId),
-    ...toHiddenSetting("client_secret", found.clientSecret),
+    ...toEffectiveSettings("router_url", settings.router),
+    ...toEffectiveSettings("contracts_url", settings.contracts),
+    ...toEffectiveSettings("client_id", settings.clientId),
+    ...toHiddenSetting("client_secret", settings.clientSecret),
     ...toEffectiveSettings("oauth_client_id", await resolveOAuthClientSetting(context)),
     ...keys.flatMap(([cluster, key]) => toHiddenSetting(`cluster_keys.${cluster}`, key)),
-    ...toHiddenSetting("cluster_key", found.clusterKey),
-    ...toHiddenSetting("token", found.token),
-    ...toHiddenSetting("basic_auth", found.basicAuth),
+    ...toHiddenSetting("cluster_key", settings.clusterKey),
+    ...toHiddenSetting("token", settings.token),
+    ...toHiddenSetting("basic_auth", settings.basicAuth),
     ...Object.values(appSecrets).flatMap(({ env }) => toHiddenSetting(toKey(env), readVariable(host, env))),
-    ...toHiddenSetting("webhook_hmac_key", found.hmacKey),
+    ...toHiddenSetting("webhook_hmac_key", settings.hmacKey),
     ...toEffectiveSettings("emulator_url", emulator?.url),
-    ...toHiddenSetting("emulator_token", emulator?.token ?? found.controlToken),
+    ...toHiddenSetting("emulator_token", emulator?.token ?? settings.controlToken),
     ...toEffectiveSettings("http_proxy", removeCredentials(readEitherCase(host, "http_proxy"))),
     ...toEffectiveSettings("https_proxy", removeCredentials(readEitherCase(host, "https_proxy"))),
     ...toEffectiveSettings("no_proxy", readEitherCase(host, "no_proxy")),
@@ -94,11 +94,11 @@ export async function listEffectiveSettings(context: Pick<Context, "globals" | "
   ];
 }
 
-const toEffectiveSettings = (key: string, found: SettingValue | undefined): EffectiveSetting[] =>
-  found ? [{ key, ...found, isSecret: false }] : [];
+const toEffectiveSettings = (key: string, setting: SettingValue | undefined): EffectiveSetting[] =>
+  setting ? [{ key, ...setting, isSecret: false }] : [];
 
-const toHiddenSetting = (key: string, found: SettingValue<unknown> | undefined): EffectiveSetting[] =>
-  found ? [{ key, origin: found.origin, isSecret: true }] : [];
+const toHiddenSetting = (key: string, setting: SettingValue<unknown> | undefined): EffectiveSetting[] =>
+  setting ? [{ key, origin: setting.origin, isSecret: true }] : [];
 
 const toKey = (name: string): string => name.replace(/^SVC_/, "").toLowerCase();
 
@@ -106,8 +106,8 @@ const readEitherCase = (host: Context["host"], name: string): SettingValue | und
   readVariable(host, name) ?? readVariable(host, name.toUpperCase());
 
 /** Proxy URLs often contain a password, and other settings can contain one. */
-const removeCredentials = (found: SettingValue | undefined): SettingValue | undefined =>
-  found && { ...found, value: parseProxy(found.value)?.origin ?? "[not a proxy]" };
+const removeCredentials = (setting: SettingValue | undefined): SettingValue | undefined =>
+  setting && { ...setting, value: parseProxy(setting.value)?.origin ?? "[not a proxy]" };
 
 const firstProfile = "default";
 
@@ -122,14 +122,14 @@ export async function changeProfile(
   change: (profile: Profile) => Profile,
   { mustExist = false }: { readonly mustExist?: boolean } = {},
 ): Promise<{ readonly name: string; readonly isNewlyCurrent: boolean }> {
-  const named = readProfileName(context)?.value;
-  let name = named ?? firstProfile;
+  const requestedName = readProfileName(context)?.value;
+  let name = requestedName ?? firstProfile;
   let isNewlyCurrent = false;
   if (!/^[A-Za-z0-9][\w.-]{0,63}$/.test(name)) {
     throw new UsageError(`Profile names must be letters, digits, dots, dashes and underscores, got "${name}"`);
   }
   await changeFile(context, (file) => {
-    name = named ?? file.current ?? firstProfile;
+    name = requestedName ?? file.current ?? firstProfile;
     if (mustExist) requireProfile(file, name);
     const before = Object.hasOwn(file.profiles, name) ? file.profiles[name]! : {};
     isNewlyCurrent = file.current === undefined;
@@ -147,7 +147,7 @@ export const useProfile = (context: Context, name: string): Promise<unknown> =>
 export const removeProfile = (context: Context, name: string): Promise<unknown> =>
   changeFile(context, ({ current, ...file }) => ({
     ...(current === undefined || current === name ? {} : { current }),
-    profiles: Object.fromEntries(Object.entries(file.profiles).filter(([known]) => known !== name)),
+    profiles: Object.fromEntries(Object.entries(file.profiles).filter(([profileName]) => profileName !== name)),
   }));
 
 export const requireKnownProfile = async ({ host }: Context, name: string): Promise<void> =>
@@ -155,11 +155,11 @@ export const requireKnownProfile = async ({ host }: Context, name: string): Prom
 
 function requireProfile({ profiles }: ProfileFile, name: string): void {
   if (Object.hasOwn(profiles, name)) return;
-  const known = Object.keys(profiles);
+  const knownNames = Object.keys(profiles);
   throw new UsageError(`Profile "${name}" not found.`, {
     hint:
-      known.length > 0
-        ? formatSuggestion(name, known)
+      knownNames.length > 0
+        ? formatSuggestion(name, knownNames)
         : "To create a profile, run svc config set router_url URL --profile NAME.",
   });
 }

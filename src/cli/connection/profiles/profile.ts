@@ -39,9 +39,9 @@ export function checkProfiles({ current, profiles = {} }: Readonly<Record<string
     if (!isObject(profile)) return `profile ${name} must be an object of settings`;
     const { cluster_keys: keys = {}, ...settings } = profile;
     if (!isObject(keys)) return `cluster_keys of profile ${name} must be an object`;
-    const [wrong] =
+    const [invalidEntry] =
       [...Object.entries(settings), ...Object.entries(keys)].find(([, value]) => typeof value !== "string") ?? [];
-    if (wrong !== undefined) return `${wrong} of profile ${name} must be a string`;
+    if (invalidEntry !== undefined) return `${invalidEntry} of profile ${name} must be a string`;
   }
   return undefined;
 }

@@ -9,18 +9,18 @@ import { readVariable } from "../resolve-settings.ts";
 export interface SecretSource<Flag extends string = string> {
   readonly flag: Flag;
   readonly env: string;
-  readonly what: string;
+  readonly label: string;
 }
 
 export const appSecrets = {
-  chatA: { flag: "signing-secret-file", env: "SVC_CHAT_A_SIGNING_SECRET", what: "the app's signing secret" },
-  chatB: { flag: "token-file", env: "SVC_CHAT_B_TOKEN", what: "a bot-framework token" },
-  crmA: { flag: "client-secret-file", env: "SVC_CRM_A_CLIENT_SECRET", what: "the app's client secret" },
-  crmB: { flag: "consumer-secret-file", env: "SVC_CRM_B_CONSUMER_SECRET", what: "the app's consumer secret" },
-  billing: { flag: "password-file", env: "SVC_BILLING_PASSWORD", what: "the provider's password" },
+  chatA: { flag: "signing-secret-file", env: "SVC_CHAT_A_SIGNING_SECRET", label: "the app's signing secret" },
+  chatB: { flag: "token-file", env: "SVC_CHAT_B_TOKEN", label: "a bot-framework token" },
+  crmA: { flag: "client-secret-file", env: "SVC_CRM_A_CLIENT_SECRET", label: "the app's client secret" },
+  crmB: { flag: "consumer-secret-file", env: "SVC_CRM_B_CONSUMER_SECRET", label: "the app's consumer secret" },
+  billing: { flag: "password-file", env: "SVC_BILLING_PASSWORD", label: "the provider's password" },
 } as const satisfies Record<string, SecretSource>;
 
-export const createSecretFlag = <Flag extends string>({ flag, env, what }: SecretSource<Flag>) =>
+export const createSecretFlag = <Flag extends string>({ flag, env, label: what }: SecretSource<Flag>) =>
   ({
     flag,
     type: "text",
@@ -30,7 +30,7 @@ export const createSecretFlag = <Flag extends string>({ flag, env, what }: Secre
 
 /** Reads the secret without its trailing line break. Returns undefined without a file or variable. */
 export async function readAppSecret(
-  { flag, env, what }: SecretSource,
+  { flag, env, label: what }: SecretSource,
   input: CommandInput,
   { host }: Context,
 ): Promise<string | undefined> {
@@ -43,9 +43,9 @@ export async function readAppSecret(
 }
 
 /** Reads the single line of a file or of standard input, without its line break. */
-export async function readSecret(host: Context["host"], path: string, flag: string, what: string): Promise<string> {
+export async function readSecret(host: Context["host"], path: string, flag: string, label: string): Promise<string> {
   const secret = (await readText(host, path, flag)).replace(/\r?\n$/, "");
-  if (secret === "") throw new UsageError(`${flag}: the file is empty, expected ${what}`);
+  if (secret === "") throw new UsageError(`${flag}: the file is empty, expected ${label}`);
   if (/[\r\n]/.test(secret)) throw new UsageError(`${flag} must be a single line`);
   return secret;
 }

@@ -33,11 +33,11 @@ export function assessEncoding({ deviceRequests, polls }: ClientRunResult): Asse
   const requests = [...deviceRequests, ...polls];
   if (requests.length === 0) return notRequestedAssessment;
   const fix = "Send the fields in the body of a POST with content-type: application/x-www-form-urlencoded.";
-  const other = requests.find(({ method, encoding }) => method !== "POST" || encoding === "other");
-  if (other) {
-    const sent = other.contentType === "" ? "no content type" : other.contentType;
-    const inQuery = Object.keys(other.query).length > 0 ? ", with fields in the query" : "";
-    return fail(`The client sent ${other.method} with ${sent}${inQuery}.`, fix);
+  const invalidRequest = requests.find(({ method, encoding }) => method !== "POST" || encoding === "other");
+  if (invalidRequest) {
+    const contentType = invalidRequest.contentType === "" ? "no content type" : invalidRequest.contentType;
+    const inQuery = Object.keys(invalidRequest.query).length > 0 ? ", with fields in the query" : "";
+    return fail(`The client sent ${invalidRequest.method} with ${contentType}${inQuery}.`, fix);
   }
   const sendsJson = requests.some(({ encoding }) => encoding === "json");
   return sendsJson
@@ -124,7 +124,8 @@ const maxDelayMs = 1_500;
 const formatSeconds = (ms: number): string => (ms / 1_000).toFixed(1);
 
 /** Returns the maximum possible time between the arrivals of two requests. */
-const getMaxWait = (first: OAuthRequest, second: OAuthRequest): number => second.at - first.earliestAt;
+const getMaxWait = (firstRequest: OAuthRequest, secondRequest: OAuthRequest): number =>
+  secondRequest.at - firstRequest.earliestAt;
 
 /** Assesses a poll that was observed too late for a measurement. Returns undefined if the poll was on time. */
 function assessDelay({ at, earliestAt }: OAuthRequest): Assessment | undefined {
@@ -215,20 +216,20 @@ export const assessExitCode =
   };
 
 export const assessContinuation =
-  (what: string): Assessor =>
+  (event: string): Assessor =>
   (result) => {
     const { polls, exitCode } = result;
     if (polls.length === 0) return reportNeverPolled(result);
-    const disturbed = polls.findIndex(({ step = "" }) => ["reset", "html-503", "lost"].includes(step));
-    if (disturbed === -1) return skip(`The client polled too few times; ${describeState(result)}.`);
-    const next = polls[disturbed + 1];
+    const disturbedIndex = polls.findIndex(({ step = "" }) => ["reset", "html-503", "lost"].includes(step));
+    if (disturbedIndex === -1) return skip(`The client polled too few times; ${describeState(result)}.`);
+    const next = polls[disturbedIndex + 1];
     if (next) {
-      const waitedMs = getMaxWait(polls[disturbed]!, next);
-      const detail = `The client polled again ${formatSeconds(waitedMs)} s after ${what}.`;
+      const waitedMs = getMaxWait(polls[disturbedIndex]!, next);
+      const detail = `The client polled again ${formatSeconds(waitedMs)} s after ${event}.`;
       if (waitedMs >= minIntervalSeconds * 750) return pass(detail);
       return warn(detail, "Wait for at least the interval; double it at each failure.");
     }
-    if (exitCode === undefined) return skip(`The client has not polled again after ${what}, and is still running.`);
+    if (exitCode === undefined) return skip(`The client has not polled again after ${event}, and is still running.`);
     const fix = "Wait for at least the interval, then poll again until the code expires.";
-    return warn(`The client gave up after ${what} (exit code ${exitCode}).`, fix);
+    return warn(`The client gave up after ${event} (exit code ${exitCode}).`, fix);
   };

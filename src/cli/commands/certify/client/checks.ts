@@ -126,12 +126,12 @@ export const clientChecks: readonly ClientCheck[] = [
     },
   ]),
   ...disturbances.map(
-    ([scenario, what]): ClientCheck => ({
+    ([scenario, event]): ClientCheck => ({
       id: `${scenario}.continues`,
       scenario,
-      summary: `Polls again after ${what}`,
+      summary: `Polls again after ${event}`,
       basis: adviceBasis,
-      assess: assessContinuation(what),
+      assess: assessContinuation(event),
     }),
   ),
 ];

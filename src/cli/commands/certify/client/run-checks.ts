@@ -31,11 +31,11 @@ export async function runClientChecks(
   const text = `Running the client in ${pluralize(names.length, "scenario")}, for up to 30 s`;
   await context.output.note(`${text} …`);
   const runAll = () => waitForAll(servers.map((server) => runClient(server, argv, maxWaitMs, context)));
-  const found = await withSpinner(context, text, runAll, { tellsTime: true });
-  const hasRequested = found.some(({ deviceRequests }) => deviceRequests.length > 0);
-  const failure = hasRequested ? undefined : createNeverRequestedError(found);
+  const checkOutcomes = await withSpinner(context, text, runAll, { tellsTime: true });
+  const hasRequested = checkOutcomes.some(({ deviceRequests }) => deviceRequests.length > 0);
+  const failure = hasRequested ? undefined : createNeverRequestedError(checkOutcomes);
   const outcomes = checks.map(({ id, scenario, basis, assess }) => {
-    const result = found[names.indexOf(scenario)]!;
+    const result = checkOutcomes[names.indexOf(scenario)]!;
     const assessment = failure
       ? { result: "failed" as const, detail: failure.message, fix: failure.hint }
       : assess(result);
@@ -49,10 +49,10 @@ export async function runClientChecks(
  */
 async function startServers(names: readonly string[], context: Context): Promise<readonly ScriptedServer[]> {
   const servers: ScriptedServer[] = [];
-  const stopped = new AbortController();
-  const getEarliestTime = startHeartbeat(stopped.signal);
+  const heartbeatEnd = new AbortController();
+  const getEarliestTime = startHeartbeat(heartbeatEnd.signal);
   context.onEnd(async () => {
-    stopped.abort();
+    heartbeatEnd.abort();
     await Promise.all(servers.map((server) => server.close()));
   });
   for (const name of names) servers.push(await startScriptedServer(clientScenarios[name]!, getEarliestTime));
@@ -106,9 +106,9 @@ export const formatClientJUnitReport = (outcomes: readonly ClientCheckOutcome[])
       name: result === "warning" ? `${id} (warning: ${detail})` : id,
       className: `svc.auth.certify.${scenario}`,
       // Checks of the same scenario share its duration.
-      seconds: seconds / outcomes.filter((one) => one.scenario === scenario).length,
+      seconds: seconds / outcomes.filter((outcome) => outcome.scenario === scenario).length,
       ...(result === "failed" && { failure: { message: detail, text: [fix, `Basis: ${basis}`].join("\n") } }),
-      ...(result === "not_checked" && { skipped: detail }),
+      ...(result === "not_checked" && { skipReason: detail }),
     })),
   );
 

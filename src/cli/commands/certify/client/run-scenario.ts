@@ -40,11 +40,11 @@ export async function runClient(
   try {
     const isOver = () => isScriptOver(server.observation, systemWallClock.monotonicNow(), began + maxWaitMs);
     let hasEnded = false;
-    const ended = client.exited.then(() => {
+    const clientEnd = client.exited.then(() => {
       hasEnded = true;
     });
     while (!hasEnded && !signal.aborted && !isOver()) {
-      await Promise.race([ended, systemWallClock.sleep(defaultCheckIntervalMs, signal)]);
+      await Promise.race([clientEnd, systemWallClock.sleep(defaultCheckIntervalMs, signal)]);
     }
     signal.throwIfAborted();
     const seconds = (systemWallClock.monotonicNow() - began) / 1_000;
@@ -110,8 +110,8 @@ function startClient(
   /** Resolves when the process has ended. Rejects if the program cannot be run. */
   const exited = new Promise<void>((resolve, reject) => {
     child.once("error", (cause: NodeJS.ErrnoException) => {
-      const why = cause.code === "ENOENT" ? "there is no such program" : (cause.code ?? cause.message);
-      reject(new CommandFailedError("usage", "cannot_run", `Cannot run ${program}: ${why}`, { cause }));
+      const reason = cause.code === "ENOENT" ? "there is no such program" : (cause.code ?? cause.message);
+      reject(new CommandFailedError("usage", "cannot_run", `Cannot run ${program}: ${reason}`, { cause }));
     });
     // The output is complete at "close", which waits for child processes that share the pipes.
     child.once("exit", () => runAfterDelay(maxOutputDelayMs, resolve));

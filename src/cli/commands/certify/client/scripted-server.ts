@@ -116,17 +116,17 @@ export async function startScriptedServer(
 
   async function issueDeviceCode(oauth: OAuthRequest, relay: Relay): Promise<RecordedResponse> {
     observation.lastAt = oauth.at;
-    const relayed = await relay();
+    const relayedResponse = await relay();
     observation.deviceRequests.push(oauth);
-    if (relayed.status !== 200) return relayed;
-    const fields = toFields(JSON.parse(relayed.body.toString("utf8")));
+    if (relayedResponse.status !== 200) return relayedResponse;
+    const fields = toFields(JSON.parse(relayedResponse.body.toString("utf8")));
     observation.challenge ??= {
       deviceCode: String(fields.device_code),
       userCode: String(fields.user_code),
       verificationUri: String(fields.verification_uri),
     };
     secrets.push(String(fields.device_code));
-    return { ...relayed, body: Buffer.from(JSON.stringify({ ...fields, interval: minIntervalSeconds })) };
+    return { ...relayedResponse, body: Buffer.from(JSON.stringify({ ...fields, interval: minIntervalSeconds })) };
   }
 
   async function respondToPoll(oauth: OAuthRequest, response: ServerResponse, relay: Relay): Promise<void> {
@@ -137,14 +137,14 @@ export async function startScriptedServer(
     const step = hasFirstCode ? steps.shift() : undefined;
     observation.polls.push({ ...oauth, step });
     if (await playStep(step, response)) return;
-    const relayed = await relay();
+    const relayedResponse = await relay();
     if (hasFirstCode && steps.length === 0) observation.endedAt ??= systemWallClock.monotonicNow();
-    if (relayed.status === 200) {
+    if (relayedResponse.status === 200) {
       observation.hasTokens = true;
-      const { access_token } = toFields(JSON.parse(relayed.body.toString("utf8")));
+      const { access_token } = toFields(JSON.parse(relayedResponse.body.toString("utf8")));
       if (typeof access_token === "string" && access_token !== "") secrets.push(access_token);
     }
-    sendResponse(response, relayed);
+    sendResponse(response, relayedResponse);
   }
 
   /**
@@ -152,8 +152,8 @@ export async function startScriptedServer(
    * responded.
    */
   async function playStep(step: PollStep | undefined, response: ServerResponse): Promise<boolean> {
-    const scripted = step && scriptedResponses[step];
-    if (scripted) sendResponse(response, scripted);
+    const scriptedResponse = step && scriptedResponses[step];
+    if (scriptedResponse) sendResponse(response, scriptedResponse);
     else if (step === "reset") response.socket?.resetAndDestroy();
     else if (step === "lost") {
       response.writeHead(400, [...jsonHeaders.flat(), "content-length", "33"]);
@@ -218,8 +218,8 @@ const connectionHeaders = new Set(["connection", "keep-alive", "transfer-encodin
 const isEndToEnd = ([name]: readonly [string, string]): boolean => !connectionHeaders.has(name.toLowerCase());
 
 function sendResponse(response: ServerResponse, { status, headers, body }: RecordedResponse): void {
-  const sent = [...headers.filter(isEndToEnd), ["content-length", String(body.length)]];
-  response.writeHead(status, sent.flat()).end(body);
+  const sentHeaders = [...headers.filter(isEndToEnd), ["content-length", String(body.length)]];
+  response.writeHead(status, sentHeaders.flat()).end(body);
 }
 
 /** Maximum size of a client's request. */

@@ -84,9 +84,13 @@ export const behaviorChecks: readonly ReceiverCheck[] = [
 ];
 
 /** Sends two deliveries, both of which must be accepted. */
-async function sendBoth({ send }: CheckContext, [first, second]: readonly [RawDelivery, RawDelivery], name: string) {
-  const response = await send(first);
-  if (isAccepted(response)) return assessResponse(await send(second));
+async function sendBoth(
+  { send }: CheckContext,
+  [firstDelivery, secondDelivery]: readonly [RawDelivery, RawDelivery],
+  name: string,
+) {
+  const response = await send(firstDelivery);
+  if (isAccepted(response)) return assessResponse(await send(secondDelivery));
   return { result: "failed" as const, detail: `${describeResponse(response)} to ${name}` };
 }
 
@@ -105,14 +109,14 @@ async function sendInParallel({ deliveries, getEventNumber, send, pace }: CheckC
   const responses = await Promise.all(numbers.map((number) => send(deliveries.createGenuine(number))));
   const failed = responses.filter((response) => !isAccepted(response));
   if (failed.length === 0) return { result: "passed", detail: `${maxParallelDeliveries} deliveries accepted` };
-  const late = failed.filter(hasTimedOut);
-  if (late.length < failed.length || !isQueueing(responses)) {
+  const timedOutResponses = failed.filter(hasTimedOut);
+  if (timedOutResponses.length < failed.length || !isQueueing(responses)) {
     const first = describeResponse(failed.find((response) => !hasTimedOut(response)) ?? failed[0]!);
     return { result: "failed", detail: `${failed.length} of ${maxParallelDeliveries} failed: ${first}` };
   }
   // The next check must not wait for these deliveries.
   await send(deliveries.createGenuine(getEventNumber(maxParallelDeliveries)));
-  const detail = `${late.length} of ${maxParallelDeliveries} were still waiting in the receiver's queue: ${describeResponse(late[0]!)}`;
+  const detail = `${timedOutResponses.length} of ${maxParallelDeliveries} were still waiting in the receiver's queue: ${describeResponse(timedOutResponses[0]!)}`;
   return { result: "not_checked", detail };
 }
 

@@ -75,20 +75,20 @@ export async function runCertification(
       if (isTable) await output.showStatus(`${item.check.summary} …`);
     },
   });
-  const checked = await diagnoseItems(items, plan, emulation, context);
+  const diagnosed = await diagnoseItems(items, plan, emulation, context);
   await output.showStatus(undefined);
-  const shown = selectShownItems(checked.items, plan.checks);
+  const shownItems = selectShownItems(diagnosed.items, plan.checks);
   const report = createCertifyReport({
     ...plan,
-    items: shown,
-    diagnoses: checked.diagnoses,
+    items: shownItems,
+    diagnoses: diagnosed.diagnoses,
     seconds: Math.round((host.wall.monotonicNow() - startedAt) / 100) / 10,
     files,
   });
   if (!plan.console) await receiver?.stop();
-  await writeReports(report, shown, plan, context);
-  const cutOff = pluralize(shown.filter(({ isCutOff }) => isCutOff).length, "check was", "checks were");
-  if (shown.some(({ isCutOff }) => isCutOff))
+  await writeReports(report, shownItems, plan, context);
+  const cutOff = pluralize(shownItems.filter(({ isCutOff }) => isCutOff).length, "check was", "checks were");
+  if (shownItems.some(({ isCutOff }) => isCutOff))
     await output.warn(`${cutOff} not run within the time limit of ${plan.maxMs / 1_000} s (--time-limit)`);
   if (plan.console && !signal.aborted) {
     await output.warn(`Console, for one browser within a minute: ${await emulation.openConsole()}`);
@@ -163,12 +163,12 @@ async function diagnoseItems(
     if (console) record("search for the mistake", { delivery, response });
     return response;
   };
-  const accepted = isRejection ? await findAcceptedMistakes(deliveries, send) : [];
+  const acceptedMistakes = isRejection ? await findAcceptedMistakes(deliveries, send) : [];
   const detail = `no genuine event is accepted (${first ? describeResponse(first) : "nothing was sent"})`;
-  const shown = items.map((item) =>
+  const itemsOfReport = items.map((item) =>
     item.check.expects === "reject" ? { ...item, result: "not_checked" as const, detail } : item,
   );
-  return { items: shown, diagnoses: diagnoseMistakes(shown, accepted) };
+  return { items: itemsOfReport, diagnoses: diagnoseMistakes(itemsOfReport, acceptedMistakes) };
 }
 
 async function writeReports(

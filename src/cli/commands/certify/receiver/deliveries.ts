@@ -18,7 +18,7 @@ export interface EventOptions {
   readonly status?: string;
   /** Offset in seconds from the time of the default event with the same number. */
   readonly laterSeconds?: number;
-  readonly more?: Document;
+  readonly extraFields?: Document;
 }
 
 const { digest, encoding } = getDefaultScheme().format;
@@ -57,7 +57,7 @@ export class DeliveryFactory {
 
   /** Creates the document of an event about the contract with this number, as compact JSON. */
   createEvent(number: number, changes: EventOptions = {}): string {
-    const { activity, title = `Certificate ${number}`, status = "SIGN", laterSeconds = 0, more } = changes;
+    const { activity, title = `Certificate ${number}`, status = "SIGN", laterSeconds = 0, extraFields } = changes;
     const data = this.#document.activity_data as Document;
     const timestamp = toIsoMicros(Date.parse(String(data.timestamp)) + (number + laterSeconds) * 1_000);
     return JSON.stringify({
@@ -68,7 +68,7 @@ export class DeliveryFactory {
       contract_title: title,
       contract_status: status,
       contract_reference_id: `SVC-${number}`,
-      ...more,
+      ...extraFields,
     });
   }
 
@@ -90,8 +90,8 @@ export class DeliveryFactory {
     const { key = Buffer.from(this.key, "base64"), ...format } = changes;
     const headers = toLowerCaseNames(Object.fromEntries(genuine.headers));
     const signature = edit(computeSignature({ ...scheme.format, ...format }, { key, body, headers }));
-    const forged = [getSignatureHeader(scheme), signature] as const;
-    return { body: genuine.body, headers: [...genuine.headers.slice(0, -1), forged] };
+    const forgedHeader = [getSignatureHeader(scheme), signature] as const;
+    return { body: genuine.body, headers: [...genuine.headers.slice(0, -1), forgedHeader] };
   }
 
   createGenuine(number: number, changes?: EventOptions): RawDelivery {

@@ -23,15 +23,15 @@ const jsonFormCheckIds = ["genuine", "raw-body.spaced", "raw-body.escaped", "raw
  */
 export function diagnoseMistakes(
   items: readonly ReceiverCheckResult[],
-  accepted: readonly string[] = [],
+  acceptedMistakes: readonly string[] = [],
 ): readonly Diagnosis[] {
   const open = new Map(items.filter(hasProblem).map((item) => [item.check.id, item]));
-  const found: Diagnosis[] = [];
+  const diagnoses: Diagnosis[] = [];
 
   const addDiagnosis = (mistake: string, matches: (item: ReceiverCheckResult) => boolean) => {
     const checks = [...open.values()].filter(matches).map(({ check }) => check.id);
     for (const id of checks) open.delete(id);
-    if (checks.length > 0) found.push({ mistake, checks });
+    if (checks.length > 0) diagnoses.push({ mistake, checks });
   };
   const isOpen = (id: string) => open.has(id);
   const isGenuine = ({ check }: ReceiverCheckResult) => check.expects === "accept";
@@ -52,10 +52,10 @@ export function diagnoseMistakes(
     else if (accepting !== undefined) {
       const mistake = accepting === "signature.upper-case" ? "wrong-encoding" : open.get(accepting)!.check.mistake;
       addDiagnosis(mistake, (item) => isGenuine(item) || item.check.id === accepting);
-    } else if (accepted.length > 0) {
-      const [first, ...others] = accepted as [string, ...string[]];
+    } else if (acceptedMistakes.length > 0) {
+      const [first, ...otherMistakes] = acceptedMistakes as [string, ...string[]];
       addDiagnosis(first, isGenuine);
-      for (const mistake of others) found.push({ mistake, checks: found.at(-1)!.checks });
+      for (const mistake of otherMistakes) diagnoses.push({ mistake, checks: diagnoses.at(-1)!.checks });
     } else if (items.some((item) => isGenuine(item) && item.result === "passed"))
       addDiagnosis("reserialized-json", hasSameRejection(genuine!));
     else addDiagnosis("header-case", isGenuine);
@@ -66,7 +66,7 @@ export function diagnoseMistakes(
 
   for (const mistake of new Set([...open.values()].map(describeMistake)))
     addDiagnosis(mistake, (item) => describeMistake(item) === mistake);
-  return found;
+  return diagnoses;
 }
 
 /** Reports whether a check with a known mistake ends the receiver each time. */

@@ -45,7 +45,7 @@ export async function startCertificationEmulator(
   }).catch((error: Error) => {
     throw toStartError(error, {});
   });
-  context.onEnd(() => emulator.close({ signal: context.cut }));
+  context.onEnd(() => emulator.close({ signal: context.forceSignal }));
   const { routerUrl, token, clusters } = emulator;
   const { url: baseUrl, clientId, clientSecret, hmacKey } = clusters[0]!;
   const client = createClient({
@@ -77,15 +77,15 @@ export async function startCertificationEmulator(
       await client.call(addFault, { body: { direction: "outgoing", effect: "drop", count: maxDroppedAttempts } });
       await subscribe();
       const event = toFields(JSON.parse(deliveries.createEvent(number)));
-      const fired = await client.call(fireActivity, { body: { activity, payload: event, wait: true } });
+      const triggerResult = await client.call(fireActivity, { body: { activity, payload: event, wait: true } });
       await emulator.clock.advance({ by: specifiedOutageMs });
-      const sent = await client.call(showDelivery, { params: { id: fired.deliveries[0]! } });
-      const last = sent.attempts.at(-1);
+      const delivery = await client.call(showDelivery, { params: { id: triggerResult.deliveries[0]! } });
+      const last = delivery.attempts.at(-1);
       return {
-        delivery: deliveries.signDelivery(sent.request_body),
+        delivery: deliveries.signDelivery(delivery.request_body),
         response: {
           status: last?.status ?? undefined,
-          error: last?.error === null ? undefined : toResponseError(last?.error, sent.status_text),
+          error: last?.error === null ? undefined : toResponseError(last?.error, delivery.status_text),
           durationMs: last?.duration_ms ?? 0,
           body: last?.response_body ?? "",
         },

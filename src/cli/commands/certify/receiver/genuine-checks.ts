@@ -18,9 +18,9 @@ const createAcceptanceCheck = ({
   form = "compact",
   rewrite,
   vary,
-  ...declared
+  ...declaration
 }: GenuineVariant): ReceiverCheck => ({
-  ...declared,
+  ...declaration,
   expects: "accept",
   async run({ deliveries, getEventNumber, send }) {
     const json = writeJson(deliveries.createEvent(getEventNumber(), changes), form);
@@ -88,7 +88,7 @@ const variants: readonly GenuineVariant[] = [
     id: "raw-body.numbers",
     summary: "Accepts numbers such as 100.50 and 1e3",
     ...rewrittenJson,
-    changes: { more: { external_metadata: { amounts: "NUMBERS" } } },
+    changes: { extraFields: { external_metadata: { amounts: "NUMBERS" } } },
     rewrite: (json) => json.replace('"NUMBERS"', "[100.50,1.0,1e3]"),
   },
   {
@@ -120,7 +120,7 @@ const variants: readonly GenuineVariant[] = [
     basis: "assumed",
     reason: "An event contains all counterparties and the external metadata of a contract",
     mistake: "body-limit",
-    changes: { more: { external_metadata: { note: "x".repeat(minLongTextLength) } } },
+    changes: { extraFields: { external_metadata: { note: "x".repeat(minLongTextLength) } } },
   },
   {
     id: "transfer.chunked",
@@ -156,7 +156,7 @@ const variants: readonly GenuineVariant[] = [
     basis: "assumed",
     reason: "The service may add fields to its events",
     mistake: "unknown-fields",
-    changes: { more: { added_later: true, added_data: { version: 2 } } },
+    changes: { extraFields: { added_later: true, added_data: { version: 2 } } },
   },
   {
     id: "event.unknown-activity",

@@ -7,8 +7,8 @@ interface ProbeVariant extends Pick<ReceiverCheck, "id" | "summary" | "reason" |
 }
 
 /** Creates a check that runs only with --probe. */
-const createProbeCheck = ({ check, ...declared }: ProbeVariant): ReceiverCheck => ({
-  ...declared,
+const createProbeCheck = ({ check, ...declaration }: ProbeVariant): ReceiverCheck => ({
+  ...declaration,
   expects: "other",
   basis: "specified",
   requires: "probe",
@@ -63,11 +63,11 @@ export const probeChecks = (
         const delivery = deliveries.createGenuine(getEventNumber());
         const before = await probe.readSettled();
         const first = await send(delivery);
-        const changed = await probe.readChanged(before);
-        if (!isAccepted(first) || changed === undefined)
+        const changedOutput = await probe.readChanged(before);
+        if (!isAccepted(first) || changedOutput === undefined)
           return { result: "not_checked", detail: describeResponse(first) };
         await send(delivery);
-        return (await probe.staysSame(changed))
+        return (await probe.staysSame(changedOutput))
           ? { result: "passed", detail: "the second delivery changes nothing" }
           : { result: "failed", detail: "the second delivery of the event changes the output" };
       },
@@ -96,14 +96,17 @@ export const probeChecks = (
         const newest = "EXECUTED";
         const before = await probe.readSettled();
         await send(deliveries.createGenuine(number, { status: newest, laterSeconds: 60 }));
-        const changed = await probe.readChanged(before);
-        if (changed === undefined || countOccurrences(changed, newest) <= countOccurrences(before, newest)) {
+        const changedOutput = await probe.readChanged(before);
+        if (
+          changedOutput === undefined ||
+          countOccurrences(changedOutput, newest) <= countOccurrences(before, newest)
+        ) {
           return { result: "not_checked", detail: "the output does not show the status of a contract" };
         }
         await send(deliveries.createGenuine(number));
-        await probe.staysSame(changed);
-        const late = await probe.readSettled();
-        return countOccurrences(late, newest) < countOccurrences(changed, newest)
+        await probe.staysSame(changedOutput);
+        const settledOutput = await probe.readSettled();
+        return countOccurrences(settledOutput, newest) < countOccurrences(changedOutput, newest)
           ? { result: "failed", detail: "the older event replaces the newer status" }
           : { result: "passed", detail: "the newer status stays" };
       },

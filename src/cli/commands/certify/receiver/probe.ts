@@ -77,7 +77,7 @@ export function createProbe(command: string, options: ProbeOptions): ReceiverPro
 
 function runProbe(command: string, { host, env, signal }: ProbeOptions): Promise<string> {
   return new Promise((resolve, reject) => {
-    const ended = new AbortController();
+    const probeEnd = new AbortController();
     const child = spawn(command, {
       cwd: host.cwd,
       env,
@@ -87,12 +87,12 @@ function runProbe(command: string, { host, env, signal }: ProbeOptions): Promise
     });
     const chunks: Buffer[] = [];
     let size = 0;
-    const fail = (why: string, cause?: Error) => {
-      ended.abort();
+    const fail = (reason: string, cause?: Error) => {
+      probeEnd.abort();
       killProcessGroup(child, "SIGKILL");
       child.stdout.destroy();
       reject(
-        new CommandFailedError("failed", "probe_failed", `The command of --probe ${why}.`, {
+        new CommandFailedError("failed", "probe_failed", `The command of --probe ${reason}.`, {
           hint: "It must print what the receiver has stored, and exit with 0.",
           cause,
         }),
@@ -105,15 +105,16 @@ function runProbe(command: string, { host, env, signal }: ProbeOptions): Promise
     });
     child.once("error", (error) => fail("cannot run", error));
     child.once("close", (code) => {
-      if (ended.signal.aborted) return;
+      if (probeEnd.signal.aborted) return;
       // Child processes can outlive the shell.
       killProcessGroup(child, "SIGKILL");
       if (code !== 0) return fail(code === null ? "was killed" : `exits with ${code}`);
-      ended.abort();
+      probeEnd.abort();
       resolve(Buffer.concat(chunks).toString("utf8"));
     });
-    void host.wall.sleep(maxProbeMs, AbortSignal.any([ended.signal, signal])).then(() => {
-      if (!ended.signal.aborted) fail(signal.aborted ? "was interrupted" : `takes more than ${maxProbeMs / 1_000} s`);
+    void host.wall.sleep(maxProbeMs, AbortSignal.any([probeEnd.signal, signal])).then(() => {
+      if (!probeEnd.signal.aborted)
+        fail(signal.aborted ? "was interrupted" : `takes more than ${maxProbeMs / 1_000} s`);
     });
   });
 }

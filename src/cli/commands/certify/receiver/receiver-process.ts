@@ -34,7 +34,7 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
   const { host, signal, output, globals, shutdown } = context;
   let child: ChildProcess | undefined;
   let exit: Promise<unknown> = Promise.resolve();
-  let printed = "";
+  let receiverOutput = "";
   let stopTimeoutMs = maxShutdownMs;
   shutdown.onForcedExit(() => child && killProcessGroup(child, "SIGKILL"));
 
@@ -43,10 +43,10 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
     return signalCode ?? (exitCode === null ? undefined : `exit code ${exitCode}`);
   };
 
-  async function waitForEnd(ms: number, cut: AbortSignal): Promise<void> {
-    const stopped = new AbortController();
-    const timeout = host.wall.sleep(ms, AbortSignal.any([stopped.signal, cut]));
-    await Promise.race([exit.finally(() => stopped.abort()), timeout]);
+  async function waitForEnd(ms: number, signal: AbortSignal): Promise<void> {
+    const waitEnd = new AbortController();
+    const timeout = host.wall.sleep(ms, AbortSignal.any([waitEnd.signal, signal]));
+    await Promise.race([exit.finally(() => waitEnd.abort()), timeout]);
   }
 
   async function waitUntilListening(): Promise<void> {
@@ -55,10 +55,11 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
     let shownSeconds = 0;
     while (!(await isListening(url, signal))) {
       const end = getChildEnd();
-      if (end !== undefined) throw createNotStartedError(`ended with ${end} before it listened at ${url}`, printed);
+      if (end !== undefined)
+        throw createNotStartedError(`ended with ${end} before it listened at ${url}`, receiverOutput);
       const elapsedMs = host.wall.monotonicNow() - startedAt;
       if (elapsedMs > readyTimeoutMs) {
-        throw createNotStartedError(`does not listen at ${url} after ${readyTimeoutMs / 1_000} s`, printed);
+        throw createNotStartedError(`does not listen at ${url} after ${readyTimeoutMs / 1_000} s`, receiverOutput);
       }
       const seconds = Math.floor(elapsedMs / 1_000);
       if (seconds > shownSeconds && canAnimate(context)) await output.showStatus(`${text}: ${seconds} s`);
@@ -88,20 +89,20 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
           hint: "Stop it, or omit --command and set its key with --hmac-key-file.",
         });
       }
-      printed = "";
-      const started = spawn(command, {
+      receiverOutput = "";
+      const startedChild = spawn(command, {
         cwd: host.cwd,
         env: { ...env, PORT: String(getPort(url)) },
         shell: true,
         detached: hasProcessGroups,
         stdio: ["ignore", "pipe", "pipe"],
       });
-      child = started;
-      exit = once(started, "exit").catch(() => {});
-      for (const stream of [started.stdout, started.stderr]) {
+      child = startedChild;
+      exit = once(startedChild, "exit").catch(() => {});
+      for (const stream of [startedChild.stdout, startedChild.stderr]) {
         stream.on("data", (bytes: Buffer) => {
           const text = bytes.toString("utf8");
-          printed = (printed + text).slice(-maxRetainedCharacters);
+          receiverOutput = (receiverOutput + text).slice(-maxRetainedCharacters);
           if (globals.verbose) for (const line of text.trimEnd().split("\n")) void output.note(`receiver: ${line}`);
         });
       }
@@ -109,24 +110,25 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
     },
 
     async stop() {
-      const ended = child;
-      if (!ended) return;
-      killProcessGroup(ended, "SIGTERM");
-      await waitForEnd(maxShutdownMs, context.cut);
+      const endedChild = child;
+      if (!endedChild) return;
+      killProcessGroup(endedChild, "SIGTERM");
+      await waitForEnd(maxShutdownMs, context.forceSignal);
       // Child processes can outlive the shell.
-      killProcessGroup(ended, "SIGKILL");
+      killProcessGroup(endedChild, "SIGKILL");
       await exit;
-      const until = host.wall.monotonicNow() + maxShutdownMs;
-      while ((await isListening(url)) && host.wall.monotonicNow() < until) await host.wall.sleep(defaultPollIntervalMs);
+      const deadlineMs = host.wall.monotonicNow() + maxShutdownMs;
+      while ((await isListening(url)) && host.wall.monotonicNow() < deadlineMs)
+        await host.wall.sleep(defaultPollIntervalMs);
       child = undefined;
-      ended.stdout?.destroy();
-      ended.stderr?.destroy();
+      endedChild.stdout?.destroy();
+      endedChild.stderr?.destroy();
     },
   };
 }
 
-function createNotStartedError(failure: string, printed: string): CommandFailedError {
-  const lines = printed.trim().split("\n").slice(-8).join(" | ");
+function createNotStartedError(failure: string, receiverOutput: string): CommandFailedError {
+  const lines = receiverOutput.trim().split("\n").slice(-8).join(" | ");
   return new CommandFailedError("failed", "receiver_not_started", `The receiver of --command ${failure}.`, {
     hint: lines === "" ? "It must listen at the address of --to. PORT holds the port." : `It printed: ${lines}`,
   });

@@ -26,12 +26,12 @@ export const checkColumns = [
 /** Outcome of a run, as in the JSON output. */
 export type CertifyReport = ReturnType<typeof createCertifyReport>;
 
-export function createCertifyReport({ url, language, items, seconds, files, ...given }: CertifyOutcome) {
+export function createCertifyReport({ url, language, items, seconds, files, ...fields }: CertifyOutcome) {
   const counts = countCheckResults(items);
   // The report omits checks that ran only because other checks depend on them.
-  const diagnoses = given.diagnoses.flatMap(({ mistake, checks }) => {
-    const own = items.filter(({ check }) => checks.includes(check.id));
-    return own.length === 0 ? [] : [{ mistake, own }];
+  const diagnoses = fields.diagnoses.flatMap(({ mistake, checks }) => {
+    const ownItems = items.filter(({ check }) => checks.includes(check.id));
+    return ownItems.length === 0 ? [] : [{ mistake, own: ownItems }];
   });
   const hasFailed = counts.failed > 0 || items.some(({ isCutOff }) => isCutOff);
   return {
@@ -41,15 +41,15 @@ export function createCertifyReport({ url, language, items, seconds, files, ...g
     language: language ?? null,
     counts,
     seconds,
-    findings: diagnoses.map(({ mistake, own }) => {
+    findings: diagnoses.map(({ mistake, own: ownItems }) => {
       const { title, fix, code } = receiverMistakes[mistake]!;
       return {
         mistake,
-        result: own.find(({ result }) => result === "failed")?.result ?? "warning",
+        result: ownItems.find(({ result }) => result === "failed")?.result ?? "warning",
         title,
         fix,
         code: (language && code?.[language]) ?? null,
-        checks: own.map(({ check }) => check.id),
+        checks: ownItems.map(({ check }) => check.id),
       };
     }),
     checks: items.map(({ check, result, detail, exchanges, durationMs, receiverEnd }) => {
@@ -61,7 +61,8 @@ export function createCertifyReport({ url, language, items, seconds, files, ...g
         detail,
         basis: check.basis,
         reason: check.reason,
-        mistake: diagnoses.findLast(({ own }) => own.some((item) => item.check === check))?.mistake ?? null,
+        mistake:
+          diagnoses.findLast(({ own: ownItems }) => ownItems.some((item) => item.check === check))?.mistake ?? null,
         deliveries: exchanges.length,
         status: response?.status ?? null,
         error: response?.error?.message ?? null,
@@ -104,14 +105,14 @@ export const formatReceiverJUnitReport = ({ checks, findings }: CertifyReport): 
   formatJUnit(
     "svc webhooks certify",
     checks.map(({ id, summary, result, detail, mistake, duration_ms }) => {
-      const finding = findings.find((one) => one.mistake === mistake);
+      const finding = findings.find((finding) => finding.mistake === mistake);
       const lines = [detail, finding?.title, finding?.fix, finding?.code].filter((line) => typeof line === "string");
       return {
         name: `${id}: ${summary}`,
         className: `webhooks.${id.split(".")[0]}`,
         seconds: duration_ms / 1_000,
         ...(result === "failed" && { failure: { message: detail, text: lines.join("\n") } }),
-        ...(result === "not_checked" && { skipped: detail }),
+        ...(result === "not_checked" && { skipReason: detail }),
       };
     }),
   );

@@ -88,9 +88,9 @@ export async function runChecks(options: CheckRunOptions): Promise<readonly Rece
 
   /** Records that a receiver responded to the last check and ended afterwards. */
   function recordLateEnd(): void {
-    const ended = last && items.get(last.id);
-    if (ended && !ended.receiverEnd && receiver?.exitDescription)
-      items.set(ended.check.id, markEnded(ended, receiver.exitDescription));
+    const lastItem = last && items.get(last.id);
+    if (lastItem && !lastItem.receiverEnd && receiver?.exitDescription)
+      items.set(lastItem.check.id, markEnded(lastItem, receiver.exitDescription));
   }
 
   /** Restarts a receiver that has ended. The time limit also limits the restarts. */
@@ -108,9 +108,9 @@ export async function runChecks(options: CheckRunOptions): Promise<readonly Rece
     if (leftMs <= (check.requires === "probe" ? defaultProbeCheckMs : 0)) {
       return { ...createUncheckedItem(check, cutOff), isCutOff: true };
     }
-    const made = await runCheck(check, options, pace, Math.min(maxResponseMs, leftMs), further);
-    if (made.exchanges[0]?.response.error?.code === "refused") return undefined;
-    const item = await addEnd(made);
+    const result = await runCheck(check, options, pace, Math.min(maxResponseMs, leftMs), further);
+    if (result.exchanges[0]?.response.error?.code === "refused") return undefined;
+    const item = await addEnd(result);
     if (item.receiverEnd || item.result === "passed" || leftMs >= maxResponseMs || !isTooLate(item)) return item;
     return { ...item, result: "not_checked", detail: cutOff, isCutOff: true };
   }
@@ -121,50 +121,50 @@ export async function runChecks(options: CheckRunOptions): Promise<readonly Rece
    */
   async function runAll(list: readonly ReceiverCheck[], concurrency = 1): Promise<void> {
     for (let waiting = list; waiting.length > 0; ) {
-      const left: ReceiverCheck[] = [];
-      const ended: ReceiverCheckResult[] = [];
+      const unfinished: ReceiverCheck[] = [];
+      const lateEnds: ReceiverCheckResult[] = [];
       recordLateEnd();
       await restartIfEnded();
       const attempt = async (check: ReceiverCheck) => {
         const reason = findReasonToSkip(check, items, options);
         if (reason !== undefined) return skip(check, reason);
-        if (mustRestart()) return void left.push(check);
+        if (mustRestart()) return void unfinished.push(check);
         const item = await attemptCheck(check);
-        if (item?.receiverEnd) ended.push(item);
+        if (item?.receiverEnd) lateEnds.push(item);
         else if (item) await record(item);
         else if (!receiver) await skip(check, "the receiver no longer accepts connections");
         else {
           isRefusing = true;
-          left.push(check);
+          unfinished.push(check);
         }
       };
       await runConcurrently(waiting, concurrency, attempt, signal);
-      await repeatChecks(ended);
+      await repeatChecks(lateEnds);
       signal.throwIfAborted();
-      waiting = left;
+      waiting = unfinished;
     }
   }
 
   /** Repeats checks sequentially. If no check ends the receiver alone, all of them count as failed. */
-  async function repeatChecks(ended: readonly ReceiverCheckResult[]): Promise<void> {
-    const again: ReceiverCheckResult[] = [];
-    for (const item of ended) {
+  async function repeatChecks(lateEnds: readonly ReceiverCheckResult[]): Promise<void> {
+    const retries: ReceiverCheckResult[] = [];
+    for (const item of lateEnds) {
       await restartIfEnded();
-      const repeated = await attemptCheck(item.check, repeatedNumberOffset);
-      again.push(repeated?.receiverEnd ? markRepeatedEnd(repeated) : (repeated ?? item));
+      const retryResult = await attemptCheck(item.check, repeatedNumberOffset);
+      retries.push(retryResult?.receiverEnd ? markRepeatedEnd(retryResult) : (retryResult ?? item));
     }
-    const isExplained = again.some(({ endsReceiver }) => endsReceiver);
-    for (const item of isExplained ? again : ended) await record(item);
+    const isExplained = retries.some(({ endsReceiver }) => endsReceiver);
+    for (const item of isExplained ? retries : lateEnds) await record(item);
   }
 
   await record(await addEnd(await runGenuineCheck(options, pace)));
   if (checks.includes(responseTimeCheck)) await runAll([responseTimeCheck]);
   if (checks.includes(probeCheck) || checks.some(({ requires }) => requires === "probe")) await runAll([probeCheck]);
-  const others = checks.filter((check) => !items.has(check.id));
+  const remainingChecks = checks.filter((check) => !items.has(check.id));
   // Sequential checks need the results of earlier ones.
-  const single = others.filter(({ expects, requires }) => expects !== "other" && requires === undefined);
+  const single = remainingChecks.filter(({ expects, requires }) => expects !== "other" && requires === undefined);
   await runAll(single, pace.bestMs >= minSlowMs ? maxConcurrency : 1);
-  await runAll(others.filter((check) => !single.includes(check)));
+  await runAll(remainingChecks.filter((check) => !single.includes(check)));
   recordLateEnd();
   signal.throwIfAborted();
   return allReceiverChecks.flatMap((check) => items.get(check.id) ?? []);
@@ -201,16 +201,16 @@ async function runGenuineCheck(
   options: CheckRunOptions,
   pace: { bestMs: number; isSlow: boolean },
 ): Promise<ReceiverCheckResult> {
-  const made = await runCheck(genuineCheck, options, pace, maxResponseMs);
-  const [first] = made.exchanges;
+  const firstResult = await runCheck(genuineCheck, options, pace, maxResponseMs);
+  const [first] = firstResult.exchanges;
   pace.bestMs = first?.response.durationMs ?? 0;
   // The first request of a new process is not representative.
   if (pace.bestMs >= minSlowMs && first?.response.error === undefined) {
-    const again = await runCheck(genuineCheck, options, pace, maxResponseMs, 1);
-    pace.bestMs = Math.min(pace.bestMs, again.exchanges[0]?.response.durationMs ?? pace.bestMs);
+    const secondResult = await runCheck(genuineCheck, options, pace, maxResponseMs, 1);
+    pace.bestMs = Math.min(pace.bestMs, secondResult.exchanges[0]?.response.durationMs ?? pace.bestMs);
   }
   pace.isSlow = pace.bestMs >= 2 * minSlowMs;
-  return made;
+  return firstResult;
 }
 
 async function runCheck(
@@ -218,7 +218,7 @@ async function runCheck(
   options: CheckRunOptions,
   pace: CheckContext["pace"],
   timeoutMs: number,
-  skipped = 0,
+  skippedCount = 0,
 ): Promise<ReceiverCheckResult> {
   const { url, deliveries, probe, wall, signal } = options;
   const exchanges: ReceiverExchange[] = [];
@@ -228,7 +228,7 @@ async function runCheck(
     deliveries,
     probe,
     pace,
-    getEventNumber: (further = 0) => position * maxEventNumbersPerCheck + further + skipped,
+    getEventNumber: (further = 0) => position * maxEventNumbersPerCheck + further + skippedCount,
     async send(delivery) {
       // The exchanges are listed in the order of the requests, and every check waits for all its responses.
       const exchange = { delivery, response: undefined as unknown as ReceiverResponse };
@@ -238,9 +238,9 @@ async function runCheck(
       return exchange.response;
     },
     async retryLate(number) {
-      const sent = await options.retryLate(number);
-      exchanges.push(sent);
-      return sent;
+      const retryExchange = await options.retryLate(number);
+      exchanges.push(retryExchange);
+      return retryExchange;
     },
   });
   signal.throwIfAborted();

@@ -63,7 +63,7 @@ export const sendDelivery = (
 ): Promise<ReceiverResponse> =>
   new Promise((resolve) => {
     const startedAt = wall.monotonicNow();
-    const ended = new AbortController();
+    const exchangeEnd = new AbortController();
     const received: Buffer[] = [];
     let size = 0;
     let informational = 0;
@@ -71,15 +71,15 @@ export const sendDelivery = (
     let request: ClientRequest | undefined;
 
     const settle = (error?: ReceiverResponse["error"]) => {
-      if (ended.signal.aborted) return;
-      ended.abort();
+      if (exchangeEnd.signal.aborted) return;
+      exchangeEnd.abort();
       request?.destroy();
       const body = Buffer.concat(received).subarray(0, maxShownBytes).toString("utf8");
       resolve({ status, error, durationMs: wall.monotonicNow() - startedAt, body });
     };
     const fail = (code: ReceiverErrorCode, message: string) => settle({ code, message });
 
-    const read = (response: IncomingMessage) => {
+    const readResponse = (response: IncomingMessage) => {
       status = response.statusCode;
       response.on("data", (bytes: Buffer) => {
         if (size < maxShownBytes) received.push(bytes);
@@ -92,23 +92,23 @@ export const sendDelivery = (
       response.on("error", () => fail("closed", "the connection closed during the response"));
     };
 
-    void wall.sleep(timeoutMs, AbortSignal.any([ended.signal, signal])).then(() => {
-      const what = status === undefined ? "no response" : "the response is not complete";
-      fail("timeout", signal.aborted ? "interrupted" : `${what} after ${timeoutMs / 1_000} s`);
+    void wall.sleep(timeoutMs, AbortSignal.any([exchangeEnd.signal, signal])).then(() => {
+      const problem = status === undefined ? "no response" : "the response is not complete";
+      fail("timeout", signal.aborted ? "interrupted" : `${problem} after ${timeoutMs / 1_000} s`);
     });
     try {
       request = openRequest(url, delivery);
     } catch (error) {
       return fail("malformed", (error as Error).message);
     }
-    request.on("response", read);
+    request.on("response", readResponse);
     request.on("information", () => {
       informational += 1;
       if (informational > maxInformationalResponses) fail("malformed", "the receiver sends only 1xx responses");
     });
     request.on("upgrade", () => fail("malformed", "the receiver changes the protocol"));
     request.on("error", (error: NodeJS.ErrnoException) => settle(toResponseError(error)));
-    void sendBody(request, delivery, wall, ended.signal).then((hasHungUp) => {
+    void sendBody(request, delivery, wall, exchangeEnd.signal).then((hasHungUp) => {
       if (hasHungUp) fail("hung-up", "the sender closed the connection");
     });
   });
@@ -118,9 +118,9 @@ function openRequest(url: string, { headers, body, isChunked }: RawDelivery): Cl
   const length: [string, string] = isChunked
     ? ["Transfer-Encoding", "chunked"]
     : ["Content-Length", String(body.length)];
-  const sent = [["Host", host], ...headers, length, ["Connection", "close"]].flat() as string[];
+  const sentHeaders = [["Host", host], ...headers, length, ["Connection", "close"]].flat() as string[];
   const open = protocol === "https:" ? httpsRequest : httpRequest;
-  return open(url, { method: "POST", headers: sent, agent: false });
+  return open(url, { method: "POST", headers: sentHeaders, agent: false });
 }
 
 /** Sends the body. Resolves with true once a requested hang-up is due. */
@@ -130,18 +130,18 @@ async function sendBody(
   wall: WallClock,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const write = (send: (done: () => void) => void) =>
+  const write = (send: (callback: () => void) => void) =>
     new Promise<void>((resolve) => {
       send(resolve);
       request.once("close", resolve);
     });
   const splitAt = pauseAt ?? (isChunked || hangsUp === "in-body" ? Math.floor(body.length / 2) : 0);
   if (splitAt > 0) {
-    await write((done) => request.write(body.subarray(0, splitAt), done));
+    await write((callback) => request.write(body.subarray(0, splitAt), callback));
     await wall.sleep(defaultPauseMs, signal);
     if (hangsUp === "in-body" || signal.aborted) return !signal.aborted;
   }
-  await write((done) => request.end(body.subarray(splitAt), done));
+  await write((callback) => request.end(body.subarray(splitAt), callback));
   if (hangsUp !== "after-body") return false;
   await wall.sleep(defaultPauseMs, signal);
   return !signal.aborted;

@@ -13,8 +13,8 @@ interface ForgedVariant extends Pick<ReceiverCheck, "id" | "summary" | "mistake"
 }
 
 /** Creates a check that a delivery with a wrong signature gets no 2xx status. */
-const createRejectionCheck = ({ build, isHarmless, ...declared }: ForgedVariant): ReceiverCheck => ({
-  ...declared,
+const createRejectionCheck = ({ build, isHarmless, ...declaration }: ForgedVariant): ReceiverCheck => ({
+  ...declaration,
   expects: "reject",
   basis: "specified",
   reason: `The signature is the ${encodingName} ${formatAlgorithm(format)} of the raw body, computed with the decoded key`,

@@ -100,13 +100,13 @@ export type JsonLog = ReturnType<typeof createJsonLog>;
 
 /** Creates the log for log collectors: one JSON document per line on standard error. */
 export function createJsonLog({ output }: Pick<Context, "output">, wall: WallClock) {
-  const printLine = (level: LogLevel, about: object) =>
-    output.printDiagnosticDocument({ time: toIsoMillis(wall.now()), level, ...about });
+  const printLine = (level: LogLevel, details: object) =>
+    output.printDiagnosticDocument({ time: toIsoMillis(wall.now()), level, ...details });
   return {
     /** The `at` of an activity is virtual time, and `time` is wall-clock time. */
     logEvent: (event: EmulatorEvent) => printLine(getLevel(event), event),
-    logLifecycle: (event: "ready" | "stopping" | "stopped", about: object = {}) =>
-      printLine("info", { event, ...about }),
+    logLifecycle: (event: "ready" | "stopping" | "stopped", details: object = {}) =>
+      printLine("info", { event, ...details }),
     logMessage: (level: LogLevel, message: string) => printLine(level, { event: "message", message }),
   };
 }
@@ -142,18 +142,18 @@ function formatRequestLine(
   columns?: number,
 ): StyledLine {
   const time = formatLineTime(at, columns);
-  const noted = event.findings.length === 0 ? "" : ` (${event.findings.join(", ")})`;
-  const about = `${event.failure ?? event.operation ?? "not declared"}${noted}`;
+  const findingsNote = event.findings.length === 0 ? "" : ` (${event.findings.join(", ")})`;
+  const description = `${event.failure ?? event.operation ?? "not declared"}${findingsNote}`;
   const before = `  ${String(durationMs).padStart(4)} ms  ${method.padEnd(6)} `;
   const room = (columns ?? Number.POSITIVE_INFINITY) - time.length - 5 - before.length;
-  const path = truncateText(target, Math.max(10, room - about.length - 2));
+  const path = truncateText(target, Math.max(10, room - description.length - 2));
   const rest = Math.max(0, room - path.length - 2);
   return [
     dim(time),
     "  ",
     styleStatus(status, status === 0 ? "---" : String(status)),
     `${before}${path}`,
-    dim(rest < 4 ? "" : `  ${truncateText(about, rest)}`),
+    dim(rest < 4 ? "" : `  ${truncateText(description, rest)}`),
   ];
 }
 
@@ -161,18 +161,18 @@ function formatDeliveryLine(
   { at, attempt, status, error, outcome, ...event }: EventOfKind<"delivery">,
   columns?: number,
 ): StyledLine {
-  const answer = error === null ? (status === null ? "" : styleStatus(status)) : red(error);
+  const result = error === null ? (status === null ? "" : styleStatus(status)) : red(error);
   const took = event.duration_ms === null ? "" : `  ${String(Math.round(event.duration_ms)).padStart(4)} ms`;
   const contract = event.composite_id === null ? "" : ` ${event.composite_id}`;
   const next = event.next_attempt_at === null ? "" : `, next ${formatLineTime(event.next_attempt_at, columns)}`;
-  const skipped = next !== "" && event.webhook_disabled ? " is skipped: the webhook is disabled" : "";
+  const skipNote = next !== "" && event.webhook_disabled ? " is skipped: the webhook is disabled" : "";
   return [
     dim(formatLineTime(at, columns)),
     "  ",
-    ...(attempt === null ? [] : [answer, took, "  "]),
+    ...(attempt === null ? [] : [result, took, "  "]),
     `webhook ${event.webhook_id}  ${event.activity}${contract}`,
     ...(attempt === null ? ["  "] : [`  attempt ${attempt}, `]),
     styleState(outcome),
-    dim(`${next}${skipped}`),
+    dim(`${next}${skipNote}`),
   ];
 }

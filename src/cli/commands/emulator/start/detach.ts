@@ -51,9 +51,9 @@ export async function startDetached(
     child = startAgain(context, log.fd, flags.seed === "-");
     const end = await waitForFirstMessage(child, context);
     signal.throwIfAborted();
-    const printed = await readFile(temporaryPath);
-    await forwardOutput(host.stderr, printed);
-    if (typeof end === "number" && end !== 0 && printed.byteLength === 0) throw createSilentExitError(end, path);
+    const startOutput = await readFile(temporaryPath);
+    await forwardOutput(host.stderr, startOutput);
+    if (typeof end === "number" && end !== 0 && startOutput.byteLength === 0) throw createSilentExitError(end, path);
     if (typeof end === "number") return { exit: end };
     await rename(temporaryPath, path);
     isStarted = true;
@@ -158,14 +158,14 @@ export async function requireTrust(state: string, isTrusted: boolean, context: C
   if (!(await isForeignState(state))) return;
   const { host, globals, output } = context;
   if (!isTrusted) {
-    const untrusted = createUntrustedStateError(
+    const untrustedStateError = createUntrustedStateError(
       state,
       "Use it with --trust-state, or choose another state with --file.",
     );
-    if (!canPrompt(host, globals)) throw untrusted;
-    await output.warn(`${untrusted.message} Its state may send webhooks and contain tokens of its author.`);
+    if (!canPrompt(host, globals)) throw untrustedStateError;
+    await output.warn(`${untrustedStateError.message} Its state may send webhooks and contain tokens of its author.`);
     const { askYesNo } = await import("../../../prompt/ask.ts");
-    if (!(await askYesNo("Use it?", context))) throw untrusted;
+    if (!(await askYesNo("Use it?", context))) throw untrustedStateError;
   }
   await writeOriginMarker(dirname(state));
 }

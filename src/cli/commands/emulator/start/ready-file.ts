@@ -22,26 +22,26 @@ export async function prepareReadyFile(path: string, { host }: Pick<Context, "ho
     throw createForeignFileError(path, "--ready-file");
   }
   if (before !== undefined && isReadyLine(before) && !(await isRunning(before))) await rm(absolute, { force: true });
-  let written: string | undefined;
+  let content: string | undefined;
   return {
     path: absolute,
-    async tell(ready: object): Promise<void> {
-      written = `${JSON.stringify(ready)}\n`;
+    async write(ready: object): Promise<void> {
+      content = `${JSON.stringify(ready)}\n`;
       // The file contains the token, so its permissions are restricted.
       if ((await stat(absolute).catch(() => undefined))?.isFile()) await chmod(absolute, 0o600);
-      await writeOutput(host, path, [Buffer.from(written)], 0o600);
+      await writeOutput(host, path, [Buffer.from(content)], 0o600);
     },
     /** Removes the file, unless another process has written to it since. */
     async remove(): Promise<void> {
-      if (written !== undefined && (await readContent(absolute)) === written) await rm(absolute, { force: true });
+      if (content !== undefined && (await readContent(absolute)) === content) await rm(absolute, { force: true });
     },
   };
 }
 
 /** Reads only files, because reading a pipe would remove data that other programs wait for. */
 async function readContent(path: string): Promise<string | undefined> {
-  const found = await stat(path).catch(() => undefined);
-  return found?.isFile() ? readFile(path, "utf8").catch(() => undefined) : undefined;
+  const stats = await stat(path).catch(() => undefined);
+  return stats?.isFile() ? readFile(path, "utf8").catch(() => undefined) : undefined;
 }
 
 async function isRunning(line: string): Promise<boolean> {
@@ -100,13 +100,13 @@ function createResilientStream(stream: OutputStream, missing: MissingLinesReport
   let dropped = 0;
   let isWithinLine = false;
   const enqueue = (bytes: Buffer): void => {
-    for (let done = 0; done < bytes.byteLength; ) {
-      done += writeSync(fd, bytes, done);
-      isWithinLine = bytes[done - 1] !== lineEnd;
+    for (let offset = 0; offset < bytes.byteLength; ) {
+      offset += writeSync(fd, bytes, offset);
+      isWithinLine = bytes[offset - 1] !== lineEnd;
     }
   };
   return new Writable({
-    write(bytes: Buffer, _encoding, written) {
+    write(bytes: Buffer, _encoding, callback) {
       try {
         if (dropped > 0) enqueue(Buffer.from(`${isWithinLine ? "\n" : ""}${missing(dropped)}\n`));
         dropped = 0;
@@ -114,7 +114,7 @@ function createResilientStream(stream: OutputStream, missing: MissingLinesReport
       } catch {
         dropped += countLines(bytes);
       }
-      written();
+      callback();
     },
   });
 }

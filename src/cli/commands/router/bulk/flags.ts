@@ -120,37 +120,37 @@ export const readBulkOptions = ({ flags }: BulkInput, path: string, batchSize: n
 });
 
 function resolveNotation(
-  { "input-format": named, delimiter: given }: BulkInput["flags"],
+  { "input-format": formatName, delimiter: givenDelimiter }: BulkInput["flags"],
   path: string,
   column: string | undefined,
 ): { readonly format: InputFormat; readonly format_guessed: boolean; readonly delimiter: string | null } {
-  const byName = named ?? detectFormat(path);
-  const hasCells = column !== undefined || given !== undefined;
+  const byName = formatName ?? detectFormat(path);
+  const hasCells = column !== undefined || givenDelimiter !== undefined;
   // A pipe has no file extension.
-  const format = named === undefined && byName === "lines" && hasCells ? "csv" : byName;
+  const format = formatName === undefined && byName === "lines" && hasCells ? "csv" : byName;
   if (column !== undefined && format === "lines") {
     throw new UsageError("--column requires csv, tsv or ndjson: plain lines have no columns");
   }
-  const format_guessed = named === undefined;
-  if (given === undefined) return { format, format_guessed, delimiter: null };
+  const format_guessed = formatName === undefined;
+  if (givenDelimiter === undefined) return { format, format_guessed, delimiter: null };
   if (format !== "csv") {
     throw new UsageError("--delimiter requires csv", { hint: "If the rows are CSV, add --input-format csv." });
   }
-  return { format, format_guessed, delimiter: parseDelimiter(given) };
+  return { format, format_guessed, delimiter: parseDelimiter(givenDelimiter) };
 }
 
-function parseDelimiter(given: string): string {
-  const delimiter = ["tab", "\\t"].includes(given) ? "\t" : given;
+function parseDelimiter(name: string): string {
+  const delimiter = ["tab", "\\t"].includes(name) ? "\t" : name;
   if ([...delimiter].length === 1 && !/["\r\n]/.test(delimiter)) return delimiter;
-  throw new UsageError(`--delimiter must be one character (no quote or line break) or tab, got "${given}"`);
+  throw new UsageError(`--delimiter must be one character (no quote or line break) or tab, got "${name}"`);
 }
 
 const mayJoinApply = new Set(["apply", "concurrency", "errors-out", "report", "dry-run"]);
 
 /** Rejects flags that would change a plan, because a plan is complete. */
-export function rejectFlagsWithApply(declared: readonly Pick<FlagSpec, "flag">[], { flags }: CommandInput): void {
-  const other = declared.find(({ flag }) => !mayJoinApply.has(flag) && flags[flag] !== undefined);
-  if (other) throw new UsageError(`--${other.flag} cannot be used with --apply`);
+export function rejectFlagsWithApply(specs: readonly Pick<FlagSpec, "flag">[], { flags }: CommandInput): void {
+  const conflictingFlag = specs.find(({ flag }) => !mayJoinApply.has(flag) && flags[flag] !== undefined);
+  if (conflictingFlag) throw new UsageError(`--${conflictingFlag.flag} cannot be used with --apply`);
 }
 
 interface ErrorLimit {
@@ -170,13 +170,13 @@ export function parseErrorLimit(text: string, total?: number): ErrorLimit {
   if (number === undefined || (percent === "" && number.includes("."))) {
     throw new UsageError(`--max-errors must be a number or a percentage (10, 2%), got "${text}"`);
   }
-  const bound = Number(number);
-  if (percent === "") return { text, isExceeded: (errors) => errors > bound };
+  const limit = Number(number);
+  if (percent === "") return { text, isExceeded: (errors) => errors > limit };
   return {
     text,
     isExceeded: (errors, rows) => {
       const totalRows = total ?? (rows < minPercentageRows ? undefined : rows);
-      return totalRows !== undefined && errors > (totalRows * bound) / 100;
+      return totalRows !== undefined && errors > (totalRows * limit) / 100;
     },
   };
 }

@@ -17,7 +17,7 @@ import type { JobProgress } from "./progress.ts";
 import { type BatchResult, createSender } from "./send.ts";
 import type { BulkJobKind } from "./work.ts";
 
-const emptyResult: BatchResult = { moved: 0, refused: [] };
+const emptyResult: BatchResult = { moved: 0, rejected: [] };
 const noMoves: ReadonlyMap<number, string> = new Map();
 const noVerification = { mismatches: noMoves, unverified: 0 };
 
@@ -62,7 +62,7 @@ export async function runJob(run: JobRun, context: Context): Promise<RowSummary>
       scope: record.scope,
       concurrency,
       // A resume resends a request that takes too long.
-      cut: context.cut,
+      forceSignal: context.forceSignal,
       onRetry: (retry) => progress.reportRetry(retry),
     },
     context,
@@ -80,11 +80,11 @@ export async function runJob(run: JobRun, context: Context): Promise<RowSummary>
       if (!record.skip_invalid && !limit) throw createInvalidRowError(kind, batch.invalid[0]!);
     }
     const movedFrom = await lookUpMoves?.(batch);
-    const { moved, refused } = batch.count === 0 ? emptyResult : await send(batch);
-    const refusedRows = refused.reduce((sum, { from, to }) => sum + to - from, 0);
+    const { moved, rejected: rejectedRanges } = batch.count === 0 ? emptyResult : await send(batch);
+    const refusedRows = rejectedRanges.reduce((sum, { from, to }) => sum + to - from, 0);
     // An error before the first success is not caused by these rows.
-    if (refusedRows > 0 && refusedRows === batch.count && job.counts.rows === 0) throw refused[0]!.error;
-    const { mismatches, unverified } = (await verify?.(batch, refused)) ?? noVerification;
+    if (refusedRows > 0 && refusedRows === batch.count && job.counts.rows === 0) throw rejectedRanges[0]!.error;
+    const { mismatches, unverified } = (await verify?.(batch, rejectedRanges)) ?? noVerification;
     const failedCount = refusedRows + mismatches.size;
     await job.finish(
       {
@@ -96,7 +96,11 @@ export async function runJob(run: JobRun, context: Context): Promise<RowSummary>
         ...(batch.digest === undefined ? {} : { digest: batch.digest }),
         ...(unverified > 0 && { unverified }),
       },
-      formatResultLines(batch, { refused, mismatches, movedFrom: movedFrom ?? noMoves }, record.results),
+      formatResultLines(
+        batch,
+        { rejected: rejectedRanges, mismatches, movedFrom: movedFrom ?? noMoves },
+        record.results,
+      ),
     );
     progress.add(batch.count + batch.invalid.length);
     const { rows, invalid, failed } = job.counts;
@@ -117,7 +121,7 @@ export async function runJob(run: JobRun, context: Context): Promise<RowSummary>
     // A job without remaining work is finished, even if it was stopped.
     if (!isDone) signal.throwIfAborted();
     if (job.finished.count === 0 && !record.shard) {
-      throw new UsageError(`${work.place}: ${source.name} has no rows`);
+      throw new UsageError(`${work.source}: ${source.name} has no rows`);
     }
     return {
       firstInvalid,

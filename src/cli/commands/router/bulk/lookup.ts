@@ -38,18 +38,18 @@ export async function createLookup({ table }: BulkJobKind, context: Context): Pr
   const lookUp = await (isForEmulator ? createEmulatorLookup(context) : createPublicLookup(context));
   return {
     async findClusters(values) {
-      const found = new Map<string, string | null | undefined>();
+      const clustersByValue = new Map<string, string | null | undefined>();
       const distinct = [...new Set(values)];
       if (table !== undefined) return zip(distinct, await lookUp(table, distinct));
       for (const { field, table } of Object.values(offboardKinds)) {
-        const own = distinct.filter((value) => splitOffboardValue(value)[0] === field);
+        const valuesOfField = distinct.filter((value) => splitOffboardValue(value)[0] === field);
         const clusters = await lookUp(
           table,
-          own.map((value) => splitOffboardValue(value)[1]),
+          valuesOfField.map((value) => splitOffboardValue(value)[1]),
         );
-        for (const [value, cluster] of zip(own, clusters)) found.set(value, cluster);
+        for (const [value, cluster] of zip(valuesOfField, clusters)) clustersByValue.set(value, cluster);
       }
-      return found;
+      return clustersByValue;
     },
   };
 }
@@ -64,14 +64,14 @@ const maxKeys = 10_000;
 async function createEmulatorLookup(context: Context): Promise<TableLookup> {
   const client = await context.client("emulator", {});
   return async (name, keys) => {
-    const table = keyedTables.find((keyed) => keyed === name)!;
-    const found: (string | null)[] = [];
+    const table = keyedTables.find((candidate) => candidate === name)!;
+    const clusters: (string | null)[] = [];
     for (let from = 0; from < keys.length; from += maxKeys) {
       const body = { table, keys: keys.slice(from, from + maxKeys) };
       const { cluster_ids } = await client.call(lookUpOwners, { body }, { signal: context.signal, repeatable: true });
-      found.push(...cluster_ids);
+      clusters.push(...cluster_ids);
     }
-    return found;
+    return clusters;
   };
 }
 
@@ -79,12 +79,12 @@ async function createPublicLookup(context: Context): Promise<TableLookup> {
   const client = await context.client("router", { connections: maxLookupConnections });
   return async (table, keys) => {
     if (!publicTables.includes(table)) return [];
-    const found: (string | null)[] = [];
+    const clusters: (string | null)[] = [];
     await runConcurrently(keys.entries(), maxLookupConnections, async ([i, key]) => {
-      found[i] = await lookUpPublicly(table, key, client, context.signal);
+      clusters[i] = await lookUpPublicly(table, key, client, context.signal);
     });
     context.signal.throwIfAborted();
-    return found;
+    return clusters;
   };
 }
 
@@ -126,35 +126,35 @@ export async function createMoveLookup({ results, scope }: JobRecord, work: Bulk
   return async (batch: RowBatch): Promise<ReadonlyMap<number, string>> => {
     const values = batch.getValues();
     const clusters = await lookup.findClusters(values);
-    const seen = new Set<string>();
-    const found = new Map<number, string>();
-    for (const [place, value] of values.entries()) {
+    const checkedValues = new Set<string>();
+    const mismatches = new Map<number, string>();
+    for (const [position, value] of values.entries()) {
       const cluster = clusters.get(value);
-      if (seen.has(value) || typeof cluster !== "string" || cluster === scope.cluster_id) continue;
-      seen.add(value);
-      found.set(place, cluster);
+      if (checkedValues.has(value) || typeof cluster !== "string" || cluster === scope.cluster_id) continue;
+      checkedValues.add(value);
+      mismatches.set(position, cluster);
     }
-    return found;
+    return mismatches;
   };
 }
 
 export async function createVerification({ scope }: JobRecord, work: BulkJobKind, context: Context) {
   const lookup = await requireLookup(work, context);
   /** Returns unexpected owners by row position, and the number of rows without a look-up. */
-  return async (batch: RowBatch, refused: readonly RejectedRange[]) => {
+  return async (batch: RowBatch, rejectedRanges: readonly RejectedRange[]) => {
     const values = batch.getValues();
     const clusters = await lookup.findClusters(values);
     const mismatches = new Map<number, string>();
-    let unverified = 0;
-    for (const [place, value] of values.entries()) {
-      if (refused.some(({ from, to }) => place >= from && place < to)) continue;
+    let unverifiedCount = 0;
+    for (const [position, value] of values.entries()) {
+      if (rejectedRanges.some(({ from, to }) => position >= from && position < to)) continue;
       const cluster = clusters.get(value);
-      if (cluster === undefined) unverified += 1;
+      if (cluster === undefined) unverifiedCount += 1;
       else if ((cluster === scope.cluster_id) !== (work.action === "map")) {
-        mismatches.set(place, `${cluster === null ? "not mapped" : `mapped to ${cluster}`} when looked up`);
+        mismatches.set(position, `${cluster === null ? "not mapped" : `mapped to ${cluster}`} when looked up`);
       }
     }
-    return { mismatches, unverified };
+    return { mismatches, unverified: unverifiedCount };
   };
 }
 
@@ -174,8 +174,8 @@ export async function askAboutMoves(
   if (!mayAskAboutMoves(work, context) || (await isEmulator(context))) return;
   const lookup = await createLookup(work, context);
   if (!lookup) return;
-  const sample = [...new Set(values)].slice(0, maxLookups);
-  const clusters = await lookup.findClusters(sample);
+  const sampleValues = [...new Set(values)].slice(0, maxLookups);
+  const clusters = await lookup.findClusters(sampleValues);
   const counts = new Map<string, number>();
   for (const from of clusters.values()) {
     if (typeof from === "string" && from !== cluster) counts.set(from, (counts.get(from) ?? 0) + 1);
@@ -184,6 +184,8 @@ export async function askAboutMoves(
   const movingCount = [...counts.values()].reduce((sum, count) => sum + count, 0);
   const from = [...counts].map(([name, count]) => `${count} of ${name}`).join(", ");
   const share =
-    sample.length === maxLookups && values.length > maxLookups ? ` (checked: the first ${sample.length})` : "";
+    sampleValues.length === maxLookups && values.length > maxLookups
+      ? ` (checked: the first ${sampleValues.length})`
+      : "";
   await confirmYes(`Move ${pluralize(movingCount, work.noun)}${share} to ${cluster} (${from})`, context);
 }

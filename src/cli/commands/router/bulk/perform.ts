@@ -54,7 +54,7 @@ export async function performJob(
       total: record.input.rows ?? undefined,
       resumedRows: rows + invalid + failed,
     });
-    const seen = await runJob({ record, source, work, job, progress, concurrency }, context)
+    const result = await runJob({ record, source, work, job, progress, concurrency }, context)
       .catch(async (error: unknown) => {
         // If the log cannot be written, its error is already reported or less important than this one.
         await job!.note("stopped", getMessage(error)).catch(() => {});
@@ -62,9 +62,9 @@ export async function performJob(
       })
       .finally(() => progress!.end());
     await job.note("finished");
-    distinct = seen.distinct;
+    distinct = result.distinct;
     const report = buildJobReport(record, job, {
-      ...seen,
+      ...result,
       retries: progress.retries,
       results: getResultsPath(folder),
     });
@@ -77,8 +77,8 @@ export async function performJob(
       throw error;
     }
     if (globals.json) {
-      const done = `${record.id} stopped after ${pluralize(job?.durable.rows ?? 0, "row")}`;
-      throw new PartialFailureError(addNextCommand(error, record, job), [done], {
+      const summary = `${record.id} stopped after ${pluralize(job?.durable.rows ?? 0, "row")}`;
+      throw new PartialFailureError(addNextCommand(error, record, job), [summary], {
         next: record.resume,
         repeatable: true,
       });
@@ -118,15 +118,15 @@ async function announceJob(
     await output.printDiagnosticDocument({ type: "version", ui: "1.0" });
     return output.printDiagnosticDocument({ type: "job", id: record.id, command: record.command, total, done: before });
   }
-  const resumed = before > 0 ? `, ${before} already done` : "";
+  const resumeNote = before > 0 ? `, ${before} already done` : "";
   const input = total === null ? `rows from ${source.name}` : pluralize(total, "row");
-  await output.note(`${record.id}: ${record.command}, ${input}${resumed}, to ${record.target}`);
+  await output.note(`${record.id}: ${record.command}, ${input}${resumeNote}, to ${record.target}`);
 }
 
 function addNextCommand(error: unknown, { id, resume: next }: JobRecord, job: OpenJob | undefined): unknown {
-  const done = job?.durable.rows ?? 0;
-  if (error instanceof InputError && done > 0) {
-    const message = `${error.message.replace(/\.$/, "")}. ${pluralize(done, "row before it is", "rows before it are")} done.`;
+  const doneRows = job?.durable.rows ?? 0;
+  if (error instanceof InputError && doneRows > 0) {
+    const message = `${error.message.replace(/\.$/, "")}. ${pluralize(doneRows, "row before it is", "rows before it are")} done.`;
     return new CommandFailedError("partial", error.code, message, { hint: error.hint, next, cause: error });
   }
   if (error instanceof CommandFailedError && error.next === undefined) {
@@ -135,7 +135,7 @@ function addNextCommand(error: unknown, { id, resume: next }: JobRecord, job: Op
   }
   if (isFsError(error)) {
     return new CommandFailedError("failed", "job_log", `Failed to write the log of ${id}: ${formatFsError(error)}.`, {
-      hint: `Done so far: ${pluralize(done, "row")}. ${getRemedy(error)} Then resume the job.`,
+      hint: `Done so far: ${pluralize(doneRows, "row")}. ${getRemedy(error)} Then resume the job.`,
       next,
       cause: error,
     });

@@ -70,17 +70,17 @@ async function readPlan(path: string, { host }: Context): Promise<JobPlan> {
 
 /** Rejects a continuation that differs from the plan or the started job. */
 export function requireUnchangedPlan(
-  planned: JobPlan,
+  plan: JobPlan,
   now: { readonly target: string; readonly bytes?: number; readonly sha256?: string },
 ): void {
-  if (now.target !== planned.target) {
-    throw new UsageError(`The target has changed: ${now.target} instead of ${planned.target}.`, {
+  if (now.target !== plan.target) {
+    throw new UsageError(`The target has changed: ${now.target} instead of ${plan.target}.`, {
       hint: "Use the same --base-url, --profile or --emulator, or start a new job.",
     });
   }
-  if (now.sha256 !== undefined && now.sha256 !== planned.input.sha256) {
-    const size = `${planned.input.bytes} bytes then, ${now.bytes} now`;
-    throw new UsageError(`${planned.input.path} has changed (${size}; SHA-256 differs).`, {
+  if (now.sha256 !== undefined && now.sha256 !== plan.input.sha256) {
+    const size = `${plan.input.bytes} bytes then, ${now.bytes} now`;
+    throw new UsageError(`${plan.input.path} has changed (${size}; SHA-256 differs).`, {
       hint: "Restore the file, or start a new job with the changed file.",
     });
   }

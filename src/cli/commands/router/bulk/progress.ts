@@ -43,14 +43,16 @@ export function createJobProgress(
     return { type: "progress", rows: resumedRows + rows, total: total ?? null, rows_per_second: rate, retries };
   };
   const formatLine = (): string => {
-    const done = resumedRows + rows;
+    const doneRows = resumedRows + rows;
     const rate = getRate();
     const parts = [
-      total === undefined ? `${verb} ${formatCount(done)}` : `${verb} ${formatCount(done)}/${formatCount(total)}`,
-      ...(total ? [`${Math.floor((100 * done) / total)}%`] : []),
+      total === undefined
+        ? `${verb} ${formatCount(doneRows)}`
+        : `${verb} ${formatCount(doneRows)}/${formatCount(total)}`,
+      ...(total ? [`${Math.floor((100 * doneRows) / total)}%`] : []),
       `${formatCount(rate)} rows/s`,
       ...(retries > 0 ? [pluralize(retries, "retry", "retries")] : []),
-      ...(total && rate > 0 ? [`ETA ${formatSeconds((total - done) / rate)}`] : []),
+      ...(total && rate > 0 ? [`ETA ${formatSeconds((total - doneRows) / rate)}`] : []),
     ];
     return parts.join(" · ");
   };
@@ -63,8 +65,8 @@ export function createJobProgress(
     get retries() {
       return retries;
     },
-    add(more) {
-      rows += more;
+    add(newRows) {
+      rows += newRows;
       if (
         globals.quiet ||
         wall.monotonicNow() - shownAt < (isAnimated ? progressIntervalMs.terminal : progressIntervalMs.plain)
@@ -76,9 +78,9 @@ export function createJobProgress(
     reportRetry({ waitMs, reason }) {
       retries += 1;
       if (globals.quiet || waitMs < 2_000) return;
-      const why = reason === "status 429" ? "rate limited" : reason;
+      const reasonText = reason === "status 429" ? "rate limited" : reason;
       const seconds = Math.ceil(waitMs / 1_000);
-      show(`${why}, resuming in ${seconds} s`, { type: "waiting", reason: why, seconds });
+      show(`${reasonText}, resuming in ${seconds} s`, { type: "waiting", reason: reasonText, seconds });
     },
     async end() {
       if (isShown && isAnimated) await output.showStatus(undefined);
@@ -102,15 +104,15 @@ const youngGenerationBytes = 8 * 1_024 * 1_024;
 
 /**
  * Sizes V8's young generation for millions of short-lived rows. Must be called before any row is read. The default
- * begins so small that data in flight is copied at every turn, which takes a third of a job's time. It then grows until
+ * begins so small that every collection copies data in flight, which takes a third of a job's time. It then grows until
  * a job takes more than 150 MB.
  */
 export function limitYoungGeneration(): void {
   setFlagsFromString("--semi-space-growth-factor=4");
   // The young generation grows when many objects survive.
-  const retained: number[][] = [];
+  const heldArrays: number[][] = [];
   for (let i = 0; i < 256 && getYoungGenerationSize() < youngGenerationBytes; i += 1)
-    retained.push(new Array(2_048).fill(i));
+    heldArrays.push(new Array(2_048).fill(i));
   setFlagsFromString("--semi-space-growth-factor=1");
 }
 

@@ -46,8 +46,10 @@ type Section = readonly [name: string, rows: readonly (readonly [item: string, v
 function createSections(record: JobRecord, end: JobEnd, { reasons, moves }: ResultTally, now: number): Section[] {
   const { rows, invalid, failed, moved, distinct } = end;
   const listReasons = (status: string) =>
-    reasons.flatMap((one) =>
-      one.status === status ? [[`${one.reason} (first in row ${one.first_row})`, String(one.rows)] as const] : [],
+    reasons.flatMap((reason) =>
+      reason.status === status
+        ? [[`${reason.reason} (first in row ${reason.first_row})`, String(reason.rows)] as const]
+        : [],
     );
   const formatKnown = (count: number | null | undefined) =>
     count === null || count === undefined ? "not known" : String(count);
@@ -112,7 +114,7 @@ type JobReport = ReturnType<typeof buildJobReport>;
 export function buildJobReport(
   record: JobRecord,
   { counts, finished }: OpenJob,
-  of: RowSummary & { readonly retries: number; readonly results: string },
+  summary: RowSummary & { readonly retries: number; readonly results: string },
 ) {
   const { rows, moved, invalid, failed } = counts;
   return {
@@ -120,16 +122,16 @@ export function buildJobReport(
     action: record.command,
     cluster_id: record.scope.cluster_id!,
     rows,
-    distinct: of.distinct,
-    verified: of.verified,
-    unverified: of.unverified,
+    distinct: summary.distinct,
+    verified: summary.verified,
+    unverified: summary.unverified,
     batches: finished.count,
     moved,
     invalid,
     failed,
-    retries: of.retries,
-    first_invalid_row: record.input.first_invalid_row ?? of.firstInvalid?.number ?? null,
-    results: invalid + failed > 0 || record.results === "all" ? of.results : null,
+    retries: summary.retries,
+    first_invalid_row: record.input.first_invalid_row ?? summary.firstInvalid?.number ?? null,
+    results: invalid + failed > 0 || record.results === "all" ? summary.results : null,
   };
 }
 

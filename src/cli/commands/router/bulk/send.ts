@@ -14,7 +14,7 @@ export type BatchSender = (batch: Pick<RowBatch, "index" | "getValues">) => Prom
 export interface BatchResult {
   /** Number of identifiers that another cluster had before. Null if the service does not report it. */
   readonly moved: number | null;
-  readonly refused: readonly RejectedRange[];
+  readonly rejected: readonly RejectedRange[];
 }
 
 /** Range of values of a batch that the service rejected: from the first position up to, but not including, the last. */
@@ -30,13 +30,13 @@ export interface SenderOptions {
   readonly scope: RequestScope;
   readonly concurrency: number;
   /** Ends requests in flight. The context's own signal only ends waits between attempts. */
-  readonly cut: AbortSignal;
+  readonly forceSignal: AbortSignal;
   readonly onRetry: (retry: { readonly waitMs: number; readonly reason: string }) => void;
 }
 
 /** Creates a sender of batches. Requests are idempotent, so temporary failures are retried for every method. */
 export async function createSender(options: SenderOptions, context: Context): Promise<BatchSender> {
-  const { jobId, work, scope, concurrency, cut } = options;
+  const { jobId, work, scope, concurrency, forceSignal } = options;
   const { globals, host, signal } = context;
   const { operation } = work;
   const { baseUrls, credentials } = await context.target("router");
@@ -50,10 +50,10 @@ export async function createSender(options: SenderOptions, context: Context): Pr
   // The strings of a batch are valid by construction. Checking each would take longer than sending them.
   const callTemplate = CheckedCall.check(operation, work.toArguments([], scope));
   const createRequest = (values: readonly string[], key: string) => {
-    const built = buildRequest(callTemplate.with(work.toArguments(values, scope)), baseUrls, credentials);
-    const headers = { ...built.headers, "idempotency-key": key };
+    const builtRequest = buildRequest(callTemplate.with(work.toArguments(values, scope)), baseUrls, credentials);
+    const headers = { ...builtRequest.headers, "idempotency-key": key };
     // Buffers are allocated outside the heap. The garbage collector would copy a string body while it is in flight.
-    return { ...built, headers, body: Buffer.from(built.body as string) };
+    return { ...builtRequest, headers, body: Buffer.from(builtRequest.body as string) };
   };
 
   async function call(request: ReturnType<typeof createRequest>, rows: number): Promise<number | null> {
@@ -62,7 +62,7 @@ export async function createSender(options: SenderOptions, context: Context): Pr
         const now = host.wall.monotonicNow();
         if (now < resumesAt) await host.wall.sleep(resumesAt - now, signal);
         signal.throwIfAborted();
-        return client.exchange(request, { retries: 0, repeatable: true, signal: cut });
+        return client.exchange(request, { retries: 0, repeatable: true, signal: forceSignal });
       },
       rule,
       host.wall,
@@ -76,8 +76,8 @@ export async function createSender(options: SenderOptions, context: Context): Pr
     );
     const parsed = await readResponse(operation, request, response, { repeatable: true });
     requireConfirmed(requireValidValue(parsed), { ...work, cluster: scope.cluster_id!, rows });
-    const moved = parsed.headers["x-svc-moved"];
-    return moved === undefined && work.action === "map" ? null : Number(moved ?? 0);
+    const movedHeader = parsed.headers["x-svc-moved"];
+    return movedHeader === undefined && work.action === "map" ? null : Number(movedHeader ?? 0);
   }
 
   async function sendFrom(from: number, values: readonly string[], key: string): Promise<BatchResult> {
@@ -85,19 +85,19 @@ export async function createSender(options: SenderOptions, context: Context): Pr
     const isDivisible = values.length > 1;
     if (!isDivisible || request.body.length < tooLargeBytes) {
       try {
-        return { moved: await call(request, values.length), refused: [] };
+        return { moved: await call(request, values.length), rejected: [] };
       } catch (error) {
         if (!isRowError(error)) throw error;
         if (error.status !== 413 || !isDivisible) {
-          return { moved: 0, refused: [{ from, to: from + values.length, error }] };
+          return { moved: 0, rejected: [{ from, to: from + values.length, error }] };
         }
         tooLargeBytes = Math.min(tooLargeBytes, request.body.length);
       }
     }
     const half = Math.ceil(values.length / 2);
     const first = await sendFrom(from, values.slice(0, half), `${key}.1`);
-    const second = await sendFrom(from + half, values.slice(half), `${key}.2`);
-    return { moved: addCounts(first.moved, second.moved), refused: [...first.refused, ...second.refused] };
+    const secondHalf = await sendFrom(from + half, values.slice(half), `${key}.2`);
+    return { moved: addCounts(first.moved, secondHalf.moved), rejected: [...first.rejected, ...secondHalf.rejected] };
   }
 
   // A batch and its halves always contain the same rows of a job, so the key identifies the request.

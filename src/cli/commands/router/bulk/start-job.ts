@@ -23,11 +23,11 @@ import { checkReportName, isReportFile } from "./report-file.ts";
 
 export async function startJob(request: JobRequest, context: Context): Promise<FailureKind | undefined> {
   limitYoungGeneration();
-  const source = await openInputSource(context.host, request.path, request.work.place);
+  const source = await openInputSource(context.host, request.path, request.work.source);
   await checkRequest(request, source, context);
   return previewOrStart(request, source, context).catch((error: unknown) => {
     if (!(error instanceof OtherFormatError)) throw error;
-    throw new UsageError(`${request.work.place}: ${error.message}`, {
+    throw new UsageError(`${request.work.source}: ${error.message}`, {
       hint: error.hint,
       next: buildRetryArgv(request, error),
       cause: error,
@@ -123,8 +123,8 @@ async function createPlan(
 /** The rows of a pipe are read while they are sent, so nothing is known in advance. */
 function describeInput(path: string, survey: InputSurvey | undefined): JobPlan["input"] {
   if (!survey) {
-    const unknown = { bytes: null, sha256: null, rows: null, invalid: null, distinct: null };
-    return { path: "-", ...unknown, first_invalid_row: null };
+    const unknownSurvey = { bytes: null, sha256: null, rows: null, invalid: null, distinct: null };
+    return { path: "-", ...unknownSurvey, first_invalid_row: null };
   }
   const { bytes, sha256, rows, invalid, distinct, firstInvalid } = survey;
   return { path, bytes, sha256, rows, invalid, distinct, first_invalid_row: firstInvalid?.number ?? null };
@@ -152,12 +152,12 @@ function createRecord(
  */
 async function requireKnownCluster(cluster: string, context: Context): Promise<void> {
   const client = await context.client("router");
-  const found = await client.call(listClusters, {}, { signal: context.signal, retries: 0 }).catch(() => undefined);
+  const clusters = await client.call(listClusters, {}, { signal: context.signal, retries: 0 }).catch(() => undefined);
   context.signal.throwIfAborted();
-  const known = found?.map(({ cluster_id }) => cluster_id);
-  if (known === undefined || known.includes(cluster)) return;
+  const clusterIds = clusters?.map(({ cluster_id }) => cluster_id);
+  if (clusterIds === undefined || clusterIds.includes(cluster)) return;
   throw new CommandFailedError("not-found", "unknown_cluster", `Cluster "${cluster}" not found. Nothing was sent.`, {
-    hint: formatSuggestion(cluster, known),
+    hint: formatSuggestion(cluster, clusterIds),
     next: ["router", "clusters"],
   });
 }
@@ -181,7 +181,7 @@ function buildRetryArgv(request: JobRequest, { reading }: OtherFormatError): str
 }
 
 function findColumn(
-  { first, second }: { readonly first: readonly string[]; readonly second: readonly string[] },
+  { first, secondRow }: { readonly first: readonly string[]; readonly secondRow: readonly string[] },
   { noun, findProblem }: IdentifierKind,
 ): string {
   const isMatching = (cell: string | undefined) =>
@@ -189,12 +189,12 @@ function findColumn(
   if (noun === "e-mail") {
     const matchingIndex = first.findIndex(isMatching);
     if (matchingIndex >= 0) return String(matchingIndex + 1);
-    const place = second.findIndex(isMatching);
-    if (place >= 0) return first[place]!.trim();
+    const columnIndex = secondRow.findIndex(isMatching);
+    if (columnIndex >= 0) return first[columnIndex]!.trim();
   }
-  const named = first.filter((cell) => isHeadingText(cell.trim()));
-  const matchingHeading = named.find((cell) => cell.toLowerCase().includes(noun.split(" ")[0]!.replace("-", "")));
-  return (matchingHeading ?? named[0] ?? "NAME").trim();
+  const headings = first.filter((cell) => isHeadingText(cell.trim()));
+  const matchingHeading = headings.find((cell) => cell.toLowerCase().includes(noun.split(" ")[0]!.replace("-", "")));
+  return (matchingHeading ?? headings[0] ?? "NAME").trim();
 }
 
 /** Resumes a stopped job. Rejects command lines that would change the job. */
@@ -231,16 +231,16 @@ export async function resumeJob(
   const resumable = path === "-" ? record : withFile(record, source.path, context);
   const target = await getTargetName(context);
   requireUnchangedPlan(resumable, { target, ...(path === "-" ? {} : await fingerprintSource(source.open())) });
-  const changed: JobRecord = {
+  const changedRecord: JobRecord = {
     ...resumable,
     skip_invalid: record.skip_invalid || skipInvalid,
     max_errors: maxErrors ?? record.max_errors,
   };
-  return performJob(folder, changed, source, context, { concurrency, isResumed: true });
+  return performJob(folder, changedRecord, source, context, { concurrency, isResumed: true });
 }
 
-async function findSource({ id }: JobRecord, named: string, { host }: Context): Promise<InputSource> {
-  return openInputSource(host, named, "<file>").catch((error: unknown) => {
+async function findSource({ id }: JobRecord, path: string, { host }: Context): Promise<InputSource> {
+  return openInputSource(host, path, "<file>").catch((error: unknown) => {
     throw error instanceof UsageError
       ? error.withHint(
           `If the file was moved, use its new path: ${formatCommandLine(["router", "jobs", "resume", id, "FILE"])}`,

@@ -44,7 +44,7 @@ export interface BulkJobKind {
   /** Name of one identifier, such as `e-mail`. */
   readonly noun: string;
   /** Part of the command line that names the rows. */
-  readonly place: "<file>" | "--from";
+  readonly source: "<file>" | "--from";
   /** CSV columns or NDJSON fields that make up one row, joined by a space. Undefined for a single, selectable one. */
   readonly columns?: readonly string[];
   /** Name of the table in svc router resolve. Undefined if a job covers several tables. */
@@ -103,7 +103,7 @@ const mappingJobKinds: readonly BulkJobKind[] = mappingTables.flatMap(
         noun,
         getKind: ({ hash }) => getKind(hash),
         name: `${action}-${name}`,
-        place: "<file>",
+        source: "<file>",
         table: ["emails", "clients"].includes(name) ? `cluster_${name}` : name.replaceAll("-", "_"),
         action,
         operation,
@@ -147,10 +147,10 @@ interface OffboardRow {
 function parseRow(text: string, { hash }: IdentifierReadOptions): OffboardRow | undefined {
   const [name = "", ...rest] = text.split(/\s+/);
   const tableKind = byTable[name];
-  const found = offboardKinds[name] ?? tableKind;
-  if (!found || rest.length === 0) return undefined;
+  const offboardKind = offboardKinds[name] ?? tableKind;
+  if (!offboardKind || rest.length === 0) return undefined;
   const cluster = tableKind && rest.length === 2 ? rest.pop() : undefined;
-  return { field: found.field, kind: found.getKind(hash), identifier: rest.join(" "), cluster };
+  return { field: offboardKind.field, kind: offboardKind.getKind(hash), identifier: rest.join(" "), cluster };
 }
 
 /** Splits the request form of a row: `email_hash_list 8c…`. */
@@ -167,7 +167,7 @@ export const offboardJobKind: BulkJobKind = {
   name: "offboard",
   action: "offboard",
   noun: "identifier",
-  place: "--from",
+  source: "--from",
   columns: ["kind", "identifier"],
   operation: deleteWorkspaceData,
   getKind: (reading) => ({
@@ -192,9 +192,9 @@ export const offboardJobKind: BulkJobKind = {
       return kind.getForm?.(identifier);
     },
     toShown(text) {
-      const [named = ""] = /^\S+\s+/.exec(text) ?? [];
+      const [fieldPrefix = ""] = /^\S+\s+/.exec(text) ?? [];
       const row = parseRow(text, reading);
-      return named + (row ? row.kind.toShown(row.identifier) : secretMask);
+      return fieldPrefix + (row ? row.kind.toShown(row.identifier) : secretMask);
     },
   }),
   toArguments(values, { cluster_id, ...scope }) {
@@ -204,11 +204,11 @@ export const offboardJobKind: BulkJobKind = {
       lists[field] ??= [];
       lists[field].push(identifier);
     }
-    const { external_integrations: ids, ...others } = lists;
+    const { external_integrations: ids, ...otherLists } = lists;
     const integrations = ids && [{ external_id_list: ids, integration_type: scope.integration_type ?? "CHAT_B" }];
     return {
       params: { cluster_id },
-      body: { ...others, ...(integrations ? { external_integrations: integrations } : {}) },
+      body: { ...otherLists, ...(integrations ? { external_integrations: integrations } : {}) },
     };
   },
 };
@@ -224,22 +224,22 @@ interface Outcome extends Pick<BulkJobKind, "action" | "noun"> {
 
 /** Describes confirmed requests. The service does not report the number of affected identifiers of a removal. */
 export function formatOutcome({ action, noun, cluster, rows, distinct = rows }: Outcome): string {
-  const what = pluralize(distinct, noun);
-  const repeated = distinct < rows ? ` (${pluralize(rows, "row")}, ${rows - distinct} of them repeated)` : "";
+  const subject = pluralize(distinct, noun);
+  const repetitionNote = distinct < rows ? ` (${pluralize(rows, "row")}, ${rows - distinct} of them repeated)` : "";
   return action === "map"
-    ? `Mapped ${what} to ${cluster}${repeated}`
-    : `Requested removal of ${what} from ${cluster}${repeated}; the service confirmed it`;
+    ? `Mapped ${subject} to ${cluster}${repetitionNote}`
+    : `Requested removal of ${subject} from ${cluster}${repetitionNote}; the service confirmed it`;
 }
 
 /** Fails if the response is not `true`, because the work is then not confirmed. */
 export function requireConfirmed(response: unknown, { action, noun, cluster, rows }: Outcome): void {
   if (response === true) return;
   const question = action === "map" ? `map ${pluralize(rows, noun)} to` : `remove ${pluralize(rows, noun)} from`;
-  const given = JSON.stringify(response)?.slice(0, 80) ?? "nothing";
+  const responseText = JSON.stringify(response)?.slice(0, 80) ?? "nothing";
   throw new CommandFailedError(
     "failed",
     "not_confirmed",
-    `Failed to ${question} ${cluster}: the service responded with ${given}, not true.`,
+    `Failed to ${question} ${cluster}: the service responded with ${responseText}, not true.`,
     {
       hint: "The outcome is unknown. Check it before you retry.",
     },

@@ -19,7 +19,7 @@ export interface RecordedAction {
   readonly status: number;
   readonly failure: string | null;
   /** ID of the created webhook, and the responses of its receiver. */
-  readonly webhook?: { readonly id: number; readonly answers: readonly (number | "down")[] };
+  readonly webhook?: { readonly id: number; readonly responses: readonly (number | "down")[] };
 }
 
 export interface RequestHistory {
@@ -44,21 +44,21 @@ export async function readRecording(client: Client, operations: readonly Operati
   const ownRequests = items
     .filter(({ replaced, cause }) => !replaced && (cause === undefined || forwardedIds.has(cause)))
     .filter(({ operation }) => !skippedOperations.test(operation ?? "catch-all"))
-    .sort((one, other) => one.id - other.id);
+    .sort((a, b) => a.id - b.id);
   const actions: RecordedAction[] = [];
-  let created = 0;
-  for (const one of ownRequests) {
-    const operation = operations.find(({ id }) => id === one.operation);
-    const action = operation && toAction(one, operation);
+  let createdCount = 0;
+  for (const request of ownRequests) {
+    const operation = operations.find(({ id }) => id === request.operation);
+    const action = operation && toAction(request, operation);
     if (!action) continue;
-    if (operation.id !== "webhooks.create" || one.status >= 400) {
+    if (operation.id !== "webhooks.create" || request.status >= 400) {
       actions.push(action);
       continue;
     }
     // IDs are sequential. IDs of removed requests are not reused.
-    created += 1;
-    const id = webhooks.length === 0 ? created : Math.min(...webhooks, 1) + created - 1;
-    actions.push({ ...action, webhook: { id, answers: listReceiverStatuses(id, deliveries) } });
+    createdCount += 1;
+    const id = webhooks.length === 0 ? createdCount : Math.min(...webhooks, 1) + createdCount - 1;
+    actions.push({ ...action, webhook: { id, responses: listReceiverStatuses(id, deliveries) } });
   }
   return { actions, deliveries, requests: ownRequests.length };
 }
@@ -91,9 +91,9 @@ function listReceiverStatuses(webhook: number, deliveries: readonly LoggedDelive
   const attempts = deliveries
     .filter(({ webhook_id }) => webhook_id === webhook)
     .flatMap(({ id, attempts }) => attempts.map(({ at, number, status }) => ({ at, id, number, status })))
-    .sort((one, other) => one.at.localeCompare(other.at) || one.id - other.id || one.number - other.number);
-  const answers = attempts.map(({ status }): number | "down" => status ?? "down");
-  if (answers[0] === "down") return ["down"];
-  while (answers.length > 1 && answers.at(-1) === answers.at(-2)) answers.pop();
-  return answers.length === 0 ? [200] : answers;
+    .sort((a, b) => a.at.localeCompare(b.at) || a.id - b.id || a.number - b.number);
+  const responses = attempts.map(({ status }): number | "down" => status ?? "down");
+  if (responses[0] === "down") return ["down"];
+  while (responses.length > 1 && responses.at(-1) === responses.at(-2)) responses.pop();
+  return responses.length === 0 ? [200] : responses;
 }

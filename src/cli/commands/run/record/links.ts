@@ -29,25 +29,26 @@ export function findLinks(
   results: ReadonlyMap<number, StepObservation>,
 ): ValueLinks {
   const links = new Map<number, Map<string, ValueLink>>();
-  const made: CreatedObject[] = [];
+  const createdObjects: CreatedObject[] = [];
   for (const action of actions) {
-    const own = new Map<string, ValueLink>();
+    const linksOfAction = new Map<string, ValueLink>();
     const { params, query, body } = action;
     replaceLeaves({ params, query, body }, (path, value) => {
       const kind = getObjectKind(path, action);
-      const found = made.find((one) =>
-        isUnique(value) ? one.value === value : one.kind === kind && String(one.value) === String(value),
+      const origin = createdObjects.find((object) =>
+        isUnique(value) ? object.value === value : object.kind === kind && String(object.value) === String(value),
       );
-      if (found) own.set(path, { from: found.from, path: found.path });
+      if (origin) linksOfAction.set(path, { from: origin.from, path: origin.path });
       return value;
     });
-    links.set(action.id, own);
+    links.set(action.id, linksOfAction);
     const result = results.get(action.id);
     if (action.status >= 400 || result?.value === undefined || action.operation.method === "GET") continue;
     replaceLeaves(result.value, (path, value) => {
       const kind = getObjectKind(path, action);
-      const isNew = kind !== undefined && !made.some((one) => one.kind === kind && one.value === value);
-      if (isNew && value !== null) made.push({ from: action.id, path, value, kind });
+      const isNew =
+        kind !== undefined && !createdObjects.some((object) => object.kind === kind && object.value === value);
+      if (isNew && value !== null) createdObjects.push({ from: action.id, path, value, kind });
       return value;
     });
   }

@@ -17,20 +17,25 @@ import { formatStory } from "./story.ts";
 interface RecordStoryOptions {
   readonly path: string;
   /** Subject of the story, such as `request:12` or `delivery:3`. */
-  readonly about: string | undefined;
+  readonly eventId: string | undefined;
   /** Name or file of the emulator's seed. */
   readonly seed: string | undefined;
 }
 
 /** Creates a scenario from the records of a running emulator. The scenario contains only the necessary requests. */
-export async function recordStory({ path, about, seed: given }: RecordStoryOptions, context: Context): Promise<void> {
+export async function recordStory(
+  { path, eventId, seed: givenSeed }: RecordStoryOptions,
+  context: Context,
+): Promise<void> {
   const { host, output } = context;
   // The path of a seed is relative to the folder of its scenario.
-  const seed = isSeedFile(given) ? relative(dirname(resolve(host.cwd, path)), resolve(host.cwd, given)) : given;
+  const seed = isSeedFile(givenSeed)
+    ? relative(dirname(resolve(host.cwd, path)), resolve(host.cwd, givenSeed))
+    : givenSeed;
   const { registry: operations } = await import("../../../../api/registry.ts");
   const client = await context.client("emulator");
   const recording = await readRecording(client, operations);
-  const goal = findGoal(recording, about);
+  const goal = findGoal(recording, eventId);
   const emulators = new ScenarioEmulators(context);
   context.onEnd(() => emulators.close());
   const empty = parseScenario(
@@ -39,7 +44,7 @@ export async function recordStory({ path, about, seed: given }: RecordStoryOptio
     operations,
   );
   const story = await withSpinner(context, "Removing unnecessary requests", async () => {
-    const replayer = new ActionReplayer((work) => emulators.withStage(empty, work), operations);
+    const replayer = new ActionReplayer((work) => emulators.withEnvironment(empty, work), operations);
     const before = recording.actions.filter(({ id, at }) => isBeforeGoal(goal, id, at));
     const links = findLinks(before, await replayer.run(before, new Map()));
     const essential = [goal.kind === "request" ? goal.action : goal.webhook];
@@ -54,8 +59,8 @@ export async function recordStory({ path, about, seed: given }: RecordStoryOptio
     return { text: formatStory(goal, actions, links, { requests: recording.requests, seed }), actions };
   });
   const parsed = parseScenario(path, story.text, operations);
-  const { ok, steps } = await emulators.withStage(parsed, (stage) =>
-    runScenario(parsed, stage, { operations, wall: host.wall }),
+  const { ok, steps } = await emulators.withEnvironment(parsed, (environment) =>
+    runScenario(parsed, environment, { operations, wall: host.wall }),
   );
   const [problem] = steps.flatMap(({ problems }) => problems);
   if (!ok) await output.warn(`warning: the scenario fails when it is run: ${problem?.message}`);
@@ -66,10 +71,10 @@ export async function recordStory({ path, about, seed: given }: RecordStoryOptio
 }
 
 const isBeforeGoal = (goal: RecordingGoal, id: number, at: number): boolean =>
-  goal.kind === "request" ? id <= goal.action.id : at <= goal.until;
+  goal.kind === "request" ? id <= goal.action.id : at <= goal.virtualTimeMs;
 
 const describeGoal = (goal: RecordingGoal): string =>
-  goal.kind === "request" ? `request ${goal.action.id} (${goal.action.operation.id})` : `delivery ${goal.seen.id}`;
+  goal.kind === "request" ? `request ${goal.action.id} (${goal.action.operation.id})` : `delivery ${goal.delivery.id}`;
 
 /** Reports whether these requests alone reproduce the goal. */
 type ReproductionCheck = (actions: readonly RecordedAction[]) => Promise<boolean>;
@@ -97,17 +102,17 @@ function selectRelated(
   essential: readonly RecordedAction[],
   links: ValueLinks,
 ): readonly RecordedAction[] {
-  const wanted = new Set(essential.map(({ id }) => id));
-  for (let size = -1; size !== wanted.size; ) {
-    size = wanted.size;
+  const requiredIds = new Set(essential.map(({ id }) => id));
+  for (let size = -1; size !== requiredIds.size; ) {
+    size = requiredIds.size;
     for (const { id } of actions) {
-      const named = [...(links.get(id)?.values() ?? [])].map(({ from }) => from);
-      if (wanted.has(id)) for (const from of named) wanted.add(from);
-      else if (named.some((from) => wanted.has(from))) wanted.add(id);
+      const originIds = [...(links.get(id)?.values() ?? [])].map(({ from }) => from);
+      if (requiredIds.has(id)) for (const from of originIds) requiredIds.add(from);
+      else if (originIds.some((from) => requiredIds.has(from))) requiredIds.add(id);
     }
   }
   // A fault refers to no created object but affects later requests.
-  return actions.filter(({ id, operation }) => wanted.has(id) || operation.id === "faults.add");
+  return actions.filter(({ id, operation }) => requiredIds.has(id) || operation.id === "faults.add");
 }
 
 async function omitParts(
@@ -115,14 +120,14 @@ async function omitParts(
   essential: readonly RecordedAction[],
   holds: ReproductionCheck,
 ): Promise<readonly RecordedAction[]> {
-  let left = actions;
-  let size = left.length;
+  let remaining = actions;
+  let size = remaining.length;
   while (size > 1) {
     size = Math.ceil(size / 2);
-    for (let from = left.length - size; from > -size; from -= size) {
-      const rest = left.filter((one, i) => i < from || i >= from + size || essential.includes(one));
-      if (rest.length < left.length && (await holds(rest))) left = rest;
+    for (let from = remaining.length - size; from > -size; from -= size) {
+      const rest = remaining.filter((action, i) => i < from || i >= from + size || essential.includes(action));
+      if (rest.length < remaining.length && (await holds(rest))) remaining = rest;
     }
   }
-  return left;
+  return remaining;
 }

@@ -24,12 +24,12 @@ export function createStoryStep(
   receiver: string,
 ): RecordedStep {
   if (webhook) {
-    const answers = webhook.answers.length === 1 ? webhook.answers[0] : webhook.answers;
+    const responses = webhook.responses.length === 1 ? webhook.responses[0] : webhook.responses;
     const subscribe = toFields(body).only_for_activities;
-    return { kind: "receiver", fields: { receiver, answers, subscribe } };
+    return { kind: "receiver", fields: { receiver, answers: responses, subscribe } };
   }
   if (operation.id === "faults.add") return { kind: "fault", fields: { fault: body } };
-  const act = contractActions.find((one) => operation.id === `emulator-contracts.${one}`);
+  const act = contractActions.find((action) => operation.id === `emulator-contracts.${action}`);
   if (act) {
     const { email = "next", note } = toFields(body);
     return { kind: "as", fields: { as: email, [act]: params.id, ...(note === undefined ? {} : { note }) } };
@@ -51,20 +51,20 @@ export function formatStory(
   for (const [i, action] of actions.entries()) {
     steps.push(...createPauseSteps(actions[i - 1]?.at ?? action.at, action.at));
     const step = createStoryStep(replaceNames(action, links, names), names.receivers.get(action.id) ?? "");
-    const saved = names.saved.get(action.id);
+    const savedValues = names.saved.get(action.id);
     steps.push({
       ...step.fields,
-      ...(saved === undefined ? {} : { save: Object.fromEntries(saved) }),
+      ...(savedValues === undefined ? {} : { save: Object.fromEntries(savedValues) }),
       ...(goal.kind === "request" && goal.action === action ? { expect: getExpectation(action) } : {}),
     });
   }
   if (goal.kind === "delivery") {
-    steps.push(...createPauseSteps(actions.at(-1)!.at, goal.until));
+    steps.push(...createPauseSteps(actions.at(-1)!.at, goal.virtualTimeMs));
     const to = names.receivers.get(goal.webhook.id);
-    steps.push({ expect: { deliveries: [{ to, ...toExpectedDelivery(goal.seen) }] } });
+    steps.push({ expect: { deliveries: [{ to, ...toExpectedDelivery(goal.delivery) }] } });
   }
-  const what = goal.kind === "request" ? goal.action.operation.id : `the delivery of ${goal.seen.activity}`;
-  const document = new Document({ name: `Causes of ${what}`, ...(seed === undefined ? {} : { seed }), steps });
+  const description = goal.kind === "request" ? goal.action.operation.id : `the delivery of ${goal.delivery.activity}`;
+  const document = new Document({ name: `Causes of ${description}`, ...(seed === undefined ? {} : { seed }), steps });
   document.commentBefore = ` Recorded by svc run --record: ${actions.length} of ${pluralize(requests, "request")} matter.`;
   visit(document, {
     Seq(_, list) {
@@ -82,12 +82,12 @@ const createPauseSteps = (from: number, to: number): Record<string, unknown>[] =
 /** Creates names for the values that later requests need: `contract`, then `contract2`. */
 function nameValues(actions: readonly RecordedAction[], links: ValueLinks) {
   /** Names and paths of the saved values of each request. */
-  const saved = new Map<number, Map<string, string>>();
+  const savedNames = new Map<number, Map<string, string>>();
   const receivers = new Map<number, string>();
   const usedNames = new Set<string>();
-  const findFreeName = (wanted: string): string => {
-    let name = wanted;
-    for (let number = 2; usedNames.has(name); number += 1) name = `${wanted}${number}`;
+  const findFreeName = (suggestedName: string): string => {
+    let name = suggestedName;
+    for (let number = 2; usedNames.has(name); number += 1) name = `${suggestedName}${number}`;
     usedNames.add(name);
     return name;
   };
@@ -95,28 +95,28 @@ function nameValues(actions: readonly RecordedAction[], links: ValueLinks) {
   for (const { from, path } of actions.flatMap(({ id }) => [...(links.get(id)?.values() ?? [])])) {
     const creator = actions.find(({ id }) => id === from);
     if (!creator || creator.webhook) continue;
-    const own = saved.get(from) ?? new Map<string, string>();
-    saved.set(from, own);
-    if ([...own.values()].includes(path)) continue;
+    const namesOfAction = savedNames.get(from) ?? new Map<string, string>();
+    savedNames.set(from, namesOfAction);
+    if ([...namesOfAction.values()].includes(path)) continue;
     const [resource = "value"] = creator.operation.id.replace(/^emulator-/, "").split(".");
-    own.set(findFreeName(resource.replace(/s$/, "").replaceAll("-", "_")), path);
+    namesOfAction.set(findFreeName(resource.replace(/s$/, "").replaceAll("-", "_")), path);
   }
-  return { saved, receivers };
+  return { saved: savedNames, receivers };
 }
 
 function replaceNames(
   action: RecordedAction,
   links: ValueLinks,
-  { saved, receivers }: ReturnType<typeof nameValues>,
+  { saved: savedNames, receivers }: ReturnType<typeof nameValues>,
 ): RecordedAction {
-  const own = links.get(action.id);
+  const linksOfAction = links.get(action.id);
   const { params, query, body } = action;
   const input = replaceLeaves({ params, query, body }, (path, value) => {
-    const link: ValueLink | undefined = own?.get(path);
+    const link: ValueLink | undefined = linksOfAction?.get(path);
     if (link) {
       const receiver = receivers.get(link.from);
       if (receiver !== undefined) return `$\{${receiver}.webhook}`;
-      const name = [...(saved.get(link.from) ?? [])].find(([, at]) => at === link.path)?.[0];
+      const name = [...(savedNames.get(link.from) ?? [])].find(([, path]) => path === link.path)?.[0];
       if (name !== undefined) return `$${name}`;
     }
     return escapeReferences(value);

@@ -52,8 +52,8 @@ export async function* groupIntoBatches(
     const batch = batching.finished.has(index)
       ? undefined
       : pending.validateBatch(index, digest || undefined, batching);
-    const known = batching.finished.getDigest(index);
-    if (batch === undefined && known !== undefined && known !== digest)
+    const knownDigest = batching.finished.getDigest(index);
+    if (batch === undefined && knownDigest !== undefined && knownDigest !== digest)
       throw createRowsChangedError("finished rows have changed");
     index += 1;
     pending = new RawBatch();
@@ -95,8 +95,8 @@ class RawBatch {
     const invalid: InvalidRow[] = [];
     for (let i = 0; i < texts.length; i += 1) {
       const text = texts[i]!;
-      const why = (this.#problems.size > 0 ? this.#problems.get(i) : undefined) ?? findProblem(text);
-      if (why !== undefined) invalid.push({ number: this.#numbers[i]!, text, problem: why });
+      const problem = (this.#problems.size > 0 ? this.#problems.get(i) : undefined) ?? findProblem(text);
+      if (problem !== undefined) invalid.push({ number: this.#numbers[i]!, text, problem });
       else counter?.add(text);
     }
     return {
@@ -110,7 +110,9 @@ class RawBatch {
   }
 
   #excludeRows(invalid: readonly InvalidRow[]): InputRow[] {
-    const left = new Set(invalid.map(({ number }) => number));
-    return this.texts.map((text, i) => ({ number: this.#numbers[i]!, text })).filter(({ number }) => !left.has(number));
+    const invalidNumbers = new Set(invalid.map(({ number }) => number));
+    return this.texts
+      .map((text, i) => ({ number: this.#numbers[i]!, text }))
+      .filter(({ number }) => !invalidNumbers.has(number));
   }
 }

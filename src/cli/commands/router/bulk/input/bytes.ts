@@ -24,14 +24,14 @@ export interface Fingerprint {
 export function trackFingerprint(source: AsyncIterable<Uint8Array>) {
   const sum = createHash("sha256");
   let bytes = 0;
-  async function* read(): AsyncGenerator<Uint8Array> {
+  async function* readPieces(): AsyncGenerator<Uint8Array> {
     for await (const piece of source) {
       sum.update(piece);
       bytes += piece.byteLength;
       yield piece;
     }
   }
-  return { read, getFingerprint: (): Fingerprint => ({ bytes, sha256: sum.digest("hex") }) };
+  return { read: readPieces, getFingerprint: (): Fingerprint => ({ bytes, sha256: sum.digest("hex") }) };
 }
 
 /** Signatures of binary files that users mistake for text tables. */
@@ -118,8 +118,8 @@ function findCharacterEnd(bytes: Buffer): number {
     const byte = bytes[length - distance]!;
     if (byte < 0x80) break;
     if (byte < 0xc0) continue;
-    const needed = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
-    return needed > distance ? length - distance : length;
+    const sequenceLength = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
+    return sequenceLength > distance ? length - distance : length;
   }
   return length;
 }
@@ -150,16 +150,16 @@ export interface InputSource {
 }
 
 /** Opens the rows that a command line names. Throws UsageError if there is nothing to read. */
-export async function openInputSource(host: Host, named: string, place: string): Promise<InputSource> {
-  if (named === "-") {
+export async function openInputSource(host: Host, name: string, flag: string): Promise<InputSource> {
+  if (name === "-") {
     const open = async function* () {
-      yield* await openInput(host, named, place);
+      yield* await openInput(host, name, flag);
     };
     return { path: "-", name: "standard input", open };
   }
-  const path = await requireFile(host, named, place);
+  const path = await requireFile(host, name, flag);
   const isRereadable = (await stat(path)).isFile() && !processFilePattern.test(path);
-  return { path: isRereadable ? path : "-", name: named, open: () => readFileBytes(path) };
+  return { path: isRereadable ? path : "-", name, open: () => readFileBytes(path) };
 }
 
 /** Names of open file descriptors, whose rows will not be available later. */

@@ -81,12 +81,12 @@ const isUnclosed = (error: unknown): boolean => error instanceof CsvError && err
 function explainCsvError(cause: unknown, line: number): unknown {
   if (!(cause instanceof CsvError)) return cause;
   // The parser reports the line at the end of the input.
-  const why = isUnclosed(cause)
+  const reason = isUnclosed(cause)
     ? `a quote opened at or after line ${line} is not closed`
     : `${explainQuoteError(cause)} in the row that begins at line ${line}`;
-  const message = `Invalid CSV: ${why}`;
-  const [, found = ""] = /Invalid Closing Quote: got "([;|\t])"/.exec(cause.message) ?? [];
-  const flags = getDelimiterFlags(found);
+  const message = `Invalid CSV: ${reason}`;
+  const [, separator = ""] = /Invalid Closing Quote: got "([;|\t])"/.exec(cause.message) ?? [];
+  const flags = getDelimiterFlags(separator);
   return flags
     ? new OtherFormatError(message, { flags, hint: delimiterHint, cause })
     : createUnreadableInputError(message, { hint: otherFormats, cause });
@@ -121,7 +121,7 @@ function findOtherDelimiter(row: readonly string[], message: string | undefined)
     {
       flags,
       hint: message === undefined ? "If it is part of an identifier, use --delimiter ','." : delimiterHint,
-      columns: { first: splitCells(line, separator), second: [] },
+      columns: { first: splitCells(line, separator), secondRow: [] },
     },
   );
 }

@@ -52,13 +52,13 @@ class DistinctCounter {
     let low = 0x85ebca6b ^ length;
     for (let i = 0; i < length; i += 2) {
       let first = text.charCodeAt(i);
-      let second = i + 1 < length ? text.charCodeAt(i + 1) : 0;
+      let nextCode = i + 1 < length ? text.charCodeAt(i + 1) : 0;
       if (foldsCase) {
-        if ((first | second) > 0x7f) return false;
+        if ((first | nextCode) > 0x7f) return false;
         if (first >= 65 && first <= 90) first += 32;
-        if (second >= 65 && second <= 90) second += 32;
+        if (nextCode >= 65 && nextCode <= 90) nextCode += 32;
       }
-      const pair = first | (second << 16);
+      const pair = first | (nextCode << 16);
       high = Math.imul(high ^ pair, 0x9e3779b1);
       high = (high << 13) | (high >>> 19);
       low = Math.imul(low ^ pair, 0x5f356495);
@@ -113,9 +113,9 @@ export interface InputShard {
 }
 
 export function parseShard(text: string): InputShard {
-  const [index, of] = /^(\d+)\/(\d+)$/.exec(text)?.slice(1).map(Number) ?? [];
-  if (!index || !of || index > of) throw new UsageError(`--shard must be a share (3/16), got "${text}"`);
-  return { index, of };
+  const [index, count] = /^(\d+)\/(\d+)$/.exec(text)?.slice(1).map(Number) ?? [];
+  if (!index || !count || index > count) throw new UsageError(`--shard must be a share (3/16), got "${text}"`);
+  return { index, of: count };
 }
 
 /**
@@ -124,14 +124,14 @@ export function parseShard(text: string): InputShard {
  */
 export async function* selectShare(
   groups: AsyncIterable<RowGroup>,
-  { index, of }: InputShard,
+  { index, of: count }: InputShard,
 ): AsyncGenerator<RowGroup> {
   let ordinal = 0;
   for await (const group of groups) {
     const texts = group.texts.map((text) => {
       if (text === "") return "";
       ordinal += 1;
-      return (ordinal - index) % of === 0 ? text : "";
+      return (ordinal - index) % count === 0 ? text : "";
     });
     yield { ...group, texts };
   }

@@ -3,7 +3,7 @@ import { UsageError } from "../../../../process/failure.ts";
 interface InputOptions {
   readonly flags: readonly string[];
   /** Cells of the first two rows, which are used to choose a column. */
-  readonly columns?: { readonly first: readonly string[]; readonly second: readonly string[] } | undefined;
+  readonly columns?: { readonly first: readonly string[]; readonly secondRow: readonly string[] } | undefined;
   readonly hint?: string | undefined;
   readonly cause?: unknown;
 }
@@ -21,8 +21,8 @@ export class OtherFormatError extends UsageError {
 /** Finds the most frequent separator of a line: semicolon, tab or comma. Returns undefined if there is none. */
 export function detectSeparator(line: string): string | undefined {
   const counts = [";", "\t", ","].map((character) => ({ character, count: line.split(character).length - 1 }));
-  const [most] = counts.sort((a, b) => b.count - a.count);
-  return most!.count > 0 ? most!.character : undefined;
+  const [mostFrequent] = counts.sort((a, b) => b.count - a.count);
+  return mostFrequent!.count > 0 ? mostFrequent!.character : undefined;
 }
 
 /** Returns the value of --delimiter that selects the character. */
@@ -35,14 +35,14 @@ export const splitCells = (line: string, separator: string): string[] =>
 
 /** Rejects lines that look like rows of a table, unless a flag declares plain lines. */
 export function rejectTable(lines: readonly string[], columns: readonly string[]): void {
-  const at = lines.findIndex((line) => line !== "");
-  const line = lines[at] ?? "";
+  const index = lines.findIndex((line) => line !== "");
+  const line = lines[index] ?? "";
   const separator = detectSeparator(line);
   if (separator === undefined) return;
   const isTab = separator === "\t";
   const delimiter = separator === "," || isTab ? [] : ["--delimiter", separator];
   const flags = ["--input-format", isTab ? "tsv" : "csv", ...delimiter];
-  const [first, second] = [splitCells(line, separator), splitCells(lines[at + 1] ?? "", separator)];
+  const [first, secondRow] = [splitCells(line, separator), splitCells(lines[index + 1] ?? "", separator)];
   if (columns.length > 0) {
     // Rows with a kind and an identifier can contain separators.
     if (!first.includes("kind") && !first.includes("table")) return;
@@ -51,7 +51,7 @@ export function rejectTable(lines: readonly string[], columns: readonly string[]
   const table = `a table with ${describeDelimiter(separator)} as the delimiter`;
   throw new OtherFormatError(`The input looks like ${table}, but would be read as lines.`, {
     flags,
-    columns: { first, second },
+    columns: { first, secondRow },
     hint: "If each line is one identifier, use --input-format lines.",
   });
 }

@@ -79,10 +79,10 @@ const emailKinds: Readonly<Record<EmailHashing, IdentifierKind>> = {
 
 export const getEmailKind = (hashing: EmailHashing): IdentifierKind => emailKinds[hashing];
 
-export function toIdentifier({ findProblem, toValue, toShown }: IdentifierKind, typed: string): string {
-  const text = typed.trim();
-  const found = findProblem(text);
-  if (found !== undefined) throw new UsageError(`"${toShown(text)}" is ${found}`);
+export function toIdentifier({ findProblem, toValue, toShown }: IdentifierKind, input: string): string {
+  const text = input.trim();
+  const problem = findProblem(text);
+  if (problem !== undefined) throw new UsageError(`"${toShown(text)}" is ${problem}`);
   return toValue(text);
 }
 

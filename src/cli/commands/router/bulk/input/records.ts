@@ -24,7 +24,7 @@ export interface TableNotation {
 export async function* readRecordRows(notation: TableNotation, columns: readonly string[]): AsyncGenerator<RowGroup> {
   const { records: groups, decodeCell, explainError } = notation;
   const isNumbered = columns.length === 1 && /^[1-9]\d*$/.test(columns[0]!);
-  let places = columns.length === 0 ? [0] : isNumbered ? [Number(columns[0]) - 1] : undefined;
+  let columnIndexes = columns.length === 0 ? [0] : isNumbered ? [Number(columns[0]) - 1] : undefined;
   let first = 1;
   let isBegun = false;
   try {
@@ -37,16 +37,18 @@ export async function* readRecordRows(notation: TableNotation, columns: readonly
         const isFirstRow: boolean = !isBegun && !isDirective && record.some((cell) => cell.trim() !== "");
         if (isFirstRow && columns.length === 0)
           rejectUnnamedColumn(record.map(decodeCell), records[i + 1]?.record.map(decodeCell) ?? [], notation);
-        const isHeader: boolean = isFirstRow && places === undefined;
-        if (isHeader) places = findColumns(columns, record.map(decodeCell), notation);
+        const isHeader: boolean = isFirstRow && columnIndexes === undefined;
+        if (isHeader) columnIndexes = findColumns(columns, record.map(decodeCell), notation);
         isBegun ||= isFirstRow;
-        const found =
-          isHeader || isDirective || places === undefined ? "" : recordText(record, places, columns, decodeCell);
-        if (typeof found !== "string") problems.set(texts.length, found.problem);
-        else if (isFirstRow && isHeadingText(found)) problems.set(texts.length, describeHeading(found));
-        texts.push(typeof found === "string" ? found : getRawText(record, raw));
+        const rowText =
+          isHeader || isDirective || columnIndexes === undefined
+            ? ""
+            : recordText(record, columnIndexes, columns, decodeCell);
+        if (typeof rowText !== "string") problems.set(texts.length, rowText.problem);
+        else if (isFirstRow && isHeadingText(rowText)) problems.set(texts.length, describeHeading(rowText));
+        texts.push(typeof rowText === "string" ? rowText : getRawText(record, raw));
         // The field spans several lines.
-        for (let more = countLines(record); more > 1; more -= 1) texts.push("");
+        for (let missingLines = countLines(record); missingLines > 1; missingLines -= 1) texts.push("");
       }
       yield { first, texts, problems };
       first += texts.length;
@@ -58,11 +60,11 @@ export async function* readRecordRows(notation: TableNotation, columns: readonly
 
 function recordText(
   record: readonly string[],
-  places: readonly number[],
+  columnIndexes: readonly number[],
   columns: readonly string[],
   text: TableNotation["decodeCell"],
 ): string | MissingRowValue {
-  const texts = places.map((place) => text(record[place] ?? "").trim());
+  const texts = columnIndexes.map((columnIndex) => text(record[columnIndex] ?? "").trim());
   const missing = texts.indexOf("");
   if (missing < 0) return texts.join(" ");
   return { problem: `without a string in ${formatColumnName(columns[missing])}` };
@@ -92,13 +94,13 @@ function findColumns(
   const names = header.map((name) => name.trim());
   return columns.map((column) => {
     const name = matchColumnName(names, column, columns);
-    const place = names.indexOf(name);
-    if (place < 0)
+    const columnIndex = names.indexOf(name);
+    if (columnIndex < 0)
       throw findOtherFormat?.(header, `Column "${column}" not found`) ?? createUnknownColumnError(column, header);
-    const duplicate = names.indexOf(name, place + 1);
-    if (duplicate < 0) return place;
-    throw new OtherFormatError(`Columns ${place + 1} and ${duplicate + 1} have the same name, "${column}".`, {
-      flags: columns.length === 1 ? ["--column", String(place + 1)] : [],
+    const duplicate = names.indexOf(name, columnIndex + 1);
+    if (duplicate < 0) return columnIndex;
+    throw new OtherFormatError(`Columns ${columnIndex + 1} and ${duplicate + 1} have the same name, "${column}".`, {
+      flags: columns.length === 1 ? ["--column", String(columnIndex + 1)] : [],
       hint: "Select one by its number.",
     });
   });
@@ -111,17 +113,17 @@ const formatHeader = (header: readonly string[]): string => header.slice(0, 40).
 
 /** Rejects the implicit use of the first of several columns, and of a whole row as one cell. */
 function rejectUnnamedColumn(
-  first: readonly string[],
-  second: readonly string[],
+  firstRow: readonly string[],
+  secondRow: readonly string[],
   { findOtherFormat }: TableNotation,
 ): void {
-  const otherFormat = findOtherFormat?.(/^sep=.?$/.test(first[0] ?? "") ? second : first, undefined);
+  const otherFormat = findOtherFormat?.(/^sep=.?$/.test(firstRow[0] ?? "") ? secondRow : firstRow, undefined);
   if (otherFormat) throw otherFormat;
-  const names = first.filter((cell) => cell.trim() !== "");
+  const names = firstRow.filter((cell) => cell.trim() !== "");
   if (names.length < 2) return;
-  throw new OtherFormatError(`The input has ${first.length} columns: ${formatHeader(first)}.`, {
+  throw new OtherFormatError(`The input has ${firstRow.length} columns: ${formatHeader(firstRow)}.`, {
     flags: [],
-    columns: { first, second },
+    columns: { first: firstRow, secondRow },
     hint: "Select a column with --column.",
   });
 }

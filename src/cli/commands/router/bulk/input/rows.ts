@@ -46,12 +46,12 @@ async function* readTsvRecords(bytes: AsyncIterable<Buffer>): AsyncGenerator<Inp
 }
 
 const escapes = /\\(?:([\\nrt])|x([\da-f]{2})|u([\da-f]{4})|u\{([\da-f]{1,6})\})/gi;
-const named: Readonly<Record<string, string>> = Object.freeze({ "\\": "\\", n: "\n", r: "\r", t: "\t" });
+const escapeCharacters: Readonly<Record<string, string>> = Object.freeze({ "\\": "\\", n: "\n", r: "\r", t: "\t" });
 
 function removeEscapes(cell: string): string {
   if (!cell.includes("\\")) return cell;
   return cell.replace(escapes, (match, name?: string, ...codes: (string | undefined)[]) => {
-    if (name !== undefined) return named[name.toLowerCase()]!;
+    if (name !== undefined) return escapeCharacters[name.toLowerCase()]!;
     const code = Number.parseInt(codes.slice(0, 3).find((digits) => digits !== undefined)!, 16);
     return code <= 0x10ffff ? String.fromCodePoint(code) : match;
   });
@@ -63,9 +63,9 @@ async function* readNdjsonRows(bytes: AsyncIterable<Buffer>, fields: readonly st
     const problems = new Map<number, string>();
     const texts = lines.map((line, i) => {
       if (line === "") return "";
-      const found = readNdjsonText(line, fields);
-      if (typeof found === "string") return found;
-      problems.set(i, found.problem);
+      const rowText = readNdjsonText(line, fields);
+      if (typeof rowText === "string") return rowText;
+      problems.set(i, rowText.problem);
       return line;
     });
     yield { first, texts, problems };
@@ -85,10 +85,10 @@ function readNdjsonText(line: string, fields: readonly string[]): string | Missi
   if (fields.length === 0 && names.length > 1 && !Array.isArray(value)) throw createSeveralFieldsError(object, names);
   const texts: string[] = [];
   for (const field of fields.length > 0 ? fields : [names[0] ?? ""]) {
-    const found = object[matchColumnName(names, field, fields)];
-    const isText = (typeof found === "string" && found.trim() !== "") || typeof found === "number";
+    const value = object[matchColumnName(names, field, fields)];
+    const isText = (typeof value === "string" && value.trim() !== "") || typeof value === "number";
     if (!isText) return { problem: `without a string in the field "${field}"` };
-    texts.push(String(found).trim());
+    texts.push(String(value).trim());
   }
   return texts.join(" ");
 }
@@ -96,7 +96,7 @@ function readNdjsonText(line: string, fields: readonly string[]): string | Missi
 const createSeveralFieldsError = (object: Readonly<Record<string, unknown>>, names: readonly string[]): Error =>
   new OtherFormatError(`The objects of the input have several fields: ${names.slice(0, 40).join(", ")}.`, {
     flags: [],
-    columns: { first: names, second: names.map((name) => String(object[name])) },
+    columns: { first: names, secondRow: names.map((name) => String(object[name])) },
     hint: "Select a field with --column.",
   });
 

@@ -20,7 +20,7 @@ export interface InputSurvey extends Fingerprint {
   readonly calls: number;
   readonly invalid: number;
   readonly firstInvalid: InvalidRow | undefined;
-  readonly sample: readonly string[];
+  readonly sampleRows: readonly string[];
 }
 
 const maxSampleRows = 3;
@@ -39,7 +39,7 @@ export async function surveyInput(request: JobRequest, source: InputSource, cont
   const counter = new IdentifierCounter(kind);
   const { read, getFingerprint } = trackFingerprint(source.open());
   const survey = { rows: 0, calls: 0, invalid: 0, firstInvalid: undefined as InvalidRow | undefined };
-  const sample: string[] = [];
+  const sampleRows: string[] = [];
   let hasRows = false;
   let inputError: unknown;
 
@@ -66,10 +66,10 @@ export async function surveyInput(request: JobRequest, source: InputSource, cont
       survey.invalid += invalid.length;
       survey.firstInvalid ??= invalid[0];
       if (count > 0) survey.calls += 1;
-      if (sample.length < maxSampleRows)
-        sample.push(
+      if (sampleRows.length < maxSampleRows)
+        sampleRows.push(
           ...getRows()
-            .slice(0, maxSampleRows - sample.length)
+            .slice(0, maxSampleRows - sampleRows.length)
             .map(getText),
         );
       if (invalid.length > 0) yield Buffer.from(invalid.map((row) => formatResultLine(toInvalidResult(row))).join(""));
@@ -88,14 +88,14 @@ export async function surveyInput(request: JobRequest, source: InputSource, cont
   }
 
   const { rows, invalid, firstInvalid } = survey;
-  if (!hasRows) throw new UsageError(`${work.place}: ${source.name} has no rows`);
+  if (!hasRows) throw new UsageError(`${work.source}: ${source.name} has no rows`);
   if (
     invalid > 0 &&
     !skipsInvalid &&
     (maxErrors === null || parseErrorLimit(maxErrors, rows).isExceeded(invalid, rows))
   )
     throw findRejection(request, firstInvalid!, { invalid, rows });
-  return { ...survey, ...getFingerprint(), distinct: counter.count, sample };
+  return { ...survey, ...getFingerprint(), distinct: counter.count, sampleRows };
 }
 
 const getText = ({ text }: InputRow): string => text;
@@ -110,20 +110,20 @@ function findRejection(
   const message = `Cannot ${work.action} ${share}: row ${number} (${work.getKind(request).toShown(text).slice(0, 80)}) is ${problem}. Nothing was sent.`;
   const savedNote = errorsOut === undefined ? " and save them with --errors-out FILE" : `; they are in ${errorsOut}`;
   const mayBeHeading = format === "csv" && columns.length === 0 && number === 1 && !isHeading(problem);
-  const named = mayBeHeading ? ["If that is the heading, select a column with --column NAME."] : [];
+  const headingHints = mayBeHeading ? ["If that is the heading, select a column with --column NAME."] : [];
   const isWrongColumn = invalid === rows && columns.length > 0;
-  const other = isWrongColumn ? ["No row is valid. Select another column with --column NAME."] : [];
+  const columnHints = isWrongColumn ? ["No row is valid. Select another column with --column NAME."] : [];
   // Without the invalid rows, the job would send no rows or the wrong ones.
-  const skipped =
+  const skipHints =
     isHeading(problem) || invalid === rows ? [] : [`Skip invalid rows of ${path} with --skip-invalid${savedNote}.`];
-  const hint = [...named, ...other, ...skipped].join(" ");
+  const hint = [...headingHints, ...columnHints, ...skipHints].join(" ");
   return new UsageError(message, { hint: hint || undefined });
 }
 
 /** Prints counts, first rows and the shape of the requests, which are the content of a plan and of a dry run. */
 export async function showPreview(
   request: JobRequest,
-  { rows, distinct, calls, invalid, firstInvalid, sample }: InputSurvey,
+  { rows, distinct, calls, invalid, firstInvalid, sampleRows }: InputSurvey,
   mark: Readonly<Record<string, unknown>>,
   note: string,
   { output }: Context,
@@ -131,7 +131,7 @@ export async function showPreview(
   const { work, scope } = request;
   const kind = work.getKind(request);
   const { operation } = work;
-  const example = work.toArguments(sample.map(kind.toValue), scope);
+  const example = work.toArguments(sampleRows.map(kind.toValue), scope);
   if (output.format !== "table") {
     await output.show({
       ...mark,
@@ -144,7 +144,7 @@ export async function showPreview(
       calls,
       method: operation.method,
       path: operation.path,
-      sample: sample.map(kind.toShown),
+      sample: sampleRows.map(kind.toShown),
       body: maskBodySecrets(example.body),
     });
     return undefined;
@@ -154,12 +154,12 @@ export async function showPreview(
   await output.print(
     `${verb} ${pluralize(rows - invalid, work.noun)} ${preposition} ${scope.cluster_id} in ${pluralize(calls, "call")}`,
     `${[operation.method].flat().join("|")} ${operation.path}`,
-    ...sample.map((text) => `  ${kind.toShown(text)}`),
-    ...(rows > sample.length ? ["  …"] : []),
+    ...sampleRows.map((text) => `  ${kind.toShown(text)}`),
+    ...(rows > sampleRows.length ? ["  …"] : []),
   );
-  const repeated = rows - invalid - (distinct ?? rows - invalid);
-  if (repeated > 0)
-    await output.note(`${pluralize(repeated, "row")} repeated: ${pluralize(distinct!, work.noun)} in total`);
+  const repeatedCount = rows - invalid - (distinct ?? rows - invalid);
+  if (repeatedCount > 0)
+    await output.note(`${pluralize(repeatedCount, "row")} repeated: ${pluralize(distinct!, work.noun)} in total`);
   if (invalid > 0)
     await output.note(`${pluralize(invalid, "row")} would be skipped, the first at row ${firstInvalid!.number}`);
   await output.note(note);

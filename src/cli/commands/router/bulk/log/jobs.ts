@@ -29,7 +29,7 @@ const JobRecord = JobPlan.extend({
 export type JobRecord = Readonly<z.infer<typeof JobRecord>>;
 
 /** The process records any other exit. */
-const killed = "The process was killed, or the machine went down.";
+const killedReason = "The process was killed, or the machine went down.";
 
 export type JobStatus = "running" | "interrupted" | "done" | "partial";
 
@@ -77,8 +77,8 @@ export async function createJob(jobs: string, record: JobRecord): Promise<string
 export async function listJobs(host: Host): Promise<ListedJob[]> {
   const jobs = getJobsFolder(host);
   const names = (await readdir(jobs).catch(ignoreMissing)) ?? [];
-  const found = await Promise.all(names.map((name) => readJob(name, host)));
-  return found.filter((job) => job !== undefined).sort((a, b) => (getJobId(a) < getJobId(b) ? 1 : -1));
+  const readableJobs = await Promise.all(names.map((name) => readJob(name, host)));
+  return readableJobs.filter((job) => job !== undefined).sort((a, b) => (getJobId(a) < getJobId(b) ? 1 : -1));
 }
 
 export const getJobId = (job: ListedJob): string => (job.status === "damaged" ? job.id : job.record.id);
@@ -104,10 +104,10 @@ async function readStoredJob(folder: string, host: Host): Promise<StoredJob | un
   if (record.id !== basename(folder)) throw new Error(`${path} is the record of ${record.id}`);
   const log = await readJobLog(folder);
   const { rows, invalid, failed, moved, finished, last } = log;
-  const ended = invalid + failed > 0 ? "partial" : "done";
+  const endStatus = invalid + failed > 0 ? "partial" : "done";
   const isRunning = await isLocked(getLockPath(folder), host, log.file.path);
-  const status = last?.event === "finished" ? ended : isRunning ? "running" : "interrupted";
-  const reason = status === "interrupted" && last?.event === "started" ? killed : last?.reason;
+  const status = last?.event === "finished" ? endStatus : isRunning ? "running" : "interrupted";
+  const reason = status === "interrupted" && last?.event === "started" ? killedReason : last?.reason;
   const at = last?.at ?? record.created_at;
   return { record, folder, status, batches: finished.count, at, reason, rows, invalid, failed, moved };
 }
@@ -163,11 +163,11 @@ export async function findWritableJobsFolder({ host, output }: Context): Promise
   } catch (error) {
     const state = await mkdtemp(join(tmpdir(), "svc-state-"));
     const { code, message } = error as NodeJS.ErrnoException;
-    const why = folder === undefined ? message : `Cannot write to ${folder} (${code}).`;
-    await output.warn(`warning: ${why} The job is stored in ${state}`);
+    const reason = folder === undefined ? message : `Cannot write to ${folder} (${code}).`;
+    await output.warn(`warning: ${reason} The job is stored in ${state}`);
     await output.warn(`To resume it: export SVC_STATE_DIR=${state}`);
-    const other = join(state, "jobs");
-    await mkdir(other, { mode: 0o700 });
-    return other;
+    const fallbackFolder = join(state, "jobs");
+    await mkdir(fallbackFolder, { mode: 0o700 });
+    return fallbackFolder;
   }
 }

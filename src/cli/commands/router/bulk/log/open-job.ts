@@ -38,7 +38,7 @@ export class OpenJob {
   readonly #results: OpenResults;
   readonly #wall: WallClock;
   #counts: RowCounts;
-  #unverified: number;
+  #unverifiedCount: number;
   #durable: RowCounts;
   #flushNow = new AbortController();
 
@@ -47,7 +47,7 @@ export class OpenJob {
     this.finished = finished;
     this.#counts = { rows, invalid, failed, moved };
     this.#durable = this.#counts;
-    this.#unverified = state.unverified;
+    this.#unverifiedCount = state.unverified;
     this.#results = results;
     this.#wall = wall;
     this.#log = new AppendLog({
@@ -84,7 +84,7 @@ export class OpenJob {
   }
 
   get unverified(): number {
-    return this.#unverified;
+    return this.#unverifiedCount;
   }
 
   /** Counts without batches that may not be on disk. A resume resends those batches. */
@@ -107,7 +107,7 @@ export class OpenJob {
       moved: addCounts(moved, batch.moved),
     };
     this.#counts = counts;
-    this.#unverified += batch.unverified ?? 0;
+    this.#unverifiedCount += batch.unverified ?? 0;
     this.#results.add(results);
     const line: BatchLine = { ...batch, low: this.finished.low, results: this.#results.length };
     const markDurable = () => {

@@ -44,13 +44,16 @@ export async function showResults(
   status: (typeof resultFilters)[number] | undefined,
   { output, globals }: Context,
 ): Promise<void> {
-  const chosen = globals.fields ?? resultColumns;
-  checkFields(chosen, resultColumns);
-  const pickColumns = (record: readonly string[]) => chosen.map((name) => record[getColumnIndex(name as "row")] ?? "");
+  const selectedFields = globals.fields ?? resultColumns;
+  checkFields(selectedFields, resultColumns);
+  const pickColumns = (record: readonly string[]) =>
+    selectedFields.map((name) => record[getColumnIndex(name as "row")] ?? "");
   const toDocument = (record: readonly string[]) =>
-    Object.fromEntries(pickColumns(record).map((text, i) => [chosen[i], chosen[i] === "row" ? Number(text) : text]));
+    Object.fromEntries(
+      pickColumns(record).map((text, i) => [selectedFields[i], selectedFields[i] === "row" ? Number(text) : text]),
+    );
   const { format } = output;
-  if (format === "csv" || format === "tsv") await output.printRows([chosen]);
+  if (format === "csv" || format === "tsv") await output.printRows([selectedFields]);
   let count = 0;
   for await (const records of readResults(getResultsPath(folder))) {
     const matching = records.filter((record) => isSelected(record, status));
@@ -69,7 +72,9 @@ export async function showResults(
 
 const formatPiece = (documents: readonly unknown[], isFirst: boolean): Buffer =>
   Buffer.from(
-    documents.map((one, i) => `${isFirst && i === 0 ? "[" : ","}\n  ${escapeJson(JSON.stringify(one))}`).join(""),
+    documents
+      .map((document, i) => `${isFirst && i === 0 ? "[" : ","}\n  ${escapeJson(JSON.stringify(document))}`)
+      .join(""),
   );
 
 interface TallyReason {
@@ -98,8 +103,8 @@ export async function tallyResults(folder: string): Promise<ResultTally> {
       if (status === "ok") continue;
       const message = record[messageAt] ?? "";
       const reason = reasons.size < maxReasons || reasons.has(`${status} ${message}`) ? message : "other reasons";
-      const found = reasons.get(`${status} ${reason}`);
-      if (found) found.rows += 1;
+      const group = reasons.get(`${status} ${reason}`);
+      if (group) group.rows += 1;
       else reasons.set(`${status} ${reason}`, { status, reason, rows: 1, first_row: Number(record[rowAt]) });
     }
   }

@@ -35,7 +35,7 @@ export const toInvalidResult = ({ number, text, problem }: InvalidRow): ResultRo
 
 /** Results of the rows of a batch. Positions count valid rows only. */
 export interface BatchOutcome {
-  readonly refused: readonly RejectedRange[];
+  readonly rejected: readonly RejectedRange[];
   /** Unexpected results of the later look-up, by position. */
   readonly mismatches: ReadonlyMap<number, string>;
   readonly movedFrom: ReadonlyMap<number, string>;
@@ -44,19 +44,19 @@ export interface BatchOutcome {
 /** Formats the results of one batch as lines of CSV: all rows, or only those with errors. */
 export function formatResultLines(
   { getRows, invalid }: RowBatch,
-  { refused, mismatches, movedFrom }: BatchOutcome,
-  kept: "errors" | "all",
+  { rejected, mismatches, movedFrom }: BatchOutcome,
+  retention: "errors" | "all",
 ): string {
   const lines = invalid.map((row) => formatResultLine(toInvalidResult(row)));
-  if (refused.length === 0 && mismatches.size === 0 && kept === "errors") return lines.join("");
-  getRows().forEach(({ number, text }, place) => {
-    const rejection = refused.find(({ from, to }) => place >= from && place < to);
-    const mismatch = mismatches.get(place);
+  if (rejected.length === 0 && mismatches.size === 0 && retention === "errors") return lines.join("");
+  getRows().forEach(({ number, text }, position) => {
+    const rejection = rejected.find(({ from, to }) => position >= from && position < to);
+    const mismatch = mismatches.get(position);
     const failure = rejection ? getReason(rejection) : mismatch && { code: "not_verified", message: mismatch };
     const row = { row: number, input: text, code: "", message: "", moved_from: "" };
     if (failure) lines.push(formatResultLine({ ...row, status: "failed", ...failure }));
-    else if (kept === "all")
-      lines.push(formatResultLine({ ...row, status: "ok", moved_from: movedFrom.get(place) ?? "" }));
+    else if (retention === "all")
+      lines.push(formatResultLine({ ...row, status: "ok", moved_from: movedFrom.get(position) ?? "" }));
   });
   return lines.join("");
 }
@@ -68,13 +68,13 @@ const getReason = ({ error: { status, problem } }: RejectedRange) => ({
 
 export class OpenResults {
   readonly #file: DiskFile;
-  #written: number;
+  #writtenBytes: number;
   #waiting: string[] = [];
   #waitingBytes = 0;
 
   private constructor(file: DiskFile, length: number) {
     this.#file = file;
-    this.#written = length;
+    this.#writtenBytes = length;
   }
 
   /** Opens or creates the file and truncates it to the length in the log. Reports a shorter file. */
@@ -88,15 +88,15 @@ export class OpenResults {
     const file = await openOrCreate(disk, path);
     const size = await file.size();
     if (size < length) await report(`${path} was truncated: earlier failed rows are missing`);
-    const kept = Math.min(size, length);
-    await file.truncate(kept < header.byteLength ? 0 : kept);
-    if (kept < header.byteLength) await file.write(header, 0);
+    const keptBytes = Math.min(size, length);
+    await file.truncate(keptBytes < header.byteLength ? 0 : keptBytes);
+    if (keptBytes < header.byteLength) await file.write(header, 0);
     await file.sync();
-    return new OpenResults(file, Math.max(kept, header.byteLength));
+    return new OpenResults(file, Math.max(keptBytes, header.byteLength));
   }
 
   get length(): number {
-    return this.#written + this.#waitingBytes;
+    return this.#writtenBytes + this.#waitingBytes;
   }
 
   add(rows: string): void {
@@ -108,9 +108,9 @@ export class OpenResults {
   async write(): Promise<void> {
     const bytes = Buffer.from(this.#waiting.splice(0).join(""));
     if (bytes.byteLength === 0) return;
-    await this.#file.write(bytes, this.#written);
+    await this.#file.write(bytes, this.#writtenBytes);
     await this.#file.datasync();
-    this.#written += bytes.byteLength;
+    this.#writtenBytes += bytes.byteLength;
     this.#waitingBytes -= bytes.byteLength;
   }
 

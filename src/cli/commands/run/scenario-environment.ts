@@ -21,21 +21,21 @@ import { secretMask } from "../../process/redact.ts";
 import { replaceLeaves } from "./references.ts";
 import { explainRejection } from "./rejection.ts";
 
-type StageContext = Pick<Context, "svc" | "read" | "signal" | "host">;
+type EnvironmentContext = Pick<Context, "svc" | "parseLine" | "signal" | "host">;
 
 /** Environment of a story: an emulator, receivers, a folder for command lines, and saved values. */
-export class ScenarioStage {
+export class ScenarioEnvironment {
   readonly emulator: Emulator;
   readonly client: Client;
   readonly secrets: SecretRegistry;
   readonly values = new Map<string, unknown>();
   readonly receivers = new Map<string, StoryReceiver>();
-  readonly #context: StageContext;
+  readonly #context: EnvironmentContext;
   readonly #cwd: string;
-  readonly #opened: WebhookReceiver[] = [];
+  readonly #openReceivers: WebhookReceiver[] = [];
 
-  /** Creates a stage. The caller closes the emulator. */
-  constructor(emulator: Emulator, cwd: string, context: StageContext) {
+  /** Creates a environment. The caller closes the emulator. */
+  constructor(emulator: Emulator, cwd: string, context: EnvironmentContext) {
     const first = getMainCluster(emulator);
     this.emulator = emulator;
     this.client = createClient({
@@ -64,7 +64,7 @@ export class ScenarioStage {
 
   /** Runs a command line against the emulator, without the settings of the user. */
   async svc(argv: readonly string[], stdin?: string): Promise<CapturedRun> {
-    const line = await this.#context.read(argv);
+    const line = await this.#context.parseLine(argv);
     const rejection = line && explainRejection(line);
     if (rejection !== undefined) throw new UsageError(rejection);
     return this.#context.svc(argv, {
@@ -83,29 +83,29 @@ export class ScenarioStage {
   async openReceiver(
     name: string,
     url: string | undefined,
-    answers: readonly ReceiverStatus[],
+    responses: readonly ReceiverStatus[],
   ): Promise<StoryReceiver> {
-    const receiver = url === undefined ? await this.#openBuiltIn(answers) : createReceiver(url, [], true);
+    const receiver = url === undefined ? await this.#openBuiltIn(responses) : createReceiver(url, [], true);
     this.receivers.set(name, receiver);
     this.values.set(name, receiver);
     return receiver;
   }
 
   /** Opens a receiver that repeats the last response status. */
-  async #openBuiltIn(answers: readonly ReceiverStatus[]): Promise<StoryReceiver> {
-    if (answers[0] === "down") return createReceiver(unreachableUrl, []);
+  async #openBuiltIn(responses: readonly ReceiverStatus[]): Promise<StoryReceiver> {
+    if (responses[0] === "down") return createReceiver(unreachableUrl, []);
     const received: ReceivedWebhookRequest[] = [];
-    const opened = await openWebhookReceiver({
+    const receiver = await openWebhookReceiver({
       async respond(post) {
         received.push(post);
-        const answer = answers[Math.min(received.length, answers.length) - 1] ?? 200;
+        const response = responses[Math.min(received.length, responses.length) - 1] ?? 200;
         // A listener cannot pause, so it rejects the delivery instead.
-        const status = answer === "down" ? 503 : answer;
+        const status = response === "down" ? 503 : response;
         return { status, body: status < 300 ? "ok" : "no" };
       },
     });
-    this.#opened.push(opened);
-    return createReceiver(`${opened.url}/hooks`, received);
+    this.#openReceivers.push(receiver);
+    return createReceiver(`${receiver.url}/hooks`, received);
   }
 
   /** Runs all due entries by advancing one millisecond, because time only moves forward. */
@@ -114,7 +114,7 @@ export class ScenarioStage {
   }
 
   async close(): Promise<void> {
-    for (const receiver of this.#opened.splice(0).reverse()) await receiver.close();
+    for (const receiver of this.#openReceivers.splice(0).reverse()) await receiver.close();
     await this.client.close();
   }
 }
@@ -171,9 +171,9 @@ class SecretRegistry {
   /** Masks all recorded secrets in a string, and values that look like secrets. */
   #maskText(text: string): string {
     const secrets = [...this.#values].filter((value = "") => value.length >= minSecretLength) as string[];
-    secrets.sort((one, other) => other.length - one.length);
-    const shown = secrets.reduce((now, secret) => now.replaceAll(secret, secretMask), text);
-    return redactText(shown, { mask: secretMask });
+    secrets.sort((a, b) => b.length - a.length);
+    const masked = secrets.reduce((now, secret) => now.replaceAll(secret, secretMask), text);
+    return redactText(masked, { mask: secretMask });
   }
 
   maskValue<T>(value: T): T;
