@@ -378,6 +378,20 @@ describe("--observed", () => {
     await writeFile(stored, (await readFile(stored, "utf8")).replace('"differs": [', '"differs": [7,'));
     assert.deepEqual(marked(JSON.parse((await svc("openapi contracts --observed corpus")).out)), seen, "damaged");
     const page = await readFile(join(cwd, "reference.md"), "utf8");
+    // The page only has what can be observed: no flags, commands of several requests or exit codes.
+    assert.deepEqual(
+      [...page.matchAll(/^## (.*)$/gm)].map(([, title]) => title),
+      [
+        "Routing service",
+        "Public contract API",
+        "Signed storage",
+        "Emulator control plane",
+        "Public routes that are not emulated",
+        "Lifecycle of a contract",
+        "Activities",
+        "Failures",
+      ],
+    );
     const section = page.split("### contracts.list\n")[1]!.split("\n### ")[0]!;
     assert.ok(section.includes(`- Basis: observed 1 time, last at ${list}; differs: ${differs}\n`), section);
     assert.match(page, new RegExp(`^\\| \`not-found\` .* \\| observed 1 time, last at ${status} \\|$`, "m"));
