@@ -36,6 +36,14 @@ describe("bulk job plan", () => {
     assert.deepEqual(sent(), [["a", "b"], ["d"]]);
   });
 
+  it("is previewed by --dry-run, which sends nothing", async (t) => {
+    const { svc, sent } = await createBulkFixture(t, ["a", "b", "c c", "d"]);
+    const { plan: _, ...planned } = JSON.parse((await svc(`${plan} --json`)).out);
+    const { exit, out, err } = await svc(`${apply} --dry-run --json`);
+    assert.deepEqual([exit, JSON.parse(out), err], [0, { dry_run: true, ...planned }, ""]);
+    assert.deepEqual(sent(), []);
+  });
+
   it("is rejected after a change of the input file", async (t) => {
     const { svc, sent, write } = await createBulkFixture(t, ["a", "b"]);
     await svc(plan);
@@ -43,6 +51,7 @@ describe("bulk job plan", () => {
     const { exit, err } = await svc(apply);
     assert.equal(exit, 2);
     assert.match(err, /rows\.txt has changed \(4 bytes then, 4 now; SHA-256 differs\)/);
+    assert.deepEqual(await svc(`${apply} --dry-run`), { exit, out: "", err });
     assert.deepEqual(sent(), []);
   });
 
@@ -53,6 +62,7 @@ describe("bulk job plan", () => {
     const { exit, err } = await svc(apply, { env: { SVC_BASE_URL: other.url } });
     assert.equal(exit, 2);
     assert.ok(err.includes(`The target has changed: ${other.url} instead of ${service.url}.`), err);
+    assert.deepEqual(await svc(`${apply} --dry-run`, { env: { SVC_BASE_URL: other.url } }), { exit, out: "", err });
     assert.deepEqual([sent(), other.calls], [[], []]);
   });
 

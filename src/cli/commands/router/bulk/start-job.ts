@@ -63,6 +63,7 @@ async function previewOrStart(request: JobRequest, source: InputSource, context:
   if (!dryRun && planOut === undefined) return confirmAndPerform(request, source, context);
   const survey = await surveyInput(request, source, context);
   if (dryRun || planOut === undefined) {
+    if (request.apply) requireUnchangedPlan(request.apply.plan, { target: await getTargetName(context), ...survey });
     return showPreview(request, survey, { dry_run: true }, "Dry run: nothing was sent", context);
   }
   await writePlan(planOut, await createPlan(request, source.path, survey, context), context);
