@@ -156,6 +156,8 @@ describe("svc mcp", () => {
       assert.deepEqual([summary, operation, method], [entry.summary, entry.operation, entry.method]);
     }
 
+    assert.deepEqual(await call("find", { query: "xylophone" }).then(({ text }) => JSON.parse(text)), []);
+
     const described = await call("describe", { operation: "contracts.create" });
     assert.deepEqual(JSON.parse(described.text), ofManifest("contracts create"));
 

@@ -4,6 +4,7 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { pluralize } from "../../../src/base/text.ts";
 import { readCorpus } from "../../../src/verify/corpus.ts";
 import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { startCommand } from "../../support/cli/running-command.ts";
@@ -112,6 +113,35 @@ describe("svc verify record", () => {
       (await readdir(join(cwd, "corpus"))).map((name) => readFile(join(cwd, "corpus", name), "utf8")),
     );
     assert.ok(!texts.join().includes("ada@northwind.example"));
+  });
+});
+
+describe("svc verify proxy", () => {
+  it("continues an interrupted recording, and names its number of exchanges", async (t) => {
+    const { cwd, svc, emulator } = await startCliEmulator(t);
+    const recording = startCommand(svc, ["verify", "record", "--out", "corpus", "--rate", "50"]);
+    while ((await readdir(join(cwd, "corpus")).catch(() => [])).length < 3) await new Promise(setImmediate);
+    recording.signal("SIGINT");
+    assert.equal((await recording.ended).exit, 130);
+    const before = (await readCorpus(join(cwd, "corpus"), { isInterruptedAllowed: true })).exchanges.length;
+
+    const { url: to, clientId, clientSecret } = emulator.clusters[0]!;
+    const recordOne = async (folder: string) => {
+      const proxy = startCommand(svc, ["verify", "proxy", "--to", to, "--out", folder, "--count", "1", "--json"]);
+      await proxy.saw('"ready"');
+      const { url } = proxy.events()[0] as { url: string };
+      const api = createSender(url, { "client-id": clientId!, "client-secret": clientSecret! });
+      await api("GET", "/api/v2.1/public/templates/");
+      assert.equal((await proxy.ended).exit, 0);
+      const recorded = (await readOperations(join(cwd, folder))).length;
+      return { recorded, err: proxy.err().replaceAll(url, "URL").replaceAll(to, "TO").split("\n").slice(0, -2) };
+    };
+    const ready = "Recording on URL; requests go to TO (press Ctrl-C to stop)";
+    assert.deepEqual(await recordOne("corpus"), {
+      recorded: before + 1,
+      err: [`Continuing a corpus of ${pluralize(before, "exchange")}`, ready],
+    });
+    assert.deepEqual(await recordOne("other"), { recorded: 1, err: [ready] });
   });
 });
 

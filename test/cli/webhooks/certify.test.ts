@@ -93,6 +93,20 @@ describe("svc webhooks certify", () => {
     assert.deepEqual(await certifyAndGetFindings(t, moved), [1, [["redirect", "failed"]]]);
   });
 
+  it("warns about a receiver that rejects a wrong signature with a server error", async (t) => {
+    const crash = [["signature-crash", "warning"]];
+    for (const [rejection, result, mistakes] of [
+      [499, "passed", []],
+      [500, "warning", crash],
+      [503, "warning", crash],
+    ] as const) {
+      const { certify } = await startSignedReceiver(t, { rejection });
+      const run = await certify(["--only", "signature.tampered,signature.missing", "--json"]);
+      const results = { "signature.tampered": result, "signature.missing": result };
+      assert.deepEqual([run.exit, getResults(reportOf(run)), getMistakes(reportOf(run))], [0, results, mistakes]);
+    }
+  });
+
   it("runs checks selected by ID or by group", async (t) => {
     const { certify } = await startSignedReceiver(t, {
       isGenuine: (given, expected) => given === undefined || given === expected,

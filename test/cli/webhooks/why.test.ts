@@ -51,6 +51,24 @@ describe("svc webhooks why", () => {
     );
   });
 
+  it("attributes a failure to the requests since the last success", async (t) => {
+    const { svc, emulator } = await startCliEmulator(t);
+    const app = await startReceiver(t);
+    await svc(create("Mine", app.url));
+    const createAfter = async (status: number) => {
+      app.answer(status);
+      await createDraftContract(emulator.api);
+      await emulator.clock.advance({ by: 1_000 });
+    };
+    for (const status of [500, 200, 503]) await createAfter(status);
+    const { out } = await svc("webhooks why --json");
+    const { because_of } = JSON.parse(out) as { because_of: readonly { at: string; what: string }[] };
+    assert.deepEqual(
+      because_of.map(({ at, what }) => [at, what]),
+      [["2031-01-02T03:04:07.000Z", "contracts.create POST /api/v2.1/public/contracts/"]],
+    );
+  });
+
   it("reports when and by which request a user disabled the webhook", async (t) => {
     const { svc, json, emulator } = await startCliEmulator(t);
     await svc(create("Mine", dead));

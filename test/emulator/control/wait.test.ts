@@ -108,6 +108,19 @@ describe("GET /_emulator/wait", () => {
     assert.deepEqual({ reached, deliveries }, { reached: true, deliveries: [{ ...row, outcome: "delivered" }] });
   });
 
+  it("accepts a new webhook and a deleted one with deliveries, but not an unknown one", async (t) => {
+    const running = await startTestEmulator(t);
+    const body = { title: "Hooks", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_CREATED"] };
+    for (let i = 0; i < 2; i += 1) await running.api("POST", "/api/v2.1/public/webhooks/", { body });
+    await createDraftContract(running.api);
+    await running.api("POST", "/api/v2.1/public/webhooks/", { body });
+    for (const id of [2, 3]) await running.api("DELETE", `/api/v2.1/public/webhooks/${id}`);
+    await running.api("POST", "/api/v2.1/public/webhooks/", { body });
+    const wait = (id: number) => running.control("GET", `wait?outcome=delivered&webhook=${id}&timeout_ms=1`);
+    const statuses = await Promise.all([1, 2, 3, 4, 5].map(async (id) => (await wait(id)).status));
+    assert.deepEqual(statuses, [200, 200, 404, 200, 404]);
+  });
+
   it("returns other activities after a timeout", async (t) => {
     const running = await startTestEmulator(t);
     await createDraftContract(running.api);
