@@ -177,7 +177,7 @@ const asModule = {
 
 /** Bundles everything that ships below `dist` into `outdir`. Returns the bundler's description of its files. */
 export async function bundle(outdir: string): Promise<Metafile> {
-  // A failed build leaves the last good one in place.
+  // After a failed build, the last successful output stays in place.
   const fresh = `${outdir}.new-${process.pid}`;
   const ofPrograms = await buildInParts({
     outdir: fresh,

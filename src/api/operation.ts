@@ -108,7 +108,7 @@ export type CliSettings =
       readonly command: string;
       /** Fields of the response (or of each item of `rows`) in the table. Identifying fields come first. */
       readonly columns?: readonly Column[];
-      /** The field of the response that holds the rows, if the response is not a list itself. */
+      /** The field of the response that contains the rows, if the response is not a list itself. */
       readonly rows?: string;
       /**
        * `yes` asks y/N or accepts --yes. With `name`, the user types the first positional again or passes the value

@@ -4,7 +4,7 @@ import { isSwitchedOn } from "../process/environment.ts";
 import { CommandFailedError, UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
 
-/** Action of a command, verb first and without a full stop: "Void a contract (composite ID T-1)". */
+/** Action of a command, verb first and without a full stop: "Void a contract (composite id T-1)". */
 export type ConfirmedAction = string;
 
 /** Prompts y/N before a repairable change. Scripts pass --yes. */

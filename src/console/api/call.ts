@@ -18,7 +18,7 @@ export type Connection = "connecting" | "live" | "lost";
 export const connection = signal<Connection>("connecting");
 
 /**
- * Counts the requests that failed without a connection, because a stream may stay open although it delivers nothing.
+ * Counts requests that failed without a connection, because a stream can stay open although no events arrive.
  */
 export const failedCallCount = signal(0);
 

@@ -87,7 +87,7 @@ export function LifecyclePicture({ status }: { readonly status: ContractStatus }
   );
 }
 
-/** Draws a transition: forward ones straight or above, backward ones below, so that they do not overlap. */
+/** Draws a transition: forward lines straight or above, backward lines below, so that they do not overlap. */
 function drawCurve(from: Stage, to: Stage): string {
   const [x1, y1] = places.get(from)!;
   const [x2, y2] = places.get(to)!;

@@ -101,7 +101,7 @@ export function describeMoveResults(moves: readonly PossibleMove[]): string {
   return found.map(({ result, when }) => `${result}${describeCondition(when)}`).join("; else ");
 }
 
-/** If the last one is unconditional, conditions of earlier ones with the same result are redundant. */
+/** If the last transition is unconditional, conditions of earlier transitions with the same result are redundant. */
 const describeCondition = (when: readonly (string | undefined)[]): string =>
   when.includes(undefined) ? "" : `, if ${when.join(", or if ")}`;
 

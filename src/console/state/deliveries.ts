@@ -116,7 +116,7 @@ export const healthByWebhook = computed<ReadonlyMap<number, WebhookHealth>>(
     ),
 );
 
-/** Reports whether the user should act on it. The track of a webhook without deliveries says so itself. */
+/** Reports whether the user should act on it. The track of a webhook without deliveries shows this itself. */
 export const needsAttention = ({ failing, isUntouched, unsent }: WebhookHealth): boolean =>
   (failing && !isUntouched) || unsent.length > 0;
 

@@ -5,7 +5,7 @@ import { formatElapsed } from "../format.ts";
 import type { Tone } from "../parts/names.ts";
 import type { Delivery, Webhook } from "../state/deliveries.ts";
 
-/** One attempt in its track: made, planned, or assumed if the planned ones fail. */
+/** One attempt in its track: made, planned, or assumed if the planned attempts fail. */
 export interface AttemptMark {
   readonly key: string;
   /** Label, such as `attempt 3 of 7, at +15 min, 503`. */
@@ -80,7 +80,7 @@ function toMadeMark(delivery: Delivery, attempt: Delivery["attempts"][number]): 
   };
 }
 
-/** A skip has no attempt, so it is drawn at its own time. */
+/** A skip has no attempt, so it is drawn at the time of the skip. */
 const toSkippedMark = ({ id, webhook_id, created_at, outcome }: Delivery): Moment => ({
   key: `${id}.skipped`,
   name: skipReasons.get(outcome) ?? "skipped",

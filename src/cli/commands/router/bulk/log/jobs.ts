@@ -118,7 +118,7 @@ function ignoreMissing(error: NodeJS.ErrnoException): undefined {
 }
 
 /**
- * Removes a job with its log and results. The record is removed first, because a folder without one is not a job. Other
+ * Removes a job with its log and results. The record is removed first, because a folder without a record is not a job. Other
  * files stay in the folder.
  */
 export async function removeJob(folder: string): Promise<void> {
