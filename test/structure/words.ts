@@ -151,8 +151,8 @@ const flagToEndOfLine = /--.*?(?=\\n|$)/gm;
 const spaces = /(?:\s|\\(?:[nrt]|u[\da-f]{4}))+/gi;
 
 /**
- * Reports whether a file can contain an unclear message, because parsing all files takes seconds. The words of a message
- * are spelled the same in the file, except for spaces and flags.
+ * Reports whether a file can contain an unclear message, because parsing all files takes seconds. The words of a
+ * message are spelled the same in the file, except for spaces and flags.
  */
 const mayBeUnclear = ({ text }: SourceFile): boolean =>
   [text, text.replace(flagToEndOfLine, "")].some((one) => unclearInMessages.test(one.replace(spaces, " ")));
