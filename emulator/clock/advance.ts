@@ -23,7 +23,7 @@ export class AdvanceTargetInPastError extends Error {
   }
 }
 
-/** The target is later than the year 9999, the last one that a timestamp can express. */
+/** The target is later than the year 9999, the last year that a timestamp can express. */
 export class AdvanceTargetTooFarError extends Error {
   override readonly name = "AdvanceTargetTooFarError";
 
@@ -41,7 +41,7 @@ export class DeliveryUnderWayError extends Error {
 }
 
 /** Maximum wall-clock time without a finished entry while an advance waits for earlier entries. */
-const patienceMs = 1_000;
+const progressTimeoutMs = 1_000;
 
 /** The reason why an advance must stop before its target. */
 export interface AdvanceLimits {
@@ -64,47 +64,47 @@ interface AdvanceContext {
  * too. The caller must hold the clock. `cause` is the cause of the advance, and of the entries that it makes due.
  */
 export async function advance(
-  parts: AdvanceContext,
+  context: AdvanceContext,
   from: number,
   target: AdvanceTargetMs,
   cause?: Cause,
 ): Promise<AdvanceResult> {
-  const { store, clock, wall, dispatcher, limits, closing } = parts;
+  const { store, clock, wall, dispatcher, limits, closing } = context;
   const deadline = wall.monotonicNow() + limits.wallMs;
   const ran: FinishedEntry[] = [];
-  const stop = (reason: AdvanceResult["reason"]) => readPending(parts, from, ran, reason);
-  const { stopped } = dispatcher;
+  const stop = (reason: AdvanceResult["reason"]) => readPending(context, from, ran, reason);
+  const { stopSignal } = dispatcher;
 
   let goal = resolveGoal(target, from);
-  let ended = 0;
+  let finishedCount = 0;
   dispatcher.onFinished = () => {
-    ended += 1;
+    finishedCount += 1;
   };
   const isProgressing = () => {
-    const endedBefore = ended;
-    ended = 0;
-    return endedBefore > 0;
+    const count = finishedCount;
+    finishedCount = 0;
+    return count > 0;
   };
   try {
     // Entries that were already due are awaited but not reported, because their number depends on timing.
-    let arrived = await waitUntilIdle(parts, deadline, isProgressing);
+    let isIdle = await waitUntilIdle(context, deadline, isProgressing);
     dispatcher.onFinished = (entry) => ran.push(entry);
     for (;;) {
-      if (!arrived && !stopped.aborted) return await stop(closing.aborted ? "closing" : "too_much_wall_time");
+      if (!isIdle && !stopSignal.aborted) return await stop(closing.aborted ? "closing" : "too_much_wall_time");
       const next = await findFirstAfter(store, clock.now(), goal);
       // This changes no state.
-      if (stopped.aborted) return await stop(closing.aborted ? "closing" : "state_replaced");
+      if (stopSignal.aborted) return await stop(closing.aborted ? "closing" : "state_replaced");
       if (!next) break;
       if (ran.length >= limits.entries) return await stop("too_many_entries");
       if ("next" in target) goal = next.due;
-      // Not awaited first: the journal has the new time before the outcomes of the entries that run at it.
-      const written = clock.jump(next.due, cause);
+      // This is not awaited first: the journal has the new time before the outcomes of the entries that run at it.
+      const jump = clock.jump(next.due, cause);
       dispatcher.wake();
-      [arrived] = await Promise.all([waitUntilIdle(parts, deadline), written]);
+      [isIdle] = await Promise.all([waitUntilIdle(context, deadline), jump]);
     }
     if (!("next" in target || "untilIdle" in target) && goal > clock.now()) await clock.jump(goal, cause);
     await dispatcher.waitUntilIdle();
-    return await (stopped.aborted && !closing.aborted ? stop("state_replaced") : readPending(parts, from, ran));
+    return await (stopSignal.aborted && !closing.aborted ? stop("state_replaced") : readPending(context, from, ran));
   } catch (error) {
     if (error instanceof StateReplacedError) return await stop("state_replaced");
     // Steps before this one are durable, so a rejection would be wrong.
@@ -134,7 +134,7 @@ export async function findFirstAfter(
 
 /**
  * Resolves with true when nothing runs and nothing is due, and with false at the deadline or when the emulator closes.
- * When the patience ends and `isProgressing` returns false, throws DeliveryUnderWayError.
+ * Throws DeliveryUnderWayError when `isProgressing` returns false after a wait of `progressTimeoutMs`.
  */
 async function waitUntilIdle(
   { dispatcher, wall, closing }: AdvanceContext,
@@ -142,11 +142,15 @@ async function waitUntilIdle(
   isProgressing?: () => boolean,
 ): Promise<boolean> {
   const idle = new AbortController();
-  const either = AbortSignal.any([idle.signal, closing]);
+  const signal = AbortSignal.any([idle.signal, closing]);
   void dispatcher.waitUntilIdle().then(() => idle.abort());
-  for (let left = deadline - wall.monotonicNow(); left > 0 && !either.aborted; left = deadline - wall.monotonicNow()) {
-    await wall.sleep(isProgressing ? patienceMs : left, either);
-    if (isProgressing && !either.aborted && !isProgressing()) throw new DeliveryUnderWayError();
+  for (
+    let remainingMs = deadline - wall.monotonicNow();
+    remainingMs > 0 && !signal.aborted;
+    remainingMs = deadline - wall.monotonicNow()
+  ) {
+    await wall.sleep(isProgressing ? progressTimeoutMs : remainingMs, signal);
+    if (isProgressing && !signal.aborted && !isProgressing()) throw new DeliveryUnderWayError();
   }
   return idle.signal.aborted && !closing.aborted;
 }

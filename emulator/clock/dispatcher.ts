@@ -43,22 +43,22 @@ const maxUncommittedPerSlot = 4;
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #rotation: Rotation;
-  /** Due entries, waiting or running, in their last known version. */
-  readonly #known = new Map<number, ScheduledEntry>();
-  readonly #failed = new Set<number>();
-  readonly #finished: FinishedRun[] = [];
-  readonly #awaited = new Map<number, (outcome: string) => void>();
+  /** Due entries, waiting or running, in their latest version. */
+  readonly #dueEntries = new Map<number, ScheduledEntry>();
+  readonly #failedIds = new Set<number>();
+  readonly #finishedRuns: FinishedRun[] = [];
+  readonly #outcomeWaiters = new Map<number, (outcome: string) => void>();
   readonly #idleWaiters: (() => void)[] = [];
   readonly #stop = new AbortController();
   /** Aborted once no more entries are started. */
-  readonly stopped = this.#stop.signal;
+  readonly stopSignal = this.#stop.signal;
   readonly #unwatch: () => void;
-  /** Entries that are due until this time are known, or will be reported. */
-  #knownUntil = Number.NEGATIVE_INFINITY;
+  /** Entries that are due until this time were listed, or the store will report them. */
+  #listedUntil = Number.NEGATIVE_INFINITY;
   /** Entries that were started and whose outcomes are not durable. */
-  #uncommitted = 0;
+  #uncommittedCount = 0;
   #isWoken = false;
-  #isLooking = false;
+  #isRunning = false;
   /** Called with each entry whose run has ended. */
   onFinished: ((entry: FinishedEntry) => void) | undefined;
 
@@ -66,18 +66,19 @@ export class Dispatcher {
     this.#options = options;
     this.#rotation = new Rotation(options.maxConcurrent);
     this.#unwatch = options.store.watch([schedule], (changes) => {
-      if (typeof changes !== "string") for (const { after } of changes) if (after) this.#offer(after as ScheduledEntry);
+      if (typeof changes !== "string")
+        for (const { after } of changes) if (after) this.#addIfDue(after as ScheduledEntry);
       this.wake();
     });
     // Every running entry may add a listener.
-    setMaxListeners(0, this.stopped);
+    setMaxListeners(0, this.stopSignal);
   }
 
   /** Checks the queue after a change of it or of the time, once per turn of the event loop. */
   wake(): void {
     if (this.#isWoken) return;
     this.#isWoken = true;
-    runOnNextTurn(() => void this.#look());
+    runOnNextTurn(() => void this.#runDueEntries());
   }
 
   waitUntilIdle(): Promise<void> {
@@ -90,20 +91,20 @@ export class Dispatcher {
    * state is replaced. Call it in the transaction that adds the entry, so that the entry cannot have run before.
    */
   waitForOutcome(id: number): Promise<string> {
-    return new Promise((resolve) => this.#awaited.set(id, resolve));
+    return new Promise((resolve) => this.#outcomeWaiters.set(id, resolve));
   }
 
   /**
    * Runs due entries of a cause and of these kinds before all other entries. Resolves when their outcomes are durable.
    */
-  async prioritize(cause: string, isMeant: (kind: string) => boolean): Promise<void> {
+  async prioritize(cause: string, matchesKind: (kind: string) => boolean): Promise<void> {
     const outcomes: Promise<string>[] = [];
     await this.#options.store.read(async (view) => {
       const entries: ScheduledEntry[] = [];
       for (const entry of await view.list(schedule, { by: "asked_by", equals: cause })) {
-        if (this.stopped.aborted || !isMeant(entry.kind) || !this.#mayRun(entry)) continue;
+        if (this.stopSignal.aborted || !matchesKind(entry.kind) || !this.#mayRun(entry)) continue;
         outcomes.push(this.waitForOutcome(entry.id));
-        this.#offer(entry);
+        this.#addIfDue(entry);
         if (this.#rotation.startBeforeOthers(entry)) entries.push(entry);
       }
       await this.#start(view, entries);
@@ -127,28 +128,28 @@ export class Dispatcher {
 
   #end(outcome: string): void {
     this.#unwatch();
-    for (const resolve of this.#awaited.values()) resolve(outcome);
+    for (const resolve of this.#outcomeWaiters.values()) resolve(outcome);
     for (const resolve of this.#idleWaiters.splice(0)) resolve();
   }
 
   #mayRun({ id, due }: ScheduledEntry): boolean {
-    return due <= this.#options.clock.now() && !this.#failed.has(id);
+    return due <= this.#options.clock.now() && !this.#failedIds.has(id);
   }
 
-  #offer(entry: ScheduledEntry): void {
-    if (this.#known.get(entry.id) === entry || !this.#mayRun(entry)) return;
-    this.#known.set(entry.id, entry);
+  #addIfDue(entry: ScheduledEntry): void {
+    if (this.#dueEntries.get(entry.id) === entry || !this.#mayRun(entry)) return;
+    this.#dueEntries.set(entry.id, entry);
     this.#rotation.add(entry);
   }
 
   /** Nothing is started while nothing can be committed. The store reports when it can commit again. */
   get #isHalted(): boolean {
-    return this.stopped.aborted || !this.#options.store.writable;
+    return this.stopSignal.aborted || !this.#options.store.writable;
   }
 
-  async #look(): Promise<void> {
-    if (this.#isLooking) return;
-    this.#isLooking = true;
+  async #runDueEntries(): Promise<void> {
+    if (this.#isRunning) return;
+    this.#isRunning = true;
     while (this.#isWoken && !this.#isHalted) {
       this.#isWoken = false;
       try {
@@ -158,23 +159,23 @@ export class Dispatcher {
         // The disk fails, or the store is closed. The store notifies this dispatcher when it can be written again.
       }
     }
-    this.#isLooking = false;
+    this.#isRunning = false;
     this.#isWoken = false;
-    if (this.#uncommitted > 0 || !(this.#known.size === 0 || this.stopped.aborted)) return;
+    if (this.#uncommittedCount > 0 || !(this.#dueEntries.size === 0 || this.stopSignal.aborted)) return;
     for (const resolve of this.#idleWaiters.splice(0)) resolve();
   }
 
   async #listDue(): Promise<void> {
     const { store, clock } = this.#options;
     const now = clock.now();
-    if (now <= this.#knownUntil) return;
+    if (now <= this.#listedUntil) return;
     await store.read(async (view) => {
-      const slice = { by: "turn", from: toDueSortKeyEnd(this.#knownUntil), to: toDueSortKeyEnd(now) } as const;
-      for (const entry of await view.list(schedule, slice)) this.#offer(entry);
+      const slice = { by: "turn", from: toDueSortKeyEnd(this.#listedUntil), to: toDueSortKeyEnd(now) } as const;
+      for (const entry of await view.list(schedule, slice)) this.#addIfDue(entry);
     });
     // An entry starts only when the entry and its time are durable, because a crash cannot undo a request.
     await Promise.all([store.waitUntilDurable(), clock.waitUntilDurable()]);
-    this.#knownUntil = now;
+    this.#listedUntil = now;
   }
 
   /** Starts as many entries as possible. Returns false if it started none. */
@@ -183,7 +184,7 @@ export class Dispatcher {
     return store.read(async (view) => {
       await readCapacities(handlers, view, this.#rotation.listContendedKeys());
       const entries: ScheduledEntry[] = [];
-      while (this.#uncommitted + entries.length < maxConcurrent * maxUncommittedPerSlot) {
+      while (this.#uncommittedCount + entries.length < maxConcurrent * maxUncommittedPerSlot) {
         const entry = this.#rotation.next();
         if (entry === undefined) break;
         entries.push(entry);
@@ -194,11 +195,11 @@ export class Dispatcher {
   }
 
   /** Starts entries that were given slots. Drops entries that have changed or whose time was undone. */
-  async #start(view: View, started: readonly ScheduledEntry[]): Promise<void> {
-    const rows = await view.getAll(schedule, started, ({ id }) => id);
-    const entries = started.filter((entry, i) => {
+  async #start(view: View, candidates: readonly ScheduledEntry[]): Promise<void> {
+    const rows = await view.getAll(schedule, candidates, ({ id }) => id);
+    const entries = candidates.filter((entry, i) => {
       const isQueued = rows[i]?.due === entry.due;
-      const isLatest = this.#known.get(entry.id) === entry;
+      const isLatest = this.#dueEntries.get(entry.id) === entry;
       if (isQueued && isLatest && this.#mayRun(entry)) return true;
       this.#release(entry, isLatest && !isQueued ? "gone" : undefined);
       return false;
@@ -208,13 +209,13 @@ export class Dispatcher {
   }
 
   #run(entry: ScheduledEntry, work: JobRun): void {
-    this.#uncommitted += 1;
+    this.#uncommittedCount += 1;
     const run = { entry, at: this.#options.clock.now() };
-    // Not awaited, to save a promise for each delivery.
-    work(this.stopped).then(
+    // This is not awaited, which saves a promise for each delivery.
+    work(this.stopSignal).then(
       (commit) => {
-        this.#finished.push({ ...run, commit });
-        if (this.#finished.length === 1) runOnNextTurn(() => void this.#commit(this.#finished.splice(0)));
+        this.#finishedRuns.push({ ...run, commit });
+        if (this.#finishedRuns.length === 1) runOnNextTurn(() => void this.#commit(this.#finishedRuns.splice(0)));
       },
       (error) => this.#fail(run, error),
     );
@@ -225,7 +226,7 @@ export class Dispatcher {
     const { store, clock, handlers, createCauseRow, maxConcurrent } = this.#options;
     try {
       const commitAll = async (tx: Transaction) => {
-        this.stopped.throwIfAborted();
+        this.stopSignal.throwIfAborted();
         const outcomes: string[] = [];
         for (const { entry, commit } of batch) {
           const cause = createRunCause(entry, handlers[entry.kind]?.action, clock, createCauseRow);
@@ -249,16 +250,16 @@ export class Dispatcher {
     const { entry } = run;
     // A failure of the store is not a failure of the entry: the entry runs again as soon as the store can be written.
     if (!(error instanceof StoreFailedError) || error instanceof FileWriteError) {
-      this.#failed.add(entry.id);
-      if (!this.stopped.aborted) this.#options.onError(entry, error);
+      this.#failedIds.add(entry.id);
+      if (!this.stopSignal.aborted) this.#options.onError(entry, error);
     }
     this.#report(run, "error");
-    if (!this.#known.has(entry.id)) this.#offer(entry);
+    if (!this.#dueEntries.has(entry.id)) this.#addIfDue(entry);
   }
 
   /** Called when a run has ended and its outcome is durable. */
   #report({ entry, at }: Run, outcome: string): void {
-    this.#uncommitted -= 1;
+    this.#uncommittedCount -= 1;
     this.#release(entry, outcome);
     this.onFinished?.({ id: entry.id, at, kind: entry.kind, ref: entry.ref, outcome });
     this.wake();
@@ -267,9 +268,9 @@ export class Dispatcher {
   #release(entry: ScheduledEntry, outcome: string | undefined): void {
     this.#rotation.finish(entry);
     // The entry may be due again.
-    if (this.#known.get(entry.id) === entry) this.#known.delete(entry.id);
+    if (this.#dueEntries.get(entry.id) === entry) this.#dueEntries.delete(entry.id);
     if (outcome === undefined) return;
-    this.#awaited.get(entry.id)?.(outcome);
-    this.#awaited.delete(entry.id);
+    this.#outcomeWaiters.get(entry.id)?.(outcome);
+    this.#outcomeWaiters.delete(entry.id);
   }
 }

@@ -36,7 +36,7 @@ export type JobRun = (signal: AbortSignal) => Promise<JobCommit>;
  */
 export type JobCommit = (tx: Transaction) => Promise<string> | string;
 
-/** A run that only changes the state. */
+/** Creates a run that only changes the state. */
 export const createCommitOnlyRun =
   (commit: JobCommit): JobRun =>
   () =>
@@ -82,15 +82,15 @@ export async function readCapacities(
 }
 
 /** Maps items to results, grouped by kind. The results have the order of the items. */
-async function mapByKind<Thing extends { readonly kind: string }, Result>(
-  items: readonly Thing[],
-  map: (kind: string, alike: readonly Thing[]) => Promise<readonly Result[]>,
+async function mapByKind<Item extends { readonly kind: string }, Result>(
+  items: readonly Item[],
+  map: (kind: string, group: readonly Item[]) => Promise<readonly Result[]>,
 ): Promise<readonly Result[]> {
-  const results = new Map<Thing, Result>();
+  const results = new Map<Item, Result>();
   for (const name of new Set(items.map(({ kind }) => kind))) {
     const group = items.filter(({ kind }) => kind === name);
-    const found = await map(name, group);
-    for (const [i, item] of group.entries()) results.set(item, found[i]!);
+    const groupResults = await map(name, group);
+    for (const [i, item] of group.entries()) results.set(item, groupResults[i]!);
   }
   return items.map((item) => results.get(item)!);
 }

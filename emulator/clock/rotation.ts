@@ -29,7 +29,7 @@ export class Rotation {
    * The keys with waiting entries of each workspace, ordered by their first entry. The first workspace is the next one
    * to run.
    */
-  readonly #turns = new Map<string | number, KeyQueue[]>();
+  readonly #keysByWorkspace = new Map<string | number, KeyQueue[]>();
   readonly running = new Map<ScheduledEntry, KeyQueue>();
 
   constructor(maxConcurrent: number) {
@@ -49,17 +49,17 @@ export class Rotation {
   next(): ScheduledEntry | undefined {
     const { size } = this.running;
     if (size >= this.#maxConcurrent * (1 + extraShare)) return undefined;
-    const busy =
+    const busyWorkspaces =
       size < this.#maxConcurrent ? undefined : new Set([...this.running.values()].map((key) => key.workspace));
-    for (const [workspace, keys] of this.#turns) {
-      if (busy?.has(workspace)) continue;
+    for (const [workspace, keys] of this.#keysByWorkspace) {
+      if (busyWorkspaces?.has(workspace)) continue;
       // This skips only keys with a running entry, and there are no more of them than slots.
       const entry = keys.find((key) => this.#isOpen(key))?.waiting[0];
       if (entry === undefined) continue;
       // The cost does not depend on the length of the list.
       this.#change(entry, (waiting) => waiting.shift());
       this.#start(entry);
-      if (this.#turns.delete(workspace) && keys.length > 0) this.#turns.set(workspace, keys);
+      if (this.#keysByWorkspace.delete(workspace) && keys.length > 0) this.#keysByWorkspace.set(workspace, keys);
       return entry;
     }
     return undefined;
@@ -95,9 +95,9 @@ export class Rotation {
   }
 
   #getKey({ concurrency_key: name, kind, workspace_id }: ScheduledEntry): KeyQueue {
-    const known = this.#keys.get(name);
-    if (known !== undefined) return known;
-    // One at a time means one global order by (due, id).
+    const existing = this.#keys.get(name);
+    if (existing !== undefined) return existing;
+    // With a single slot, there is one global order by (due, id).
     const workspace = this.#maxConcurrent === 1 ? "" : (workspace_id ?? kind);
     const key = { name, kind, workspace, waiting: [], running: 0, capacity: 1 };
     this.#keys.set(name, key);
@@ -107,14 +107,14 @@ export class Rotation {
   /** Changes the waiting entries of a key and moves the key to the position of its first entry. */
   #change(entry: ScheduledEntry, edit: (waiting: ScheduledEntry[]) => void): void {
     const key = this.#getKey(entry);
-    const keys = this.#turns.get(key.workspace) ?? [];
+    const keys = this.#keysByWorkspace.get(key.workspace) ?? [];
     const first = key.waiting[0];
     edit(key.waiting);
     if (first === key.waiting[0]) return;
     if (first !== undefined) keys.splice(keys.indexOf(key), 1);
     if (key.waiting.length > 0) insert(key, keys, (a, b) => isBefore(a.waiting[0]!, b.waiting[0]!));
-    if (keys.length > 0) this.#turns.set(key.workspace, keys);
-    else this.#turns.delete(key.workspace);
+    if (keys.length > 0) this.#keysByWorkspace.set(key.workspace, keys);
+    else this.#keysByWorkspace.delete(key.workspace);
   }
 }
 

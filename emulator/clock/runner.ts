@@ -16,7 +16,7 @@ export interface RunnerOptions
   readonly closeSignal?: AbortSignal;
   /** How long running entries are awaited on close, in wall-clock milliseconds (default: 5 s). */
   readonly graceMs?: number | undefined;
-  /** One entry at a time, in order of (due, id). */
+  /** Runs one entry at a time, in the order of (due, id). */
   readonly deterministic?: boolean;
   readonly limits?: Partial<AdvanceLimits>;
   readonly onTakeOver?: () => void;
@@ -39,7 +39,7 @@ export class AdvanceUnderWayError extends Error {
  * (test/bench/webhooks.ts), because undici waits one turn of the event loop before it writes to an open connection.
  */
 export const maxConcurrent = 64;
-const closingMs = 5_000;
+const defaultGraceMs = 5_000;
 // One day, because longer timers overflow.
 const maxSleepMs = 86_400_000;
 
@@ -50,9 +50,9 @@ export class Runner {
   readonly #closing = new AbortController();
   readonly #unwatch: readonly (() => void)[];
   readonly #loop: Promise<void>;
-  #changed = false;
+  #hasChanged = false;
   #wakeUp: (() => void) | undefined;
-  #advancing: Promise<unknown> | undefined;
+  #currentAdvance: Promise<unknown> | undefined;
 
   /** Starts with entries that became due while nothing ran. */
   constructor(options: RunnerOptions) {
@@ -62,7 +62,7 @@ export class Runner {
     this.#unwatch = [
       store.watch([schedule], (changes) => {
         // The time is not awaited, so the next entry is not needed.
-        if (clock.mode === "manual" || this.#advancing) return;
+        if (clock.mode === "manual" || this.#currentAdvance) return;
         // An outcome only removes an entry, so no entry becomes due.
         if (typeof changes === "string" || changes.some(({ after }) => after)) this.#wake();
       }),
@@ -77,7 +77,7 @@ export class Runner {
   }
 
   async setClock(settings: ClockSettings, cause?: Cause): Promise<ClockStatus> {
-    if (this.#advancing) throw new AdvanceUnderWayError();
+    if (this.#currentAdvance) throw new AdvanceUnderWayError();
     await this.#options.clock.set(settings, cause);
     return this.readStatus();
   }
@@ -87,10 +87,10 @@ export class Runner {
    * AdvanceTargetTooFarError.
    */
   async advance(target: AdvanceTargetMs, cause?: Cause): Promise<AdvanceResult> {
-    if (this.#advancing) throw new AdvanceUnderWayError();
+    if (this.#currentAdvance) throw new AdvanceUnderWayError();
     const { clock, limits } = this.#options;
     const from = clock.hold();
-    const moving = advance(
+    const result = advance(
       {
         ...this.#options,
         dispatcher: this.#dispatcher,
@@ -101,11 +101,11 @@ export class Runner {
       target,
       cause,
     ).finally(() => {
-      this.#advancing = undefined;
+      this.#currentAdvance = undefined;
       clock.release();
     });
-    this.#advancing = moving.catch(() => {});
-    return moving;
+    this.#currentAdvance = result.catch(() => {});
+    return result;
   }
 
   waitUntilIdle(): Promise<void> {
@@ -118,8 +118,8 @@ export class Runner {
   }
 
   /** Runs due entries of a cause before all others and waits for them (see `Dispatcher.prioritize`). */
-  prioritize(cause: string, isMeant: (kind: string) => boolean): Promise<void> {
-    return this.#dispatcher.prioritize(cause, isMeant);
+  prioritize(cause: string, matchesKind: (kind: string) => boolean): Promise<void> {
+    return this.#dispatcher.prioritize(cause, matchesKind);
   }
 
   /** Describes what a due entry of that kind does. Returns undefined if the run has the cause of its entry. */
@@ -132,15 +132,15 @@ export class Runner {
    * ends. Returns the running entries.
    */
   replaceState(clock: ClockState): readonly ScheduledEntry[] {
-    const underWay = this.#dispatcher.abandon();
+    const runningEntries = this.#dispatcher.abandon();
     this.#options.onTakeOver?.();
     this.#options.clock.replaceState(clock);
     this.#dispatcher = this.#createDispatcher();
-    return underWay;
+    return runningEntries;
   }
 
   async waitForAdvance(): Promise<void> {
-    await this.#advancing;
+    await this.#currentAdvance;
   }
 
   /** Runs due entries until the grace period ends and leaves the rest in the queue. */
@@ -149,11 +149,11 @@ export class Runner {
     this.#wake();
     const timeout = new AbortController();
     const idle = this.#dispatcher.waitUntilIdle().then(() => timeout.abort());
-    const { wall, closeSignal, graceMs = closingMs } = this.#options;
-    const waited = AbortSignal.any([timeout.signal, ...(closeSignal ? [closeSignal] : [])]);
-    await Promise.race([idle, wall.sleep(graceMs, waited)]);
+    const { wall, closeSignal, graceMs = defaultGraceMs } = this.#options;
+    const graceSignal = AbortSignal.any([timeout.signal, ...(closeSignal ? [closeSignal] : [])]);
+    await Promise.race([idle, wall.sleep(graceMs, graceSignal)]);
     await this.#dispatcher.stop();
-    await Promise.all([this.#advancing, this.#loop]);
+    await Promise.all([this.#currentAdvance, this.#loop]);
     for (const unwatch of this.#unwatch) unwatch();
     await this.#options.clock.close().catch(() => {}); // A disk that rejects writes must not keep the emulator from closing.
   }
@@ -168,7 +168,7 @@ export class Runner {
   }
 
   #wake(): void {
-    this.#changed = true;
+    this.#hasChanged = true;
     this.#wakeUp?.();
   }
 
@@ -176,9 +176,10 @@ export class Runner {
   async #watchTime(): Promise<void> {
     const { store, clock } = this.#options;
     while (!this.#closing.signal.aborted) {
-      this.#changed = false;
+      this.#hasChanged = false;
       this.#dispatcher.wake();
-      const next = clock.mode === "manual" || this.#advancing ? undefined : await findFirstAfter(store, clock.now());
+      const next =
+        clock.mode === "manual" || this.#currentAdvance ? undefined : await findFirstAfter(store, clock.now());
       if (next && clock.mode === "auto") await this.#advanceToNext();
       else await this.#sleep(next && clock.getWallDelay(next.due));
     }
@@ -186,14 +187,14 @@ export class Runner {
 
   /** Sleeps until the next change, for at most `ms` of wall-clock time if given. */
   async #sleep(ms: number | undefined): Promise<void> {
-    if (this.#changed) return;
+    if (this.#hasChanged) return;
     if (ms === undefined) {
       await new Promise<void>((resolve) => {
         this.#wakeUp = resolve;
       });
     } else {
       const change = new AbortController();
-      // An explicit reason, because the default one is an exception with a stack.
+      // The reason is explicit, because the default reason is an exception with a stack.
       this.#wakeUp = () => change.abort("changed");
       await this.#options.wall.sleep(Math.min(ms, maxSleepMs), change.signal);
     }
@@ -204,9 +205,9 @@ export class Runner {
     const { store, clock } = this.#options;
     const dispatcher = this.#dispatcher;
     await dispatcher.waitUntilIdle();
-    // Read again, because entries that ran until now may have added an earlier one.
+    // The queue is read again, because entries that ran meanwhile may have added an earlier entry.
     const next = await findFirstAfter(store, clock.now());
-    if (!next || clock.mode !== "auto" || this.#advancing || dispatcher.stopped.aborted) return;
+    if (!next || clock.mode !== "auto" || this.#currentAdvance || dispatcher.stopSignal.aborted) return;
     try {
       await clock.jump(next.due);
     } catch (error) {

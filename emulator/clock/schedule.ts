@@ -32,28 +32,28 @@ export const schedule = defineRows<ScheduledEntry, "turn" | "endable" | "asked_b
   indexes: {
     turn: (entry) => toDueSortKey(entry.due, entry.id),
     /**
-     * By concurrency key, only for keys whose entries may all end at once. Deliveries are many and are not in this
-     * index.
+     * Entries by concurrency key, only of keys whose entries may all end at once. Deliveries are many and are not in
+     * this index.
      */
-    endable: ({ concurrency_key: key }) => (key.startsWith(endable) ? key : undefined),
-    /** By cause. Deliveries are found through their events and are not in this index. */
+    endable: ({ concurrency_key: key }) => (key.startsWith(endablePrefix) ? key : undefined),
+    /** Entries by cause. Deliveries are found through their events and are not in this index. */
     asked_by: ({ kind, cause }) => (kind === "deliver" ? undefined : (cause ?? undefined)),
   },
 });
 
-const endable = "contract ";
+const endablePrefix = "contract ";
 
 /**
  * The concurrency key of the timers of a contract. The timers end when the contract leaves its state (DECISIONS.md,
  * C22).
  */
-export const toContractKey = (contractId: number): string => `${endable}${contractId}`;
+export const toContractKey = (contractId: number): string => `${endablePrefix}${contractId}`;
 
 export const toDueSortKey = (due: number, id: number): string => `${padNumber(due)}:${padNumber(id)}`;
 
 const zeros = Array.from({ length: 16 }, (_, count) => "0".repeat(count));
 
-/** Pads to 15 digits. Not with padStart, which creates the zeros again each time. */
+/** Pads to 15 digits. This does not use padStart, which creates the zeros again each time. */
 function padNumber(number: number): string {
   const digits = String(number);
   return (zeros[15 - digits.length] ?? "") + digits;
@@ -99,11 +99,15 @@ export function createRunCause(
   entry: ScheduledEntry,
   action: string | undefined,
   clock: VirtualClock,
-  make: CauseRowFactory,
+  createCauseRow: CauseRowFactory,
 ): Cause | undefined {
   if (action === undefined) return getCause(entry);
   const id = `timer:${entry.id}`;
   const at = clock.now();
   const movedBy = clock.movedBy?.id;
-  return { id, before: getCause(entry), createRow: (before) => make({ id, what: action, at, before, movedBy }) };
+  return {
+    id,
+    before: getCause(entry),
+    createRow: (before) => createCauseRow({ id, what: action, at, before, movedBy }),
+  };
 }

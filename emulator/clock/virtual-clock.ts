@@ -36,11 +36,11 @@ export interface ClockSettings {
 
 interface ClockOptions extends ClockSettings {
   readonly now?: number | undefined;
-  readonly keptAt?: number | undefined;
+  readonly storedAt?: number | undefined;
 }
 
 interface PendingChange {
-  before: { readonly state: ClockState; readonly latest: number };
+  previous: { readonly state: ClockState; readonly latest: number };
 }
 
 /**
@@ -51,13 +51,13 @@ export class VirtualClock implements Clock {
   readonly #store: Store;
   readonly #wallNow: () => number;
   readonly #watchers = new Set<() => void>();
-  readonly #moveWatchers = new Set<(from: number, to: number) => void>();
+  readonly #jumpWatchers = new Set<(from: number, to: number) => void>();
   #state: ClockState;
-  #held = false;
+  #isHeld = false;
   #movedBy: Cause | undefined;
   #latest: number;
-  #written: Promise<unknown> = Promise.resolve();
-  readonly #unsure: PendingChange[] = [];
+  #lastWrite: Promise<unknown> = Promise.resolve();
+  readonly #pendingChanges: PendingChange[] = [];
 
   private constructor(store: Store, wallNow: () => number, state: ClockState) {
     this.#store = store;
@@ -73,18 +73,18 @@ export class VirtualClock implements Clock {
   static async open(store: Store, wall: WallClock, options: ClockOptions = {}) {
     const wallNow = createSteadyClock(wall);
     const begin = Math.floor(options.now ?? wallNow());
-    const stored = await store.read((view) => view.get(clockState, "clock"));
+    const storedState = await store.read((view) => view.get(clockState, "clock"));
     const { mode = "real", speed = 1 } = options;
-    const fresh = { mode, speed, offset: getOffset(wallNow(), mode, begin), manual_now: begin };
-    const clock = new VirtualClock(store, wallNow, stored ?? fresh);
-    if (stored && options.keptAt !== undefined) clock.replaceState(clock.createStateAt(options.keptAt));
+    const initialState = { mode, speed, offset: getOffset(wallNow(), mode, begin), manual_now: begin };
+    const clock = new VirtualClock(store, wallNow, storedState ?? initialState);
+    if (storedState && options.storedAt !== undefined) clock.replaceState(clock.createStateAt(options.storedAt));
     await clock.set(options);
     return clock;
   }
 
   /** Milliseconds since the epoch, as an integer. */
   now(): number {
-    if (!this.#flows) return this.#state.manual_now;
+    if (!this.#isFlowing) return this.#state.manual_now;
     // If the wall clock was set back since the state was stored, virtual time waits for it.
     this.#latest = Math.max(this.#latest, computeVirtualTime(this.#state, this.#wallNow()));
     return this.#latest;
@@ -100,7 +100,7 @@ export class VirtualClock implements Clock {
 
   /** Wall-clock milliseconds until virtual `due`. Undefined while time is stopped. */
   getWallDelay(due: number): number | undefined {
-    return this.#flows ? Math.max(0, Math.ceil((due - this.now()) / this.#state.speed)) : undefined;
+    return this.#isFlowing ? Math.max(0, Math.ceil((due - this.now()) / this.#state.speed)) : undefined;
   }
 
   /** Changes mode and speed; time continues from its present value. Resolves when the change is durable. */
@@ -108,7 +108,7 @@ export class VirtualClock implements Clock {
     const { mode = this.mode, speed = this.speed } = settings;
     const now = this.now();
     await this.#write({ mode, speed, offset: getOffset(this.#wallNow(), mode, now), manual_now: now }, cause);
-    for (const changed of this.#watchers) changed();
+    for (const listener of this.#watchers) listener();
   }
 
   /** Sets the time to `ms`, never back. Resolves when the change is durable. The new time is published only then. */
@@ -127,38 +127,38 @@ export class VirtualClock implements Clock {
 
   /** Resolves when all changes of the clock so far are durable or have failed. The store reports failures. */
   async waitUntilDurable(): Promise<void> {
-    await this.#written;
+    await this.#lastWrite;
   }
 
   /** Stops time in any mode for an advance. Returns the present time. */
   hold(): number {
     const now = this.now();
     this.#state = this.#withTime(now);
-    this.#held = true;
+    this.#isHeld = true;
     return now;
   }
 
   /** Lets time pass again from its present value. */
   release(): void {
     this.#state = this.#withTime(this.now());
-    this.#held = false;
+    this.#isHeld = false;
     this.#movedBy = undefined;
-    for (const changed of this.#watchers) changed();
+    for (const listener of this.#watchers) listener();
   }
 
   /**
    * Calls the listener when mode or speed has changed, or when time passes again. Returns a function that removes the
    * listener.
    */
-  watch(changed: () => void): () => void {
-    this.#watchers.add(changed);
-    return () => this.#watchers.delete(changed);
+  watch(listener: () => void): () => void {
+    this.#watchers.add(listener);
+    return () => this.#watchers.delete(listener);
   }
 
   /** Calls the listener when time jumps, with virtual milliseconds. Returns a function that removes the listener. */
-  watchMoves(moved: (from: number, to: number) => void): () => void {
-    this.#moveWatchers.add(moved);
-    return () => this.#moveWatchers.delete(moved);
+  watchJumps(listener: (from: number, to: number) => void): () => void {
+    this.#jumpWatchers.add(listener);
+    return () => this.#jumpWatchers.delete(listener);
   }
 
   /** Creates the row of a clock at `ms` that passes as another clock does, by default as this one does. */
@@ -173,10 +173,10 @@ export class VirtualClock implements Clock {
     this.#state = state;
     this.#latest = state.manual_now;
     this.#movedBy = undefined;
-    this.#written = Promise.resolve();
-    this.#unsure.length = 0;
+    this.#lastWrite = Promise.resolve();
+    this.#pendingChanges.length = 0;
     this.#notifyJump(from, this.now());
-    for (const changed of this.#watchers) changed();
+    for (const listener of this.#watchers) listener();
   }
 
   /**
@@ -186,13 +186,13 @@ export class VirtualClock implements Clock {
     return this.#write(this.#withTime(this.now()));
   }
 
-  get #flows(): boolean {
-    return this.#state.mode === "real" && !this.#held;
+  get #isFlowing(): boolean {
+    return this.#state.mode === "real" && !this.#isHeld;
   }
 
   #notifyJump(from: number, to: number): void {
     if (from === to) return;
-    for (const moved of this.#moveWatchers) moved(from, to);
+    for (const listener of this.#jumpWatchers) listener(from, to);
   }
 
   #withTime(now: number): ClockState {
@@ -200,36 +200,36 @@ export class VirtualClock implements Clock {
   }
 
   #write(state: ClockState, cause?: Cause): Promise<void> {
-    const unsure: PendingChange = { before: { state: this.#state, latest: this.#latest } };
-    this.#unsure.push(unsure);
+    const change: PendingChange = { previous: { state: this.#state, latest: this.#latest } };
+    this.#pendingChanges.push(change);
     this.#state = state;
     this.#latest = state.manual_now;
-    const written = this.#store
+    const write = this.#store
       .transaction("clock", (tx) => tx.put(clockState, state), cause)
       .then(
-        () => void this.#unsure.splice(0, this.#unsure.indexOf(unsure) + 1),
-        (refused) => {
-          this.#undoWrite(unsure);
-          throw refused;
+        () => void this.#pendingChanges.splice(0, this.#pendingChanges.indexOf(change) + 1),
+        (error) => {
+          this.#undoWrite(change);
+          throw error;
         },
       );
-    this.#written = written.catch(() => {});
-    return written;
+    this.#lastWrite = write.catch(() => {});
+    return write;
   }
 
   /** Later changes stay unless they are rolled back too. */
-  #undoWrite(unsure: PendingChange): void {
-    const at = this.#unsure.indexOf(unsure);
+  #undoWrite(change: PendingChange): void {
+    const index = this.#pendingChanges.indexOf(change);
     // Another state has replaced the state of this change.
-    if (at === -1) return;
-    this.#unsure.splice(at, 1);
-    const next = this.#unsure[at];
-    if (next) {
-      next.before = unsure.before;
+    if (index === -1) return;
+    this.#pendingChanges.splice(index, 1);
+    const nextChange = this.#pendingChanges[index];
+    if (nextChange) {
+      nextChange.previous = change.previous;
       return;
     }
-    this.#state = unsure.before.state;
-    this.#latest = unsure.before.latest;
+    this.#state = change.previous.state;
+    this.#latest = change.previous.latest;
   }
 }
 

@@ -13,7 +13,7 @@ interface ChatComment {
   readonly author: string;
   readonly text: string;
   /** Fields that can name the contract, in order of precedence. */
-  readonly places: readonly string[];
+  readonly references: readonly string[];
   /** True if the request must name a contract. A button must, a message need not. */
   readonly isAboutContract: boolean;
 }
@@ -33,8 +33,8 @@ export const respondToChat: ForwardedHandler = async (request, context, finding)
       return createJsonResponse(200, { options: workspace ? await listOptions(view, payload, workspace) : [] });
     });
   const comment = app === "chat_a" ? parseChatAComment(payload) : parseChatBComment(payload);
-  const compositeId = comment?.places
-    .map((place) => /\b[TH]-\d{1,15}\b/.exec(place)?.[0])
+  const compositeId = comment?.references
+    .map((reference) => /\b[TH]-\d{1,15}\b/.exec(reference)?.[0])
     .find((id) => id !== undefined);
   if (!comment || (compositeId === undefined && !comment.isAboutContract)) return createJsonResponse(200, {});
   const isAdded = await context.store.transaction(`${app}.${webhook}`, async (tx) => {
@@ -47,9 +47,9 @@ export const respondToChat: ForwardedHandler = async (request, context, finding)
       finding("unknown-contract", problem);
       return false;
     }
-    const by = { name: comment.author };
+    const performer = { name: comment.author };
     await addComment(tx, context, contract, comment.text.slice(0, maxCommentLength), {
-      by,
+      by: performer,
       id: workspace.acting_user_id,
     });
     return true;
@@ -86,16 +86,16 @@ function parseChatAComment(payload: Payload): ChatComment | undefined {
     const text = findString(event, "text");
     // Two bots that reply to each other would never stop.
     if (text === undefined || findString(event, "bot_id") !== undefined) return undefined;
-    return { author: findString(event, "user") ?? "chat_a", text, places: [text], isAboutContract: false };
+    return { author: findString(event, "user") ?? "chat_a", text, references: [text], isAboutContract: false };
   }
   const action = Array.isArray(payload.actions) ? payload.actions[0] : undefined;
   const author = findString(payload, "user", "name") ?? findString(payload, "user", "id") ?? "chat_a";
-  const pressed =
+  const actionName =
     findString(action, "text", "text") ?? findString(action, "action_id") ?? findString(payload, "type") ?? "";
   return {
     author,
-    text: findInput(payload) ?? `${author}: ${pressed}`,
-    places: [
+    text: findInput(payload) ?? `${author}: ${actionName}`,
+    references: [
       ...listStrings(action, ["value"], ["selected_option", "value"]),
       ...listStrings(payload, ["view", "private_metadata"], ["callback_id"], ["message", "text"]),
     ],
@@ -105,27 +105,27 @@ function parseChatAComment(payload: Payload): ChatComment | undefined {
 
 /** Returns the input of a chat_a form, which is at `state.values.<block>.<action>.value`. */
 function findInput(payload: Payload): string | undefined {
-  const values = getTexts(payload, "view", "state", "values") ?? getTexts(payload, "state", "values");
+  const values = findObject(payload, "view", "state", "values") ?? findObject(payload, "state", "values");
   const inputs = Object.values(values ?? {}).flatMap((block) => (isObject(block) ? Object.values(block) : []));
   return inputs.map((input) => findString(input, "value")).find((text) => text !== undefined);
 }
 
-function getTexts(payload: Payload, ...path: readonly string[]): Payload | undefined {
-  let at: unknown = payload;
-  for (const name of path) at = isObject(at) ? at[name] : undefined;
-  return isObject(at) ? at : undefined;
+function findObject(payload: Payload, ...path: readonly string[]): Payload | undefined {
+  let value: unknown = payload;
+  for (const name of path) value = isObject(value) ? value[name] : undefined;
+  return isObject(value) ? value : undefined;
 }
 
 function parseChatBComment(activity: Payload): ChatComment | undefined {
   const author = findString(activity, "from", "name") ?? findString(activity, "from", "id") ?? "chat_b";
   const type = findString(activity, "type");
   const text = findString(activity, "text");
-  if (type === "message" && text !== undefined) return { author, text, places: [text], isAboutContract: false };
-  const data = getTexts(activity, "value", "action", "data") ?? getTexts(activity, "value");
+  if (type === "message" && text !== undefined) return { author, text, references: [text], isAboutContract: false };
+  const data = findObject(activity, "value", "action", "data") ?? findObject(activity, "value");
   if (!data) return undefined;
   const verb = findString(activity, "value", "action", "verb") ?? findString(activity, "name") ?? "pressed";
-  const places = listStrings(data, ["contract_id"], ...Object.keys(data).map((name) => [name]));
-  return { author, text: findString(data, "comment") ?? `${author}: ${verb}`, places, isAboutContract: true };
+  const references = listStrings(data, ["contract_id"], ...Object.keys(data).map((name) => [name]));
+  return { author, text: findString(data, "comment") ?? `${author}: ${verb}`, references, isAboutContract: true };
 }
 
 const createWorkspaceFinder =
@@ -153,8 +153,8 @@ const maxOptionLength = 75;
 async function listOptions(view: View, payload: Payload, { id }: Workspace) {
   const query = (findString(payload, "value") ?? "").toLowerCase();
   const all = await view.list(contracts, { ...selectContractsOfWorkspace(id), reverse: true });
-  const matching = all.filter((row) => `${formatCompositeId(row)} ${row.name}`.toLowerCase().includes(query));
-  return matching.slice(0, maxOptions).map((row) => ({
+  const matches = all.filter((row) => `${formatCompositeId(row)} ${row.name}`.toLowerCase().includes(query));
+  return matches.slice(0, maxOptions).map((row) => ({
     text: { type: "plain_text", text: `${formatCompositeId(row)} ${row.name}`.slice(0, maxOptionLength) },
     value: formatCompositeId(row),
   }));
@@ -177,15 +177,20 @@ export const acceptBillingEvent: ForwardedHandler = async ({ body }, { store, cl
   const prefix = `${cluster.id}_`;
   const customer = [...findCustomerIds(event)].find((id) => id.startsWith(prefix) && id.length > prefix.length);
   const number = Number(customer?.slice(prefix.length));
-  const at = Number(findString(event, "occurred_at") ?? Number.NaN) * 1_000;
+  const occurredAt = Number(findString(event, "occurred_at") ?? Number.NaN) * 1_000;
   const problem = await store.transaction("billing.event", async (tx) => {
     const workspace = Number.isSafeInteger(number) ? await tx.get(workspaces, number) : undefined;
     if (workspace?.cluster_id !== cluster.id) return "unknown-workspace";
     const { billed_at } = workspace;
-    if (billed_at !== null && at < billed_at) return "late-billing-event";
+    if (billed_at !== null && occurredAt < billed_at) return "late-billing-event";
     const plan = parsePlan(event) ?? workspace.plan;
     const is_suspended = isSuspendedBy(event) ?? workspace.is_suspended;
-    tx.put(workspaces, { ...workspace, plan, is_suspended, billed_at: Number.isNaN(at) ? billed_at : at });
+    tx.put(workspaces, {
+      ...workspace,
+      plan,
+      is_suspended,
+      billed_at: Number.isNaN(occurredAt) ? billed_at : occurredAt,
+    });
     return undefined;
   });
   if (problem === "unknown-workspace") finding(problem, `${cluster.id} has no workspace for the customer ${customer}`);

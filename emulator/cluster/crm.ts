@@ -54,8 +54,8 @@ const iframePath = "/router/v1/crm_a/iframe";
 const openIframe: ForwardedHandler = async ({ target }, context, finding) => {
   const query = new URLSearchParams(getQuery(target));
   const contract = query.get("contract_id");
-  const actingIn = await findActingWorkspaces(query, context, finding);
-  if (contract) return createRedirect(await renderContractPage(contract, actingIn, context));
+  const workspaceIds = await findActingWorkspaces(query, context, finding);
+  if (contract) return createRedirect(await renderContractPage(contract, workspaceIds, context));
 
   const page = {
     cluster_id: context.cluster.id,
@@ -63,7 +63,7 @@ const openIframe: ForwardedHandler = async ({ target }, context, finding) => {
     object_type: query.get("associatedObjectType") ?? undefined,
     object_id: query.get("associatedObjectId") ?? undefined,
   };
-  const rows = await listContractsOfRecord(parseRecord(query), actingIn, context);
+  const rows = await listContractsOfRecord(parseRecord(query), workspaceIds, context);
   const links = rows.map((row) => html`<li><a href="${buildPageUrl(context, row)}">${row.name}</a> ${row.status}</li>`);
   const content = html`${renderDefinitionList(page)}
 ${links.length > 0 ? html`<ul>${links}</ul>` : html`<p>No contract names this record in its external metadata.</p>`}`;
@@ -71,9 +71,9 @@ ${links.length > 0 ? html`<ul>${links}</ul>` : html`<p>No contract names this re
 };
 
 /** Accepts a composite or a plain id. An unknown id leads to an error page. */
-async function renderContractPage(id: string, actingIn: readonly number[], { store, cluster }: ClusterContext) {
+async function renderContractPage(id: string, workspaceIds: readonly number[], { store, cluster }: ClusterContext) {
   const row = /^\d{1,15}$/.test(id) ? await store.read((view) => view.get(contracts, Number(id))) : undefined;
-  const isVisible = row && actingIn.includes(row.workspace_id) && row.deleted_at === null;
+  const isVisible = row && workspaceIds.includes(row.workspace_id) && row.deleted_at === null;
   return `${cluster.url}/contracts/${encodeURIComponent(isVisible ? formatCompositeId(row) : id)}`;
 }
 
@@ -175,7 +175,7 @@ interface CrmRecord {
 /** DECISIONS.md, R29 */
 const maxCards = 5;
 /** Maximum number of contracts that are checked. A record's id can belong to several types. */
-const maxInspected = 50;
+const maxCheckedContracts = 50;
 
 /** Workspaces that this person cannot see can be connected to the same CRM (DECISIONS.md, R29). */
 async function listContractsOfRecord(
@@ -186,7 +186,7 @@ async function listContractsOfRecord(
   if (!record) return [];
   const slices = workspaceIds.map((id) => ({ by: "external", equals: toWorkspaceKey(id, record.id) }) as const);
   const matches = await store.read((view) =>
-    Promise.all(slices.map((slice) => view.list(contracts, { ...slice, reverse: true, limit: maxInspected }))),
+    Promise.all(slices.map((slice) => view.list(contracts, { ...slice, reverse: true, limit: maxCheckedContracts }))),
   );
   return matches
     .flat()
@@ -196,8 +196,8 @@ async function listContractsOfRecord(
 }
 
 /** A missing type matches every type. */
-const matchesName = (requested: string | undefined, actual: string | undefined): boolean =>
-  requested === undefined || actual === undefined || requested.toLowerCase() === actual.toLowerCase();
+const matchesName = (requestedName: string | undefined, actualName: string | undefined): boolean =>
+  requestedName === undefined || actualName === undefined || requestedName.toLowerCase() === actualName.toLowerCase();
 
 const buildPageUrl = ({ cluster }: Pick<ClusterContext, "cluster">, row: Contract): string =>
   `${cluster.url}${buildContractPath(row)}`;

@@ -32,22 +32,22 @@ export const acceptMailerEvent: ForwardedHandler = async ({ body }, { store, clo
   }
   const event = parsed.data;
   const type = event.RecordType;
-  if (!isKnown(type)) {
+  if (!isMailerEvent(type)) {
     finding("unknown-mailer-event", `${type.slice(0, 100)} is not one of ${Object.keys(mailerEvents).join(", ")}`);
     return createJsonResponse(200, {});
   }
-  const recorded = await store.transaction("mailer.webhook", async (tx) => {
+  const isKnownEmail = await store.transaction("mailer.webhook", async (tx) => {
     const { email_id, contract_id, purpose, recipient } = event.Metadata;
     const selector = { email_id, contract_id, purpose, recipient: recipient ?? event.Recipient ?? event.Email };
     const email = await findEmail(tx, { ...selector, cluster_id: cluster.id });
     if (email) await emitEmailEvent(tx, clock, email, { type, detail: getDetail(event) });
     return email !== undefined;
   });
-  if (!recorded) finding("unknown-email", `${cluster.id} sent no e-mail that matches the Metadata`);
+  if (!isKnownEmail) finding("unknown-email", `${cluster.id} sent no e-mail that matches the Metadata`);
   return createJsonResponse(200, {});
 };
 
-const isKnown = (type: string): type is MailerEvent => Object.hasOwn(mailerEvents, type);
+const isMailerEvent = (type: string): type is MailerEvent => Object.hasOwn(mailerEvents, type);
 
 const getDetail = ({ OriginalLink, Description }: Event): string | null =>
   (OriginalLink ?? Description)?.slice(0, 1_000) ?? null;
@@ -86,8 +86,8 @@ export async function emitEmailEvent(tx: Transaction, clock: Clock, email: Email
 export const hasDeliveryOutcome = ({ events }: Email): boolean =>
   events.some(({ type }) => ["DELIVERED", "NOT_DELIVERED"].includes(mailerEvents[type]));
 
-/** Counts as a click, once, on the newest e-mail to the person about the contract (DECISIONS.md, C23). */
-export async function recordLinkOpened(
+/** Records a click, once, on the newest e-mail to the person about the contract (DECISIONS.md, C23). */
+export async function recordLinkClick(
   { store, clock }: Pick<ClusterContext, "store" | "clock">,
   { id, cluster_id }: Contract,
   recipient: string,

@@ -44,9 +44,9 @@ const respondToKnownRoute: ForwardedHandler = async (request, context, finding) 
 const respondAsScripted: ForwardedHandler = async ({ method, parsedTarget: { path } }, { store, cluster }) => {
   const { answers } = await store.read(readConnectedApps);
   // A seed can contain the encoded or the decoded path.
-  const isAt = (candidate: string) => candidate === path || parseRequestTarget(candidate).path === path;
+  const matchesPath = (candidate: string) => candidate === path || parseRequestTarget(candidate).path === path;
   const script = answers.find(
-    (each) => each.method === method && (each.cluster_id ?? cluster.id) === cluster.id && isAt(each.path),
+    (each) => each.method === method && (each.cluster_id ?? cluster.id) === cluster.id && matchesPath(each.path),
   );
   return script && createJsonResponse(script.status, script.body, script.headers);
 };
@@ -60,8 +60,8 @@ const handlers: readonly ForwardedHandler[] = [
 ];
 
 /**
- * Responds with the seed's script, or as the cluster would, or with an echo. Returns undefined for a path that gets
- * 404, such as an unknown one under `--strict=paths` (DECISIONS.md, R38).
+ * Responds with the seed's script, as the cluster would, or with an echo. Returns undefined for a path that gets 404,
+ * such as an unknown path under `--strict=paths` (DECISIONS.md, R38).
  */
 export const createForwardedHandler =
   (cluster: ClusterContext, inbox: RequestInbox) =>
@@ -70,20 +70,20 @@ export const createForwardedHandler =
     // A person's browser requests this page directly, so the request is not in the inbox.
     const page = await handleRecipientPage(request, context, finding);
     if (page) return page;
-    let answer: Passthrough | undefined;
-    for (const handle of handlers) answer ??= await handle(request, context, finding);
+    let response: Passthrough | undefined;
+    for (const handle of handlers) response ??= await handle(request, context, finding);
     const { path } = request.parsedTarget;
-    if (!answer && servedPaths.test(path)) return respondUnemulated(path);
-    answer ??= respondWithEcho(request, context, finding);
+    if (!response && servedPaths.test(path)) return respondUnemulated(path);
+    response ??= respondWithEcho(request, context, finding);
     inbox.add({
       at: context.clock.now(),
       method: request.method,
       target: request.target,
       rawHeaders: request.rawHeaders,
       body: request.body,
-      status: answer?.status ?? 404,
+      status: response?.status ?? 404,
     });
-    return answer;
+    return response;
   };
 
 function respondWithEcho(

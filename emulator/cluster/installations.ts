@@ -44,22 +44,22 @@ export const completeAppInstallation: ForwardedHandler = async (request, { store
   const app = chatARedirect.test(path) ? "chat_a" : providerRedirect.exec(path)?.[1];
   if (app === undefined || request.method !== "GET") return undefined;
   const { state = "", code = "", error } = readOAuthParameters(request);
-  const refuse = (status: number, detail: string) => {
+  const reject = (status: number, detail: string) => {
     finding("installation-refused", detail);
     return createJsonResponse(status, { detail });
   };
   return store.transaction("installations.redirect", async (tx) => {
     const [installation] = await tx.list(appInstallations, { by: "state", equals: state, limit: 1 });
     if (installation?.cluster_id !== cluster.id || installation.app !== app || installation.status !== "PENDING") {
-      return refuse(404, "Unknown or used state");
+      return reject(404, "Unknown or used state");
     }
     const ended_at = clock.now();
     if (error !== undefined) {
       tx.put(appInstallations, { ...installation, status: "REFUSED", ended_at });
-      return refuse(400, `The installation was denied: ${error}`);
+      return reject(400, `The installation was denied: ${error}`);
     }
     const account = await redeemProviderCode(tx, app, code);
-    if (!account) return refuse(400, "Unknown or used code");
+    if (!account) return reject(400, "Unknown or used code");
     tx.put(appInstallations, { ...installation, status: "INSTALLED", account, ended_at });
     // The router does not need the owner of a provider's account, because providers send no requests.
     if (app === "chat_a") scheduleReport(tx, "report-installation", installation.id, ended_at);

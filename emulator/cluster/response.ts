@@ -20,7 +20,7 @@ export const createPageResponse = (status: number, { text, headers }: HtmlPage):
 export const createRedirect = (location: string, headers: Headers = {}): Passthrough =>
   createResponse(302, { location, "cache-control": "no-store", ...headers }, "");
 
-/** RFC 6749, 5.2 */
+/** Creates an error response (RFC 6749, 5.2). */
 export const createOAuthError = (
   error: string,
   description: string,
@@ -29,7 +29,7 @@ export const createOAuthError = (
 ): Passthrough =>
   createJsonResponse(status, { error, error_description: description }, { "cache-control": "no-store", ...headers });
 
-/** Shape C during construction, with messages by field and rows keyed by index (DECISIONS.md, F4). */
+/** Problems in shape C while they are collected: messages by field, with rows keyed by index (DECISIONS.md, F4). */
 export type FieldProblems = { [field: string]: readonly string[] | FieldProblems };
 
 /** Collects the problems of a body's fields, so that one response lists all of them. */
@@ -38,12 +38,12 @@ export class ProblemCollector {
 
   /** `path` leads from the body to the field, as in `add(["counter_party_details", 0, "organization_name"], "…")`. */
   add(path: readonly (string | number)[], ...messages: readonly string[]): void {
-    let at = this.#fields;
+    let parent = this.#fields;
     for (const key of path.slice(0, -1)) {
-      at[key] ??= Object.create(null) as FieldProblems;
-      at = at[key] as FieldProblems;
+      parent[key] ??= Object.create(null) as FieldProblems;
+      parent = parent[key] as FieldProblems;
     }
-    at[path.at(-1)!] = messages;
+    parent[path.at(-1)!] = messages;
   }
 
   addAll(path: readonly (string | number)[], problems: Readonly<Record<string, readonly string[]>> | undefined): void {
@@ -74,15 +74,15 @@ export function paginateList<Row>(rows: readonly Row[], { page, limit }: Paging)
 /** Returns a page of a slice of a collection. Only the rows of the page are read. */
 export async function paginateSlice<Row extends object, Index extends string>(
   view: View,
-  from: Rows<Row, Index>,
+  collection: Rows<Row, Index>,
   slice: Omit<IndexQuery<Index>, "offset" | "limit">,
   { page, limit }: Paging,
 ): Promise<Page<Row>> {
   return {
     page,
     limit,
-    total_results: await view.count(from, slice),
-    results: [...(await view.list(from, { ...slice, offset: (page - 1) * limit, limit }))],
+    total_results: await view.count(collection, slice),
+    results: [...(await view.list(collection, { ...slice, offset: (page - 1) * limit, limit }))],
   };
 }
 
@@ -104,8 +104,10 @@ export function readOAuthParameters(request: ReceivedRequest): OAuthParameters {
 }
 
 export function findRepeatedParameter(request: ReceivedRequest): string | undefined {
-  const sent = request.method === "GET" ? getQuery(request.target) : parseForm(request)?.toString();
-  return sent === undefined || exceedsFieldLimit(sent) ? undefined : findRepeatedField(parseFields(sent));
+  const encodedFields = request.method === "GET" ? getQuery(request.target) : parseForm(request)?.toString();
+  return encodedFields === undefined || exceedsFieldLimit(encodedFields)
+    ? undefined
+    : findRepeatedField(parseFields(encodedFields));
 }
 
 export const formatRepeatedParameter = (name: string): string => `${name} is repeated`;

@@ -18,14 +18,14 @@ interface ActivitySources {
 }
 
 interface PendingUpdate {
-  /** A clock advance. Later ones extend it. */
-  readonly move?: { readonly from: number; to: number };
+  /** A clock advance. Later advances extend it. */
+  readonly advance?: { readonly from: number; to: number };
   readonly delivery?: Delivery;
   readonly toEvent: (compositeId: string | null) => EmulatorEvent;
 }
 
-/** Each listener gets at most this many entries; further ones are only counted. */
-const everyMs = 100;
+/** The interval between batches. A batch has at most `maxEntries` events. Further events are only counted. */
+const batchIntervalMs = 100;
 const maxEntries = 250;
 
 /**
@@ -36,68 +36,71 @@ export function watchActivity(
   { store, requestLog, deliveries, clock, wall }: ActivitySources,
   listener: (events: readonly EmulatorEvent[]) => Promise<void> | void,
 ): () => Promise<void> {
-  let waiting: PendingUpdate[] = [];
-  let dropped = 0;
-  const ended = new AbortController();
+  let pending: PendingUpdate[] = [];
+  let droppedCount = 0;
+  const stop = new AbortController();
   let wake = () => {};
 
-  const add = (item: PendingUpdate) => {
-    if (waiting.length < maxEntries) waiting.push(item);
-    else dropped += 1;
+  const addUpdate = (item: PendingUpdate) => {
+    if (pending.length < maxEntries) pending.push(item);
+    else droppedCount += 1;
     wake();
   };
-  const addMove = (from: number, to: number) => {
-    const last = waiting.at(-1)?.move;
-    // Advances with nothing in between are one move.
-    if (last?.to === from) last.to = to;
+  const addAdvance = (from: number, to: number) => {
+    const lastAdvance = pending.at(-1)?.advance;
+    // Advances with nothing in between are one advance.
+    if (lastAdvance?.to === from) lastAdvance.to = to;
     else {
-      const move = { from, to };
-      add({ move, toEvent: () => ({ event: "clock", from: toIsoMillis(from), to: toIsoMillis(move.to) }) });
+      const advance = { from, to };
+      addUpdate({ advance, toEvent: () => ({ event: "clock", from: toIsoMillis(from), to: toIsoMillis(advance.to) }) });
     }
   };
   const addState = () => {
     const at = toIsoMillis(clock.now());
-    add({ toEvent: () => ({ event: "state", at }) });
+    addUpdate({ toEvent: () => ({ event: "state", at }) });
   };
   const unwatch = [
-    requestLog.watch((request) => add({ toEvent: () => toRequestEvent(request) })),
-    deliveries.watch((update) => add({ delivery: update.delivery, toEvent: (id) => toDeliveryEvent(update, id) })),
-    clock.watchMoves(addMove),
+    requestLog.watch((request) => addUpdate({ toEvent: () => toRequestEvent(request) })),
+    deliveries.watch((update) =>
+      addUpdate({ delivery: update.delivery, toEvent: (id) => toDeliveryEvent(update, id) }),
+    ),
+    clock.watchJumps(addAdvance),
     store.watch([clockState], (changes) => changes === "replaced" && addState()),
   ];
 
   async function flush(): Promise<void> {
-    const batch = waiting;
-    const count = dropped;
-    waiting = [];
-    dropped = 0;
-    const updated = batch.flatMap(({ delivery }) => delivery ?? []);
-    const found = updated.length === 0 ? [] : await store.read((view) => readCompositeIds(view, updated));
-    const composites = new Map(updated.map((delivery, i) => [delivery, found[i]]));
-    const events = batch.map(({ delivery, toEvent }) => toEvent((delivery && composites.get(delivery)) ?? null));
+    const batch = pending;
+    const count = droppedCount;
+    pending = [];
+    droppedCount = 0;
+    const updatedDeliveries = batch.flatMap(({ delivery }) => delivery ?? []);
+    const compositeIds =
+      updatedDeliveries.length === 0 ? [] : await store.read((view) => readCompositeIds(view, updatedDeliveries));
+    const idsByDelivery = new Map(updatedDeliveries.map((delivery, i) => [delivery, compositeIds[i] ?? null]));
+    const events = batch.map(({ delivery, toEvent }) => toEvent((delivery && idsByDelivery.get(delivery)) ?? null));
     if (events.length > 0) await listener(count === 0 ? events : [...events, { event: "dropped", count }]);
   }
 
   async function run(): Promise<void> {
-    while (!ended.signal.aborted) {
-      if (waiting.length === 0) {
+    while (!stop.signal.aborted) {
+      if (pending.length === 0) {
         await new Promise<void>((resolve) => {
           wake = resolve;
         });
         wake = () => {};
       }
       await flush();
-      await wall.sleep(everyMs, ended.signal);
+      await wall.sleep(batchIntervalMs, stop.signal);
     }
     await flush();
   }
 
-  const running = run();
+  const loop = run();
   return async () => {
-    for (const end of unwatch) end();
-    ended.abort();
+    for (const stopWatching of unwatch) stopWatching();
+    stop.abort();
     wake();
-    await running;
+    await loop;
   };
 }
 

@@ -30,7 +30,7 @@ const schemas = {
   "retry schedule": retrySchedule,
 };
 
-/** The schema of a declared check. */
+/** Returns the schema of a declared check. */
 function toSchema(check: OptionCheck): z.ZodType {
   switch (check.is) {
     case "text":
@@ -61,7 +61,7 @@ function toSchema(check: OptionCheck): z.ZodType {
 const mapValues = <Value, Result>(object: Readonly<Record<string, Value>>, map: (value: Value) => Result) =>
   Object.fromEntries(Object.entries(object).map(([name, value]) => [name, map(value)]));
 
-/** The type of the values that pass a check. A custom check accepts any. */
+/** The type of the values that pass a check. A custom check accepts any type. */
 type CheckedValue<Check> = Check extends { readonly is: "boolean" }
   ? boolean
   : Check extends { readonly is: "text" | "url" }
@@ -89,10 +89,12 @@ type UnmatchedOption = {
 }[OptionName | keyof EmulatorOptions];
 
 /** An option that differs from the published types is a compile error here. */
-const declared: [UnmatchedOption] extends [never] ? typeof emulatorOptions : UnmatchedOption = emulatorOptions;
+const declaredOptions: [UnmatchedOption] extends [never] ? typeof emulatorOptions : UnmatchedOption = emulatorOptions;
 
 const Options = z
-  .strictObject(mapValues(declared as Readonly<Record<string, OptionDeclaration>>, ({ check }) => toSchema(check)))
+  .strictObject(
+    mapValues(declaredOptions as Readonly<Record<string, OptionDeclaration>>, ({ check }) => toSchema(check)),
+  )
   .partial();
 
 /** Throws InvalidOptionsError, which lists all problems, because a misspelled option would have no effect. */
@@ -110,6 +112,8 @@ function describeIssue(issue: z.core.$ZodIssue): string[] {
   const { path, message } = issue;
   if (issue.code !== "unrecognized_keys")
     return [`${path.join(".")}${message.startsWith("must ") ? "" : ":"} ${message}`];
-  const known = Object.keys(issue.path[0] === "clock" ? declared.clock.check.of : declared);
-  return issue.keys.map((key) => `unknown option "${[...issue.path, key].join(".")}". ${formatSuggestion(key, known)}`);
+  const knownNames = Object.keys(issue.path[0] === "clock" ? declaredOptions.clock.check.of : declaredOptions);
+  return issue.keys.map(
+    (key) => `unknown option "${[...issue.path, key].join(".")}". ${formatSuggestion(key, knownNames)}`,
+  );
 }

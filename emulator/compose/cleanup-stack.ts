@@ -1,22 +1,22 @@
 export class CleanupStack {
   readonly #closers: (() => Promise<unknown> | unknown)[] = [];
-  readonly #done: Promise<void>;
-  #finish!: (result: Promise<void>) => void;
+  readonly #result: Promise<void>;
+  #resolve!: (result: Promise<void>) => void;
   #running: Promise<void> | undefined;
 
   constructor() {
-    this.#done = new Promise((resolve) => {
-      this.#finish = resolve;
+    this.#result = new Promise((resolve) => {
+      this.#resolve = resolve;
     });
-    this.#done.catch(() => {}); // The caller gets the failure without waiting for the cleanup.
+    this.#result.catch(() => {}); // The caller gets the failure without waiting for the cleanup.
   }
 
   /** Resolves when everything has ended, whichever call started the cleanup. */
   get done(): Promise<void> {
-    return this.#done;
+    return this.#result;
   }
 
-  get begun(): boolean {
+  get hasBegun(): boolean {
     return this.#running !== undefined;
   }
 
@@ -28,7 +28,7 @@ export class CleanupStack {
   run(): Promise<void> {
     if (!this.#running) {
       this.#running = this.#runAll();
-      this.#finish(this.#running);
+      this.#resolve(this.#running);
     }
     return this.#running;
   }

@@ -28,7 +28,7 @@ interface EmulatorApiOptions {
   readonly startCopy: StartCopy;
 }
 
-/** Test runners and supervisors wait longer than a second, so requests and deliveries get this much of it to end. */
+/** Test runners and supervisors wait longer than a second. Requests and deliveries get this part of it to end. */
 const closeMs = 900;
 
 export function createEmulatorApi({
@@ -41,10 +41,10 @@ export function createEmulatorApi({
 }: EmulatorApiOptions): Emulator {
   const { options, routerUrl } = context;
   const requireOpen = () => {
-    if (closing.begun) throw new EmulatorClosedError();
-    return terms.now;
+    if (closing.hasBegun) throw new EmulatorClosedError();
+    return terms.current;
   };
-  const { clusters, token } = terms.now;
+  const { clusters, token } = terms.current;
   return {
     instanceId: context.readiness.instance_id,
     routerUrl,
@@ -61,11 +61,11 @@ export function createEmulatorApi({
       get speed() {
         return terms.latest.clock.speed;
       },
-      advance: async (move) => {
+      advance: async (target) => {
         const { clock, runner } = requireOpen();
         const id = `advance:${context.requestLog.nextNumber()}`;
         const createRow = () => context.createCauseRow({ id, what: "a program advances the clock", at: clock.now() });
-        return runner.advance(parseAdvanceTarget(move), { id, createRow });
+        return runner.advance(parseAdvanceTarget(target), { id, createRow });
       },
     },
     ...createSnapshotApi(() => requireOpen().snapshots, startCopy),
@@ -84,63 +84,65 @@ export function createEmulatorApi({
   }
 }
 
-/** Publishes events whenever this process leads. */
+/** Publishes events while this process leads. */
 function watchTerms(
   terms: LeadershipLifecycle,
   { requestLog, deliveries, wall }: ProcessContext,
   listener: Parameters<Emulator["watch"]>[0],
 ) {
-  let ended: Promise<void> = Promise.resolve();
+  let previousEnds: Promise<void> = Promise.resolve();
   let end: () => Promise<void> = async () => {};
   const unwatch = terms.watch((term) => {
-    const before = end;
-    ended = ended.then(before);
+    const endPrevious = end;
+    previousEnds = previousEnds.then(endPrevious);
     end = async () => {};
     if (term) end = watchActivity({ store: term.store, clock: term.clock, requestLog, deliveries, wall }, listener);
   });
   return async () => {
     unwatch();
-    await ended;
+    await previousEnds;
     await end();
   };
 }
 
-const shape = "exactly one of by, to, next: true and untilIdle: true is required";
+const targetRule = "exactly one of by, to, next: true and untilIdle: true is required";
 
-function parseAdvanceTarget(move: AdvanceTarget): AdvanceTargetMs {
-  const [name, ...rest] = Object.keys(move ?? {}).filter((key) => move[key as keyof AdvanceTarget] !== undefined);
-  if (name === undefined || rest.length > 0) throw new InvalidOptionsError(`clock.advance: ${shape}`);
-  if ("by" in move) {
-    const by = typeof move.by === "string" ? parseDuration(move.by) : move.by;
-    return { by: requireNumber(by, "by", move.by, "milliseconds or a duration (PT2H35M, 2h35m)") };
+function parseAdvanceTarget(target: AdvanceTarget): AdvanceTargetMs {
+  const [name, ...rest] = Object.keys(target ?? {}).filter((key) => target[key as keyof AdvanceTarget] !== undefined);
+  if (name === undefined || rest.length > 0) throw new InvalidOptionsError(`clock.advance: ${targetRule}`);
+  if ("by" in target) {
+    const ms = typeof target.by === "string" ? parseDuration(target.by) : target.by;
+    return { by: requireNumber(ms, "by", target.by, "milliseconds or a duration (PT2H35M, 2h35m)") };
   }
-  if ("to" in move) {
-    const to = typeof move.to === "string" ? Date.parse(move.to) : move.to;
-    return { to: requireNumber(to, "to", move.to, "milliseconds since the epoch or an ISO time") };
+  if ("to" in target) {
+    const ms = typeof target.to === "string" ? Date.parse(target.to) : target.to;
+    return { to: requireNumber(ms, "to", target.to, "milliseconds since the epoch or an ISO time") };
   }
-  if ("next" in move && move.next === true) return { next: true };
-  if ("untilIdle" in move && move.untilIdle === true) return { untilIdle: true };
-  throw new InvalidOptionsError(`clock.advance: ${shape}, got ${name}: ${JSON.stringify(Object.values(move)[0])}`);
+  if ("next" in target && target.next === true) return { next: true };
+  if ("untilIdle" in target && target.untilIdle === true) return { untilIdle: true };
+  throw new InvalidOptionsError(
+    `clock.advance: ${targetRule}, got ${name}: ${JSON.stringify(Object.values(target)[0])}`,
+  );
 }
 
-function requireNumber(value: unknown, name: string, input: unknown, what: string): number {
+function requireNumber(value: unknown, name: string, input: unknown, expectation: string): number {
   if (typeof value === "number" && !Number.isNaN(value)) return value;
-  throw new InvalidOptionsError(`clock.advance: ${name} must be ${what}, got ${JSON.stringify(input)}`);
+  throw new InvalidOptionsError(`clock.advance: ${name} must be ${expectation}, got ${JSON.stringify(input)}`);
 }
 
-const givenName = /^snapshot-(\d+)$/i;
+const generatedName = /^snapshot-(\d+)$/i;
 
 /** Functions with which a program saves and restores states, and starts another emulator with the present one. */
 function createSnapshotApi(
   snapshots: () => Snapshots,
   startCopy: StartCopy,
 ): Pick<Emulator, "snapshot" | "restore" | "rewind" | "fork"> {
-  let last = 0;
+  let lastNumber = 0;
 
   async function nextName(): Promise<string> {
-    const numbers = (await snapshots().list()).map(({ name }) => Number(givenName.exec(name)?.[1] ?? 0));
-    last = 1 + Math.max(last, ...numbers);
-    return `snapshot-${last}`;
+    const numbers = (await snapshots().list()).map(({ name }) => Number(generatedName.exec(name)?.[1] ?? 0));
+    lastNumber = 1 + Math.max(lastNumber, ...numbers);
+    return `snapshot-${lastNumber}`;
   }
 
   return {
@@ -165,8 +167,8 @@ function createSnapshotApi(
 
 /** Throws InvalidOptionsError for a name that the control plane would reject. */
 function parseRewindTarget(target: Rewind): RewindTarget {
-  const to = "to" in target && typeof target.to === "number" ? new Date(target.to).toISOString() : undefined;
-  const { data, error } = rewind.request.body.schema.safeParse(to === undefined ? target : { to });
+  const isoTime = "to" in target && typeof target.to === "number" ? new Date(target.to).toISOString() : undefined;
+  const { data, error } = rewind.request.body.schema.safeParse(isoTime === undefined ? target : { to: isoTime });
   if (!data) throw new InvalidOptionsError(`emulator.rewind: ${error.issues.map(({ message }) => message).join("; ")}`);
   if (data.to !== undefined) return { to: Date.parse(data.to) };
   return data.before === undefined ? { steps: data.steps ?? 0 } : { before: data.before };

@@ -45,13 +45,13 @@ export function startEngine(
 ): { readonly runner: Runner; readonly forwarder: Forwarder } {
   const forwarder = createForwarder({ wall, mark: `svc-${readiness.instance_id}`, links });
   closing.push(() => forwarder.close());
-  const outgoing = createWebhookSender({
+  const sender = createWebhookSender({
     wall,
     ...getReceiverRules(settings),
     connectTimeoutMs: settings.webhookConnectTimeoutMs,
     responseTimeoutMs: settings.webhookResponseTimeoutMs,
   });
-  closing.push(() => outgoing.close());
+  closing.push(() => sender.close());
   const { deterministic, upstreamTimeoutMs: timeoutMs } = settings;
   const router = createRouterClient({ forwarder, timeoutMs, routerUrl });
   const runner = new Runner({
@@ -65,12 +65,12 @@ export function startEngine(
     deterministic,
     handlers: {
       ...createContractJobHandlers({ clock, settings }),
-      ...createReportJobHandlers({ clock, wall, deterministic, router, giveUp: log }),
+      ...createReportJobHandlers({ clock, wall, deterministic, router, onGiveUp: log }),
       ...createDeliveryJobHandlers({
         clock,
         wall,
         settings,
-        outgoing,
+        outgoing: sender,
         intervene: createOutgoingFaultInterceptor(faults),
         notifier: deliveries,
       }),
@@ -81,14 +81,14 @@ export function startEngine(
   return { runner, forwarder };
 }
 
-/** Maximum wall-clock time of all pending reports. One takes some milliseconds. */
+/** Maximum wall-clock time of all pending reports. A report takes some milliseconds. */
 const maxReportMs = 1_000;
-const lookEveryMs = 5;
-/** At most this many due entries are examined. Reports are due at once and come first. */
-const looked = 256;
+const pollIntervalMs = 5;
+/** The maximum number of due entries that are examined. Reports are due at once and come first. */
+const maxExaminedEntries = 256;
 
 /**
- * On close, lets the reports of clusters go out while the router still accepts them. The rest is reported after the
+ * On close, sends the reports of clusters while the router still accepts them. The other reports are sent after the
  * next start.
  */
 export async function flushReports(
@@ -106,10 +106,10 @@ export async function flushReports(
 
   async function waitUntilNothingIsDue(): Promise<void> {
     while (!signal.aborted) {
-      const slice = { by: "turn", to: toDueSortKeyEnd(clock.now()), limit: looked } as const;
+      const slice = { by: "turn", to: toDueSortKeyEnd(clock.now()), limit: maxExaminedEntries } as const;
       const due = await store.read((view) => view.list(schedule, slice));
       if (!due.some(({ kind }) => isReportKind(kind))) return;
-      await wall.sleep(lookEveryMs, signal);
+      await wall.sleep(pollIntervalMs, signal);
     }
   }
 }
@@ -121,35 +121,35 @@ interface Sources {
   readonly log: (line: string) => void;
 }
 
-/** Sends spans to the address in the variables. Undefined if they name no address. */
+/** Sends spans to the address in the variables. Returns undefined if they name no address. */
 export function createTraceExport(
   { otel, deterministic = false }: EmulatorOptions,
   { store, wall, requestLog, log }: Sources,
 ): TraceExporter | undefined {
-  const { read, notes } = readOtelSettings(otel ?? {}, emulatorResource["service.name"]);
+  const { read: otelSettings, notes } = readOtelSettings(otel ?? {}, emulatorResource["service.name"]);
   for (const note of notes) log(note);
-  if (!read) return undefined;
+  if (!otelSettings) return undefined;
   return exportTraces({
     store,
     wall,
     requestLog,
     deterministic,
     log,
-    resource: read.resource,
-    collector: createSpanCollector({ ...read, wall }),
+    resource: otelSettings.resource,
+    collector: createSpanCollector({ ...otelSettings, wall }),
   });
 }
 
 /** Creates the callback by which listeners apply observations. Streams and bytes pass unchanged. */
 export const observeWith =
   (observer: ObservationApplier): ResponseObserver =>
-  (operation: Operation, answer: HttpResponse) => {
-    const { status, headers, body } = answer;
-    if (answer.isForeign || (body !== undefined && typeof body !== "string")) return undefined;
-    const found = observer.applyToResponse(operation, { status, headers, body });
-    if (!found) return undefined;
-    const finding = found.rules
+  (operation: Operation, response: HttpResponse) => {
+    const { status, headers, body } = response;
+    if (response.isForeign || (body !== undefined && typeof body !== "string")) return undefined;
+    const observed = observer.applyToResponse(operation, { status, headers, body });
+    if (!observed) return undefined;
+    const finding = observed.rules
       .map(({ id, count, at }) => `${id} (observed ${pluralize(count, "time")}, last at ${at})`)
       .join("; ");
-    return { answer: { ...answer, ...found.response }, finding };
+    return { answer: { ...response, ...observed.response }, finding };
   };

@@ -40,10 +40,10 @@ export interface LeaderSessionOptions {
   readonly origin?: StateSource | undefined;
   /** Token of the control plane if the state has none yet. */
   readonly token: string;
-  /** Whether the process has led before. Its clock then continues from the shared state. */
+  /** True if the process has led before. Its clock then continues from the shared state. */
   readonly hasLedBefore?: boolean;
   readonly abortSignal: AbortSignal;
-  readonly leads: (leadership: Leadership) => void;
+  readonly onLeading: (leadership: Leadership) => void;
 }
 
 /**
@@ -69,11 +69,11 @@ export interface LeaderSession {
 /** Opens the state when this process leads, and serves it. If that fails, nothing is left running. */
 export async function startLeaderSession(
   context: ProcessContext,
-  beginning: LeaderSessionOptions,
+  options: LeaderSessionOptions,
 ): Promise<LeaderSession> {
   const closing = new CleanupStack();
   try {
-    return await open(context, beginning, closing);
+    return await open(context, options, closing);
   } catch (error) {
     await closing.run().catch(() => {}); // The caller must get the first failure.
     throw error;
@@ -82,18 +82,18 @@ export async function startLeaderSession(
 
 async function open(
   context: ProcessContext,
-  beginning: LeaderSessionOptions,
+  sessionOptions: LeaderSessionOptions,
   closing: CleanupStack,
 ): Promise<LeaderSession> {
   const { options, seed, wall, readiness, file, routerUrl, settings, requestLog, counters } = context;
   const { instance_id: instanceId } = readiness;
   const { listeners, standby, runFile, log } = context;
-  const { front, isShared } = listeners;
-  const { origin } = beginning;
-  const givenUp = new AbortController();
-  const closeSignal = AbortSignal.any([context.closeSignal, givenUp.signal]);
+  const { router: routerListener, isShared } = listeners;
+  const { origin } = sessionOptions;
+  const abandonment = new AbortController();
+  const closeSignal = AbortSignal.any([context.closeSignal, abandonment.signal]);
   const ids = createRenewableIds(options.deterministic ? JSON.stringify(seed) : undefined);
-  let now: (() => number) | undefined;
+  let readTime: (() => number) | undefined;
   const state = await openState({
     file,
     database: options.store === undefined ? undefined : toDatabaseOptions(options.store),
@@ -104,12 +104,12 @@ async function open(
     origin,
     isHeld: () => runFile.ensureHeld(),
     historyBytes: options.historyBytes,
-    moment: () => ({ at: now?.(), ids: ids.getPosition() }),
+    getMoment: () => ({ at: readTime?.(), ids: ids.getPosition() }),
   });
   const { store, blobs, snapshotStore, snapshotHead, leadership } = state;
   closing.push(() => store.close());
   closing.push(watchFiles(store, wall));
-  const token = leadership?.token ?? beginning.token;
+  const token = leadership?.token ?? sessionOptions.token;
   if (origin) await store.transaction("tokens.drop", deleteControlTokens);
   const tokens = new ControlTokens(store, wall);
   const lastRequest = snapshotHead?.beside.requests ?? (await readLastRequestNumber(store));
@@ -122,47 +122,47 @@ async function open(
   closing.push(() => spans?.close(closeSignal));
 
   const startTime = resolveStartTime(options, seed);
-  const clockOptions = beginning.hasLedBefore ? {} : options.clock;
+  const clockOptions = sessionOptions.hasLedBefore ? {} : options.clock;
   const clock = await VirtualClock.open(store, wall, {
     ...clockOptions,
     now: startTime,
-    keptAt: snapshotHead?.snapshot.at,
+    storedAt: snapshotHead?.snapshot.at,
   });
-  now = () => clock.now();
+  readTime = () => clock.now();
   if (context.observer) observeWebhooks(clock, context.observer);
-  const stale = formatStaleTimeWarning(clock, wall);
-  if (stale !== undefined) log(stale);
+  const warning = formatStaleTimeWarning(clock, wall);
+  if (warning !== undefined) log(warning);
 
   const faults = new Faults();
   const sessions = new ConsoleSessions(createRandomIds(), wall);
   const hideControlTokens = createTokenMask({ token, sessions });
   if (snapshotHead) faults.replaceState(snapshotHead.beside.faults);
   let resolveUrl = (_url: string) => {};
-  const whenOpen = new Promise<string>((resolve) => {
+  const openedUrl = new Promise<string>((resolve) => {
     resolveUrl = resolve;
   });
   const { runner, forwarder } = startEngine(context, {
     ...{ store, clock, faults, closing, closeSignal },
-    routerUrl: whenOpen,
+    routerUrl: openedUrl,
   });
   const pdfs = new PdfReader(wall);
   closing.push(() => pdfs.close());
 
   const sharedContext = { store, clock, wall, ids, settings };
-  // With --deterministic, reports of clusters have a fixed place in the request log: before the next request.
+  // With --deterministic, reports of clusters have a fixed position in the request log: before the next request.
   const prioritizeReports = async (cause: Cause) => {
     await runner.prioritize(cause.id, isReportKind);
   };
   const faultFor = createIncomingFaultFinder(faults, forwarder.isOwn);
-  const served = { clock, faultFor, ...(settings.deterministic && { beforeAnswer: prioritizeReports }) };
+  const listenerOptions = { clock, faultFor, ...(settings.deterministic && { beforeAnswer: prioritizeReports }) };
   const inboxes = new Map<string, RequestInbox>();
-  const emulated = state.clusters.filter(({ external_url }) => external_url === null);
+  const emulatedClusters = state.clusters.filter(({ external_url }) => external_url === null);
   checkClusterUrls(
     options,
-    emulated.map(({ id }) => id),
+    emulatedClusters.map(({ id }) => id),
   );
   const clusters: Cluster[] = [];
-  for (const row of state.clusters) clusters.push(await listenAs(row));
+  for (const row of state.clusters) clusters.push(await createCluster(row));
 
   const router = {
     ...sharedContext,
@@ -173,10 +173,10 @@ async function open(
     hideControlTokens,
     issuerKeys: new IssuerKeys({ wall, forwarder, settings }),
   };
-  const ourRouter = toReachableUrl(routerUrl, options.host);
+  const reachableRouterUrl = toReachableUrl(routerUrl, options.host);
   const instance = {
     id: instanceId,
-    getReadiness: () => ({ ...readiness, ...(isShared && { role: "leader" as const, leader: ourRouter }) }),
+    getReadiness: () => ({ ...readiness, ...(isShared && { role: "leader" as const, leader: reachableRouterUrl }) }),
     process: context.process,
     formKey: createRandomIds().bytes(32),
     loadInitialState: () => createSeedWriter({ store, seed, ids, settings, clock, at: startTime ?? wall.now() }),
@@ -214,17 +214,17 @@ async function open(
     readConsole: createConsoleReader(),
     observedClaims: context.observer?.observations.seen,
   };
-  const addresses = clusters.map(({ id, url }) => ({ id, url }));
-  await runFile.update({ clusters: addresses, token });
-  closing.push(() => listeners.stop(front));
-  front.open({
-    ...served,
+  const clusterAddresses = clusters.map(({ id, url }) => ({ id, url }));
+  await runFile.update({ clusters: clusterAddresses, token });
+  closing.push(() => listeners.stop(routerListener));
+  routerListener.open({
+    ...listenerOptions,
     allowsOrigin: createBrowserOriginCheck(router),
     parts: createRouterParts({ router, control }, token),
   });
   if (standby && leadership) {
     const key = createRandomIds().token(32);
-    const address = toLeaderAddress({ router_url: ourRouter, key }, options.host, state.clusters, clusters);
+    const address = toLeaderAddress({ router_url: reachableRouterUrl, key }, options.host, state.clusters, clusters);
     await standby.lead(address, token);
     await leadership.publishAddress(address).catch((cause) => {
       throw new StoreFailedError("The leader cannot be announced to the standbys", { cause });
@@ -238,40 +238,40 @@ async function open(
     clusters: await Promise.all(clusters.map((cluster) => toRunningCluster(store, cluster))),
     end: () => closing.run(),
     abandon() {
-      givenUp.abort();
+      abandonment.abort();
       return closing.run();
     },
   };
 
-  /** An external cluster is only registered; an emulated one gets a listener on the next port. */
-  async function listenAs(row: ClusterRow): Promise<Cluster> {
+  /** Registers an external cluster. An emulated cluster also gets a listener on the next port. */
+  async function createCluster(row: ClusterRow): Promise<Cluster> {
     const { external_url, position, ...rest } = row;
     if (external_url !== null) {
       const url = external_url.replace(/\/$/, "");
-      return { ...rest, url, reachedAt: url, external: true };
+      return { ...rest, url, internalUrl: url, external: true };
     }
-    const bound = standby ? standby.getListener(row.id, position) : listeners.bindCluster(row.id, position);
-    const { listener, url: reachedAt } = await bound;
+    const binding = standby ? standby.getListener(row.id, position) : listeners.bindCluster(row.id, position);
+    const { listener, url: internalUrl } = await binding;
     closing.push(() => listeners.stop(listener));
-    const url = resolvePublicUrl(row.id, reachedAt, { ...options, routerUrl });
-    const cluster = { ...rest, url, reachedAt, external: false };
+    const url = resolvePublicUrl(row.id, internalUrl, { ...options, routerUrl });
+    const cluster = { ...rest, url, internalUrl, external: false };
     const inbox = new RequestInbox(settings.inboxBytes, hideControlTokens);
     inboxes.set(cluster.id, inbox);
     listener.open({
-      ...served,
+      ...listenerOptions,
       ...createClusterParts({ ...sharedContext, blobs, cluster, pdfs, getStandardSet }, inbox),
     });
     return cluster;
   }
 
-  /** Other processes may share the state. They learn this one's addresses when it leads. */
+  /** Other processes may share the state. They get the addresses of this process when it leads. */
   function toDatabaseOptions(url: string): DatabaseOptions {
     // Each term has its own name, so that a late statement of the previous term is not mistaken for one of this term.
     const candidate = {
       instance: createRandomIds().uuid(),
       address: null,
       token: options.token,
-      createToken: () => beginning.token,
+      createToken: () => sessionOptions.token,
     };
     return {
       url,
@@ -279,8 +279,8 @@ async function open(
       candidate,
       ...(standby && { seen: standby.updateLeader }),
       ...(options.leaseMs !== undefined && { leaseMs: options.leaseMs }),
-      signal: beginning.abortSignal,
-      leads: beginning.leads,
+      signal: sessionOptions.abortSignal,
+      leads: sessionOptions.onLeading,
     };
   }
 }

@@ -7,28 +7,29 @@ import type { ProcessContext } from "./process-context.ts";
 import type { StateSource } from "./state-source.ts";
 
 /** Delay before the next attempt to lead if the database is unreachable. */
-const againMs = 500;
+const retryDelayMs = 500;
 
 interface LifecycleOptions {
   readonly context: ProcessContext;
   /** Token of the control plane if the state has none yet. */
   readonly token: string;
   readonly abortSignal: AbortSignal;
-  readonly leads: (leadership: Leadership) => void;
-  /** Called when it serves a state again that another process led meanwhile. */
+  readonly onLeading: (leadership: Leadership) => void;
+  /** Called when this process serves the state again after another process led meanwhile. */
   readonly onRegained: () => void;
   readonly onError: (error: Error) => void;
 }
 
 /**
- * The life of a process whose state several processes share: it stands by, leads, loses leadership and stands by again.
+ * The lifecycle of a process that shares its state with others: it stands by, leads, loses leadership and stands by
+ * again.
  */
 export class LeadershipLifecycle {
   readonly #options: LifecycleOptions;
   #term: LeaderSession | undefined;
-  /** The current session, or the last one. */
+  /** The current session, or the last session. */
   #latest: LeaderSession | undefined;
-  #going: Promise<void> = Promise.resolve();
+  #following: Promise<void> = Promise.resolve();
   readonly #watchers = new Set<(term: LeaderSession | undefined) => void>();
 
   constructor(options: LifecycleOptions) {
@@ -37,43 +38,43 @@ export class LeadershipLifecycle {
 
   /** Resolves when this process leads for the first time. Fails as a start does. */
   async begin(origin: StateSource | undefined): Promise<void> {
-    const first = await this.#startSession(origin);
-    if (first.leadership) this.#going = this.#followLeadership(first, first.leadership);
+    const session = await this.#startSession(origin);
+    if (session.leadership) this.#following = this.#followLeadership(session, session.leadership);
   }
 
   /** The current session. @throws {StoreFailedError} while another process leads. */
-  get now(): LeaderSession {
+  get current(): LeaderSession {
     if (!this.#term)
       throw new StoreFailedError("Another process leads this store now. Requests to this one are forwarded to it");
     return this.#term;
   }
 
-  /** The current session, or the last one. */
+  /** The current session, or the last session. */
   get latest(): LeaderSession {
-    return this.#latest ?? this.now;
+    return this.#latest ?? this.current;
   }
 
   /**
    * Calls the listener at once, and whenever this process starts or stops leading. Returns a function that removes the
    * listener.
    */
-  watch(changed: (term: LeaderSession | undefined) => void): () => void {
-    this.#watchers.add(changed);
-    changed(this.#term);
-    return () => void this.#watchers.delete(changed);
+  watch(listener: (term: LeaderSession | undefined) => void): () => void {
+    this.#watchers.add(listener);
+    listener(this.#term);
+    return () => void this.#watchers.delete(listener);
   }
 
   /** Ends the current session. Call it after the process must not lead any more. */
   async end(): Promise<void> {
     const term = this.#term;
     await term?.end();
-    await this.#going;
+    await this.#following;
   }
 
-  async #followLeadership(first: LeaderSession, led: Leadership): Promise<void> {
+  async #followLeadership(firstTerm: LeaderSession, firstLeadership: Leadership): Promise<void> {
     const { context, abortSignal, onRegained, onError } = this.#options;
-    let term = first;
-    for (let leadership = led; ; ) {
+    let term = firstTerm;
+    for (let leadership = firstLeadership; ; ) {
       await Promise.race([leadership.lost, waitUntilAborted(abortSignal)]);
       if (!leadership.isLost || abortSignal.aborted) return;
       context.standby?.standBy();
@@ -93,14 +94,14 @@ export class LeadershipLifecycle {
 
   /** Leads as soon as possible. After the first connection, database errors do not end the wait. */
   async #startSession(origin: StateSource | undefined): Promise<LeaderSession> {
-    const { context, token, abortSignal, leads } = this.#options;
+    const { context, token, abortSignal, onLeading } = this.#options;
     const { standby, wall, log } = context;
     const hasLedBefore = this.#latest !== undefined;
-    for (let reported: string | undefined; ; ) {
-      let led: Leadership | undefined;
-      const setLeadership = (now: Leadership) => {
-        led = now;
-        leads(now);
+    for (let lastReport: string | undefined; ; ) {
+      let leadership: Leadership | undefined;
+      const setLeadership = (newLeadership: Leadership) => {
+        leadership = newLeadership;
+        onLeading(newLeadership);
       };
       try {
         const term = await startLeaderSession(context, {
@@ -108,19 +109,19 @@ export class LeadershipLifecycle {
           token,
           abortSignal,
           hasLedBefore,
-          leads: setLeadership,
+          onLeading: setLeadership,
         });
         this.#setSession(term);
         return term;
       } catch (error) {
-        // After a response from the database, it is known that another process leads.
-        if (led && error instanceof StoreFailedError) await withTimeout(wall, againMs, led.lost);
-        const isLasting = error instanceof StateFormatError || !(standby?.hasSeen || led?.isLost);
+        // A response from the database shows that another process leads.
+        if (leadership && error instanceof StoreFailedError) await withTimeout(wall, retryDelayMs, leadership.lost);
+        const isLasting = error instanceof StateFormatError || !(standby?.hasSeenLeader || leadership?.isLost);
         if (!standby || isLasting || abortSignal.aborted) throw error;
         standby.standBy();
-        if (reported !== String(error)) log(`This process cannot become the leader now: ${(error as Error).message}`);
-        reported = String(error);
-        await wall.sleep(againMs, abortSignal);
+        if (lastReport !== String(error)) log(`This process cannot become the leader now: ${(error as Error).message}`);
+        lastReport = String(error);
+        await wall.sleep(retryDelayMs, abortSignal);
       }
     }
   }
@@ -128,6 +129,6 @@ export class LeadershipLifecycle {
   #setSession(term: LeaderSession | undefined): void {
     this.#term = term;
     if (term) this.#latest = term;
-    for (const changed of this.#watchers) changed(term);
+    for (const listener of this.#watchers) listener(term);
   }
 }

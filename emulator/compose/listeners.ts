@@ -12,7 +12,7 @@ import { createReadyPart } from "./service-parts.ts";
 
 interface ListenersSetup {
   readonly options: Pick<EmulatorOptions, "port" | "host" | "store" | "publicUrl" | "clusterUrls">;
-  readonly duties: Omit<ListenerOptions, "name">;
+  readonly listenerOptions: Omit<ListenerOptions, "name">;
   readonly links: CausePropagator;
   readonly instanceId: string;
   readonly closing: CleanupStack;
@@ -26,37 +26,48 @@ export interface BoundListener {
 /** The listeners of one emulator: the router's, and one per emulated cluster on the following ports. */
 export class Listeners {
   readonly #setup: ListenersSetup;
-  readonly front: Listener;
-  /** Whether other processes may lead the same state. A listener then hands over before it is closed. */
+  readonly router: Listener;
+  /** True if other processes may lead the same state. A listener then hands over before it is closed. */
   readonly isShared: boolean;
-  readonly #shared: Listener[] = [];
+  readonly #clusterListeners: Listener[] = [];
 
   constructor(setup: ListenersSetup) {
     this.#setup = setup;
-    const { options, duties, instanceId, closing } = setup;
+    const { options, listenerOptions, instanceId, closing } = setup;
     this.isShared = options.store !== undefined;
     const whileStarting = [createReadyPart(instanceId)];
     const { isShared } = this;
-    this.front = createListener({ ...duties, isShared, publicUrl: options.publicUrl, name: "router", whileStarting });
-    closing.push(() => this.front.close());
+    this.router = createListener({
+      ...listenerOptions,
+      isShared,
+      publicUrl: options.publicUrl,
+      name: "router",
+      whileStarting,
+    });
+    closing.push(() => this.router.close());
   }
 
   /** Binds the listener of the router, which responds that it is not ready. Resolves with its address. */
   async listen(): Promise<string> {
     const { options, links } = this.#setup;
-    const url = await this.front.listen(options.port ?? 0, options.host);
+    const url = await this.router.listen(options.port ?? 0, options.host);
     links.add(url);
     return url;
   }
 
   /** Binds the listener of a cluster. If the router has a fixed port, the clusters have the ports after it. */
   readonly bindCluster = async (id: string, position: number): Promise<BoundListener> => {
-    const { options, duties, links } = this.#setup;
+    const { options, listenerOptions, links } = this.#setup;
     const { port = 0, host, clusterUrls } = options;
     const clusterPort = port === 0 ? 0 : port + 1 + position;
     if (clusterPort > 65_535) throw new InvalidOptionsError(`Port ${clusterPort} of the cluster ${id} is out of range`);
-    const listener = createListener({ ...duties, isShared: this.isShared, publicUrl: clusterUrls?.[id], name: id });
-    if (this.isShared) this.#shared.push(listener);
+    const listener = createListener({
+      ...listenerOptions,
+      isShared: this.isShared,
+      publicUrl: clusterUrls?.[id],
+      name: id,
+    });
+    if (this.isShared) this.#clusterListeners.push(listener);
     const url = await listener.listen(clusterPort, host);
     links.add(url);
     return { listener, url };
@@ -67,19 +78,22 @@ export class Listeners {
 
   /** Closes the listeners of clusters that another process serves. */
   async closeShared(): Promise<void> {
-    await Promise.all(this.#shared.map((listener) => listener.close()));
+    await Promise.all(this.#clusterListeners.map((listener) => listener.close()));
   }
 }
 
-/** An address at which others reach a listener: one of this machine if it listens on all of them, otherwise its own. */
+/**
+ * Returns an address at which other machines reach a listener. If it listens on all addresses, this is one of the
+ * machine's.
+ */
 export function toReachableUrl(url: string, host: string | undefined): string {
   if (host !== "0.0.0.0" && host !== "::") return url;
-  const addresses = Object.values(networkInterfaces()).flatMap((found) => found ?? []);
-  const found = addresses.find(({ internal, family }) => !internal && family === "IPv4");
-  return found ? `http://${found.address}:${new URL(url).port}` : url;
+  const addresses = Object.values(networkInterfaces()).flatMap((networkAddresses) => networkAddresses ?? []);
+  const externalAddress = addresses.find(({ internal, family }) => !internal && family === "IPv4");
+  return externalAddress ? `http://${externalAddress.address}:${new URL(url).port}` : url;
 }
 
-/** Next to the bundle in the package. A checkout has the result of its last build. */
+/** The folder is next to the bundle in the package. In a checkout, it is the result of the last build. */
 const folder = new URL(import.meta.url.endsWith(".ts") ? "../../dist/console/" : "./console/", import.meta.url);
 
 /** The build's description of the files, which build/console.ts writes. */
@@ -106,8 +120,8 @@ async function readConsole(): Promise<ConsoleBundle> {
   const { types, ...page }: Manifest = JSON.parse(await readFile(new URL("manifest.json", folder), "utf8"));
   const assets = await Promise.all(
     Object.entries(types).map(async ([name, type]): Promise<ConsoleAsset> => {
-      const compressed = await readFile(new URL(`${name}.br`, folder));
-      return { name, type, bytes: brotliDecompressSync(compressed), compressed };
+      const brotliBytes = await readFile(new URL(`${name}.br`, folder));
+      return { name, type, bytes: brotliDecompressSync(brotliBytes), brotliBytes };
     }),
   );
   return { ...page, assets: new Map(assets.map((asset) => [asset.name, asset])) };

@@ -21,7 +21,7 @@ export function resolveSeed({ seed = "demo" }: EmulatorOptions): Seed {
   return parsedSeeds[seed];
 }
 
-/** Parsed once per process, because emulators only read it. */
+/** Seeds are parsed once per process, because emulators only read them. */
 const parsedSeeds: Partial<Record<keyof typeof namedSeeds, Seed>> = {};
 
 const isNamedSeed = (name: string): name is keyof typeof namedSeeds => Object.hasOwn(namedSeeds, name);
@@ -62,7 +62,7 @@ export function resolveStartTime({ clock, deterministic }: EmulatorOptions, seed
   return start === undefined ? undefined : Date.parse(start);
 }
 
-/** The options are invalid: an unknown name, a value out of range, an invalid seed. */
+/** The options are invalid: they have an unknown name, a value out of range or an invalid seed. */
 export class InvalidOptionsError extends Error {
   override readonly name = "InvalidOptionsError";
 }
@@ -74,18 +74,18 @@ interface PublicUrls {
 }
 
 /**
- * Returns the address at which clients reach the listener of a cluster: the configured one, the one next to the router
- * if ports are forwarded unchanged, or the one where it listens.
+ * Returns the address at which clients reach the listener of a cluster: the configured address, the router's public
+ * address with the cluster's port if ports are forwarded unchanged, or the address where it listens.
  */
 export function resolvePublicUrl(
   id: string,
-  heardAt: string,
+  listenerUrl: string,
   { publicUrl, clusterUrls = {}, routerUrl }: ListenerUrls,
 ): string {
   if (Object.hasOwn(clusterUrls, id)) return new URL(clusterUrls[id]!).origin;
-  if (publicUrl === undefined || new URL(publicUrl).port !== new URL(routerUrl).port) return heardAt;
+  if (publicUrl === undefined || new URL(publicUrl).port !== new URL(routerUrl).port) return listenerUrl;
   const neighbor = new URL(publicUrl);
-  neighbor.port = new URL(heardAt).port;
+  neighbor.port = new URL(listenerUrl).port;
   return neighbor.origin;
 }
 
@@ -95,9 +95,9 @@ interface ListenerUrls extends PublicUrls {
 
 /** Throws InvalidOptionsError if an address is given for a cluster without a listener. */
 export function checkClusterUrls({ clusterUrls = {} }: PublicUrls, ids: readonly string[]): void {
-  const unknown = Object.keys(clusterUrls).filter((id) => !ids.includes(id));
-  if (unknown.length === 0) return;
-  throw new InvalidOptionsError(`Cluster ${unknown.join(", ")} not found. Known: ${ids.join(", ")}`);
+  const unknownIds = Object.keys(clusterUrls).filter((id) => !ids.includes(id));
+  if (unknownIds.length === 0) return;
+  throw new InvalidOptionsError(`Cluster ${unknownIds.join(", ")} not found. Known: ${ids.join(", ")}`);
 }
 
 export const listPublicNames = ({ publicUrl, clusterUrls = {} }: PublicUrls): readonly string[] =>

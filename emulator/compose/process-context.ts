@@ -38,6 +38,6 @@ export interface ProcessContext {
   /** When it aborts, pending work is no longer awaited. */
   readonly closeSignal: AbortSignal;
   readonly log: (line: string) => void;
-  /** Ends the process's use of it after the pending response is sent. */
+  /** Stops the emulator after the pending response is sent. */
   readonly stop: () => void;
 }

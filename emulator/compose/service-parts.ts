@@ -38,24 +38,24 @@ export const createClusterParts = (
   fallback: createForwardedHandler(context, inbox),
 });
 
-/** The context of a cluster, with the routes that programs use. */
+/** Returns the data of a cluster for programs: its addresses and credentials. */
 export async function toRunningCluster(
   store: Store,
-  { id, reachedAt, key, external }: Cluster,
+  { id, internalUrl, key, external }: Cluster,
 ): Promise<RunningCluster> {
-  const first = await store.read((view) => getFirstWorkspace(view, id));
+  const workspace = await store.read((view) => getFirstWorkspace(view, id));
   return {
     id,
-    url: reachedAt,
+    url: internalUrl,
     clusterKey: key,
     external,
-    clientId: first?.client_id,
-    clientSecret: first?.client_secret,
-    hmacKey: first?.hmac_key,
+    clientId: workspace?.client_id,
+    clientSecret: workspace?.client_secret,
+    hmacKey: workspace?.hmac_key,
   };
 }
 
-const control = guardHandlers(controlHandlers);
+const guardedControlHandlers = guardHandlers(controlHandlers);
 
 const createRouterPart = (context: RouterContext): ListenerPart =>
   createPart({
@@ -73,7 +73,7 @@ export const createRouterParts = (
   createRouterPart(contexts.router),
   createPart({
     operations: listOperations("emulator"),
-    handlers: control,
+    handlers: guardedControlHandlers,
     authenticate: createAuthenticators({ token, tokens: contexts.control.tokens, sessions: contexts.control.sessions }),
     context: contexts.control,
   }),

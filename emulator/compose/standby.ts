@@ -35,14 +35,14 @@ export const toLeaderAddress = (
   key,
   clusters: clusters
     .filter(({ external }) => !external)
-    .map(({ id, reachedAt }) => {
+    .map(({ id, internalUrl }) => {
       const { position } = rows.find((row) => row.id === id)!;
-      return { id, url: toReachableUrl(reachedAt, host), position };
+      return { id, url: toReachableUrl(internalUrl, host), position };
     }),
 });
 
 interface StandbyOptions {
-  readonly aboutItself: Readiness;
+  readonly readiness: Readiness;
   readonly process: NonNullable<Liveness["process"]>;
   readonly listeners: Listeners;
   readonly log: (line: string) => void;
@@ -53,7 +53,7 @@ interface StandbyOptions {
 
 /**
  * One of several processes that share a store. While it does not lead, its listeners forward everything to the leader.
- * It responds itself only about its liveness, and holds no state.
+ * It only responds to liveness requests itself, and has no state.
  */
 export class HotStandby {
   readonly #options: StandbyOptions;
@@ -61,7 +61,7 @@ export class HotStandby {
   #leader: LeaderAddress | undefined;
   #isLeading = false;
   #hasNotified = false;
-  #hasSeen = false;
+  #hasSeenLeader = false;
   #token: string | undefined;
 
   constructor(options: StandbyOptions) {
@@ -73,24 +73,24 @@ export class HotStandby {
     this.#leader = undefined;
     this.#isLeading = false;
     this.#hasNotified = false;
-    this.#options.listeners.front.startStandby(this.#createStandby("router"));
-    for (const [id, bound] of this.#clusters) this.#startForwarding(id, bound);
+    this.#options.listeners.router.startStandby(this.#createStandby("router"));
+    for (const [id, binding] of this.#clusters) this.#startForwarding(id, binding);
   }
 
-  get hasSeen(): boolean {
-    return this.#hasSeen;
+  get hasSeenLeader(): boolean {
+    return this.#hasSeenLeader;
   }
 
-  /** Updates the known leader. Null if there is no leader, or its address is not known yet. */
+  /** Updates the known leader. `address` is null if there is no leader, or if its address is not known yet. */
   readonly updateLeader = (address: unknown, token: string | null): void => {
     const { router_url, key, clusters } = toFields(address);
     const isKnown = typeof router_url === "string" && typeof key === "string" && Array.isArray(clusters);
     this.#leader = isKnown ? (address as LeaderAddress) : undefined;
     this.#token = token ?? undefined;
     if (!this.#leader) return;
-    this.#hasSeen = true;
-    const { router_url: leader, clusters: known } = this.#leader;
-    void this.#bindAll(known)
+    this.#hasSeenLeader = true;
+    const { router_url: leader, clusters: leaderClusters } = this.#leader;
+    void this.#bindAll(leaderClusters)
       .then(() => {
         if (!this.#hasNotified && !this.#isLeading) this.#options.onLeadership(leader, token ?? "");
         this.#hasNotified = true;
@@ -98,10 +98,10 @@ export class HotStandby {
       .catch((error) => this.#options.log(String(error)));
   };
 
-  /** The listener of a cluster in this process, which forwards until this process leads. */
+  /** Returns the listener of a cluster in this process. It forwards until this process leads. */
   getListener(id: string, position: number): Promise<BoundListener> {
-    const known = this.#clusters.get(id);
-    if (known) return known;
+    const existing = this.#clusters.get(id);
+    if (existing) return existing;
     const binding = this.#options.listeners.bindCluster(id, position);
     this.#clusters.set(id, binding);
     binding.catch(() => this.#clusters.delete(id));
@@ -114,7 +114,7 @@ export class HotStandby {
     this.#isLeading = true;
     this.#leader = address;
     this.#token = token;
-    this.#options.listeners.front.startLeading(address.key);
+    this.#options.listeners.router.startLeading(address.key);
     for (const { listener } of await Promise.all(this.#clusters.values())) listener.startLeading(address.key);
   }
 
@@ -133,26 +133,26 @@ export class HotStandby {
     if (name !== "router") {
       return {
         parts: [],
-        leader: () => this.#listenerOfLeader(({ clusters }) => clusters.find(({ id }) => id === name)),
+        leader: () => this.#findLeaderListener(({ clusters }) => clusters.find(({ id }) => id === name)),
       };
     }
     return {
       parts: [this.#createHealthPart()],
       answers: (request, response) => this.#handleStop(request, response),
-      leader: () => this.#listenerOfLeader(({ router_url: url }) => ({ url })),
+      leader: () => this.#findLeaderListener(({ router_url: url }) => ({ url })),
     };
   }
 
-  #listenerOfLeader(find: (leader: LeaderAddress) => { readonly url: string } | undefined) {
+  #findLeaderListener(find: (leader: LeaderAddress) => { readonly url: string } | undefined) {
     const url = this.#leader && find(this.#leader)?.url;
     return this.#leader && url !== undefined ? { url, key: this.#leader.key } : undefined;
   }
 
   /** A liveness request concerns this process only. */
   #createHealthPart(): ListenerPart {
-    const { aboutItself, process } = this.#options;
+    const { readiness, process } = this.#options;
     const getReadiness = (): Readiness => ({
-      ...aboutItself,
+      ...readiness,
       role: "standby",
       leader: this.#leader?.router_url ?? null,
     });

@@ -44,16 +44,16 @@ export async function startWithSeed(
     return await begin(options, seed, closing, { origin, observer });
   } catch (error) {
     await closing.run().catch(() => {}); // The caller must get the first failure.
-    const isOfFile = !options.ephemeral && options.store === undefined && options.file !== undefined;
-    if (isOfFile && error instanceof StoreFailedError) return explainUnusable(options.file, error);
+    const usesFile = !options.ephemeral && options.store === undefined && options.file !== undefined;
+    if (usesFile && error instanceof StoreFailedError) return explainUnusable(options.file, error);
     throw error;
   }
 }
 
 /** The number of leases for which a request waits until it is certain that this process leads. */
-const leasesWaited = 5 / 3;
+const maxAssuranceLeases = 5 / 3;
 
-/** How long a process that has handed over tells this to clients that have not learned of it yet. */
+/** How long a process that has handed over still responds to clients that do not know the new leader yet. */
 const lingerMs = 250;
 
 /**
@@ -73,8 +73,8 @@ async function begin(
   const token = options.token ?? createRandomIds().token(32);
   const file = options.ephemeral ? undefined : options.file;
   // The router's own address, which the other settings name, is known only after it listens.
-  const configured = createSettings(options, "");
-  const requestLog = new RequestLog(configured.requestLogBytes);
+  const initialSettings = createSettings(options, "");
+  const requestLog = new RequestLog(initialSettings.requestLogBytes);
   const createCauseRow = createCauseRowFactory({
     wall,
     seed: options.deterministic ? JSON.stringify(seed) : undefined,
@@ -82,22 +82,22 @@ async function begin(
   const links = new CausePropagator();
   const closeSignal = new AbortController();
   let leadership: Leadership | undefined;
-  const duties: Omit<ListenerOptions, "name"> = {
+  const listenerOptions: Omit<ListenerOptions, "name"> = {
     wall,
     closeSignal: closeSignal.signal,
     graceMs: options.graceMs,
     log: requestLog,
     createCauseRow,
     links,
-    settings: configured,
+    settings: initialSettings,
     allowedHosts: [...(options.allowedHosts ?? []), ...listPublicNames(options)],
     trustedProxies: options.trustedProxies,
     isAssured: () => leadership?.isAssured ?? true,
-    ...(options.leaseMs !== undefined && { assuranceMs: leasesWaited * options.leaseMs }),
+    ...(options.leaseMs !== undefined && { assuranceMs: maxAssuranceLeases * options.leaseMs }),
     ...(observer && { observe: observeWith(observer) }),
     report: (bug) => log(`bug in ${bug.operation ?? "the emulator"}: ${bug.message}`),
   };
-  const listeners = new Listeners({ options, duties, links, instanceId, closing });
+  const listeners = new Listeners({ options, listenerOptions, links, instanceId, closing });
   const routerUrl = await listeners.listen();
   const settings = createSettings(options, routerUrl);
   const readiness = {
@@ -109,14 +109,14 @@ async function begin(
   const realFile = file && (await resolveStatePath(file).catch((error) => explainUnusable(file, error)));
   const isOwnFolder = file !== undefined && (await markNewState(file));
   const paths = await listRunFilePaths(realFile, options.runFile);
-  const claimed = await claimRunFile({ paths, run: createRunFile(), wall }).catch((error) =>
+  const claim = await claimRunFile({ paths, run: createRunFile(), wall }).catch((error) =>
     explainUnusable(file ?? options.runFile ?? "the run file", error),
   );
   const runFile: ClaimedRunFile = {
-    ...claimed,
+    ...claim,
     async ensureHeld() {
-      const isHeld = await claimed.ensureHeld();
-      // Removing the folder also removes the note in it.
+      const isHeld = await claim.ensureHeld();
+      // Removing the folder also removes the marker in it.
       if (isHeld && isOwnFolder && !(await hasOriginMarker(dirname(file))))
         await writeOriginMarker(dirname(file)).catch(() => {});
       return isHeld;
@@ -129,11 +129,11 @@ async function begin(
 
   const aborter = new AbortController();
   let stop = () => aborter.abort();
-  const about = { pid: process.pid, run_file: paths[0] ?? null, machine: await fingerprintMachine() };
+  const processInfo = { pid: process.pid, run_file: paths[0] ?? null, machine: await fingerprintMachine() };
   const standby = listeners.isShared
     ? new HotStandby({
-        ...{ aboutItself: readiness, listeners, log },
-        process: about,
+        ...{ readiness, listeners, log },
+        process: processInfo,
         onLeadership: reportStandby,
         stop: () => stop(),
       })
@@ -143,7 +143,7 @@ async function begin(
   const context: ProcessContext = {
     ...{ options, seed, wall, readiness, file: realFile, routerUrl, settings, requestLog, deliveries, counters },
     ...{ createCauseRow, links, listeners, standby, runFile, log, observer },
-    process: about,
+    process: processInfo,
     closeSignal: closeSignal.signal,
     stop: () => stop(),
   };
@@ -151,8 +151,8 @@ async function begin(
     context,
     token,
     abortSignal: AbortSignal.any([aborter.signal, ...(options.signal ? [options.signal] : [])]),
-    leads(now) {
-      leadership = now;
+    onLeading(newLeadership) {
+      leadership = newLeadership;
     },
     onRegained: () => options.onLeadershipRegained?.(),
     onError(error) {
@@ -169,11 +169,11 @@ async function begin(
   return createEmulatorApi({
     ...{ context, terms, file, closing, closeSignal },
     startCopy: (document) =>
-      startWithSeed(deriveForkOptions(options), seed, openDocumentSource(document, terms.now.blobs), observer),
+      startWithSeed(deriveForkOptions(options), seed, openDocumentSource(document, terms.current.blobs), observer),
   });
 
-  function reportStandby(leader: string, shared: string): void {
-    void runFile.update({ clusters: [], token: shared });
+  function reportStandby(leader: string, sharedToken: string): void {
+    void runFile.update({ clusters: [], token: sharedToken });
     options.onLeaderChange?.({ routerUrl, leader });
   }
 
@@ -189,23 +189,23 @@ async function begin(
   }
 }
 
-const everyMs = 2_000;
+const openFilesCheckIntervalMs = 2_000;
 
 /**
  * Reports that this process cannot open more files, because Node then ends new connections without any notice. Returns
  * a function that stops it.
  */
 function watchOpenFiles(wall: WallClock, log: (line: string) => void): () => Promise<void> {
-  let isTold = false;
-  return pollEvery(wall, everyMs, async () => {
+  let isReported = false;
+  return pollEvery(wall, openFilesCheckIntervalMs, async () => {
     try {
       await (await open(devNull)).close();
-      isTold = false;
+      isReported = false;
     } catch (error) {
       const { code = "" } = error as NodeJS.ErrnoException;
       const remedy = openFilesRemedies[code as keyof typeof openFilesRemedies];
-      if (remedy === undefined || isTold) return;
-      isTold = true;
+      if (remedy === undefined || isReported) return;
+      isReported = true;
       log(`too many files and connections are open (${code}). New requests get no response. ${remedy}`);
     }
   });

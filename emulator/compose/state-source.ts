@@ -11,12 +11,12 @@ import { collections } from "./state/collections.ts";
 
 /** Contents that an emulator starts with instead of a seed. */
 export interface StateSource {
-  /** The state in memory, and the fields of the snapshot next to it. Fails with StateFormatError. */
+  /** Loads the state into memory, with the fields of the snapshot next to it. Fails with StateFormatError. */
   load(wall: WallClock): Promise<{ readonly store: Store; readonly snapshotHead: SnapshotHead | undefined }>;
   readonly uploads: Pick<Blobs, "open">;
 }
 
-/** The checksummed document of a snapshot, in blocks that end at the end of a line. */
+/** Opens the checksummed document of a snapshot, in blocks that end at the end of a line. */
 export const openDocumentSource = (document: AsyncIterable<Uint8Array>, uploads: Pick<Blobs, "open">): StateSource => ({
   async load(wall) {
     return toLoadedSource(await openMemoryStore({ collections, wall }).load(document));
@@ -24,13 +24,16 @@ export const openDocumentSource = (document: AsyncIterable<Uint8Array>, uploads:
   uploads,
 });
 
-/** A file that holds a state: a snapshot, the state of an emulator, or an exported one. Its uploads are next to it. */
+/**
+ * Opens a file that contains a state: a snapshot, the state of an emulator, or an exported state. Its uploads are next
+ * to it.
+ */
 export const openFileSource = (path: string): StateSource => ({
   async load(wall) {
     const { store, snapshotHead } = toLoadedSource(await readStoredState({ path, collections, wall }));
-    const [own, pathName] = [snapshotHead?.snapshot.name, parseSnapshotPath(path)];
-    if (own !== undefined && pathName !== undefined && own !== pathName) {
-      const message = `${path} is the renamed snapshot ${own}. Nothing was changed. Rename it back.`;
+    const [recordedName, pathName] = [snapshotHead?.snapshot.name, parseSnapshotPath(path)];
+    if (recordedName !== undefined && pathName !== undefined && recordedName !== pathName) {
+      const message = `${path} is the renamed snapshot ${recordedName}. Nothing was changed. Rename it back.`;
       throw new StateFormatError(message, { repairable: false });
     }
     return { store, snapshotHead };

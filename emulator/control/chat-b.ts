@@ -47,8 +47,8 @@ async function getIssuerKey({ store, settings }: Pick<ControlContext, "store" | 
   const kid = await calculateJwkThumbprint(jwk);
   return store.transaction("make the key of chat_b", async (tx) => {
     // Concurrent requests can each create a key. The first stored key is used.
-    const [first] = await tx.list(chatBKeys);
-    if (first) return first;
+    const [storedRow] = await tx.list(chatBKeys);
+    if (storedRow) return storedRow;
     const row = { kid, jwk: { ...jwk } };
     tx.put(chatBKeys, row);
     return row;

@@ -32,7 +32,7 @@ export interface ControlContext extends HandlerContext {
   readonly requestLog: RequestLog;
   readonly counters: MetricCounters;
   readonly faults: Faults;
-  /** Requests that were forwarded to each emulated cluster, by the cluster's id. */
+  /** Requests that were forwarded to each emulated cluster, by the cluster's ID. */
   readonly inboxes: ReadonlyMap<string, RequestInbox>;
   readonly snapshots: Snapshots;
   readonly spans: TraceExporter | undefined;
@@ -69,7 +69,7 @@ export interface ConsoleAsset {
   readonly name: string;
   readonly type: string;
   readonly bytes: Uint8Array;
-  readonly compressed: Uint8Array;
+  readonly brotliBytes: Uint8Array;
 }
 
 /** Files of the console from the build. The page contains their names. */

@@ -45,32 +45,36 @@ export const deliveryHandlers = {
     return readDelivery(store, params.id, settings, fail);
   },
 
-  "deliveries.record": async ({ body: { webhook: id, activity, ...made } }, { store, clock, settings, fail }) => {
-    const recorded = await store.transaction("deliveries.record", async (tx) => {
+  "deliveries.record": async ({ body: { webhook: id, activity, ...fields } }, { store, clock, settings, fail }) => {
+    const delivery = await store.transaction("deliveries.record", async (tx) => {
       const webhook = (await tx.get(webhookRows, id)) ?? fail("no-such-webhook", { id });
-      return recordForeignDelivery(tx, webhook, { activity: activity as Activity, ...made }, clock.now());
+      return recordForeignDelivery(tx, webhook, { activity: activity as Activity, ...fields }, clock.now());
     });
-    return readDelivery(store, recorded.id, settings, () => fail("no-such-webhook", { id }));
+    return readDelivery(store, delivery.id, settings, () => fail("no-such-webhook", { id }));
   },
 
   "deliveries.resend": async ({ params: { id } }, { store, clock, runner, settings, fail }) => {
-    const made = await store.transaction("deliveries.resend", async (tx) => {
+    const resend = await store.transaction("deliveries.resend", async (tx) => {
       const delivery = (await tx.get(deliveries, id)) ?? fail("no-such-delivery", { id });
       const { webhook_id } = delivery;
       if (!(await tx.get(webhookRows, webhook_id))) fail("webhook-deleted", { webhook_id });
       return { outcome: runner.waitForOutcome(scheduleResend(tx, delivery, clock.now()).id) };
     });
-    await made.outcome;
+    await resend.outcome;
     return readDelivery(store, id, settings, fail);
   },
 } satisfies ControlHandlers;
 
 type ScheduleSettings = Pick<EmulatorSettings, "retrySchedule">;
 
-export async function toListRecords(view: View, logged: readonly LoggedDelivery[], settings: ScheduleSettings) {
-  const rows = logged.map(({ delivery }) => delivery);
+export async function toListRecords(
+  view: View,
+  loggedDeliveries: readonly LoggedDelivery[],
+  settings: ScheduleSettings,
+) {
+  const rows = loggedDeliveries.map(({ delivery }) => delivery);
   const records = await toDeliveryRecords(view, rows, settings);
-  return logged.map(({ attempts }, i) => ({ ...records[i]!, attempts: attempts.map(toAttemptRecord) }));
+  return loggedDeliveries.map(({ attempts }, i) => ({ ...records[i]!, attempts: attempts.map(toAttemptRecord) }));
 }
 
 interface Filters {
@@ -101,17 +105,17 @@ async function* watchDeliveries(
   }
 }
 
-/** `T-12` and `12` name the same contract (DECISIONS.md, C12). */
+/** Returns the number of a contract. `T-12` and `12` name the same contract (DECISIONS.md, C12). */
 const toContractNumber = (id: string | undefined): number | undefined =>
   id === undefined ? undefined : Number(id.replace(/^[TH]-/, ""));
 
 async function readDelivery(store: Store, id: number, settings: EmulatorSettings, fail: Fail<"no-such-delivery">) {
   const { record, headers, requestBody, attempts } = await store.read(async (view) => {
-    const { delivery, ...found } =
+    const { delivery, ...details } =
       (await showDelivery(view, id, settings.webhookJson)) ?? fail("no-such-delivery", { id });
     const [record] = await toDeliveryRecords(view, [delivery], settings);
-    const headers = found.headers ?? (await readHeaders(view, delivery, found.requestBody));
-    return { ...found, record: record!, headers };
+    const headers = details.headers ?? (await readHeaders(view, delivery, details.requestBody));
+    return { ...details, record: record!, headers };
   });
   return {
     ...record,
@@ -126,9 +130,9 @@ async function readDelivery(store: Store, id: number, settings: EmulatorSettings
 }
 
 async function readHeaders(view: View, { id, webhook_id, workspace_id, created_at: at }: Delivery, body: string) {
-  const subscription = await view.get(webhookRows, webhook_id);
+  const webhook = await view.get(webhookRows, webhook_id);
   const workspace = await view.get(workspaces, workspace_id);
-  const customHeaders = Object.keys(subscription?.custom_headers ?? {}).map((name) => [name, ""]);
+  const customHeaders = Object.keys(webhook?.custom_headers ?? {}).map((name) => [name, ""]);
   return {
     ...Object.fromEntries(customHeaders),
     "content-type": "application/json",
@@ -136,13 +140,13 @@ async function readHeaders(view: View, { id, webhook_id, workspace_id, created_a
   };
 }
 
-/** The records include the state of the webhook, which decides about the planned attempt (DECISIONS.md, C18). */
+/** Includes the status of the webhook, which decides whether the planned attempt is sent (DECISIONS.md, C18). */
 export async function toDeliveryRecords(view: View, rows: readonly Delivery[], settings: ScheduleSettings) {
-  const owners = await view.getAll(workspaces, rows, ({ workspace_id }) => workspace_id);
-  const receivers = await view.getAll(webhookRows, rows, ({ webhook_id }) => webhook_id);
-  const composites = await readCompositeIds(view, rows);
+  const deliveryWorkspaces = await view.getAll(workspaces, rows, ({ workspace_id }) => workspace_id);
+  const deliveryWebhooks = await view.getAll(webhookRows, rows, ({ webhook_id }) => webhook_id);
+  const compositeIds = await readCompositeIds(view, rows);
   return rows.map(({ id, webhook_id, workspace_id, activity, contract_id, label, outcome, ...row }, i) => {
-    const webhook_status = receivers[i]?.status ?? ("DELETED" as const);
+    const webhook_status = deliveryWebhooks[i]?.status ?? ("DELETED" as const);
     const next_attempt_at = row.next_attempt_at === null ? null : toIsoMillis(row.next_attempt_at);
     return {
       id,
@@ -150,14 +154,14 @@ export async function toDeliveryRecords(view: View, rows: readonly Delivery[], s
       workspace_id,
       activity,
       contract_id,
-      composite_id: composites[i] ?? null,
+      composite_id: compositeIds[i] ?? null,
       webhook_status,
       outcome,
       ...(label !== undefined && { label }),
       status_text: formatDeliveryStatus({ outcome, webhook_status, next_attempt_at }, row.attempts),
       next_attempt_at,
       postponement: toFaultRecord(row.put_off),
-      max_attempts: getMaxAttempts(getRetrySchedule(owners[i], settings)),
+      max_attempts: getMaxAttempts(getRetrySchedule(deliveryWorkspaces[i], settings)),
       created_at: toIsoMillis(row.created_at),
     };
   });

@@ -13,7 +13,7 @@ export interface DeliveryEvent {
   readonly at: number;
 }
 
-/** Keys of the rows, because a slow client should not hold the rows in memory. */
+/** Contains keys instead of rows, because a slow client should not hold the rows in memory. */
 interface EventKey {
   readonly delivery: number;
   readonly attempt: string | undefined;
@@ -26,15 +26,15 @@ interface EventKey {
  */
 export function streamDeliveryEvents(store: Store, clock: Clock, signal: AbortSignal): AsyncGenerator<DeliveryEvent> {
   let pending: EventKey[] = [];
-  let ring = () => {};
+  let notifyReader = () => {};
   const unwatch = store.watch([deliveries, attempts], (changes) => {
     if (typeof changes === "string") return;
     pending.push(...changes.flatMap((change) => toEventKey(change, clock.now()) ?? []));
-    ring();
+    notifyReader();
   });
   signal.addEventListener("abort", unwatch, { once: true });
   const watch = (notify: () => void) => {
-    ring = notify;
+    notifyReader = notify;
     return unwatch;
   };
   return streamItems(signal, watch, () => {
@@ -55,7 +55,7 @@ function toEventKey({ collection, before, after }: RowChange, now: number): Even
   return isSkip ? { delivery: id, attempt: undefined, at: now } : undefined;
 }
 
-/** Leaves out deliveries that the caller cannot see, and those that were removed since. */
+/** Skips deliveries that the caller cannot see, and deliveries that were removed meanwhile. */
 async function readEvents(view: View, keys: readonly EventKey[]): Promise<readonly DeliveryEvent[]> {
   const rows = await view.getAll(deliveries, keys, ({ delivery }) => delivery);
   const attemptRows = await view.getAll(attempts, keys, ({ attempt }) => attempt);

@@ -35,7 +35,7 @@ export const deviceGrantHandlers = {
 
   "device-grants.approve": async ({ params: { user_code }, body }, context) => {
     const { store, clusters, fail } = context;
-    const decided = await store.transaction("device-grants.approve", async (tx) => {
+    const grant = await store.transaction("device-grants.approve", async (tx) => {
       const result = await decideDeviceGrant(tx, context, { ...body, user_code });
       switch (result) {
         case "unknown":
@@ -54,7 +54,7 @@ export const deviceGrantHandlers = {
           return result;
       }
     });
-    return { user_code, status: decided.status, cluster_id: decided.cluster_id ?? "" };
+    return { user_code, status: grant.status, cluster_id: grant.cluster_id ?? "" };
   },
 
   "device-grants.page": async ({ query: { user_code } }, context) =>
@@ -63,12 +63,12 @@ export const deviceGrantHandlers = {
   "device-grants.submit": async ({ body }, context) => {
     const { form_token, email, ...decision } = body;
     requireCsrfToken(context, nameDevice(body.user_code), form_token, context.fail);
-    const decided = await context.store.transaction("device-grants.submit", (tx) =>
+    const result = await context.store.transaction("device-grants.submit", (tx) =>
       decideDeviceGrant(tx, context, { ...decision, email: email || undefined }),
     );
     return sendPage(
-      typeof decided === "string"
-        ? await renderQuestion(context, body, decisionMessages[decided])
+      typeof result === "string"
+        ? await renderQuestion(context, body, decisionMessages[result])
         : createPage("Done", html`<p>${decisionOutcomes[decision.status]}</p>`),
     );
   },
@@ -91,19 +91,18 @@ const decisionOutcomes = {
 const nameDevice = (userCode: string): string => `device ${toUserCodeKey(userCode)}`;
 
 /** Renders the page that asks for a code. The rejected input stays in the field. */
-const renderEntryPage = (problem?: string, typed?: string): HtmlPage =>
+const renderEntryPage = (problem?: string, input?: string): HtmlPage =>
   createPage(
     "Connect a device",
     html`${renderErrorBanner(problem)}
-<form method="get"><p><label>Code on the device: <input name="user_code" value="${typed}" autocomplete="off" required autofocus></label></p>
+<form method="get"><p><label>Code on the device: <input name="user_code" value="${input}" autocomplete="off" required autofocus></label></p>
 <p><button>Continue</button></p></form>`,
   );
 
 type FormValues = Pick<DeviceDecision, "user_code" | "cluster_id" | "email">;
 
 /**
- * Renders the page that asks whether to approve the device with a code. An invalid code leads to the page for a new
- * code.
+ * Renders the page that asks whether to approve the device. For an invalid code, renders the page that asks for a code.
  */
 async function renderQuestion(
   context: Pick<ControlContext, "store" | "clock" | "clusters" | "instance">,
@@ -111,28 +110,31 @@ async function renderQuestion(
   problem?: string,
 ): Promise<HtmlPage> {
   const { store, clock, clusters } = context;
-  const found = await store.read(async (view) => {
+  const match = await store.read(async (view) => {
     const grant = await findGrantByUserCode(view, user_code);
     return grant && { grant, client: await view.get(oauthClients, grant.client_id) };
   });
-  if (!found) return renderEntryPage(decisionMessages.unknown, user_code);
-  if (found.grant.expires_at <= clock.now()) return renderEntryPage(decisionMessages.expired, user_code);
-  if (found.grant.status !== "PENDING") return renderEntryPage(decisionMessages.decided, user_code);
+  if (!match) return renderEntryPage(decisionMessages.unknown, user_code);
+  if (match.grant.expires_at <= clock.now()) return renderEntryPage(decisionMessages.expired, user_code);
+  if (match.grant.status !== "PENDING") return renderEntryPage(decisionMessages.decided, user_code);
 
-  const bound = found.grant.cluster_id;
+  const boundClusterId = match.grant.cluster_id;
   const choices = clusters
-    .filter(({ id }) => (bound ?? id) === id)
+    .filter(({ id }) => (boundClusterId ?? id) === id)
     .map(({ id, label }) => {
-      const selected = new Html(id === cluster_id ? " selected" : "");
-      return html`<option value="${id}"${selected}>${id} (${label})</option>`;
+      const selectedAttribute = new Html(id === cluster_id ? " selected" : "");
+      return html`<option value="${id}"${selectedAttribute}>${id} (${label})</option>`;
     });
-  const hidden = { user_code: formatUserCode(user_code), form_token: createCsrfToken(context, nameDevice(user_code)) };
+  const hiddenFields = {
+    user_code: formatUserCode(user_code),
+    form_token: createCsrfToken(context, nameDevice(user_code)),
+  };
   return createPage(
     "Connect a device",
     html`${renderErrorBanner(problem)}
-<p>${found.client?.client_name ?? found.grant.client_id} requests access. The device shows
-<strong class="user-code">${hidden.user_code}</strong></p>
-<form method="post">${renderHiddenFields(hidden)}
+<p>${match.client?.client_name ?? match.grant.client_id} requests access. The device shows
+<strong class="user-code">${hiddenFields.user_code}</strong></p>
+<form method="post">${renderHiddenFields(hiddenFields)}
 <p><label>Cluster: <select name="cluster_id">${choices}</select></label></p>
 <p><label>E-mail address of the user (optional): <input name="email" type="email" value="${email}"></label></p>
 <p><button name="status" value="AUTHORIZED">Approve</button>
@@ -150,26 +152,26 @@ interface DeviceDecision {
 type DecisionProblem = DecisionRejection | "no-cluster" | "no-person";
 
 /**
- * Decides about a user code like the clusters' operation. The decider is stored, so the tokens are issued for this
- * person.
+ * Approves or denies a user code, like the operation of the clusters. The approver is stored, so the tokens are issued
+ * for this user.
  */
 export async function decideDeviceGrant(
   tx: Transaction,
   { clusters, clock }: Pick<ControlContext, "clusters" | "clock">,
   { user_code, status, cluster_id, email }: DeviceDecision,
 ): Promise<DeviceGrant | DecisionProblem> {
-  const bound = (await findGrantByUserCode(tx, user_code))?.cluster_id ?? undefined;
-  const clusterId = cluster_id ?? bound;
+  const boundClusterId = (await findGrantByUserCode(tx, user_code))?.cluster_id ?? undefined;
+  const clusterId = cluster_id ?? boundClusterId;
   const candidates = clusters.filter(({ id }) => (clusterId ?? id) === id);
   if (candidates.length === 0) return "no-cluster";
-  const found = email === undefined ? { cluster: candidates[0]! } : await findPersonByEmail(tx, candidates, email);
-  if (!found) return "no-person";
+  const person = email === undefined ? { cluster: candidates[0]! } : await findPersonByEmail(tx, candidates, email);
+  if (!person) return "no-person";
 
-  const decided = await decideGrant(tx, clock.now(), user_code, { status, cluster_id: found.cluster.id });
-  if (typeof decided !== "string" && found.user && status === "AUTHORIZED" && !decided.redeemed) {
-    tx.put(deviceApprovals, { device_code: decided.device_code, user_id: found.user.id });
+  const grant = await decideGrant(tx, clock.now(), user_code, { status, cluster_id: person.cluster.id });
+  if (typeof grant !== "string" && person.user && status === "AUTHORIZED" && !grant.redeemed) {
+    tx.put(deviceApprovals, { device_code: grant.device_code, user_id: person.user.id });
   }
-  return decided;
+  return grant;
 }
 
 async function findPersonByEmail(

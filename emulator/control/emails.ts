@@ -9,11 +9,11 @@ import type { IndexQuery, View } from "../store/port.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
 
 export const emailHandlers = {
-  "emails.list": async ({ query: { limit, offset, ...wanted } }, context) => {
+  "emails.list": async ({ query: { limit, offset, ...filters } }, context) => {
     const now = context.clock.now();
     await context.store.transaction("emails.list", (tx) => purgeEmails(tx, now, 500));
     return context.store.read(async (view) => {
-      const { rows, total } = await listMatching(view, wanted, { limit, offset });
+      const { rows, total } = await listMatching(view, filters, { limit, offset });
       return { items: await toEmailRecords(view, rows, context), total };
     });
   },
@@ -36,7 +36,10 @@ interface EmailQuery {
   readonly purpose?: EmailPurpose | undefined;
 }
 
-/** Returns e-mails, newest first, by the index that usually finds the fewest. The other filters are compared. */
+/**
+ * Returns e-mails, newest first. Reads the index that usually has the fewest matches, and applies the other filters to
+ * the rows.
+ */
 async function listMatching(
   view: View,
   { contract, recipient, purpose }: EmailQuery,
@@ -48,17 +51,17 @@ async function listMatching(
     number === undefined ? undefined : { by: "contract", equals: Number(number) },
     purpose === undefined ? undefined : { by: "purpose", equals: purpose },
   ];
-  const [first = {}, ...others] = slices.filter((slice) => slice !== undefined);
-  if (others.length === 0) {
+  const [first = {}, ...otherSlices] = slices.filter((slice) => slice !== undefined);
+  if (otherSlices.length === 0) {
     const rows = await view.list(emails, { ...first, ...page, reverse: true });
     return { rows, total: await view.count(emails, first) };
   }
-  const all = (await view.list(emails, { ...first, reverse: true })).filter(
+  const matches = (await view.list(emails, { ...first, reverse: true })).filter(
     (row) =>
       (number === undefined || String(row.contract_id) === number) &&
       (purpose === undefined || row.purpose === purpose),
   );
-  return { rows: all.slice(page.offset, page.offset + page.limit), total: all.length };
+  return { rows: matches.slice(page.offset, page.offset + page.limit), total: matches.length };
 }
 
 export async function toEmailRecords(
@@ -66,13 +69,13 @@ export async function toEmailRecords(
   rows: readonly Email[],
   { settings, clusters }: Pick<ControlContext, "settings" | "clusters">,
 ) {
-  const about = await view.getAll(contracts, rows, ({ contract_id }) => contract_id ?? undefined);
+  const contractRows = await view.getAll(contracts, rows, ({ contract_id }) => contract_id ?? undefined);
   const senders = await view.getAll(workspaces, rows, ({ workspace_id }) => workspace_id ?? undefined);
   return rows.map((row, i) => {
     const { path: _, sent_at, events, ...rest } = row;
     return {
       ...rest,
-      ...composeEmail(row, about[i]?.name ?? `contract ${row.contract_id}`, senders[i]?.name ?? "The service"),
+      ...composeEmail(row, contractRows[i]?.name ?? `contract ${row.contract_id}`, senders[i]?.name ?? "The service"),
       sent_at: toIsoMillis(sent_at),
       link: formatEmailLink(row, settings, clusters),
       metadata: buildMetadata(row),

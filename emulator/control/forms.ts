@@ -10,11 +10,11 @@ type CsrfContext = Pick<ControlContext, "instance">;
  * Returns a hidden form value that other sites cannot guess. It binds the form to this emulator and to one object, such
  * as a user code (DECISIONS.md, E7).
  */
-export const createCsrfToken = ({ instance }: CsrfContext, about: string): string =>
-  computeHmac("sha256", instance.formKey, about).toString("base64url");
+export const createCsrfToken = ({ instance }: CsrfContext, subject: string): string =>
+  computeHmac("sha256", instance.formKey, subject).toString("base64url");
 
-export function requireCsrfToken(context: CsrfContext, about: string, token: string, fail: Fail<"stale-form">): void {
-  if (!isEqualInConstantTime(token, createCsrfToken(context, about))) fail("stale-form");
+export function requireCsrfToken(context: CsrfContext, subject: string, token: string, fail: Fail<"stale-form">): void {
+  if (!isEqualInConstantTime(token, createCsrfToken(context, subject))) fail("stale-form");
 }
 
 export const sendPage = ({ text, headers }: HtmlPage) => reply(200, text, headers);

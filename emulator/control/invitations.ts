@@ -30,8 +30,10 @@ export const invitationHandlers = {
       const { clock, fail } = context;
       const invitation = await tx.get(invitations, token);
       if (!invitation) {
-        const [of] = await tx.list(workspaces, { by: "invite", equals: token });
-        return of ? fail("invitation-without-recipient", { workspace: of.name }) : fail("no-such-invitation");
+        const [workspace] = await tx.list(workspaces, { by: "invite", equals: token });
+        return workspace
+          ? fail("invitation-without-recipient", { workspace: workspace.name })
+          : fail("no-such-invitation");
       }
       const { email, contract_id, state } = invitation;
       if (contract_id !== null) {
@@ -80,13 +82,16 @@ export const invitationHandlers = {
 
 type InvitationQuery = InputOf<typeof listInvitations>["query"];
 
-/** Returns issued invitations, newest first, and then those of seeds. */
+/** Returns issued invitations, newest first, and then the invitations of seeds. */
 async function listMatching(view: View, query: InvitationQuery) {
   const { limit, offset } = query;
-  const issued: readonly AnyInvitation[] = await view.list(invitations, { ...selectSlice(query), reverse: true });
-  const seeded = (await view.list(workspaces)).flatMap(listSeededInvitations);
-  const all = [...issued, ...seeded].filter((row) => matchesQuery(row, query));
-  return { rows: all.slice(offset, offset + limit), total: all.length };
+  const issuedInvitations: readonly AnyInvitation[] = await view.list(invitations, {
+    ...selectSlice(query),
+    reverse: true,
+  });
+  const seedInvitations = (await view.list(workspaces)).flatMap(listSeededInvitations);
+  const matches = [...issuedInvitations, ...seedInvitations].filter((row) => matchesQuery(row, query));
+  return { rows: matches.slice(offset, offset + limit), total: matches.length };
 }
 
 function selectSlice({ email, workspace }: InvitationQuery): IndexQuery<"email" | "workspace"> {

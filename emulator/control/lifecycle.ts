@@ -34,27 +34,27 @@ export const lifecycleHandlers = {
   // `/docs` and `/openapi.json` have no special meaning (DECISIONS.md, R17).
   "emulator.openapi": ({ params }, { clusters, request, observedClaims }) => {
     const name = params.document.replace(/\.json$/, "") as DocumentedService;
-    const declared = buildDocument(name);
-    const document = observedClaims ? addObservations(declared, observedClaims) : declared;
+    const declaredDocument = buildDocument(name);
+    const document = observedClaims ? addObservations(declaredDocument, observedClaims) : declaredDocument;
     return { openapi: "3.1.0", ...document, servers: listServers(name, clusters, request.origin) };
   },
 
   "emulator.clusters": (_, { store, clusters, caller }) =>
     store.read((view) =>
       Promise.all(
-        clusters.map(async ({ id, label, url, reachedAt, external, key }) => {
-          const first = await getFirstWorkspace(view, id);
+        clusters.map(async ({ id, label, url, internalUrl, external, key }) => {
+          const workspace = await getFirstWorkspace(view, id);
           return {
             id,
             label,
             url,
-            own_url: reachedAt,
+            own_url: internalUrl,
             external,
             // The key can remove a cluster, which also removes the routing data of all its workspaces.
             cluster_key: caller.token.workspace === undefined ? key : formatHiddenValue("a token without a workspace"),
-            client_id: first?.client_id ?? null,
-            client_secret: first?.client_secret ?? null,
-            hmac_key: first?.hmac_key ?? null,
+            client_id: workspace?.client_id ?? null,
+            client_secret: workspace?.client_secret ?? null,
+            hmac_key: workspace?.hmac_key ?? null,
           };
         }),
       ),
@@ -84,18 +84,18 @@ const sumUsage = (amounts: readonly BufferUsage[]): BufferUsage =>
 
 const documents = new Map<DocumentedService, ReturnType<typeof buildOpenApi>>();
 
-/** The document is cached, because building is slow and unauthenticated clients can request it at any rate. */
+/** Returns the cached document, because building it is slow and unauthenticated clients can request it at any rate. */
 function buildDocument(name: DocumentedService): ReturnType<typeof buildOpenApi> {
-  const built = documents.get(name) ?? buildOpenApi(name, declarations);
-  documents.set(name, built);
-  return built;
+  const document = documents.get(name) ?? buildOpenApi(name, declarations);
+  documents.set(name, document);
+  return document;
 }
 
 /** Returns the address of the service under the host name that the client uses, possibly with another port. */
 function listServers(name: DocumentedService, clusters: readonly Cluster[], origin: string): readonly Server[] {
   if (name !== "contracts") return [{ url: origin, description: "This emulator" }];
-  return clusters.map(({ id, url, reachedAt, external }) => ({
-    url: external || url !== reachedAt ? url : replaceHost(origin, url),
+  return clusters.map(({ id, url, internalUrl, external }) => ({
+    url: external || url !== internalUrl ? url : replaceHost(origin, url),
     description: `Cluster ${id}${external ? " (external)" : ""}`,
   }));
 }

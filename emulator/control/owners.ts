@@ -7,27 +7,28 @@ import type { ControlHandlers } from "./context.ts";
 
 export const ownerHandlers = {
   "owners.list": async ({ query: { identifier } }, context) => {
-    const found = await findOwnersByTable(context, listCandidates(identifier));
-    return found.map(({ table, key, cluster }) => ({ table, key, cluster_id: cluster.id }));
+    const matches = await findOwnersByTable(context, listCandidates(identifier));
+    return matches.map(({ table, key, cluster }) => ({ table, key, cluster_id: cluster.id }));
   },
 
   "owners.look-up": ({ body: { table, keys } }, { store }) =>
     store.read(async (view) => {
-      const found: (string | null)[] = [];
-      for (const key of keys) found.push((await view.lookup(mappingTables[table], toStoredKey(table, key))) ?? null);
-      return { cluster_ids: found };
+      const clusterIds: (string | null)[] = [];
+      for (const key of keys)
+        clusterIds.push((await view.lookup(mappingTables[table], toStoredKey(table, key))) ?? null);
+      return { cluster_ids: clusterIds };
     }),
 
   "owners.remove-signatories": ({ body: { signatory_hashes: hashes, cluster_id } }, { store }) =>
     store.transaction("owners.remove-signatories", async (tx) => {
-      let removed = 0;
+      let removedCount = 0;
       for (const hash of new Set(hashes)) {
         const key = buildSignatoryKey(cluster_id, hash);
         if (!(await tx.get(signatories, key))) continue;
         tx.delete(signatories, key);
-        removed += 1;
+        removedCount += 1;
       }
-      return { removed };
+      return { removed: removedCount };
     }),
 } satisfies ControlHandlers;
 

@@ -35,13 +35,13 @@ export const providerHandlers = {
     const { store, ids, settings, fail } = context;
     requireCsrfToken(context, formatVisitKey(body), body.form_token, fail);
     const { provider, name } = body;
-    const redirectBack = (answer: Readonly<Record<string, string>>) =>
-      reply(303, buildProviderRedirect(settings.publicUrl, body, answer));
+    const redirectBack = (parameters: Readonly<Record<string, string>>) =>
+      reply(303, buildProviderRedirect(settings.publicUrl, body, parameters));
     if (body.flow === "install" && body.decision === "deny") return redirectBack({ error: "access_denied" });
     const account = (isForTeam(body) ? body.team_id : body.email).trim();
     const problem = isForTeam(body)
-      ? !/^\S+$/.test(account) && noTeam
-      : !/^[^\s@]+@[^\s@]+$/.test(account) && noAddress;
+      ? !/^\S+$/.test(account) && invalidTeamMessage
+      : !/^[^\s@]+@[^\s@]+$/.test(account) && invalidAddressMessage;
     if (problem) return sendPage(renderQuestion(context, body, body, problem));
     const code = await store.transaction("provider.submit", (tx) =>
       issueProviderCode(tx, ids, { provider, account, name }),
@@ -66,22 +66,27 @@ export const providerHandlers = {
       const { destinations } = clusters.find(({ id }) => id === installation.cluster_id)!;
       const destination = destinations.includes("default") ? "default" : destinations[0];
       const { state } = installation;
-      const visit = { flow: "install", provider: app, state, ...(app === "chat_a" && { destination }) } as const;
+      const providerVisit = {
+        flow: "install",
+        provider: app,
+        state,
+        ...(app === "chat_a" && { destination }),
+      } as const;
       const account = approve_as === undefined ? undefined : { provider: app, account: approve_as, name: approve_as };
       const code = account ? await issueProviderCode(tx, ids, account) : null;
       return reply(201, {
         ...toProviderRecord(installation),
         state,
-        authorization_url: buildAuthorizationUrl(settings.publicUrl, visit),
+        authorization_url: buildAuthorizationUrl(settings.publicUrl, providerVisit),
         code,
-        redirect_url: code === null ? null : buildProviderRedirect(settings.publicUrl, visit, { code }),
+        redirect_url: code === null ? null : buildProviderRedirect(settings.publicUrl, providerVisit, { code }),
       });
     });
   },
 } satisfies ControlHandlers;
 
-const noTeam = "The team ID must not be empty or contain spaces.";
-const noAddress = "The e-mail address is not valid.";
+const invalidTeamMessage = "The team ID must not be empty or contain spaces.";
+const invalidAddressMessage = "The e-mail address is not valid.";
 
 const isForTeam = ({ flow, provider }: ProviderVisit): boolean => flow === "install" && provider === "chat_a";
 
@@ -96,7 +101,7 @@ function renderQuestion(
   problem?: string,
 ): HtmlPage {
   const visit = { flow, provider, state, ...(destination !== undefined && { destination }) };
-  const hidden = renderHiddenFields({ ...visit, form_token: createCsrfToken(context, formatVisitKey(visit)) });
+  const hiddenFields = renderHiddenFields({ ...visit, form_token: createCsrfToken(context, formatVisitKey(visit)) });
   const account = isForTeam(visit)
     ? html`<label>Team ID: <input name="team_id" value="${team_id}" autocomplete="off" required></label>`
     : html`<label>E-mail address: <input name="email" type="email" value="${email}" required></label>`;
@@ -108,8 +113,8 @@ function renderQuestion(
   return createPage(
     flow === "install" ? `Connect ${provider}` : `Sign in with ${provider}`,
     html`${renderErrorBanner(problem)}
-<p>${flow === "install" ? installText : signingIn}</p>
-<form method="post">${hidden}
+<p>${flow === "install" ? installText : signInText}</p>
+<form method="post">${hiddenFields}
 <p>${account}</p>
 <p><label>Name: <input name="name" value="${name}"></label></p>
 <p>${buttons}</p></form>`,
@@ -117,7 +122,7 @@ function renderQuestion(
   );
 }
 
-const signingIn = "The emulator acts as this provider. Enter any account.";
+const signInText = "The emulator acts as this provider. Enter any account.";
 const installText = "A workspace of svc requests a connection. The emulator acts as this service. Choose any account.";
 
 const toProviderRecord = ({ state: _, begun_at, ended_at, ...row }: AppInstallation) => ({

@@ -27,26 +27,26 @@ interface Filters {
 export const requestHandlers = {
   "requests.list": async ({ query }, context) => {
     const { requestLog } = context;
-    const isOwn = await createOwnFilter(context);
-    const matching = requestLog
+    const isVisible = await createVisibilityFilter(context);
+    const matches = requestLog
       .list()
-      .filter(isOwn)
+      .filter(isVisible)
       .filter(createRequestFilter({ ...query, reads: true }));
-    const listed = query.reads ? matching : matching.filter((entry) => !isControlPlaneRead(entry));
+    const listedRequests = query.reads ? matches : matches.filter((entry) => !isControlPlaneRead(entry));
     return {
-      items: listed.slice(-query.limit).map((entry) => {
-        const body = query.bodies ? presentBody(entry.body) : undefined;
+      items: listedRequests.slice(-query.limit).map((entry) => {
+        const body = query.bodies ? formatBody(entry.body) : undefined;
         return body === undefined ? toRequestRecord(entry) : { ...toRequestRecord(entry), body };
       }),
-      total: listed.length,
-      reads_omitted: matching.length - listed.length,
+      total: listedRequests.length,
+      reads_omitted: matches.length - listedRequests.length,
     };
   },
 
   "requests.watch": async ({ query }, context) => {
-    const [isOwn, matchesQuery] = [await createOwnFilter(context), createRequestFilter(query)];
+    const [isVisible, matchesQuery] = [await createVisibilityFilter(context), createRequestFilter(query)];
     return streamWhileAllowed(context, (signal) =>
-      watchRequests(context.requestLog, (one) => isOwn(one) && matchesQuery(one), signal),
+      watchRequests(context.requestLog, (entry) => isVisible(entry) && matchesQuery(entry), signal),
     );
   },
 
@@ -60,8 +60,8 @@ export const requestHandlers = {
     if (!cluster) return fail("no-such-cluster-here", { cluster: params.id, known: clusters.map(({ id }) => id) });
     const inbox = inboxes.get(cluster.id);
     if (!inbox) return fail("external-cluster", { cluster: cluster.id, url: cluster.url });
-    const matching = inbox.list().filter(({ target }) => path === undefined || matchesPathPattern(target, path));
-    return { items: matching.slice(-limit).map(toInboxRecord), total: matching.length };
+    const matches = inbox.list().filter(({ target }) => path === undefined || matchesPathPattern(target, path));
+    return { items: matches.slice(-limit).map(toInboxRecord), total: matches.length };
   },
 } satisfies ControlHandlers;
 
@@ -69,7 +69,7 @@ export const requestHandlers = {
  * Returns a filter for the requests that a caller can see. A token bound to a workspace sees the requests with the
  * workspace's API key and its own requests.
  */
-async function createOwnFilter({
+async function createVisibilityFilter({
   caller: { token },
   store,
 }: Pick<ControlContext, "store"> & { readonly caller: ControlCaller }) {
@@ -82,40 +82,40 @@ async function createOwnFilter({
 }
 
 /**
- * Reports whether a request only reads the control plane. Such requests cause no events, because followers read again
- * at each event.
+ * Reports whether a request only reads the control plane. Such requests emit no events, because followers read the
+ * control plane at each event.
  */
 export const isControlPlaneRead = ({ service, method }: LoggedRequest): boolean =>
   service === "emulator" && method === "GET";
 
 function createRequestFilter(filters: Filters): (entry: LoggedRequest) => boolean {
   const { service, operation, status, workspace, since, reads, id } = filters;
-  const from = since === undefined ? undefined : Date.parse(since);
+  const sinceMs = since === undefined ? undefined : Date.parse(since);
   return (entry) =>
     (service === undefined || entry.service === service) &&
     (operation === undefined || entry.operation === operation) &&
     (status === undefined || entry.status === status) &&
     (workspace === undefined || entry.workspaceId === workspace) &&
-    (from === undefined || entry.at >= from) &&
+    (sinceMs === undefined || entry.at >= sinceMs) &&
     (reads || !isControlPlaneRead(entry)) &&
     (id === undefined || entry.id === id);
 }
 
 /** The log can be smaller than a burst of requests, so entries for the reader are buffered separately. */
-async function* watchRequests(log: RequestLog, wanted: (entry: LoggedRequest) => boolean, signal: AbortSignal) {
+async function* watchRequests(log: RequestLog, matches: (entry: LoggedRequest) => boolean, signal: AbortSignal) {
   const backlog = new EventBacklog<LoggedRequest>();
-  const watch = (ring: () => void) =>
+  const watch = (notify: () => void) =>
     log.watch((entry, bytes) => {
-      if (!wanted(entry)) return;
+      if (!matches(entry)) return;
       backlog.add(entry, bytes);
-      ring();
+      notify();
     });
   for await (const entry of streamItems(signal, watch, () => backlog.take())) {
     yield entry instanceof DroppedEventsNotice ? entry : toRequestRecord(entry);
   }
 }
 
-function presentBody(body: Buffer | undefined): unknown {
+function formatBody(body: Buffer | undefined): unknown {
   return body === undefined ? undefined : redactBody(tryParseJson(body.toString("utf8")));
 }
 
@@ -150,8 +150,8 @@ export function toRequestRecord(entry: LoggedRequest) {
 }
 
 /**
- * Reports whether a response is a page of a contract. A cluster also serves these pages, so their responses are not
- * mistakes.
+ * Reports whether a response is a page of a contract. A cluster also serves these pages, so the operation is not
+ * unknown.
  */
 const isOwnPage = ({ listener, status, findings }: LoggedRequest): boolean =>
   listener !== "router" && [200, 303].includes(status) && findings.every(({ code }) => code !== "unknown-path");
@@ -165,8 +165,8 @@ const declaredOperations = (registry as readonly Operation[]).filter(({ id }) =>
 const contractOperations = declaredOperations.filter(({ service }) => service.name === "contracts");
 
 function findNearestOperation({ method, target }: LoggedRequest): string | null {
-  const found = suggestOperation(method, target.split("?", 1)[0]!, declaredOperations);
-  return found ? `${found.id} ${[found.method].flat()[0]} ${found.path}` : null;
+  const operation = suggestOperation(method, target.split("?", 1)[0]!, declaredOperations);
+  return operation ? `${operation.id} ${[operation.method].flat()[0]} ${operation.path}` : null;
 }
 
 const toInboxRecord = ({ id, at, method, target, rawHeaders, body, status }: InboxRow) => ({
@@ -180,7 +180,7 @@ const toInboxRecord = ({ id, at, method, target, rawHeaders, body, status }: Inb
 });
 
 function toPairs(rawHeaders: readonly string[]): [string, string][] {
-  const out: [string, string][] = [];
-  for (let i = 0; i + 1 < rawHeaders.length; i += 2) out.push([rawHeaders[i]!, rawHeaders[i + 1]!]);
-  return out;
+  const pairs: [string, string][] = [];
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) pairs.push([rawHeaders[i]!, rawHeaders[i + 1]!]);
+  return pairs;
 }

@@ -17,21 +17,21 @@ export const traceHandlers = {
   "traces.show": async ({ params }, context) => {
     const { store, clock, runner, fail } = context;
     const ref = parseRef(params.ref, fail);
-    requireOwn(ref, params.ref, context);
+    requireTraceAccess(ref, params.ref, context);
     await deleteExpiredRecords(store, clock.now());
-    const found = (await readTrace(store, runner, ref)) ?? fail("no-such-trace", { ref: params.ref });
+    const trace = (await readTrace(store, runner, ref)) ?? fail("no-such-trace", { ref: params.ref });
     return {
       ref: params.ref,
-      nodes: found.nodes.map(toShownNode),
-      planned: found.planned.map(({ due, ...rest }) => ({ ...rest, due: toIsoMillis(due) })),
-      more: found.more,
+      nodes: trace.nodes.map(toShownNode),
+      planned: trace.planned.map(({ due, ...rest }) => ({ ...rest, due: toIsoMillis(due) })),
+      more: trace.more,
     };
   },
 
   "traces.watch": async ({ params }, context) => {
     const { store, runner, fail } = context;
     const ref = parseRef(params.ref, fail);
-    requireOwn(ref, params.ref, context);
+    requireTraceAccess(ref, params.ref, context);
     if (!(await readTrace(store, runner, ref))) fail("no-such-trace", { ref: params.ref });
     // A reset removes the trace.
     const readShownNodes = async () => (await readTrace(store, runner, ref))?.nodes.map(toShownNode) ?? [];
@@ -42,8 +42,11 @@ export const traceHandlers = {
 const parseRef = (ref: string, fail: Fail<"malformed-ref">): TraceRef =>
   parseTraceRef(ref) ?? fail("malformed-ref", { ref });
 
-/** Hides the causes of one workspace from others. Requests, timers and clock advances belong to no workspace. */
-function requireOwn(
+/**
+ * Hides the causes of a workspace from tokens of other workspaces. Requests, timers and clock advances belong to no
+ * workspace.
+ */
+function requireTraceAccess(
   { by }: TraceRef,
   ref: string,
   { caller: { token }, fail }: { readonly caller: ControlCaller; readonly fail: Fail<"no-such-trace"> },
@@ -55,25 +58,25 @@ function requireOwn(
 async function readTrace(store: Store, runner: Runner, ref: TraceRef) {
   const rows = await store.read((view) => gatherTrace(view, ref));
   if (!rows) return undefined;
-  const only = ref.by === "trace" ? ref.id : undefined;
-  return { ...buildTrace(rows, { only, does: (kind) => runner.describeKind(kind) }), more: rows.more };
+  const traceId = ref.by === "trace" ? ref.id : undefined;
+  return { ...buildTrace(rows, { only: traceId, does: (kind) => runner.describeKind(kind) }), more: rows.more };
 }
 
-/** Yields existing entries, then new and changed ones, until the signal is aborted. */
+/** Yields existing entries, then new and changed entries, until the signal is aborted. */
 function watchChanges<Node extends { readonly id: string }>(
   store: Store,
   signal: AbortSignal,
-  look: () => Promise<readonly Node[]>,
+  readNodes: () => Promise<readonly Node[]>,
 ): AsyncGenerator<Node> {
   const lastTexts = new Map<string, string>();
-  const watch = (ring: () => void) => store.watch([causes, webhookEvents, deliveries, attempts], ring);
+  const watch = (notify: () => void) => store.watch([causes, webhookEvents, deliveries, attempts], notify);
   return streamItems(signal, watch, async () => {
-    const nodes = await look();
+    const nodes = await readNodes();
     return nodes.filter((node) => {
       const text = JSON.stringify(node);
-      const isNews = lastTexts.get(node.id) !== text;
+      const isChanged = lastTexts.get(node.id) !== text;
       lastTexts.set(node.id, text);
-      return isNews;
+      return isChanged;
     });
   });
 }

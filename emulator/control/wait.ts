@@ -15,7 +15,7 @@ type WaitQuery = InputOf<typeof wait>["query"];
 type ContractWaitQuery = WaitQuery & { readonly contract_id: number | undefined };
 
 interface WaitState {
-  readonly reached: boolean;
+  readonly isReached: boolean;
   readonly events?: readonly WebhookEvent[];
   readonly deliveries?: readonly Delivery[];
   readonly contract?: {
@@ -36,30 +36,30 @@ export const waitHandlers = {
         ? undefined
         : await store.read((view) => requireContractById(view, query.contract!, fail));
     const { webhook } = query;
-    if (webhook !== undefined && !(await store.read((view) => isKnown(view, webhook))))
+    if (webhook !== undefined && !(await store.read((view) => isExistingWebhook(view, webhook))))
       fail("no-such-webhook", { id: webhook });
-    const awaited = { ...query, contract_id: contract?.id };
-    const look = (view: View): Promise<WaitState> =>
-      awaited.contract_status
-        ? checkStatus(view, awaited.contract_id!, awaited.contract_status)
-        : awaited.outcome
-          ? checkDeliveries(view, awaited)
-          : checkEvents(view, awaited);
+    const condition = { ...query, contract_id: contract?.id };
+    const readState = (view: View): Promise<WaitState> =>
+      condition.contract_status
+        ? checkStatus(view, condition.contract_id!, condition.contract_status)
+        : condition.outcome
+          ? checkDeliveries(view, condition)
+          : checkEvents(view, condition);
     const access = watchAccess(context);
     const timeout = new AbortController();
-    const isOver = AbortSignal.any([access.signal, timeout.signal]);
-    void wall.sleep(query.timeout_ms, isOver).then(() => timeout.abort());
-    const found = await waitUntil(store, look, isOver).finally(() => {
+    const endSignal = AbortSignal.any([access.signal, timeout.signal]);
+    void wall.sleep(query.timeout_ms, endSignal).then(() => timeout.abort());
+    const state = await waitUntil(store, readState, endSignal).finally(() => {
       timeout.abort();
       access.release();
     });
     if (access.hasEnded()) fail("unknown-control-token");
-    const { events = [], deliveries: deliveryRows = [] } = found;
+    const { events = [], deliveries: deliveryRows = [] } = state;
     const [eventIds, deliveryIds] = await store.read((view) =>
       Promise.all([readCompositeIds(view, events), readCompositeIds(view, deliveryRows)]),
     );
     return {
-      reached: found.reached,
+      reached: state.isReached,
       now: toIsoMillis(clock.now()),
       activities: events.map(({ activity, contract_id, at }, i) => ({
         activity,
@@ -75,28 +75,28 @@ export const waitHandlers = {
         composite_id: deliveryIds[i] ?? null,
         outcome,
       })),
-      contract: found.contract ?? null,
+      contract: state.contract ?? null,
     };
   },
 } satisfies ControlHandlers;
 
-const isKnown = async (view: View, webhook: number): Promise<boolean> =>
+const isExistingWebhook = async (view: View, webhook: number): Promise<boolean> =>
   (await view.get(webhookRows, webhook)) !== undefined ||
   (await view.count(deliveries, { by: "webhook", equals: webhook })) > 0;
 
 /**
- * Looks at the start, at each change and at the end. Returns the first state that meets the condition, or the last
- * observed one.
+ * Reads the state at the start, at each change and at the end. Returns the first state that meets the condition, or the
+ * last state.
  */
 async function waitUntil(
   store: Store,
-  look: (view: View) => Promise<WaitState>,
-  isOver: AbortSignal,
+  readState: (view: View) => Promise<WaitState>,
+  endSignal: AbortSignal,
 ): Promise<WaitState> {
-  const watch = (ring: () => void) => store.watch([webhookEvents, deliveries, contracts], ring);
-  const states = streamItems(isOver, watch, async () => [await store.read(look)]);
-  for await (const state of states) if (state.reached) return state;
-  return store.read(look);
+  const watch = (notify: () => void) => store.watch([webhookEvents, deliveries, contracts], notify);
+  const states = streamItems(endSignal, watch, async () => [await store.read(readState)]);
+  for await (const state of states) if (state.isReached) return state;
+  return store.read(readState);
 }
 
 async function checkEvents(view: View, { activity, contract_id, since, count }: ContractWaitQuery): Promise<WaitState> {
@@ -105,33 +105,33 @@ async function checkEvents(view: View, { activity, contract_id, since, count }: 
     contract_id === undefined
       ? { by: "activity" as const, equals: activity! }
       : { by: "contract" as const, equals: contract_id };
-  const all = await view.list(webhookEvents, { ...slice, reverse: true });
-  const matching = all.filter((event) => event.activity === activity && event.at >= from);
-  if (matching.length >= count) return { reached: true, events: matching.slice(0, count) };
-  const near =
-    contract_id === undefined ? await view.list(webhookEvents, { reverse: true, limit: maxNearMatches }) : all;
-  return { reached: false, events: near.slice(0, maxNearMatches) };
+  const events = await view.list(webhookEvents, { ...slice, reverse: true });
+  const matches = events.filter((event) => event.activity === activity && event.at >= from);
+  if (matches.length >= count) return { isReached: true, events: matches.slice(0, count) };
+  const nearMatches =
+    contract_id === undefined ? await view.list(webhookEvents, { reverse: true, limit: maxNearMatches }) : events;
+  return { isReached: false, events: nearMatches.slice(0, maxNearMatches) };
 }
 
-async function checkDeliveries(view: View, awaited: ContractWaitQuery): Promise<WaitState> {
-  const { activity, outcome, webhook, contract_id, since, count } = awaited;
+async function checkDeliveries(view: View, condition: ContractWaitQuery): Promise<WaitState> {
+  const { activity, outcome, webhook, contract_id, since, count } = condition;
   const from = since === undefined ? Number.NEGATIVE_INFINITY : Date.parse(since);
   const filter = { activity, webhook_id: webhook, contract_id };
   const { items } = await listDeliveries(view, { ...filter, outcome }, { offset: 0, limit: count });
-  const matching = items.map(({ delivery }) => delivery).filter((row) => row.created_at >= from);
-  if (matching.length >= count) return { reached: true, deliveries: matching };
-  const near = await listDeliveries(view, filter, { offset: 0, limit: maxNearMatches });
-  return { reached: false, deliveries: near.items.map(({ delivery }) => delivery) };
+  const matches = items.map(({ delivery }) => delivery).filter((row) => row.created_at >= from);
+  if (matches.length >= count) return { isReached: true, deliveries: matches };
+  const nearMatches = await listDeliveries(view, filter, { offset: 0, limit: maxNearMatches });
+  return { isReached: false, deliveries: nearMatches.items.map(({ delivery }) => delivery) };
 }
 
-async function checkStatus(view: View, contractId: number, wanted: ContractStatus): Promise<WaitState> {
+async function checkStatus(view: View, contractId: number, expectedStatus: ContractStatus): Promise<WaitState> {
   const row = await view.get(contracts, contractId);
-  // The contract was deleted during the wait, so it has no status.
-  if (!row || row.deleted_at !== null) return { reached: false };
+  // A contract that was deleted during the wait has no status.
+  if (!row || row.deleted_at !== null) return { isReached: false };
   const contract = {
     contract_id: row.id,
     composite_id: formatCompositeId(row),
     contract_status: row.status as ContractStatus,
   };
-  return { reached: row.status === wanted, contract };
+  return { isReached: row.status === expectedStatus, contract };
 }

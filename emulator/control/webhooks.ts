@@ -18,12 +18,12 @@ export const controlWebhookHandlers = {
     store.read(async (view) => {
       const rows = await view.list(webhookRows);
       const owners = await view.getAll(workspaces, rows, ({ workspace_id }) => workspace_id);
-      return rows.map((one, i) => toWebhookRecord(one, owners[i], settings));
+      return rows.map((webhook, i) => toWebhookRecord(webhook, owners[i], settings));
     }),
 
-  "emulator-webhooks.enable": ({ params }, call) => createSwitchHandler(call, params.id, true),
+  "emulator-webhooks.enable": ({ params }, call) => switchWebhook(call, params.id, true),
 
-  "emulator-webhooks.disable": ({ params }, call) => createSwitchHandler(call, params.id, false),
+  "emulator-webhooks.disable": ({ params }, call) => switchWebhook(call, params.id, false),
 
   "emulator-webhooks.resend": ({ params }, call) => resendAll(params.id, call),
 } satisfies ControlHandlers;
@@ -35,9 +35,9 @@ interface SwitchCall {
   readonly fail: Fail<"no-such-webhook">;
 }
 
-const createSwitchHandler = ({ store, clock, settings, fail }: SwitchCall, id: number, on: boolean) =>
-  store.transaction(on ? "emulator-webhooks.enable" : "emulator-webhooks.disable", async (tx) => {
-    const row = (await setWebhookEnabled(tx, id, on, clock.now())) ?? fail("no-such-webhook", { id });
+const switchWebhook = ({ store, clock, settings, fail }: SwitchCall, id: number, isEnabled: boolean) =>
+  store.transaction(isEnabled ? "emulator-webhooks.enable" : "emulator-webhooks.disable", async (tx) => {
+    const row = (await setWebhookEnabled(tx, id, isEnabled, clock.now())) ?? fail("no-such-webhook", { id });
     return toWebhookRecord(row, await tx.get(workspaces, row.workspace_id), settings);
   });
 
@@ -58,7 +58,9 @@ function toWebhookRecord(
   };
 }
 
-/** Limits of one request: the number of deliveries, and the wall-clock time after which no further one starts. */
+/**
+ * Limits of one request: the number of deliveries, and the wall-clock time after which no further delivery is resent.
+ */
 const maxResends = 100;
 const maxResendMs = 20_000;
 
@@ -68,37 +70,37 @@ type ResendContext = Pick<ControlContext, "store" | "clock" | "runner" | "wall" 
 
 /** Resends deliveries, oldest first and one after another. It stops if the receiver is down. */
 async function resendAll(id: number, { store, clock, runner, wall, settings, fail }: ResendContext) {
-  const unsent = await store.read(async (view) => {
+  const pendingDeliveries = await store.read(async (view) => {
     const webhook = (await view.get(webhookRows, id)) ?? fail("no-such-webhook", { id });
-    const all = await view.list(deliveries, { by: "webhook", equals: id });
-    return all.filter((row) => isToSend(row, webhook, clock.now())).sort(compareByAge);
+    const webhookDeliveries = await view.list(deliveries, { by: "webhook", equals: id });
+    return webhookDeliveries.filter((row) => isToSend(row, webhook, clock.now())).sort(compareByAge);
   });
   const startedAt = wall.monotonicNow();
-  const resent: LoggedDelivery[] = [];
-  let completed = 0;
-  for (const { id: number } of unsent.slice(0, maxResends)) {
+  const resentDeliveries: LoggedDelivery[] = [];
+  let completedCount = 0;
+  for (const { id: number } of pendingDeliveries.slice(0, maxResends)) {
     if (wall.monotonicNow() - startedAt > maxResendMs) break;
-    const requested = await store.transaction("emulator-webhooks.resend", async (tx) => {
+    const resend = await store.transaction("emulator-webhooks.resend", async (tx) => {
       const [delivery, webhook] = [await tx.get(deliveries, number), await tx.get(webhookRows, id)];
       // The schedule may have sent the delivery since it was listed.
       if (!delivery || (webhook && !isToSend(delivery, webhook, clock.now()))) return undefined;
       return { outcome: runner.waitForOutcome(scheduleResend(tx, delivery, clock.now()).id) };
     });
-    if (!requested) {
-      completed += 1;
+    if (!resend) {
+      completedCount += 1;
       continue;
     }
-    await requested.outcome;
-    const logged = await store.read((view) => showDelivery(view, number));
-    if (!logged) continue;
-    resent.push(logged);
-    const last = logged.attempts.at(-1);
-    if (!last?.resend || !hasSucceeded(last)) break;
-    completed += 1;
+    await resend.outcome;
+    const loggedDelivery = await store.read((view) => showDelivery(view, number));
+    if (!loggedDelivery) continue;
+    resentDeliveries.push(loggedDelivery);
+    const lastAttempt = loggedDelivery.attempts.at(-1);
+    if (!lastAttempt?.resend || !hasSucceeded(lastAttempt)) break;
+    completedCount += 1;
   }
   return {
-    items: await store.read((view) => toListRecords(view, resent, settings)),
-    remaining: unsent.length - completed,
+    items: await store.read((view) => toListRecords(view, resentDeliveries, settings)),
+    remaining: pendingDeliveries.length - completedCount,
   };
 }
 

@@ -13,27 +13,32 @@ interface ClientParameters {
 export function readClientCredentials(
   { headers }: Pick<ReceivedRequest, "headers">,
   { client_id, client_secret = "" }: ClientParameters,
-): { readonly id: string | undefined; readonly secret: string; readonly byBasic: boolean } {
+): { readonly id: string | undefined; readonly secret: string; readonly usesBasicAuth: boolean } {
   const basic = parseBasic(headers.authorization);
-  if (!basic) return { id: client_id, secret: client_secret, byBasic: false };
-  return { id: decodeForm(basic.user), secret: decodeForm(basic.password), byBasic: true };
+  if (!basic) return { id: client_id, secret: client_secret, usesBasicAuth: false };
+  return { id: decodeForm(basic.user), secret: decodeForm(basic.password), usesBasicAuth: true };
 }
 
-/** Error message for a request that contains client credentials in two places (RFC 6749, 2.3 and 5.2). */
+/**
+ * Error message for a request with client credentials in both the header and the parameters (RFC 6749, 2.3 and 5.2).
+ */
 export const duplicateClientAuthMessage =
   "The client authenticates both by HTTP basic and by parameters, or sends two client IDs";
 
-/** Returns `unnamed` without a client id, `twice` with two, and `unproven` for an unknown client or a wrong secret. */
+/**
+ * Returns `unnamed` without a client ID, `twice` with two client IDs, and `unproven` for an unknown client or a wrong
+ * secret.
+ */
 export async function authenticateClient(
   view: View,
   request: Pick<ReceivedRequest, "headers">,
   parameters: ClientParameters,
 ): Promise<OAuthClient | "unnamed" | "twice" | "unproven"> {
-  const { id, secret, byBasic } = readClientCredentials(request, parameters);
-  if (!byBasic && usesBasic(request)) return "unproven";
+  const { id, secret, usesBasicAuth } = readClientCredentials(request, parameters);
+  if (!usesBasicAuth && usesBasic(request)) return "unproven";
   if (id === undefined) return "unnamed";
   const { client_id = id, client_secret } = parameters;
-  if (byBasic && (client_id !== id || client_secret !== undefined)) return "twice";
+  if (usesBasicAuth && (client_id !== id || client_secret !== undefined)) return "twice";
   const client = await view.get(oauthClients, id);
   const isProven = client && (client.client_secret === null || isEqualInConstantTime(secret, client.client_secret));
   return isProven ? client : "unproven";
@@ -46,7 +51,7 @@ export const createBasicChallenge = (request: Pick<ReceivedRequest, "headers">):
 const usesBasic = ({ headers }: Pick<ReceivedRequest, "headers">): boolean =>
   /^basic(?:\s|$)/i.test(headers.authorization ?? "");
 
-/** RFC 6749, 2.3.1: the identifier and the secret are form-encoded within the header. */
+/** Decodes the identifier or the secret, which are form-encoded within the header (RFC 6749, 2.3.1). */
 function decodeForm(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll("+", " "));
@@ -55,7 +60,7 @@ function decodeForm(text: string): string {
   }
 }
 
-/** The router and every cluster accept it. A client without a secret is public (DECISIONS.md, R35). */
+/** An OAuth client of the router and of every cluster. A client without a secret is public (DECISIONS.md, R35). */
 export const OAuthClient = z.strictObject({
   client_id: z.string(),
   client_name: z.string(),

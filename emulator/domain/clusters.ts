@@ -33,7 +33,7 @@ export interface Cluster {
   /** Address for clients, without a trailing slash. Responses and links contain this address. */
   readonly url: string;
   /** Address for the router: the origin of the cluster's listener or of the external back end. */
-  readonly reachedAt: string;
+  readonly internalUrl: string;
   readonly external: boolean;
 }
 

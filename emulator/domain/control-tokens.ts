@@ -16,7 +16,7 @@ export const ControlToken = z.strictObject({
   /** Wall-clock milliseconds, because access does not depend on virtual time. */
   created_at: storedTime(z.int()),
   last_used_at: storedTime(z.int()).nullable(),
-  /** Set for a bound token. The name is also stored, because another workspace can have the id after a reset. */
+  /** Set for a bound token. The name is also stored, because another workspace can have the ID after a reset. */
   workspace_id: z.int().optional(),
   workspace: z.string().optional(),
 });
@@ -35,13 +35,16 @@ export const localToken = "local";
 /** Minimum interval between two writes of a token's last use. */
 const minUseWriteIntervalMs = 60_000;
 
-/** They belong to the operator and not to the state, so they remain when the state is replaced (DECISIONS.md, E16). */
+/**
+ * The tokens belong to the operator and not to the state, so they remain when the state is replaced (DECISIONS.md,
+ * E16).
+ */
 export class ControlTokens {
   readonly #store: Store;
   readonly #wall: WallClock;
-  readonly #used = new Map<string, number>();
+  readonly #lastUses = new Map<string, number>();
   /** Serializes creation, revocation and transfer. */
-  #changing: Promise<unknown> = Promise.resolve();
+  #lastChange: Promise<unknown> = Promise.resolve();
 
   constructor(store: Store, wall: WallClock) {
     this.#store = store;
@@ -68,8 +71,8 @@ export class ControlTokens {
   }
 
   async list(): Promise<readonly ControlToken[]> {
-    const all = await this.#store.read((view) => view.list(controlTokens));
-    return all.map((row) => ({ ...row, last_used_at: this.#used.get(row.hash) ?? row.last_used_at }));
+    const rows = await this.#store.read((view) => view.list(controlTokens));
+    return rows.map((row) => ({ ...row, last_used_at: this.#lastUses.get(row.hash) ?? row.last_used_at }));
   }
 
   /** Returns the secret, which cannot be read again, or undefined if the name is taken. `store` is the caller's. */
@@ -80,13 +83,13 @@ export class ControlTokens {
     workspace?: Pick<Workspace, "id" | "name">,
   ): Promise<string | undefined> {
     return this.#runExclusive(async () => {
-      // The token does not use the ids of --deterministic, because clients can compute these ids.
+      // The token does not use the IDs of --deterministic, because clients can compute these IDs.
       const token = `svc_${createRandomIds().token(32)}`;
       const row = { name, role, hash: hashToken(token), created_at: this.#wall.now(), last_used_at: null };
-      const bound = workspace && { workspace_id: workspace.id, workspace: workspace.name };
+      const workspaceFields = workspace && { workspace_id: workspace.id, workspace: workspace.name };
       const isCreated = await store.transaction("tokens.create", async (tx) => {
         if (name === localToken || (await tx.get(controlTokens, name))) return false;
-        tx.put(controlTokens, { ...row, ...bound });
+        tx.put(controlTokens, { ...row, ...workspaceFields });
         return true;
       });
       return isCreated ? token : undefined;
@@ -101,18 +104,18 @@ export class ControlTokens {
         if (row) tx.delete(controlTokens, name);
         return row;
       });
-      if (row) this.#used.delete(row.hash);
+      if (row) this.#lastUses.delete(row.hash);
       return row !== undefined;
     });
   }
 
   /** Copies the tokens to the next state and replaces the current state. No token changes in between. */
-  carryOver<T>(next: Store, takeOver: () => Promise<T>): Promise<T> {
+  carryOver<T>(nextStore: Store, takeOver: () => Promise<T>): Promise<T> {
     return this.#runExclusive(async () => {
-      const present = await this.#store.read((view) => view.list(controlTokens));
-      await next.transaction("tokens.carry", async (tx) => {
+      const rows = await this.#store.read((view) => view.list(controlTokens));
+      await nextStore.transaction("tokens.carry", async (tx) => {
         await deleteControlTokens(tx);
-        for (const row of present) tx.put(controlTokens, row);
+        for (const row of rows) tx.put(controlTokens, row);
       });
       return takeOver();
     });
@@ -120,9 +123,9 @@ export class ControlTokens {
 
   #recordUse({ name, hash, last_used_at }: ControlToken): void {
     const now = this.#wall.now();
-    const before = Math.max(last_used_at ?? 0, this.#used.get(hash) ?? 0);
-    this.#used.set(hash, now);
-    if (now - before < minUseWriteIntervalMs) return;
+    const previousUse = Math.max(last_used_at ?? 0, this.#lastUses.get(hash) ?? 0);
+    this.#lastUses.set(hash, now);
+    if (now - previousUse < minUseWriteIntervalMs) return;
     // The write is not awaited, so that a disk that rejects writes does not lock out any caller.
     void this.#store
       .transaction("tokens.used", async (tx) => {
@@ -133,9 +136,9 @@ export class ControlTokens {
   }
 
   #runExclusive<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#changing.then(work);
-    this.#changing = done.catch(() => {});
-    return done;
+    const result = this.#lastChange.then(work);
+    this.#lastChange = result.catch(() => {});
+    return result;
   }
 }
 

@@ -33,7 +33,7 @@ export type EmailEvent = Email["events"][number];
 export const emails = defineNumberedRows("emails", "email", Email, {
   recipient: (row) => toAddressKey(row.recipient),
   contract: (row) => row.contract_id ?? undefined,
-  /** Each opened link uses this index. A user has many contracts, and a contract has many users. */
+  /** Each opened link uses this index, because a user has many contracts and a contract has many users. */
   addressee: (row) =>
     row.contract_id === null ? undefined : buildAddresseeKey(String(row.contract_id), row.recipient),
   purpose: (row) => row.purpose,
@@ -82,9 +82,9 @@ export function recordEmailEvent(tx: Transaction, email: Email, event: EmailEven
 
 /** E-mails are retained for 90 virtual days, like other records (DECISIONS.md, C21). */
 export async function purgeEmails(tx: Transaction, now: number, limit = 50): Promise<number> {
-  const expired = await tx.list(emails, { by: "sent", to: now - maxRetentionMs, limit });
-  for (const { id } of expired) tx.delete(emails, id);
-  return expired.length;
+  const expiredRows = await tx.list(emails, { by: "sent", to: now - maxRetentionMs, limit });
+  for (const { id } of expiredRows) tx.delete(emails, id);
+  return expiredRows.length;
 }
 
 /** Metadata of an event that identifies its e-mail. */
@@ -97,7 +97,7 @@ export interface EmailSelector {
   readonly purpose?: string | undefined;
 }
 
-/** Returns the newest match of all given fields, or undefined if neither recipient nor id is given. */
+/** Returns the newest match of all given fields, or undefined if neither recipient nor ID is given. */
 export async function findEmail(view: View, selector: EmailSelector): Promise<Email | undefined> {
   const { email_id, cluster_id, recipient, purpose } = selector;
   const contractId = selector.contract_id?.replace(/^[TH]-/, "");

@@ -5,7 +5,7 @@ import { findString } from "../http/bodies/fields.ts";
 import { defineRows, type Store, type Transaction } from "../store/port.ts";
 import { evictOldest } from "../store/retention.ts";
 
-/** A code represents the identity that a user chose on the page until it is redeemed (DECISIONS.md, R25). */
+/** A code for the identity that a user chose on the page. It is valid until it is redeemed (DECISIONS.md, R25). */
 export const ProviderCode = z.strictObject({
   code: z.string(),
   /** Issuer of the code: a provider, or chat_a. */
@@ -60,9 +60,9 @@ export const buildAuthorizationUrl = (
 export function buildProviderRedirect(
   publicUrl: string,
   visit: ProviderVisit,
-  answer: Readonly<Record<string, string>>,
+  parameters: Readonly<Record<string, string>>,
 ) {
-  return `${publicUrl}${buildCallback(visit)}?${new URLSearchParams({ ...answer, state: visit.state })}`;
+  return `${publicUrl}${buildCallback(visit)}?${new URLSearchParams({ ...parameters, state: visit.state })}`;
 }
 
 function buildCallback({ flow, provider, destination = "default" }: ProviderVisit): string {
@@ -78,7 +78,10 @@ const callbackPaths = {
   signup: "/api/v1/svc_auth/oauth/signup/callback",
 } as const;
 
-/** An id is a field `customer_id` or the `id` of a field `customer` (DECISIONS.md, R32). Outer fields come first. */
+/**
+ * Yields the IDs of customers: fields `customer_id`, and the `id` of fields `customer` (DECISIONS.md, R32). Outer
+ * fields come first.
+ */
 export function* findCustomerIds(event: unknown): Generator<string> {
   const level: unknown[] = [event];
   // The loop appends to the list, level by level.
@@ -93,16 +96,16 @@ export function* findCustomerIds(event: unknown): Generator<string> {
   }
 }
 
-/** Ids of one emulator, whose sequence restarts with the state. */
+/** The IDs of one emulator. Their sequence restarts with the state. */
 export interface RenewableIds extends Ids {
-  /** Restarts the ids from the seed, at the first start and at every reset. */
+  /** Restarts the IDs from the seed, at the first start and at every reset. */
   restart(): void;
   /**
-   * Starts a new sequence for an existing state, so that no id is repeated. The number of the sequence is stored in the
-   * state. The caller must call `moveTo` before it draws an id.
+   * Starts a new sequence for an existing state, so that no ID is repeated. The number of the sequence is stored in the
+   * state. The caller must call `moveTo` before it draws an ID.
    */
   startSequence(store: Store): Promise<IdPosition | undefined>;
-  /** Returns the position of the sequence, or undefined if ids are random. */
+  /** Returns the position of the sequence, or undefined if IDs are random. */
   getPosition(): IdPosition | undefined;
   /** Continues after the position that was stored with a state. */
   moveTo(position: IdPosition | undefined): void;
@@ -112,7 +115,7 @@ export interface RenewableIds extends Ids {
 export const IdPosition = z.strictObject({ sequence: z.int().min(0), drawn: z.int().min(0) });
 export type IdPosition = z.infer<typeof IdPosition>;
 
-/** Without a `seed`, ids are random. */
+/** Creates IDs from a seed. Without a `seed`, they are random. */
 export function createRenewableIds(seed: string | undefined): RenewableIds {
   if (seed === undefined) {
     return {
@@ -123,14 +126,14 @@ export function createRenewableIds(seed: string | undefined): RenewableIds {
       moveTo() {},
     };
   }
-  const begin = (sequence: number, drawnBytes = 0) =>
+  const createIds = (sequence: number, drawnBytes = 0) =>
     createSeededIds(sequence === 0 ? seed : `${seed}\0${sequence}`, drawnBytes);
   let sequence = 0;
-  let ids = begin(0);
+  let ids = createIds(0);
   const moveTo = (position: IdPosition | undefined) => {
     if (position === undefined) return;
     sequence = position.sequence;
-    ids = begin(position.sequence, position.drawn);
+    ids = createIds(position.sequence, position.drawn);
   };
   return {
     uuid: () => ids.uuid(),

@@ -34,7 +34,7 @@ export const Workspace = z.strictObject({
   permissions: z.array(z.enum(["developer_settings"])).default(["developer_settings"]),
   /** 64 bytes in base64. */
   hmac_key: z.string(),
-  /** Delays before the retries of the workspace's webhooks. Null for the emulator's schedule. */
+  /** Delays before the retries of the workspace's webhooks. Null to use the emulator's schedule. */
   retry_schedule: retrySchedule
     .nullable()
     .default(null)
@@ -106,7 +106,7 @@ export const ContractType = z.strictObject({
   routes: z.array(z.enum(["review", "sign"])).default([]),
   default_reviewer_role_id: z.int().nullable().default(null),
   intake_form: z.array(IntakeQuestion).default([]),
-  /** Whether the workflow allows later changes of answers (DECISIONS.md, C14). */
+  /** True if the workflow allows later changes of answers (DECISIONS.md, C14). */
   editable_response: z.boolean().default(false),
 });
 export type ContractType = z.infer<typeof ContractType>;
@@ -128,7 +128,7 @@ export const ContractTemplate = z.strictObject({
     })
     .nullable()
     .default(null),
-  /** Whether sending the contract first shares it for review: DRAFT → REDLINING. */
+  /** True if sending the contract first shares it for review: DRAFT → REDLINING. */
   counterparty_review: z.boolean().default(false),
   tags: z.array(z.string()).default([]),
   archived: z.boolean().default(false),

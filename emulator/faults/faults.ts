@@ -27,7 +27,7 @@ export const StoredFaults = z.strictObject({
 });
 export type StoredFaults = z.infer<typeof StoredFaults>;
 
-/** Faults of one emulator in memory, oldest first. `clear` restarts ids from 1. */
+/** Faults of one emulator in memory, oldest first. `clear` restarts IDs from 1. */
 export class Faults {
   #faults: ScriptedFault[] = [];
   #lastId = 0;
@@ -43,8 +43,8 @@ export class Faults {
     return fault;
   }
 
-  /** Returns whether no fault and no postponed attempt exists, which is the common case. */
-  get idle(): boolean {
+  /** True if no fault and no postponed attempt exists, which is the common case. */
+  get isIdle(): boolean {
     return this.#faults.length === 0 && this.postponed.size === 0;
   }
 
@@ -52,12 +52,12 @@ export class Faults {
     return this.#faults;
   }
 
-  /** Returns false if no fault has that id. */
+  /** Returns false if no fault has that ID. */
   remove(id: number): boolean {
-    const before = this.#faults.length;
+    const previousCount = this.#faults.length;
     this.#faults = this.#faults.filter((fault) => fault.id !== id);
     this.#notify();
-    return this.#faults.length < before;
+    return this.#faults.length < previousCount;
   }
 
   clear(): void {
@@ -95,13 +95,13 @@ export class Faults {
   }
 
   /** Calls the function when faults or their counts change. Returns a function that removes the listener. */
-  watch(changed: () => void): () => void {
-    this.#watchers.add(changed);
-    return () => this.#watchers.delete(changed);
+  watch(listener: () => void): () => void {
+    this.#watchers.add(listener);
+    return () => this.#watchers.delete(listener);
   }
 
   #notify(): void {
-    for (const changed of this.#watchers) changed();
+    for (const listener of this.#watchers) listener();
   }
 }
 
@@ -126,7 +126,7 @@ export interface OutgoingMessage {
   readonly body: Uint8Array;
   readonly hmacKey: string;
   /** Bytes that are sent instead of `body`. The signature is still that of `body`. */
-  readonly sent?: Uint8Array;
+  readonly sentBody?: Uint8Array;
 }
 
 /** Performs an attempt with a fault. It may call `send` twice or not at all. */
@@ -135,7 +135,7 @@ export type SendAttempt = (
   send: (message: OutgoingMessage) => Promise<PostResult>,
 ) => Promise<PostResult>;
 
-/** An attempt is postponed by this virtual time, or until the webhook's next attempt if that is sooner. */
+/** The postponement of an attempt by a virtual time, or until after the webhook's next attempt. */
 export interface AttemptPostponement {
   readonly byMs: number;
   readonly isAfterNext: boolean;
@@ -147,9 +147,9 @@ export interface AppliedFault {
   readonly cause: Cause | undefined;
 }
 
-/** Counts, so it must be called once, at the start of an attempt. */
+/** Counts matches, so it must be called exactly once, at the start of an attempt. */
 export type FaultInterceptor = (
-  about: PendingAttempt,
+  attempt: PendingAttempt,
 ) => (AppliedFault & ({ readonly postponement: AttemptPostponement } | { readonly send: SendAttempt })) | undefined;
 
 type MatchedRequest = Pick<ReceivedRequest, "method" | "target" | "parsedTarget" | "headers">;
@@ -161,9 +161,9 @@ export function createIncomingFaultFinder(
 ): RequestFaultFinder {
   return (request, operation) => {
     if (faults.list().length === 0 || isFaultControl(request, operation)) return undefined;
-    const hasBeenForwarded = isForwarded(request);
+    const isForwardedRequest = isForwarded(request);
     const fault = faults.recordMatch(
-      (rule) => rule.direction === "incoming" && matchesRequest(rule, request, operation, hasBeenForwarded),
+      (rule) => rule.direction === "incoming" && matchesRequest(rule, request, operation, isForwardedRequest),
     );
     return fault && toRequestFault(fault);
   };
@@ -177,10 +177,10 @@ function matchesRequest(
   rule: FaultRule,
   request: MatchedRequest,
   operation: Operation | undefined,
-  forwarded: boolean,
+  isForwarded: boolean,
 ) {
   // A client's request counts once, although the router forwards the request to a listener of the same emulator.
-  if (forwarded && rule.service === undefined && rule.operation === undefined) return false;
+  if (isForwarded && rule.service === undefined && rule.operation === undefined) return false;
   return (
     (rule.service === undefined || rule.service === operation?.service.name) &&
     (rule.operation === undefined || rule.operation === operation?.id) &&
@@ -224,16 +224,16 @@ const describeEffect = ({ latency_ms, reset, status, truncated }: FaultRule): st
     .join(", ");
 
 export function createOutgoingFaultInterceptor(faults: Faults): FaultInterceptor {
-  return (about) => {
-    if (faults.idle) return undefined;
-    const attempt = `${about.delivery.id}/${about.number}`;
-    if (faults.postponed.delete(attempt)) return undefined;
-    const fault = faults.recordMatch((rule) => rule.direction === "outgoing" && matchesAttempt(rule, about));
+  return (pendingAttempt) => {
+    if (faults.isIdle) return undefined;
+    const attemptKey = `${pendingAttempt.delivery.id}/${pendingAttempt.number}`;
+    if (faults.postponed.delete(attemptKey)) return undefined;
+    const fault = faults.recordMatch((rule) => rule.direction === "outgoing" && matchesAttempt(rule, pendingAttempt));
     if (!fault?.rule.effect) return undefined;
     const { effect, delay = "PT1M" } = fault.rule;
     const { cause } = fault;
     if (effect !== "delay" && effect !== "reorder") return { effect, cause, send: attemptSenders[effect](fault.id) };
-    faults.postponed.add(attempt);
+    faults.postponed.add(attemptKey);
     return { effect, cause, postponement: { byMs: parseDuration(delay)!, isAfterNext: effect === "reorder" } };
   };
 }
@@ -259,7 +259,7 @@ const attemptSenders: Readonly<Record<Exclude<OutgoingEffect, "delay" | "reorder
     drop: () => async () => ({
       error: { code: "dropped", message: "A scripted fault prevented this attempt." },
     }),
-    tamper: () => (message, send) => send({ ...message, sent: tamperWithBody(message.body) }),
+    tamper: () => (message, send) => send({ ...message, sentBody: tamperWithBody(message.body) }),
     wrong_key: (id) => (message, send) => send({ ...message, hmacKey: deriveWrongKey(id) }),
   };
 

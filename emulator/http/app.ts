@@ -36,9 +36,9 @@ export interface AppOptions extends ListenerContext {
   /** Valid names in the Host header in addition to those of this machine, without port. */
   readonly allowedHosts?: readonly string[] | undefined;
   /** Maximum time for the head of a request to arrive. */
-  readonly headMs: number;
+  readonly headTimeoutMs: number;
   /** Maximum time for which a client may leave its response unread. */
-  readonly unreadMs: number;
+  readonly unreadTimeoutMs: number;
   /** Selects the routes that serve a request. Returns undefined if the response has been sent. */
   readonly admit: (
     request: FastifyRequest,
@@ -53,18 +53,18 @@ export interface AppOptions extends ListenerContext {
  * slower to build and matches differently from the services (DECISIONS.md, P16).
  */
 export function createApp(options: AppOptions): FastifyInstance {
-  const { headMs, unreadMs } = options;
+  const { headTimeoutMs, unreadTimeoutMs } = options;
   const app = fastify({
     http: {
-      headersTimeout: headMs,
+      headersTimeout: headTimeoutMs,
       // Node checks twice within the head timeout.
-      connectionsCheckingInterval: headMs / 2,
+      connectionsCheckingInterval: headTimeoutMs / 2,
       // Node would reject a request without a host before the other checks run. The guard rejects such requests.
       requireHostHeader: false,
     },
     // Bodies have separate limits, because an upload may take any amount of time.
     requestTimeout: 0,
-    connectionTimeout: unreadMs,
+    connectionTimeout: unreadTimeoutMs,
     keepAliveTimeout: maxIdleConnectionMs,
     return503OnClosing: false,
     exposeHeadRoutes: false,
@@ -97,11 +97,11 @@ export function createApp(options: AppOptions): FastifyInstance {
 
   const deliver = createDelivery(options);
   /** Serves the operation of a request, or responds that no operation matches. */
-  const answer = async ({ exchange }: FastifyRequest, reply: FastifyReply): Promise<void> => {
+  const respond = async ({ exchange }: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { match } = exchange!;
     await deliver(exchange!, reply, await (match ? serveRequest(exchange!, match) : respondUnmatched(exchange!)));
   };
-  const answerError = (error: Error, { exchange }: FastifyRequest, reply: FastifyReply): Promise<void> | void => {
+  const respondWithError = (error: Error, { exchange }: FastifyRequest, reply: FastifyReply): Promise<void> | void => {
     const response = exchange && toErrorResponse(error, exchange);
     if (!response || reply.raw.headersSent) {
       reply.hijack().raw.destroy();
@@ -112,13 +112,13 @@ export function createApp(options: AppOptions): FastifyInstance {
     removeAllHeaders(reply);
     return sendResponse(reply, response);
   };
-  app.all("/", (request, reply) => (request.exchange!.match ? answer(request, reply) : reply.callNotFound()));
-  app.setNotFoundHandler(answer);
+  app.all("/", (request, reply) => (request.exchange!.match ? respond(request, reply) : reply.callNotFound()));
+  app.setNotFoundHandler(respond);
   app.setErrorHandler((error: Error & { readonly code?: string }, request, reply) =>
     error.code && rejectedByFastify.has(error.code)
       ? // The services use their own messages.
-        answer(request, reply).catch((own) => answerError(own, request, reply))
-      : answerError(error, request, reply),
+        respond(request, reply).catch((answerFailure) => respondWithError(answerFailure, request, reply))
+      : respondWithError(error, request, reply),
   );
   return app;
 }
@@ -156,9 +156,9 @@ const waitForPipelineTurn: onRequestHookHandler = (request, reply, done) => {
   const { raw } = reply;
   if (raw.socket) return done();
   const { socket } = request.raw;
-  const before = waitingRequestCounts.get(socket) ?? 0;
-  waitingRequestCounts.set(socket, before + 1);
-  if (before === 0) socket.on("resume", pauseAgain).pause();
+  const earlierCount = waitingRequestCounts.get(socket) ?? 0;
+  waitingRequestCounts.set(socket, earlierCount + 1);
+  if (earlierCount === 0) socket.on("resume", pauseAgain).pause();
   // Node assigns the socket to a response when all earlier responses are sent.
   void once(raw, "socket").then(() => {
     const waitingCount = waitingRequestCounts.get(socket)! - 1;
@@ -175,17 +175,17 @@ function closeUnreadConnection(socket: Socket): void {
 
 const beginExchange = (options: AppOptions): onRequestHookHandler => {
   const { admit, links, proxies } = options;
-  const begin = (request: FastifyRequest, reply: FastifyReply, admission: RequestAdmission): void => {
+  const beginWith = (request: FastifyRequest, reply: FastifyReply, admission: RequestAdmission): void => {
     const { served, forwarded } = admission;
     const { raw } = request;
     raw.url = removeDotSegments(forwarded?.target ?? raw.url!);
     const link = links?.extractLink(raw);
     applyTargetAuthority(raw);
-    const from = forwarded
+    const source = forwarded
       ? { ...forwarded, isForwarded: true }
       : // The other listener has checked requests that it forwarded.
         { link, isForwarded: false, proxyInfo: link ? undefined : proxies.applyForwardedHeaders(raw) };
-    request.exchange = new HttpExchange(options, served, raw, reply.raw, from);
+    request.exchange = new HttpExchange(options, served, raw, reply.raw, source);
   };
   return (request, reply, done) => {
     // `rewriteUrl` changed the URL for Fastify's router.
@@ -195,7 +195,7 @@ const beginExchange = (options: AppOptions): onRequestHookHandler => {
       if (!admission) return;
       // The client no longer waits for the response, and the changes of the request would apply to another state.
       if (links?.isAbandoned(request.raw)) return void reply.hijack().raw.destroy();
-      begin(request, reply, admission);
+      beginWith(request, reply, admission);
       done();
     };
     const admission = admit(request, reply);
@@ -205,11 +205,12 @@ const beginExchange = (options: AppOptions): onRequestHookHandler => {
 };
 
 const guardRequest = (options: AppOptions): onRequestHookHandler => {
-  const forbid = rejectForbidden(options);
+  const findRejection = rejectForbidden(options);
   return (request, reply, done) => {
     const exchange = request.exchange!;
     const { served, match, raw, bodies } = exchange;
-    const rejection = forbid(exchange) ?? (served.isStarting && !match ? notReadyResponse : rejectAmbiguous(exchange));
+    const rejection =
+      findRejection(exchange) ?? (served.isStarting && !match ? notReadyResponse : rejectAmbiguous(exchange));
     if (rejection) return sendResponse(reply, rejection);
     if (match || !served.forward) return done();
     reply.hijack();
@@ -244,7 +245,7 @@ const applyFault =
     const fault = exchange.served.faultFor?.(exchange, exchange.match?.bound.operation);
     if (!fault) return done();
     exchange.fault = fault;
-    const act = () => {
+    const applyEffect = () => {
       if (fault.reset) {
         reply.hijack().raw.socket?.resetAndDestroy();
         exchange.end(0, undefined);
@@ -252,50 +253,50 @@ const applyFault =
       else done();
     };
     // The wait ends early if the client disconnects.
-    if (fault.latencyMs) wall.sleep(fault.latencyMs, exchange.signal).then(act).catch(done);
-    else act();
+    if (fault.latencyMs) wall.sleep(fault.latencyMs, exchange.signal).then(applyEffect).catch(done);
+    else applyEffect();
   };
 
 function createFaultResponse(fault: RequestFault, status: number): HttpResponse {
   const body = fault.body ?? { detail: "This is a scripted fault of the control plane." };
   const headers = Object.entries(fault.headers ?? {});
   const isJson = headers.every(([name]) => name.toLowerCase() !== "content-type");
-  const answer = createJsonResponse(status, body, headers.flat());
+  const response = createJsonResponse(status, body, headers.flat());
   // Browsers apply all policies, so the policy of the response cannot lift the sandbox.
-  return isJson ? answer : { ...answer, headers: [...headers.flat(), ...sandboxHeader] };
+  return isJson ? response : { ...response, headers: [...headers.flat(), ...sandboxHeader] };
 }
 
 function createDelivery({ observe }: AppOptions) {
-  let turn: Promise<void> | undefined;
+  let currentTurn: Promise<void> | undefined;
   /**
    * The write is deferred to the end of this turn of the event loop, so that the client does not wake up before other
    * responses are ready.
    */
   const endOfTurn = () => {
-    turn ??= waitForNextTurn().then(() => {
-      turn = undefined;
+    currentTurn ??= waitForNextTurn().then(() => {
+      currentTurn = undefined;
     });
-    return turn;
+    return currentTurn;
   };
   return async (exchange: HttpExchange, reply: FastifyReply, httpResponse: HttpResponse): Promise<void> => {
     const { match, atPath, isControlled, served } = exchange;
-    const observed =
+    const observation =
       observe && !isControlled
         ? atPath.map(({ operation }) => observe(operation, httpResponse)).find(Boolean)
         : undefined;
-    if (observed) exchange.reportFinding("observed", observed.finding);
-    const response = observed?.answer ?? httpResponse;
-    const waiting = served.beforeAnswer?.(exchange);
-    if (waiting) await waiting;
+    if (observation) exchange.reportFinding("observed", observation.finding);
+    const response = observation?.answer ?? httpResponse;
+    const preparation = served.beforeAnswer?.(exchange);
+    if (preparation) await preparation;
     await endOfTurn();
     sendResponse(reply, match?.bound.steps.isCatchAll ? markCatchAll(response) : response);
   };
 }
 
 /** Marks a response of the catch-all route, so that the client can see that no operation matched (DECISIONS.md, R2). */
-const markCatchAll = (answer: HttpResponse): HttpResponse => ({
-  ...answer,
-  headers: [...answer.headers, "x-svc-matched", "catch-all"],
+const markCatchAll = (response: HttpResponse): HttpResponse => ({
+  ...response,
+  headers: [...response.headers, "x-svc-matched", "catch-all"],
 });
 
 /** Response to CONNECT, because this server is not a proxy. */

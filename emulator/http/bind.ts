@@ -23,19 +23,19 @@ export interface BoundOperation {
   readonly authenticate: Authenticator<object> | undefined;
 }
 
-/** Steps before and after the handler of an operation, which depend only on its declaration. */
+/** Steps before and after the handler of an operation. They depend only on its declaration. */
 export interface OperationSteps {
   readonly dialect: ErrorDialect;
   /** Required checks, in the order of the service. */
   readonly checks: readonly Check[];
-  readonly reads: "nothing" | "bytes" | "stream";
+  readonly bodyInput: "nothing" | "bytes" | "stream";
   /** Limit of the operation, if it differs from the limit of the listener. */
   readonly maxBodyBytes: number | undefined;
   readonly decode: BodyDecoder | undefined;
   readonly validate: RequestValidator;
   readonly relaxedChecks: RelaxedChecks;
   readonly produce: ResponseProducer;
-  readonly declared: ReadonlySet<FailureCode>;
+  readonly declaredFailures: ReadonlySet<FailureCode>;
   readonly isCatchAll: boolean;
 }
 
@@ -80,22 +80,22 @@ function createCallContext(context: object): object {
 
 function createSteps(operation: Operation, strictBodies: boolean): OperationSteps {
   const { service, auth, request, failures } = operation;
-  const reads = request.body === undefined ? "nothing" : request.body.kind === "stream" ? "stream" : "bytes";
+  const bodyInput = request.body === undefined ? "nothing" : request.body.kind === "stream" ? "stream" : "bytes";
   const isRequired: Readonly<Record<Check, boolean>> = {
     credentials: auth !== "none",
-    decode: reads !== "nothing",
+    decode: bodyInput !== "nothing",
     validate: hasInputSchema(operation),
   };
   return {
     dialect: getDialect(operation),
     checks: service.checks.filter((check) => isRequired[check]),
-    reads,
+    bodyInput,
     maxBodyBytes: request.body?.kind === "json" ? request.body.maxBytes : undefined,
     decode: createDecoder(request.body, service.dialect, strictBodies),
     validate: createOnFirstCall(() => createValidator(operation)),
     relaxedChecks: createOnFirstCall(() => createRelaxedChecks(operation)),
     produce: createOnFirstCall(() => createResponseProducer(operation)),
-    declared: new Set([...failures, ...service.failures]),
+    declaredFailures: new Set([...failures, ...service.failures]),
     isCatchAll: operation.path === catchAllPath,
   };
 }

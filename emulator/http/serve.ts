@@ -53,7 +53,7 @@ export async function serveRequest(exchange: HttpExchange, { bound, params }: Op
       caller = bound.authenticate!(exchange, { operation, context, finding: reportFinding, line: exchange });
       if (caller instanceof Promise) caller = await caller;
     } else if (check === "decode") {
-      if (steps.reads === "stream") input.body = bodies.readPieces(raw);
+      if (steps.bodyInput === "stream") input.body = bodies.readPieces(raw);
       else {
         if (hasBody(raw)) exchange.body = await bodies.collect(raw, steps.maxBodyBytes);
         if (steps.decode) {
@@ -97,7 +97,7 @@ export function toErrorResponse(error: unknown, exchange: HttpExchange): HttpRes
   const { dialect, match, atPath, operation, isOfControl } = exchange;
   const bound = match?.bound ?? atPath[0];
   if (error instanceof BodyAbortedError) return undefined;
-  if (error instanceof DeclaredFailureError && bound?.steps.declared.has(error.code))
+  if (error instanceof DeclaredFailureError && bound?.steps.declaredFailures.has(error.code))
     return createFailureResponse(error.code, error.data);
   if (error instanceof InvalidInputError && bound) return dialect.toInvalidResponse(error.problems, bound.operation);
   if (error instanceof UnreadableBodyError) return dialect.toUnreadableResponse(error.problem);

@@ -74,7 +74,7 @@ export function createAttemptSender(
           ...signWith(attemptSchemes, signable),
           ...(trace !== undefined && createTraceHeaders(trace, toAttemptName(delivery.id, number))),
         },
-        body: outgoingMessage.sent ?? outgoingMessage.body,
+        body: outgoingMessage.sentBody ?? outgoingMessage.body,
       });
     };
     const response = sendWithFault ? sendWithFault(message, send) : send(message);

@@ -62,14 +62,16 @@ async function findProblems(view: View, { workspace }: AuthenticatedMember, item
     if (new_user_email === undefined) {
       problems.addAll(path, await findAssigneeProblem(view, workspace, { user_id, role_id }, onlyOneInvitee));
     } else if (user_id !== undefined || role_id !== undefined) {
-      const second = user_id !== undefined && role_id !== undefined ? "role_id" : "new_user_email";
-      problems.add([...path, second], onlyOneInvitee);
+      const extraField = user_id !== undefined && role_id !== undefined ? "role_id" : "new_user_email";
+      problems.add([...path, extraField], onlyOneInvitee);
     }
   }
   return problems.fields;
 }
 
-/** An unknown address becomes a member and is invited, and the router gets the invite token. */
+/**
+ * Returns the member with the address. An unknown address is invited as a member, and the router gets the invite token.
+ */
 async function getMemberByEmail(tx: Transaction, context: ClusterCall, email: string): Promise<number> {
   const { workspace } = context.caller;
   const member = await findMemberByEmail(tx, workspace.id, email);
@@ -84,7 +86,7 @@ interface PermissionInput {
   readonly headers: z.output<typeof userScoping>;
 }
 
-/** Rejects with `not-found` also if the caller acts for a user who has no access to the contract. */
+/** Also rejects with `not-found` if the caller acts for a user who has no access to the contract. */
 export async function requireVisibleContract(
   view: View,
   caller: AuthenticatedMember,

@@ -28,8 +28,10 @@ export const commentHandlers = {
 
   "comments.create": inTransaction(async (tx, { params, body }, context) => {
     const contract = await requireContractNumber(tx, context.caller, params.contract_id, context.fail);
-    const by = toPerformer(context.caller);
-    return toCommentRecord(await addComment(tx, context, contract, body.comment, { by, id: context.caller.user.id }));
+    const performer = toPerformer(context.caller);
+    return toCommentRecord(
+      await addComment(tx, context, contract, body.comment, { by: performer, id: context.caller.user.id }),
+    );
   }),
 } satisfies ClusterHandlers;
 
@@ -38,12 +40,12 @@ export async function addComment(
   { clock }: { readonly clock: Clock },
   contract: Contract,
   comment: string,
-  { by, id: created_by }: { readonly by: Performer; readonly id: number },
+  { by: performer, id: created_by }: { readonly by: Performer; readonly id: number },
 ): Promise<Comment> {
   const row = { id: tx.next("comment"), contract_id: contract.id, comment, created_by, created_at: clock.now() };
   tx.put(comments, row);
   const data = { comment: { id: row.id, comment } };
-  await emitContractEvent(tx, { clock, by }, "CONTRACT_ACTIVITY_LOG_COMMENT_CREATED", contract, data);
+  await emitContractEvent(tx, { clock, performer }, "CONTRACT_ACTIVITY_LOG_COMMENT_CREATED", contract, data);
   return row;
 }
 

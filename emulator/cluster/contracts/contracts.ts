@@ -19,23 +19,37 @@ import { type Contract, type ContractSignatory, requireContract, requireContract
 export const contractHandlers = {
   "contracts.create": inTransaction(async (tx, { body }, { clock, settings, cluster, caller, fail, finding }) => {
     const context = { clock, settings };
-    const by = toPerformer(caller);
+    const performer = toPerformer(caller);
     const { draft, changes } = await draftFromTemplate(tx, caller, body, clock.now(), { fail, finding });
     await emitCounterpartyChanges(tx, { clock, caller }, changes);
-    const contract = await createByTransition(tx, context, draft, "create-from-template", { by });
+    const contract = await createByTransition(tx, context, draft, "create-from-template", { performer });
     const options = body.send_to_counterparty_config;
     // A missing signatory is the only reason why a new draft cannot be sent.
-    const refuse = fail as Fail<"no-signatories"> as Fail<RejectionCode<"send">>;
+    const reject = fail as Fail<"no-signatories"> as Fail<RejectionCode<"send">>;
     const row = body.workflow_config?.auto_send_to_counterparty
-      ? await transitionContract(tx, context, contract, "send", { by, addressees: getAddressees(options) }, refuse)
+      ? await transitionContract(
+          tx,
+          context,
+          contract,
+          "send",
+          { performer, addressees: getAddressees(options) },
+          reject,
+        )
       : contract;
     return toCreatedContract(tx, { cluster }, row);
   }),
 
   "contracts.send": inTransaction(async (tx, { params, body }, { clock, settings, caller, fail }) => {
     const row = await requireContract(tx, caller, params.composite_id, fail);
-    const by = toPerformer(caller);
-    await transitionContract(tx, { clock, settings }, row, "send", { by, addressees: getAddressees(body) }, fail);
+    const performer = toPerformer(caller);
+    await transitionContract(
+      tx,
+      { clock, settings },
+      row,
+      "send",
+      { performer, addressees: getAddressees(body) },
+      fail,
+    );
     return {};
   }),
 

@@ -62,11 +62,11 @@ export const contractDetailHandlers = {
 
   "contract-details.relate": inTransaction(async (tx, { params, body }, { clock, caller, fail }) => {
     const row = await requireContractNumber(tx, caller, params.contract_id, fail);
-    const related = await requireContractNumber(tx, caller, body.related_contract_id, () =>
+    const relatedContract = await requireContractNumber(tx, caller, body.related_contract_id, () =>
       fail("invalid-fields", { related_contract_id: [formatRowNotFound(body.related_contract_id)] }),
     );
     // PARENT points to the other contract. The other kinds point to the contract that depends on this one.
-    const [parent, child] = body.relation_type === "PARENT" ? [related, row] : [row, related];
+    const [parent, child] = body.relation_type === "PARENT" ? [relatedContract, row] : [row, relatedContract];
     if (await isDescendant(tx, parent, child.id)) return fail("circular-relation");
     const relation = { contract_id: parent.id, relation_type: body.relation_type };
     storeContractChange(tx, child, clock.now(), { parents: [...child.parents, relation] });
@@ -87,7 +87,7 @@ async function storeAnswers(
 ): Promise<void> {
   const at = clock.now();
   const after = storeContractChange(tx, row, at, change);
-  await emitContractEvent(tx, { clock, by: toPerformer(caller), at }, "CONTRACT_DATA_UPDATED", after);
+  await emitContractEvent(tx, { clock, performer: toPerformer(caller), at }, "CONTRACT_DATA_UPDATED", after);
 }
 
 /** Each contract has one note, which is empty at first. The note's id is the contract's number. */
@@ -99,15 +99,15 @@ const toNoteRecord = ({ id, note }: Contract) => ({
 
 /** A contract counts as its own descendant. Each contract on the path is read once. */
 async function isDescendant(view: View, row: Contract, ancestorId: number): Promise<boolean> {
-  const seen = new Set([row.id]);
-  const waiting = [row];
-  for (let next = waiting.pop(); next; next = waiting.pop()) {
+  const visitedIds = new Set([row.id]);
+  const queue = [row];
+  for (let next = queue.pop(); next; next = queue.pop()) {
     if (next.id === ancestorId) return true;
     for (const { contract_id } of next.parents) {
-      if (seen.has(contract_id)) continue;
-      seen.add(contract_id);
+      if (visitedIds.has(contract_id)) continue;
+      visitedIds.add(contract_id);
       const parent = await view.get(contracts, contract_id);
-      if (parent) waiting.push(parent);
+      if (parent) queue.push(parent);
     }
   }
   return false;
@@ -148,7 +148,7 @@ export const externalMetadataHandlers = {
     const at = clock.now();
     const after = storeContractChange(tx, row, at, { external_metadata });
     const activity = `CONTRACT_EXTERNAL_METADATA_${row.external_metadata ? "UPDATED" : "CREATED"}` as const;
-    await emitContractEvent(tx, { clock, by: toPerformer(caller), at }, activity, after);
+    await emitContractEvent(tx, { clock, performer: toPerformer(caller), at }, activity, after);
     return { external_metadata };
   }),
 
@@ -189,9 +189,9 @@ export const intakeFormHandlers = {
     if (problems) return fail("invalid-fields", problems);
 
     const at = clock.now();
-    const { data: before = {}, created_at = at } = row.intake_form ?? {};
-    const data = { ...before, ...body };
-    if (isDeepStrictEqual(data, before)) return { data, created: toIsoSeconds(created_at) };
+    const { data: previousData = {}, created_at = at } = row.intake_form ?? {};
+    const data = { ...previousData, ...body };
+    if (isDeepStrictEqual(data, previousData)) return { data, created: toIsoSeconds(created_at) };
     await storeAnswers(tx, { clock, caller }, row, { intake_form: { data, created_at: at } });
     return { data, created: toIsoSeconds(at) };
   }),
@@ -199,13 +199,13 @@ export const intakeFormHandlers = {
   "intake-form.responses": inView(async (view, { params, query }, { caller, fail }) => {
     const row = await requireContractNumber(view, caller, params.contract_id, fail);
     const creator = await toOrgUser(view, row.created_by);
-    const template = query.questionnaire_type === "TEMPLATE";
-    const answers = template ? row.contract_data : row.intake_form?.data;
-    const created = template ? row.created_at : row.intake_form?.created_at;
+    const isTemplate = query.questionnaire_type === "TEMPLATE";
+    const answers = isTemplate ? row.contract_data : row.intake_form?.data;
+    const createdAt = isTemplate ? row.created_at : row.intake_form?.created_at;
     const response = { created_by: creator.name, org_name: caller.workspace.name };
     return {
       questionnaire_response_data: answers ?? {},
-      respondents: created === undefined ? [] : [{ created_at: toIsoSeconds(created), ...response }],
+      respondents: createdAt === undefined ? [] : [{ created_at: toIsoSeconds(createdAt), ...response }],
     };
   }),
 } satisfies ClusterHandlers;

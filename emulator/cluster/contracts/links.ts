@@ -13,7 +13,7 @@ interface RecipientLinks {
   buildQuery(email: string): string;
   isKey(email: string, key: string): boolean;
   /** Creates a token that binds a form to the state that the page showed. */
-  createCsrfToken(email: string, shown: string): string;
+  createCsrfToken(email: string, pageState: string): string;
 }
 
 /**
@@ -24,8 +24,8 @@ export async function readRecipientLinks(view: View, contract: Contract): Promis
   const { id, cluster_id, created_at } = contract;
   const cluster = await view.get(clusterRows, cluster_id);
   if (!cluster) throw new Error(`A contract refers to cluster ${cluster_id}, which does not exist`);
-  const createKey = (...about: readonly string[]) =>
-    computeHmacText("sha256", cluster.key, JSON.stringify([id, created_at, ...about]));
+  const createKey = (...fields: readonly string[]) =>
+    computeHmacText("sha256", cluster.key, JSON.stringify([id, created_at, ...fields]));
   const createLinkKey = (email: string) => createKey("link", toAddressKey(email));
   const buildQuery = (email: string) =>
     String(new URLSearchParams({ person: toAddressKey(email), key: createLinkKey(email) }));
@@ -33,7 +33,7 @@ export async function readRecipientLinks(view: View, contract: Contract): Promis
     buildQuery,
     buildPath: (email) => `${buildContractPath(contract)}?${buildQuery(email)}`,
     isKey: (email, key) => isEqualInConstantTime(key, createLinkKey(email)),
-    createCsrfToken: (email, shown) => createKey("form", toAddressKey(email), shown),
+    createCsrfToken: (email, pageState) => createKey("form", toAddressKey(email), pageState),
   };
 }
 

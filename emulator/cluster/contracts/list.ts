@@ -22,13 +22,18 @@ export const contractListHandlers = {
     const filters = parseFilters(query, workspace, problems);
     if (problems.fields) return fail("invalid-fields", problems.fields);
     const text = query.query?.trim().toLowerCase();
-    const indexed = filters.flatMap(({ slices }) => (slices ? [slices] : []));
-    const everything = [selectContractsOfWorkspace(workspace.id)];
-    const slices = await findSmallest(view, [...indexed, everything]);
+    const indexedSets = filters.flatMap(({ slices }) => (slices ? [slices] : []));
+    const allContracts = [selectContractsOfWorkspace(workspace.id)];
+    const slices = await findSmallest(view, [...indexedSets, allContracts]);
     const conditions = filters.length + (text === undefined ? 0 : 1);
-    const [only, ...others] = slices;
-    if (only && others.length === 0 && conditions === (slices === everything ? 0 : 1) && isInOrder(only)) {
-      const page = await paginateSlice(view, contracts, { ...only, reverse: true }, query);
+    const [firstSlice, ...otherSlices] = slices;
+    if (
+      firstSlice &&
+      otherSlices.length === 0 &&
+      conditions === (slices === allContracts ? 0 : 1) &&
+      isInOrder(firstSlice)
+    ) {
+      const page = await paginateSlice(view, contracts, { ...firstSlice, reverse: true }, query);
       return mapPage(page, (row) => toListedContract(view, { cluster }, row));
     }
     const names = await readNames(view, workspace);
@@ -53,16 +58,16 @@ type ContractSlice = IndexQuery<ContractIndex>;
 
 /** Each set contains every match. The chosen set is read as a whole, unless the page can be read from the index. */
 async function findSmallest(view: View, sets: readonly (readonly ContractSlice[])[]) {
-  const sized = await Promise.all(
+  const sizedSets = await Promise.all(
     sets.map(async (slices) => {
       const counts = await Promise.all(slices.map((slice) => view.count(contracts, slice)));
       return { slices, size: counts.reduce((sum, count) => sum + count, 0) };
     }),
   );
-  return sized.reduce((least, each) => (each.size < least.size ? each : least)).slices;
+  return sizedSets.reduce((smallest, each) => (each.size < smallest.size ? each : smallest)).slices;
 }
 
-/** Reports whether a slice is in the order of the list. A single value and a range of contract numbers are. */
+/** Reports whether a slice is in the order of the list. Slices of one value and ranges of contract numbers are. */
 const isInOrder = ({ by, equals }: ContractSlice): boolean => by === "number" || equals !== undefined;
 
 /** A search covers the names of contract, entity and parties, and the parties' addresses (DECISIONS.md, F18). */
@@ -81,20 +86,20 @@ interface NameLookup {
 }
 
 async function readNames(view: View, { id }: Workspace): Promise<NameLookup> {
-  const ofWorkspace = { by: "workspace", equals: id } as const;
+  const slice = { by: "workspace", equals: id } as const;
   const toNameMap = (rows: readonly { readonly id: number; readonly name: string }[]) =>
     new Map(rows.map((row) => [row.id, row.name]));
   return {
-    types: toNameMap(await view.list(contractTypes, ofWorkspace)),
-    entities: toNameMap(await view.list(entities, ofWorkspace)),
-    tags: new Map((await view.list(templates, ofWorkspace)).map((template) => [template.id, template.tags])),
+    types: toNameMap(await view.list(contractTypes, slice)),
+    entities: toNameMap(await view.list(entities, slice)),
+    tags: new Map((await view.list(templates, slice)).map((template) => [template.id, template.tags])),
   };
 }
 
 type FilterValue = string | number;
 type ValueReader = (row: Contract, names: NameLookup) => readonly FilterValue[];
-const listSignatoryEmails = (row: Contract, which: (action: Contract["signatories"][number]["action"]) => boolean) =>
-  row.signatories.filter(({ action }) => which(action)).map(({ email }) => email);
+const listSignatoryEmails = (row: Contract, matches: (action: Contract["signatories"][number]["action"]) => boolean) =>
+  row.signatories.filter(({ action }) => matches(action)).map(({ email }) => email);
 
 /** A field that the emulator does not store has no values, so no comparison succeeds. */
 const values: Readonly<Record<ContractFilter, ValueReader>> = {
@@ -177,8 +182,8 @@ function parseFilter(
   }
   // `\,` is a comma within a value (DECISIONS.md, F8).
   if (operator === "$in") {
-    const equals = (text.match(/(?:\\,|[^,])+/g) ?? []).map((each) => each.replaceAll("\\,", ","));
-    return createEqualFilter(field, equals, workspace);
+    const values = (text.match(/(?:\\,|[^,])+/g) ?? []).map((each) => each.replaceAll("\\,", ","));
+    return createEqualFilter(field, values, workspace);
   }
   const toRange = rangeBuilders[operator];
   if (!toRange || contractFilters[field] !== "order") return "Invalid filter operator";
@@ -208,7 +213,7 @@ function createEqualFilter(field: ContractFilter, equals: readonly string[], { i
   const keys = toKey && new Set(equals.map(toKey).filter((key) => key !== undefined));
   return {
     field,
-    matches: (found) => found.some(equalsAnyValue),
+    matches: (actual) => actual.some(equalsAnyValue),
     slices: keys && [...keys].map((key) => ({ by, equals: toWorkspaceKey(id, key) })),
   };
 }

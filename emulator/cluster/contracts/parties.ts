@@ -24,7 +24,7 @@ export interface ResolvedParties {
   readonly changes: readonly CounterpartyChange[];
 }
 
-/** Unknown counterparties are created, and new contacts are added, each once (DECISIONS.md, C8 to C10). */
+/** Creates unknown counterparties and adds new contacts, each once (DECISIONS.md, C8 to C10). */
 export async function resolveParties(
   tx: Transaction,
   inputs: readonly PartyInput[],
@@ -41,11 +41,11 @@ export async function resolveParties(
     if (poc) addContact(tx, draft, { name: formatFullName(poc), email: poc.email });
     parties.push({ ...party, counterparty_id: draft.row.id });
   }
-  const changes = [...drafts.values()].flatMap(({ row, isNew, added }) => {
-    if (!isNew && added.length === 0) return [];
-    const after = { ...row, contacts: [...row.contacts, ...added] };
+  const changes = [...drafts.values()].flatMap(({ row, isNew, addedContacts }) => {
+    if (!isNew && addedContacts.length === 0) return [];
+    const after = { ...row, contacts: [...row.contacts, ...addedContacts] };
     tx.put(counterparties, after);
-    return [{ row: after, ...(!isNew && { addedContacts: added }) }];
+    return [{ row: after, ...(!isNew && { addedContacts }) }];
   });
   return { parties, changes };
 }
@@ -54,7 +54,7 @@ interface CounterpartyDraft {
   readonly row: Counterparty;
   readonly isNew: boolean;
   readonly addresses: Set<string>;
-  readonly added: CounterpartyContact[];
+  readonly addedContacts: CounterpartyContact[];
 }
 
 async function findOrCreateCounterparty(
@@ -67,7 +67,7 @@ async function findOrCreateCounterparty(
   const existing = namesakes.find((each) => each.is_individual === is_individual && each.status !== "ARCHIVED");
   if (existing) {
     const addresses = new Set(existing.contacts.map(({ email }) => toAddressKey(email)));
-    return { row: existing, isNew: false, addresses, added: [] };
+    return { row: existing, isNew: false, addresses, addedContacts: [] };
   }
   const address = toAddress(organization_details, workspace);
   const row: Counterparty = {
@@ -83,17 +83,17 @@ async function findOrCreateCounterparty(
     status: "ACTIVE",
     created_at: at,
   };
-  return { row, isNew: true, addresses: new Set(), added: [] };
+  return { row, isNew: true, addresses: new Set(), addedContacts: [] };
 }
 
 function addContact(
   tx: Transaction,
-  { addresses, added }: CounterpartyDraft,
+  { addresses, addedContacts }: CounterpartyDraft,
   contact: Pick<CounterpartyContact, "name" | "email">,
 ) {
   const address = toAddressKey(contact.email);
   if (addresses.has(address)) return;
-  added.push({ id: tx.next("counterparty_contact"), ...contact, is_primary: addresses.size === 0 });
+  addedContacts.push({ id: tx.next("counterparty_contact"), ...contact, is_primary: addresses.size === 0 });
   addresses.add(address);
 }
 
@@ -140,7 +140,7 @@ export function parsePartyFields({
 
 interface PartyContext {
   readonly clock: Clock;
-  readonly by: Performer;
+  readonly performer: Performer;
 }
 
 /** The parties are fixed once the contract can be signed. */
@@ -156,11 +156,11 @@ export async function renameParty(tx: Transaction, context: PartyContext, { id, 
   for (const row of await tx.list(contracts, { by: "counterparty", equals: id })) {
     const party = row.counterparties.find(({ counterparty_id }) => counterparty_id === id);
     if (!party || party.name === name || !isContractEditable(row)) continue;
-    const before = new Set(row.counterparties.flatMap((each) => (each.counterparty_id === id ? each.name : [])));
+    const oldNames = new Set(row.counterparties.flatMap((each) => (each.counterparty_id === id ? each.name : [])));
     await saveEntityChange(tx, context, row, {
       counterparties: row.counterparties.map((each) => (each.counterparty_id === id ? { ...each, name } : each)),
       signatories: row.signatories.map((each) =>
-        before.has(each.counterparty_name ?? "") ? { ...each, counterparty_name: name } : each,
+        oldNames.has(each.counterparty_name ?? "") ? { ...each, counterparty_name: name } : each,
       ),
     });
   }

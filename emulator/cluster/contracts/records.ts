@@ -15,21 +15,21 @@ type RecordContext = Pick<ClusterContext, "cluster">;
 /** Returns the record for creation and for the look-up by external metadata (DECISIONS.md, F10). */
 export async function toCreatedContract(
   view: View,
-  where: RecordContext,
+  context: RecordContext,
   row: Contract,
 ): Promise<z.input<typeof CreatedContract>> {
   const creator = await toOrgUser(view, row.created_by);
-  return { ...(await toContractRecord(view, where, row)), contract_id: row.id, created_by: creator.email };
+  return { ...(await toContractRecord(view, context, row)), contract_id: row.id, created_by: creator.email };
 }
 
 export async function toListedContract(
   view: View,
-  where: RecordContext,
+  context: RecordContext,
   row: Contract,
 ): Promise<z.input<typeof ListedContract>> {
   const { name, email } = await toOrgUser(view, row.created_by);
   return {
-    ...(await toContractRecord(view, where, row)),
+    ...(await toContractRecord(view, context, row)),
     created_by: name,
     created_by_user_name: name,
     created_by_user_email: email,
@@ -38,11 +38,11 @@ export async function toListedContract(
 
 export async function toNumberedContract(
   view: View,
-  where: RecordContext,
+  context: RecordContext,
   row: Contract,
 ): Promise<z.input<typeof NumberedContract>> {
   const { email } = await toOrgUser(view, row.created_by);
-  return { ...(await toContractRecord(view, where, row)), id: row.id, created_by: email };
+  return { ...(await toContractRecord(view, context, row)), id: row.id, created_by: email };
 }
 
 async function toContractRecord(view: View, { cluster }: RecordContext, row: Contract) {
@@ -122,13 +122,13 @@ export function findPendingParty(row: Contract): "CREATOR_PARTY" | "COUNTER_PART
     case "DRAFT":
       return "CREATOR_PARTY";
     case "REDLINING": {
-      const open = row.reviews.find((review) => review.completed_at === null);
-      return open?.by === "counterparty" ? "COUNTER_PARTY" : "CREATOR_PARTY";
+      const openReview = row.reviews.find((review) => review.completed_at === null);
+      return openReview?.by === "counterparty" ? "COUNTER_PARTY" : "CREATOR_PARTY";
     }
     case "SIGN": {
-      const waiting = row.signatories.filter((signatory) => signatory.action === null);
-      const awaitsCounterparty = waiting.some((signatory) => signatory.is_counterparty);
-      const awaitsOwnSide = waiting.some((signatory) => !signatory.is_counterparty);
+      const pending = row.signatories.filter((signatory) => signatory.action === null);
+      const awaitsCounterparty = pending.some((signatory) => signatory.is_counterparty);
+      const awaitsOwnSide = pending.some((signatory) => !signatory.is_counterparty);
       return awaitsCounterparty && awaitsOwnSide ? "BOTH" : awaitsCounterparty ? "COUNTER_PARTY" : "CREATOR_PARTY";
     }
     default:
@@ -139,12 +139,16 @@ export function findPendingParty(row: Contract): "CREATOR_PARTY" | "COUNTER_PART
 export const toPerformer = ({ user }: AuthenticatedMember): Performer => ({ name: user.name, email: user.email });
 
 /**
- * For activities that do not change the status. `at` is in virtual milliseconds. `data` has other keys of
- * `activity_data`, which are assumed, because no payload with them is public.
+ * Emits an activity that does not change the status. `at` is in virtual milliseconds. `data` has the other keys of
+ * `activity_data`. They are assumed, because no payload with them is public.
  */
 export async function emitContractEvent(
   tx: Transaction,
-  { clock, by, at = clock.now() }: { readonly clock: Clock; readonly by: Performer; readonly at?: number },
+  {
+    clock,
+    performer,
+    at = clock.now(),
+  }: { readonly clock: Clock; readonly performer: Performer; readonly at?: number },
   activity: Activity,
   contract: Contract,
   data: Readonly<Record<string, unknown>> = {},
@@ -153,7 +157,7 @@ export async function emitContractEvent(
     workspace_id: contract.workspace_id,
     activity,
     at,
-    performed_by: by,
+    performed_by: performer,
     contract: await readContractFacts(tx, contract),
     data,
   });

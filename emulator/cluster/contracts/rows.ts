@@ -59,7 +59,7 @@ export const ContractReview = z.strictObject({
 });
 export type ContractReview = z.infer<typeof ContractReview>;
 
-/** An approval (DECISIONS.md, F22). A PENDING one blocks signing of a contract under review. */
+/** An approval (DECISIONS.md, F22). A PENDING approval blocks signing of a contract under review. */
 export const ContractApproval = z.strictObject({
   id: z.int(),
   name: z.string(),
@@ -212,8 +212,8 @@ export async function readCompositeIds(
 export const formatReferenceId = (row: Pick<Contract, "id">): string => `SVC-${row.id}`;
 
 /**
- * Rejects an unknown or deleted contract, and one of another workspace, alike. A wrong or missing prefix is also
- * rejected, because such paths only accept the composite form (DECISIONS.md, C12).
+ * Rejects unknown and deleted contracts, and those of other workspaces, in the same way. A wrong or missing prefix is
+ * also rejected, because such paths only accept the composite form (DECISIONS.md, C12).
  */
 export async function requireContract(
   view: View,
@@ -222,21 +222,25 @@ export async function requireContract(
   fail: Fail<"not-found">,
 ): Promise<Contract> {
   const number = /^[TH]-(\d+)$/.exec(composite)?.[1];
-  const row = number === undefined ? undefined : await findVisible(view, caller, Number(number));
+  const row = number === undefined ? undefined : await findVisibleContract(view, caller, Number(number));
   return row && formatCompositeId(row) === composite ? row : fail("not-found");
 }
 
-/** Returns the contract of a plain integer id, for the paths with one (DECISIONS.md, F23). */
+/** Returns the contract of a plain integer id, for paths that contain one (DECISIONS.md, F23). */
 export async function requireContractNumber(
   view: View,
   caller: AuthenticatedMember,
   id: number,
   fail: Fail<"not-found">,
 ): Promise<Contract> {
-  return (await findVisible(view, caller, id)) ?? fail("not-found");
+  return (await findVisibleContract(view, caller, id)) ?? fail("not-found");
 }
 
-async function findVisible(view: View, { workspace }: AuthenticatedMember, id: number): Promise<Contract | undefined> {
+async function findVisibleContract(
+  view: View,
+  { workspace }: AuthenticatedMember,
+  id: number,
+): Promise<Contract | undefined> {
   const row = await view.get(contracts, id);
   return row && row.workspace_id === workspace.id && row.deleted_at === null ? row : undefined;
 }

@@ -51,11 +51,11 @@ export const counterpartyContactHandlers = {
 
   "counterparty-contacts.delete": inTransaction(async (tx, { params }, context) => {
     const row = await requireCounterparty(tx, context.caller, params, context.fail);
-    const removed = row.contacts.find(({ id }) => id === params.contact_id) ?? context.fail("not-found");
-    const left = row.contacts.filter(({ id }) => id !== removed.id);
-    const contacts = removed.is_primary
-      ? left.map((contact, index) => ({ ...contact, is_primary: index === 0 }))
-      : left;
+    const contact = row.contacts.find(({ id }) => id === params.contact_id) ?? context.fail("not-found");
+    const others = row.contacts.filter(({ id }) => id !== contact.id);
+    const contacts = contact.is_primary
+      ? others.map((contact, index) => ({ ...contact, is_primary: index === 0 }))
+      : others;
     tx.put(counterparties, { ...row, contacts });
     return reply(204, undefined);
   }),
@@ -68,33 +68,33 @@ interface ContactChange {
   readonly is_primary?: boolean | undefined;
 }
 
-/** Emits the contacts that differ afterwards, and returns each named contact once. At most one stays primary. */
+/** Emits the contacts that have changed, and returns each named contact once. At most one contact stays primary. */
 async function updateContacts(
   tx: Transaction,
   context: CallerContext,
   row: Counterparty,
   changes: readonly ContactChange[],
 ): Promise<CounterpartyContact[]> {
-  const before = new Map(row.contacts.map((contact) => [contact.id, contact]));
-  const byId = new Map(before);
-  let primary = row.contacts.find(({ is_primary }) => is_primary)?.id;
-  for (const { id, name, email, is_primary = id === primary } of changes) {
+  const oldContacts = new Map(row.contacts.map((contact) => [contact.id, contact]));
+  const byId = new Map(oldContacts);
+  let primaryId = row.contacts.find(({ is_primary }) => is_primary)?.id;
+  for (const { id, name, email, is_primary = id === primaryId } of changes) {
     const contact = byId.get(id)!;
     byId.set(id, { id, name: name ?? contact.name, email: email ?? contact.email, is_primary });
-    if (is_primary) primary = id;
-    else if (primary === id) primary = undefined;
+    if (is_primary) primaryId = id;
+    else if (primaryId === id) primaryId = undefined;
   }
-  const contacts = [...byId.values()].map((contact) => ({ ...contact, is_primary: contact.id === primary }));
+  const contacts = [...byId.values()].map((contact) => ({ ...contact, is_primary: contact.id === primaryId }));
   const namedIds = new Set(changes.map(({ id }) => id));
-  const updated = new Map(contacts.map((contact) => [contact.id, contact]));
-  const changed = [...namedIds].filter((id) => !isDeepStrictEqual(updated.get(id), before.get(id)));
-  if (changed.length > 0) {
+  const newContacts = new Map(contacts.map((contact) => [contact.id, contact]));
+  const changedIds = [...namedIds].filter((id) => !isDeepStrictEqual(newContacts.get(id), oldContacts.get(id)));
+  if (changedIds.length > 0) {
     const after = { ...row, contacts };
     tx.put(counterparties, after);
     const toEvent = (contact_id: number) => ["COUNTER_PARTY_CONTACT_UPDATED", { contact_id }] as const;
-    await emitCounterpartyEvents(tx, context, after, changed.map(toEvent));
+    await emitCounterpartyEvents(tx, context, after, changedIds.map(toEvent));
   }
-  return [...namedIds].map((id) => updated.get(id)!);
+  return [...namedIds].map((id) => newContacts.get(id)!);
 }
 
 export const counterpartyAddressHandlers = {
@@ -122,12 +122,12 @@ export const counterpartyAddressHandlers = {
       const codes = caller.workspace.jurisdictions.map(({ iso_code }) => iso_code);
       fail("invalid-fields", { country_iso_code: [`Value should be one of ${codes.join(", ")}`] });
     }
-    const changed = { ...address, ...changes, ...(country && { country_name: country.name }) };
-    if (isDeepStrictEqual(changed, address)) return toAddressRecord(address);
-    const after = { ...row, addresses: ensureSinglePrimary(row.addresses, changed) };
+    const updated = { ...address, ...changes, ...(country && { country_name: country.name }) };
+    if (isDeepStrictEqual(updated, address)) return toAddressRecord(address);
+    const after = { ...row, addresses: ensureSinglePrimary(row.addresses, updated) };
     tx.put(counterparties, after);
     await emitCounterpartyEvents(tx, context, after, [["COUNTER_PARTY_ADDRESS_UPDATED", { address_id: address.id }]]);
-    return toAddressRecord(changed);
+    return toAddressRecord(updated);
   }),
 } satisfies ClusterHandlers;
 

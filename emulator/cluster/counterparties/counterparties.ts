@@ -18,11 +18,11 @@ import {
 
 export const counterpartyHandlers = {
   "counterparties.list": inView(async (view, { query }, { caller }) => {
-    const ofWorkspace = { by: "workspace", equals: caller.workspace.id } as const;
-    const filter = toFilter(query);
+    const slice = { by: "workspace", equals: caller.workspace.id } as const;
+    const filter = createFilter(query);
     const page = filter
-      ? paginateList((await view.list(counterparties, ofWorkspace)).filter(filter), query)
-      : await paginateSlice(view, counterparties, ofWorkspace, query);
+      ? paginateList((await view.list(counterparties, slice)).filter(filter), query)
+      : await paginateSlice(view, counterparties, slice, query);
     return mapPage(page, toCounterpartyRecord);
   }),
 
@@ -68,7 +68,7 @@ export const counterpartyHandlers = {
     if (isDeepStrictEqual(after, row)) return toCounterpartyRecord(row);
     tx.put(counterparties, after);
     await emitCounterpartyEvents(tx, context, after, [["COUNTER_PARTY_UPDATED"]]);
-    await renameParty(tx, { clock: context.clock, by: toPerformer(context.caller) }, after);
+    await renameParty(tx, { clock: context.clock, performer: toPerformer(context.caller) }, after);
     return toCounterpartyRecord(after);
   }),
 } satisfies ClusterHandlers;
@@ -91,11 +91,11 @@ function toCounterpartyRecord(row: Counterparty): ResultOf<typeof showCounterpar
 function findProblems(body: InputOf<typeof createCounterparty>["body"], { organization_types }: Workspace) {
   const problems = new ProblemCollector();
   const hasContact = body.contact_name !== undefined || body.contact_email !== undefined;
-  const required = [
+  const requiredFields = [
     ...(body.is_individual ? [] : ["organization_name" as const]),
     ...(body.is_individual || hasContact ? ["contact_name" as const, "contact_email" as const] : []),
   ];
-  for (const name of required) if (body[name] === undefined) problems.add([name], "Field required");
+  for (const name of requiredFields) if (body[name] === undefined) problems.add([name], "Field required");
   const labels = organization_types.map(({ name }) => name);
   if (body.organization_type != null && !labels.includes(body.organization_type)) {
     problems.add(["organization_type"], `Value should be one of ${labels.join(", ")}`);
@@ -103,17 +103,17 @@ function findProblems(body: InputOf<typeof createCounterparty>["body"], { organi
   return problems.fields;
 }
 
-const customFilter = "filter_custom__";
+const customFilterPrefix = "filter_custom__";
 
-function toFilter(query: Readonly<Record<string, unknown>>): ((row: Counterparty) => boolean) | undefined {
+function createFilter(query: Readonly<Record<string, unknown>>): ((row: Counterparty) => boolean) | undefined {
   const email = query.filter__client_email_address;
-  const custom = Object.entries(query).filter(([name]) => name.startsWith(customFilter));
-  if (email === undefined && custom.length === 0) return undefined;
+  const customFilters = Object.entries(query).filter(([name]) => name.startsWith(customFilterPrefix));
+  if (email === undefined && customFilters.length === 0) return undefined;
   const address = toAddressKey(String(email));
   return (row) =>
     (email === undefined || row.contacts.some((contact) => toAddressKey(contact.email) === address)) &&
-    custom.every(([name, value]) => {
-      const field = name.slice(customFilter.length);
+    customFilters.every(([name, value]) => {
+      const field = name.slice(customFilterPrefix.length);
       return Object.hasOwn(row.custom_fields, field) && String(row.custom_fields[field]) === String(value);
     });
 }

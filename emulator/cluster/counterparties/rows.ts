@@ -86,10 +86,10 @@ interface PrimaryCandidate {
 }
 
 /** Returns the list with a replaced row. If that row is primary, no other row stays primary. */
-export const ensureSinglePrimary = <Row extends PrimaryCandidate>(rows: readonly Row[], changed: Row): Row[] =>
+export const ensureSinglePrimary = <Row extends PrimaryCandidate>(rows: readonly Row[], replacement: Row): Row[] =>
   rows.map((row) => {
-    if (row.id === changed.id) return changed;
-    return changed.is_primary && row.is_primary ? { ...row, is_primary: false } : row;
+    if (row.id === replacement.id) return replacement;
+    return replacement.is_primary && row.is_primary ? { ...row, is_primary: false } : row;
   });
 
 type CounterpartyEvent = readonly [
@@ -97,23 +97,23 @@ type CounterpartyEvent = readonly [
   part?: { readonly contact_id: number } | { readonly address_id: number },
 ];
 
-/** Includes the newest contract, if any (DECISIONS.md, C17). The ids are assumed, because no such payload is public. */
+/** Includes the newest contract, if any (DECISIONS.md, C17). The IDs are assumed, because no such payload is public. */
 export async function emitCounterpartyEvents(
   tx: Transaction,
   { clock, caller }: CallerContext,
   { id, workspace_id }: Counterparty,
   events: readonly CounterpartyEvent[],
 ): Promise<void> {
-  const [newest] = await tx.list(contracts, { by: "counterparty", equals: id, reverse: true, limit: 1 });
-  const contract = newest && (await readContractFacts(tx, newest));
+  const [newestContract] = await tx.list(contracts, { by: "counterparty", equals: id, reverse: true, limit: 1 });
+  const contract = newestContract && (await readContractFacts(tx, newestContract));
   const performed_by = toPerformer(caller);
-  for (const [activity, part] of events) {
-    const data = { counterparty_id: id, ...part };
+  for (const [activity, relatedId] of events) {
+    const data = { counterparty_id: id, ...relatedId };
     await emitEvent(tx, clock, { workspace_id, activity, at: clock.now(), performed_by, contract, data });
   }
 }
 
-/** Each new counterparty comes first, then its contacts and addresses in order. */
+/** Emits each new counterparty first, then its contacts and addresses in order. */
 export async function emitCounterpartyChanges(
   tx: Transaction,
   context: CallerContext,

@@ -8,7 +8,7 @@ import { type Contract, type DocumentVersion, formatCompositeId, formatReference
 import type { PdfSheet } from "../pdf/render.ts";
 import { sanitizeFilename } from "../storage/storage.ts";
 
-/** A document for a response: a generated one, or an uploaded version, whose bytes are a blob. */
+/** A document for a response, either generated or an uploaded version, whose bytes are a blob. */
 export type ContractDocument = StoredDocument | GeneratedDocument;
 
 export type StoredDocument = Pick<DocumentVersion, "file_name" | "content_type" | "blob"> & { readonly id?: number };
@@ -35,9 +35,9 @@ const maxNameLength = 200;
 export async function generatePdf(sheet: PdfSheet, finding: FindingReporter): Promise<GeneratedDocument> {
   const { renderPdf } = await import("../pdf/render.ts");
   const file_name = `${sheet.title.slice(0, maxNameLength).replace(/[^\w .-]+/g, "_")}.pdf`;
-  const { bytes, missing } = await renderPdf(sheet);
-  if (missing.length > 0) {
-    const glyphs = missing.join(" ");
+  const { bytes, missingCharacters } = await renderPdf(sheet);
+  if (missingCharacters.length > 0) {
+    const glyphs = missingCharacters.join(" ");
     finding("missing-glyph", `The font of the document has no glyph for ${glyphs}. A question mark is shown instead`);
   }
   return { file_name, content_type: pdfMediaType, bytes };
@@ -113,7 +113,7 @@ export const pdfMediaType = "application/pdf";
 
 export function createVersion(
   tx: Transaction,
-  by: User,
+  user: User,
   at: number,
   fields: Pick<DocumentVersion, "file_name" | "blob"> &
     Partial<Pick<DocumentVersion, "content_type" | "is_executed_version">>,
@@ -122,5 +122,5 @@ export function createVersion(
   const { content_type = pdfMediaType, is_executed_version = false } = fields;
   // The name appears in URLs and in the header of a download.
   const file_name = sanitizeFilename(fields.file_name, content_type === pdfMediaType ? "pdf" : "docx");
-  return { id, file_name, content_type, blob: fields.blob, is_executed_version, uploaded_at: at, uploaded_by: by.id };
+  return { id, file_name, content_type, blob: fields.blob, is_executed_version, uploaded_at: at, uploaded_by: user.id };
 }

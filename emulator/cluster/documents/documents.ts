@@ -66,7 +66,7 @@ export const documentHandlers = {
     return createAttachment(document, blobs);
   },
 
-  // Without a version, the text is that of the PDF that is generated for a template contract (DECISIONS.md, F19).
+  // Without a version, this returns the text of the PDF that is generated for a template contract (DECISIONS.md, F19).
   "documents.content": async ({ params, query, headers }, { store, blobs, pdfs, caller, fail, finding }) => {
     const { row, sheet } = await store.read(async (view) => {
       const row = await requireVisibleContract(view, caller, { params, headers }, fail);
@@ -77,17 +77,17 @@ export const documentHandlers = {
     if (id !== undefined && !version) return fail("invalid-fields", { contract_version_id: [formatRowNotFound(id)] });
 
     const document = version ?? (sheet && (await generatePdf(sheet, finding)));
-    const about = { contract_id: row.id, content_format: text_format };
-    if (document?.content_type !== pdfMediaType) return { ...about, extraction_status: "not_available" as const };
+    const common = { contract_id: row.id, content_format: text_format };
+    if (document?.content_type !== pdfMediaType) return { ...common, extraction_status: "not_available" as const };
     const reading = await pdfs.read("text", await concatBody(await readDocument(blobs, document)));
-    if (reading === pdfReaderBusy) return { ...about, extraction_status: "pending" as const };
+    if (reading === pdfReaderBusy) return { ...common, extraction_status: "pending" as const };
     if (reading.problem !== undefined) {
       // The service does not report this problem, but the request log does.
       finding("unreadable-pdf", reading.problem);
-      return { ...about, extraction_status: "failed" as const };
+      return { ...common, extraction_status: "failed" as const };
     }
     return {
-      ...about,
+      ...common,
       ...formatLines(text_format, reading.lines),
       extraction_status: "completed" as const,
       last_updated: toIsoSeconds(version?.uploaded_at ?? row.updated_at),
@@ -95,8 +95,8 @@ export const documentHandlers = {
   },
 
   "documents.link": async ({ params, body }, call) => {
-    const { row, document: found } = await getDocument(params.composite_id, body.format, call);
-    const document = await storeDocument(call.blobs, found);
+    const { row, document: currentDocument } = await getDocument(params.composite_id, body.format, call);
+    const document = await storeDocument(call.blobs, currentDocument);
     const { store, ids, clock, cluster } = call;
     return store.transaction("documents.link", async (tx) => {
       const object = {
@@ -128,13 +128,13 @@ export const documentHandlers = {
         is_executed_version: body.is_executed_version,
       });
       const context = { clock, settings };
-      const by = toPerformer(caller);
-      const patch = (moved: Contract) => ({ ...moved, versions: [...moved.versions, version] });
+      const performer = toPerformer(caller);
+      const patch = (contract: Contract) => ({ ...contract, versions: [...contract.versions, version] });
       if (!body.is_executed_version) {
-        await transitionContract(tx, context, row, "upload-version", { by, patch }, fail);
+        await transitionContract(tx, context, row, "upload-version", { performer, patch }, fail);
       } else {
-        const after = await transitionContract(tx, context, row, "upload-executed-version", { by, patch }, fail);
-        await transitionContract(tx, context, after, "executed-outside", { by }, fail);
+        const after = await transitionContract(tx, context, row, "upload-executed-version", { performer, patch }, fail);
+        await transitionContract(tx, context, after, "executed-outside", { performer }, fail);
       }
       return reply(201, undefined);
     });
@@ -184,9 +184,9 @@ async function getDocument(
 /** Requires a PDF or a DOCX by its name and by its bytes (DECISIONS.md, F6). */
 async function getUpload(name: string, base64: string, pdfs: PdfReader, fail: Fail<"invalid-fields" | "pdfs-busy">) {
   if (/\.pdf$/i.test(name)) {
-    const checked = await checkPdf(base64, pdfs, fail);
-    if (checked.problem !== undefined) return fail("invalid-fields", { document_base_64: [checked.problem] });
-    return { file: checked.file, content_type: pdfMediaType };
+    const pdfCheck = await checkPdf(base64, pdfs, fail);
+    if (pdfCheck.problem !== undefined) return fail("invalid-fields", { document_base_64: [pdfCheck.problem] });
+    return { file: pdfCheck.file, content_type: pdfMediaType };
   }
   if (!/\.docx$/i.test(name)) {
     return fail("invalid-fields", { document_name: ["Value should be a file name that ends in .pdf or .docx"] });

@@ -35,7 +35,7 @@ interface Authorization {
   readonly parameters: OAuthParameters;
   readonly clientId: string;
   readonly redirectTo: string;
-  /** The only user who is allowed to sign in, if the client named one by id_token_hint. */
+  /** The only user who is allowed to sign in, if the client named a user by id_token_hint. */
   readonly expectedSub: string | undefined;
 }
 
@@ -49,14 +49,14 @@ export const authorizeClient: ForwardedHandler = async (request, context, findin
   if (cluster_id !== undefined && cluster_id !== context.cluster.id) {
     // The router requests this cluster directly. A person who reached the cluster without the router is redirected to
     // the router.
-    const other = await context.store.read((view) => view.get(clusterRows, cluster_id));
+    const otherCluster = await context.store.read((view) => view.get(clusterRows, cluster_id));
     const { publicUrl } = context.settings;
-    if (other) return createRedirect(`${publicUrl}${authorizePath}?${new URLSearchParams(parameters)}`);
+    if (otherCluster) return createRedirect(`${publicUrl}${authorizePath}?${new URLSearchParams(parameters)}`);
   }
-  const repeated = findRepeatedParameter(request);
+  const repeatedName = findRepeatedParameter(request);
   // A repeated client_id or redirect_uri makes the redirect target ambiguous.
-  if (repeated === "client_id" || repeated === "redirect_uri")
-    return createProblemPage(400, `${formatRepeatedParameter(repeated)}.`);
+  if (repeatedName === "client_id" || repeatedName === "redirect_uri")
+    return createProblemPage(400, `${formatRepeatedParameter(repeatedName)}.`);
   const client = await context.store.read((view) => view.get(oauthClients, client_id));
   if (!client) return createProblemPage(400, `Client ${JSON.stringify(client_id)} not found.`);
   const redirectTo = findAllowedRedirect(client, redirect_uri);
@@ -68,9 +68,9 @@ export const authorizeClient: ForwardedHandler = async (request, context, findin
   const authorization = { parameters, clientId: client_id, redirectTo, expectedSub };
   const needsPkce = client.client_secret === null || context.settings.strict.has("pkce");
   const problem =
-    repeated === undefined
+    repeatedName === undefined
       ? findProblem(parameters, needsPkce)
-      : createInvalidRequest(formatRepeatedParameter(repeated));
+      : createInvalidRequest(formatRepeatedParameter(repeatedName));
   if (problem) return redirectBack(context, authorization, problem);
   if (id_token_hint !== undefined && expectedSub === undefined) {
     return redirectBack(
@@ -80,23 +80,23 @@ export const authorizeClient: ForwardedHandler = async (request, context, findin
     );
   }
   if (parameters.code_challenge === undefined) finding("no-pkce", `${client_id} sent no code_challenge`);
-  const ignored = findUnknownScopes(parameters.scope ?? "");
-  if (ignored.length > 0) finding("scope-ignored", ignored.join(" "));
+  const unknownScopes = findUnknownScopes(parameters.scope ?? "");
+  if (unknownScopes.length > 0) finding("scope-ignored", unknownScopes.join(" "));
   return signIn(request, context, authorization, client.client_name);
 };
 
 const redirectRejectedMessage =
   "redirect_uri is missing or not allowed for this client. Use a registered URI, or, without one, any https or loopback URI without fragment and without code, state, iss or error in its query.";
 
-const createInvalidRequest = (why: string) => ({ error: "invalid_request", error_description: why });
+const createInvalidRequest = (description: string) => ({ error: "invalid_request", error_description: description });
 
 /** Unsupported parameters that change the meaning of others (OpenID Connect Core, 3.1.2.6). */
 const unsupportedParameters = ["request", "request_uri", "registration"];
 
 function findProblem(parameters: OAuthParameters, needsPkce: boolean): Record<string, string> | undefined {
   const { response_type, response_mode = "query", prompt = "", max_age = "0" } = parameters;
-  const refused = unsupportedParameters.find((name) => parameters[name] !== undefined);
-  if (refused !== undefined) return { error: `${refused}_not_supported` };
+  const unsupportedName = unsupportedParameters.find((name) => parameters[name] !== undefined);
+  if (unsupportedName !== undefined) return { error: `${unsupportedName}_not_supported` };
   if (response_type === undefined) return createInvalidRequest("response_type is missing");
   if (response_type !== "code") return { error: "unsupported_response_type" };
   if (response_mode !== "query") return createInvalidRequest("response_mode must be query");
@@ -104,7 +104,7 @@ function findProblem(parameters: OAuthParameters, needsPkce: boolean): Record<st
   if (prompts.includes("none") && prompts.length > 1)
     return createInvalidRequest("prompt must be none, or must not include none");
   if (!/^\d{1,15}$/.test(max_age)) return createInvalidRequest("max_age must be a number of seconds");
-  // The nonce is stored with the code. The limit is the emulator's own (DECISIONS.md, E11).
+  // The nonce is stored with the code. The emulator chose the limit (DECISIONS.md, E11).
   if ((parameters.nonce ?? "").length > 1_000) return createInvalidRequest("nonce has more than 1,000 characters");
   return findPkceProblem(parameters, needsPkce);
 }
@@ -138,13 +138,13 @@ async function signIn(
       : redirectBack(context, authorization, loginRequired);
   }
 
-  const current = await store.read((view) => readSession(view, request, context));
+  const signIn = await store.read((view) => readSession(view, request, context));
   const prompts = parseOAuthScope(prompt);
   const requiresSignIn = prompts.includes("login") || prompts.includes("select_account") || Number(max_age) === 0;
-  if (current && isExpected(current.user) && !requiresSignIn) {
-    const ageMs = clock.now() - current.session.signed_in_at;
+  if (signIn && isExpected(signIn.user) && !requiresSignIn) {
+    const ageMs = clock.now() - signIn.session.signed_in_at;
     if (max_age === undefined || ageMs <= Number(max_age) * 1_000) {
-      return grant(context, authorization, current.user, current.session.signed_in_at);
+      return grant(context, authorization, signIn.user, signIn.session.signed_in_at);
     }
   }
   if (prompts.includes("none")) return redirectBack(context, authorization, loginRequired);
@@ -165,8 +165,8 @@ async function grant(
   const code = ids.token(32);
   const now = clock.now();
   const cookie = await store.transaction("identity.authorize", async (tx) => {
-    for (const old of await tx.list(authorizationCodes, { by: "expires_at", to: now - codeLifetimeMs })) {
-      tx.delete(authorizationCodes, old.code);
+    for (const code of await tx.list(authorizationCodes, { by: "expires_at", to: now - codeLifetimeMs })) {
+      tx.delete(authorizationCodes, code.code);
     }
     tx.put(authorizationCodes, {
       code,
@@ -194,11 +194,11 @@ async function grant(
 function redirectBack(
   { settings }: ClusterContext,
   { redirectTo, parameters }: Authorization,
-  answer: Readonly<Record<string, string>>,
+  response: Readonly<Record<string, string>>,
   headers: Readonly<Record<string, string>> = {},
 ): Passthrough {
   const { state } = parameters;
-  const query = new URLSearchParams({ ...answer, ...(state !== undefined && { state }), iss: settings.publicUrl });
+  const query = new URLSearchParams({ ...response, ...(state !== undefined && { state }), iss: settings.publicUrl });
   return createRedirect(`${redirectTo}${redirectTo.includes("?") ? "&" : "?"}${query}`, headers);
 }
 
@@ -236,10 +236,10 @@ const isSafe = (url: URL): boolean =>
   (url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url))) && url.username === "";
 
 function isEqualExceptPort(allowedUri: string, url: URL): boolean {
-  const other = tryParseUrl(allowedUri);
-  if (!other || !isLoopback(other) || !isLoopback(url)) return false;
-  other.port = url.port;
-  return other.href === url.href;
+  const allowed = tryParseUrl(allowedUri);
+  if (!allowed || !isLoopback(allowed) || !isLoopback(url)) return false;
+  allowed.port = url.port;
+  return allowed.href === url.href;
 }
 
 function tryParseUrl(text: string): URL | undefined {
@@ -259,7 +259,8 @@ async function readSession(view: View, { headers }: ReceivedRequest, { cluster, 
 
 async function beginSession(tx: Transaction, { cluster, clock, ids, settings }: ClusterContext, user: User) {
   const now = clock.now();
-  for (const old of await tx.list(signInSessions, { by: "expires_at", to: now })) tx.delete(signInSessions, old.id);
+  for (const expired of await tx.list(signInSessions, { by: "expires_at", to: now }))
+    tx.delete(signInSessions, expired.id);
   const id = ids.token(24);
   tx.put(signInSessions, {
     id,

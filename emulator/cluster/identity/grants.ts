@@ -23,7 +23,7 @@ export const AuthorizationCode = z.strictObject({
   ...grantFields,
   code: z.string(),
   redirect_uri: z.string(),
-  /** Null for a confidential client that sent none. */
+  /** Null if a confidential client sent no challenge. */
   code_challenge: z.string().nullable(),
   nonce: z.string().nullable(),
 });
@@ -127,9 +127,9 @@ export const findUnknownScopes = (scope: string): string[] =>
   parseOAuthScope(scope).filter((word) => !supportedScopes.includes(word));
 
 export function buildUserClaims(user: User, scope: string): Readonly<Record<string, unknown>> {
-  const requested = parseOAuthScope(scope);
+  const scopes = parseOAuthScope(scope);
   return {
-    ...(requested.includes("profile") && { name: user.name }),
-    ...(requested.includes("email") && { email: user.email, email_verified: true }),
+    ...(scopes.includes("profile") && { name: user.name }),
+    ...(scopes.includes("email") && { email: user.email, email_verified: true }),
   };
 }

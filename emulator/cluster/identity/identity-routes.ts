@@ -76,14 +76,14 @@ const issueDeviceToken: ForwardedHandler = async (request, context) => {
     const user = approval ? await findUserById(tx, cluster.id, approval.user_id) : await getFirstUser(tx, cluster.id);
     // Tokens of another user must not be issued.
     if (approval && !user) return undefined;
-    const granted = {
+    const grant = {
       client_id,
       user_id: user?.id ?? null,
       scope: defaultOAuthScope,
       signed_in_at: clock.now(),
       family: ids.token(16),
     };
-    return { granted, refresh_token: await storeRefreshToken(tx, context, granted) };
+    return { granted: grant, refresh_token: await storeRefreshToken(tx, context, grant) };
   });
   if (!result) return createOAuthError("invalid_grant", "the user who approved the device is gone");
   const tokens = { ...(await issueTokens(context, result.granted)), refresh_token: result.refresh_token };
@@ -91,7 +91,7 @@ const issueDeviceToken: ForwardedHandler = async (request, context) => {
   return createJsonResponse(200, { ...tokens, ...tokenType }, noStoreHeaders);
 };
 
-/** OpenID Connect Core, 5.3. The token can have the prefix of its cluster. */
+/** Implements OpenID Connect Core, 5.3. The token can have the prefix of its cluster. */
 const respondWithUserinfo: ForwardedHandler = async (request, context) => {
   const token = readAccessToken(request);
   if (token === "twice") return createRepeatedTokenError();
@@ -101,16 +101,16 @@ const respondWithUserinfo: ForwardedHandler = async (request, context) => {
   if (!claims) return createRejection("refused-token");
 
   const { sub = "", client_id, scope } = claims;
-  const ofCluster = { cluster: context.cluster.id };
+  const clusterClaim = { cluster: context.cluster.id };
   // A client without a user acts for itself.
-  if (sub === client_id) return createJsonResponse(200, { sub, ...ofCluster });
+  if (sub === client_id) return createJsonResponse(200, { sub, ...clusterClaim });
   const user = await context.store.read((view) => findUserById(view, context.cluster.id, Number(sub)));
   return user
-    ? createJsonResponse(200, { sub, ...buildUserClaims(user, String(scope)), ...ofCluster })
+    ? createJsonResponse(200, { sub, ...buildUserClaims(user, String(scope)), ...clusterClaim })
     : createRejection("refused-token");
 };
 
-/** RFC 6750, 2.1 and 2.2. A token in a URL is not accepted, because URLs are logged. */
+/** Implements RFC 6750, 2.1 and 2.2. A token in a URL is not accepted, because URLs are logged. */
 function readAccessToken(request: ReceivedRequest): string | "twice" | undefined {
   const [, bearer] = /^bearer\s+(\S.*)$/i.exec(request.headers.authorization ?? "") ?? [];
   const { access_token } = request.method === "POST" ? readOAuthParameters(request) : {};

@@ -19,7 +19,7 @@ type SignInFlow = "login" | "signup";
 
 const providers = ["ProviderA", "ProviderB", "ProviderC"] as const;
 
-/** The state brings the callback to this cluster (DECISIONS.md, R25). */
+/** The state routes the callback to this cluster (DECISIONS.md, R25). */
 export const startProviderSignIn =
   (flow: SignInFlow) =>
   async (request: ReceivedRequest, { store, cluster, settings, ids }: ClusterContext): Promise<Passthrough> => {
@@ -37,17 +37,17 @@ export const startProviderSignIn =
     });
   };
 
-/** A login requires a user of the cluster with the provider's address. A signup creates one if there is none. */
+/** A login requires a user of the cluster with the provider's address. A signup creates a user if there is none. */
 export const completeProviderSignIn =
   (flow: SignInFlow) =>
   (request: ReceivedRequest, context: ClusterContext): Promise<Passthrough> => {
     const { store, cluster } = context;
     const { state = "", code = "" } = readOAuthParameters(request);
     return store.transaction(`identity.${flow}-callback`, async (tx) => {
-      const visit = await tx.get(providerStates, state);
-      if (visit?.cluster_id !== cluster.id || visit.flow !== flow)
+      const providerState = await tx.get(providerStates, state);
+      if (providerState?.cluster_id !== cluster.id || providerState.flow !== flow)
         return respondWithDetail(400, "Unknown or used state");
-      const account = await redeemProviderCode(tx, visit.provider, code);
+      const account = await redeemProviderCode(tx, providerState.provider, code);
       if (!account) return respondWithDetail(400, "Unknown or used code");
       const person = { email: account.id, name: account.name };
       tx.delete(providerStates, state);
@@ -57,7 +57,7 @@ export const completeProviderSignIn =
       if (!user) return respondWithDetail(400, "An account with this e-mail exists");
       return createJsonResponse(200, {
         cluster_id: cluster.id,
-        oauth_provider: visit.provider,
+        oauth_provider: providerState.provider,
         email: person.email,
         name: person.name,
         user_id: user.id,
@@ -79,13 +79,15 @@ async function findOrCreateAccount(tx: Transaction, context: ClusterContext, { e
   const at = context.clock.now();
   const matches = await tx.list(users, { by: "email", equals: toAddressKey(email) });
   for (const { id } of matches) {
-    const [open] = (await tx.list(invitations, { by: "user", equals: id })).filter(({ state }) => state === "PENDING");
-    if (open?.cluster_id === context.cluster.id) return acceptInvitation(tx, open, at);
+    const [pending] = (await tx.list(invitations, { by: "user", equals: id })).filter(
+      ({ state }) => state === "PENDING",
+    );
+    if (pending?.cluster_id === context.cluster.id) return acceptInvitation(tx, pending, at);
   }
   if (matches.length > 0) return undefined;
   const owner = { name: name.trim() || email.trim(), email: email.trim(), designation: null };
-  const founding = { name: `Workspace of ${owner.name}`, industry: null, use_case: null, owner };
-  const { acting_user_id } = await addWorkspace(tx, context, founding);
+  const workspaceFields = { name: `Workspace of ${owner.name}`, industry: null, use_case: null, owner };
+  const { acting_user_id } = await addWorkspace(tx, context, workspaceFields);
   scheduleReport(tx, "report-member", acting_user_id, at);
   return tx.get(users, acting_user_id);
 }
@@ -101,20 +103,20 @@ interface SignInPagePerson {
 }
 
 /**
- * Lists the users of all emulated clusters, because any cluster's page can be shown to a person. Each link names its
- * cluster, which takes precedence over anything else in the request (DECISIONS.md, R14).
+ * Lists the users of all emulated clusters, because the page of any cluster can be shown. Each link names its cluster,
+ * which takes precedence over anything else in the request (DECISIONS.md, R14).
  */
 export async function createSignInPage(view: View, parameters: OAuthParameters, clientName: string) {
   // The client's login hint must not redirect to another person's cluster.
-  const { svc_user: _, prompt: __, cluster_id: ___, login_hint, ...kept } = parameters;
+  const { svc_user: _, prompt: __, cluster_id: ___, login_hint, ...preserved } = parameters;
   const links = (await listPeople(view)).map(
     ({ name, email, workspace, cluster_id }): Html =>
-      html`<li><a href="${buildQuery(kept, email, cluster_id)}">${name} &lt;${email}&gt;</a>
+      html`<li><a href="${buildQuery(preserved, email, cluster_id)}">${name} &lt;${email}&gt;</a>
 ${workspace}, ${cluster_id}</li>`,
   );
   const content = html`<p>${clientName} requests your identity.</p>
 <ul>${links}</ul>
-<form method="get">${renderHiddenFields(kept)}
+<form method="get">${renderHiddenFields(preserved)}
 <p><label>Another user:
 <input name="svc_user" type="email" placeholder="e-mail address" value="${login_hint}" required></label></p>
 <p><button>Sign in</button></p></form>`;
@@ -142,7 +144,7 @@ async function findPerson(view: View, { is_active, name, email, workspace_id }: 
   return { name, email, workspace: workspace!.name, cluster_id: cluster.id };
 }
 
-/** Links to the cluster that has the person. A person whom no cluster has gets a link back. */
+/** Links to the cluster of the person. If no cluster has the person, the link leads back to the sign-in page. */
 export async function createUnknownUserPage(view: View, parameters: OAuthParameters, clusterId: string) {
   const { svc_user = "" } = parameters;
   const problem = `Cluster ${clusterId} has no active user ${svc_user}.`;
@@ -150,13 +152,13 @@ export async function createUnknownUserPage(view: View, parameters: OAuthParamet
     const person = await findPerson(view, user);
     if (!person) continue;
     const { cluster_id } = person;
-    const way = html`<a href="${buildQuery(parameters, svc_user, cluster_id)}">Sign in at cluster ${cluster_id}</a>`;
-    return createProblemPage(404, problem, way);
+    const link = html`<a href="${buildQuery(parameters, svc_user, cluster_id)}">Sign in at cluster ${cluster_id}</a>`;
+    return createProblemPage(404, problem, link);
   }
-  const { svc_user: _, cluster_id: __, ...kept } = parameters;
-  const others = `?${new URLSearchParams({ ...kept, prompt: "select_account" })}`;
-  return createProblemPage(404, problem, html`<a href="${others}">Choose another user</a>`);
+  const { svc_user: _, cluster_id: __, ...preserved } = parameters;
+  const query = `?${new URLSearchParams({ ...preserved, prompt: "select_account" })}`;
+  return createProblemPage(404, problem, html`<a href="${query}">Choose another user</a>`);
 }
 
-export const createProblemPage = (status: number, problem: string, way?: Html): Passthrough =>
-  createPageResponse(status, createPage("Sign-in failed", html`<p>${problem}</p>${way && html`<p>${way}</p>`}`));
+export const createProblemPage = (status: number, problem: string, link?: Html): Passthrough =>
+  createPageResponse(status, createPage("Sign-in failed", html`<p>${problem}</p>${link && html`<p>${link}</p>`}`));

@@ -41,8 +41,8 @@ export async function getSigningKey({
   const jwk = await createPrivateJwk(settings.deterministic ? `${cluster.id}\0${cluster.key}` : undefined);
   return store.transaction("make a signing key", async (tx) => {
     // Concurrent requests can each create a key. The first stored key is used.
-    const first = await tx.get(signingKeys, cluster.id);
-    if (first) return first.jwk;
+    const storedRow = await tx.get(signingKeys, cluster.id);
+    if (storedRow) return storedRow.jwk;
     tx.put(signingKeys, { cluster_id: cluster.id, jwk });
     return jwk;
   });
@@ -61,9 +61,9 @@ const primeBytes = 128;
 /** Derives a key from a seed. node:crypto only generates random keys. */
 async function deriveSeededJwk(seed: string): Promise<PrivateJwk> {
   const ids = createSeededIds(seed);
-  const one = await findNextPrime(ids.bytes(primeBytes));
-  const other = await findNextPrime(ids.bytes(primeBytes));
-  const [p, q] = one > other ? [one, other] : [other, one];
+  const firstPrime = await findNextPrime(ids.bytes(primeBytes));
+  const secondPrime = await findNextPrime(ids.bytes(primeBytes));
+  const [p, q] = firstPrime > secondPrime ? [firstPrime, secondPrime] : [secondPrime, firstPrime];
   const d = invertModulo(publicExponent, (p - 1n) * (q - 1n));
   return {
     kty: "RSA",
@@ -82,13 +82,13 @@ async function deriveSeededJwk(seed: string): Promise<PrivateJwk> {
 async function findNextPrime(random: Buffer): Promise<bigint> {
   random[0]! |= 0xc0;
   random[primeBytes - 1]! |= 1;
-  const first = BigInt(`0x${random.toString("hex")}`);
+  const start = BigInt(`0x${random.toString("hex")}`);
   const smallPrimes = listPrimesBelow(1_000);
-  const remainders = smallPrimes.map((prime) => Number(first % BigInt(prime)));
-  for (let more = 0; ; more += 2) {
+  const remainders = smallPrimes.map((prime) => Number(start % BigInt(prime)));
+  for (let offset = 0; ; offset += 2) {
     // Five of six candidates are multiples of a small prime. This check avoids a full primality test for them.
-    if (smallPrimes.some((prime, i) => (remainders[i]! + more) % prime === 0)) continue;
-    const candidate = first + BigInt(more);
+    if (smallPrimes.some((prime, i) => (remainders[i]! + offset) % prime === 0)) continue;
+    const candidate = start + BigInt(offset);
     if (candidate % publicExponent !== 1n && (await promisify(checkPrime)(candidate))) return candidate;
   }
 }

@@ -28,17 +28,17 @@ import {
 import { issueTokens, storeRefreshToken, type TokenGrant } from "./tokens.ts";
 
 interface RedeemedGrant {
-  readonly granted: TokenGrant;
+  readonly grant: TokenGrant;
   readonly refresh_token: string;
 }
 
-const createInvalidGrant = (why: string): Passthrough => createOAuthError("invalid_grant", why);
+const createInvalidGrant = (description: string): Passthrough => createOAuthError("invalid_grant", description);
 
 /** Exchanges an authorization code or a refresh token (RFC 6749, 4.1.3 and 6). */
 export const handleTokenRequest: ForwardedHandler = async (request, context) => {
   const parameters = readOAuthParameters(request);
-  const repeated = findRepeatedParameter(request);
-  if (repeated !== undefined) return createOAuthError("invalid_request", formatRepeatedParameter(repeated));
+  const repeatedName = findRepeatedParameter(request);
+  if (repeatedName !== undefined) return createOAuthError("invalid_request", formatRepeatedParameter(repeatedName));
   if (parameters.grant_type === undefined) return createOAuthError("invalid_request", "grant_type is missing");
   const redeem = redeemers[parameters.grant_type];
   if (!redeem)
@@ -59,8 +59,8 @@ export const handleTokenRequest: ForwardedHandler = async (request, context) => 
     redeem(tx, context, parameters, client.client_id),
   );
   if (result instanceof Passthrough) return result;
-  const { granted, refresh_token } = result;
-  return createJsonResponse(200, { ...(await issueTokens(context, granted)), refresh_token }, noStoreHeaders);
+  const { grant, refresh_token } = result;
+  return createJsonResponse(200, { ...(await issueTokens(context, grant)), refresh_token }, noStoreHeaders);
 };
 
 type GrantRedeemer = (
@@ -71,8 +71,8 @@ type GrantRedeemer = (
 ) => Promise<RedeemedGrant | Passthrough>;
 
 const redeemCode: GrantRedeemer = async (tx, context, parameters, clientId) => {
-  const missing = ["code", "redirect_uri"].find((name) => parameters[name] === undefined);
-  if (missing !== undefined) return createOAuthError("invalid_request", `${missing} is missing`);
+  const missingName = ["code", "redirect_uri"].find((name) => parameters[name] === undefined);
+  if (missingName !== undefined) return createOAuthError("invalid_request", `${missingName} is missing`);
   const { code = "", redirect_uri, code_verifier } = parameters;
   const codeRow = await tx.get(authorizationCodes, stripPrefix(context, code));
   const row = await checkGrant(tx, context, clientId, codeRow, ["code", "refresh tokens"]);
@@ -82,7 +82,7 @@ const redeemCode: GrantRedeemer = async (tx, context, parameters, clientId) => {
   const problem = findPkceProblem(row.code_challenge, code_verifier) ?? (await findUserProblem(tx, context, row));
   if (problem) return problem;
   tx.put(authorizationCodes, { ...row, used: true });
-  return { granted: row, refresh_token: await storeRefreshToken(tx, context, row) };
+  return { grant: row, refresh_token: await storeRefreshToken(tx, context, row) };
 };
 
 /** A second use revokes all refresh tokens of the consent (RFC 6749, 4.1.2; RFC 9700, 4.14). */
@@ -91,14 +91,14 @@ async function checkGrant<Row extends Omit<RefreshToken, "token">>(
   { cluster, clock }: ClusterContext,
   clientId: string,
   row: Row | undefined,
-  [name, revoked]: readonly [name: string, revoked: string],
+  [name, revokedTokens]: readonly [name: string, revoked: string],
 ): Promise<Row | Passthrough> {
   if (!row || row.cluster_id !== cluster.id || row.client_id !== clientId)
     return createInvalidGrant(`The ${name} is unknown`);
   if (row.used) {
     for (const { token } of await tx.list(refreshTokens, { by: "family", equals: row.family }))
       tx.delete(refreshTokens, token);
-    return createInvalidGrant(`The ${name} has already been used; its ${revoked} have been revoked`);
+    return createInvalidGrant(`The ${name} has already been used; its ${revokedTokens} have been revoked`);
   }
   return row.expires_at <= clock.now() ? createInvalidGrant(`The ${name} has expired`) : row;
 }
@@ -133,12 +133,12 @@ const redeemRefreshToken: GrantRedeemer = async (tx, context, parameters, client
   if (row instanceof Passthrough) return row;
   const problem = await findUserProblem(tx, context, row);
   if (problem) return problem;
-  const requested = scope === undefined ? row.scope : filterKnownScope(scope);
-  if (!parseOAuthScope(requested).every((word) => parseOAuthScope(row.scope).includes(word))) {
+  const requestedScope = scope === undefined ? row.scope : filterKnownScope(scope);
+  if (!parseOAuthScope(requestedScope).every((word) => parseOAuthScope(row.scope).includes(word))) {
     return createOAuthError("invalid_scope", "The scope exceeds the granted scope");
   }
   tx.put(refreshTokens, { ...row, used: true });
-  return { granted: { ...row, scope: requested }, refresh_token: await storeRefreshToken(tx, context, row) };
+  return { grant: { ...row, scope: requestedScope }, refresh_token: await storeRefreshToken(tx, context, row) };
 };
 
 const redeemers = lookupTable<GrantRedeemer>({

@@ -36,12 +36,12 @@ interface TokenSet {
  * Issues an ID token only for the scope `openid`. Times are virtual, and the issuer is the router for every cluster.
  * There is no `nbf`, because real clients would check it against the wall clock (DECISIONS.md, P7).
  */
-export async function issueTokens(context: SigningContext, granted: TokenGrant): Promise<TokenSet> {
+export async function issueTokens(context: SigningContext, grant: TokenGrant): Promise<TokenSet> {
   const { store, cluster, settings, clock, ids } = context;
-  const { client_id, user_id, scope, nonce } = granted;
+  const { client_id, user_id, scope, nonce } = grant;
   const user = user_id === null ? undefined : await store.read((view) => findUserById(view, cluster.id, user_id));
   const now = Math.floor(clock.now() / 1_000);
-  const common = {
+  const commonClaims = {
     iss: settings.publicUrl,
     // A client without a person acts for itself (RFC 9068, 2.2).
     sub: user_id === null ? client_id : String(user_id),
@@ -49,16 +49,16 @@ export async function issueTokens(context: SigningContext, granted: TokenGrant):
     iat: now,
     exp: now + accessTokenLifetimeSeconds,
   };
-  const access = { ...common, aud: settings.publicUrl, client_id, scope, jti: ids.uuid() };
+  const accessToken = { ...commonClaims, aud: settings.publicUrl, client_id, scope, jti: ids.uuid() };
   const idToken = {
-    ...common,
+    ...commonClaims,
     aud: client_id,
-    auth_time: Math.floor(granted.signed_in_at / 1_000),
+    auth_time: Math.floor(grant.signed_in_at / 1_000),
     ...(nonce && { nonce }),
     ...(user && buildUserClaims(user, scope)),
   };
   return {
-    access_token: await signToken(context, "at+jwt", access),
+    access_token: await signToken(context, "at+jwt", accessToken),
     token_type: "Bearer",
     expires_in: accessTokenLifetimeSeconds,
     scope,
@@ -72,7 +72,7 @@ async function signToken(context: SigningContext, typ: string, claims: JWTPayloa
   return new SignJWT(claims).setProtectedHeader({ alg: "RS256", kid, typ }).sign(await importJWK(jwk, "RS256"));
 }
 
-/** Returns undefined for a token that is expired, altered, or of another cluster. */
+/** Returns undefined for a token that has expired, was altered, or belongs to another cluster. */
 export async function verifyAccessToken(context: SigningContext, token: string): Promise<JWTPayload | undefined> {
   const payload = await verifyToken(await getSigningKey(context), token, {
     typ: "at+jwt",
@@ -110,11 +110,11 @@ export async function getPublicJwk(context: SigningContext): Promise<Readonly<Re
 }
 
 /** Returns the new token with the prefix of its cluster. */
-export async function storeRefreshToken(tx: Transaction, { cluster, clock, ids }: SigningContext, granted: TokenGrant) {
-  for (const old of await tx.list(refreshTokens, { by: "expires_at", to: clock.now() - expiredRetentionMs })) {
-    tx.delete(refreshTokens, old.token);
+export async function storeRefreshToken(tx: Transaction, { cluster, clock, ids }: SigningContext, grant: TokenGrant) {
+  for (const expired of await tx.list(refreshTokens, { by: "expires_at", to: clock.now() - expiredRetentionMs })) {
+    tx.delete(refreshTokens, expired.token);
   }
-  const { client_id, user_id, scope, signed_in_at, family } = granted;
+  const { client_id, user_id, scope, signed_in_at, family } = grant;
   const token = ids.token(32);
   tx.put(refreshTokens, {
     ...{ client_id, user_id, scope, signed_in_at, family },

@@ -68,7 +68,7 @@ export const intakeHandlers = {
   "intake.update": inTransaction(async (tx, { params, body }, { clock, caller, fail }) => {
     const row = await requireIntake(tx, caller.workspace, params.intake_id, fail);
     const { due_date, metadata = row.metadata, assignees, ...fields } = body;
-    const changed: Intake = {
+    const updated: Intake = {
       ...row,
       ...fields,
       due_at: due_date === undefined ? row.due_at : parseDueDate(due_date),
@@ -77,8 +77,8 @@ export const intakeHandlers = {
         assignees === undefined ? row.assignees : await requireAssignees(tx, caller.workspace, assignees, fail),
       modified_at: clock.now(),
     };
-    tx.put(intakes, changed);
-    return toIntakeDetail(tx, changed, changed.modified_at);
+    tx.put(intakes, updated);
+    return toIntakeDetail(tx, updated, updated.modified_at);
   }),
 
   "intake.delete": inTransaction(async (tx, { params }, { clock, caller, fail }) => {
@@ -88,7 +88,7 @@ export const intakeHandlers = {
   }),
 } satisfies ClusterHandlers;
 
-/** Returns the intake with an id. An unknown, deleted or foreign one is 403, not 404 (DECISIONS.md, F3). */
+/** Returns the intake with an id. An unknown, deleted or foreign intake gets 403, not 404 (DECISIONS.md, F3). */
 async function requireIntake(view: View, workspace: Workspace, id: number, fail: Fail<"permission-denied">) {
   return (await findIntake(view, workspace, id)) ?? fail("permission-denied");
 }
@@ -203,12 +203,12 @@ function matches(row: Intake, query: IntakeQuery): boolean {
 function matchesFilter(value: string, query: IntakeQuery, field: "filter__priority" | "filter__status"): boolean {
   const expected = query[field] ?? value;
   const equals = query[`${field}[$eq]`] ?? value;
-  const among = query[`${field}[$in]`];
+  const allowedList = query[`${field}[$in]`];
   return (
     value === expected &&
     value === equals &&
     value !== query[`${field}[$ne]`] &&
-    (among === undefined || splitList(among).includes(value))
+    (allowedList === undefined || splitList(allowedList).includes(value))
   );
 }
 

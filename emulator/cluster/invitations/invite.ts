@@ -32,17 +32,27 @@ export async function inviteMember(
   const user_id = await createPersonId(tx);
   tx.put(users, { id: user_id, workspace_id, name, email, designation: null, is_active: false, roles: [] });
   const kind = "creator" as const;
-  const of = { cluster_id, workspace_id };
-  const row = { token, kind, ...of, user_id, contract_id: null, email, name, state: "PENDING" as const, issued_at };
+  const location = { cluster_id, workspace_id };
+  const row = {
+    token,
+    kind,
+    ...location,
+    user_id,
+    contract_id: null,
+    email,
+    name,
+    state: "PENDING" as const,
+    issued_at,
+  };
   tx.put(invitations, row);
   const path = `/auth/v3/invite_info/?${new URLSearchParams({ token })}`;
-  sendEmail(tx, { ...of, purpose: "invitation", recipient: email, path, token, sent_at: issued_at });
+  sendEmail(tx, { ...location, purpose: "invitation", recipient: email, path, token, sent_at: issued_at });
   return row;
 }
 
 type InvitedPerson = Pick<Invitation, "email" | "name">;
 
-/** Returns the tokens by address, and whether there is a new one for the cluster to report (DECISIONS.md, R34). */
+/** Returns the tokens by address, and whether the cluster must report a new token (DECISIONS.md, R34). */
 export async function inviteCounterparties(
   tx: Transaction,
   { id: contract_id, cluster_id, workspace_id }: Contract,
@@ -55,13 +65,13 @@ export async function inviteCounterparties(
   const workspace = await tx.get(workspaces, workspace_id);
   for (const { email, name } of people) {
     // A person always gets the same token for the same contract, and the token cannot be forged.
-    const mark = computeHmacText("sha256", workspace?.hmac_key ?? "", `${contract_id} ${toAddressKey(email)}`);
-    const token = `counterparty-${mark.slice(0, 24)}`;
+    const hmac = computeHmacText("sha256", workspace?.hmac_key ?? "", `${contract_id} ${toAddressKey(email)}`);
+    const token = `counterparty-${hmac.slice(0, 24)}`;
     tokens.set(email, token);
     if (await tx.get(invitations, token)) continue;
     const kind = "counterparty" as const;
-    const of = { cluster_id, workspace_id, user_id: null, contract_id };
-    tx.put(invitations, { token, kind, ...of, email, name, state: "PENDING", issued_at: at });
+    const location = { cluster_id, workspace_id, user_id: null, contract_id };
+    tx.put(invitations, { token, kind, ...location, email, name, state: "PENDING", issued_at: at });
     isNew = true;
   }
   return { tokens, isNew };
@@ -69,9 +79,9 @@ export async function inviteCounterparties(
 
 export async function endInvitations(tx: Transaction, { id }: Contract, at: number): Promise<void> {
   const all = await tx.list(invitations, { by: "contract", equals: id });
-  const open = all.filter(({ state }) => state === "PENDING");
-  for (const row of open) tx.put(invitations, { ...row, state: "ENDED" });
-  if (open.length > 0) scheduleReport(tx, "report-invitations", id, at);
+  const pending = all.filter(({ state }) => state === "PENDING");
+  for (const row of pending) tx.put(invitations, { ...row, state: "ENDED" });
+  if (pending.length > 0) scheduleReport(tx, "report-invitations", id, at);
 }
 
 /** The seed's invitations have neither a name nor a time. */

@@ -2,11 +2,11 @@
 export const pdfLimits = {
   /** Wall-clock time after the process gets the file. */
   timeMs: 10_000,
-  /** Limit for objects, and another one for allocated bytes. A kilobyte can expand to a gigabyte. */
+  /** Limit for objects, and separately for allocated bytes. A kilobyte can expand to a gigabyte. */
   memoryMb: 512,
   textLength: 5_000_000,
-  /** Limits of waiting files: number, total size, and waiting time. */
-  waiting: 1_000,
+  /** Limits for waiting files: number, total size, and waiting time. */
+  waitingFiles: 1_000,
   waitingBytes: 256 * 1024 * 1024,
   waitMs: 30_000,
   startMs: 60_000,
@@ -35,4 +35,4 @@ export type PdfReadResult =
   | { readonly problem: string; readonly lines?: undefined };
 
 /** If `broken` is set, the process must not read another file. */
-export type WorkerMessage = { readonly up: true } | { readonly reading: PdfReadResult; readonly broken: boolean };
+export type WorkerMessage = { readonly started: true } | { readonly reading: PdfReadResult; readonly broken: boolean };

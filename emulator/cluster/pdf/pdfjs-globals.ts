@@ -30,13 +30,13 @@ const arrayTypes = [
 ];
 
 for (const type of bufferTypes) countCalls(type.name, ([length]) => Number(length) || 0);
-for (const type of arrayTypes) countCalls(type.name, ([of]) => getLength(of) * type.BYTES_PER_ELEMENT);
+for (const type of arrayTypes) countCalls(type.name, ([source]) => getLength(source) * type.BYTES_PER_ELEMENT);
 
-function countCalls(name: string, bytes: (args: readonly unknown[]) => number): void {
+function countCalls(name: string, computeBytes: (args: readonly unknown[]) => number): void {
   const original = globals[name]!;
   const proxy: typeof original = new Proxy(original, {
     construct(target, args, newTarget) {
-      spendBudget(bytes(args));
+      spendBudget(computeBytes(args));
       return Reflect.construct(target, args, newTarget === proxy ? target : newTarget);
     },
   });

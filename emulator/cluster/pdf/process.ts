@@ -26,7 +26,7 @@ process.on("message", async (task: PdfTask) => {
   send({ reading, broken: isLimitMessage(reading.problem) });
 });
 
-// The parser throws some errors outside of any promise, for example when a form draws itself.
+// The parser throws some errors outside of any promise, for example while it draws a form.
 process.on("uncaughtException", (error) => send({ reading: { problem: formatParseError(error) }, broken: true }));
 
 // Ctrl-C reaches every process of a terminal, but the emulator ends this process.
@@ -42,7 +42,7 @@ const parentWatcher = `
   }`;
 new Worker(parentWatcher, { eval: true, workerData: process.ppid, execArgv: [] }).unref();
 
-send({ up: true });
+send({ started: true });
 
 /** Parses a PDF and reads its first page, or all text. Images have no text. Never rejects. */
 async function readPdf({ goal, file }: PdfTask): Promise<PdfReadResult> {
@@ -71,11 +71,11 @@ async function checkFirstPage(document: PDFDocumentProxy): Promise<PdfReadResult
 
 async function readText(document: PDFDocumentProxy): Promise<PdfReadResult> {
   const lines: string[] = [];
-  let left = pdfLimits.textLength;
+  let remaining = pdfLimits.textLength;
   for (let number = 1; number <= document.numPages; number += 1) {
-    const text = await readPageText(await document.getPage(number), left);
+    const text = await readPageText(await document.getPage(number), remaining);
     if (text === undefined) return { problem: textLimitMessage };
-    left -= text.length;
+    remaining -= text.length;
     for (const line of text.split("\n")) if (line.trim() !== "") lines.push(line);
   }
   return { lines };
@@ -93,7 +93,7 @@ async function readPageText(page: PDFPageProxy, maxLength: number): Promise<stri
 
 async function openDocument(
   file: Uint8Array,
-  read: (document: PDFDocumentProxy) => Promise<PdfReadResult>,
+  readContents: (document: PDFDocumentProxy) => Promise<PdfReadResult>,
 ): Promise<PdfReadResult> {
   const task = getDocument({
     // The library needs a plain Uint8Array whose memory it can transfer.
@@ -105,7 +105,7 @@ async function openDocument(
     useSystemFonts: false,
   });
   try {
-    return await read(await task.promise);
+    return await readContents(await task.promise);
   } finally {
     await task.destroy();
   }

@@ -20,8 +20,8 @@ export const pdfReaderBusy = Symbol("busy");
 export class PdfReader {
   readonly #wall: WallClock;
   readonly #waiting = new Set<{ readonly bytes: number }>();
-  /** Ends when the last accepted file has been read. */
-  #last: Promise<unknown> = Promise.resolve();
+  /** Settles when the last accepted file has been read. */
+  #lastRead: Promise<unknown> = Promise.resolve();
   #isReading = false;
   #isClosed = false;
   #process: ReadingProcess | undefined;
@@ -37,19 +37,19 @@ export class PdfReader {
   read(goal: PdfTask["goal"], file: Uint8Array): Promise<PdfReadResult | typeof pdfReaderBusy> {
     const bytes = [...this.#waiting].reduce((sum, each) => sum + each.bytes, file.length);
     const isFull =
-      this.#waiting.size >= pdfLimits.waiting || (this.#waiting.size > 0 && bytes > pdfLimits.waitingBytes);
+      this.#waiting.size >= pdfLimits.waitingFiles || (this.#waiting.size > 0 && bytes > pdfLimits.waitingBytes);
     if (this.#isClosed || isFull) return Promise.resolve(pdfReaderBusy);
-    const waiting = { bytes: file.length };
-    this.#waiting.add(waiting);
-    const turn = new AbortController();
-    const reading = this.#last.then(() => {
-      turn.abort();
-      return this.#waiting.delete(waiting) ? this.#readInTurn({ goal, file }) : pdfReaderBusy;
+    const ticket = { bytes: file.length };
+    this.#waiting.add(ticket);
+    const start = new AbortController();
+    const reading = this.#lastRead.then(() => {
+      start.abort();
+      return this.#waiting.delete(ticket) ? this.#readInTurn({ goal, file }) : pdfReaderBusy;
     });
-    this.#last = reading.catch(() => {});
-    const timeout = this.#wall.sleep(pdfLimits.waitMs, turn.signal).then(() => {
-      if (turn.signal.aborted) return reading;
-      this.#waiting.delete(waiting);
+    this.#lastRead = reading.catch(() => {});
+    const timeout = this.#wall.sleep(pdfLimits.waitMs, start.signal).then(() => {
+      if (start.signal.aborted) return reading;
+      this.#waiting.delete(ticket);
       return pdfReaderBusy;
     });
     return Promise.race([reading, timeout]);
@@ -93,7 +93,7 @@ export class PdfReader {
     if (this.#isClosed) throw new Error("The PDF reader is closed");
     const process = acquireIdleProcess() ?? new ReadingProcess();
     this.#process = process;
-    if ((await withTimeout(this.#wall, pdfLimits.startMs, process.up)) !== timedOut) return process;
+    if ((await withTimeout(this.#wall, pdfLimits.startMs, process.started)) !== timedOut) return process;
     process.end();
     throw new Error(`The PDF reader did not start within ${pdfLimits.startMs / 1_000} seconds`);
   }
@@ -103,9 +103,9 @@ export class PdfReader {
 let spareProcess: ReadingProcess | undefined;
 
 function acquireIdleProcess(): ReadingProcess | undefined {
-  const acquired = spareProcess;
+  const process = spareProcess;
   spareProcess = undefined;
-  return acquired?.isFit ? acquired : undefined;
+  return process?.isFit ? process : undefined;
 }
 
 function leaveSpare(process: ReadingProcess): void {
@@ -137,7 +137,7 @@ export class ReadingProcess {
   #isFresh = true;
   #hasEnded = false;
 
-  readonly up: Promise<void>;
+  readonly started: Promise<void>;
 
   constructor() {
     this.#child = fork(fileURLToPath(processPath), [], {
@@ -155,7 +155,7 @@ export class ReadingProcess {
     this.#child.on("exit", (code, signal) => {
       this.#end({ error: `it ended with ${signal ?? code}`, outOfMemory: signal !== "SIGKILL" && code === null });
     });
-    this.up = this.#nextMessage().then((first) => {
+    this.started = this.#nextMessage().then((first) => {
       if ("error" in first) throw new Error(`The PDF reader cannot be started: ${first.error}`);
     });
   }
@@ -171,10 +171,10 @@ export class ReadingProcess {
   /** Never rejects. It does not resolve while the file keeps the process busy. */
   async read(task: PdfTask): Promise<PdfReadResult> {
     this.#isFresh = false;
-    const answer = this.#nextMessage();
+    const response = this.#nextMessage();
     // The exit of the process reports a failure to send.
     this.#child.send(task, () => {});
-    const message = await answer;
+    const message = await response;
     if ("reading" in message) return message.reading;
     return { problem: "outOfMemory" in message && message.outOfMemory ? memoryLimitMessage : parseFailureMessage };
   }
@@ -197,9 +197,9 @@ export class ReadingProcess {
     });
   }
 
-  #end(ended: ReadingFailure): void {
+  #end(failure: ReadingFailure): void {
     this.#hasEnded = true;
-    this.#onMessage(ended);
+    this.#onMessage(failure);
   }
 }
 

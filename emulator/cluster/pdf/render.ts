@@ -25,7 +25,7 @@ const maxTitleLength = 1_000;
 export interface RenderedPdf {
   readonly bytes: Buffer;
   /** Characters that the font does not have. Each is rendered as a question mark. */
-  readonly missing: readonly string[];
+  readonly missingCharacters: readonly string[];
 }
 
 /** Generates a PDF with A4 pages. The same sheet gives the same bytes. It yields to the event loop after each page. */
@@ -36,8 +36,8 @@ export async function renderPdf(sheet: PdfSheet): Promise<RenderedPdf> {
   document.registerFontkit({ create: (_, name) => (name === "bold" ? fonts.bold : fonts.regular) });
   const regular = await document.embedFont(emptyFile, { subset: true, postscriptName: "regular" });
   const bold = await document.embedFont(emptyFile, { subset: true, postscriptName: "bold" });
-  const missing = new Set<string>();
-  const toPrintable = (text: string) => replaceMissing(text, fonts.regular, missing);
+  const missingCharacters = new Set<string>();
+  const toPrintable = (text: string) => replaceMissing(text, fonts.regular, missingCharacters);
   const title = sheet.title.slice(0, maxTitleLength);
   document.setTitle(toPrintable(title));
   document.setCreationDate(new Date(sheet.at));
@@ -45,20 +45,20 @@ export async function renderPdf(sheet: PdfSheet): Promise<RenderedPdf> {
   document.setProducer("svc");
   document.setCreator("svc");
 
-  let current = document.addPage([pageLayout.width, pageLayout.height]);
+  let page = document.addPage([pageLayout.width, pageLayout.height]);
   let y = pageLayout.height - pageLayout.margin;
   const write = async (text: string, font: PDFFont, size: number): Promise<boolean> => {
     for (const line of wrapText(toPrintable(text.slice(0, maxTextLength)), font, size)) {
       if (y < pageLayout.margin) {
         if (document.getPageCount() === maxPdfPages) {
-          current.drawText(omissionNotice, { x: pageLayout.margin, y, size: 11, font: regular });
+          page.drawText(omissionNotice, { x: pageLayout.margin, y, size: 11, font: regular });
           return false;
         }
         await waitForNextTurn();
-        current = document.addPage([pageLayout.width, pageLayout.height]);
+        page = document.addPage([pageLayout.width, pageLayout.height]);
         y = pageLayout.height - pageLayout.margin;
       }
-      current.drawText(line, { x: pageLayout.margin, y, size, font });
+      page.drawText(line, { x: pageLayout.margin, y, size, font });
       y -= lineHeight * (size > 12 ? 1.6 : 1);
     }
     return true;
@@ -69,18 +69,21 @@ export async function renderPdf(sheet: PdfSheet): Promise<RenderedPdf> {
     y -= lineHeight / 2;
     hasRoom = (await write(label, bold, 11)) && (await write(text, regular, 11));
   }
-  return { bytes: Buffer.from(await document.save({ useObjectStreams: false })), missing: [...missing] };
+  return {
+    bytes: Buffer.from(await document.save({ useObjectStreams: false })),
+    missingCharacters: [...missingCharacters],
+  };
 }
 
 const emptyFile = new Uint8Array();
 
-const maxMissing = 20;
+const maxMissingCharacters = 20;
 
-function replaceMissing(text: string, font: TrueTypeFont, missing: Set<string>): string {
+function replaceMissing(text: string, font: TrueTypeFont, missingCharacters: Set<string>): string {
   return text.normalize("NFC").replace(/[^\x20-\x7e\n]/gu, (character) => {
     if (font.has(character.codePointAt(0)!)) return character;
     if (character === "\t" || character === "\r") return " ";
-    if (missing.size < maxMissing) missing.add(character);
+    if (missingCharacters.size < maxMissingCharacters) missingCharacters.add(character);
     return "?";
   });
 }
@@ -90,11 +93,11 @@ function* wrapText(text: string, font: PDFFont, size: number): Generator<string,
   for (const paragraph of text.split("\n")) {
     let line = "";
     for (const word of paragraph.split(" ").flatMap((each) => each.match(/.{1,60}/gu) ?? [""])) {
-      const extended = line === "" ? word : `${line} ${word}`;
-      if (line !== "" && font.widthOfTextAtSize(extended, size) > maxWidth) {
+      const candidate = line === "" ? word : `${line} ${word}`;
+      if (line !== "" && font.widthOfTextAtSize(candidate, size) > maxWidth) {
         yield line;
         line = word;
-      } else line = extended;
+      } else line = candidate;
     }
     yield line;
   }

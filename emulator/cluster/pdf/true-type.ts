@@ -127,7 +127,7 @@ function* listGlyphIds(cmap: Buffer): Generator<[codePoint: number, id: number]>
 
 export class FontSubset {
   readonly #font: TrueTypeFont;
-  /** Glyphs of the font in the order of their new ids. The first one replaces missing characters. */
+  /** Glyphs of the font in the order of their new IDs. The first glyph replaces missing characters. */
   readonly #ids = [0];
   readonly #newIds = new Map([[0, 0]]);
 
@@ -168,20 +168,20 @@ export class FontSubset {
     const hmtx = Buffer.concat(this.#ids.map((id) => this.#font.getMetrics(id)));
     const copiedTables = ["cvt ", "fpgm", "prep"].map((tag) => [tag, this.#font.getTable(tag)] as const);
     const glyf = Buffer.concat(outlines);
-    const all = { ...Object.fromEntries(copiedTables), ...(cmap && { cmap }), glyf, head, hhea, hmtx, loca, maxp };
-    return buildFontFile(all);
+    const tables = { ...Object.fromEntries(copiedTables), ...(cmap && { cmap }), glyf, head, hhea, hmtx, loca, maxp };
+    return buildFontFile(tables);
   }
 
-  /** Returns an outline, padded to an even length. Composite glyphs get the new ids of their parts. */
+  /** Returns an outline, padded to an even length. Composite glyphs get the new IDs of their parts. */
   #withNewParts(outline: Buffer): Buffer {
     const copy = Buffer.alloc(outline.length + (outline.length & 1));
     outline.copy(copy);
     if (outline.length === 0 || outline.readInt16BE(0) >= 0) return copy;
-    for (let at = 10, more = true; more; ) {
+    for (let at = 10, hasMore = true; hasMore; ) {
       const flags = copy.readUInt16BE(at);
       copy.writeUInt16BE(this.includeGlyph(copy.readUInt16BE(at + 2)), at + 2);
       at += 4 + (flags & 0x1 ? 4 : 2) + (flags & 0x8 ? 2 : flags & 0x40 ? 4 : flags & 0x80 ? 8 : 0);
-      more = (flags & 0x20) !== 0;
+      hasMore = (flags & 0x20) !== 0;
     }
     return copy;
   }
@@ -201,14 +201,14 @@ function buildFontFile(tables: Readonly<Record<string, Buffer>>): Buffer {
   const parts = [head];
   let offset = head.length;
   for (const [at, [tag, table]] of entries.entries()) {
-    const padded = Buffer.alloc(Math.ceil(table.length / 4) * 4);
-    table.copy(padded);
+    const paddedTable = Buffer.alloc(Math.ceil(table.length / 4) * 4);
+    table.copy(paddedTable);
     head.write(tag, 12 + 16 * at, "latin1");
-    head.writeUInt32BE(sumWords(padded), 16 + 16 * at);
+    head.writeUInt32BE(sumWords(paddedTable), 16 + 16 * at);
     head.writeUInt32BE(offset, 20 + 16 * at);
     head.writeUInt32BE(table.length, 24 + 16 * at);
-    parts.push(padded);
-    offset += padded.length;
+    parts.push(paddedTable);
+    offset += paddedTable.length;
   }
   const file = Buffer.concat(parts);
   // The font header adjusts the checksum of the whole file, which is computed while the adjustment is 0.

@@ -25,32 +25,34 @@ import { describeCompletedAction, formActions, maxFormTextLength, type Recipient
 import type { ContractView, RecipientView } from "./page-model.ts";
 import { dropDuplicatePeople, type PendingAction, renderTime } from "./pending-actions.ts";
 
-export function renderContractPage(about: ContractView) {
-  const content = html`${renderFacts(about, describePendingActions(about))}
-${renderSignatories(about)}`;
-  return createPageResponse(200, createPage(about.contract.name, content, allowFraming));
+export function renderContractPage(view: ContractView) {
+  const content = html`${renderFacts(view, describePendingActions(view))}
+${renderSignatories(view)}`;
+  return createPageResponse(200, createPage(view.contract.name, content, allowFraming));
 }
 
 /** Renders the page of a person with their past and open actions. `done` is the action of the last form. */
 export function renderPersonPage(
-  about: ContractView,
-  to: RecipientView,
+  view: ContractView,
+  recipient: RecipientView,
   problem: RecipientFormProblem | undefined,
-  typed: OAuthParameters | undefined,
-  done: string | null,
+  input: OAuthParameters | undefined,
+  completedAction: string | null,
 ): Passthrough {
-  const hasTurn = to.actions.length > 0;
-  const confirmation = problem ? undefined : describeCompletedAction(about.contract, to.person, hasTurn, done);
-  const turn = hasTurn ? html`It is your turn to ${joinAsList(listWorks(to), "and")}` : "It is not your turn";
-  const content = html`<p>You are <strong>${isolateName(to.person.name)}</strong>.</p>
+  const hasTurn = recipient.actions.length > 0;
+  const confirmation = problem
+    ? undefined
+    : describeCompletedAction(view.contract, recipient.person, hasTurn, completedAction);
+  const turn = hasTurn ? html`It is your turn to ${joinAsList(listWorks(recipient), "and")}` : "It is not your turn";
+  const content = html`<p>You are <strong>${isolateName(recipient.person.name)}</strong>.</p>
 ${renderErrorBanner(problem?.message)}${confirmation && html`<p role="status">${confirmation}</p>`}
-${renderFacts(about, hasTurn || confirmation ? describePendingActions(about) : undefined)}
+${renderFacts(view, hasTurn || confirmation ? describePendingActions(view) : undefined)}
 ${hasTurn || !confirmation ? html`<h2>${turn}</h2>` : undefined}
-${hasTurn || confirmation ? undefined : html`<p>${describePendingActions(about)}</p>`}
-${renderForms(to, typed)}
-${to.comments.length === 0 ? undefined : html`<h2>Your comments</h2><ul>${to.comments.map(renderComment)}</ul>`}
-${renderSignatories(about)}`;
-  return createPageResponse(problem?.status ?? 200, createPage(about.contract.name, content, allowFraming));
+${hasTurn || confirmation ? undefined : html`<p>${describePendingActions(view)}</p>`}
+${renderForms(recipient, input)}
+${recipient.comments.length === 0 ? undefined : html`<h2>Your comments</h2><ul>${recipient.comments.map(renderComment)}</ul>`}
+${renderSignatories(view)}`;
+  return createPageResponse(problem?.status ?? 200, createPage(view.contract.name, content, allowFraming));
 }
 
 const listWorks = ({ actions }: RecipientView): Html[] =>
@@ -86,10 +88,10 @@ ${
         .map((each) => renderSignatory(each, contract))}</ul>`
 }`;
 
-const renderSignatory = (each: ContractSignatory, contract: Contract): Html => {
-  const { title, counterparty_name: party, email } = each;
-  const about = [title, party, email].flatMap((text) => (text ? [isolateName(text)] : []));
-  return html`<li>${isolateName(each.name)}<br><small>${joinHtml(about, ", ")}</small><br>${renderState(each, contract)}</li>`;
+const renderSignatory = (signatory: ContractSignatory, contract: Contract): Html => {
+  const { title, counterparty_name: party, email } = signatory;
+  const facts = [title, party, email].flatMap((text) => (text ? [isolateName(text)] : []));
+  return html`<li>${isolateName(signatory.name)}<br><small>${joinHtml(facts, ", ")}</small><br>${renderState(signatory, contract)}</li>`;
 };
 
 /** Describes the last requested action. A declined contract keeps its action until signing starts again. */
@@ -99,25 +101,25 @@ function renderState({ action, sent_at }: ContractSignatory, { status }: Contrac
   return html`${status === "SIGN" ? "Signs after others" : "Has not signed"}`;
 }
 
-function renderForms({ actions, token }: RecipientView, typed: OAuthParameters = {}): readonly Html[] {
-  const works = new Set(actions.map(({ work }) => work));
+function renderForms({ actions, token }: RecipientView, input: OAuthParameters = {}): readonly Html[] {
+  const openWorks = new Set(actions.map(({ work }) => work));
   return Object.entries(formActions)
-    .filter(([, { work }]) => (work === undefined ? works.size > 0 : works.has(work)))
+    .filter(([, { work }]) => (work === undefined ? openWorks.size > 0 : openWorks.has(work)))
     .map(([act, { label, missingText, button, style, disclosure }]) => {
-      const isTyped = typed.act === act;
-      const field = label && renderField(label, isTyped ? typed.text : undefined, missingText && "required");
+      const isSubmitted = input.act === act;
+      const field = label && renderField(label, isSubmitted ? input.text : undefined, missingText && "required");
       const form = html`<form method="post">${renderHiddenFields({ form_token: token })}${field}
 <p><button name="act" value="${act}"${style && html` class="${style}"`}>${button}</button></p></form>`;
       if (!disclosure) return form;
-      return html`<details${new Html(isTyped ? " open" : "")}><summary>${disclosure.summary}</summary>
+      return html`<details${new Html(isSubmitted ? " open" : "")}><summary>${disclosure.summary}</summary>
 <p>${disclosure.warning}</p>
 ${form}</details>`;
     });
 }
 
-/** Browsers drop a leading line break in a textarea, so an extra one is inserted. */
-const renderField = (label: string, text: string | undefined, required?: string): Html =>
-  html`<p><label>${label}: <textarea name="text" rows="2" maxlength="${maxFormTextLength}" ${required}>
+/** Browsers drop a leading line break in a textarea, so an extra line break is inserted. */
+const renderField = (label: string, text: string | undefined, requiredAttribute?: string): Html =>
+  html`<p><label>${label}: <textarea name="text" rows="2" maxlength="${maxFormTextLength}" ${requiredAttribute}>
 ${text}</textarea></label></p>`;
 
 /** PDFs are shown inline. Other types are downloaded. */
@@ -152,14 +154,15 @@ const statusWords: Readonly<Record<ContractStatus, string>> = {
 /** Isolates a name, whose writing direction can differ from the sentence around it. */
 const isolateName = (text: string): Html => html`<bdi>${text}</bdi>`;
 
-function describePendingActions({ contract, turns, owner }: ContractView): Html {
-  if (turns.length > 0) return html`Waiting for ${joinHtml(groupActions(turns).map(describeActions), ", and for ")}.`;
-  const again = contract.signatories.some(({ action }) => action?.is_success === false) ? " again" : "";
+function describePendingActions({ contract, pendingActions, owner }: ContractView): Html {
+  if (pendingActions.length > 0)
+    return html`Waiting for ${joinHtml(groupActions(pendingActions).map(describeActions), ", and for ")}.`;
+  const adverb = contract.signatories.some(({ action }) => action?.is_success === false) ? " again" : "";
   switch (contract.status) {
     case "DRAFT":
-      return html`Waiting for ${isolateName(owner)} to send it${again}.`;
+      return html`Waiting for ${isolateName(owner)} to send it${adverb}.`;
     case "REDLINING":
-      return html`Waiting for ${isolateName(owner)} to send it for signature${again}.`;
+      return html`Waiting for ${isolateName(owner)} to send it for signature${adverb}.`;
     case "ON_HOLD":
       return html`On hold. No action is possible until the contract is resumed.`;
     default:
@@ -183,14 +186,14 @@ function groupActions(turns: readonly PendingAction[]): PendingAction[][] {
 function describeActions(turns: readonly PendingAction[]): Html {
   const { work } = turns[0]!;
   const people = dropDuplicatePeople(turns);
-  const shown = people.slice(0, maxShownNames).map((each) => isolateName(each.name));
-  const more = people.length - shown.length;
-  const all = more > 0 ? [...shown, html`${pluralize(more, "other")}`] : shown;
-  return html`${joinAsList(all, work === "sign" ? "and" : "or")} to ${work}`;
+  const shownNames = people.slice(0, maxShownNames).map((each) => isolateName(each.name));
+  const hiddenCount = people.length - shownNames.length;
+  const names = hiddenCount > 0 ? [...shownNames, html`${pluralize(hiddenCount, "other")}`] : shownNames;
+  return html`${joinAsList(names, work === "sign" ? "and" : "or")} to ${work}`;
 }
 
 const joinAsList = (items: readonly Html[], word: "and" | "or"): Html =>
   items.length < 2 ? joinHtml(items, "") : html`${joinHtml(items.slice(0, -1), ", ")} ${word} ${items.at(-1)}`;
 
-const joinHtml = (items: readonly Html[], between: string): Html =>
-  new Html(items.map(({ text }) => text).join(between));
+const joinHtml = (items: readonly Html[], separator: string): Html =>
+  new Html(items.map(({ text }) => text).join(separator));

@@ -28,12 +28,12 @@ interface ActionContext {
   readonly context: LifecycleContext;
   readonly contract: Contract;
   readonly person: ContractRecipient;
-  readonly turn: PendingAction;
+  readonly pendingAction: PendingAction;
   readonly text: string | undefined;
 }
 
 interface FormAction {
-  /** The pending action that it requires. Without one, it is available to any person with a pending action. */
+  /** The pending action that it requires. Without `work`, it is available to any person with a pending action. */
   readonly work?: PendingAction["work"];
   /** Label of its text field. */
   readonly label?: string;
@@ -44,8 +44,8 @@ interface FormAction {
   /** Disclosure that hides the form of an action that cannot be undone. It confirms the action without a script. */
   readonly disclosure?: { readonly summary: string; readonly warning: string };
   /** Confirmation after the action, whose name is in the page's URL. */
-  readonly done: string;
-  readonly act: (acting: ActionContext) => Promise<unknown>;
+  readonly confirmation: string;
+  readonly act: (context: ActionContext) => Promise<unknown>;
 }
 
 /** Actions of the forms' buttons, in the order of the forms. */
@@ -54,7 +54,7 @@ export const formActions = lookupTable<FormAction>({
     work: "sign",
     label: "Note (optional)",
     button: "Sign",
-    done: "You signed this contract.",
+    confirmation: "You signed this contract.",
     act: ({ tx, context, contract, person, text }) =>
       recordSignature(tx, context, contract, { ...person, note: text }, fail),
   },
@@ -67,25 +67,25 @@ export const formActions = lookupTable<FormAction>({
       summary: "Decline",
       warning: "The contract goes back to its owner. It cannot be signed until it is sent again.",
     },
-    done: "You declined to sign this contract.",
+    confirmation: "You declined to sign this contract.",
     act: ({ tx, context, contract, person, text }) =>
       recordDecline(tx, context, contract, { ...person, note: text }, fail),
   },
   "complete-review": {
     work: "review",
     button: "Complete the review",
-    done: "You completed the review.",
+    confirmation: "You completed the review.",
     act: ({ tx, context, contract, person }) =>
-      transitionContract(tx, context, contract, "complete-review", { by: person }, fail),
+      transitionContract(tx, context, contract, "complete-review", { performer: person }, fail),
   },
   approve: {
     work: "approve",
     label: "Note on the approval (optional)",
     button: "Approve",
-    done: "You approved this contract.",
-    act: ({ tx, context, contract, person, turn, text }) => {
-      const approval = turn.work === "approve" ? turn.approval : undefined;
-      return recordApproval(tx, context, contract, { approval, by: person, note: text }, fail);
+    confirmation: "You approved this contract.",
+    act: ({ tx, context, contract, person, pendingAction, text }) => {
+      const approval = pendingAction.work === "approve" ? pendingAction.approval : undefined;
+      return recordApproval(tx, context, contract, { approval, performer: person, note: text }, fail);
     },
   },
   comment: {
@@ -93,7 +93,7 @@ export const formActions = lookupTable<FormAction>({
     missingText: "The comment is empty.",
     button: "Add the comment",
     style: "other",
-    done: "Your comment was added.",
+    confirmation: "Your comment was added.",
     act: async ({ tx, context, contract, person, text }) => {
       await assignPersonIds(tx, contract.workspace_id, [person.email]);
       const id = (await findPersonId(tx, contract.workspace_id, person.email))!;
@@ -113,7 +113,7 @@ export function validateForm({ act = "", text }: OAuthParameters): RecipientForm
   return undefined;
 }
 
-/** The contract must be unchanged since the page was rendered. Throws if the transition is rejected. */
+/** Requires that the contract is unchanged since the page was rendered. Throws if the transition is rejected. */
 export async function performFormAction(
   tx: Transaction,
   context: LifecycleContext,
@@ -123,8 +123,8 @@ export async function performFormAction(
 ): Promise<RecipientFormProblem | undefined> {
   const { actions, token } = await createRecipientView(tx, person, await createContractView(tx, { contract, person }));
   const { work, act: perform } = formActions[act]!;
-  const turn = actions.find((each) => work === undefined || each.work === work);
-  if (!turn) return { status: 409, message: "It is not your turn for this action." };
+  const pendingAction = actions.find((each) => work === undefined || each.work === work);
+  if (!pendingAction) return { status: 409, message: "It is not your turn for this action." };
   if (!isEqualInConstantTime(form_token, token)) {
     return {
       status: 409,
@@ -132,7 +132,7 @@ export async function performFormAction(
         "The contract has changed since the page was loaded, or the form was already sent. Review the contract again.",
     };
   }
-  await perform({ tx, context, contract, person, turn, text: text || undefined });
+  await perform({ tx, context, contract, person, pendingAction, text: text || undefined });
   return undefined;
 }
 
@@ -162,8 +162,8 @@ export function describeCompletedAction(
     .flatMap(({ action }) => action ?? [])
     .toSorted((a, b) => b.at - a.at);
   if (hasTurn || !last) {
-    const done = act === null ? undefined : formActions[act]?.done;
-    return done === undefined ? undefined : html`${done}`;
+    const confirmation = act === null ? undefined : formActions[act]?.confirmation;
+    return confirmation === undefined ? undefined : html`${confirmation}`;
   }
   if (last.is_success) return html`You signed this contract on ${renderTime(last.at)}.`;
   const reason = last.notes === null ? undefined : html` Your reason: <q class="as-typed">${last.notes}</q>`;

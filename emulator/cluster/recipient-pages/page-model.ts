@@ -14,7 +14,7 @@ export interface ContractView {
   readonly contract: Contract;
   readonly parties: readonly string[];
   readonly owner: string;
-  readonly turns: readonly PendingAction[];
+  readonly pendingActions: readonly PendingAction[];
   readonly document: { readonly path: string; readonly format: "PDF" | "DOCX" } | undefined;
 }
 
@@ -30,18 +30,19 @@ export async function createContractView(view: View, { contract, person }: Opene
   const entity = contract.entity_id === null ? undefined : await view.get(entities, contract.entity_id);
   const owner = await view.get(users, contract.business_user_id);
   const path = `${buildContractPath(contract)}/document`;
-  const newest = contract.versions.at(-1)?.content_type ?? (contract.template_id === null ? undefined : pdfMediaType);
+  const contentType =
+    contract.versions.at(-1)?.content_type ?? (contract.template_id === null ? undefined : pdfMediaType);
   return {
     contract,
     parties: [...(entity ? [entity.name] : []), ...contract.counterparties.map(({ name }) => name)],
     owner: owner?.name ?? "",
-    turns: await listPendingActions(view, contract),
+    pendingActions: await listPendingActions(view, contract),
     document:
-      newest === undefined
+      contentType === undefined
         ? undefined
         : {
             path: person ? `${path}?${(await readRecipientLinks(view, contract)).buildQuery(person.email)}` : path,
-            format: newest === pdfMediaType ? "PDF" : "DOCX",
+            format: contentType === pdfMediaType ? "PDF" : "DOCX",
           },
   };
 }
@@ -49,16 +50,16 @@ export async function createContractView(view: View, { contract, person }: Opene
 export async function createRecipientView(
   view: View,
   person: ContractRecipient,
-  { contract, turns }: ContractView,
+  { contract, pendingActions }: ContractView,
 ): Promise<RecipientView> {
-  const all = await listComments(view, contract);
+  const contractComments = await listComments(view, contract);
   const links = await readRecipientLinks(view, contract);
   const id = await findPersonId(view, contract.workspace_id, person.email);
   return {
     person,
-    actions: filterActionsFor(turns, person.email),
-    comments: all.filter(({ created_by }) => created_by === id).map(({ comment }) => comment),
-    token: links.createCsrfToken(person.email, JSON.stringify([contract, all.length])),
+    actions: filterActionsFor(pendingActions, person.email),
+    comments: contractComments.filter(({ created_by }) => created_by === id).map(({ comment }) => comment),
+    token: links.createCsrfToken(person.email, JSON.stringify([contract, contractComments.length])),
   };
 }
 /** A person who opened their own link. */
@@ -88,8 +89,8 @@ export async function openContractLink(
   { cluster, composite, query }: ContractLink,
 ): Promise<OpenedContract | ContractLinkProblem> {
   const contract = await view.get(contracts, Number(composite.slice(2)));
-  const isHere = contract?.cluster_id === cluster && contract.deleted_at === null;
-  if (!contract || !isHere || formatCompositeId(contract) !== composite) return "no-contract";
+  const isAvailable = contract?.cluster_id === cluster && contract.deleted_at === null;
+  if (!contract || !isAvailable || formatCompositeId(contract) !== composite) return "no-contract";
   const email = query.get("person");
   const key = query.get("key");
   if (email === null && key === null) return { contract, person: undefined };
@@ -100,7 +101,7 @@ export async function openContractLink(
 }
 
 function findNameOnContract({ signatories, counterparties }: Contract, email: string, member: User | undefined) {
-  const hasAddress = (other: string) => toAddressKey(other) === toAddressKey(email);
+  const hasAddress = (candidate: string) => toAddressKey(candidate) === toAddressKey(email);
   const contact = counterparties.find(({ poc }) => poc && hasAddress(poc.email))?.poc;
   return (
     signatories.find((each) => hasAddress(each.email))?.name ??

@@ -13,7 +13,7 @@ interface NamedPerson {
   readonly email: string;
 }
 
-/** Every listed person can perform the action. One of them is enough for a review or an approval. */
+/** An action that every listed person can perform. One person is enough for a review or an approval. */
 export type PendingAction = NamedPerson &
   ({ readonly work: "sign" | "review" } | { readonly work: "approve"; readonly approval: number });
 
@@ -40,13 +40,13 @@ export const filterActionsFor = (pendingActions: readonly PendingAction[], email
   pendingActions.filter((turn) => toAddressKey(turn.email) === toAddressKey(email));
 
 async function listPendingApprovals(view: View, contract: Contract): Promise<PendingAction[]> {
-  const turns: PendingAction[] = [];
+  const approvalActions: PendingAction[] = [];
   for (const { id, status, approver_user_id, approver_role_id } of contract.approvals) {
     if (status !== "PENDING") continue;
     const approvers = await findMembers(view, contract, approver_user_id, approver_role_id);
-    turns.push(...approvers.map((each) => ({ work: "approve", approval: id, ...each }) as const));
+    approvalActions.push(...approvers.map((each) => ({ work: "approve", approval: id, ...each }) as const));
   }
-  return turns;
+  return approvalActions;
 }
 
 /** Returns the reviewers of a review. The owner reviews an internal review without a reviewer. */
@@ -66,8 +66,8 @@ export async function listCounterpartyContacts(view: View, contract: Contract): 
   const contacts = contract.counterparties.flatMap(({ poc }) =>
     poc ? { name: formatFullName(poc), email: poc.email } : [],
   );
-  const sent = await view.list(emails, { by: "contract", equals: contract.id });
-  const addressees = sent
+  const contractEmails = await view.list(emails, { by: "contract", equals: contract.id });
+  const addressees = contractEmails
     .filter(({ purpose, mode }) => purpose === "redlining" && mode === "to")
     .map(({ recipient }) => ({ name: recipient, email: recipient }));
   return dropDuplicatePeople([...contacts, ...addressees]);
@@ -80,12 +80,12 @@ export async function findMembers(
   userId: number | null,
   roleId: number | null,
 ): Promise<readonly User[]> {
-  const isOne = (user: User | undefined): user is User =>
+  const isActiveMember = (user: User | undefined): user is User =>
     user?.is_active === true && user.workspace_id === workspace_id;
-  if (userId !== null) return [await view.get(users, userId)].filter(isOne);
+  if (userId !== null) return [await view.get(users, userId)].filter(isActiveMember);
   if (roleId === null) return [];
   const members = await view.list(users, { by: "workspace", equals: workspace_id });
-  return members.filter((user) => isOne(user) && user.roles.includes(roleId));
+  return members.filter((user) => isActiveMember(user) && user.roles.includes(roleId));
 }
 
 /** Returns each person once, with the name that comes first. */
@@ -110,7 +110,7 @@ function findSigningTime({ signatories }: Contract, email: string): number | nul
   return ownSignature?.action?.is_success ? ownSignature.action.at : null;
 }
 
-/** Each person appears once, with their link. */
+/** Lists each person once, with their link. */
 export async function listParticipants(view: View, contract: Contract): Promise<readonly Participant[]> {
   const { signatories, reviews, approvals } = contract;
   const groups = [
@@ -121,13 +121,13 @@ export async function listParticipants(view: View, contract: Contract): Promise<
       approvals.map((each) => findMembers(view, contract, each.approver_user_id, each.approver_role_id)),
     )),
   ];
-  const turns = await listPendingActions(view, contract);
+  const pendingActions = await listPendingActions(view, contract);
   const links = await readRecipientLinks(view, contract);
   return dropDuplicatePeople(groups.flat()).map(({ name, email }) => ({
     name,
     email,
     path: links.buildPath(email),
-    turn: [...new Set(filterActionsFor(turns, email).map(({ work }) => work))],
+    turn: [...new Set(filterActionsFor(pendingActions, email).map(({ work }) => work))],
     signedAt: findSigningTime(contract, email),
   }));
 }

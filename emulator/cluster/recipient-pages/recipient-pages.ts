@@ -3,7 +3,7 @@ import { isCrossSite } from "../../http/guard.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
 import { Passthrough } from "../../http/reply.ts";
 import type { ClusterContext, ForwardedHandler } from "../context.ts";
-import { recordLinkOpened } from "../emails.ts";
+import { recordLinkClick } from "../emails.ts";
 import { type OAuthParameters, readOAuthParameters } from "../response.ts";
 import { createDocumentResponse, renderContractPage, renderPersonPage, renderProblemPage } from "./contract-page.ts";
 import {
@@ -30,59 +30,59 @@ export const handleRecipientPage: ForwardedHandler = async (request, context, fi
   if (composite === undefined) return undefined;
   const link = { cluster: context.cluster.id, composite, query: new URLSearchParams(getQuery(target)) };
   const result = await context.store.read((view) => openContractLink(view, link));
-  if (typeof result === "string") return renderMissing(result, link);
+  if (typeof result === "string") return renderLinkProblem(result, link);
 
   const { contract, person } = result;
   const isRead = method === "GET" || method === "HEAD";
   if (document !== undefined && isRead) {
-    const answer = await createDocumentResponse(contract, context, finding);
-    return answer ?? renderProblemPage(404, "No document", `${composite} has no document.`);
+    const response = await createDocumentResponse(contract, context, finding);
+    return response ?? renderProblemPage(404, "No document", `${composite} has no document.`);
   }
   if (isRead) {
-    if (person && method === "GET") await recordLinkOpened(context, contract, person.email);
+    if (person && method === "GET") await recordLinkClick(context, contract, person.email);
     return showPage(context, link);
   }
   if (method === "POST" && document === undefined && person) return submitForm(request, context, link);
   return renderProblemPage(405, "Method not allowed", "This page is read-only.", ["allow", "GET, HEAD"]);
 };
 
-const renderMissing = (why: ContractLinkProblem, { composite }: ContractLink): Passthrough =>
-  why === "no-contract"
+const renderLinkProblem = (problem: ContractLinkProblem, { composite }: ContractLink): Passthrough =>
+  problem === "no-contract"
     ? renderProblemPage(404, "Contract not found", `Contract ${composite} not found.`)
-    : renderProblemPage(404, "Invalid link", invalidLinkText);
+    : renderProblemPage(404, "Invalid link", invalidLinkMessage);
 
-const invalidLinkText = "This link is incomplete, or was issued for another person or contract. Ask for a new one.";
+const invalidLinkMessage = "This link is incomplete, or was issued for another person or contract. Ask for a new one.";
 
 function showPage(
   { store }: ClusterContext,
   link: ContractLink,
   problem?: RecipientFormProblem,
-  typed?: OAuthParameters,
+  input?: OAuthParameters,
 ): Promise<Passthrough> {
   return store.read(async (view) => {
     const result = await openContractLink(view, link);
-    if (typeof result === "string") return renderMissing(result, link);
-    const about = await createContractView(view, result);
+    if (typeof result === "string") return renderLinkProblem(result, link);
+    const contractView = await createContractView(view, result);
     if (result.person) {
       return renderPersonPage(
-        about,
-        await createRecipientView(view, result.person, about),
+        contractView,
+        await createRecipientView(view, result.person, contractView),
         problem,
-        typed,
+        input,
         link.query.get("done"),
       );
     }
-    return renderContractPage(about);
+    return renderContractPage(contractView);
   });
 }
 
 /** Performs the action of a form and redirects to the page, so that reloading it does not submit the form again. */
 async function submitForm(request: ReceivedRequest, context: ClusterContext, link: ContractLink): Promise<Passthrough> {
   if (isCrossSite(request, false, [context.cluster.url]))
-    return renderProblemPage(403, "Request blocked", foreignFormText);
+    return renderProblemPage(403, "Request blocked", foreignFormMessage);
   const form = readOAuthParameters(request);
   const problem = validateForm(form) ?? (await performForm(form, context, link));
-  if (typeof problem === "string") return renderMissing(problem, link);
+  if (typeof problem === "string") return renderLinkProblem(problem, link);
   if (problem) return showPage(context, link, problem, form);
   const location = buildCompletedPath(request.target, form.act ?? "");
   return new Passthrough(303, ["location", location, "cache-control", "no-store"], Buffer.alloc(0));
@@ -101,5 +101,5 @@ const performForm = (
     })
     .catch(toFormProblem);
 
-const foreignFormText =
+const foreignFormMessage =
   "This form was not submitted from its own page. A sandboxed frame requires allow-same-origin and allow-forms.";

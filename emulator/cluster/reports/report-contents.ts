@@ -27,11 +27,11 @@ interface ReportRouter {
 
 interface Report {
   readonly cluster_id: string;
-  /** Resolves with whether the router accepted everything. */
+  /** Resolves with true if the router accepted everything. */
   readonly send: (router: ReportRouter) => Promise<boolean | "not-found">;
 }
 
-const signatoriesAdded: BulkOperation = {
+const addSignatories: BulkOperation = {
   method: "POST",
   path: "/router/v1/contract_signatories/",
   buildBody: (hashes, cluster) => hashes.map((signatory_hash) => ({ signatory_hash, cluster })),
@@ -42,10 +42,10 @@ const createTokenOperation = (method: "POST" | "DELETE", kind: "creator" | "coun
   path: `/router/v1/cluster_tokens/bulk/${kind}`,
   buildBody: (tokens, cluster_id) => ({ tokens, cluster_id }),
 });
-const tokensMapped = createTokenOperation("POST", "counter_party");
-const tokensEnded = createTokenOperation("DELETE", "counter_party");
-const creatorTokensMapped = createTokenOperation("POST", "creator");
-const creatorTokensEnded = createTokenOperation("DELETE", "creator");
+const mapTokens = createTokenOperation("POST", "counter_party");
+const endTokens = createTokenOperation("DELETE", "counter_party");
+const mapCreatorTokens = createTokenOperation("POST", "creator");
+const endCreatorTokens = createTokenOperation("DELETE", "creator");
 
 /** Readers of each kind of report. A report is undefined if there is nothing to report. */
 const reportReaders: Readonly<Record<ReportKind, (view: View, id: number) => Promise<Report | undefined>>> = {
@@ -54,33 +54,33 @@ const reportReaders: Readonly<Record<ReportKind, (view: View, id: number) => Pro
     const contract = await view.get(contracts, id);
     if (!contract) return undefined;
     const hashes = contract.signatories.map(({ email }) => hashEmail(email));
-    const { open, over } = await listTokens(view, { by: "contract", equals: id });
+    const { openTokens, endedTokens } = await listTokens(view, { by: "contract", equals: id });
     const { cluster_id } = contract;
     const send = ({ sendBulk }: ReportRouter) =>
-      sendBulk([signatoriesAdded, hashes], [tokensMapped, open], [tokensEnded, over]);
+      sendBulk([addSignatories, hashes], [mapTokens, openTokens], [endTokens, endedTokens]);
     return { cluster_id, send };
   },
 
   /** Maps the invitations to a contract while they are open (DECISIONS.md, R34). */
   "report-invitations": async (view, id) => {
-    const { cluster_id, open, over } = await listTokens(view, { by: "contract", equals: id });
+    const { cluster_id, openTokens, endedTokens } = await listTokens(view, { by: "contract", equals: id });
     return cluster_id === undefined
       ? undefined
-      : { cluster_id, send: ({ sendBulk }) => sendBulk([tokensMapped, open], [tokensEnded, over]) };
+      : { cluster_id, send: ({ sendBulk }) => sendBulk([mapTokens, openTokens], [endTokens, endedTokens]) };
   },
 
-  /** After the acceptance it reports the address, the API key if it acts for the member, and the end of the token. */
+  /** After the acceptance, reports the address, the API key if it acts for the member, and the end of the token. */
   "report-member": async (view, id) => {
     const user = await view.get(users, id);
     const workspace = user && (await view.get(workspaces, user.workspace_id));
     if (!workspace) return undefined;
     const { cluster_id, client_id, acting_user_id } = workspace;
-    const { open, over } = await listTokens(view, { by: "user", equals: id });
+    const { openTokens, endedTokens } = await listTokens(view, { by: "user", equals: id });
     const client = { client_ids: [client_id], cluster_id };
     const send = async (router: ReportRouter) =>
       (!user.is_active || (await mapAddress(router, hashEmail(user.email), cluster_id))) === true &&
       (acting_user_id !== id || (await router.request("POST", "/router/v1/cluster_clients/bulk", client))) === true &&
-      router.sendBulk([creatorTokensMapped, open], [creatorTokensEnded, over]);
+      router.sendBulk([mapCreatorTokens, openTokens], [endCreatorTokens, endedTokens]);
     return { cluster_id, send };
   },
 
@@ -94,16 +94,16 @@ const reportReaders: Readonly<Record<ReportKind, (view: View, id: number) => Pro
 };
 
 async function listTokens(view: View, slice: IndexQuery<"contract" | "user">) {
-  const all = await view.list(invitations, slice);
+  const rows = await view.list(invitations, slice);
   const listBy = (isOpen: boolean) =>
-    all.flatMap(({ state, token }) => ((state === "PENDING") === isOpen ? token : []));
-  return { cluster_id: all[0]?.cluster_id, open: listBy(true), over: listBy(false) };
+    rows.flatMap(({ state, token }) => ((state === "PENDING") === isOpen ? token : []));
+  return { cluster_id: rows[0]?.cluster_id, openTokens: listBy(true), endedTokens: listBy(false) };
 }
 
 /** A signup does not move an address from another cluster (DECISIONS.md, R23). */
 async function mapAddress({ request }: ReportRouter, hash: string, cluster_id: string) {
-  const owner = await request("GET", `/router/v1/cluster_emails/email/${hash}`);
-  if (owner !== "not-found") return owner;
+  const ownerResult = await request("GET", `/router/v1/cluster_emails/email/${hash}`);
+  if (ownerResult !== "not-found") return ownerResult;
   return request("POST", "/router/v1/cluster_emails/bulk", { email_hash_list: [hash], cluster_id });
 }
 
@@ -113,7 +113,7 @@ interface ReportContext {
   readonly router: RouterClient;
   readonly deterministic: boolean;
   /** Called after the last failed retry, with a log line. */
-  readonly giveUp: (line: string) => void;
+  readonly onGiveUp: (line: string) => void;
 }
 
 /** Virtual minutes before each retry. The cluster gives up after the last one. */
@@ -129,12 +129,12 @@ export function createReportJobHandlers(context: ReportContext): JobHandlers {
     if (cluster?.external_url !== null) return createCommitOnlyRun((tx) => endEntry(tx, entry, "nothing-to-report"));
     return async (signal: AbortSignal) => {
       const sender = { cluster_id: cluster.id, key: cluster.key, cause: getCause(entry), signal };
-      const accepted = await report!.send({
+      const isAccepted = await report!.send({
         request: context.router(sender),
         sendBulk: (...reports) => batcher.send(sender, reports),
       });
       return (tx: Transaction) =>
-        accepted === true ? endEntry(tx, entry, "reported") : scheduleAgain(tx, entry, context);
+        isAccepted === true ? endEntry(tx, entry, "reported") : scheduleRetry(tx, entry, context);
     };
   }
 
@@ -149,13 +149,13 @@ async function endEntry(tx: Transaction, entry: ScheduledEntry, outcome: string)
   return outcome;
 }
 
-async function scheduleAgain(tx: Transaction, entry: ScheduledEntry, { clock, giveUp }: ReportContext) {
-  const waiting = await tx.get(schedule, entry.id);
-  if (waiting?.ref !== entry.ref) return "gone";
+async function scheduleRetry(tx: Transaction, entry: ScheduledEntry, { clock, onGiveUp }: ReportContext) {
+  const queued = await tx.get(schedule, entry.id);
+  if (queued?.ref !== entry.ref) return "gone";
   const { id, failures } = parseReportRef(entry.ref);
   const minutes = retryDelaysMinutes[failures];
   if (minutes === undefined) {
-    giveUp(`the router rejected ${entry.kind} ${id} ${failures + 1} times. It is not retried`);
+    onGiveUp(`the router rejected ${entry.kind} ${id} ${failures + 1} times. It is not retried`);
     return endEntry(tx, entry, "given-up");
   }
   enqueue(tx, { ...entry, ref: formatReportRef(id, failures + 1), due: clock.now() + minutes * 60_000 });

@@ -19,7 +19,10 @@ export const reportKinds = Object.keys(reportSubjects) as ReportKind[];
 
 export const isReportKind = (kind: string): kind is ReportKind => isOneOf(reportKinds, kind);
 
-/** The job is due immediately. `id` is that of the contract, member or installation (DECISIONS.md, R33, R34). */
+/**
+ * Schedules a report that is due immediately. `id` is that of the contract, member or installation (DECISIONS.md, R33,
+ * R34).
+ */
 export function scheduleReport(tx: Transaction, kind: ReportKind, id: number, due: number): void {
   // Reports of a contract run one at a time, so a token is not mapped after the contract has ended.
   enqueue(tx, { due, kind, concurrency_key: `report of ${reportSubjects[kind]} ${id}`, ref: formatReportRef(id, 0) });
@@ -41,7 +44,7 @@ export interface ReportSender {
   readonly signal: AbortSignal;
 }
 
-/** Resolves with whether the response is a success, or with "not-found". A missing response is a failure. */
+/** Resolves with true if the response is a success, with false if it is a failure or missing, or with "not-found". */
 export type RouterRequester = (
   method: "GET" | "POST" | "DELETE",
   path: string,
@@ -81,7 +84,7 @@ export type BulkReport = readonly [bulk: BulkOperation, texts: readonly string[]
 interface ReportBatch {
   readonly parts: (readonly string[])[];
   readonly isFull: AbortController;
-  readonly accepted: Promise<boolean>;
+  readonly result: Promise<boolean>;
 }
 
 /** A batch is sent after a pause without reports, which is not noticeable, or after the maximum. */
@@ -98,7 +101,7 @@ export class ReportBatcher {
   readonly #router: RouterClient;
   readonly #wall: WallClock;
   readonly #isOrdered: boolean;
-  readonly #open = new Map<string, ReportBatch>();
+  readonly #openBatches = new Map<string, ReportBatch>();
 
   constructor(router: RouterClient, wall: WallClock, isOrdered: boolean) {
     this.#router = router;
@@ -106,11 +109,11 @@ export class ReportBatcher {
     this.#isOrdered = isOrdered;
   }
 
-  /** Resolves with whether the router accepted all reports. Empty reports are skipped. */
+  /** Resolves with true if the router accepted all reports. Empty reports are skipped. */
   async send(sender: ReportSender, reports: readonly BulkReport[]): Promise<boolean> {
-    const filled = reports.filter(([, texts]) => texts.length > 0);
-    if (!this.#isOrdered) return (await Promise.all(filled.map((each) => this.#join(sender, each)))).every(Boolean);
-    for (const each of filled) if (!(await this.#sendNow(sender, each))) return false;
+    const nonEmpty = reports.filter(([, texts]) => texts.length > 0);
+    if (!this.#isOrdered) return (await Promise.all(nonEmpty.map((each) => this.#join(sender, each)))).every(Boolean);
+    for (const each of nonEmpty) if (!(await this.#sendNow(sender, each))) return false;
     return true;
   }
 
@@ -118,33 +121,33 @@ export class ReportBatcher {
     // The report of a replaced state must not be sent with those of the present one.
     if (sender.signal.aborted) return false;
     const name = `${sender.cluster_id} ${sender.key} ${bulk.method} ${bulk.path}`;
-    const open = this.#open.get(name);
-    open?.parts.push(texts);
-    const batch = open ?? this.#openBatch(name, sender, [bulk, texts]);
+    const openBatch = this.#openBatches.get(name);
+    openBatch?.parts.push(texts);
+    const batch = openBatch ?? this.#openBatch(name, sender, [bulk, texts]);
     if (batch.parts.length >= maxBatchReports) batch.isFull.abort();
-    const wasAccepted = await batch.accepted;
+    const isAccepted = await batch.result;
     // One invalid report fails the whole batch, so the reports are sent again one by one.
-    return wasAccepted || batch.parts.length === 1 ? wasAccepted : this.#sendNow(sender, [bulk, texts]);
+    return isAccepted || batch.parts.length === 1 ? isAccepted : this.#sendNow(sender, [bulk, texts]);
   }
 
   #openBatch(name: string, sender: ReportSender, [bulk, texts]: BulkReport): ReportBatch {
     const parts = [texts];
     const isFull = new AbortController();
-    const accepted = this.#waitForPause(parts, isFull.signal).then(() => {
-      this.#open.delete(name);
+    const result = this.#waitForPause(parts, isFull.signal).then(() => {
+      this.#openBatches.delete(name);
       return this.#sendNow(sender, [bulk, parts.flat()]);
     });
-    const batch = { parts, isFull, accepted };
-    this.#open.set(name, batch);
+    const batch = { parts, isFull, result };
+    this.#openBatches.set(name, batch);
     return batch;
   }
 
   async #waitForPause(parts: readonly unknown[], isFull: AbortSignal): Promise<void> {
-    const until = this.#wall.monotonicNow() + maxBatchMs;
+    const deadline = this.#wall.monotonicNow() + maxBatchMs;
     for (let count = 0; count < parts.length; ) {
       count = parts.length;
-      await this.#wall.sleep(Math.min(batchPauseMs, until - this.#wall.monotonicNow()), isFull);
-      if (isFull.aborted || this.#wall.monotonicNow() >= until) return;
+      await this.#wall.sleep(Math.min(batchPauseMs, deadline - this.#wall.monotonicNow()), isFull);
+      if (isFull.aborted || this.#wall.monotonicNow() >= deadline) return;
     }
   }
 

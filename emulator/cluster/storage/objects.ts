@@ -27,7 +27,7 @@ const StorageKey = z.strictObject({ cluster_id: z.string(), key: z.string() });
 /** Keys that sign the URLs of clusters. They are part of the state, so URLs survive a restart. */
 export const storageKeys = defineRows({ name: "storage_keys", schema: StorageKey, key: (row) => row.cluster_id });
 
-/** DECISIONS.md, C5 */
+/** See DECISIONS.md, C5. */
 export const signedUrlLifetimeSeconds = 15 * 60;
 
 type SigningContext = Pick<ClusterContext, "cluster" | "clock" | "ids">;

@@ -18,7 +18,7 @@ const corsHeaders = { "access-control-allow-origin": "*", "access-control-expose
 export const storageHandlers: OperationHandlers<"storage.put" | "storage.get", ClusterContext, unknown> = {
   "storage.put": async ({ params, body }, context) => {
     rejectCredentials(context);
-    const object = await requireSigned("PUT", params.object_key, context);
+    const object = await requireSignedObject("PUT", params.object_key, context);
     const { maxBytes } = putObject.request.body;
     // A file is not read if its declared length exceeds the limit.
     if (Number(context.request.headers["content-length"]) > maxBytes) return rejectOversizedUpload(context, maxBytes);
@@ -35,7 +35,7 @@ export const storageHandlers: OperationHandlers<"storage.put" | "storage.get", C
   },
 
   "storage.get": async ({ params }, context) => {
-    const object = await requireSigned("GET", params.object_key, context);
+    const object = await requireSignedObject("GET", params.object_key, context);
     const content = object.blob && (await context.blobs.open(object.blob.sha256));
     if (!object.blob || !content) {
       return context.fail("storage-no-such-key", {
@@ -67,7 +67,7 @@ type SignatureRejecter = Fail<"storage-expired" | "storage-signature-mismatch">;
 type StorageCall = ClusterContext & Pick<HandlerCall<never, unknown>, "request"> & { readonly fail: SignatureRejecter };
 
 /** The expiry is compared with the virtual time of the request's arrival (DECISIONS.md, P24). */
-async function requireSigned(method: "GET" | "PUT", key: string, context: StorageCall): Promise<StoredObject> {
+async function requireSignedObject(method: "GET" | "PUT", key: string, context: StorageCall): Promise<StoredObject> {
   const { request, clock, store, cluster, fail } = context;
   // Undeclared methods also reach this function.
   if (request.method !== method) return fail("storage-signature-mismatch", createRequestIds(context));
@@ -82,7 +82,7 @@ async function requireSigned(method: "GET" | "PUT", key: string, context: Storag
     key: signingKey,
     method,
     // The URL is signed for the public address, because a proxy can send a different host.
-    url: (cluster.url === cluster.reachedAt ? request.origin : cluster.url) + request.target,
+    url: (cluster.url === cluster.internalUrl ? request.origin : cluster.url) + request.target,
     contentType: request.headers["content-type"],
     nowMs,
   });
@@ -100,10 +100,10 @@ async function requireSigned(method: "GET" | "PUT", key: string, context: Storag
 function rejectCredentials(
   context: ClusterContext & Pick<HandlerCall<"storage-credentials", unknown>, "request" | "fail" | "finding">,
 ): void {
-  const sent = ["client-id", "client-secret"].filter((name) => context.request.headers[name] !== undefined);
-  if (sent.length === 0) return;
+  const sentHeaders = ["client-id", "client-secret"].filter((name) => context.request.headers[name] !== undefined);
+  if (sentHeaders.length === 0) return;
   if (context.settings.strict.has("storage")) context.fail("storage-credentials", createRequestIds(context));
-  context.finding("credentials-on-storage", `${sent.join(" and ")} must not be sent to a signed URL`);
+  context.finding("credentials-on-storage", `${sentHeaders.join(" and ")} must not be sent to a signed URL`);
 }
 
 /** The list is loaded on demand, because few files need it (DECISIONS.md, F7). */
@@ -117,12 +117,12 @@ async function findExtension(contentType: string): Promise<string | undefined> {
 const maxObjectKeyLength = 255;
 
 /**
- * Characters that file systems reject become underscores. The name has at most 255 characters, and the default
- * extension if it has none.
+ * Replaces characters that file systems reject by underscores. The result has at most 255 characters. A name without an
+ * extension gets the default one.
  */
 export function sanitizeFilename(name: string, defaultExtension: string | undefined): string {
-  const last = name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf("\\")) + 1);
-  const clean = shortenMiddle(trimTrailing(last, ". "))
+  const filename = name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf("\\")) + 1);
+  const sanitized = shortenMiddle(trimTrailing(filename, ". "))
     .normalize("NFC")
     // biome-ignore lint/suspicious/noControlCharactersInRegex: it removes them
     .replace(/[\u0000-\u001f\u007f-\u009f<>:"|?*\u202a-\u202e\u2066-\u2069]/g, "_")
@@ -130,7 +130,7 @@ export function sanitizeFilename(name: string, defaultExtension: string | undefi
     .replace(/\p{Surrogate}/gu, "_")
     .replace(/\s+/g, " ")
     .replace(/^[. ]+/, "");
-  const base = trimTrailing(clean, ". ") || "file";
+  const base = trimTrailing(sanitized, ". ") || "file";
   const ownExtension = /\.[A-Za-z0-9]{1,10}$/.exec(base)?.[0];
   const extension = ownExtension ?? (defaultExtension ? `.${defaultExtension}` : "");
   const stem = ownExtension ? base.slice(0, -ownExtension.length) : base;
@@ -145,7 +145,7 @@ const shortenMiddle = (name: string): string =>
 
 export const fileHandlers = {
   "files.initialize": async ({ body }, context) => {
-    const names = await Promise.all(
+    const fileNames = await Promise.all(
       body.files.map(async ({ filename, content_type }) => ({
         filename: sanitizeFilename(filename, await findExtension(content_type)),
         content_type,
@@ -153,7 +153,7 @@ export const fileHandlers = {
     );
     return context.store.transaction("files.initialize", async (tx) => {
       const files = [];
-      for (const { filename, content_type } of names) {
+      for (const { filename, content_type } of fileNames) {
         const object: StoredObject = {
           key: context.ids.uuid(),
           cluster_id: context.cluster.id,

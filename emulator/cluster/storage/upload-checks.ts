@@ -49,9 +49,9 @@ export function verifyUpload(
       if (error instanceof ChunkedBodyError) rejectIncomplete(`The aws-chunked body cannot be read: ${error.message}.`);
       throw error;
     }
-    const announced = headers["x-amz-decoded-content-length"];
-    if (isBodyChunked && announced !== undefined && Number(announced) !== length) {
-      rejectIncomplete(`x-amz-decoded-content-length is ${announced}, but the body has ${length} bytes.`);
+    const announcedLength = headers["x-amz-decoded-content-length"];
+    if (isBodyChunked && announcedLength !== undefined && Number(announcedLength) !== length) {
+      rejectIncomplete(`x-amz-decoded-content-length is ${announcedLength}, but the body has ${length} bytes.`);
     }
     for (const { name, checksum, value, encoding, mismatch } of claims) {
       if (value === undefined) rejectIncomplete(`The body ends without its trailer ${name}.`);
@@ -65,7 +65,7 @@ export function verifyUpload(
   }
 }
 
-/** Signed requests have a header for that. Unsigned requests only have the encoding. */
+/** Signed requests announce chunks in a header. Unsigned requests only have the encoding. */
 const isChunked = (headers: Headers): boolean =>
   headers["x-amz-content-sha256"]?.startsWith("STREAMING-") === true ||
   parseList(headers["content-encoding"]).includes("aws-chunked");
@@ -74,26 +74,26 @@ const parseList = (value = ""): string[] => value.split(",").map((each) => each.
 
 type InvalidRejecter = (message: string, code?: string) => never;
 
-function readMd5Claim(headers: Headers, invalid: InvalidRejecter): ChecksumClaim[] {
+function readMd5Claim(headers: Headers, rejectInvalid: InvalidRejecter): ChecksumClaim[] {
   const value = headers["content-md5"];
   if (value === undefined) return [];
-  if (decodeBase64(value)?.length !== 16) invalid("The Content-MD5 you specified is not valid.", "InvalidDigest");
+  if (decodeBase64(value)?.length !== 16) rejectInvalid("The Content-MD5 you specified is not valid.", "InvalidDigest");
   const mismatch = { code: "BadDigest", message: "The Content-MD5 you specified did not match what we received." };
   return [{ name: "content-md5", checksum: createHash("md5"), value, encoding: "base64", mismatch }];
 }
 
 /** Returns at most one claim, from a header or from an announced trailer of a chunked body. */
-function readChecksumClaim(headers: Headers, invalid: InvalidRejecter): ChecksumClaim[] {
+function readChecksumClaim(headers: Headers, rejectInvalid: InvalidRejecter): ChecksumClaim[] {
   const names = [...Object.keys(headers), ...parseList(headers["x-amz-trailer"])].filter(isChecksum);
   const [name] = names;
   if (name === undefined) return [];
-  if (names.length > 1) invalid(`Expecting a single ${prefix} header. Multiple checksum Types are not allowed.`);
+  if (names.length > 1) rejectInvalid(`Expecting a single ${prefix} header. Multiple checksum Types are not allowed.`);
   const algorithm = name.slice(prefix.length);
   const checksumName = checksumAlgorithms.find((each) => each === algorithm);
-  if (!checksumName) return invalid(`The algorithm type you specified in ${prefix} header is invalid.`);
+  if (!checksumName) return rejectInvalid(`The algorithm type you specified in ${prefix} header is invalid.`);
   const value = headers[name];
   if (value !== undefined && decodeBase64(value)?.length !== checksums[checksumName]().digest().length) {
-    invalid(`Value for ${name} header is invalid.`);
+    rejectInvalid(`Value for ${name} header is invalid.`);
   }
   const message = `The ${algorithm.toUpperCase()} you specified did not match the calculated checksum.`;
   return [
@@ -150,9 +150,9 @@ class Crc implements Checksum {
   update(bytes: Uint8Array): void {
     let [high, low] = [this.#high, this.#low];
     for (const byte of bytes) {
-      const at = (low ^ byte) & 0xff;
-      low = ((low >>> 8) | (high << 24)) ^ this.#lows[at]!;
-      high = (high >>> 8) ^ this.#highs[at]!;
+      const index = (low ^ byte) & 0xff;
+      low = ((low >>> 8) | (high << 24)) ^ this.#lows[index]!;
+      high = (high >>> 8) ^ this.#highs[index]!;
     }
     this.#high = high;
     this.#low = low;
@@ -220,11 +220,11 @@ class ByteReader {
   }
 
   async *readBytes(count: number): AsyncGenerator<Uint8Array, void> {
-    for (let left = count; left > 0; ) {
+    for (let remaining = count; remaining > 0; ) {
       if (this.#rest.length === 0 && !(await this.#readMore()))
         throw new ChunkedBodyError("the body ends within a chunk");
-      const piece = this.#take(Math.min(left, this.#rest.length), 0);
-      left -= piece.length;
+      const piece = this.#take(Math.min(remaining, this.#rest.length), 0);
+      remaining -= piece.length;
       yield piece;
     }
   }
@@ -234,9 +234,9 @@ class ByteReader {
     await this.#pieces.return?.();
   }
 
-  #take(count: number, skipped: number): Buffer {
+  #take(count: number, separatorLength: number): Buffer {
     const chunk = this.#rest.subarray(0, count);
-    this.#rest = this.#rest.subarray(count + skipped);
+    this.#rest = this.#rest.subarray(count + separatorLength);
     return chunk;
   }
 

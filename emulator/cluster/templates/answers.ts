@@ -4,10 +4,10 @@ import type { IntakeQuestion } from "../../domain/workspaces.ts";
 import type { FindingReporter } from "../../http/handler.ts";
 import { formatUnknownField } from "../../http/validation/lax-coercion.ts";
 
-/** Problems by variable, in the messages of shape C. */
+/** Problems by variable, with the messages of shape C. */
 export type AnswerProblems = Readonly<Record<string, readonly string[]>>;
 
-/** Unknown keys are accepted. With `partial`, required answers can be missing (DECISIONS.md, F11). */
+/** Accepts unknown keys. With `partial`, required answers can be missing (DECISIONS.md, F11). */
 export function validateAnswers(
   questions: readonly IntakeQuestion[],
   answers: Readonly<Record<string, unknown>>,
@@ -33,14 +33,14 @@ const maxFindings = 10;
 /** Reports answers without a question. They are stored, but the real service might reject them. */
 export function reportUnknownAnswers(
   finding: FindingReporter,
-  place: string,
+  prefix: string,
   questions: readonly IntakeQuestion[],
   answers: Readonly<Record<string, unknown>>,
 ): void {
   const variables = questions.map(({ variable }) => variable);
-  const unknown = Object.keys(answers).filter((name) => !variables.includes(name));
-  for (const name of unknown.slice(0, maxFindings)) {
-    finding("unknown-field", formatUnknownField(`${place}${name}`, name, variables));
+  const unknownNames = Object.keys(answers).filter((name) => !variables.includes(name));
+  for (const name of unknownNames.slice(0, maxFindings)) {
+    finding("unknown-field", formatUnknownField(`${prefix}${name}`, name, variables));
   }
 }
 
@@ -56,7 +56,7 @@ export function applyDefaultAnswers(
 
 function describeMismatch({ type, options }: IntakeQuestion, answer: unknown): string | undefined {
   const values = options?.map((option) => option.value);
-  const isKnown = (value: unknown) => typeof value === "string" && (!values || values.includes(value));
+  const isAllowedChoice = (value: unknown) => typeof value === "string" && (!values || values.includes(value));
   const describeChoices = () => `Value should be one of ${(values ?? []).join(", ")}`;
   switch (type) {
     case "string":
@@ -70,19 +70,19 @@ function describeMismatch({ type, options }: IntakeQuestion, answer: unknown): s
     case "date":
       return isDate(answer) ? undefined : "Input should be a valid date";
     case "enum":
-      return isKnown(answer) ? undefined : describeChoices();
+      return isAllowedChoice(answer) ? undefined : describeChoices();
     case "array of strings":
       return isArrayOf(answer, (each) => typeof each === "string") ? undefined : "Input should be a valid list";
     case "array of options":
       if (!Array.isArray(answer)) return "Input should be a valid list";
-      return answer.every(isKnown) ? undefined : describeChoices();
+      return answer.every(isAllowedChoice) ? undefined : describeChoices();
     case "repeating":
       return isArrayOf(answer, isObject) ? undefined : "Input should be a valid list";
   }
 }
 
-const isArrayOf = (value: unknown, each: (value: unknown) => boolean): boolean =>
-  Array.isArray(value) && value.every(each);
+const isArrayOf = (value: unknown, isItem: (value: unknown) => boolean): boolean =>
+  Array.isArray(value) && value.every(isItem);
 
 /** `{"type": "USD", "value": 1}` */
 const isCurrency = (value: unknown): boolean =>
@@ -97,6 +97,6 @@ function isDate(value: unknown): boolean {
   const day =
     typeof value === "string" ? /^(\d{4}-\d{2}-\d{2})(T[\d:.]+(Z|[+-]\d{2}:\d{2})?)?$/.exec(value)?.[1] : undefined;
   if (day === undefined) return false;
-  const at = Date.parse(`${day}T00:00:00Z`);
-  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(day) && !Number.isNaN(Date.parse(String(value)));
+  const ms = Date.parse(`${day}T00:00:00Z`);
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(day) && !Number.isNaN(Date.parse(String(value)));
 }

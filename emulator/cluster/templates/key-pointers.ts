@@ -59,35 +59,35 @@ export const keyPointerHandlers = {
     });
     if (problems.fields) context.fail("invalid-fields", problems.fields);
 
-    const written = new Map<string, KeyPointer>(existing.map((row) => [row.field_name, row]));
+    const rowsByField = new Map<string, KeyPointer>(existing.map((row) => [row.field_name, row]));
     for (const target of targets) {
       const { field_name } = target;
-      const before = written.get(field_name);
+      const previous = rowsByField.get(field_name);
       const row: KeyPointer = {
         ...target,
-        id: before?.id ?? tx.next("key_pointer"),
+        id: previous?.id ?? tx.next("key_pointer"),
         contract_id: contract.id,
       };
-      if (before && isDeepStrictEqual(row, before)) continue;
+      if (previous && isDeepStrictEqual(row, previous)) continue;
       tx.put(keyPointers, row);
-      written.set(field_name, row);
-      const activity = `CONTRACT_KEY_POINTER_${before ? "UPDATION" : "CREATION"}` as const;
+      rowsByField.set(field_name, row);
+      const activity = `CONTRACT_KEY_POINTER_${previous ? "UPDATION" : "CREATION"}` as const;
       await emitPointerEvent(tx, context, activity, contract, row);
     }
     return [...new Set(targets.map(({ field_name }) => field_name))].map((name) =>
-      toKeyPointerRecord(written.get(name)!),
+      toKeyPointerRecord(rowsByField.get(name)!),
     );
   }),
 
   "key-pointers.update": inTransaction(async (tx, { params, body }, context) => {
     const contract = await requireContract(tx, context.caller, params.composite_id, context.fail);
     const existing = await listKeyPointers(tx, contract);
-    const before = existing.find(({ id }) => id === params.key_pointer_id) ?? context.fail("not-found");
+    const previous = existing.find(({ id }) => id === params.key_pointer_id) ?? context.fail("not-found");
     const value = body.value ?? null;
-    const problem = findProblem(before.field_name, value, await getContractType(tx, contract));
+    const problem = findProblem(previous.field_name, value, await getContractType(tx, contract));
     if (problem) context.fail("invalid-fields", { value: problem });
-    const row = { ...before, value };
-    if (isDeepStrictEqual(row, before)) return toKeyPointerRecord(row);
+    const row = { ...previous, value };
+    if (isDeepStrictEqual(row, previous)) return toKeyPointerRecord(row);
     tx.put(keyPointers, row);
     await emitPointerEvent(tx, context, "CONTRACT_KEY_POINTER_UPDATION", contract, row);
     return toKeyPointerRecord(row);
@@ -147,7 +147,7 @@ const emitPointerEvent = (
   contract: Contract,
   { id, field_name, value }: KeyPointer,
 ): Promise<void> =>
-  emitContractEvent(tx, { clock, by: toPerformer(caller) }, activity, contract, {
+  emitContractEvent(tx, { clock, performer: toPerformer(caller) }, activity, contract, {
     key_pointer: { id, field_name, value },
   });
 

@@ -13,7 +13,7 @@ type Headers = ReceivedRequest["headers"];
 export function createApiKeyAuthenticator(
   context: Pick<ClusterContext, "store" | "settings" | "cluster" | "wall">,
 ): Authenticator<ClusterContext, AuthenticatedMember> {
-  const limit = createRateLimit(context.settings.rateLimit, context.wall);
+  const checkRateLimit = createRateLimit(context.settings.rateLimit, context.wall);
   return async ({ headers }, { line }) => {
     const member = await context.store.read(async (view) => {
       const workspace = await authenticateWorkspace(view, context.cluster.id, headers);
@@ -22,7 +22,7 @@ export function createApiKeyAuthenticator(
       return { workspace, user: await getUser(view, workspace, headers["user-email"]) };
     });
     if (member.workspace.is_suspended) fail("workspace-suspended");
-    limit(member.workspace.id, fail);
+    checkRateLimit(member.workspace.id, fail);
     return member;
   };
 }
@@ -36,7 +36,7 @@ async function authenticateWorkspace(view: View, clusterId: string, headers: Hea
   const candidates = await view.list(workspaces, { by: "client", equals: clientId, limit: 1 });
   // A key is only valid at the cluster of its workspace.
   const workspace = candidates.find((row) => row.cluster_id === clusterId);
-  // The secret is compared even if the id is unknown, so the time does not reveal which ids exist.
+  // The secret is compared even if the ID is unknown, so the time does not reveal which IDs exist.
   const isMatch = isEqualInConstantTime(secret, workspace?.client_secret ?? "");
   return workspace && isMatch ? workspace : fail("wrong-credentials");
 }
@@ -51,28 +51,28 @@ async function getUser(view: View, workspace: Workspace, email: string | undefin
 /** Rejects a key without Developer Settings in the seed (DECISIONS.md, F3). */
 export function requireDeveloperSettings(
   { workspace }: AuthenticatedMember,
-  refuse: Fail<"developer-settings-required">,
+  reject: Fail<"developer-settings-required">,
 ) {
-  if (!workspace.permissions.includes("developer_settings")) refuse("developer-settings-required");
+  if (!workspace.permissions.includes("developer_settings")) reject("developer-settings-required");
 }
 
 const rateLimitWindowMs = 1_000;
 
 /**
  * Counts requests per workspace over the last second of the wall clock. A rejected request does not count, and
- * `retry-after` is the time until the oldest one leaves the window, as in the real framework's throttle. A `perSecond`
- * of 0 means no limit.
+ * `retry-after` is the time until the oldest request leaves the window, as in the real framework's throttle. A
+ * `perSecond` of 0 means no limit.
  */
 export function createRateLimit(
   perSecond: number,
   wall: WallClock,
 ): (workspaceId: number, fail: Fail<"throttled">) => void {
   if (perSecond <= 0) return () => {};
-  const served = new Map<number, number[]>();
+  const requestTimes = new Map<number, number[]>();
   return (workspaceId, fail) => {
     const now = wall.monotonicNow();
-    const recent = (served.get(workspaceId) ?? []).filter((at) => at > now - rateLimitWindowMs);
-    served.set(workspaceId, recent);
+    const recent = (requestTimes.get(workspaceId) ?? []).filter((at) => at > now - rateLimitWindowMs);
+    requestTimes.set(workspaceId, recent);
     if (recent.length >= perSecond)
       fail("throttled", { seconds: Math.ceil((recent[0]! + rateLimitWindowMs - now) / 1_000) });
     recent.push(now);

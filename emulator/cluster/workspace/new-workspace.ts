@@ -24,7 +24,7 @@ export async function addWorkspace(
   { cluster, ids, getStandardSet }: Pick<ClusterContext, "cluster" | "ids" | "getStandardSet">,
   { name, industry, use_case, owner }: NewWorkspaceOptions,
 ): Promise<Workspace> {
-  const set = getStandardSet();
+  const standardSet = getStandardSet();
   const id = await createUnusedId(tx, workspaces, "workspace");
   const userId = await createPersonId(tx);
   const roleId = await createUnusedId(tx, roles, "role");
@@ -40,8 +40,8 @@ export async function addWorkspace(
     permissions: ["developer_settings"],
     hmac_key: ids.bytes(64).toString("base64"),
     retry_schedule: null,
-    organization_types: set.organization_types,
-    jurisdictions: set.jurisdictions,
+    organization_types: standardSet.organization_types,
+    jurisdictions: standardSet.jurisdictions,
     creator_tokens: [],
     counterparty_tokens: [],
     chat_a_teams: [],
@@ -62,26 +62,26 @@ export async function addWorkspace(
     type: "Corporation",
     is_primary: true,
   });
-  await addStandardSet(tx, set, id);
+  await addStandardSet(tx, standardSet, id);
   return workspace;
 }
 
-async function addStandardSet(tx: Transaction, set: StandardSet, workspace_id: number): Promise<void> {
-  const roleIds = await assignIds(tx, roles, "role", set.roles);
-  const typeIds = await assignIds(tx, contractTypes, "contract_type", set.contract_types);
-  const templateIds = await assignIds(tx, templates, "template", set.templates);
-  const workflowIds = await assignIds(tx, workflows, "workflow", set.workflows);
-  for (const row of set.roles) tx.put(roles, { ...row, id: roleIds.get(row.id)!, workspace_id });
-  for (const row of set.contract_types) {
+async function addStandardSet(tx: Transaction, standardSet: StandardSet, workspace_id: number): Promise<void> {
+  const roleIds = await assignIds(tx, roles, "role", standardSet.roles);
+  const typeIds = await assignIds(tx, contractTypes, "contract_type", standardSet.contract_types);
+  const templateIds = await assignIds(tx, templates, "template", standardSet.templates);
+  const workflowIds = await assignIds(tx, workflows, "workflow", standardSet.workflows);
+  for (const row of standardSet.roles) tx.put(roles, { ...row, id: roleIds.get(row.id)!, workspace_id });
+  for (const row of standardSet.contract_types) {
     const { default_reviewer_role_id: reviewer } = row;
     const default_reviewer_role_id = reviewer === null ? null : roleIds.get(reviewer)!;
     tx.put(contractTypes, { ...row, id: typeIds.get(row.id)!, workspace_id, default_reviewer_role_id });
   }
-  for (const row of set.templates) {
+  for (const row of standardSet.templates) {
     const contract_type_id = typeIds.get(row.contract_type_id)!;
     tx.put(templates, { ...row, id: templateIds.get(row.id)!, workspace_id, contract_type_id });
   }
-  for (const row of set.workflows) {
+  for (const row of standardSet.workflows) {
     const id = workflowIds.get(row.id)!;
     tx.put(workflows, { ...row, id, workspace_id, frozen_version: row.frozen_version && { id: getFirstVersion(id) } });
   }
@@ -94,9 +94,9 @@ async function assignIds<Row extends { readonly id: number }>(
   tx: Transaction,
   collection: Rows<Row, string, number>,
   sequence: string,
-  of: readonly Row[],
+  rows: readonly Row[],
 ): Promise<ReadonlyMap<number, number>> {
   const newIds = new Map<number, number>();
-  for (const { id } of of) newIds.set(id, await createUnusedId(tx, collection, sequence));
+  for (const { id } of rows) newIds.set(id, await createUnusedId(tx, collection, sequence));
   return newIds;
 }

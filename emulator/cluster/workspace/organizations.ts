@@ -9,13 +9,14 @@ export const organizationHandlers = {
 
   "organizations.types": ({ query }, { caller: { workspace }, fail }) => {
     const code = query.jurisdiction_iso_code;
-    const only = code === undefined ? undefined : findJurisdiction(workspace, code);
-    if (code !== undefined && !only) return fail("unknown-jurisdiction", { code });
+    const selected = code === undefined ? undefined : findJurisdiction(workspace, code);
+    if (code !== undefined && !selected) return fail("unknown-jurisdiction", { code });
     return (
       workspace.organization_types
         // A type without a jurisdiction applies to every jurisdiction.
         .filter(
-          (type) => !only || type.jurisdiction === undefined || findJurisdiction(workspace, type.jurisdiction) === only,
+          (type) =>
+            !selected || type.jurisdiction === undefined || findJurisdiction(workspace, type.jurisdiction) === selected,
         )
         .map(({ id, name, jurisdiction }) => ({
           id,
@@ -37,7 +38,7 @@ function toEntityRecord(entity: LegalEntity, workspace: Workspace) {
     organization_type: { id: type?.id ?? unlistedId, name: entity.type },
     ...(address && {
       primary_address: {
-        // An entity of the seed has one address, so the address has the entity's id.
+        // An entity of the seed has one address, so the address has the entity's ID.
         id,
         line_one: address.line_one,
         city_name: address.city,
@@ -50,7 +51,7 @@ function toEntityRecord(entity: LegalEntity, workspace: Workspace) {
   };
 }
 
-/** Id of a label that a seed uses without defining it. */
+/** The ID of a label that a seed uses without defining it. */
 const unlistedId = 0;
 
 /** Finds a jurisdiction by code or name, because seeds use both. */

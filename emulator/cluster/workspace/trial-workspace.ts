@@ -9,7 +9,7 @@ import { invitations, inviteMember } from "../invitations/invite.ts";
 import { createJsonResponse } from "../response.ts";
 import { addWorkspace } from "./new-workspace.ts";
 
-/** The signup of a workspace, so that a repeated request does not create it twice. */
+/** Maps a signup to its workspace, so that a repeated request does not create it twice. */
 export const trialWorkspaces = defineRows({
   name: "trial_workspaces",
   schema: z.strictObject({ signup_token: z.string(), workspace_id: z.int() }),
@@ -29,13 +29,13 @@ export const createTrialWorkspace: ForwardedHandler = async ({ headers, body }, 
       ? await tx.get(workspaces, signup.workspace_id)
       : await addTrialWorkspace(tx, context, request.data);
     if (!workspace) throw new Error(`The workspace of signup ${request.data.email} no longer exists`);
-    const invited = await tx.list(invitations, { by: "open", equals: workspace.id });
+    const openInvitations = await tx.list(invitations, { by: "open", equals: workspace.id });
     return {
       workspace_id: workspace.id,
       client_id: workspace.client_id,
       creator_tokens: [
         ...workspace.creator_tokens,
-        ...invited.flatMap(({ kind, token }) => (kind === "creator" ? token : [])),
+        ...openInvitations.flatMap(({ kind, token }) => (kind === "creator" ? token : [])),
       ],
     };
   });

@@ -10,9 +10,9 @@ import { createUnusedId, findMemberByEmail } from "./workspace-rows.ts";
 
 export const userHandlers = {
   "users.list": inView(async (view, { query }, { caller }) => {
-    const ofWorkspace = { by: "workspace", equals: caller.workspace.id } as const;
-    const names = new Map((await view.list(roles, ofWorkspace)).map(({ id, name }) => [id, name]));
-    const matches = (await view.list(users, ofWorkspace)).filter(
+    const slice = { by: "workspace", equals: caller.workspace.id } as const;
+    const names = new Map((await view.list(roles, slice)).map(({ id, name }) => [id, name]));
+    const matches = (await view.list(users, slice)).filter(
       ({ email, name }) => contains(email, query.user_email) && contains(name, query.user_name),
     );
     return mapPage(paginateList(matches, query), (user) => toUserRecord(user, names));
@@ -24,8 +24,8 @@ export const userHandlers = {
   }),
 } satisfies ClusterHandlers;
 
-const contains = (text: string, part: string | undefined): boolean =>
-  part === undefined || text.toLowerCase().includes(part.trim().toLowerCase());
+const contains = (text: string, searchText: string | undefined): boolean =>
+  searchText === undefined || text.toLowerCase().includes(searchText.trim().toLowerCase());
 
 const toUserRecord = (user: User, roleNames: ReadonlyMap<number, string>) => ({
   id: user.id,
@@ -61,7 +61,7 @@ export const outsiders = defineRows({
 
 const toOutsiderKey = (workspaceId: number, email: string): string => `${workspaceId} ${toAddressKey(email)}`;
 
-/** Returns an unused person id. Seeds choose the ids of members (DECISIONS.md, C13). */
+/** Returns an unused person ID. Seeds choose the IDs of members (DECISIONS.md, C13). */
 export const createPersonId = (tx: Transaction): Promise<number> => createUnusedId(tx, users, "person");
 
 export async function findPersonId(view: View, workspaceId: number, email: string): Promise<number | undefined> {

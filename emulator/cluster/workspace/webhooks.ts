@@ -15,10 +15,10 @@ export const webhookHandlers = {
   "webhooks.create": async ({ body }, { store, clock, cluster, settings, caller, fail, finding }) => {
     requireDeveloperSettings(caller, fail);
     if (!isReceiver(body.url, settings)) fail("invalid-fields", { url: ["Enter a valid HTTPS URL."] });
-    const custom = checkCustomHeaders(body.custom_headers ?? {});
-    if ("problems" in custom) return fail("invalid-fields", { custom_headers: custom.problems });
+    const checkResult = checkCustomHeaders(body.custom_headers ?? {});
+    if ("problems" in checkResult) return fail("invalid-fields", { custom_headers: checkResult.problems });
     if (new URL(body.url).protocol === "http:") finding("http-receiver", "the specification requires https");
-    if (pointsToAny(body.url, [settings.publicUrl, cluster.url, cluster.reachedAt])) {
+    if (pointsToAny(body.url, [settings.publicUrl, cluster.url, cluster.internalUrl])) {
       finding("own-receiver", `${new URL(body.url).origin} is this emulator, which receives no webhooks`);
     }
     return store.transaction("webhooks.create", async (tx) => {
@@ -30,7 +30,7 @@ export const webhookHandlers = {
         description: body.description ?? null,
         url: body.url,
         only_for_activities: [...new Set(body.only_for_activities)],
-        custom_headers: custom.headers,
+        custom_headers: checkResult.headers,
         status: "ACTIVE",
         failure_count: 0,
         disabled: null,
@@ -60,9 +60,9 @@ export const webhookHandlers = {
     for (const id of body.contract_ids) {
       await requireContractNumber(tx, caller, id, () => fail("nothing-to-re-trigger"));
     }
-    const latest = await listLatestDeliveries(tx, caller.workspace.id, body.contract_ids);
-    if (latest.length === 0) fail("nothing-to-re-trigger");
-    for (const delivery of latest) scheduleResend(tx, delivery, clock.now());
+    const deliveries = await listLatestDeliveries(tx, caller.workspace.id, body.contract_ids);
+    if (deliveries.length === 0) fail("nothing-to-re-trigger");
+    for (const delivery of deliveries) scheduleResend(tx, delivery, clock.now());
     return { message: "Success" };
   }),
 } satisfies ClusterHandlers;
@@ -110,32 +110,32 @@ function checkCustomHeaders(
 ): { readonly headers: Record<string, string> } | { readonly problems: Record<string, string[]> } {
   const headers = new Map<string, string>();
   const problems = new Map<string, string[]>();
-  const seen = new Set<string>();
+  const seenNames = new Set<string>();
   for (const [rawName, text] of Object.entries(customHeaders)) {
     const name = rawName.trim();
-    const problem = findProblem(name, text, seen);
+    const problem = findProblem(name, text, seenNames);
     if (problem === undefined) headers.set(name, text);
     else problems.set(rawName, [problem]);
-    seen.add(name.toLowerCase());
+    seenNames.add(name.toLowerCase());
   }
   return problems.size > 0 ? { problems: Object.fromEntries(problems) } : { headers: Object.fromEntries(headers) };
 }
 
-function findProblem(name: string, text: string, seen: ReadonlySet<string>): string | undefined {
-  const lower = name.toLowerCase();
-  if (!isHeaderName(name) || !/^x-./.test(lower)) return "Header names must be custom names that start with X-.";
-  const prefix = rejectedHeaderPrefixes.find((refused) => lower.startsWith(refused));
+function findProblem(name: string, text: string, seenNames: ReadonlySet<string>): string | undefined {
+  const lowerName = name.toLowerCase();
+  if (!isHeaderName(name) || !/^x-./.test(lowerName)) return "Header names must be custom names that start with X-.";
+  const prefix = rejectedHeaderPrefixes.find((candidate) => lowerName.startsWith(candidate));
   if (prefix !== undefined) return `Header names must not start with ${prefix.toUpperCase()}.`;
-  if (seen.has(lower)) return "This header is repeated.";
+  if (seenNames.has(lowerName)) return "This header is repeated.";
   if (!printablePattern.test(text)) return "Header values must not contain control characters.";
   if (!isHeaderValue(text)) return "Header values must not contain characters beyond ISO-8859-1.";
   return undefined;
 }
 
 const pointsToAny = (url: string, addresses: readonly string[]): boolean =>
-  addresses.some((address) => locateUrl(address) === locateUrl(url));
+  addresses.some((address) => toAuthority(address) === toAuthority(url));
 
-function locateUrl(url: string): string {
+function toAuthority(url: string): string {
   const { protocol, hostname, port } = new URL(url);
   const host = isLoopback(hostname) ? "localhost" : hostname;
   return `${host}:${port || (protocol === "https:" ? 443 : 80)}`;

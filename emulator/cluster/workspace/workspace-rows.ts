@@ -20,38 +20,38 @@ export const formatRowNotFound = (id: unknown): string => `Invalid pk "${id}" - 
 /** Returns a row with that number in the workspace, or undefined if it is unknown or in another one. */
 export async function findOwnRow<Row extends { readonly workspace_id: number }>(
   view: View,
-  from: Rows<Row, string, number>,
+  collection: Rows<Row, string, number>,
   { id: workspaceId }: Pick<Workspace, "id">,
   id: number,
 ): Promise<Row | undefined> {
-  const row = await view.get(from, id);
+  const row = await view.get(collection, id);
   return row?.workspace_id === workspaceId ? row : undefined;
 }
 
-/** Returns the row of a path. Rejects with `not-found` if it is unknown or in another workspace. */
+/** Returns the row that a path names. Rejects with `not-found` if it is unknown or in another workspace. */
 export const requireOwnRow = async <Row extends { readonly workspace_id: number }>(
   view: View,
-  from: Rows<Row, string, number>,
+  collection: Rows<Row, string, number>,
   { workspace }: AuthenticatedMember,
   id: number,
   fail: Fail<"not-found">,
-): Promise<Row> => (await findOwnRow(view, from, workspace, id)) ?? fail("not-found");
+): Promise<Row> => (await findOwnRow(view, collection, workspace, id)) ?? fail("not-found");
 
-/** An unknown or foreign row is reported for the field (DECISIONS.md, C1) and is undefined. */
+/** Returns the row that a field names. Reports an unknown or foreign row for the field (DECISIONS.md, C1). */
 export async function findNamedRow<Row extends { readonly workspace_id: number }>(
   view: View,
-  from: Rows<Row, string, number>,
+  collection: Rows<Row, string, number>,
   workspace: Workspace,
   id: number | string,
   path: readonly string[],
   problems: ProblemCollector,
 ): Promise<Row | undefined> {
-  const row = await findOwnRow(view, from, workspace, Number(id));
+  const row = await findOwnRow(view, collection, workspace, Number(id));
   if (!row) problems.add(path, formatRowNotFound(id));
   return row;
 }
 
-/** Returns the contract type that the field `contract_type_id` names. Reports an unknown or foreign one. */
+/** Returns the contract type that the field `contract_type_id` names. Reports an unknown or foreign type. */
 export const findNamedContractType = (
   view: View,
   workspace: Workspace,
@@ -71,8 +71,10 @@ export async function findEntityByReference(
   workspace: Workspace,
   reference?: string | null,
 ): Promise<LegalEntity | undefined> {
-  const own = await view.list(entities, { by: "workspace", equals: workspace.id });
-  return own.find((entity) => (reference == null ? entity.is_primary : entity.reference_id === reference));
+  const workspaceEntities = await view.list(entities, { by: "workspace", equals: workspace.id });
+  return workspaceEntities.find((entity) =>
+    reference == null ? entity.is_primary : entity.reference_id === reference,
+  );
 }
 
 export async function findActiveUser(view: View, workspace: Workspace, id: number): Promise<User | undefined> {

@@ -29,10 +29,10 @@ interface InitialStateOptions {
 }
 
 /** Writes the seed into an empty state, with the keys and secrets that were created at the start. */
-export async function createSeedWriter(from: InitialStateOptions): Promise<(tx: Transaction) => void> {
-  const { store, ids, settings, clock, at } = from;
+export async function createSeedWriter(options: InitialStateOptions): Promise<(tx: Transaction) => void> {
+  const { store, ids, settings, clock, at } = options;
   // With --deterministic, the same keys are drawn again, because later draws depend on it.
-  const seed = settings.deterministic ? from.seed : await store.read((view) => withKeptKeys(view, from.seed));
+  const seed = settings.deterministic ? options.seed : await store.read((view) => retainKeys(view, options.seed));
   return (tx) => {
     ids.restart();
     applySeed(tx, seed, ids);
@@ -41,24 +41,26 @@ export async function createSeedWriter(from: InitialStateOptions): Promise<(tx: 
 }
 
 /**
- * A seed with the keys and secrets that were generated for the present state. A reset uses it, because programs
+ * Returns a seed with the keys and secrets that were generated for the present state. A reset uses it, because programs
  * received those keys when the emulator started and keep using them.
  */
-async function withKeptKeys(view: View, seed: Seed): Promise<Seed> {
+async function retainKeys(view: View, seed: Seed): Promise<Seed> {
   const clusters = new Map((await view.list(clusterRows)).map((row) => [row.id, row]));
-  const known = new Map((await view.list(workspaces)).map((row) => [row.id, row]));
+  const existingWorkspaces = new Map((await view.list(workspaces)).map((row) => [row.id, row]));
   const apps = await readConnectedApps(view);
-  const seeded = new Set(seed.signing_keys.map((row) => row.cluster_id));
+  const seededClusterIds = new Set(seed.signing_keys.map((row) => row.cluster_id));
   return {
     ...seed,
     clusters: seed.clusters.map((cluster) => ({ key: clusters.get(cluster.id)?.key, ...cluster })),
     workspaces: seed.workspaces.map((workspace) => {
-      const { client_id, client_secret, hmac_key } = known.get(workspace.id) ?? {};
+      const { client_id, client_secret, hmac_key } = existingWorkspaces.get(workspace.id) ?? {};
       return { client_id, client_secret, hmac_key, ...workspace };
     }),
     signing_keys: [
       ...seed.signing_keys,
-      ...(await view.list(signingKeys)).filter((row) => clusters.has(row.cluster_id) && !seeded.has(row.cluster_id)),
+      ...(await view.list(signingKeys)).filter(
+        (row) => clusters.has(row.cluster_id) && !seededClusterIds.has(row.cluster_id),
+      ),
     ],
     apps: {
       ...seed.apps,
@@ -88,29 +90,29 @@ export function formatStaleTimeWarning(clock: Clock, wall: WallClock): string | 
 export const blobCollections = [contracts, storedObjects] as const satisfies readonly AnyRows[];
 
 export async function findReferencedBlobs(store: Store): Promise<ReadonlySet<string>> {
-  const named = new Set<string>();
+  const hashes = new Set<string>();
   await store.read(async (view) => {
-    for (const row of await view.list(contracts)) addHashes(JSON.stringify(row), named);
-    for (const row of await view.list(storedObjects)) addHashes(JSON.stringify(row), named);
+    for (const row of await view.list(contracts)) addHashes(JSON.stringify(row), hashes);
+    for (const row of await view.list(storedObjects)) addHashes(JSON.stringify(row), hashes);
   });
-  return named;
+  return hashes;
 }
 
 /**
  * Returns the hashes of all uploaded bytes that snapshots refer to. Snapshots are read as text, so that the uploads of
- * a damaged snapshot, or of one of another version, are also retained.
+ * damaged snapshots, and of snapshots of other versions, are also retained.
  */
 export async function findBlobsOfSnapshots(snapshotStore: SnapshotStore): Promise<ReadonlySet<string>> {
-  const named = new Set<string>();
+  const hashes = new Set<string>();
   for (const { name } of await snapshotStore.list()) {
     for await (const block of (await snapshotStore.open(name)) ?? []) {
       const text = Buffer.from(block).toString("latin1");
-      addHashes(text, named);
+      addHashes(text, hashes);
       // Mappings refer to no uploads and can be long.
       if (text.includes('\n"mappings": {\n')) break;
     }
   }
-  return named;
+  return hashes;
 }
 
 export async function* readHistoryLines(statePath: string): AsyncGenerator<string, void> {
@@ -122,9 +124,9 @@ export async function* readHistoryLines(statePath: string): AsyncGenerator<strin
 
 /** Returns the hashes of all uploaded bytes that a history refers to. */
 export async function findBlobsOfHistory(texts: AsyncIterable<string>): Promise<ReadonlySet<string>> {
-  const named = new Set<string>();
-  for await (const text of texts) addHashes(text, named);
-  return named;
+  const hashes = new Set<string>();
+  for await (const text of texts) addHashes(text, hashes);
+  return hashes;
 }
 
 /** Adds every `sha256` in JSON text, at any depth, because a missed reference would delete a user's document. */

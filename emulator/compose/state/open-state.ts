@@ -50,7 +50,7 @@ interface OpenStateOptions {
   readonly report: (line: string) => void;
   readonly isHeld?: (() => Promise<boolean>) | undefined;
   readonly historyBytes?: number | undefined;
-  readonly moment: () => Moment;
+  readonly getMoment: () => Moment;
   readonly origin?: StateSource | undefined;
 }
 
@@ -60,11 +60,11 @@ export type DatabaseOptions = Pick<
   "url" | "schema" | "candidate" | "signal" | "seen" | "leaseMs" | "leads"
 >;
 
-export async function openState(opening: OpenStateOptions): Promise<OpenedState> {
-  const { origin } = opening;
-  if (origin) return openCopy(origin, opening);
-  const parts = await openParts(opening);
-  return initializeState(parts, opening).catch(async (error) => {
+export async function openState(options: OpenStateOptions): Promise<OpenedState> {
+  const { origin } = options;
+  if (origin) return openCopy(origin, options);
+  const parts = await openParts(options);
+  return initializeState(parts, options).catch(async (error) => {
     // After the close, a waiting process can lead.
     await parts.store.close().catch(() => {});
     throw error;
@@ -74,14 +74,14 @@ export async function openState(opening: OpenStateOptions): Promise<OpenedState>
 /** Continues with the stored state, or starts with the seed. */
 async function initializeState(parts: StateParts, { seed, ids, wall, report }: OpenStateOptions): Promise<OpenedState> {
   const { store } = parts;
-  const known = await readClusters(store);
-  if (known.length > 0) {
+  const clusters = await readClusters(store);
+  if (clusters.length > 0) {
     await releaseClaims(store);
     ids.moveTo(await ids.startSequence(store));
     const findAllReferencedBlobs = async () =>
       new Set([...(await findReferencedBlobs(store)), ...(await findBlobsOfSnapshots(parts.snapshotStore))]);
     await collect(() => parts.collect?.(findAllReferencedBlobs, wall), report);
-    return { ...parts, clusters: known, snapshotHead: undefined };
+    return { ...parts, clusters, snapshotHead: undefined };
   }
   await store.transaction("seed", (tx) => applySeed(tx, seed, ids));
   return { ...parts, clusters: await readClusters(store), snapshotHead: undefined };
@@ -91,15 +91,15 @@ async function initializeState(parts: StateParts, { seed, ids, wall, report }: O
  * Opens a copy of another state, in memory or in a file that has no state yet. If the copy cannot be read, nothing is
  * created.
  */
-async function openCopy(origin: StateSource, opening: OpenStateOptions): Promise<OpenedState> {
-  const { file, ids, wall } = opening;
-  const { store: copy, snapshotHead } = await origin.load(wall);
-  const clusters = await readClusters(copy);
+async function openCopy(origin: StateSource, options: OpenStateOptions): Promise<OpenedState> {
+  const { file, ids, wall } = options;
+  const { store: sourceStore, snapshotHead } = await origin.load(wall);
+  const clusters = await readClusters(sourceStore);
   if (clusters.length === 0) {
     const message = "The initial state has no clusters";
     throw new StateFormatError(`${message}. Nothing was changed.`, { repairable: false });
   }
-  await releaseClaims(copy);
+  await releaseClaims(sourceStore);
   if (file && (await holdsState(file, wall))) {
     throw new StateFormatError(
       `${file} already contains a state. Nothing was changed. Use another file, ` +
@@ -107,10 +107,10 @@ async function openCopy(origin: StateSource, opening: OpenStateOptions): Promise
       { repairable: false },
     );
   }
-  const isKept = file !== undefined || opening.database !== undefined;
-  const parts = isKept ? await openParts(opening) : createMemoryParts(copy, origin.uploads);
+  const isStored = file !== undefined || options.database !== undefined;
+  const parts = isStored ? await openParts(options) : createMemoryParts(sourceStore, origin.uploads);
   const { store, blobs } = parts;
-  if (opening.database && (await readClusters(store)).length > 0) {
+  if (options.database && (await readClusters(store)).length > 0) {
     await store.close();
     throw new StateFormatError(
       "The store already contains a state. Nothing was changed. Use another one with " +
@@ -118,18 +118,18 @@ async function openCopy(origin: StateSource, opening: OpenStateOptions): Promise
       { repairable: false },
     );
   }
-  if (isKept) {
-    for (const hash of await findReferencedBlobs(copy)) {
+  if (isStored) {
+    for (const hash of await findReferencedBlobs(sourceStore)) {
       const bytes = await origin.uploads.open(hash);
       if (bytes) await blobs.put(bytes, Number.POSITIVE_INFINITY);
     }
-    await store.takeOver(copy);
+    await store.takeOver(sourceStore);
   }
   ids.moveTo(snapshotHead?.beside.ids ?? (await ids.startSequence(store)));
   return { ...parts, clusters, snapshotHead };
 }
 
-/** Whether a file holds a state that is not empty. Fails with StateFormatError if it is damaged. */
+/** Reports whether a file contains a state that is not empty. Fails with StateFormatError if it is damaged. */
 async function holdsState(file: string, wall: WallClock): Promise<boolean> {
   if (!existsSync(file)) return false;
   const { store } = await readStoredState({ path: file, collections, wall });
@@ -140,10 +140,10 @@ export const defaultHistoryBytes = 256 * 2 ** 20;
 
 interface StateParts extends Pick<OpenedState, "store" | "blobs" | "snapshotStore" | "leadership"> {
   /**
-   * Removes uploads that have been unreferenced for long. Resolves with their number. Call it before requests are
-   * served.
+   * Removes uploads that have been unreferenced for a long time. Resolves with their number. Call it before requests
+   * are served.
    */
-  readonly collect?: (named: () => Promise<ReadonlySet<string>>, wall: WallClock) => Promise<number>;
+  readonly collect?: (findReferencedBlobs: () => Promise<ReadonlySet<string>>, wall: WallClock) => Promise<number>;
 }
 
 const createMemoryParts = (store: Store, uploads?: Pick<Blobs, "open">): StateParts => ({
@@ -152,16 +152,16 @@ const createMemoryParts = (store: Store, uploads?: Pick<Blobs, "open">): StatePa
   snapshotStore: createMemorySnapshotStore(),
 });
 
-async function openParts({ file, database, ...opening }: OpenStateOptions): Promise<StateParts> {
-  const { historyBytes = defaultHistoryBytes } = opening;
+async function openParts({ file, database, ...options }: OpenStateOptions): Promise<StateParts> {
+  const { historyBytes = defaultHistoryBytes } = options;
   if (database) {
     // The client of the leader session is not used by any other caller.
     const { openPostgresStore } = await import("../../store/postgres/open.ts");
-    const parts = await openPostgresStore({ ...opening, ...database, collections, historyBytes });
+    const parts = await openPostgresStore({ ...options, ...database, collections, historyBytes });
     return { ...parts, collect: (named) => parts.blobs.collect(named, findBlobsOfHistory) };
   }
-  if (!file) return createMemoryParts(openMemoryStore({ collections, wall: opening.wall }));
-  const store = await openFileStore({ ...opening, path: file, collections, historyBytes }).catch((error) =>
+  if (!file) return createMemoryParts(openMemoryStore({ collections, wall: options.wall }));
+  const store = await openFileStore({ ...options, path: file, collections, historyBytes }).catch((error) =>
     explainUnusable(file, error),
   );
   const folder = join(dirname(file), "files");
@@ -172,9 +172,9 @@ async function openParts({ file, database, ...opening }: OpenStateOptions): Prom
       return explainUnusable(folder, error);
     }),
     snapshotStore: await openFileSnapshotStore({ folder: getSnapshotFolder(file) }),
-    async collect(now, wall) {
+    async collect(findCurrentBlobs, wall) {
       const findReferencedBlobs = async () =>
-        new Set([...(await now()), ...(await findBlobsOfHistory(readHistoryLines(file)))]);
+        new Set([...(await findCurrentBlobs()), ...(await findBlobsOfHistory(readHistoryLines(file)))]);
       return (await collectBlobs({ path: file, folder, wall, findReferencedBlobs })).length;
     },
   };
@@ -183,8 +183,8 @@ async function openParts({ file, database, ...opening }: OpenStateOptions): Prom
 /** Removes unreferenced uploads. A failure does not prevent the start. */
 async function collect(work: () => Promise<number> | undefined, report: OpenStateOptions["report"]): Promise<void> {
   try {
-    const length = (await work()) ?? 0;
-    if (length > 0) report(`removed ${length} uploaded files that were unreferenced for 30 days`);
+    const count = (await work()) ?? 0;
+    if (count > 0) report(`removed ${count} uploaded files that were unreferenced for 30 days`);
   } catch (error) {
     report(`unreferenced uploads could not be checked: ${(error as Error).message}`);
   }
@@ -193,16 +193,16 @@ async function collect(work: () => Promise<number> | undefined, report: OpenStat
 const readClusters = (store: Store): Promise<readonly ClusterRow[]> =>
   store.read((view) => view.list(clusterRows, { by: "position" }));
 
-const everyMs = 2_000;
+const fileCheckIntervalMs = 2_000;
 
 /**
- * Checks regularly whether the files of the state still exist, because users remove folders without noticing the
- * emulator that uses them. Returns a function that stops it after a last check.
+ * Checks regularly whether the files of the state still exist, because users may remove a folder that an emulator uses.
+ * Returns a function that stops it after a last check.
  */
 export function watchFiles(store: Store, wall: WallClock): () => Promise<void> {
   if (store.check === undefined) return async () => {};
   // A file that cannot be checked may exist.
-  return pollEvery(wall, everyMs, () => store.check!().catch(() => {}));
+  return pollEvery(wall, fileCheckIntervalMs, () => store.check!().catch(() => {}));
 }
 
 /**

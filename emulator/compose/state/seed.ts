@@ -31,9 +31,7 @@ import type { Transaction } from "../../store/port.ts";
 
 const tableNames = Object.keys(mappingTables) as (keyof typeof mappingTables)[];
 
-/**
- * Optional parts of a seed are created at the first start: keys, secrets and ids that no client has to know in advance.
- */
+/** Optional parts of a seed are created at the first start: keys, secrets and IDs that no client needs in advance. */
 const generatedFields = {
   cluster: { key: true, destinations: true, external_url: true, position: true },
   workspace: { client_id: true, client_secret: true, hmac_key: true },
@@ -88,11 +86,11 @@ export function parseSeed(value: unknown): Seed {
 }
 
 function formatIssue({ path, message }: z.core.$ZodIssue): string {
-  const what = message.replace(/^Invalid input: /, "");
-  return path.length === 0 ? what : `${z.core.toDotPath(path)}: ${what}`;
+  const description = message.replace(/^Invalid input: /, "");
+  return path.length === 0 ? description : `${z.core.toDotPath(path)}: ${description}`;
 }
 
-/** Writes a seed into an empty store. The order in which ids are drawn is part of `--deterministic`. */
+/** Writes a seed into an empty store. The order in which IDs are drawn is part of `--deterministic`. */
 export function applySeed(tx: Transaction, seed: Seed, ids: Ids): void {
   const generateSecret = () => ids.token(24);
   seed.clusters.forEach((cluster, position) => {
@@ -119,10 +117,10 @@ export function applySeed(tx: Transaction, seed: Seed, ids: Ids): void {
     tx.map(mappingTables.counterparty_tokens, workspace.cluster_id, workspace.counterparty_tokens);
   }
 
-  const clusterOf = new Map(seed.workspaces.map((workspace) => [workspace.id, workspace.cluster_id]));
+  const clusterByWorkspace = new Map(seed.workspaces.map((workspace) => [workspace.id, workspace.cluster_id]));
   for (const user of seed.users) {
     tx.put(users, user);
-    const cluster = clusterOf.get(user.workspace_id);
+    const cluster = clusterByWorkspace.get(user.workspace_id);
     if (cluster === undefined) throw new Error(`User ${user.id} of the seed belongs to an unknown workspace`);
     tx.map(mappingTables.cluster_emails, cluster, [hashEmail(user.email)]);
   }
@@ -160,7 +158,7 @@ export function applySeed(tx: Transaction, seed: Seed, ids: Ids): void {
   });
 }
 
-/** The JSON Schema of seed files, for editors and generators. */
+/** Returns the JSON Schema of seed files, for editors and generators. */
 export const seedSchema = (): object => ({
   ...z.toJSONSchema(Seed, { io: "input", unrepresentable: "any" }),
   title: "Seed of the emulator",
@@ -169,23 +167,23 @@ export const seedSchema = (): object => ({
 
 let cachedSet: StandardSet | undefined;
 
-/** Contents of a new workspace: those of the first workspace of the demo seed, whichever seed is in use. */
+/** Returns the contents of a new workspace: those of the first workspace of the demo seed, whichever seed is in use. */
 export function getStandardSet(): StandardSet {
-  cachedSet ??= setOfDemo();
+  cachedSet ??= createDemoSet();
   return cachedSet;
 }
 
-function setOfDemo(): StandardSet {
+function createDemoSet(): StandardSet {
   const { workspaces, roles, contract_types, templates, workflows } = parseSeed(demo);
   const { id, organization_types, jurisdictions } = workspaces[0]!;
-  const filterOwn = <Row extends { readonly workspace_id: number }>(rows: readonly Row[]): Row[] =>
+  const filterByWorkspace = <Row extends { readonly workspace_id: number }>(rows: readonly Row[]): Row[] =>
     rows.filter(({ workspace_id }) => workspace_id === id);
   return {
     organization_types,
     jurisdictions,
-    roles: filterOwn(roles),
-    contract_types: filterOwn(contract_types),
-    templates: filterOwn(templates),
-    workflows: filterOwn(workflows),
+    roles: filterByWorkspace(roles),
+    contract_types: filterByWorkspace(contract_types),
+    templates: filterByWorkspace(templates),
+    workflows: filterByWorkspace(workflows),
   };
 }

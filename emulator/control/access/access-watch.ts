@@ -12,22 +12,26 @@ type WatchedAccess = Pick<ControlContext, "store" | "tokens" | "sessions" | "wal
  * session ends. `release` stops watching, and so does a disconnect.
  */
 export function watchAccess({ caller, request, store, tokens, sessions, wall }: WatchedAccess) {
-  const [ended, released] = [new AbortController(), new AbortController()];
-  const look = () =>
+  const [accessEnd, release] = [new AbortController(), new AbortController()];
+  const checkAccess = () =>
     void isStillAuthenticated(caller, { tokens, sessions })
-      .then((isAuthorized) => isAuthorized || ended.abort())
-      .catch(() => ended.abort());
-  const unwatch = [store.watch([controlTokens], look), sessions.watch(look)];
-  const release = () => {
-    released.abort();
-    for (const stop of unwatch) stop();
+      .then((isAuthorized) => isAuthorized || accessEnd.abort())
+      .catch(() => accessEnd.abort());
+  const unwatchers = [store.watch([controlTokens], checkAccess), sessions.watch(checkAccess)];
+  const stopWatching = () => {
+    release.abort();
+    for (const stop of unwatchers) stop();
   };
-  const end = caller.session === undefined ? undefined : sessions.getExpiryMs(caller.session);
-  if (end !== undefined) void wall.sleep(end - wall.monotonicNow(), released.signal).then(look);
-  request.signal.addEventListener("abort", release, { once: true });
+  const expiryMs = caller.session === undefined ? undefined : sessions.getExpiryMs(caller.session);
+  if (expiryMs !== undefined) void wall.sleep(expiryMs - wall.monotonicNow(), release.signal).then(checkAccess);
+  request.signal.addEventListener("abort", stopWatching, { once: true });
   // The access may have ended since the request was accepted.
-  look();
-  return { signal: AbortSignal.any([request.signal, ended.signal]), hasEnded: () => ended.signal.aborted, release };
+  checkAccess();
+  return {
+    signal: AbortSignal.any([request.signal, accessEnd.signal]),
+    hasEnded: () => accessEnd.signal.aborted,
+    release: stopWatching,
+  };
 }
 
 /** Yields the items of a stream while the caller has access. The stream starts immediately, so no event is missed. */

@@ -27,17 +27,18 @@ const runFileToken: ControlTokenInfo = { name: localToken, role: "admin", hash: 
  * alone is never enough, because browsers send it to every port of this machine. Only this function checks the required
  * role.
  */
-export const createAuthenticators = (known: KnownCaller) =>
+export const createAuthenticators = (context: KnownCaller) =>
   ({
     "control-token": async ({ headers }, { operation, line }): Promise<ControlCaller> => {
       const credential = parseBearerToken(headers.authorization);
       if (credential === undefined) return fail("no-control-token");
-      const caller = (await findCaller(credential, headers.cookie, known)) ?? fail("unknown-control-token");
+      const caller = (await findCaller(credential, headers.cookie, context)) ?? fail("unknown-control-token");
       line.caller = caller.token.name;
       line.workspaceId = caller.token.workspace?.id;
       const { name: token, role } = caller.token;
-      const needs = getRequiredRole(operation);
-      if (needs !== undefined && !isAllowed(role, needs)) return fail("insufficient-role", { token, role, needs });
+      const requiredRole = getRequiredRole(operation);
+      if (requiredRole !== undefined && !isAllowed(role, requiredRole))
+        return fail("insufficient-role", { token, role, needs: requiredRole });
       return caller;
     },
   }) satisfies Authenticators;
@@ -50,11 +51,11 @@ async function findCaller(
   if (isEqualInConstantTime(credential, token)) return { token: runFileToken, session: undefined };
   const opener = sessions.findOpener(credential, findCookie(getCookieName(credential), cookies) ?? "");
   if (opener) return (await isValid(opener, tokens)) ? { token: opener, session: credential } : undefined;
-  const found = await tokens.use(credential);
-  if (found === undefined) return undefined;
-  const { name, role, hash, workspace_id: id, workspace } = found;
-  const bound = id === undefined ? {} : { workspace: { id, name: workspace ?? "" } };
-  return { token: { name, role, hash, ...bound }, session: undefined };
+  const controlToken = await tokens.use(credential);
+  if (controlToken === undefined) return undefined;
+  const { name, role, hash, workspace_id: id, workspace } = controlToken;
+  const workspaceField = id === undefined ? {} : { workspace: { id, name: workspace ?? "" } };
+  return { token: { name, role, hash, ...workspaceField }, session: undefined };
 }
 
 /** Format of the emulator's own token and of tokens from `tokens.create`. */
@@ -69,14 +70,14 @@ const mask = "[redacted]";
 export const createTokenMask =
   ({ token, sessions }: Pick<KnownCaller, "token" | "sessions">) =>
   (text: string): string => {
-    const shown = text
+    const masked = text
       .replace(createdTokens, mask)
-      .replace(tokenPattern, (run) => (run === token || sessions.getExpiryMs(run) ? mask : run))
-      .replace(/^(bearer\s+)(\S+)(\s*)$/i, (whole, scheme, credential) =>
-        credential === token ? `${scheme}${mask}` : whole,
+      .replace(tokenPattern, (candidate) => (candidate === token || sessions.getExpiryMs(candidate) ? mask : candidate))
+      .replace(/^(bearer\s+)(\S+)(\s*)$/i, (match, scheme, credential) =>
+        credential === token ? `${scheme}${mask}` : match,
       );
     // A short token that a user chose can be part of any word, so it is not masked.
-    return token.length < 16 ? shown : shown.replaceAll(token, mask);
+    return token.length < 16 ? masked : masked.replaceAll(token, mask);
   };
 export async function isStillAuthenticated(
   { token, session }: ControlCaller,

@@ -39,7 +39,7 @@ const workspaceOperations: ReadonlySet<string> = new Set([
   "sessions.end",
 ]);
 
-const isOfWorkspaces = (id: string): boolean =>
+const isWorkspaceOperation = (id: string): boolean =>
   workspaceOperations.has(id) || /^emulator-(?:contracts|webhooks)\./.test(id);
 
 type ControlCall = ControlContext & HandlerCall<never, ControlCaller | undefined>;
@@ -59,11 +59,11 @@ function guard(id: string, handler: UntypedHandler) {
     // Pages and probes have no authenticated caller.
     if (call.caller === undefined) return handler(input, call as never);
     const { name: token, role, workspace } = call.caller.token;
-    if (workspace !== undefined && !isOfWorkspaces(id))
+    if (workspace !== undefined && !isWorkspaceOperation(id))
       return fail("workspace-token-not-allowed", { token, workspace: workspace.name });
     const result = handler(input, (workspace === undefined ? call : scopeCall(call, workspace.id)) as never);
     if (role !== "read" || isAboutCaller(id)) return result;
-    return result instanceof Promise ? result.then((one) => maskResult(id, one)) : maskResult(id, result);
+    return result instanceof Promise ? result.then((value) => maskResult(id, value)) : maskResult(id, result);
   };
 }
 
@@ -116,12 +116,12 @@ function mask(value: unknown, name: string, operation: string): unknown {
   if (typeof value !== "object" || value === null || value instanceof Uint8Array || value instanceof JsonPieces) {
     return value;
   }
-  if (Array.isArray(value)) return value.map((one) => mask(one, name, operation));
+  if (Array.isArray(value)) return value.map((item) => mask(item, name, operation));
   return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => {
+    Object.entries(value).map(([key, member]) => {
       // A difference between two states has the name of the field, with both values below it.
-      const inherits = isSecret(name) && !Array.isArray(value);
-      return [key, mask(inner, inherits ? name : key, operation)];
+      const hasSecretName = isSecret(name) && !Array.isArray(value);
+      return [key, mask(member, hasSecretName ? name : key, operation)];
     }),
   );
 }

@@ -5,22 +5,29 @@ import { reply } from "../../http/reply.ts";
 import type { Store } from "../../store/port.ts";
 import type { ControlHandlers } from "../context.ts";
 
-/** Finds a workspace by its id, or by its name, which is unique and case-insensitive. */
+/** Finds a workspace by its ID, or by its name, which is unique and case-insensitive. */
 async function findWorkspaceByName(
   store: Store,
-  wanted: string,
+  idOrName: string,
   fail: Fail<"no-such-workspace-name">,
 ): Promise<Workspace> {
-  const all = await store.read((view) => view.list(workspaces));
-  const found = all.find(({ id, name }) => String(id) === wanted || name.toLowerCase() === wanted.toLowerCase());
-  return found ?? fail("no-such-workspace-name", { name: wanted, known: all.map(({ name }) => name) });
+  const allWorkspaces = await store.read((view) => view.list(workspaces));
+  const workspace = allWorkspaces.find(
+    ({ id, name }) => String(id) === idOrName || name.toLowerCase() === idOrName.toLowerCase(),
+  );
+  return workspace ?? fail("no-such-workspace-name", { name: idOrName, known: allWorkspaces.map(({ name }) => name) });
 }
 
 export const tokenHandlers = {
-  "tokens.create": async ({ params: { name }, body: { role, workspace: wanted } }, { tokens, store, fail }) => {
-    const bound = wanted === undefined ? undefined : await findWorkspaceByName(store, wanted, fail);
-    const token = (await tokens.create(store, name, role, bound)) ?? fail("token-name-taken", { name });
-    return reply(201, { name, role, token, ...(bound && { workspace: bound.name }) }, { "cache-control": "no-store" });
+  "tokens.create": async ({ params: { name }, body: { role, workspace: workspaceName } }, { tokens, store, fail }) => {
+    const boundWorkspace =
+      workspaceName === undefined ? undefined : await findWorkspaceByName(store, workspaceName, fail);
+    const token = (await tokens.create(store, name, role, boundWorkspace)) ?? fail("token-name-taken", { name });
+    return reply(
+      201,
+      { name, role, token, ...(boundWorkspace && { workspace: boundWorkspace.name }) },
+      { "cache-control": "no-store" },
+    );
   },
 
   "tokens.list": async (_, { tokens }) =>

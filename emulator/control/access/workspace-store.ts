@@ -11,10 +11,11 @@ type OwnershipTest = (row: Row, view: View) => boolean | Promise<boolean>;
 /** Returns a store that hides the rows of other workspaces. Rows without a workspace are included. */
 export function scopeStore(store: Store, cause: Cause, workspace: number): Store {
   const rules = buildRules(workspace);
-  const caused = addCause(store, cause);
-  return overrideStore(caused, {
+  const storeWithCause = addCause(store, cause);
+  return overrideStore(storeWithCause, {
     read: (work) => store.read((view) => work(scopeView(view, rules))),
-    transaction: (name, work, own) => caused.transaction(name, (tx) => work(scopeTransaction(tx, rules)), own),
+    transaction: (name, work, ownCause) =>
+      storeWithCause.transaction(name, (tx) => work(scopeTransaction(tx, rules)), ownCause),
   });
 }
 
@@ -24,8 +25,8 @@ function buildRules(workspace: number): ReadonlyMap<string, OwnershipTest> {
     (await view.get(contracts, contract_id as number))?.workspace_id === workspace;
   const isOwnedViaUser: OwnershipTest = async ({ user_id }, view) =>
     (await view.get(users, user_id as number))?.workspace_id === workspace;
-  const toEntries = (all: readonly AnyRows[], belongs: OwnershipTest) =>
-    all.map(({ name }): [string, OwnershipTest] => [name, belongs]);
+  const toEntries = (collections: readonly AnyRows[], isOwned: OwnershipTest) =>
+    collections.map(({ name }): [string, OwnershipTest] => [name, isOwned]);
   return new Map([
     ...toEntries(workspaceCollections.workspace_id, isOwned),
     ...toEntries(largeWorkspaceCollections, isOwned),
@@ -36,47 +37,52 @@ function buildRules(workspace: number): ReadonlyMap<string, OwnershipTest> {
 }
 
 function scopeView(view: View, rules: ReadonlyMap<string, OwnershipTest>): View {
-  const isOwn = (from: AnyRows, row: object) => rules.get(from.name)?.(row as Row, view) ?? true;
-  const filterOwn = async <R extends object>(from: AnyRows, rows: readonly R[]): Promise<readonly R[]> => {
-    const isOwnRow = await Promise.all(rows.map((row) => isOwn(from, row)));
-    return rows.filter((_, i) => isOwnRow[i]);
+  const isVisible = (collection: AnyRows, row: object) => rules.get(collection.name)?.(row as Row, view) ?? true;
+  const filterVisible = async <R extends object>(collection: AnyRows, rows: readonly R[]): Promise<readonly R[]> => {
+    const visibility = await Promise.all(rows.map((row) => isVisible(collection, row)));
+    return rows.filter((_, i) => visibility[i]);
   };
-  const list = async <R extends object, Index extends string>(from: Rows<R, Index>, slice: IndexQuery<Index> = {}) => {
-    if (!rules.has(from.name)) return view.list(from, slice);
+  const list = async <R extends object, Index extends string>(
+    collection: Rows<R, Index>,
+    slice: IndexQuery<Index> = {},
+  ) => {
+    if (!rules.has(collection.name)) return view.list(collection, slice);
     const { offset = 0, limit, ...rest } = slice;
-    const rows = await filterOwn(from, await view.list(from, rest as IndexQuery<Index>));
+    const rows = await filterVisible(collection, await view.list(collection, rest as IndexQuery<Index>));
     return rows.slice(offset, limit === undefined ? undefined : offset + limit);
   };
   return {
     list,
-    async get<R extends object, Key extends RowKey>(from: Rows<R, string, Key>, key: NoInfer<Key>) {
-      const row = await view.get(from, key);
-      return row && (await isOwn(from, row)) ? row : undefined;
+    async get<R extends object, Key extends RowKey>(collection: Rows<R, string, Key>, key: NoInfer<Key>) {
+      const row = await view.get(collection, key);
+      return row && (await isVisible(collection, row)) ? row : undefined;
     },
-    async getAll(from, things, keyOf) {
-      const rows = await view.getAll(from, things, keyOf);
-      return Promise.all(rows.map(async (row) => (row && (await isOwn(from, row)) ? row : undefined)));
+    async getAll(collection, items, keyOf) {
+      const rows = await view.getAll(collection, items, keyOf);
+      return Promise.all(rows.map(async (row) => (row && (await isVisible(collection, row)) ? row : undefined)));
     },
-    async count(from, { offset: _, limit: __, ...slice } = {}) {
-      return rules.has(from.name) ? (await list(from, slice as object)).length : view.count(from, slice as object);
+    async count(collection, { offset: _, limit: __, ...slice } = {}) {
+      return rules.has(collection.name)
+        ? (await list(collection, slice as object)).length
+        : view.count(collection, slice as object);
     },
-    lookup: (from, identifier) => view.lookup(from, identifier),
-    size: (from) => view.size(from),
+    lookup: (collection, identifier) => view.lookup(collection, identifier),
+    size: (collection) => view.size(collection),
   };
 }
 
 function scopeTransaction(tx: Transaction, rules: ReadonlyMap<string, OwnershipTest>): Transaction {
   return {
     ...scopeView(tx, rules),
-    getSync(from, key) {
-      const row = tx.getSync(from, key);
+    getSync(collection, key) {
+      const row = tx.getSync(collection, key);
       // Rows that name their workspace are filtered here. Other rows are only reachable through such rows.
-      return row && (rules.get(from.name)?.(row as Row, tx) ?? true) ? row : undefined;
+      return row && (rules.get(collection.name)?.(row as Row, tx) ?? true) ? row : undefined;
     },
-    put: (into, row) => tx.put(into, row),
-    delete: (from, key) => tx.delete(from, key),
-    map: (into, cluster, identifiers) => tx.map(into, cluster, identifiers),
-    unmap: (into, cluster, identifiers) => tx.unmap(into, cluster, identifiers),
+    put: (collection, row) => tx.put(collection, row),
+    delete: (collection, key) => tx.delete(collection, key),
+    map: (collection, cluster, identifiers) => tx.map(collection, cluster, identifiers),
+    unmap: (collection, cluster, identifiers) => tx.unmap(collection, cluster, identifiers),
     next: (sequence) => tx.next(sequence),
     get cause() {
       return tx.cause;

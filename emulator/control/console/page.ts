@@ -19,8 +19,8 @@ const renderPage = ({ script, style, icon }: ConsoleBundle): string =>
 `.text;
 
 /** Reports whether brotli is listed without a weight of zero (RFC 9110, 12.5.3). */
-const acceptsBrotli = (accepted: string | undefined): boolean =>
-  (accepted ?? "").split(",").some((coding) => /^\s*br\s*(?:;\s*q=(?!0(?:\.0*)?\s*$).*)?$/i.test(coding));
+const acceptsBrotli = (acceptEncoding: string | undefined): boolean =>
+  (acceptEncoding ?? "").split(",").some((coding) => /^\s*br\s*(?:;\s*q=(?!0(?:\.0*)?\s*$).*)?$/i.test(coding));
 
 /** A cookie without a path has the path of the control plane, also behind a proxy. */
 const setCookie = (origin: string, cookie: string) => ({
@@ -32,9 +32,9 @@ export const consoleHandlers = {
 
   "console.asset": async ({ params: { name } }, { readConsole, request, fail }) => {
     const { assets } = await readConsole();
-    const { type, bytes, compressed } = assets.get(name) ?? fail("no-such-asset", { name });
+    const { type, bytes, brotliBytes } = assets.get(name) ?? fail("no-such-asset", { name });
     const isBrotliAccepted = acceptsBrotli(request.headers["accept-encoding"]);
-    return reply(200, isBrotliAccepted ? compressed : bytes, {
+    return reply(200, isBrotliAccepted ? brotliBytes : bytes, {
       "content-type": type,
       ...(isBrotliAccepted ? { "content-encoding": "br" } : {}),
       vary: "accept-encoding",

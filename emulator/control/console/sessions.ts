@@ -9,7 +9,7 @@ export const codeLifetimeMs = 60_000;
 /** Lifetime of a browser session, in wall-clock time. It covers a working day. */
 export const sessionLifetimeMs = 12 * 3_600_000;
 
-/** Maximum number of codes and of sessions per token. The oldest of the same token end first. */
+/** Maximum number of codes and of sessions per token. The oldest ones of the token end first. */
 const maxCodes = 20;
 const maxSessions = 50;
 
@@ -33,13 +33,13 @@ export const getCookieName = (token: string): string =>
   `svc_console_${hash("sha256", token).toString("hex").slice(0, 16)}`;
 
 /**
- * The signed-in browsers of one emulator's console, in memory. Secrets are stored as hashes, so the time of a look-up
+ * The browser sessions of an emulator's console, in memory. Secrets are stored as hashes, so the time of a look-up
  * reveals nothing.
  */
 export class ConsoleSessions {
   readonly #ids: Pick<Ids, "token">;
   readonly #wall: WallClock;
-  /** Expiry of each code in milliseconds of the monotonic clock, and its opener. The oldest comes first. */
+  /** Expiry of each code in milliseconds of the monotonic clock, and its opener. The oldest code comes first. */
   readonly #codes = new Map<string, { readonly expiresAtMs: number; readonly opener: ControlTokenInfo }>();
   readonly #sessions = new Map<string, Session>();
   readonly #watchers = new Set<() => void>();
@@ -63,15 +63,15 @@ export class ConsoleSessions {
 
   /** Returns a new session, or undefined if the code was used, has expired, or is invalid. */
   begin(code: string): NewConsoleSession | undefined {
-    const found = this.#codes.get(hashSecret(code));
+    const entry = this.#codes.get(hashSecret(code));
     if (this.#codes.delete(hashSecret(code))) this.#notify();
-    if (found === undefined || this.#wall.monotonicNow() >= found.expiresAtMs) return undefined;
+    if (entry === undefined || this.#wall.monotonicNow() >= entry.expiresAtMs) return undefined;
     const [token, key] = [this.#ids.token(32), this.#ids.token(32)];
     const expiresAtMs = this.#wall.monotonicNow() + sessionLifetimeMs;
-    this.#sessions.set(hashSecret(token), { key: hashSecret(key), expiresAtMs, opener: found.opener });
-    dropOldest(this.#sessions, found.opener.hash, maxSessions);
+    this.#sessions.set(hashSecret(token), { key: hashSecret(key), expiresAtMs, opener: entry.opener });
+    dropOldest(this.#sessions, entry.opener.hash, maxSessions);
     this.#notify();
-    return { token, key, role: found.opener.role };
+    return { token, key, role: entry.opener.role };
   }
 
   /**
@@ -79,8 +79,8 @@ export class ConsoleSessions {
    * match.
    */
   findOpener(token: string, key: string): ControlTokenInfo | undefined {
-    const found = this.#findSession(token);
-    return found && isEqualInConstantTime(hashSecret(key), found.key) ? found.opener : undefined;
+    const session = this.#findSession(token);
+    return session && isEqualInConstantTime(hashSecret(key), session.key) ? session.opener : undefined;
   }
 
   /** Returns the expiry of a session in milliseconds of the monotonic clock, or undefined if the session has ended. */
@@ -105,32 +105,32 @@ export class ConsoleSessions {
     this.#notify();
   }
 
-  watch(changed: () => void): () => void {
-    this.#watchers.add(changed);
-    return () => this.#watchers.delete(changed);
+  watch(listener: () => void): () => void {
+    this.#watchers.add(listener);
+    return () => this.#watchers.delete(listener);
   }
 
   #findSession(token: string): Session | undefined {
-    const found = this.#sessions.get(hashSecret(token));
-    if (found === undefined || this.#wall.monotonicNow() < found.expiresAtMs) return found;
+    const session = this.#sessions.get(hashSecret(token));
+    if (session === undefined || this.#wall.monotonicNow() < session.expiresAtMs) return session;
     this.#sessions.delete(hashSecret(token));
     return undefined;
   }
 
   #notify(): void {
-    for (const changed of this.#watchers) changed();
+    for (const listener of this.#watchers) listener();
   }
 }
 
 const hashSecret = (secret: string): string => hash("sha256", secret).toString("base64");
 
 function dropOldest(
-  all: Map<string, { readonly opener: ControlTokenInfo }>,
-  of: ControlTokenInfo["hash"],
+  entries: Map<string, { readonly opener: ControlTokenInfo }>,
+  openerHash: ControlTokenInfo["hash"],
   maxSessions: number,
 ): void {
-  const ownSessions = [...all].filter(([, { opener }]) => opener.hash === of);
-  for (const [name] of ownSessions.slice(0, Math.max(0, ownSessions.length - maxSessions))) all.delete(name);
+  const ownSessions = [...entries].filter(([, { opener }]) => opener.hash === openerHash);
+  for (const [name] of ownSessions.slice(0, Math.max(0, ownSessions.length - maxSessions))) entries.delete(name);
 }
 /** A token of the control plane, without its secret. */
 export interface ControlTokenInfo {

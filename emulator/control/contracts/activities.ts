@@ -34,19 +34,19 @@ const maxCountedEvents = 10_000;
 export const activityHandlers = {
   "activities.fire": async ({ body }, { store, clock, runner, fail }) => {
     if (body.preview) {
-      const { occurrence, about } = await store.transaction("activities.fire", (tx) =>
+      const { occurrence: event, eventFields } = await store.transaction("activities.fire", (tx) =>
         buildEvent(tx, body, clock.now(), fail),
       );
-      return { ...about, deliveries: [], payload: { ...createAmendedDocument(occurrence) } };
+      return { ...eventFields, deliveries: [], payload: { ...createAmendedDocument(event) } };
     }
     const result = await store.transaction("activities.fire", async (tx) => {
-      const { occurrence, about } = await buildEvent(tx, body, clock.now(), fail);
-      const entries = await emitEvent(tx, clock, occurrence, body.webhook);
+      const { occurrence: event, eventFields } = await buildEvent(tx, body, clock.now(), fail);
+      const entries = await emitEvent(tx, clock, event, body.webhook);
       const outcomes = body.wait ? entries.map(({ id }) => runner.waitForOutcome(id)) : [];
-      return { outcomes, answer: { ...about, deliveries: entries.map(({ ref }) => Number(ref)) } };
+      return { outcomes, response: { ...eventFields, deliveries: entries.map(({ ref }) => Number(ref)) } };
     });
     await Promise.all(result.outcomes);
-    return result.answer;
+    return result.response;
   },
 
   "activities.list": (_, { store }) =>
@@ -58,9 +58,9 @@ export const activityHandlers = {
         if (group) group.push(event);
         else groups.set(key, [event]);
       }
-      const all = [...groups.values()];
-      const owners = await view.getAll(workspaces, all, ([first]) => first!.workspace_id);
-      return all.map((group, i) => ({
+      const eventGroups = [...groups.values()];
+      const owners = await view.getAll(workspaces, eventGroups, ([first]) => first!.workspace_id);
+      return eventGroups.map((group, i) => ({
         workspace_id: group[0]!.workspace_id,
         workspace: owners[i]?.name ?? "",
         activity: group[0]!.activity,
@@ -81,11 +81,11 @@ async function buildEvent(view: Transaction, body: FireRequest, at: number, fail
   const contract =
     (await getContract(view, body.contract_id, workspaceId, fail)) ??
     (await createExampleContract(view, activity, workspaceId, at, fail));
-  const [defaultData = {}] = createActivityDataPerPerson(activity, contract, { invited: contract.signatories });
+  const [defaultData = {}] = createActivityDataPerPerson(activity, contract, { invitees: contract.signatories });
   const recipient = contract.signatories[0]?.email ?? contract.counterparties[0]?.poc?.email;
   const email =
     activity.includes("EMAIL") && recipient !== undefined ? buildEmailEventData({ recipient, mode: "to" }, at) : {};
-  const occurrence: DomainEvent = {
+  const event: DomainEvent = {
     workspace_id: contract.workspace_id,
     activity,
     at,
@@ -94,11 +94,14 @@ async function buildEvent(view: Transaction, body: FireRequest, at: number, fail
     data: { ...defaultData, ...email, ...body.data },
     amend: (document) =>
       applyAmendments(body.payload ?? document, body, {
-        onMissing: (path, known) => fail("no-such-field", { path, known: known.join(", ") || "nothing" }),
+        onMissing: (path, fields) => fail("no-such-field", { path, known: fields.join(", ") || "nothing" }),
         onPresent: (path) => fail("field-exists", { path }),
       }),
   };
-  return { occurrence, about: { activity, contract_id: contract.id, composite_id: formatCompositeId(contract) } };
+  return {
+    occurrence: event,
+    eventFields: { activity, contract_id: contract.id, composite_id: formatCompositeId(contract) },
+  };
 }
 
 async function getContract(
@@ -108,12 +111,12 @@ async function getContract(
   fail: Fail<"no-such-contract">,
 ): Promise<Contract | undefined> {
   if (id !== undefined) return requireContractById(view, String(id), fail);
-  const [last] = await view.list(contracts, { reverse: true, limit: 1 });
-  if (last?.deleted_at === null && workspace === undefined) return last;
-  // The index of a workspace ends with its newest contract and excludes deleted ones.
+  const [newestOfAll] = await view.list(contracts, { reverse: true, limit: 1 });
+  if (newestOfAll?.deleted_at === null && workspace === undefined) return newestOfAll;
+  // The index of a workspace ends with its newest contract and excludes deleted contracts.
   const workspaceContracts = await Promise.all(
-    (workspace === undefined ? (await view.list(workspaces)).map(({ id }) => id) : [workspace]).map((one) =>
-      view.list(contracts, { ...selectContractsOfWorkspace(one), reverse: true, limit: 1 }),
+    (workspace === undefined ? (await view.list(workspaces)).map(({ id }) => id) : [workspace]).map((id) =>
+      view.list(contracts, { ...selectContractsOfWorkspace(id), reverse: true, limit: 1 }),
     ),
   );
   const [newest] = workspaceContracts.flat().sort((a, b) => b.id - a.id);
@@ -128,7 +131,8 @@ const exampleCounterparty = {
 
 /**
  * Creates a draft for an activity if no contract exists yet. Its creation is not emitted. The draft belongs to the
- * named workspace, to one that subscribes to the activity, or to the first one with a template without required fields.
+ * named workspace, to a workspace that subscribes to the activity, or to the first workspace with a template without
+ * required fields.
  */
 async function createExampleContract(
   tx: Transaction,
@@ -160,12 +164,16 @@ async function findTemplate(
   activity: Activity,
   workspaceId: number | undefined,
 ): Promise<ContractTemplate | undefined> {
-  const subscribed = (await view.list(webhookRows)).filter((one) => one.only_for_activities.includes(activity));
-  const matching = (await view.list(templates)).filter(
-    (one) => isBlank(one) && (workspaceId === undefined || one.workspace_id === workspaceId),
+  const subscribers = (await view.list(webhookRows)).filter((webhook) =>
+    webhook.only_for_activities.includes(activity),
   );
-  const preferred = matching.find((template) => subscribed.some((one) => one.workspace_id === template.workspace_id));
-  return preferred ?? matching[0];
+  const candidates = (await view.list(templates)).filter(
+    (template) => isBlank(template) && (workspaceId === undefined || template.workspace_id === workspaceId),
+  );
+  const preferred = candidates.find((template) =>
+    subscribers.some((webhook) => webhook.workspace_id === template.workspace_id),
+  );
+  return preferred ?? candidates[0];
 }
 
 const isBlank = ({ signature_capable, archived, attributes, creator_slot, counter_party_kind }: ContractTemplate) =>

@@ -48,12 +48,12 @@ export const contractDetailHandlers = {
     store.transaction("emulator-contracts.entity", async (tx) => {
       const row = await requireContractById(tx, params.id, fail);
       const workspaceEntities = await tx.list(entities, { by: "workspace", equals: row.workspace_id });
-      const known = workspaceEntities.map((each) => each.reference_id).join(", ");
+      const knownIds = workspaceEntities.map((each) => each.reference_id).join(", ");
       const entity = workspaceEntities.find((each) => each.reference_id === reference_id);
-      if (!entity) return fail("no-such-entity", { reference_id, known });
+      if (!entity) return fail("no-such-entity", { reference_id, known: knownIds });
       if (!isContractEditable(row)) return fail("entity-not-editable", { status: row.status });
-      const by = await resolvePerformer(tx, row, email);
-      return toContractSummary(await replaceEntity(tx, { clock, by }, row, entity));
+      const performer = await resolvePerformer(tx, row, email);
+      return toContractSummary(await replaceEntity(tx, { clock, performer }, row, entity));
     }),
 } satisfies ControlHandlers;
 

@@ -24,7 +24,7 @@ interface MoveInput {
 }
 
 /**
- * Actions of users in the application, and those of the API with a workspace key. Each moves the contract by the
+ * Actions of users in the application, and those of the API with a workspace key. Each action changes the status by the
  * lifecycle table (DECISIONS.md, E7).
  */
 export const controlContractHandlers = {
@@ -36,31 +36,31 @@ export const controlContractHandlers = {
 
   "emulator-contracts.approve": (input, call) =>
     moveContract("approve", input, call, async (tx, contract) => {
-      const { by, approval, approver } = await findPersonInTurn(tx, contract, "approve", input.body.email);
-      return recordApproval(tx, call, contract, { approval, approver, by, note: input.body.note }, call.fail);
+      const { performer, approval, approver } = await findPersonInTurn(tx, contract, "approve", input.body.email);
+      return recordApproval(tx, call, contract, { approval, approver, performer, note: input.body.note }, call.fail);
     }),
 
   "emulator-contracts.complete-review": (input, call) =>
     moveContract("complete-review", input, call, async (tx, contract) => {
-      const { by } = await findPersonInTurn(tx, contract, "review", input.body.email);
-      return transitionContract(tx, call, contract, "complete-review", { by }, call.fail);
+      const { performer } = await findPersonInTurn(tx, contract, "review", input.body.email);
+      return transitionContract(tx, call, contract, "complete-review", { performer }, call.fail);
     }),
 
   "emulator-contracts.request-review": (input, call) =>
     moveContract("request-review", input, call, async (tx, contract) => {
       const { id } = await requireMember(tx, contract, input.body.email, call.fail);
-      const by = await resolvePerformer(tx, contract, undefined);
+      const performer = await resolvePerformer(tx, contract, undefined);
       const reviewer = { reviewer_user_id: id, reviewer_role_id: null, description: "" };
-      return requestReview(tx, call, contract, { by, reviewer }, call.fail);
+      return requestReview(tx, call, contract, { by: performer, reviewer }, call.fail);
     }),
 
   "emulator-contracts.request-approval": (input, call) =>
     moveContract("request-approval", input, call, async (tx, contract) => {
       const { id, name } = await requireMember(tx, contract, input.body.email, call.fail);
-      const by = await resolvePerformer(tx, contract, undefined);
+      const performer = await resolvePerformer(tx, contract, undefined);
       const request = { name, notes: "", approver_user_id: id };
       const created_by = contract.business_user_id;
-      return requestApprovals(tx, call, contract, { by, created_by, requests: [request] }, call.fail);
+      return requestApprovals(tx, call, contract, { performer, created_by, requests: [request] }, call.fail);
     }),
 
   "emulator-contracts.send": createMoveHandler("send"),
@@ -78,8 +78,8 @@ function createMoveHandler<T extends Trigger>(trigger: T) {
     call: ContractMoveContext & { readonly fail: Fail<RejectionCode<T> | "no-such-contract"> },
   ) =>
     moveContract(trigger, input, call, async (tx, contract) => {
-      const by = await resolvePerformer(tx, contract, input.body.email);
-      return transitionContract(tx, call, contract, trigger, { by }, call.fail);
+      const performer = await resolvePerformer(tx, contract, input.body.email);
+      return transitionContract(tx, call, contract, trigger, { performer }, call.fail);
     });
 }
 
@@ -101,12 +101,12 @@ export const toContractSummary = (row: Contract) => ({
   contract_name: row.name,
 });
 
-/** Returns the contract with a plain or composite id, in any workspace (DECISIONS.md, C12). */
+/** Returns the contract with a plain or composite ID, in any workspace (DECISIONS.md, C12). */
 export async function requireContractById(view: View, id: string, fail: Fail<"no-such-contract">): Promise<Contract> {
   const number = /^(?:[TH]-)?([1-9]\d*)$/.exec(id)?.[1];
   const row = number === undefined ? undefined : await view.get(contracts, Number(number));
-  const named = row && (id === number || id === formatCompositeId(row));
-  return named && row.deleted_at === null ? row : fail("no-such-contract", { id });
+  const isMatch = row && (id === number || id === formatCompositeId(row));
+  return isMatch && row.deleted_at === null ? row : fail("no-such-contract", { id });
 }
 
 /**
@@ -133,9 +133,9 @@ async function requireMember(
 }
 
 interface PersonInTurn {
-  readonly by: Performer;
+  readonly performer: Performer;
   readonly approval?: number;
-  /** Number of the named member, who does not have to be the next one. */
+  /** ID of the named member, who does not have to be the next approver. */
   readonly approver?: number | undefined;
 }
 
@@ -146,12 +146,14 @@ async function findPersonInTurn(
   work: PendingAction["work"],
   email: string | undefined,
 ): Promise<PersonInTurn> {
-  const turns = await listPendingActions(view, contract);
-  const turn = (email === undefined ? turns : filterActionsFor(turns, email)).find((each) => each.work === work);
-  if (turn) {
-    const by = { name: turn.name, email: turn.email };
-    return turn.work === "approve" ? { by, approval: turn.approval } : { by };
+  const pendingActions = await listPendingActions(view, contract);
+  const pendingAction = (email === undefined ? pendingActions : filterActionsFor(pendingActions, email)).find(
+    (each) => each.work === work,
+  );
+  if (pendingAction) {
+    const performer = { name: pendingAction.name, email: pendingAction.email };
+    return pendingAction.work === "approve" ? { performer, approval: pendingAction.approval } : { performer };
   }
   const member = email === undefined ? undefined : await findMemberByEmail(view, contract.workspace_id, email);
-  return { by: await resolvePerformer(view, contract, email), approver: member?.id };
+  return { performer: await resolvePerformer(view, contract, email), approver: member?.id };
 }

@@ -33,16 +33,16 @@ type DescriptionContext = Pick<
  */
 export async function describeEvents(
   context: DescriptionContext,
-  all: readonly ActivityItem[],
+  items: readonly ActivityItem[],
 ): Promise<readonly EventDescription[]> {
-  const out: EventDescription[] = [];
-  for (const item of all) {
-    if (item === "state") out.push({ at: toIsoMillis(context.clock.now()), event: "state", ref: null });
+  const descriptions: EventDescription[] = [];
+  for (const item of items) {
+    if (item === "state") descriptions.push({ at: toIsoMillis(context.clock.now()), event: "state", ref: null });
     else if (typeof item === "string") continue;
-    else if ("request" in item) out.push(describeRequest(item.request));
-    else out.push(...(await describeRowEvents(context, item.rows, toIsoMillis(item.at))));
+    else if ("request" in item) descriptions.push(describeRequest(item.request));
+    else descriptions.push(...(await describeRowEvents(context, item.rows, toIsoMillis(item.at))));
   }
-  return [...out, ...(await describePresentState(context, new Set(all)))];
+  return [...descriptions, ...(await describePresentState(context, new Set(items)))];
 }
 
 const describeRequest = (request: Parameters<typeof toRequestRecord>[0]): EventDescription => ({
@@ -57,15 +57,20 @@ async function describePresentState(
   items: ReadonlySet<ActivityItem>,
 ): Promise<readonly EventDescription[]> {
   const at = toIsoMillis(context.clock.now());
-  const out: EventDescription[] = [];
+  const descriptions: EventDescription[] = [];
   if (items.has("clock"))
-    out.push({ at, event: "clock", ref: null, clock: toClockRecord(await context.runner.readStatus()) });
+    descriptions.push({ at, event: "clock", ref: null, clock: toClockRecord(await context.runner.readStatus()) });
   if (items.has("faults"))
-    out.push({ at, event: "faults", ref: null, faults: context.faults.list().map(toFaultRecord) });
+    descriptions.push({ at, event: "faults", ref: null, faults: context.faults.list().map(toFaultRecord) });
   if (items.has("snapshots")) {
-    out.push({ at, event: "snapshots", ref: null, snapshots: (await context.snapshots.list()).map(toSnapshotRecord) });
+    descriptions.push({
+      at,
+      event: "snapshots",
+      ref: null,
+      snapshots: (await context.snapshots.list()).map(toSnapshotRecord),
+    });
   }
-  return out;
+  return descriptions;
 }
 
 /**
@@ -78,12 +83,12 @@ async function describeRowEvents(
   at: string,
 ): Promise<readonly EventDescription[]> {
   const { store, settings } = context;
-  const changed = listNewest(changes, deliveries);
+  const changedDeliveries = listNewest(changes, deliveries);
   const newAttempts = listNewest(changes, attempts);
-  const sent = listNewest(changes, emails);
+  const changedEmails = listNewest(changes, emails);
   const [deliveryRecords, emailRecords] = await store.read(async (view) => [
-    changed.length === 0 ? [] : await toDeliveryRecords(view, changed, settings),
-    sent.length === 0 ? [] : await toEmailRecords(view, sent, context),
+    changedDeliveries.length === 0 ? [] : await toDeliveryRecords(view, changedDeliveries, settings),
+    changedEmails.length === 0 ? [] : await toEmailRecords(view, changedEmails, context),
   ]);
   return [
     ...listNewest(changes, contracts).map((row) => describeContract(row, changes, at)),
@@ -101,20 +106,20 @@ function listNewest<Row extends object, Key extends RowKey>(
   changes: readonly RowChange[],
   { name, key }: Rows<Row, string, Key>,
 ): Row[] {
-  const newest = new Map<Key, Row>();
+  const newestRows = new Map<Key, Row>();
   for (const { collection, before, after } of changes) {
     if (collection !== name) continue;
-    if (after !== undefined) newest.set(key(after as Row), after as Row);
-    else newest.delete(key(before as Row));
+    if (after !== undefined) newestRows.set(key(after as Row), after as Row);
+    else newestRows.delete(key(before as Row));
   }
-  return [...newest.values()];
+  return [...newestRows.values()];
 }
 
 function describeContract(row: Contract, changes: readonly RowChange[], at: string): EventDescription {
-  const first = changes.find(
+  const firstChange = changes.find(
     ({ collection, before, after }) => collection === contracts.name && ((after ?? before) as Contract).id === row.id,
   );
-  const before = first?.before as Contract | undefined;
+  const previous = firstChange?.before as Contract | undefined;
   return {
     at,
     event: "contract",
@@ -123,7 +128,7 @@ function describeContract(row: Contract, changes: readonly RowChange[], at: stri
       contract_id: row.id,
       contract_name: row.name,
       contract_status: row.status,
-      status_before: before?.status ?? null,
+      status_before: previous?.status ?? null,
       cluster_id: row.cluster_id,
       workspace_id: row.workspace_id,
       deleted: row.deleted_at !== null,
@@ -138,7 +143,7 @@ const describeDevice = (row: DeviceGrant, at: string): EventDescription => ({
   device: toDeviceRecord(row),
 });
 
-/** An event before it is described. The last three refer to the current state. */
+/** An event before it is described. The last three kinds refer to the current state. */
 export type ActivityItem =
   | { readonly request: LoggedRequest }
   | { readonly rows: readonly RowChange[]; readonly at: number }
@@ -149,7 +154,7 @@ export type ActivityItem =
 
 const watchedCollections = [deliveries, attempts, contracts, emails, deviceGrants];
 
-/** Publishes further events, each once it is durable. Returns a function that stops watching. */
+/** Publishes each further event when it is durable. Returns a function that stops watching. */
 export function watchActivityItems(
   {
     store,
@@ -158,9 +163,9 @@ export function watchActivityItems(
     faults,
     snapshots,
   }: Pick<ControlContext, "store" | "clock" | "requestLog" | "faults" | "snapshots">,
-  emit: (news: ActivityItem) => void,
+  emit: (item: ActivityItem) => void,
 ): () => void {
-  const ends = [
+  const unwatchers = [
     requestLog.watch((request) => {
       if (!isControlPlaneRead(request)) emit({ request });
     }),
@@ -173,13 +178,13 @@ export function watchActivityItems(
     snapshots.watch(() => emit("snapshots")),
   ];
   return () => {
-    for (const end of ends) end();
+    for (const unwatch of unwatchers) unwatch();
   };
 }
 
 export const eventHandlers = {
-  // The header with the last received id takes precedence over the one in the URL, because a browser repeats the URL
-  // when it reconnects.
+  // The header with the last received ID takes precedence over the URL, because a browser repeats the URL when it
+  // reconnects.
   "events.watch": ({ query }, context) => {
     const { feed, request } = context;
     const after = request.headers["last-event-id"] || query.after;

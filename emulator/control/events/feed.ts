@@ -23,26 +23,26 @@ const feedLimits = {
 const heartbeat = new EventFrames(":\n\n");
 
 /**
- * Events of one emulator, for all its followers. Recording starts when the first follower connects. Ids are unique to a
+ * Events of an emulator for all its followers. Recording starts when the first follower connects. IDs are unique to a
  * run of the emulator: `5f3a9c1b-17` is its 17th event.
  */
 export class EventFeed implements FollowableEvents {
   readonly #context: FeedContext;
-  readonly #run: string;
+  readonly #runId: string;
   readonly #ring = new EventRing();
   #items: ActivityItem[] = [];
   #weight = 0;
   #isPublishing = false;
-  #unlisten: (() => void) | undefined;
+  #unwatch: (() => void) | undefined;
   #streams = 0;
-  #leaving = new AbortController();
+  #idleTimer = new AbortController();
   readonly #closed = new AbortController();
   #wake = () => {};
   #next = this.#nextEvent();
 
   constructor(context: FeedContext, instance: string) {
     this.#context = context;
-    this.#run = instance.slice(0, 8);
+    this.#runId = instance.slice(0, 8);
   }
 
   get amount() {
@@ -52,16 +52,16 @@ export class EventFeed implements FollowableEvents {
   async *follow(after: string | undefined, signal: AbortSignal): AsyncGenerator<EventFrames> {
     this.#addStream();
     try {
-      let at = after === undefined ? undefined : this.#parseNumber(after);
-      if (at === undefined || this.#ring.listAfter(at) === undefined) {
-        at = this.#ring.last;
-        yield this.#mark(after === undefined ? "begin" : "resync");
+      let position = after === undefined ? undefined : this.#parseNumber(after);
+      if (position === undefined || this.#ring.listAfter(position) === undefined) {
+        position = this.#ring.last;
+        yield this.#createMarker(after === undefined ? "begin" : "resync");
       }
       while (!signal.aborted) {
         const next = this.#next;
-        const frames = this.#ring.listAfter(at);
-        at = this.#ring.last;
-        if (frames === undefined) yield this.#mark("resync");
+        const frames = this.#ring.listAfter(position);
+        position = this.#ring.last;
+        if (frames === undefined) yield this.#createMarker("resync");
         else if (frames.length > 0) yield new EventFrames(frames.join(""));
         else if (!(await this.#waitWithin(feedLimits.heartbeatMs, next, signal)) && !signal.aborted) yield heartbeat;
       }
@@ -72,29 +72,29 @@ export class EventFeed implements FollowableEvents {
 
   close(): void {
     this.#closed.abort();
-    this.#leaving.abort();
+    this.#idleTimer.abort();
     this.#stop();
   }
 
   #addStream(): void {
     this.#streams += 1;
-    this.#leaving.abort();
-    this.#unlisten ??= watchActivityItems(this.#context, (item) => this.#enqueue(item));
+    this.#idleTimer.abort();
+    this.#unwatch ??= watchActivityItems(this.#context, (item) => this.#enqueue(item));
   }
 
   #removeStream(): void {
     this.#streams -= 1;
     if (this.#streams > 0 || this.#closed.signal.aborted) return;
-    this.#leaving = new AbortController();
-    const { signal } = this.#leaving;
+    this.#idleTimer = new AbortController();
+    const { signal } = this.#idleTimer;
     void this.#context.wall.sleep(feedLimits.maxIdleMs, signal).then(() => {
       if (!signal.aborted) this.#stop();
     });
   }
 
   #stop(): void {
-    this.#unlisten?.();
-    this.#unlisten = undefined;
+    this.#unwatch?.();
+    this.#unwatch = undefined;
     this.#items = [];
     this.#weight = 0;
     this.#ring.interrupt();
@@ -110,7 +110,7 @@ export class EventFeed implements FollowableEvents {
 
   async #publish(): Promise<void> {
     this.#isPublishing = true;
-    while (this.#weight > 0 && this.#unlisten) {
+    while (this.#weight > 0 && this.#unwatch) {
       // More items can be added while one is published.
       await waitForNextTurn();
       const [items, weight] = [this.#items, this.#weight];
@@ -134,7 +134,7 @@ export class EventFeed implements FollowableEvents {
       const events = await describeEvents(this.#context, items);
       await this.#context.store.waitUntilDurable();
       for (const event of events) {
-        this.#ring.add((number) => formatFrame(`${this.#run}-${number}`, event));
+        this.#ring.add((number) => formatFrame(`${this.#runId}-${number}`, event));
       }
       return true;
     } catch {
@@ -144,18 +144,21 @@ export class EventFeed implements FollowableEvents {
 
   #parseNumber(id: string): number | undefined {
     const [, run, number] = /^([\w]{8})-(\d{1,15})$/.exec(id) ?? [];
-    return run === this.#run ? Number(number) : undefined;
+    return run === this.#runId ? Number(number) : undefined;
   }
 
-  #mark(event: "begin" | "resync"): EventFrames {
+  #createMarker(event: "begin" | "resync"): EventFrames {
     const at = toIsoMillis(this.#context.clock.now());
-    return new EventFrames(formatFrame(`${this.#run}-${this.#ring.last}`, { at, event, ref: null }));
+    return new EventFrames(formatFrame(`${this.#runId}-${this.#ring.last}`, { at, event, ref: null }));
   }
 
   async #waitWithin(ms: number, next: Promise<void>, signal: AbortSignal): Promise<boolean> {
     const timeout = new AbortController();
-    const either = AbortSignal.any([timeout.signal, signal]);
-    const hasNext = await Promise.race([next.then(() => true), this.#context.wall.sleep(ms, either).then(() => false)]);
+    const sleepSignal = AbortSignal.any([timeout.signal, signal]);
+    const hasNext = await Promise.race([
+      next.then(() => true),
+      this.#context.wall.sleep(ms, sleepSignal).then(() => false),
+    ]);
     timeout.abort();
     return hasNext;
   }
@@ -167,10 +170,10 @@ export class EventFeed implements FollowableEvents {
   }
 }
 
-/** The id is repeated in the data for readers that ignore the field. */
+/** The ID is repeated in the data for readers that ignore the field. */
 const formatFrame = (id: string, event: object): string => `id: ${id}\ndata: ${JSON.stringify({ id, ...event })}\n\n`;
 
-/** Maximum size of the retained events. Each counts at least 420 bytes, so that there are at most 5,000. */
+/** Maximum size of the retained events. Each event counts as at least 420 bytes, which limits their number to 5,000. */
 const maxBytes = 2 * 1024 * 1024;
 const minEventBytes = 420;
 
@@ -195,10 +198,10 @@ class EventRing {
     this.#frames.add(frame, Math.max(frame.length, minEventBytes));
   }
 
-  /** Returns the frames after a number, or undefined if one of them was dropped or never published. */
+  /** Returns the frames after a number, or undefined if a frame was dropped or never published. */
   listAfter(number: number): readonly string[] | undefined {
-    const before = this.#last - this.#frames.amount.count;
-    return number < before || number > this.#last ? undefined : this.#frames.list(number - before);
+    const lastDropped = this.#last - this.#frames.amount.count;
+    return number < lastDropped || number > this.#last ? undefined : this.#frames.list(number - lastDropped);
   }
 
   /** Marks a gap, which is reported to earlier followers. */

@@ -15,7 +15,9 @@ export interface DurationHistogram {
 
 /** Counters of a process since its start. Each request and attempt takes constant time. */
 export class MetricCounters {
-  /** Number of requests for each status class, by service and operation (empty for undeclared ones). */
+  /**
+   * Number of requests for each status class, by service and operation. The operation is empty if it is not declared.
+   */
   readonly requests = new Map<string, Map<string, number[]>>();
   readonly durations = new Map<string, DurationHistogram>();
   readonly attempts = new Map<string, number>();
@@ -53,12 +55,12 @@ export class MetricCounters {
 /** External servers can respond with any three digits. */
 const toStatusClass = (status: number): number => Math.min(statusClasses.length - 1, Math.floor(status / 100));
 
-function getOrCreate<Key, Value>(all: Map<Key, Value>, key: Key, begin: () => Value): Value {
-  const existing = all.get(key);
+function getOrCreate<Key, Value>(map: Map<Key, Value>, key: Key, create: () => Value): Value {
+  const existing = map.get(key);
   if (existing !== undefined) return existing;
-  const created = begin();
-  all.set(key, created);
-  return created;
+  const value = create();
+  map.set(key, value);
+  return value;
 }
 
 type Labels = Readonly<Record<string, string>>;
@@ -114,22 +116,23 @@ function formatPlainLines(family: MetricFamily): string[] {
 const getTotalName = ({ name }: MetricFamily): string => `${name}_total`;
 
 function formatSampleLines(family: MetricFamily): string[] {
-  if (family.type === "histogram") return family.histograms.flatMap((one) => formatHistogramLines(family.name, one));
+  if (family.type === "histogram")
+    return family.histograms.flatMap((histogram) => formatHistogramLines(family.name, histogram));
   const name = family.type === "counter" ? getTotalName(family) : family.name;
   return family.samples.map(({ labels, value }) => formatLine(name, labels, value));
 }
 
 function formatHistogramLines(name: string, { labels, bounds, counts, sum }: Histogram): string[] {
-  let below = 0;
+  let cumulativeCount = 0;
   const buckets = counts.map((count, i) => {
-    below += count;
+    cumulativeCount += count;
     return formatLine(
       `${name}_bucket`,
       { ...labels, le: i < bounds.length ? formatDecimal(bounds[i]!) : "+Inf" },
-      below,
+      cumulativeCount,
     );
   });
-  return [...buckets, formatLine(`${name}_count`, labels, below), formatLine(`${name}_sum`, labels, sum)];
+  return [...buckets, formatLine(`${name}_count`, labels, cumulativeCount), formatLine(`${name}_sum`, labels, sum)];
 }
 
 const formatLine = (name: string, labels: Labels = {}, value: number): string =>

@@ -22,9 +22,9 @@ export const metricsHandlers = {
       ...getInstanceFamilies(context),
       ...getProcessMetrics(),
     ];
-    const isOpen = acceptsOpenMetrics(context.request.headers.accept);
-    return reply(200, Buffer.from(isOpen ? formatOpenMetrics(families) : formatPrometheusText(families)), {
-      "content-type": isOpen ? expositionTypes.openMetrics : expositionTypes.plainText,
+    const usesOpenMetrics = acceptsOpenMetrics(context.request.headers.accept);
+    return reply(200, Buffer.from(usesOpenMetrics ? formatOpenMetrics(families) : formatPrometheusText(families)), {
+      "content-type": usesOpenMetrics ? expositionTypes.openMetrics : expositionTypes.plainText,
       vary: "accept",
     });
   },
@@ -71,7 +71,7 @@ function getCounterFamilies({ requests, durations, attempts, outcomes }: MetricC
 /** Returns the current values. The state returns counts without reading the rows. */
 async function readStateFamilies({ store, runner, requestLog }: ControlContext): Promise<MetricFamily[]> {
   const { now, mode, speed, next_due, pending } = await runner.readStatus();
-  const waiting = await store.read((view) =>
+  const waitingSamples = await store.read((view) =>
     Promise.all(
       ["waiting", "retrying"].map(async (outcome) => ({
         labels: { outcome },
@@ -79,11 +79,15 @@ async function readStateFamilies({ store, runner, requestLog }: ControlContext):
       })),
     ),
   );
-  const modes = ["real", "manual", "auto"].map((one) => ({ labels: { mode: one }, value: Number(one === mode) }));
+  const modes = ["real", "manual", "auto"].map((name) => ({ labels: { mode: name }, value: Number(name === mode) }));
   const nextDueSeconds = (next_due ?? 0) / 1_000;
   const { count, bytes, dropped } = requestLog.amount;
   return [
-    createGauge("svc_deliveries_waiting", "Deliveries without a final outcome; retrying: an attempt failed.", waiting),
+    createGauge(
+      "svc_deliveries_waiting",
+      "Deliveries without a final outcome; retrying: an attempt failed.",
+      waitingSamples,
+    ),
     createGauge("svc_schedule_entries", "Scheduled entries.", pending),
     createGauge(
       "svc_schedule_next_due_seconds",
@@ -95,7 +99,7 @@ async function readStateFamilies({ store, runner, requestLog }: ControlContext):
     createGauge("svc_clock_speed", "Virtual seconds per real second, in mode real.", speed),
     createGauge("svc_clock_mode", "1 for the mode of the clock.", modes),
     createGauge("svc_store_writable", "1 if the state can be saved to disk, 0 if not.", Number(store.writable)),
-    createGauge("svc_request_log_entries", "Requests kept in memory.", count),
+    createGauge("svc_request_log_entries", "Requests retained in memory.", count),
     createGauge("svc_request_log_bytes", "Approximate memory of the requests.", bytes, "bytes"),
     createGauge("svc_request_log_dropped", "Requests dropped since the log was cleared.", dropped),
   ];
@@ -112,7 +116,7 @@ function getInstanceFamilies({ instance }: ControlContext): MetricFamily[] {
   return [createGauge("svc_role", help, [{ labels, value: 1 }])];
 }
 
-/** All emulators of a process share one monitor. It starts with the first scrape, so it costs nothing before. */
+/** All emulators of a process share one monitor, which starts with the first scrape. */
 let eventLoopDelay: IntervalHistogram | undefined;
 
 function getProcessMetrics(): MetricFamily[] {
@@ -122,9 +126,9 @@ function getProcessMetrics(): MetricFamily[] {
   const { user, system } = process.cpuUsage();
   const { active, idle } = performance.eventLoopUtilization();
   const heap = Object.entries({ used: heapUsed, total: heapTotal, external });
-  const delays = [50, 99, 100].map((of) => ({
-    labels: { quantile: String(of / 100) },
-    value: delay.count === 0 ? 0 : delay.percentile(of) / 1e9,
+  const delays = [50, 99, 100].map((percentile) => ({
+    labels: { quantile: String(percentile / 100) },
+    value: delay.count === 0 ? 0 : delay.percentile(percentile) / 1e9,
   }));
   delay.reset();
   const startedAt = performance.timeOrigin / 1_000;
@@ -186,14 +190,14 @@ function acceptsOpenMetrics(accept = ""): boolean {
     return { type, version: parameters.get("version"), weight: Number(parameters.get("q") ?? 1) || 0 };
   });
   /** Returns the highest weight of the ranges of this type with this version or none. */
-  const getWeight = (wanted: string, supported?: string): number | undefined => {
-    const matching = ranges.filter(
-      ({ type, version }) => type === wanted && (version === null || version === supported),
+  const getWeight = (mediaType: string, supportedVersion?: string): number | undefined => {
+    const matches = ranges.filter(
+      ({ type, version }) => type === mediaType && (version === null || version === supportedVersion),
     );
-    return matching.length === 0 ? undefined : Math.max(...matching.map(({ weight }) => weight));
+    return matches.length === 0 ? undefined : Math.max(...matches.map(({ weight }) => weight));
   };
-  const open = getWeight("application/openmetrics-text", "1.0.0") ?? getWeight("application/*");
-  if (open === undefined || open === 0) return false;
-  const plain = getWeight("text/plain", "0.0.4") ?? getWeight("text/*") ?? getWeight("*/*");
-  return open >= (plain ?? 0);
+  const openMetricsWeight = getWeight("application/openmetrics-text", "1.0.0") ?? getWeight("application/*");
+  if (openMetricsWeight === undefined || openMetricsWeight === 0) return false;
+  const plainTextWeight = getWeight("text/plain", "0.0.4") ?? getWeight("text/*") ?? getWeight("*/*");
+  return openMetricsWeight >= (plainTextWeight ?? 0);
 }

@@ -66,7 +66,7 @@ export interface WorkspaceRemovalResult {
 
 /**
  * Removes a workspace with all its rows. Unreferenced bytes are collected later (DECISIONS.md, E20). `check` can
- * reject. It gets the workspace, if it exists, and whether it is the last one of its cluster. The workspace's key
+ * reject. It gets the workspace, if it exists, and whether it is the last workspace of its cluster. The workspace's key
  * becomes invalid before the log of its deliveries is removed.
  */
 export async function removeWorkspace(
@@ -74,10 +74,10 @@ export async function removeWorkspace(
   id: number,
   check: (workspace: Workspace | undefined, isLast: boolean) => Workspace,
 ): Promise<WorkspaceRemovalResult> {
-  const removed = await store.transaction("emulator.remove-workspace", async (tx) => {
-    const found = await tx.get(workspaces, id);
-    const others = found && (await tx.count(workspaces, { by: "cluster", equals: found.cluster_id })) - 1;
-    const workspace = check(found, others === 0);
+  const result = await store.transaction("emulator.remove-workspace", async (tx) => {
+    const candidate = await tx.get(workspaces, id);
+    const otherCount = candidate && (await tx.count(workspaces, { by: "cluster", equals: candidate.cluster_id })) - 1;
+    const workspace = check(candidate, otherCount === 0);
     await removeRoutingData(tx, workspace);
     const people = await tx.list(users, { by: "workspace", equals: id });
     const workspaceContracts = (await tx.list(contracts)).filter(({ workspace_id }) => workspace_id === id);
@@ -89,18 +89,23 @@ export async function removeWorkspace(
     };
     const webhooks = await tx.count(webhookRows, { by: "workspace", equals: id });
     for (const field of ["contract_id", "user_id", "workspace_id"] as const) {
-      for (const one of workspaceCollections[field]) await removeRows(tx, one, field, ids[field]);
+      for (const collection of workspaceCollections[field]) await removeRows(tx, collection, field, ids[field]);
     }
     tx.delete(workspaces, id);
     return { workspace, contracts: workspaceContracts.length, webhooks };
   });
-  return { ...removed, deliveries: await removeDeliveryLog(store, id) };
+  return { ...result, deliveries: await removeDeliveryLog(store, id) };
 }
 
-async function removeRows(tx: Transaction, from: AnyRows, field: string, values: ReadonlySet<number>): Promise<void> {
-  const named = from as unknown as Rows<Readonly<Record<string, unknown>>>;
-  for (const row of await tx.list(named)) {
-    if (values.has(row[field] as number)) tx.delete(named, named.key(row));
+async function removeRows(
+  tx: Transaction,
+  collection: AnyRows,
+  field: string,
+  values: ReadonlySet<number>,
+): Promise<void> {
+  const typedCollection = collection as unknown as Rows<Readonly<Record<string, unknown>>>;
+  for (const row of await tx.list(typedCollection)) {
+    if (values.has(row[field] as number)) tx.delete(typedCollection, typedCollection.key(row));
   }
 }
 
@@ -118,12 +123,12 @@ async function removeRoutingData(tx: Transaction, workspace: Workspace): Promise
 async function removeDeliveryLog(store: Store, id: number): Promise<number> {
   let count = 0;
   for (;;) {
-    const [sent, attempted] = await store.read(async (view) => [
+    const [deliveryIds, eventIds] = await store.read(async (view) => [
       (await view.list(deliveries)).flatMap((row) => (row.workspace_id === id ? row.id : [])),
       (await view.list(webhookEvents)).flatMap((row) => (row.workspace_id === id ? row.id : [])),
     ]);
-    if (sent.length + attempted.length === 0) return count;
-    await removeInBatches(store, sent, async (tx, key) => {
+    if (deliveryIds.length + eventIds.length === 0) return count;
+    await removeInBatches(store, deliveryIds, async (tx, key) => {
       const delivery = await tx.get(deliveries, key);
       if (!delivery) return;
       count += 1;
@@ -131,7 +136,7 @@ async function removeDeliveryLog(store: Store, id: number): Promise<number> {
       for (const attempt of listAttemptKeys(delivery)) tx.delete(attempts, attempt);
       tx.delete(deliveries, key);
     });
-    await removeInBatches(store, attempted, (tx, key) => tx.delete(webhookEvents, key));
+    await removeInBatches(store, eventIds, (tx, key) => tx.delete(webhookEvents, key));
   }
 }
 
@@ -151,22 +156,24 @@ export type WorkspaceRouting = Readonly<Record<keyof typeof mappingTables | "sig
 
 /**
  * Returns the identifiers that map a workspace to its cluster. They come from its key, people, invitations, apps and
- * devices, and the signatories of its contracts. Identifiers that another workspace of the cluster also has are
+ * devices, and from the signatories of its contracts. Identifiers that another workspace of the cluster also has are
  * excluded.
  */
 export async function readWorkspaceRouting(view: View, workspace: Workspace): Promise<WorkspaceRouting> {
   const { id, cluster_id } = workspace;
   const sources = await readIdentifierSources(view);
   const neighbors = await view.list(workspaces, { by: "cluster", equals: cluster_id });
-  const others = neighbors.filter((one) => one.id !== id).map((one) => listIdentifiers(one, sources));
+  const otherIdentifiers = neighbors
+    .filter((neighbor) => neighbor.id !== id)
+    .map((one) => listIdentifiers(one, sources));
   const isMapped = async (table: keyof WorkspaceRouting, key: string) =>
     table === "signatories"
       ? (await view.get(signatories, buildSignatoryKey(cluster_id, key))) !== undefined
       : (await view.lookup(mappingTables[table], key)) === cluster_id;
-  const tables = Object.entries(listIdentifiers(workspace, sources)).map(async ([name, own]) => {
+  const tables = Object.entries(listIdentifiers(workspace, sources)).map(async ([name, identifiers]) => {
     const table = name as keyof WorkspaceRouting;
-    const foreign = new Set(others.flatMap((identifiers) => identifiers[table]));
-    const keys = [...new Set(own)].filter((key) => !foreign.has(key));
+    const foreign = new Set(otherIdentifiers.flatMap((identifiers) => identifiers[table]));
+    const keys = [...new Set(identifiers)].filter((key) => !foreign.has(key));
     const areMapped = await Promise.all(keys.map((key) => isMapped(table, key)));
     return [table, keys.filter((_, i) => areMapped[i])];
   });
@@ -191,8 +198,9 @@ function listIdentifiers(workspace: Workspace, sources: IdentifierSources): Work
   const isOwn = ({ workspace_id }: { readonly workspace_id: number }) => workspace_id === workspace.id;
   const people = sources.people.filter(isOwn);
   const peopleIds = new Set(people.map((person) => person.id));
-  const invited = sources.invitations.filter(isOwn);
-  const listTokens = (wanted: string) => invited.flatMap(({ kind, token }) => (kind === wanted ? token : []));
+  const workspaceInvitations = sources.invitations.filter(isOwn);
+  const listTokens = (invitationKind: string) =>
+    workspaceInvitations.flatMap(({ kind, token }) => (kind === invitationKind ? token : []));
   const teams = sources.installations.filter(isOwn).filter(({ app }) => app === "chat_a");
   const { approvals, grants } = sources;
   return {

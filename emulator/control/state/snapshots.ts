@@ -55,10 +55,10 @@ export const snapshotHandlers = {
       if (error instanceof RewindTargetInFutureError) fail("time-in-future", { now: toIsoMillis(error.now) });
       if (error instanceof RewindOutOfRangeError) {
         const { steps, reach } = error;
-        const at = reach.at === undefined ? undefined : toIsoMillis(reach.at);
+        const reachedTime = reach.at === undefined ? undefined : toIsoMillis(reach.at);
         fail("rewind-out-of-range", {
           lacks: describeMissing(body, steps),
-          reach: at,
+          reach: reachedTime,
           steps,
           isOfCause: isOfCause(body),
         });
@@ -93,10 +93,10 @@ function toRewindTarget({ to, before, steps = 0 }: RewindRequest): RewindTarget 
   return { before: ref?.by === "cause" ? ref.id : before };
 }
 
-function describeMissing({ to, before, steps }: RewindRequest, counted: number | undefined): string {
+function describeMissing({ to, before, steps }: RewindRequest, stepCount: number | undefined): string {
   if (to !== undefined) return `to ${to}: the history does not include that time`;
   if (before !== undefined) return `to before ${before}: the history does not include it`;
-  return `${pluralize(steps ?? 0, "step")}: the history ${counted ? `has ${counted}` : "is empty"}`;
+  return `${pluralize(steps ?? 0, "step")}: the history ${stepCount ? `has ${stepCount}` : "is empty"}`;
 }
 
 /** Reports whether `before` names a cause. A request without `before` also matches. */
@@ -131,13 +131,16 @@ export const toSnapshotRecord = ({ name, at, savedAt, bytes, file }: SnapshotInf
 async function countRows(store: Store, collections: readonly Collection[]) {
   const sizes = await store.read((view) =>
     Promise.all(
-      collections.map(async (one) => {
-        const size = one.kind === "rows" ? view.count(one as unknown as Rows<object>) : view.size(one);
-        return { kind: one.kind, name: one.name, size: await size };
+      collections.map(async (collection) => {
+        const size =
+          collection.kind === "rows" ? view.count(collection as unknown as Rows<object>) : view.size(collection);
+        return { kind: collection.kind, name: collection.name, size: await size };
       }),
     ),
   );
   const selectSizes = (kind: Collection["kind"]) =>
-    Object.fromEntries(sizes.flatMap((one) => (one.kind === kind && one.size > 0 ? [[one.name, one.size]] : [])));
+    Object.fromEntries(
+      sizes.flatMap((entry) => (entry.kind === kind && entry.size > 0 ? [[entry.name, entry.size]] : [])),
+    );
   return { rows: selectSizes("rows"), mappings: selectSizes("mapping") };
 }

@@ -16,29 +16,30 @@ export const stateHandlers = {
     const importedIds = findClusterIds(body);
     if (importedIds && importedIds.join() !== ownIds.join())
       fail("foreign-clusters", { own: ownIds.join(", "), imported: importedIds.join(", ") });
-    const missing = permanentCollections.find((name) => getRows(body, name).length === 0);
-    if (Number(body.svc_state) <= formatVersion && missing) fail("invalid-state", { reason: `it has no ${missing}` });
+    const missingCollection = permanentCollections.find((name) => getRows(body, name).length === 0);
+    if (Number(body.svc_state) <= formatVersion && missingCollection)
+      fail("invalid-state", { reason: `it has no ${missingCollection}` });
     await blobs.keepUnnamed();
-    let next: Store;
+    let importedStore: Store;
     try {
-      next = store.parseDocument(body);
+      importedStore = store.parseDocument(body);
     } catch (error) {
       if (error instanceof StateFormatError) fail("invalid-state", { reason: error.message });
       throw error;
     }
-    const { backupSnapshot } = await snapshots.replace(next);
+    const { backupSnapshot } = await snapshots.replace(importedStore);
     return { now: toIsoMillis(clock.now()), backup_snapshot: backupSnapshot ?? null };
   },
 
   "state.reset": async (_, { store, clusters, ids, instance, runner, tokens, requestLog, faults, inboxes }) => {
     const idPosition = ids.getPosition();
-    const next = store.createEmptyStore();
-    await next.transaction("state.reset", await instance.loadInitialState());
+    const emptyStore = store.createEmptyStore();
+    await emptyStore.transaction("state.reset", await instance.loadInitialState());
     const onRestored = () => {
       faults.clear();
       requestLog.rewindTo(0);
     };
-    await replaceState({ store, clusters, runner, tokens }, next, {
+    await replaceState({ store, clusters, runner, tokens }, emptyStore, {
       onRestored,
       stood: { ids: ids.getPosition() },
     }).catch((cause) => {

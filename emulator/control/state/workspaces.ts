@@ -25,20 +25,22 @@ export const workspaceHandlers = {
         known: clusters.map(({ id }) => id),
       });
     if (cluster.external) return fail("external-cluster", { cluster: cluster.id, url: cluster.url });
-    const set = template === "demo" ? getStandardSet() : { ...getStandardSet(), ...emptyWorkspaceSet };
-    const created = await store.transaction("emulator.create-workspace", async (tx) => {
-      const existing = (await tx.list(workspaces)).find((one) => one.name.toLowerCase() === name.toLowerCase());
+    const standardSet = template === "demo" ? getStandardSet() : { ...getStandardSet(), ...emptyWorkspaceSet };
+    const row = await store.transaction("emulator.create-workspace", async (tx) => {
+      const existing = (await tx.list(workspaces)).find(
+        (workspace) => workspace.name.toLowerCase() === name.toLowerCase(),
+      );
       if (existing)
         return fail("workspace-exists", { name: existing.name, id: existing.id, cluster: existing.cluster_id });
       const email = `admin@${ids.uuid()}.example`;
       const owner = { name, email, designation: null };
-      const founding = { name, industry: null, use_case: null, owner };
-      const row = await addWorkspace(tx, { cluster, ids, getStandardSet: () => set }, founding);
+      const workspaceFields = { name, industry: null, use_case: null, owner };
+      const row = await addWorkspace(tx, { cluster, ids, getStandardSet: () => standardSet }, workspaceFields);
       tx.map(mappingTables.cluster_clients, cluster.id, [row.client_id]);
       tx.map(mappingTables.cluster_emails, cluster.id, [hashEmail(email)]);
       return row;
     });
-    return reply(201, await store.read((view) => toWorkspaceRecord(view, created)));
+    return reply(201, await store.read((view) => toWorkspaceRecord(view, row)));
   },
 
   "emulator.workspace-routing": async ({ params }, { store, fail }) =>
@@ -55,10 +57,10 @@ export const workspaceHandlers = {
 
   "emulator.remove-workspace": async ({ params }, { store, fail }) => {
     const id = params.workspace_id;
-    const { workspace, ...counts } = await removeWorkspace(store, id, (found, isLast) => {
-      if (!found) return fail("no-such-workspace", { id });
-      if (isLast) return fail("last-workspace", { name: found.name, cluster: found.cluster_id });
-      return found;
+    const { workspace, ...counts } = await removeWorkspace(store, id, (workspaceRow, isLast) => {
+      if (!workspaceRow) return fail("no-such-workspace", { id });
+      if (isLast) return fail("last-workspace", { name: workspaceRow.name, cluster: workspaceRow.cluster_id });
+      return workspaceRow;
     });
     return { id, cluster_id: workspace.cluster_id, name: workspace.name, ...counts };
   },
@@ -67,12 +69,13 @@ export const workspaceHandlers = {
 const emptyWorkspaceSet = { roles: [], contract_types: [], templates: [], workflows: [] };
 
 async function toWorkspaceRecord(view: View, row: Workspace) {
-  const ofRow = { by: "workspace", equals: row.id } as const;
-  const published = (await view.list(workflows, ofRow)).filter(
+  const slice = { by: "workspace", equals: row.id } as const;
+  const intakeWorkflows = (await view.list(workflows, slice)).filter(
     ({ type, frozen_version }) => type === "INTAKE_WORKFLOW" && frozen_version !== null,
   );
-  const open = await view.list(invitations, { by: "open", equals: row.id });
-  const listTokens = (wanted: Invitation["kind"]) => open.flatMap(({ kind, token }) => (kind === wanted ? token : []));
+  const openInvitations = await view.list(invitations, { by: "open", equals: row.id });
+  const listTokens = (invitationKind: Invitation["kind"]) =>
+    openInvitations.flatMap(({ kind, token }) => (kind === invitationKind ? token : []));
   return {
     id: row.id,
     cluster_id: row.cluster_id,
@@ -84,7 +87,7 @@ async function toWorkspaceRecord(view: View, row: Workspace) {
     use_case: row.use_case,
     plan: row.plan,
     is_suspended: row.is_suspended,
-    intake_workflows: published.map(({ id, title }) => ({ id, title })),
+    intake_workflows: intakeWorkflows.map(({ id, title }) => ({ id, title })),
     creator_tokens: [...row.creator_tokens, ...listTokens("creator")],
     counterparty_tokens: [...row.counterparty_tokens, ...listTokens("counterparty")],
   };

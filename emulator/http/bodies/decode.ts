@@ -21,20 +21,20 @@ import { JsonLimitError, JsonSyntaxError } from "./python-json.ts";
 
 /** Reason why a body could not be decoded, for the message of the dialect. */
 export type DecodeProblem =
-  | ({ readonly why: "json"; readonly message: string } & JsonPosition)
-  | { readonly why: "encoding" }
-  | { readonly why: "limit"; readonly message: string }
-  | { readonly why: "media-type"; readonly type: string }
-  | { readonly why: "repeated"; readonly name: string }
+  | ({ readonly reason: "json"; readonly message: string } & JsonPosition)
+  | { readonly reason: "encoding" }
+  | { readonly reason: "limit"; readonly message: string }
+  | { readonly reason: "media-type"; readonly type: string }
+  | { readonly reason: "repeated"; readonly name: string }
   /** Message of the service's framework. */
-  | { readonly why: "multipart"; readonly message: string };
+  | { readonly reason: "multipart"; readonly message: string };
 
 export class UnreadableBodyError extends StacklessError {
   override readonly name = "UnreadableBodyError";
   readonly problem: DecodeProblem;
 
   constructor(problem: DecodeProblem) {
-    super(`unreadable body: ${problem.why}`);
+    super(`unreadable body: ${problem.reason}`);
     this.problem = problem;
   }
 }
@@ -56,9 +56,9 @@ function createFormBody(
   length: number,
 ): DecodedBody {
   const getSource = () => {
-    const all = new Map<string, unknown[]>();
-    for (const [name, each] of fields()) all.set(name, [...(all.get(name) ?? []), each]);
-    return new Map([...all].map(([name, values]) => [name, values.length === 1 ? values[0] : values]));
+    const valuesByName = new Map<string, unknown[]>();
+    for (const [name, fieldValue] of fields()) valuesByName.set(name, [...(valuesByName.get(name) ?? []), fieldValue]);
+    return new Map([...valuesByName].map(([name, values]) => [name, values.length === 1 ? values[0] : values]));
   };
   return { value, getSource, length, isForm: true };
 }
@@ -73,8 +73,8 @@ export function createDecoder(
 ): BodyDecoder | undefined {
   if (body === undefined || body.kind === "raw" || body.kind === "stream") return undefined;
   // Clients that can send longer documents can also send more complex documents.
-  const mayBeHeavy = body.kind === "json" && body.maxBytes !== undefined;
-  const json = dialect === "fastapi" ? decodeJsonOrText : createJsonDecoder(mayBeHeavy);
+  const allowsLargeDocuments = body.kind === "json" && body.maxBytes !== undefined;
+  const json = dialect === "fastapi" ? decodeJsonOrText : createJsonDecoder(allowsLargeDocuments);
   if (body.kind === "json") return json;
   if (body.kind === "form") return decodeForm;
   const { formIsStandard } = body;
@@ -84,7 +84,7 @@ export function createDecoder(
     if (!formIsStandard) finding("form-body", "the specification declares only JSON");
     const fields = parseFormFields(bytes.toString("utf8"));
     const name = findRepeatedField(fields);
-    if (name !== undefined) throw new UnreadableBodyError({ why: "repeated", name });
+    if (name !== undefined) throw new UnreadableBodyError({ reason: "repeated", name });
     return createFormBody(() => parseOrderedFields(bytes.toString("utf8")), pickLastValues(fields), bytes.length);
   };
 }
@@ -98,11 +98,11 @@ const decodeJsonOrText: BodyDecoder = (bytes, type) => {
 
 /** The other services reject a body that is not sent as JSON. */
 const createJsonDecoder =
-  (mayBeHeavy: boolean): BodyDecoder =>
+  (allowsLargeDocuments: boolean): BodyDecoder =>
   (bytes, type) => {
     if (bytes.length === 0) return emptyBody;
-    if (!isJsonType(type)) throw new UnreadableBodyError({ why: "media-type", type: type ?? "" });
-    return readJson(bytes, decodeUtf8, mayBeHeavy);
+    if (!isJsonType(type)) throw new UnreadableBodyError({ reason: "media-type", type: type ?? "" });
+    return readJson(bytes, decodeUtf8, allowsLargeDocuments);
   };
 
 /** A request without a form is validated as an empty form. */
@@ -120,32 +120,32 @@ function parseParts(bytes: Buffer, type: string) {
   try {
     return parseMultipart(bytes, type);
   } catch (error) {
-    if (error instanceof MultipartError) throw new UnreadableBodyError({ why: "multipart", message: error.message });
+    if (error instanceof MultipartError) throw new UnreadableBodyError({ reason: "multipart", message: error.message });
     throw error;
   }
 }
 
 function parseFormFields(text: string): RequestFields {
   if (exceedsFieldLimit(text)) {
-    throw new UnreadableBodyError({ why: "limit", message: `of more than ${bodyLimits.fields} fields` });
+    throw new UnreadableBodyError({ reason: "limit", message: `of more than ${bodyLimits.fields} fields` });
   }
   return parseFields(text);
 }
 
-function readJson(bytes: Buffer, decode: (bytes: Buffer) => string, mayBeHeavy = false): DecodedBody {
+function readJson(bytes: Buffer, decode: (bytes: Buffer) => string, allowsLargeDocuments = false): DecodedBody {
   const text = decode(bytes);
   try {
-    return parseJson(text, mayBeHeavy);
+    return parseJson(text, allowsLargeDocuments);
   } catch (error) {
     if (error instanceof JsonSyntaxError) {
-      throw new UnreadableBodyError({ why: "json", message: error.message, ...locatePosition(text, error.at) });
+      throw new UnreadableBodyError({ reason: "json", message: error.message, ...locatePosition(text, error.at) });
     }
-    if (error instanceof JsonLimitError) throw new UnreadableBodyError({ why: "limit", message: error.message });
+    if (error instanceof JsonLimitError) throw new UnreadableBodyError({ reason: "limit", message: error.message });
     throw error;
   }
 }
 
-const createEncodingError = () => new UnreadableBodyError({ why: "encoding" });
+const createEncodingError = () => new UnreadableBodyError({ reason: "encoding" });
 
 /**
  * Decodes JSON bytes as Python's json.loads does. The encoding is UTF-8, UTF-16 or UTF-32, recognized by a byte order
@@ -155,8 +155,8 @@ function decodeJsonBytes(bytes: Buffer): string {
   // All other encodings have a zero or a byte above 0xEE among the first two bytes.
   const [first = 0x20, second = 0x20] = bytes;
   if (first !== 0 && second !== 0 && first < 0xef) return decodeUtf8(bytes);
-  const { encoding, mark } = detectEncoding(bytes);
-  const body = bytes.subarray(mark);
+  const { encoding, bom: markLength } = detectEncoding(bytes);
+  const body = bytes.subarray(markLength);
   if (encoding === "utf-8") return decodeUtf8(body);
   return encoding.startsWith("utf-32") ? decodeUtf32(body, encoding === "utf-32le") : decodeUtf16(body, encoding);
 }
@@ -170,7 +170,7 @@ function decodeUtf8(bytes: Buffer): string {
 type Encoding = "utf-8" | "utf-16le" | "utf-16be" | "utf-32le" | "utf-32be";
 
 /** Follows `detect_encoding` in json/__init__.py. `mark` is the length of the byte order mark. */
-function detectEncoding(bytes: Buffer): { readonly encoding: Encoding; readonly mark: number } {
+function detectEncoding(bytes: Buffer): { readonly encoding: Encoding; readonly bom: number } {
   const marks: readonly (readonly [string, Encoding])[] = [
     ["0000feff", "utf-32be"],
     ["fffe0000", "utf-32le"],
@@ -179,17 +179,17 @@ function detectEncoding(bytes: Buffer): { readonly encoding: Encoding; readonly 
     ["efbbbf", "utf-8"],
   ];
   const head = bytes.toString("hex", 0, 4);
-  for (const [mark, encoding] of marks) if (head.startsWith(mark)) return { encoding, mark: mark.length / 2 };
+  for (const [mark, encoding] of marks) if (head.startsWith(mark)) return { encoding, bom: mark.length / 2 };
 
   const [a, b, c, d] = bytes;
   if (bytes.length >= 4) {
-    if (a === 0) return { encoding: b ? "utf-16be" : "utf-32be", mark: 0 };
-    if (b === 0) return { encoding: c || d ? "utf-16le" : "utf-32le", mark: 0 };
+    if (a === 0) return { encoding: b ? "utf-16be" : "utf-32be", bom: 0 };
+    if (b === 0) return { encoding: c || d ? "utf-16le" : "utf-32le", bom: 0 };
   } else if (bytes.length === 2) {
-    if (a === 0) return { encoding: "utf-16be", mark: 0 };
-    if (b === 0) return { encoding: "utf-16le", mark: 0 };
+    if (a === 0) return { encoding: "utf-16be", bom: 0 };
+    if (b === 0) return { encoding: "utf-16le", bom: 0 };
   }
-  return { encoding: "utf-8", mark: 0 };
+  return { encoding: "utf-8", bom: 0 };
 }
 
 function decodeUtf16(bytes: Buffer, encoding: Encoding): string {

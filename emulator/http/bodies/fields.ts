@@ -41,15 +41,15 @@ export function parseJsonObject(
   return isObject(value) ? value : undefined;
 }
 
-/** Returns the string at a path, at any depth. A number is returned as a string, because ids are often numbers. */
+/** Returns the string at a path, at any depth. A number is returned as a string, because IDs are often numbers. */
 export function findString(value: unknown, ...path: readonly string[]): string | undefined {
-  let at = value;
+  let current = value;
   for (const name of path) {
-    if (typeof at !== "object" || at === null) return undefined;
-    at = (at as Record<string, unknown>)[name];
+    if (typeof current !== "object" || current === null) return undefined;
+    current = (current as Record<string, unknown>)[name];
   }
-  if (typeof at === "number") return String(at);
-  return typeof at === "string" && at !== "" ? at : undefined;
+  if (typeof current === "number") return String(current);
+  return typeof current === "string" && current !== "" ? current : undefined;
 }
 
 /** Returns the query of a target without its question mark. */
@@ -84,9 +84,9 @@ export const parseOrderedFields = (text: string): readonly (readonly [string, st
  * is an ordinary name.
  */
 export function pickLastValues(fields: RequestFields): Record<string, string | undefined> {
-  const out: Record<string, string | undefined> = Object.create(null);
-  for (const name of Object.keys(fields)) out[name] = getLastValue(fields[name]);
-  return out;
+  const lastValues: Record<string, string | undefined> = Object.create(null);
+  for (const name of Object.keys(fields)) lastValues[name] = getLastValue(fields[name]);
+  return lastValues;
 }
 
 export const getLastValue = (value: string | readonly string[] | undefined): string | undefined =>

@@ -8,13 +8,13 @@ export interface DecodedBody {
   /** Returns the document with its numbers as written. The document is created only if an error quotes it. */
   readonly getSource: () => unknown;
   /**
-   * Returns the document, in which numbers that a double would change are kept as written. Returns undefined if there
-   * are no such numbers.
+   * Returns the document with the original text of numbers that a double would change. Returns undefined if there are
+   * no such numbers.
    */
   readonly getExact?: () => unknown;
   /** Length of the text. */
   readonly length: number;
-  /** Whether the body was sent as a form. */
+  /** True if the body was sent as a form. */
   readonly isForm?: boolean;
 }
 
@@ -26,11 +26,11 @@ const maxExactLength = 1_000_000;
 /**
  * Parses JSON text. V8 parses the text. The exact parser runs only for text that V8 rejects and for text that may
  * exceed one of Python's limits. V8 rejects NaN, which Python accepts, and its messages differ from CPython's. Throws
- * JsonSyntaxError or JsonLimitError. `mayBeHeavy` is true for a client that can send more than usual.
+ * JsonSyntaxError or JsonLimitError. `allowsLargeDocuments` is true for a client that can send more than usual.
  */
-export function parseJson(text: string, mayBeHeavy = false): DecodedBody {
-  const heavy = mayBeHeavy ? undefined : findExceededLimit(text);
-  if (heavy !== undefined) throw new JsonLimitError(heavy);
+export function parseJson(text: string, allowsLargeDocuments = false): DecodedBody {
+  const exceededLimit = allowsLargeDocuments ? undefined : findExceededLimit(text);
+  if (exceededLimit !== undefined) throw new JsonLimitError(exceededLimit);
   const value = parseValue(text);
   const { length } = text;
   const getSource = () => (length > maxExactLength ? value : parsePythonJson(text));
@@ -48,7 +48,7 @@ function parseExactly(text: string, value: unknown): unknown {
 }
 
 function parseValue(text: string): unknown {
-  if (mayBreakLimits(text)) return toPlainValue(parsePythonJson(text));
+  if (mayExceedLimits(text)) return toPlainValue(parsePythonJson(text));
   try {
     return JSON.parse(text);
   } catch {
@@ -60,7 +60,7 @@ const minCheckedDepth = 1_000;
 const minCheckedDigits = 4_301;
 
 /** Returns whether a text may exceed a limit of Python. */
-const mayBreakLimits = (text: string): boolean =>
+const mayExceedLimits = (text: string): boolean =>
   text.length > minCheckedDepth && (isDeep(text) || hasLongNumber(text));
 
 function isDeep(text: string): boolean {
@@ -102,14 +102,14 @@ export interface JsonPosition {
 
 /** Returns the position of an index in UTF-16 units. */
 export function locatePosition(text: string, index: number): JsonPosition {
-  let at = 0;
+  let position = 0;
   let line = 1;
   let lineStart = 0;
   for (const character of text.slice(0, index)) {
-    at += 1;
+    position += 1;
     if (character !== "\n") continue;
     line += 1;
-    lineStart = at;
+    lineStart = position;
   }
-  return { at, line, column: at - lineStart + 1 };
+  return { at: position, line, column: position - lineStart + 1 };
 }

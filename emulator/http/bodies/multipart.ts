@@ -57,13 +57,13 @@ export function parseMultipart(body: Buffer, contentType: string): readonly (rea
 
 /** Returns the offset of the headers of the first part, or undefined if the body has no part. */
 function findFirstPart(body: Buffer, delimiter: string): number | undefined {
-  const begins = body[0] === 0x0d || body[0] === 0x0a ? body.indexOf("-") : 0;
-  const rest = begins < 0 ? "" : body.toString("latin1", begins, begins + delimiter.length + 2);
-  const after = rest.slice(delimiter.length);
+  const start = body[0] === 0x0d || body[0] === 0x0a ? body.indexOf("-") : 0;
+  const firstLine = start < 0 ? "" : body.toString("latin1", start, start + delimiter.length + 2);
+  const suffix = firstLine.slice(delimiter.length);
   // A body can be truncated at any position.
-  if (!rest.startsWith(delimiter) && !delimiter.startsWith(rest)) throw new MultipartError(malformedMessage);
-  if (after === crlf) return begins + rest.length;
-  if (after === "" || after === "\r" || after === "-" || after === "--") return undefined;
+  if (!firstLine.startsWith(delimiter) && !delimiter.startsWith(firstLine)) throw new MultipartError(malformedMessage);
+  if (suffix === crlf) return start + firstLine.length;
+  if (suffix === "" || suffix === "\r" || suffix === "-" || suffix === "--") return undefined;
   throw new MultipartError(malformedMessage);
 }
 
@@ -83,8 +83,8 @@ function parseHead(body: Buffer, begin: number): PartHead | undefined {
     const name = body.toString("latin1", at, Math.min(colon < 0 ? body.length : colon, at + maxHeaderBytes));
     const end = colon < 0 ? -1 : body.indexOf("\r", colon);
     const length = (end < 0 ? body.length : end) - at;
-    const isWrong = !/^[!#$%&'*+\-.^_`|~\w]*$/.test(name) || (name === "" && colon >= 0);
-    if (isWrong || count >= maxHeaders || length > maxHeaderBytes) throw new MultipartError(malformedMessage);
+    const isMalformed = !/^[!#$%&'*+\-.^_`|~\w]*$/.test(name) || (name === "" && colon >= 0);
+    if (isMalformed || count >= maxHeaders || length > maxHeaderBytes) throw new MultipartError(malformedMessage);
     if (end < 0 || end + 1 === body.length) return undefined;
     if (body[end + 1] !== 0x0a) throw new MultipartError(malformedMessage);
     if (name.toLowerCase() === "content-disposition") disposition = decodeText(body.subarray(colon + 1, end));
@@ -103,13 +103,13 @@ function parseHead(body: Buffer, begin: number): PartHead | undefined {
  */
 function findEndOfPart(body: Buffer, from: number, delimiter: string) {
   for (let at = body.indexOf(delimiter, from, "latin1"); at >= 0; at = body.indexOf(delimiter, at + 1, "latin1")) {
-    let after = at + delimiter.length;
-    const isPadded = body[after] === 0x20 || body[after] === 0x09;
-    while (body[after] === 0x20 || body[after] === 0x09) after += 1;
-    const two = body.toString("latin1", after, after + 2);
-    if (two === crlf) return { at, next: after + 2 };
-    if (two === "--" && !isPadded) return { at, next: undefined };
-    if (isPadded && two !== "" && two !== "\r") throw new MultipartError(malformedMessage);
+    let next = at + delimiter.length;
+    const isPadded = body[next] === 0x20 || body[next] === 0x09;
+    while (body[next] === 0x20 || body[next] === 0x09) next += 1;
+    const terminator = body.toString("latin1", next, next + 2);
+    if (terminator === crlf) return { at, next: next + 2 };
+    if (terminator === "--" && !isPadded) return { at, next: undefined };
+    if (isPadded && terminator !== "" && terminator !== "\r") throw new MultipartError(malformedMessage);
   }
   return undefined;
 }

@@ -13,7 +13,7 @@ const platformDialect: ErrorDialect = {
       : createFailureResponse("invalid-fields", toFieldMessages(problems)),
 
   toUnreadableResponse: (problem) =>
-    problem.why === "media-type"
+    problem.reason === "media-type"
       ? createFailureResponse("unsupported-media-type", { type: problem.type })
       : createFailureResponse("json-parse-error", { reason: describeDecodeProblem(problem) }),
 
@@ -75,11 +75,11 @@ function addMessage(fields: FieldMessages, path: readonly string[], message: str
 
 /** Formats the text of Python's ValueError: `Expecting value: line 1 column 6 (char 5)`. */
 function describeDecodeProblem(problem: DecodeProblem): string {
-  if (problem.why === "json") {
+  if (problem.reason === "json") {
     const { message, line, column, at } = problem;
     return `${message}: line ${line} column ${column} (char ${at})`;
   }
-  if (problem.why === "limit") return `The document is ${problem.message}`;
+  if (problem.reason === "limit") return `The document is ${problem.message}`;
   return "'utf-8' codec can't decode the body: invalid byte";
 }
 
@@ -91,7 +91,7 @@ const oauthDialect: ErrorDialect = {
   ...fastapiDialect,
   toInvalidResponse: ([first]) => createInvalidRequest(describePosition(first!)),
   toUnreadableResponse: (problem) =>
-    problem.why === "repeated"
+    problem.reason === "repeated"
       ? fastapiDialect.toUnreadableResponse(problem)
       : createInvalidRequest(noParametersMessage),
 };
@@ -146,7 +146,7 @@ const formatProblem = (problem: ValidationProblem): string[] =>
   });
 
 function formatUnreadable(problem: DecodeProblem): string {
-  switch (problem.why) {
+  switch (problem.reason) {
     case "json":
       return `body: not JSON, ${problem.message} at character ${problem.at}`;
     case "media-type":

@@ -188,7 +188,7 @@ export const fastapiDialect: ErrorDialect = {
   toInvalidResponse: (problems) => createFailureResponse("validation", problems.flatMap(toItems)),
 
   toUnreadableResponse: (problem) => {
-    if (problem.why === "json") {
+    if (problem.reason === "json") {
       const item = {
         type: "json_invalid",
         loc: ["body", problem.at],
@@ -198,8 +198,8 @@ export const fastapiDialect: ErrorDialect = {
       };
       return createFailureResponse("validation", [item]);
     }
-    if (problem.why === "multipart") return createJsonResponse(400, { detail: problem.message });
-    if (problem.why === "repeated") {
+    if (problem.reason === "multipart") return createJsonResponse(400, { detail: problem.message });
+    if (problem.reason === "repeated") {
       return createFailureResponse("invalid-request", { reason: `${problem.name} is repeated` });
     }
     return createFailureResponse("unparsable-body", undefined);

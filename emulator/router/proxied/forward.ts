@@ -41,7 +41,7 @@ export async function forwardToOne(
 ): Promise<Passthrough> {
   if (call.forwarder.isOwn(call.request)) call.fail("forwarding-loop");
   const request = await filterCredentials(call, cluster);
-  const sending = call.forwarder.send(cluster.reachedAt, request);
+  const sending = call.forwarder.send(cluster.internalUrl, request);
   call.request.onDisconnect(() => sending.abort());
   const result = await call.forwarder.withTimeout(timeoutMs, sending.result);
   if (result === timedOut) {
@@ -78,7 +78,7 @@ export async function broadcastRequest(
   call.finding("asked-several", clusters.map(({ id }) => id).join(", "));
   const request = await filterCredentials(call, "several");
   const results = clusters.map(async (cluster): Promise<ClusterResult> => {
-    const sending = call.forwarder.send(cluster.reachedAt, request);
+    const sending = call.forwarder.send(cluster.internalUrl, request);
     call.request.onDisconnect(() => sending.abort());
     const result = await call.forwarder.withTimeout(timeoutMs, sending.result);
     if (result === timedOut)

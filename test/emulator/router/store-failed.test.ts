@@ -39,7 +39,7 @@ async function startWithFailedDisk(t: { after(end: () => Promise<void>): void })
       settings: defaultSettings,
       forwarder,
     },
-    clusters: [{ id: "eu-1", label: "eu", key: "k", destinations: [], url, reachedAt: url, external: true }],
+    clusters: [{ id: "eu-1", label: "eu", key: "k", destinations: [], url, internalUrl: url, external: true }],
     isInSeedOrder: () => true,
     hasAccount: async () => false,
     hideControlTokens: (text) => text,

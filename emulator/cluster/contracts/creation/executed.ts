@@ -21,15 +21,15 @@ type Request = z.output<typeof ImportExecutedRequest>;
 export const executedHandlers = {
   "executed.import": async ({ body }, { store, blobs, pdfs, clock, settings, cluster, caller, fail }) => {
     const { workspace, user } = caller;
-    // Validation guarantees that one of them is set.
-    const checked = await checkPdf((body.file_base64 ?? body.file_content)!, pdfs, fail);
+    // Validation guarantees that one of the two fields is set.
+    const pdfCheck = await checkPdf((body.file_base64 ?? body.file_content)!, pdfs, fail);
     // Validation precedes storage, so a rejected import leaves nothing behind.
-    const { file } = await store.read((view) => validate(view, workspace, body, checked, fail));
+    const { file } = await store.read((view) => validate(view, workspace, body, pdfCheck, fail));
     const blob = await storeFile(blobs, file);
 
     return store.transaction("executed.import", async (tx) => {
       const at = clock.now();
-      const { type, entity } = await validate(tx, workspace, body, checked, fail);
+      const { type, entity } = await validate(tx, workspace, body, pdfCheck, fail);
       const { parties, changes } = await resolveParties(tx, listCounterparties(body), workspace, at);
       await emitCounterpartyChanges(tx, { clock, caller }, changes);
       const contract = createContract(tx, caller, at, {
@@ -41,8 +41,8 @@ export const executedHandlers = {
         external_metadata: normalizeMetadata(body.external_metadata),
         versions: [createVersion(tx, user, at, { file_name: body.file_name, blob, is_executed_version: true })],
       });
-      const by = toPerformer(caller);
-      const result = await createByTransition(tx, { clock, settings }, contract, "import-executed", { by });
+      const performer = toPerformer(caller);
+      const result = await createByTransition(tx, { clock, settings }, contract, "import-executed", { performer });
       return toListedContract(tx, { cluster }, result);
     });
   },
@@ -53,7 +53,7 @@ async function validate(
   view: View,
   workspace: Workspace,
   body: Request,
-  checked: PdfCheckResult,
+  pdfCheck: PdfCheckResult,
   fail: Fail<"invalid-fields" | "unknown-object-configuration">,
 ) {
   const problems = new ProblemCollector();
@@ -65,13 +65,13 @@ async function validate(
   const entity = await findNamedRow(view, entities, workspace, body[entityField]!, [entityField], problems);
   if (!/\.pdf$/i.test(body.file_name)) problems.add(["file_name"], "Value should be a file name that ends in .pdf");
   // The problem is reported for file_base64 with either spelling (DECISIONS.md, C8).
-  if (checked.problem !== undefined) problems.add(["file_base64"], checked.problem);
+  if (pdfCheck.problem !== undefined) problems.add(["file_base64"], pdfCheck.problem);
 
-  if (problems.fields || !type || !entity || checked.problem !== undefined) {
+  if (problems.fields || !type || !entity || pdfCheck.problem !== undefined) {
     return fail("invalid-fields", problems.fields);
   }
   requireKnownConfiguration(body.external_metadata, fail);
-  return { type, entity, file: checked.file };
+  return { type, entity, file: pdfCheck.file };
 }
 
 /** The specification's fields describe one counterparty. The alternative field is a list (DECISIONS.md, C8 and F17). */

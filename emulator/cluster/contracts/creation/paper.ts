@@ -34,15 +34,15 @@ type PaperCall = ClusterCall<"invalid-fields" | "pdfs-busy" | "type-without-rout
 async function createFromUpload(route: "review" | "sign", body: PaperRequest, call: PaperCall) {
   const { store, blobs, pdfs, clock, settings, cluster, caller, fail, finding } = call;
   const { workspace, user } = caller;
-  const checked = await checkPdf(body.file_base64, pdfs, fail);
+  const pdfCheck = await checkPdf(body.file_base64, pdfs, fail);
   // Validation precedes storage, so a rejected upload leaves nothing behind.
-  const { type, file } = await store.read((view) => validate(view, workspace, route, body, checked, fail));
+  const { type, file } = await store.read((view) => validate(view, workspace, route, body, pdfCheck, fail));
   reportUnknownAnswers(finding, "intake_form_data.", type.intake_form, body.intake_form_data ?? {});
   const blob = await storeFile(blobs, file);
 
   return store.transaction(`paper.upload-for-${route}`, async (tx) => {
     const at = clock.now();
-    const { type, entity, party, reviewer, owner } = await validate(tx, workspace, route, body, checked, fail);
+    const { type, entity, party, reviewer, owner } = await validate(tx, workspace, route, body, pdfCheck, fail);
     const { parties, changes } = await resolveParties(tx, [party], workspace, at);
     await emitCounterpartyChanges(tx, { clock, caller }, changes);
     const people = await resolvePaperSignatories(tx, workspace, body.creator_signatories ?? [], parties);
@@ -53,20 +53,20 @@ async function createFromUpload(route: "review" | "sign", body: PaperRequest, ca
       entity_id: entity?.id ?? null,
       counterparties: [...parties],
       signatories: await createSignatoryRows(tx, workspace, people, at),
-      reviews: route === "review" ? [openReview(reviewer, at)] : [],
+      reviews: route === "review" ? [createInternalReview(reviewer, at)] : [],
       intake_form: body.intake_form_data ? { data: body.intake_form_data, created_at: at } : null,
       external_metadata: normalizeMetadata(body.external_metadata),
       versions: [createVersion(tx, user, at, { file_name: body.file_name, blob })],
       business_user_id: owner?.id ?? user.id,
     });
-    const by = toPerformer(caller);
+    const performer = toPerformer(caller);
     const trigger = route === "review" ? "upload-for-review" : "upload-for-signature";
-    const result = await createByTransition(tx, { clock, settings }, contract, trigger, { by });
+    const result = await createByTransition(tx, { clock, settings }, contract, trigger, { performer });
     return toListedContract(tx, { cluster }, result);
   });
 }
 
-const openReview = (reviewer: Reviewer, at: number): ContractReview => ({
+const createInternalReview = (reviewer: Reviewer, at: number): ContractReview => ({
   id: 1,
   by: "internal",
   ...reviewer,
@@ -98,7 +98,7 @@ async function validate(
   workspace: Workspace,
   route: "review" | "sign",
   body: PaperRequest,
-  checked: PdfCheckResult,
+  pdfCheck: PdfCheckResult,
   fail: Fail<"invalid-fields" | "type-without-route" | "unknown-object-configuration">,
 ) {
   const problems = new ProblemCollector();
@@ -111,7 +111,7 @@ async function validate(
   const party = parseParty(body, problems);
   const owner = await findNamedUser(view, workspace, body.business_user_email, ["business_user_email"], problems);
   const reviewer = await findReviewer(view, workspace, type, body.reviewer, problems);
-  if (checked.problem !== undefined) problems.add(["file_base64"], checked.problem);
+  if (pdfCheck.problem !== undefined) problems.add(["file_base64"], pdfCheck.problem);
   if (route === "sign" && !body.creator_signatories?.length) {
     problems.add(["creator_signatories"], body.creator_signatories ? "This list may not be empty." : "Field required");
   }
@@ -125,11 +125,11 @@ async function validate(
     validateAnswers(type?.intake_form ?? [], answers, { partial: route === "review" }),
   );
 
-  if (problems.fields || !type || !party || checked.problem !== undefined)
+  if (problems.fields || !type || !party || pdfCheck.problem !== undefined)
     return fail("invalid-fields", problems.fields);
   if (!type.routes.includes(route)) return fail("type-without-route");
   requireKnownConfiguration(body.external_metadata, fail);
-  return { type, entity, party, reviewer, owner, file: checked.file };
+  return { type, entity, party, reviewer, owner, file: pdfCheck.file };
 }
 
 function parseParty(body: PaperRequest, problems: ProblemCollector): PartyInput | undefined {

@@ -52,9 +52,9 @@ export async function draftFromTemplate(
 
   const { parties, changes } = await resolveParties(tx, toPartyInputs(body.counter_party_details), workspace, at);
   const people = resolveSignatories(signatories, parties, template, fail);
-  const others = parties.map((party) => party.name).join(", ");
+  const partyNames = parties.map((party) => party.name).join(", ");
   const draft = createContract(tx, caller, at, {
-    name: body.contract_name ?? (others ? `${template.name} - ${others}` : template.name),
+    name: body.contract_name ?? (partyNames ? `${template.name} - ${partyNames}` : template.name),
     kind: "TEMPLATE_CONTRACT",
     contract_type_id: template.contract_type_id,
     template_id: template.id,
@@ -90,23 +90,24 @@ function checkCounterparties(
   const types = workspace.organization_types.map((type) => type.name);
   const jurisdictions = workspace.jurisdictions.map((jurisdiction) => jurisdiction.iso_code);
   details.forEach((party, i) => {
-    const at = ["counter_party_details", i] as const;
-    if (!party.is_individual && !party.organization_name) problems.add([...at, "organization_name"], "Field required");
+    const path = ["counter_party_details", i] as const;
+    if (!party.is_individual && !party.organization_name)
+      problems.add([...path, "organization_name"], "Field required");
     const kind = party.is_individual ? "Individual" : "Organisation";
     if (template.counter_party_kind !== "Both" && template.counter_party_kind !== kind) {
       problems.add(
-        [...at, "is_individual"],
+        [...path, "is_individual"],
         `The template takes counterparties of kind ${template.counter_party_kind}`,
       );
     }
     const type = party.organization_type;
     if (type != null && !types.includes(type)) {
-      problems.add([...at, "organization_type"], `Value should be one of ${types.join(", ")}`);
+      problems.add([...path, "organization_type"], `Value should be one of ${types.join(", ")}`);
     }
     const code = party.organization_details?.jurisdiction_iso_code;
     if (code != null && !jurisdictions.includes(code)) {
       problems.add(
-        [...at, "organization_details", "jurisdiction_iso_code"],
+        [...path, "organization_details", "jurisdiction_iso_code"],
         `Value should be one of ${jurisdictions.join(", ")}`,
       );
     }
@@ -143,13 +144,13 @@ function checkSignatories(
   const choices = partyNames.slice(0, maxShownNames).join(", ") + (partyNames.length > maxShownNames ? ", …" : "");
   signatories.forEach(({ is_counterparty_signatory, counterparty_name }, i) => {
     if (!is_counterparty_signatory) return;
-    const at = ["signatories", i, "counterparty_name"] as const;
-    if (!counterparty_name) problems.add(at, "Field required");
-    else if (!names.has(counterparty_name)) problems.add(at, `Value should be one of ${choices}`);
+    const path = ["signatories", i, "counterparty_name"] as const;
+    if (!counterparty_name) problems.add(path, "Field required");
+    else if (!names.has(counterparty_name)) problems.add(path, `Value should be one of ${choices}`);
   });
-  const ordered = signatories.filter((signatory) => signatory.sign_order != null).length;
-  if (ordered === 0) return;
-  if (ordered < signatories.length)
+  const orderedCount = signatories.filter((signatory) => signatory.sign_order != null).length;
+  if (orderedCount === 0) return;
+  if (orderedCount < signatories.length)
     problems.add(["signatories"], "sign_order should be set on all signatories or on none");
   else if (!signatories.some((signatory) => signatory.is_counterparty_signatory)) {
     problems.add(["signatories"], "With sign_order at least one counterparty signatory is required");
@@ -186,10 +187,10 @@ function resolveSignatories(
   );
   if (hasOwnSignatory || !slot?.required) return inputs;
   // The template's own signatory comes last, even if the request defines an order.
-  const last = inputs.reduce((most, { sign_order }) => Math.max(most, sign_order ?? 0), 0);
+  const lastOrder = inputs.reduce((max, { sign_order }) => Math.max(max, sign_order ?? 0), 0);
   return [
     ...inputs,
-    ...creatorSignatories.map((signatory) => ({ ...signatory, sign_order: last > 0 ? last + 1 : null })),
+    ...creatorSignatories.map((signatory) => ({ ...signatory, sign_order: lastOrder > 0 ? lastOrder + 1 : null })),
   ];
 }
 

@@ -23,9 +23,9 @@ export const approvalHandlers = {
     const { caller, fail } = context;
     const contract = await requireContract(tx, caller, params.composite_id, fail);
     await requireApprovers(tx, caller.workspace, body.approvals, fail);
-    const by = toPerformer(caller);
-    const requested = { by, created_by: caller.user.id, requests: body.approvals };
-    const after = await requestApprovals(tx, context, contract, requested, fail);
+    const performer = toPerformer(caller);
+    const approvalRequest = { performer, created_by: caller.user.id, requests: body.approvals };
+    const after = await requestApprovals(tx, context, contract, approvalRequest, fail);
     return after.approvals.slice(-body.approvals.length).map((approval) => toRequestRecord(approval, after));
   }),
 
@@ -45,14 +45,14 @@ export async function requestApprovals(
   context: LifecycleContext,
   contract: Contract,
   {
-    by,
+    performer,
     created_by,
     requests,
-  }: { readonly by: Performer; readonly created_by: number; readonly requests: ApprovalRequests },
+  }: { readonly performer: Performer; readonly created_by: number; readonly requests: ApprovalRequests },
   fail: Fail<"approvals-in-progress" | RejectionCode<"request-approval">>,
 ): Promise<Contract> {
   if (contract.approvals.some(isOpenApproval)) fail("approvals-in-progress");
-  const requested = requests.map(
+  const newApprovals = requests.map(
     ({ name, notes, approver_user_id = null, approver_role_id = null, order = null }): ContractApproval => ({
       id: tx.next("approval"),
       ...{ name, notes, approver_user_id, approver_role_id, order },
@@ -62,8 +62,8 @@ export async function requestApprovals(
       actions: [],
     }),
   );
-  const patch = (row: Contract) => ({ ...row, approvals: requestDueApprovals([...row.approvals, ...requested]) });
-  return transitionContract(tx, context, contract, "request-approval", { by, patch }, fail);
+  const patch = (row: Contract) => ({ ...row, approvals: requestDueApprovals([...row.approvals, ...newApprovals]) });
+  return transitionContract(tx, context, contract, "request-approval", { performer, patch }, fail);
 }
 
 const onlyOneApprover = "Only one of approver_user_id and approver_role_id can be given";
@@ -130,21 +130,21 @@ async function toPersonRecord(view: View, userId: number) {
   return { id, name, email };
 }
 
-/** Without an order all are due, otherwise the first open one. */
+/** Requests the approvals without an order, and those of the first open order. */
 function requestDueApprovals(approvals: readonly ContractApproval[]): ContractApproval[] {
-  const first = approvals.reduce(
-    (least, each) => (isOpenApproval(each) && each.order !== null ? Math.min(least, each.order) : least),
+  const firstOrder = approvals.reduce(
+    (min, each) => (isOpenApproval(each) && each.order !== null ? Math.min(min, each.order) : min),
     Number.POSITIVE_INFINITY,
   );
   return approvals.map((approval) => {
-    const hasTurn = approval.order === null || approval.order === first;
+    const hasTurn = approval.order === null || approval.order === firstOrder;
     return approval.status === "NOT_STARTED" && hasTurn ? { ...approval, status: "PENDING" } : approval;
   });
 }
 
 /**
- * Without `approval`, approves the first open one of the approver, or else the first pending one of all. The lifecycle
- * is checked first, because the transition depends on whether this is the last approval.
+ * Without `approval`, this approves the approver's first open approval, or else the first pending approval. The
+ * lifecycle is checked first, because the transition depends on whether this is the last approval.
  */
 export async function recordApproval(
   tx: Transaction,
@@ -153,19 +153,19 @@ export async function recordApproval(
   act: {
     readonly approval?: number | undefined;
     readonly approver?: number | undefined;
-    readonly by: Performer;
+    readonly performer: Performer;
     readonly note?: string | undefined;
   },
   fail: Fail<RejectionCode<"approve">>,
 ): Promise<Contract> {
   const open = contract.approvals.filter(isOpenApproval);
-  const chosen =
+  const match =
     open.find(({ id }) => id === act.approval) ??
     open.find(({ approver_user_id }) => act.approver !== undefined && approver_user_id === act.approver);
-  const approval = chosen ?? open.find(({ status }) => status === "PENDING") ?? open[0];
+  const approval = match ?? open.find(({ status }) => status === "PENDING") ?? open[0];
   const action = { status: "APPROVED" as const, notes: act.note ?? null, at: context.clock.now() };
-  const mark = (each: ContractApproval): ContractApproval =>
+  const markApproved = (each: ContractApproval): ContractApproval =>
     each.id === approval?.id ? { ...each, status: "APPROVED", actions: [...each.actions, action] } : each;
-  const patch = (row: Contract) => ({ ...row, approvals: requestDueApprovals(row.approvals.map(mark)) });
-  return transitionContract(tx, context, contract, "approve", { by: act.by, patch }, fail);
+  const patch = (row: Contract) => ({ ...row, approvals: requestDueApprovals(row.approvals.map(markApproved)) });
+  return transitionContract(tx, context, contract, "approve", { performer: act.performer, patch }, fail);
 }

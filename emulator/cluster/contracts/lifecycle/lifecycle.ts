@@ -13,12 +13,12 @@ import { isOneOf } from "../../../../src/base/object.ts";
 import type { Contract, ContractApproval, ContractReview, ContractSignatory } from "../rows.ts";
 
 export type TransitionResult =
-  | { readonly refused?: undefined; readonly appliedMove: Move; readonly contract: Contract }
-  | { readonly refused: FailureCode; readonly data: unknown };
+  | { readonly rejection?: undefined; readonly appliedMove: Move; readonly contract: Contract }
+  | { readonly rejection: FailureCode; readonly data: unknown };
 
 const moves: readonly (Move | ForbiddenMove)[] = lifecycle;
 
-const openReview = (contract: Contract, by: "internal" | "counterparty"): boolean =>
+const hasOpenReview = (contract: Contract, by: "internal" | "counterparty"): boolean =>
   contract.reviews.some((review) => review.by === by && review.completed_at === null);
 
 export const isOpenApproval = ({ status }: ContractApproval): boolean =>
@@ -28,10 +28,10 @@ const countPendingApprovals = ({ approvals }: Contract): number => approvals.fil
 
 const conditionChecks: Readonly<Record<Condition, (contract: Contract) => boolean>> = {
   "template-asks-for-review": (contract) => contract.counterparty_review,
-  "internal-review-open": (contract) => openReview(contract, "internal"),
-  "approvals-pending": (contract) => openReview(contract, "counterparty") && countPendingApprovals(contract) > 0,
+  "internal-review-open": (contract) => hasOpenReview(contract, "internal"),
+  "approvals-pending": (contract) => hasOpenReview(contract, "counterparty") && countPendingApprovals(contract) > 0,
   "counterparty-review-open": (contract) =>
-    openReview(contract, "counterparty") && countPendingApprovals(contract) === 0,
+    hasOpenReview(contract, "counterparty") && countPendingApprovals(contract) === 0,
   "approval-was-last": (contract) =>
     countPendingApprovals(contract) === 1 &&
     contract.reviews.every((review) => review.completed_at !== null) &&
@@ -64,32 +64,32 @@ export function applyMove(
       isOneOf(candidate.from, from) &&
       (!("when" in candidate) || candidate.when === undefined || conditionChecks[candidate.when](contract)),
   );
-  if (!row) return { refused: "forbidden-move", data: { status: from, words: triggers[trigger] } };
-  if ("refusedAs" in row) return { refused: row.refusedAs, data: undefined };
-  const missing = row.requires?.find((requirement) => !requirementChecks[requirement](contract));
-  if (missing !== undefined) return { refused: requirements[missing], data: undefined };
+  if (!row) return { rejection: "forbidden-move", data: { status: from, words: triggers[trigger] } };
+  if ("refusedAs" in row) return { rejection: row.refusedAs, data: undefined };
+  const unmetRequirement = row.requires?.find((requirement) => !requirementChecks[requirement](contract));
+  if (unmetRequirement !== undefined) return { rejection: requirements[unmetRequirement], data: undefined };
   return { appliedMove: row, contract: setStatus(contract, row, at) };
 }
 
 function setStatus(contract: Contract, { trigger, to }: Move, at: number): Contract {
-  const moved = { ...updateReviews(contract, trigger, to, at), updated_at: at };
+  const result = { ...updateReviews(contract, trigger, to, at), updated_at: at };
   switch (to) {
     case "=":
-      return moved;
+      return result;
     case "(deleted)":
-      return { ...moved, deleted_at: at };
+      return { ...result, deleted_at: at };
     case "held":
-      return { ...moved, status: contract.held_from ?? "DRAFT", held_from: null };
+      return { ...result, status: contract.held_from ?? "DRAFT", held_from: null };
     case "ON_HOLD":
-      return { ...moved, status: to, held_from: contract.status };
+      return { ...result, status: to, held_from: contract.status };
     case "SIGN":
-      return { ...moved, status: to, sent_for_signature_at: at, signatories: markInvited(contract.signatories, at) };
+      return { ...result, status: to, sent_for_signature_at: at, signatories: markInvited(contract.signatories, at) };
     case "EXECUTED":
-      return { ...moved, status: to, executed_at: at };
+      return { ...result, status: to, executed_at: at };
     case "VOIDED":
-      return { ...moved, status: to, held_from: null };
+      return { ...result, status: to, held_from: null };
     default:
-      return { ...moved, status: to, signatories: clearInvitations(contract.signatories) };
+      return { ...result, status: to, signatories: clearInvitations(contract.signatories) };
   }
 }
 
@@ -99,16 +99,16 @@ function updateReviews(contract: Contract, trigger: Trigger, to: Move["to"], at:
     return { ...addReview(contract, { by: "counterparty", ...reviewer }, at), sent_to_counterparty_at: at };
   }
   if (trigger === "send") return { ...contract, sent_to_counterparty_at: at };
-  if (trigger === "complete-review") return { ...contract, reviews: completeOldest(contract, at) };
+  if (trigger === "complete-review") return { ...contract, reviews: completeNextReview(contract, at) };
   return contract;
 }
 
 export const addReview = (
   contract: Contract,
-  requested: Pick<ContractReview, "by" | "reviewer_user_id" | "reviewer_role_id" | "description">,
+  reviewRequest: Pick<ContractReview, "by" | "reviewer_user_id" | "reviewer_role_id" | "description">,
   at: number,
 ): Contract => {
-  const review = { id: contract.reviews.length + 1, ...requested, requested_at: at, completed_at: null };
+  const review = { id: contract.reviews.length + 1, ...reviewRequest, requested_at: at, completed_at: null };
   return { ...contract, reviews: [...contract.reviews, review] };
 };
 
@@ -118,15 +118,15 @@ export function findNextReview({ reviews }: Pick<Contract, "reviews">): Contract
   return waiting.find((review) => review.by === "internal") ?? waiting[0];
 }
 
-function completeOldest({ reviews }: Contract, at: number): Contract["reviews"] {
-  const done = findNextReview({ reviews });
-  return reviews.map((review) => (review === done ? { ...review, completed_at: at } : review));
+function completeNextReview({ reviews }: Contract, at: number): Contract["reviews"] {
+  const nextReview = findNextReview({ reviews });
+  return reviews.map((review) => (review === nextReview ? { ...review, completed_at: at } : review));
 }
 
 /** Restarts the round of signatures. */
 function markInvited(signatories: readonly ContractSignatory[], at: number): ContractSignatory[] {
-  const fresh = signatories.map((signatory) => ({ ...signatory, action: null, sent_at: null }));
-  return inviteNextSignatories(fresh, at);
+  const clearedSignatories = signatories.map((signatory) => ({ ...signatory, action: null, sent_at: null }));
+  return inviteNextSignatories(clearedSignatories, at);
 }
 
 /** Voids all signatures and ends the links. A declined signature stays visible until the next round. */
@@ -171,7 +171,7 @@ export function inviteNextSignatories(signatories: readonly ContractSignatory[],
 
 const findFirstOrder = (signatories: readonly ContractSignatory[]): number =>
   signatories.reduce(
-    (least, { action, sign_order }) => (action === null && sign_order !== null ? Math.min(least, sign_order) : least),
+    (min, { action, sign_order }) => (action === null && sign_order !== null ? Math.min(min, sign_order) : min),
     Number.POSITIVE_INFINITY,
   );
 

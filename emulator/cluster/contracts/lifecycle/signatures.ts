@@ -42,14 +42,21 @@ export async function recordSignature(
     ...row,
     signatories: inviteNextSignatories(replaceSignatory(row.signatories, { ...signatory, action }), at),
   });
-  const signed = await transitionContract(tx, context, contract, "sign", { by: toPerson(signatory), patch }, fail);
+  const signed = await transitionContract(
+    tx,
+    context,
+    contract,
+    "sign",
+    { performer: toPerson(signatory), patch },
+    fail,
+  );
   const hasEveryoneSigned = signed.signatories.every((each) => each.action?.is_success === true);
   return hasEveryoneSigned
-    ? transitionContract(tx, context, signed, "all-signed", { by: toPerson(signatory) }, fail)
+    ? transitionContract(tx, context, signed, "all-signed", { performer: toPerson(signatory) }, fail)
     : signed;
 }
 
-/** Declines for a signatory, so the contract leaves SIGN (DECISIONS.md, C22). */
+/** Declines for a signatory. The contract leaves SIGN (DECISIONS.md, C22). */
 export async function recordDecline(
   tx: Transaction,
   context: LifecycleContext,
@@ -60,7 +67,14 @@ export async function recordDecline(
   const signatory = findActor(contract, "decline", act.email, fail);
   const action = { is_success: false, notes: act.note ?? null, at: context.clock.now() };
   const signatories = replaceSignatory(contract.signatories, { ...signatory, action });
-  return transitionContract(tx, context, { ...contract, signatories }, "decline", { by: toPerson(signatory) }, fail);
+  return transitionContract(
+    tx,
+    context,
+    { ...contract, signatories },
+    "decline",
+    { performer: toPerson(signatory) },
+    fail,
+  );
 }
 
 /** The order of participants matters only in SIGN. In any other status, the status is the reason for the rejection. */
@@ -82,12 +96,14 @@ function findActor(
     const turn = [...new Set(findNextSignatories(contract.signatories).map((each) => each.email))];
     return fail(signatories.length ? "already-signed" : "not-a-signatory", { email, turn });
   }
-  const before = findPrecedingSignatory(contract.signatories, signatory);
-  return before ? fail("not-their-turn", { email, first: before.email }) : signatory;
+  const preceding = findPrecedingSignatory(contract.signatories, signatory);
+  return preceding ? fail("not-their-turn", { email, first: preceding.email }) : signatory;
 }
 
-const replaceSignatory = (signatories: readonly ContractSignatory[], changed: ContractSignatory): ContractSignatory[] =>
-  signatories.map((each) => (each.id === changed.id ? changed : each));
+const replaceSignatory = (
+  signatories: readonly ContractSignatory[],
+  replacement: ContractSignatory,
+): ContractSignatory[] => signatories.map((each) => (each.id === replacement.id ? replacement : each));
 
 const toPerson = ({ name, email }: ContractSignatory) => ({ name, email });
 
@@ -95,11 +111,11 @@ export function requestReview(
   tx: Transaction,
   context: LifecycleContext,
   contract: Contract,
-  { by, reviewer }: { readonly by: Performer; readonly reviewer: Reviewer },
+  { by: performer, reviewer }: { readonly by: Performer; readonly reviewer: Reviewer },
   fail: Fail<RejectionCode<"request-review">>,
 ): Promise<Contract> {
-  const patch = (moved: Contract) => addReview(moved, { by: "internal", ...reviewer }, context.clock.now());
-  return transitionContract(tx, context, contract, "request-review", { by, patch }, fail);
+  const patch = (row: Contract) => addReview(row, { by: "internal", ...reviewer }, context.clock.now());
+  return transitionContract(tx, context, contract, "request-review", { performer, patch }, fail);
 }
 
 type Reviewer = Pick<ContractReview, "reviewer_user_id" | "reviewer_role_id" | "description">;
@@ -115,7 +131,7 @@ const createExecutionHandler = <T extends ExecutionTrigger, Status extends 200 |
     ) => {
       const { caller, fail } = context;
       const row = await requireContract(tx, caller, params.composite_id, fail);
-      await transitionContract(tx, context, row, trigger, { by: toPerformer(caller) }, fail);
+      await transitionContract(tx, context, row, trigger, { performer: toPerformer(caller) }, fail);
       return reply(status, undefined);
     },
   );
@@ -157,12 +173,12 @@ export const executionHandlers = {
     if (!signatory) return fail(signatories.length ? "already-signed" : "not-a-signatory", { email: body.email_id });
 
     const at = clock.now();
-    const sent = row.signatories.map((each) => (each === signatory ? { ...each, sent_at: at } : each));
-    tx.put(contracts, { ...row, signatories: sent, updated_at: at });
+    const updatedSignatories = row.signatories.map((each) => (each === signatory ? { ...each, sent_at: at } : each));
+    tx.put(contracts, { ...row, signatories: updatedSignatories, updated_at: at });
     await sendContractEmails(tx, row, listSigningMails([signatory]), at);
     const activity = "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT";
     const data = { signatory: { name: signatory.name, email: signatory.email } };
-    await emitContractEvent(tx, { clock, by: toPerformer(caller), at }, activity, row, data);
+    await emitContractEvent(tx, { clock, performer: toPerformer(caller), at }, activity, row, data);
     return reply(200, undefined);
   }),
 } satisfies ClusterHandlers;

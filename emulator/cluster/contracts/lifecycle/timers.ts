@@ -19,16 +19,16 @@ export interface TimerOptions {
   readonly hasNewState: boolean;
   readonly at: number;
   readonly autoSignMs: number | undefined;
-  readonly invited: readonly ContractSignatory[];
+  readonly invitees: readonly ContractSignatory[];
   readonly addressees?: Addressees | undefined;
 }
 
-/** Also sends the e-mails of the move and schedules the cluster's reports. */
-export async function startTimers(tx: Transaction, contract: Contract, timing: TimerOptions): Promise<void> {
-  const { appliedMove, hasNewState, at, autoSignMs, invited, addressees } = timing;
+/** Starts the timers, sends the e-mails of the move and schedules the cluster's reports. */
+export async function startTimers(tx: Transaction, contract: Contract, options: TimerOptions): Promise<void> {
+  const { appliedMove, hasNewState, at, autoSignMs, invitees, addressees } = options;
   const mails =
     appliedMove.sends === "signing"
-      ? listSigningMails(invited)
+      ? listSigningMails(invitees)
       : appliedMove.sends === "redlining"
         ? listRedliningMails(contract, addressees)
         : [];
@@ -59,8 +59,8 @@ export async function sendContractEmails(
   for (const { purpose, recipient, mode } of mails) {
     const path = links.buildPath(recipient);
     const token = tokens.get(recipient) ?? null;
-    const of = { cluster_id, workspace_id, contract_id };
-    const { id } = sendEmail(tx, { ...of, purpose, recipient, mode, path, token, sent_at: at });
+    const contractIds = { cluster_id, workspace_id, contract_id };
+    const { id } = sendEmail(tx, { ...contractIds, purpose, recipient, mode, path, token, sent_at: at });
     addTimer(tx, contract, at + emailDeliveryDelayMs, "email-delivery", id);
   }
 }
@@ -71,15 +71,18 @@ async function scheduleReportTimers(tx: Transaction, contract: Contract, at: num
   const [purpose, since] =
     status === "SIGN" ? ["signing", sent_for_signature_at] : ["redlining", sent_to_counterparty_at];
   if (since === null || (status !== "SIGN" && status !== "REDLINING")) return;
-  const waiting = new Set(signatories.flatMap(({ email, action }) => (action === null ? toAddressKey(email) : [])));
-  const newest = new Map<string, number>();
+  const pendingPeople = new Set(
+    signatories.flatMap(({ email, action }) => (action === null ? toAddressKey(email) : [])),
+  );
+  const newestEmailIds = new Map<string, number>();
   for (const email of await tx.list(emails, { by: "contract", equals: contract.id })) {
     if (email.purpose !== purpose || email.sent_at < since) continue;
     const person = toAddressKey(email.recipient);
-    newest.delete(person);
-    if (!hasDeliveryOutcome(email) && (purpose === "redlining" || waiting.has(person))) newest.set(person, email.id);
+    newestEmailIds.delete(person);
+    if (!hasDeliveryOutcome(email) && (purpose === "redlining" || pendingPeople.has(person)))
+      newestEmailIds.set(person, email.id);
   }
-  for (const id of newest.values()) addTimer(tx, contract, at + emailDeliveryDelayMs, "email-delivery", id);
+  for (const id of newestEmailIds.values()) addTimer(tx, contract, at + emailDeliveryDelayMs, "email-delivery", id);
 }
 
 const addTimer = (tx: Transaction, { id, workspace_id }: Contract, due: number, kind: string, ref: number): void =>
@@ -103,8 +106,8 @@ type NewContractEmail = Pick<Email, "purpose" | "recipient" | "mode"> & {
 };
 
 /** Returns the e-mails to the next signatories, without copies (DECISIONS.md, C11). */
-export const listSigningMails = (invited: readonly ContractSignatory[]): readonly NewContractEmail[] =>
-  invited.map(({ email, name, is_counterparty }) => ({
+export const listSigningMails = (invitees: readonly ContractSignatory[]): readonly NewContractEmail[] =>
+  invitees.map(({ email, name, is_counterparty }) => ({
     purpose: "signing",
     recipient: email,
     mode: "to",

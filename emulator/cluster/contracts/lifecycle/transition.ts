@@ -19,12 +19,12 @@ export interface LifecycleContext {
 }
 
 export interface TransitionOptions {
-  /** The performer. It is ignored if the table names the service as the performer. */
-  readonly by: Performer;
+  /** This is ignored if the table names the service as the performer. */
+  readonly performer: Performer;
   /** Recipients of the e-mail to the counterparty, which replace the configured ones. */
   readonly addressees?: Addressees;
   /** Other changes to the contract, applied if the table allows the transition. */
-  readonly patch?: (moved: Contract) => Contract;
+  readonly patch?: (contract: Contract) => Contract;
 }
 
 /** Changes the status by the lifecycle table, stores the contract, renews its timers and notifies the webhooks. */
@@ -60,31 +60,31 @@ async function applyTransition(
   { clock, settings: { autoSignMs } }: LifecycleContext,
   before: Contract,
   trigger: Trigger,
-  { by, addressees, patch }: TransitionOptions,
+  { performer, addressees, patch }: TransitionOptions,
   from: Contract["status"] | "(new)",
-  refuse: MoveRejecter,
+  reject: MoveRejecter,
 ): Promise<Contract> {
   const at = clock.now();
   const outcome = applyMove(before, trigger, at, from);
-  if (outcome.refused !== undefined) return refuse(outcome.refused, outcome.data);
+  if (outcome.rejection !== undefined) return reject(outcome.rejection, outcome.data);
 
   const { appliedMove } = outcome;
   const after = patch ? patch(outcome.contract) : outcome.contract;
   const hasNewState = after.status !== before.status || after.deleted_at !== null || from === "(new)";
-  // Whatever waits for a contract ends when it leaves its state (DECISIONS.md, C22).
+  // All timers of a contract end when it leaves its state (DECISIONS.md, C22).
   if (hasNewState) await endContractEntries(tx, after.id);
-  const invited = findInvitedSignatories(appliedMove, before, after);
-  await startTimers(tx, after, { appliedMove, hasNewState, at, autoSignMs, invited, addressees });
+  const invitees = findInvitedSignatories(appliedMove, before, after);
+  await startTimers(tx, after, { appliedMove, hasNewState, at, autoSignMs, invitees, addressees });
   tx.put(contracts, after);
   if (hasNewState && isOver(after)) await endInvitations(tx, after, at);
 
   const contract = await readContractFacts(tx, after);
   const { workspace_id } = after;
-  const performed_by = appliedMove.by === "SYSTEM" ? systemPerformer : by;
+  const performed_by = appliedMove.by === "SYSTEM" ? systemPerformer : performer;
   const emit = (activity: Activity, data?: Readonly<Record<string, unknown>>) =>
     emitEvent(tx, clock, { workspace_id, activity, at, performed_by, contract, data });
   for (const activity of appliedMove.emits) {
-    for (const data of createActivityDataPerPerson(activity, after, { invited, addressees }))
+    for (const data of createActivityDataPerPerson(activity, after, { invitees, addressees }))
       await emit(activity, data);
     if (activity === "CONTRACT_CREATED" && after.external_metadata) await emit("CONTRACT_EXTERNAL_METADATA_CREATED");
   }
@@ -99,10 +99,10 @@ const isOver = ({ status, deleted_at }: Contract): boolean =>
 export function createActivityDataPerPerson(
   activity: Activity,
   contract: Contract,
-  { invited, addressees }: Pick<TimerOptions, "invited" | "addressees">,
+  { invitees, addressees }: Pick<TimerOptions, "invitees" | "addressees">,
 ): readonly Readonly<Record<string, unknown>>[] {
   if (activity === "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT") {
-    return invited.map(({ name, email }) => ({ signatory: { name, email } }));
+    return invitees.map(({ name, email }) => ({ signatory: { name, email } }));
   }
   if (activity !== "CONTRACT_SENT_TO_COUNTERPARTY") return [{}];
   const to_recipients = listCounterpartyAddresses(contract, addressees);

@@ -82,7 +82,7 @@ const createApproval = (status: "PENDING" | "APPROVED"): Contract["approvals"][n
 /** The next status, or the failure of a rejected transition. */
 function getNextStatus(row: Contract, trigger: Trigger): string {
   const outcome = applyMove(row, trigger, at);
-  if (outcome.refused !== undefined) return outcome.refused;
+  if (outcome.rejection !== undefined) return outcome.rejection;
   return outcome.contract.deleted_at === null ? outcome.contract.status : "(deleted)";
 }
 
@@ -135,7 +135,7 @@ describe("contract lifecycle", () => {
 
   it("starts the counterparty's review if the template requires it", () => {
     const outcome = applyMove(createContract({ counterparty_review: true }), "send", at);
-    assert.ok(outcome.refused === undefined);
+    assert.ok(outcome.rejection === undefined);
     assert.equal(outcome.contract.status, "REDLINING");
     assert.deepEqual(outcome.contract.reviews, [createReview("counterparty")]);
   });
@@ -159,7 +159,7 @@ describe("contract lifecycle", () => {
       reviews: [createReview("internal")],
     });
     const outcome = applyMove(row, "complete-review", at);
-    assert.ok(outcome.refused === undefined);
+    assert.ok(outcome.rejection === undefined);
     assert.deepEqual(outcome.appliedMove.emits, ["CONTRACT_REVIEW_COMPLETED"]);
     assert.equal(outcome.contract.status, "REDLINING");
     assert.equal(getNextStatus(outcome.contract, "mark-for-execution"), "SIGN");
@@ -178,7 +178,7 @@ describe("contract lifecycle", () => {
       approvals: [createApproval("PENDING")],
     });
     const reviewed = applyMove(row, "complete-review", at);
-    assert.ok(reviewed.refused === undefined);
+    assert.ok(reviewed.rejection === undefined);
     assert.equal(reviewed.contract.status, "REDLINING");
     assert.equal(getNextStatus(reviewed.contract, "approve"), "SIGN");
     const two = {
@@ -197,7 +197,7 @@ describe("contract lifecycle", () => {
   it("resumes in the status before the hold", () => {
     for (const status of ["DRAFT", "REDLINING", "SIGN"] as const) {
       const held = applyMove(createContract({ status }), "hold", at);
-      assert.ok(held.refused === undefined);
+      assert.ok(held.rejection === undefined);
       assert.equal(getNextStatus(held.contract, "resume"), status);
     }
   });

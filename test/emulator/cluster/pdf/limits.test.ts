@@ -96,7 +96,7 @@ describe("PDF reader limits", () => {
     await waitForSleep(wall, pdfLimits.timeMs);
 
     const large = Buffer.alloc(pdfLimits.waitingBytes);
-    const waiting = Array.from({ length: pdfLimits.waiting }, () => reader.read("check", Buffer.from("x")));
+    const waiting = Array.from({ length: pdfLimits.waitingFiles }, () => reader.read("check", Buffer.from("x")));
     assert.equal(await reader.read("check", Buffer.from("x")), pdfReaderBusy);
     await wall.pass(pdfLimits.timeMs);
     assert.deepEqual(await endless, { problem: "reading it takes more than 10 seconds" });

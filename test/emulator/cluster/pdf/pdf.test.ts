@@ -119,8 +119,8 @@ describe("generated PDF of a template contract", () => {
   };
 
   it("is valid at any length and identical for the same contract", async () => {
-    const { bytes: file, missing } = await renderPdf(sheet);
-    assert.deepEqual(missing, ["漢"]);
+    const { bytes: file, missingCharacters } = await renderPdf(sheet);
+    assert.deepEqual(missingCharacters, ["漢"]);
     assert.equal(await findPdfProblem(file, pdfs), undefined);
     const read = await PDFDocument.load(file);
     assert.ok(read.getPageCount() > 1);
@@ -135,8 +135,8 @@ describe("generated PDF of a template contract", () => {
     ["Cyrillic", "Договір, Ѓорѓи, Қазақстан, Ђорђе"],
   ] as const) {
     it(`preserves ${what}`, async () => {
-      const { bytes, missing } = await renderPdf({ ...sheet, title: text, rows: [["Purpose", text]] });
-      assert.deepEqual(missing, []);
+      const { bytes, missingCharacters } = await renderPdf({ ...sheet, title: text, rows: [["Purpose", text]] });
+      assert.deepEqual(missingCharacters, []);
       const { lines } = (await pdfs.read("text", bytes)) as { lines: readonly string[] };
       assert.deepEqual([lines[0], lines.at(-1)], [text, text]);
     });
@@ -144,8 +144,8 @@ describe("generated PDF of a template contract", () => {
 
   it("composes decomposed characters and shows a question mark for missing glyphs", async () => {
     const rows = [["Purpose", "Cafe\u0301 e\u0323\u0302 漢字 🖋\t1"]] as const;
-    const { bytes, missing } = await renderPdf({ ...sheet, title: "NDA", rows });
-    assert.deepEqual(missing, ["漢", "字", "🖋"]);
+    const { bytes, missingCharacters } = await renderPdf({ ...sheet, title: "NDA", rows });
+    assert.deepEqual(missingCharacters, ["漢", "字", "🖋"]);
     const { lines } = (await pdfs.read("text", bytes)) as { lines: readonly string[] };
     assert.equal(lines.at(-1), "Café ệ ?? ? 1");
   });

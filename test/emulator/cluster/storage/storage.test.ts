@@ -67,7 +67,7 @@ async function createSignedPut(putBlob: Blobs["put"]) {
     wall: systemWallClock,
     ids: createRandomIds(),
     settings: defaultSettings,
-    cluster: { id: "eu-1", label: "eu", key: "k", destinations: [], url, reachedAt: url, external: false },
+    cluster: { id: "eu-1", label: "eu", key: "k", destinations: [], url, internalUrl: url, external: false },
     blobs: { ...createMemoryBlobs(), put: putBlob },
     pdfs: new PdfReader(systemWallClock),
     getStandardSet,
