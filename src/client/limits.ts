@@ -1,10 +1,10 @@
 import { formatSize } from "../base/size.ts";
 
 /**
- * Read mode of a response. The mode decides the limits. `whole`: in memory, with limits on bytes and total time. `stream`:
- * forwarded as it arrives, for example to a file, with a limit on bytes and a minimum speed. `export`: in memory like
- * `whole`, with the minimum speed of `stream`. `events`: can be silent for long and continue forever, with a limit on
- * each event (src/client/events.ts).
+ * Read mode of a response. The mode decides the limits. `whole`: in memory, with limits on bytes and total time.
+ * `stream`: forwarded as it arrives, for example to a file, with a limit on bytes and a minimum speed. `export`: in
+ * memory like `whole`, with the minimum speed of `stream`. `events`: can be silent for long and continue forever, with
+ * a limit on each event (src/client/events.ts).
  */
 export type ReadMode = "whole" | "stream" | "export" | "events";
 

@@ -75,7 +75,10 @@ const emulatorExec = defineCommand({
   },
 });
 
-/** Creates the environment of the child: the environment of this run plus the variables of the emulator (DECISIONS.md, L21). */
+/**
+ * Creates the environment of the child: the environment of this run plus the variables of the emulator (DECISIONS.md,
+ * L21).
+ */
 export function buildChildEnvironment(emulator: EmulatorAccess, host: Host): Record<string, string> {
   const all = { ...host.env, ...createEmulatorVariables(emulator) };
   return Object.fromEntries(

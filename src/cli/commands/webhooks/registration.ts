@@ -34,8 +34,8 @@ export function parseActivity(text: string): Activity {
 }
 
 /**
- * Creates a webhook for a receiver until the run ends, if the service can reach it. A local address needs a local service. Returns
- * the ID of the webhook, or undefined if none was created.
+ * Creates a webhook for a receiver until the run ends, if the service can reach it. A local address needs a local
+ * service. Returns the ID of the webhook, or undefined if none was created.
  */
 export async function subscribe(
   context: Context,

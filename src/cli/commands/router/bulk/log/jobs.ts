@@ -118,8 +118,8 @@ function ignoreMissing(error: NodeJS.ErrnoException): undefined {
 }
 
 /**
- * Removes a job with its log and results. The record is removed first, because a folder without a record is not a job. Other
- * files stay in the folder.
+ * Removes a job with its log and results. The record is removed first, because a folder without a record is not a job.
+ * Other files stay in the folder.
  */
 export async function removeJob(folder: string): Promise<void> {
   await rm(join(folder, "job.json"), { force: true });
