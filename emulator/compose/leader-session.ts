@@ -104,7 +104,7 @@ async function open(
     origin,
     isHeld: () => runFile.ensureHeld(),
     historyBytes: options.historyBytes,
-    getMoment: () => ({ at: readTime?.(), ids: ids.getPosition() }),
+    moment: () => ({ at: readTime?.(), ids: ids.getPosition() }),
   });
   const { store, blobs, snapshotStore, snapshotHead, leadership } = state;
   closing.push(() => store.close());

@@ -50,7 +50,7 @@ interface OpenStateOptions {
   readonly report: (line: string) => void;
   readonly isHeld?: (() => Promise<boolean>) | undefined;
   readonly historyBytes?: number | undefined;
-  readonly getMoment: () => Moment;
+  readonly moment: () => Moment;
   readonly origin?: StateSource | undefined;
 }
 
