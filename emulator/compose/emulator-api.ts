@@ -1,6 +1,7 @@
 import { rewind, saveSnapshot } from "../../src/api/emulator/snapshots.ts";
 import { runAfterDelay } from "../../src/base/clock.ts";
 import { parseDuration } from "../../src/base/duration.ts";
+import { onAbort } from "../../src/base/on-abort.ts";
 import { formatPostgresUrl, parsePostgresUrl } from "../../src/base/postgres-url.ts";
 import { splitAtLineEnds } from "../../src/files/read-log.ts";
 import type { AdvanceTargetMs } from "../clock/advance.ts";
@@ -78,9 +79,9 @@ export function createEmulatorApi({
   function end({ signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
     const abort = () => closeSignal.abort();
     if (signal?.aborted) abort();
-    else signal?.addEventListener("abort", abort, { once: true });
+    const unlisten = signal && !signal.aborted ? onAbort(signal, abort) : undefined;
     if (options.graceMs === undefined) runAfterDelay(closeMs, abort);
-    return closing.run();
+    return closing.run().finally(unlisten);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { ChildProcess } from "node:child_process";
+import { onAbort } from "../../base/on-abort.ts";
 import type { Host, SignalName } from "./host.ts";
 
 /** Time for required work after Ctrl-C. The whole shutdown takes at most one second. */
@@ -100,12 +101,12 @@ export class ShutdownController {
   linkChild(child: ChildProcess, stop: () => void = () => child.kill("SIGTERM")): () => void {
     const kill = () => void child.kill("SIGKILL");
     if (this.signal.aborted) stop();
-    this.signal.addEventListener("abort", stop, { once: true });
-    this.forceSignal.addEventListener("abort", kill, { once: true });
+    const unlink = [[this.signal, stop] as const, [this.forceSignal, kill] as const].flatMap(([signal, act]) =>
+      signal.aborted ? [] : onAbort(signal, act),
+    );
     this.#forcedExitHandlers.add(kill);
     return () => {
-      this.signal.removeEventListener("abort", stop);
-      this.forceSignal.removeEventListener("abort", kill);
+      for (const remove of unlink) remove();
       this.#forcedExitHandlers.delete(kill);
     };
   }

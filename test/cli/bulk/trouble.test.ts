@@ -6,6 +6,7 @@ import { setImmediate } from "node:timers/promises";
 import type { BulkRequest } from "../../support/cli/bulk-service.ts";
 import { createBulkFixture, createNumberedIds, type ResponseScript } from "../../support/cli/bulk-stage.ts";
 import { ManualWallClock } from "../../support/clocks/manual-wall-clock.ts";
+import { collectProcessWarnings } from "../../support/process-warnings.ts";
 
 const one = "--batch-size 2 --concurrency 1 --cluster eu-1";
 const invalidFieldsResponse = { status: 422, body: { detail: [{ loc: ["body"], msg: "no", type: "x" }] } };
@@ -153,10 +154,7 @@ describe("bulk job with a busy service", () => {
   }
 
   it("prints no leak warning for a dozen concurrent requests", async (t) => {
-    const warnings: Error[] = [];
-    const warned = (warning: Error) => warnings.push(warning);
-    process.on("warning", warned);
-    t.after(() => process.off("warning", warned));
+    const listWarnings = collectProcessWarnings(t);
     let open = () => {};
     const all = new Promise<undefined>((resolve) => {
       open = () => resolve(undefined);
@@ -168,8 +166,7 @@ describe("bulk job with a busy service", () => {
     const { exit, err } = await svc(
       "router map-clients rows.txt --batch-size 1 --concurrency 12 --cluster eu-1 --quiet",
     );
-    await setImmediate();
-    assert.deepEqual([exit, err, warnings], [0, "", []]);
+    assert.deepEqual([exit, err, await listWarnings()], [0, "", []]);
   });
 
   it("waits for Retry-After before the next request and reports the wait", async (t) => {

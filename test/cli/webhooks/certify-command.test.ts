@@ -8,6 +8,7 @@ import { startCertifyConsole } from "../../support/cli/certify-console.ts";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { findFreePort } from "../../support/free-port.ts";
+import { collectProcessWarnings } from "../../support/process-warnings.ts";
 
 /** The file of a receiver that crashes at an unknown activity. */
 const program = `
@@ -55,6 +56,15 @@ async function createReceiverFolder(t: TestContext) {
 const node = `'${process.execPath}'`;
 
 describe("svc webhooks certify --command", () => {
+  it("prints no leak warning while it waits for a receiver", async (t) => {
+    const listWarnings = collectProcessWarnings(t);
+    const { svc } = await createReceiverFolder(t);
+    const { exit, err } = await svc("sleep 0.5; exit 4");
+    assert.equal(exit, 1);
+    assert.match(err, /^error: The receiver of --command ended with exit code 4 before it listened/);
+    assert.deepEqual(await listWarnings(), []);
+  });
+
   it("starts the receiver with its key, restarts it after a crash and ends it", async (t) => {
     const { port, svc } = await createReceiverFolder(t);
     const { exit, out } = await svc(`${node} receiver.mjs`, "--json");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { once } from "node:events";
+import { getEventListeners, once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -8,6 +8,7 @@ import { describe, it } from "node:test";
 import { promisify } from "node:util";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { startTestEmulator } from "../../support/emulator.ts";
+import { collectProcessWarnings } from "../../support/process-warnings.ts";
 import { getBundleFolder } from "../../support/shipped.ts";
 
 /**
@@ -101,5 +102,13 @@ describe("emulator.close()", () => {
     await close();
     assert.equal(response.writableEnded, false, "the receiver has not responded");
     await waiting;
+  });
+
+  it("closes a dozen emulators with one signal without a leak warning", async (t) => {
+    const listWarnings = collectProcessWarnings(t);
+    const { signal } = new AbortController();
+    const emulators = await Promise.all(Array.from({ length: 12 }, () => startTestEmulator(t)));
+    await Promise.all(emulators.map((emulator) => emulator.close({ signal })));
+    assert.deepEqual([await listWarnings(), getEventListeners(signal, "abort").length], [[], 0]);
   });
 });

@@ -3,6 +3,7 @@ import { type Activity, activities as known } from "../../../api/activities.ts";
 import { createWebhook, deleteWebhook } from "../../../api/contracts/webhooks.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import { toFields } from "../../../base/object.ts";
+import { onAbort } from "../../../base/on-abort.ts";
 import { findNearest, pluralize } from "../../../base/text.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
 import { type Client, createClient } from "../../../client/client.ts";
@@ -171,16 +172,20 @@ async function isClosedPort(url: string): Promise<boolean> {
 /** Connects to the address of a URL and closes the connection. A port can be silent behind a firewall. */
 export function probePort(
   url: string,
-  limits: { readonly timeout: number; readonly signal?: AbortSignal } = { timeout: probeTimeoutMs },
+  { timeout, signal }: { readonly timeout: number; readonly signal?: AbortSignal } = { timeout: probeTimeoutMs },
 ): Promise<"open" | "refused" | "silent"> {
   const { hostname } = new URL(url);
   const host = hostname.replace(/^\[|\]$/g, "");
   return new Promise((resolve) => {
-    const socket = connect({ host, port: getPort(url), ...limits });
+    if (signal?.aborted) return resolve("silent");
+    const socket = connect({ host, port: getPort(url), timeout });
     const report = (state: "open" | "refused" | "silent") => {
+      stopWaiting?.();
       socket.destroy();
       resolve(state);
     };
+    // The option `signal` of a socket leaves a listener on the signal.
+    const stopWaiting = signal && onAbort(signal, () => report("silent"));
     socket.on("connect", () => report("open"));
     socket.on("timeout", () => report("silent"));
     socket.on("error", ({ code }: NodeJS.ErrnoException) => report(code === "ECONNREFUSED" ? "refused" : "silent"));
