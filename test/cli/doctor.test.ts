@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { systemWallClock } from "../../src/base/clock.ts";
 import { createTestFolder, startCliEmulator } from "../support/cli/cli-emulator.ts";
 import { type RunResult, runCli } from "../support/cli/run-cli.ts";
 import { startTestEmulator } from "../support/emulator.ts";
@@ -77,6 +78,19 @@ describe("svc doctor", () => {
     const result = await runCli(["doctor", "--json", "--base-url", page.url]);
     assert.equal(result.exit, 1);
     assert.match(findRow(result, "router").detail, /HTML/);
+  });
+
+  it("reports the virtual time of an emulator, which can differ from the machine's", async (t) => {
+    const { svc, emulator } = await startCliEmulator(t);
+    const wall = { ...systemWallClock, now: () => Date.parse("2031-01-02T03:04:05Z") };
+    const readClock = async () => {
+      const { status, detail } = findRow(await svc("doctor --json", { wall }), "clock");
+      return `${status}: ${detail}`;
+    };
+    const virtual = "ok: Virtual time of the emulator";
+    assert.equal(await readClock(), `${virtual}: 2031-01-02T03:04:05Z, as on this machine`);
+    await emulator.clock.advance({ by: "P10DT15M" });
+    assert.equal(await readClock(), `${virtual}: 2031-01-12T03:19:05Z, 10 days 15 min ahead of this machine`);
   });
 
   it("reports clock skew", async (t) => {

@@ -15,8 +15,10 @@ export interface Account {
   readonly access_token: string;
   readonly token_type: string;
   readonly scope?: string | undefined;
-  /** ISO 8601. Absent if the server omits the expiry. */
+  /** ISO 8601, in the server's time. Absent if the server omits the expiry. */
   readonly expires_at?: string | undefined;
+  /** True for the tokens of an emulator, which expire in its virtual time. */
+  readonly virtual_time?: boolean | undefined;
   readonly signed_in_at: string;
   readonly refreshed_at?: string | undefined;
   readonly refresh_token?: string | undefined;

@@ -1,5 +1,6 @@
 import { toIsoSeconds } from "../../base/clock.ts";
 import type { Client } from "../../client/client.ts";
+import { readVirtualTime } from "../../client/virtual-time.ts";
 import type { Context } from "../command.ts";
 import { CommandFailedError } from "../process/failure.ts";
 import { type Account, changeAccount, readAccounts } from "./accounts.ts";
@@ -11,15 +12,19 @@ import {
   toNonEmptyString,
   toSeconds,
 } from "./oauth-call.ts";
+import { findServerTime } from "./server-time.ts";
 
 /** Tokens are refreshed this long before their expiry, because requests take time and clocks differ. */
 const minRemainingMs = 30_000;
 
 /** Returns the part of an account that a token response provides (RFC 6749, 5.1). */
 export function toTokens(
-  { fields }: OAuthResponse,
+  { fields, headers }: OAuthResponse,
   now: number,
-): Pick<Account, "access_token" | "token_type" | "scope" | "expires_at" | "refresh_token" | "id_token"> {
+): Pick<
+  Account,
+  "access_token" | "token_type" | "scope" | "expires_at" | "virtual_time" | "refresh_token" | "id_token"
+> {
   const access = toNonEmptyString(fields.access_token);
   if (access === undefined) {
     throw new CommandFailedError("failed", "unreadable_answer", "The server returned no access token.", {
@@ -38,11 +43,13 @@ export function toTokens(
     );
   }
   const seconds = toSeconds(fields.expires_in);
+  const virtualTime = readVirtualTime(headers);
   return {
     access_token: access,
     token_type: type,
     scope: toNonEmptyString(fields.scope),
-    expires_at: seconds === undefined ? undefined : toIsoSeconds(now + seconds * 1_000),
+    expires_at: seconds === undefined ? undefined : toIsoSeconds((virtualTime ?? now) + seconds * 1_000),
+    virtual_time: virtualTime === undefined ? undefined : true,
     refresh_token: toNonEmptyString(fields.refresh_token),
     id_token: toNonEmptyString(fields.id_token),
   };
@@ -66,7 +73,7 @@ export async function refreshAccount(context: Context, address: string, force = 
   const account = await changeAccount(context, address, async (now) => {
     if (now === undefined) throw createSignInError(address, "Not signed in");
     const isNew = now.access_token !== before?.access_token;
-    if (isNew || (!force && !hasExpired(now, context.host.wall.now()))) return now;
+    if (isNew || (!force && !(await needsRefresh(now, address, context)))) return now;
     if (now.refresh_token === undefined)
       throw createSignInError(address, "The sign-in has expired and cannot be refreshed");
     const response = await redeemRefreshToken(await createOAuthClient(context), now, context.forceSignal);
@@ -100,7 +107,13 @@ const redeemRefreshToken = (client: Client, { refresh_url, refresh_token, client
 export async function requireValidAccount(context: Context, address: string): Promise<Account> {
   const account = (await readAccounts(context))[address];
   if (account === undefined) throw createSignInError(address, "Not signed in");
-  return hasExpired(account, context.host.wall.now()) ? refreshAccount(context, address) : account;
+  return (await needsRefresh(account, address, context)) ? refreshAccount(context, address) : account;
+}
+
+/** An emulator that does not respond cannot refresh the token either. */
+async function needsRefresh(account: Account, address: string, context: Context): Promise<boolean> {
+  const now = await findServerTime(context, address, account);
+  return now !== undefined && hasExpired(account, now);
 }
 
 /** Returns the bearer token for the target's routing service: the configured token, or that of a sign-in there. */

@@ -71,6 +71,28 @@ describe("svc auth device-login with the emulator", () => {
     assert.equal(JSON.parse(who.out).sub, decodeJwtPart(account.access_token, 1).sub);
   });
 
+  it("compares the expiry with the emulator's virtual time", async (t) => {
+    const { svc, emulator, wall } = await startWithDecision(t, { status: "AUTHORIZED", after: 1 });
+    await emulator.clock.advance({ by: "P10D" });
+    await svc(login, { wall });
+    const readStatus = async () => {
+      const { exit, out, err } = await svc("auth status --json=state,expires_at", { wall });
+      return { exit, err, ...JSON.parse(out)[0] };
+    };
+    assert.deepEqual(await readStatus(), { exit: 0, err: "", state: "good", expires_at: "2031-01-12T04:04:10Z" });
+    await emulator.clock.advance({ by: "PT3H" });
+    assert.equal((await readStatus()).state, "to be refreshed");
+    assert.equal((await svc("oidc userinfo", { wall })).exit, 0);
+    assert.deepEqual(await readStatus(), { exit: 0, err: "", state: "good", expires_at: "2031-01-12T07:04:10Z" });
+    await emulator.close();
+    assert.deepEqual(await readStatus(), {
+      exit: 0,
+      err: `The emulator at ${emulator.routerUrl} does not respond, so its virtual time is unknown.\n`,
+      state: "unknown",
+      expires_at: "2031-01-12T07:04:10Z",
+    });
+  });
+
   it("prints the code before the wait and the outcome afterwards with --json", async (t) => {
     const { svc, wall, emulator } = await startWithDecision(t, { status: "AUTHORIZED", after: 1 });
     const sleptAtOutput: number[] = [];

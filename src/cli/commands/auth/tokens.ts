@@ -1,6 +1,13 @@
 import type { FlagSpec } from "../../../derive/command-spec.ts";
-import { changeAccount, getTokensPath, readAccounts, resolveAccountAddress } from "../../auth/accounts.ts";
+import {
+  type Account,
+  changeAccount,
+  getTokensPath,
+  readAccounts,
+  resolveAccountAddress,
+} from "../../auth/accounts.ts";
 import { createOAuthClient, postOAuth, resolveServerAddress } from "../../auth/oauth-call.ts";
+import { findServerTime } from "../../auth/server-time.ts";
 import { hasExpired, refreshAccount, requireValidAccount } from "../../auth/tokens.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { readVariable } from "../../connection/resolve-settings.ts";
@@ -21,7 +28,7 @@ const authStatus = defineCommand({
   words: ["auth", "status"],
   summary: "Show where you are signed in",
   description:
-    "Shows the source and location of each token, never the token. Exits 4 if there is no valid sign-in for the server.",
+    "Shows the source and location of each token, never the token. Tokens of an emulator expire in its virtual time, which is requested. Exits 4 if there is no valid sign-in for the server.",
   flags: [issuerFlag],
   examples: [
     { title: "List all sign-ins", argv: ["auth", "status"] },
@@ -47,8 +54,13 @@ function explainMissingSignIn(expiredAt: string | undefined, address: string | u
   return "No server is selected. Use --issuer, --base-url or --profile";
 }
 
+function describeTokenState(account: Account, now: number): string {
+  if (!hasExpired(account, now)) return "good";
+  return account.refresh_token === undefined ? "expired" : "to be refreshed";
+}
+
 async function listSignIns(issuer: string | undefined, context: Context) {
-  const { host } = context;
+  const { host, output } = context;
   const accounts = await readAccounts(context);
   const names = Object.keys(accounts);
   const currentAddress = await resolveServerAddress(issuer, context).catch((error: unknown) => {
@@ -70,9 +82,11 @@ async function listSignIns(issuer: string | undefined, context: Context) {
         },
       ]
     : [];
-  const rows = Object.entries(accounts).map(([address, account]) => {
-    const refreshable = account.refresh_token !== undefined;
-    const isExpired = hasExpired(account, host.wall.now());
+  const readRow = async ([address, account]: [string, Account]) => {
+    const now = await findServerTime(context, address, account);
+    if (now === undefined) {
+      await output.warn(`The emulator at ${address} does not respond, so its virtual time is unknown.`);
+    }
     return {
       address,
       source: "sign-in",
@@ -80,11 +94,12 @@ async function listSignIns(issuer: string | undefined, context: Context) {
       client_id: account.client_id,
       scope: account.scope ?? null,
       expires_at: account.expires_at ?? null,
-      state: isExpired ? (refreshable ? "to be refreshed" : "expired") : "good",
-      refreshable,
+      state: now === undefined ? "unknown" : describeTokenState(account, now),
+      refreshable: account.refresh_token !== undefined,
       current: environmentRows.length === 0 && address === currentAddress,
     };
-  });
+  };
+  const rows = await Promise.all(Object.entries(accounts).map(readRow));
   return { rows: [...environmentRows, ...rows], chosen: currentAddress };
 }
 

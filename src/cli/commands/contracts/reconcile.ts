@@ -8,6 +8,7 @@ import { pluralize } from "../../../base/text.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
 import type { Client } from "../../../client/client.ts";
 import { ServiceError } from "../../../client/errors.ts";
+import { readVirtualTime } from "../../../client/virtual-time.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
@@ -20,7 +21,7 @@ import { readReceivedPayloads } from "../webhooks/saved-deliveries.ts";
 type Contract = ResultOf<typeof listContracts>["results"][number];
 type Metrics = ResultOf<typeof showProcessMetrics>;
 
-/** Webhook that the service has sent, derived from the state of its contract. */
+/** Webhook that the service sends to a subscriber of its activity, derived from the state of its contract. */
 interface DueWebhook {
   readonly contract: string;
   readonly contract_name: string;
@@ -43,7 +44,8 @@ const flags = [
     flag: "since",
     type: "text",
     placeholder: "TIME",
-    description: "Start of the period, as an ISO time or a duration ago (2h)",
+    description:
+      "Start of the period, in the service's time, which is virtual in an emulator: ISO time or duration ago (2h)",
   },
   {
     flag: "received",
@@ -64,7 +66,7 @@ const flags = [
 const contractsReconcile = defineCommand({
   words: ["contracts", "reconcile"],
   summary: "Find webhooks that a receiver missed",
-  description: `Reads the contracts that changed since a time, and lists the webhooks that the service sent for them. With --received, lists only the webhooks that are missing there. Exits 1 if some are missing. Covers the activities that leave a trace in a contract: ${shownColumns.join(", ")} do.`,
+  description: `Reads the contracts that changed since a time, and lists the webhooks that the service would have sent for them to a subscriber of every activity. Subscriptions are not compared: use --activities to check only yours. With --received, lists only the webhooks that are missing there. Exits 1 if some are missing. Covers the activities that leave a trace in a contract: ${shownColumns.join(", ")} do.`,
   flags,
   examples: [
     {
@@ -126,7 +128,7 @@ async function resolveStart(text: string, client: Client, { signal, host }: Cont
   const ms = parseDuration(text);
   if (ms === undefined) return Date.parse(text);
   const { headers } = await client.send(CheckedCall.check(listContracts, { query: { limit: 1 } }), { signal });
-  const now = Date.parse(headers["x-svc-time"] ?? headers.date ?? "");
+  const now = readVirtualTime(headers) ?? Date.parse(headers.date ?? "");
   return (Number.isNaN(now) ? host.wall.now() : now) - ms;
 }
 

@@ -1,10 +1,13 @@
 import { listTemplates } from "../../../api/contracts/templates.ts";
 import type { Operation } from "../../../api/operation.ts";
 import { checkHealth } from "../../../api/router/proxied.ts";
+import { toIsoSeconds } from "../../../base/clock.ts";
+import { describeDuration } from "../../../base/duration.ts";
 import { toFields } from "../../../base/object.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
 import { ProxyError } from "../../../client/errors.ts";
 import { requireValidValue } from "../../../client/response.ts";
+import { readVirtualTime } from "../../../client/virtual-time.ts";
 import type { Context, ServiceTarget } from "../../command.ts";
 import { findEndedHint } from "../../connection/emulator/ended-emulator.ts";
 import { listProxyVariables, parseProxy, readProxies } from "../../connection/proxies.ts";
@@ -42,7 +45,7 @@ export async function checkServices(context: Context): Promise<CheckResult[]> {
       ? createSkippedCheck("router", "No address is configured")
       : await checkRouter(String(baseUrls.router), router, context),
     await checkContracts(String(baseUrls.contracts), contracts, hasKey, context),
-    checkClockSkew(context, [router, contracts]),
+    checkClock(context, [router, contracts]),
   ];
 }
 
@@ -94,18 +97,28 @@ async function checkContracts(
   return createPassedCheck("contract API", `${address} accepts the API key, in ${response.tookMs} ms`);
 }
 
-/** Compares the Date header with the local clock. HTTP dates have whole seconds. */
-function checkClockSkew(
+/** Reports the virtual time of an emulator. Compares the clock of another service with the local one. */
+function checkClock(
   { host: { wall } }: Context,
-  responses: readonly (ServiceResponse | Error | undefined)[],
+  outcomes: readonly (ServiceResponse | Error | undefined)[],
 ): CheckResult {
-  const datedAnswer = responses.find(
-    (answer): answer is ServiceResponse =>
-      answer !== undefined && !(answer instanceof Error) && Boolean(answer.headers.date),
-  );
+  const responses = outcomes.filter((one): one is ServiceResponse => one !== undefined && !(one instanceof Error));
+  const [virtualTime] = responses.flatMap(({ headers }) => readVirtualTime(headers) ?? []);
+  if (virtualTime === undefined) return checkClockSkew(wall.now(), responses);
+  const aheadMs = Math.round((virtualTime - wall.now()) / 1_000) * 1_000;
+  const compared =
+    aheadMs === 0
+      ? "as on this machine"
+      : `${describeDuration(Math.abs(aheadMs))} ${aheadMs > 0 ? "ahead of" : "behind"} this machine`;
+  return createPassedCheck("clock", `Virtual time of the emulator: ${toIsoSeconds(virtualTime)}, ${compared}`);
+}
+
+/** Compares the Date header with the local clock. HTTP dates have whole seconds. */
+function checkClockSkew(now: number, responses: readonly ServiceResponse[]): CheckResult {
+  const datedAnswer = responses.find(({ headers }) => Boolean(headers.date));
   const serverTime = datedAnswer === undefined ? Number.NaN : Date.parse(datedAnswer.headers.date!);
   if (Number.isNaN(serverTime)) return createSkippedCheck("clock", "No service reported its time");
-  const seconds = Math.round((wall.now() - serverTime) / 1_000);
+  const seconds = Math.round((now - serverTime) / 1_000);
   const detail =
     seconds === 0
       ? "agrees with the service"
