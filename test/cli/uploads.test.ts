@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { appendFileSync, utimesSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { execFile, execFileSync } from "node:child_process";
+import { appendFileSync, existsSync, readFileSync, utimesSync } from "node:fs";
+import { symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { createTestFolder, startCliEmulator } from "../support/cli/cli-emulator.ts";
@@ -119,6 +120,34 @@ describe("svc files upload", () => {
     );
     assert.deepEqual([piped!.filename, piped!.content_type], ["notes.txt", "text/plain"]);
     assert.equal((await svc(["files", "download", piped!.file_id])).out, "from a pipe");
+  });
+
+  it("uploads the whole contents of a named pipe, also with an intake", async (t) => {
+    const { svc, json, cwd } = await startCliEmulator(t);
+    execFileSync("mkfifo", [join(cwd, "notes.txt")]);
+    const write = () => {
+      const writer = execFile("sh", ["-c", "printf 'from a pipe' > notes.txt"], { cwd });
+      t.after(() => writer.kill());
+    };
+    write();
+    const [uploaded] = await json<{ file_id: string; bytes: number }[]>(["files", "upload", "notes.txt"]);
+    assert.deepEqual([uploaded!.bytes, (await svc(["files", "download", uploaded!.file_id])).out], [11, "from a pipe"]);
+    write();
+    const intake = ["intake", "create", "--workflow-id", "201", "--title", "MSA", "--file", "notes.txt", "--dry-run"];
+    assert.match((await svc(intake)).err, /would upload notes\.txt \(11 bytes\)/);
+  });
+
+  it("uploads the whole contents of a file that reports no size", { skip: !existsSync("/proc/version") }, async (t) => {
+    const { svc, json } = await startCliEmulator(t);
+    const [uploaded] = await json<{ file_id: string }[]>(["files", "upload", "/proc/version"]);
+    assert.equal((await svc(["files", "download", uploaded!.file_id])).out, readFileSync("/proc/version", "utf8"));
+  });
+
+  it("rejects a device, also through a link", async (t) => {
+    const { svc, cwd } = await startCliEmulator(t);
+    await symlink("/dev/zero", join(cwd, "zero.bin"));
+    const { exit, out, err } = await svc(["files", "upload", "zero.bin"]);
+    assert.deepEqual([exit, out, err], [2, "", "error: <path>: zero.bin is a device, not a file\n  See svc files upload --help.\n"]);
   });
 
   for (const [how, change] of [

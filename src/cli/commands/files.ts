@@ -57,7 +57,11 @@ const filesUpload = defineCommand({
   description:
     "Asks for a signed URL for each file and streams its bytes there. The IDs go into file_ids of an intake.",
   positionals: [
-    { name: "path", description: "Files to upload, or - for a pipe, which is read into memory", variadic: true },
+    {
+      name: "path",
+      description: "Files to upload, or - for standard input. Pipes are read into memory",
+      variadic: true,
+    },
   ],
   flags: [
     {

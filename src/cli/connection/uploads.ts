@@ -54,7 +54,7 @@ export async function findUploadCandidates(
       path,
       filename: name,
       contentType: contentType ?? (lookup(name) || "application/octet-stream"),
-      ...(path === "-" ? await bufferInput(context, flag) : await openFile(context, path, flag)),
+      ...(path === "-" ? await bufferInput(context, path, flag) : await openFile(context, path, flag)),
     });
   }
   return candidates;
@@ -63,14 +63,20 @@ export async function findUploadCandidates(
 type Content = Pick<UploadCandidate, "bytes" | "open" | "checkUnchanged">;
 
 /** A signed URL accepts no body of unknown length, so a pipe is read first. */
-async function bufferInput({ host }: Context, flag: string): Promise<Content> {
-  const content = await readInput(host, "-", flag);
+async function bufferInput({ host }: Context, path: string, flag: string): Promise<Content> {
+  const content = await readInput(host, path, flag);
   return { bytes: content.length, open: () => Readable.from([content]), checkUnchanged: async () => {} };
 }
 
-async function openFile({ host }: Context, path: string, flag: string): Promise<Content> {
-  const absolute = await requireFile(host, path, flag);
-  const { size, mtimeMs } = await stat(absolute);
+async function openFile(context: Context, path: string, flag: string): Promise<Content> {
+  const absolute = await requireFile(context.host, path, flag);
+  const found = await stat(absolute);
+  if (found.isCharacterDevice() || found.isBlockDevice()) {
+    throw new UsageError(`${flag}: ${path} is a device, not a file`);
+  }
+  const { size, mtimeMs } = found;
+  // A pipe reports no size, and files that the system generates report 0.
+  if (!found.isFile() || size === 0) return bufferInput(context, path, flag);
   const createFileChangedError = () =>
     new CommandFailedError("failed", "file_changed", `${path} changed while it was uploaded.`, {
       hint: "Upload it again when no program writes to it.",
