@@ -147,7 +147,10 @@ describe("svc files upload", () => {
     const { svc, cwd } = await startCliEmulator(t);
     await symlink("/dev/zero", join(cwd, "zero.bin"));
     const { exit, out, err } = await svc(["files", "upload", "zero.bin"]);
-    assert.deepEqual([exit, out, err], [2, "", "error: <path>: zero.bin is a device, not a file\n  See svc files upload --help.\n"]);
+    assert.deepEqual(
+      [exit, out, err],
+      [2, "", "error: <path>: zero.bin is a device, not a file\n  See svc files upload --help.\n"],
+    );
   });
 
   for (const [how, change] of [

@@ -36,6 +36,12 @@ export class PostExchange implements Dispatcher.DispatchHandler {
     this.#abort?.(cause);
   }
 
+  /** Ends the POST with the response so far, or with that cause if no status has arrived. */
+  timeOut(cause: Error): void {
+    this.#endWithResponseOr(cause);
+    this.#abort?.(cause);
+  }
+
   onConnect(abort: (cause?: Error) => void): void {
     this.#abort = abort;
     // The POST was aborted while it waited for a connection.
@@ -66,7 +72,13 @@ export class PostExchange implements Dispatcher.DispatchHandler {
   }
 
   onError(cause: Error): void {
-    this.#end({ cause });
+    this.#endWithResponseOr(cause);
+  }
+
+  /** The first final status is the result of the POST, even if the body is incomplete or invalid (DECISIONS.md, C20). */
+  #endWithResponseOr(cause: Error): void {
+    if (this.#status >= 200) this.#endWithResponse();
+    else this.#end({ cause });
   }
 
   #endWithResponse(): void {

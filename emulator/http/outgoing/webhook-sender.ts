@@ -75,7 +75,7 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
     ),
   });
   const pending = new DeadlineList<PostExchange>(options.wall, options.responseTimeoutMs, (exchange) =>
-    exchange.abort(new ResponseTimeoutError()),
+    exchange.timeOut(new ResponseTimeoutError()),
   );
   const targets = new Map<string, ReceiverTarget>();
 

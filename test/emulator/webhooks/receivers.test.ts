@@ -129,7 +129,7 @@ describe("delivery attempt", () => {
     );
   });
 
-  it("times out before or during a response, but accepts a slow 2xx", async (t) => {
+  it("times out before a response, but accepts a slow 2xx, also with an incomplete body", async (t) => {
     const wall = new ManualWallClock();
     const { subscribe, happen, runner, story } = await createDeliveryFixture(t, { settings: short, wall });
     const hanging = await startReceiver(t);
@@ -159,7 +159,7 @@ describe("delivery attempt", () => {
     await runner.waitUntilIdle();
     assert.deepEqual(await told(), [
       ["retrying", "+0 response_timeout"],
-      ["retrying", "+0 response_timeout"],
+      ["delivered", "+0 200"],
       ["delivered", "+0 200"],
     ]);
   });
@@ -332,6 +332,28 @@ describe("receiver response", () => {
       }
       const attempts = (await story()).map(({ attempts }) => attempts);
       assert.deepEqual(attempts, [[`+0 ${status}`], [`+0 ${status}`]]);
+    });
+  }
+
+  const incomplete = "content-length: 1000\r\n\r\nabc";
+  for (const [name, status, body, bytes] of [
+    ["a 200 whose body is cut off", 200, `HTTP/1.1 200 OK\r\n${incomplete}`, "abc"],
+    ["a 500 whose body is cut off", 500, `HTTP/1.1 500 x\r\n${incomplete}`, "abc"],
+    ["a 200 without the promised body", 200, "HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n", ""],
+    ["a 200 whose chunk is cut off", 200, "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nff\r\nabc", "abc"],
+    ["a 200 without a last chunk", 200, "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n", "abc"],
+    ["a 200 with an invalid chunk", 200, "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\nabc", ""],
+    ["a 503 after a 103, cut off", 503, `HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 503 x\r\n${incomplete}`, "abc"],
+    ["no status after a 103", "connection_reset", "HTTP/1.1 103 Early Hints\r\n\r\n", undefined],
+  ] as const) {
+    it(`records ${name}`, async (t) => {
+      const { subscribe, happen, runner, store } = await createDeliveryFixture(t);
+      const url = await startTcpServer(t, (socket) => void socket.once("data", () => socket.end(body)));
+      await subscribe(url);
+      await happen("CONTRACT_SIGNED");
+      await runner.waitUntilIdle();
+      const [attempt] = (await store.read((view) => showDelivery(view, 1)))!.attempts;
+      assert.deepEqual([attempt!.status ?? attempt!.error?.code, attempt!.response_body ?? undefined], [status, bytes]);
     });
   }
 });
