@@ -52,6 +52,40 @@ describe("undo of moved identifiers", () => {
     }
   });
 
+  for (const isResumed of [false, true]) {
+    const when = isResumed ? "after a resume" : "of a stopped job";
+    it(`restores batches that were carried out without a response, ${when}`, async (t) => {
+      const rows = ["c-1", "c-2", "c-3", "c-4", "c-5"];
+      const owners: Record<string, string> = { "c-1": "us-1", "c-2": "us-1", "c-3": "us-1" };
+      const { svc } = await createBulkFixture(
+        t,
+        rows,
+        ({ body, number }) => {
+          for (const id of body.client_ids as string[]) owners[id] = body.cluster_id as string;
+          return number === 2 ? { status: 503 } : undefined;
+        },
+        owners,
+      );
+      const line =
+        "router map-clients rows.txt --cluster eu-1 --results all --batch-size 2 --concurrency 1 --retries 0";
+      const [id = ""] = /job_\w+/.exec((await svc(line)).err) ?? [];
+      assert.deepEqual(owners, { "c-1": "eu-1", "c-2": "eu-1", "c-3": "eu-1", "c-4": "eu-1" });
+      if (isResumed) {
+        const resumed = await svc(`router jobs resume ${id} --json`);
+        assert.deepEqual([resumed.exit, JSON.parse(resumed.out).moved], [0, 3], resumed.err);
+        const results = JSON.parse((await svc(`router jobs results ${id} --json=moved_from`)).out);
+        assert.deepEqual(
+          results,
+          ["us-1", "us-1", "us-1", "", ""].map((moved_from) => ({ moved_from })),
+        );
+      }
+      const undone = await svc(`router jobs undo ${id} --yes`);
+      assert.deepEqual([undone.exit, undone.out], [0, "Mapped 3 client ids to us-1\n"], undone.err);
+      const restored = { "c-1": "us-1", "c-2": "us-1", "c-3": "us-1", "c-4": "eu-1" };
+      assert.deepEqual(owners, { ...restored, ...(isResumed && { "c-5": "eu-1" }) });
+    });
+  }
+
   it("skips identifiers that were mapped again later and runs only once", async (t) => {
     const { svc, where } = await startWithMappedEmails(t);
     const { err } = await svc("router map-emails - --cluster eu-1 --results all", { stdin });

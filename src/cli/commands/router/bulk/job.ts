@@ -12,7 +12,7 @@ import { readRows } from "./input/rows.ts";
 import type { JobRecord } from "./log/jobs.ts";
 import type { OpenJob } from "./log/open-job.ts";
 import { formatResultLines } from "./log/results.ts";
-import { createMoveLookup, createVerification } from "./lookup.ts";
+import { createMoveLookup, createVerification, groupMoves } from "./lookup.ts";
 import type { JobProgress } from "./progress.ts";
 import { type BatchResult, createSender } from "./send.ts";
 import type { BulkJobKind } from "./work.ts";
@@ -79,7 +79,9 @@ export async function runJob(run: JobRun, context: Context): Promise<RowSummary>
       firstInvalid ??= batch.invalid[0];
       if (!record.skip_invalid && !limit) throw createInvalidRowError(kind, batch.invalid[0]!);
     }
-    const movedFrom = await lookUpMoves?.(batch);
+    const earlierMoves = job.unfinishedMoves.get(batch.index);
+    const movedFrom = await lookUpMoves?.(batch, earlierMoves);
+    if (movedFrom && movedFrom.size > 0) await job.recordMoves(batch.index, groupMoves(batch, movedFrom));
     const { moved, rejected: rejectedRanges } = batch.count === 0 ? emptyResult : await send(batch);
     const refusedRows = rejectedRanges.reduce((sum, { from, to }) => sum + to - from, 0);
     // An error before the first success is not caused by these rows.
@@ -92,7 +94,8 @@ export async function runJob(run: JobRun, context: Context): Promise<RowSummary>
         rows: batch.count - failedCount,
         invalid: batch.invalid.length,
         failed: failedCount,
-        moved: moved ?? movedFrom?.size ?? null,
+        // The service does not count identifiers again that an earlier run moved.
+        moved: (earlierMoves && movedFrom ? undefined : moved) ?? movedFrom?.size ?? null,
         ...(batch.digest === undefined ? {} : { digest: batch.digest }),
         ...(unverified > 0 && { unverified }),
       },

@@ -10,6 +10,7 @@ import { UsageError } from "../../../process/failure.ts";
 import { canPrompt, confirmYes } from "../../../prompt/confirm.ts";
 import type { RowBatch } from "./input/batches.ts";
 import type { JobRecord } from "./log/jobs.ts";
+import type { BatchMoves } from "./log/log-file.ts";
 import type { RejectedRange } from "./send.ts";
 import { type BulkJobKind, offboardKinds, splitOffboardValue } from "./work.ts";
 
@@ -118,24 +119,44 @@ export async function requireLookup(work: BulkJobKind, context: Context): Promis
  * Creates a look-up of the owners of identifiers before they are mapped. Returns undefined if the look-up is not
  * requested or not possible.
  */
-export async function createMoveLookup({ results, scope }: JobRecord, work: BulkJobKind, context: Context) {
+export async function createMoveLookup(record: JobRecord, work: BulkJobKind, context: Context) {
+  const { results, scope } = record;
   if (work.action !== "map" || results !== "all") return undefined;
   const lookup = await createLookup(work, context);
   if (!lookup) return undefined;
-  /** Returns the clusters that lose identifiers of a batch, by the position of the first row of each identifier. */
-  return async (batch: RowBatch): Promise<ReadonlyMap<number, string>> => {
+  /**
+   * Returns the clusters that lose identifiers of a batch, by the position of the first row of each identifier. An
+   * earlier run may have moved some before it stopped. For these, the cluster that it recorded counts.
+   */
+  return async (batch: RowBatch, earlierMoves: BatchMoves = {}): Promise<ReadonlyMap<number, string>> => {
     const values = batch.getValues();
     const clusters = await lookup.findClusters(values);
+    const { toValue } = work.getKind(record);
+    const earlierClusters = new Map(
+      Object.entries(earlierMoves).flatMap(([from, texts]) => texts.map((text) => [toValue(text), from] as const)),
+    );
     const checkedValues = new Set<string>();
-    const mismatches = new Map<number, string>();
+    const previousClusters = new Map<number, string>();
     for (const [position, value] of values.entries()) {
-      const cluster = clusters.get(value);
-      if (checkedValues.has(value) || typeof cluster !== "string" || cluster === scope.cluster_id) continue;
+      const current = clusters.get(value);
+      const previous = current === scope.cluster_id ? earlierClusters.get(value) : current;
+      if (checkedValues.has(value) || typeof previous !== "string") continue;
       checkedValues.add(value);
-      mismatches.set(position, cluster);
+      previousClusters.set(position, previous);
     }
-    return mismatches;
+    return previousClusters;
   };
+}
+
+/** Groups the inputs of a batch by the cluster that loses them. */
+export function groupMoves({ getRows }: RowBatch, movedFrom: ReadonlyMap<number, string>): BatchMoves {
+  const rows = getRows();
+  const moves: Record<string, string[]> = Object.create(null);
+  for (const [position, cluster] of movedFrom) {
+    moves[cluster] ??= [];
+    moves[cluster].push(rows[position]!.text);
+  }
+  return moves;
 }
 
 export async function createVerification({ scope }: JobRecord, work: BulkJobKind, context: Context) {

@@ -5,6 +5,7 @@ import type { Context } from "../../../command.ts";
 import { CommandFailedError, type FailureKind } from "../../../process/failure.ts";
 import { confirmYes } from "../../../prompt/confirm.ts";
 import type { JobRecord } from "./log/jobs.ts";
+import { readJobLog } from "./log/log-file.ts";
 import { readMovedRows } from "./log/read-results.ts";
 import { createLookup } from "./lookup.ts";
 import { getTargetName, requireUnchangedPlan } from "./plan.ts";
@@ -33,6 +34,12 @@ export async function undoJob(
   const { toValue } = work.getKind(record);
   const previousClusters = new Map<string, string>();
   for await (const { text, from } of readMovedRows(folder)) previousClusters.set(toValue(text), from);
+  // The service may have carried out batches whose responses the job did not receive.
+  for (const moves of (await readJobLog(folder)).unfinishedMoves.values()) {
+    for (const [from, texts] of Object.entries(moves)) {
+      for (const text of texts) previousClusters.set(toValue(text), from);
+    }
+  }
   const now = await lookup?.findClusters([...previousClusters.keys()]);
   const lists = new Map<string, string[]>();
   let movedSinceCount = 0;

@@ -84,11 +84,22 @@ export interface EventLine {
   readonly reason?: string;
 }
 
-type LogLine = BatchLine | EventLine;
+/** Inputs of a batch that another cluster has, by that cluster. */
+export type BatchMoves = Readonly<Record<string, readonly string[]>>;
+
+/** Written before the batch is sent, because a later look-up finds only the new cluster. */
+export interface MovesLine {
+  readonly sending: number;
+  readonly moves: BatchMoves;
+}
+
+type LogLine = BatchLine | EventLine | MovesLine;
 
 export interface LoggedState extends RowCounts {
   readonly unverified: number;
   readonly finished: FinishedBatches;
+  /** Moves of batches that were sent and are not finished. */
+  readonly unfinishedMoves: ReadonlyMap<number, BatchMoves>;
   readonly results: number;
   readonly last: EventLine | undefined;
   readonly file: LogFile;
@@ -97,6 +108,7 @@ export interface LoggedState extends RowCounts {
 /** Reads a job log up to an incomplete line. Later batches are resent. Fails with JobLogError. */
 export async function readJobLog(folder: string, disk: Disk = systemDisk): Promise<LoggedState> {
   const finished = new FinishedBatches();
+  const unfinishedMoves = new Map<number, BatchMoves>();
   const sum = { rows: 0, invalid: 0, failed: 0, moved: 0 as number | null, unverified: 0 };
   let results = 0;
   let last: EventLine | undefined;
@@ -106,8 +118,13 @@ export async function readJobLog(folder: string, disk: Disk = systemDisk): Promi
       last = line;
       return;
     }
+    if ("sending" in line) {
+      unfinishedMoves.set(line.sending, line.moves);
+      return;
+    }
     if (finished.has(line.batch)) return;
     finished.add(line.batch, line.digest);
+    unfinishedMoves.delete(line.batch);
     sum.rows += line.rows;
     sum.invalid += line.invalid;
     sum.failed += line.failed;
@@ -116,7 +133,7 @@ export async function readJobLog(folder: string, disk: Disk = systemDisk): Promi
     results = line.results;
   };
   const file = await readLogFile(disk, folder, onLine);
-  return { ...sum, finished, results, last, file };
+  return { ...sum, finished, unfinishedMoves, results, last, file };
 }
 
 /**

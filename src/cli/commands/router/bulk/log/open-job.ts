@@ -7,9 +7,11 @@ import { saveTornTail } from "../../../../../files/read-log.ts";
 import {
   addCounts,
   type BatchLine,
+  type BatchMoves,
   type EventLine,
   type FinishedBatches,
   type LoggedState,
+  type MovesLine,
   type RowCounts,
   readJobLog,
 } from "./log-file.ts";
@@ -34,6 +36,8 @@ interface Options {
  */
 export class OpenJob {
   readonly finished: FinishedBatches;
+  /** Moves of batches that an earlier run sent and did not finish. */
+  readonly unfinishedMoves: ReadonlyMap<number, BatchMoves>;
   readonly #log: AppendLog<Error>;
   readonly #results: OpenResults;
   readonly #wall: WallClock;
@@ -45,6 +49,7 @@ export class OpenJob {
   private constructor(file: DiskFile, state: LoggedState, results: OpenResults, wall: WallClock) {
     const { rows, invalid, failed, moved, finished } = state;
     this.finished = finished;
+    this.unfinishedMoves = state.unfinishedMoves;
     this.#counts = { rows, invalid, failed, moved };
     this.#durable = this.#counts;
     this.#unverifiedCount = state.unverified;
@@ -116,6 +121,14 @@ export class OpenJob {
     // A failure here is a failure of the log. The next waiting caller receives it.
     void this.#log.append(JSON.stringify(line)).then(markDurable, () => {});
     if (this.#log.waiting > maxWaitingBatches) await this.#flush();
+  }
+
+  /** Records the previous clusters of a batch that is about to be sent. Resolves when they are on disk. */
+  async recordMoves(batch: number, moves: BatchMoves): Promise<void> {
+    const line: MovesLine = { sending: batch, moves };
+    const durable = this.#log.append(JSON.stringify(line));
+    this.#flushNow.abort();
+    await durable;
   }
 
   /** Records the outcome of the job, and waits until everything is on disk. */
