@@ -130,7 +130,7 @@ const webhooksCertify = defineCommand({
   words: ["webhooks", "certify"],
   summary: "Check a webhook receiver, and name its mistakes",
   description:
-    "Sends the receiver requests that it must accept or reject: genuine events written in several ways, wrong signatures, duplicates, broken connections, 64 events at once and a retry after 155 minutes of virtual time. Names the likely mistake of each failed check, and a fix. --command gets the variables of svc emulator exec, among them SVC_WEBHOOK_HMAC_KEY, and PORT. Duplicates, order and storage before a response are checked only with --probe. --console prints an address of the console after the checks: it shows every delivery with its check and the response, sends it again, and sends further test events. Exits 1 if a check failed, or if the time limit skipped checks; warnings do not count.",
+    "Sends the receiver requests that it must accept or reject: genuine events written in several ways, wrong signatures, duplicates, broken connections, 64 events at once and a retry after 155 minutes of virtual time. Names the likely mistake of each failed check, and a fix. --command gets the variables of svc emulator exec, among them SVC_WEBHOOK_HMAC_KEY, and PORT. Without --probe, the checks of duplicates and order see only responses, and storage is not checked. --console prints an address of the console after the checks: it shows every delivery with its check and the response, sends it again, and sends further test events. Exits 1 if a check failed, or if the time limit skipped checks; warnings do not count.",
   flags,
   examples: [
     {
