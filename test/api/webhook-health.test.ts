@@ -64,7 +64,7 @@ describe("webhook diagnosis", () => {
       steps: [
         "Fix the receiver: its log shows the error.",
         "Enable the webhook: svc emulator webhooks enable 1",
-        "Send the 2 undelivered ones, oldest first: svc emulator webhooks resend 1",
+        "Resend 2 undelivered deliveries, oldest first: svc emulator webhooks resend 1",
       ],
       unsent: [1, 2],
     });
@@ -206,7 +206,7 @@ describe("common feature of failed deliveries", () => {
           "Only CONTRACT_EXECUTED fails. Other deliveries arrive.",
           "2 deliveries are undelivered and will not be retried.",
         ],
-        ["Fix the receiver: its log shows the error.", "Send the 2 undelivered ones, oldest first"],
+        ["Fix the receiver: its log shows the error.", "Resend 2 undelivered deliveries, oldest first"],
       ],
     );
   });

@@ -136,7 +136,7 @@ export const restoreSnapshot = defineOperation({
   ...controlOperation,
   summary: "Restore a snapshot",
   description:
-    "Restores the state of the snapshot; time and IDs continue from there. The current state is saved first as snapshot before-1 (ten are kept). Request log and inboxes are not restored. The outcome of requests and attempts in progress is discarded.",
+    "Restores the state of the snapshot; time and IDs continue from there. The current state is saved first as snapshot before-N (ten are kept). Request log and inboxes are not restored. The outcome of requests and attempts in progress is discarded.",
   method: "POST",
   path: "/_emulator/snapshots/{name}/restore",
   role: "admin",
@@ -188,7 +188,7 @@ export const rewind = defineOperation({
   ...controlOperation,
   summary: "Restore the state from before a request, a time or N steps",
   description:
-    "Restores the state from before a request, a time or N steps. The current state is saved first as snapshot before-1 (ten are kept). Faults, request log and inboxes are not rewound. The history reaches back as far as SVC_HISTORY of svc emulator start allows. The outcome of requests and attempts in progress is discarded.",
+    "Restores the state from before a request, a time or N steps. The current state is saved first as snapshot before-N (ten are kept). Faults, request log and inboxes are not rewound. The history reaches back as far as SVC_HISTORY of svc emulator start allows. The outcome of requests and attempts in progress is discarded.",
   method: "POST",
   path: "/_emulator/rewind",
   role: "admin",

@@ -159,8 +159,8 @@ export const importState = defineOperation({
   ...controlOperation,
   summary: "Replace the whole state with an exported one",
   description:
-    "Accepts an exported document, up to 500 MiB. The current state is saved first as snapshot before-1 (ten are kept): " +
-    "svc emulator snapshot restore before-1 restores it. The history starts again.",
+    "Accepts an exported document, up to 500 MiB. The current state is saved first as snapshot before-N (ten are kept): " +
+    "svc emulator snapshot restore before-N restores it. The history starts again.",
   method: "PUT",
   path: "/_emulator/state",
   role: "admin",

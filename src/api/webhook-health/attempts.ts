@@ -52,6 +52,10 @@ export function describeAttemptOutcome(attempt: Pick<Attempt, "status" | "error"
   return effect === undefined ? `${brought}.` : `${brought}; a scripted fault ${blamedEffects[effect]} (${effect}).`;
 }
 
+/** Formats the end of a line about an attempt: `, next 10:05:00`, or that the retry will be skipped and why. */
+export const formatNextAttempt = (at: string, skipReason: string | undefined): string =>
+  skipReason === undefined ? `, next ${at}` : `, retry at ${at} will be skipped: ${skipReason}`;
+
 /** Summarizes the result of an attempt, such as `answered 401 (fault: tamper)` or `connection refused`. */
 export function summarizeAttemptOutcome(attempt: Pick<Attempt, "status" | "error" | "fault">): string {
   const { status, error } = attempt;

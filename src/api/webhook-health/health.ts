@@ -251,8 +251,8 @@ function suggestSteps(
     steps.push({ kind: "enable", words: "Enable the webhook", command: `svc emulator webhooks enable ${id}` });
   }
   if (unsent > 0 && forbidden === null) {
-    const what = unsent === 1 ? "the undelivered one" : `the ${unsent} undelivered ones, oldest first`;
-    steps.push({ kind: "resend", words: `Send ${what}`, command: `svc emulator webhooks resend ${id}` });
+    const what = unsent === 1 ? "the undelivered delivery" : `${unsent} undelivered deliveries, oldest first`;
+    steps.push({ kind: "resend", words: `Resend ${what}`, command: `svc emulator webhooks resend ${id}` });
   }
   return steps;
 }

@@ -33,6 +33,8 @@ export interface ServiceSettings {
   readonly controlToken: SettingValue | undefined;
   /** Whether the services are those of this folder's emulator, without another setting that names it. */
   readonly isEmulatorHere: boolean;
+  /** Whether the services are those of the current profile, without a setting that names it. */
+  readonly isCurrentProfile: boolean;
   /** Variables with credentials of other services, which are not sent. */
   readonly unused: readonly string[];
 }
@@ -77,6 +79,7 @@ export async function resolveServiceSettings({ globals, host }: SettingsContext)
     hmacKey: readVariable(host, "SVC_WEBHOOK_HMAC_KEY"),
     controlToken: readVariable(host, "SVC_EMULATOR_TOKEN"),
     isEmulatorHere: false,
+    isCurrentProfile: chosen !== undefined && readProfileName({ globals, host }) === undefined,
     unused: [],
   };
 }
@@ -105,6 +108,7 @@ async function createEmulatorSettings(emulator: LocalEmulator, host: Host): Prom
     hmacKey: readVariable(host, "SVC_WEBHOOK_HMAC_KEY") ?? toOwnSetting(first?.hmacKey),
     controlToken: toSetting(localEmulator.token),
     isEmulatorHere: true,
+    isCurrentProfile: false,
     unused,
   };
 }

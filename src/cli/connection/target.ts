@@ -25,7 +25,10 @@ import {
   resolveServiceSettings,
 } from "./resolve-settings.ts";
 
-/** Fails with exit code 2 if no address is configured. Reports an emulator that only this folder selects. */
+/**
+ * Fails with exit code 2 if no address is configured. Reports an emulator that only this folder selects, and the current
+ * profile in a folder whose emulator is not running.
+ */
 export async function resolveServiceTarget(globals: GlobalOptions, host: Host, output: Output): Promise<ServiceTarget> {
   const settings = await resolveServiceSettings({ globals, host });
   if (settings.isEmulatorHere) {
@@ -34,8 +37,13 @@ export async function resolveServiceTarget(globals: GlobalOptions, host: Host, o
     await printNoteOnce(output, `Using ${settings.chosenBy} (${settings.router?.value})`, profileNote);
     await reportUnusedVariables(settings.unused, output);
   }
+  const state = settings.isEmulatorHere ? undefined : findNearestState(host.cwd);
+  if (settings.isCurrentProfile && state !== undefined) {
+    const emulator = `the emulator with the state ${relative(host.cwd, state)}`;
+    const url = settings.router?.value ?? settings.contracts?.value;
+    await printNoteOnce(output, `Using ${settings.chosenBy} (${url}), because ${emulator} is not running`);
+  }
   if (settings.chosenBy === undefined) {
-    const state = findNearestState(host.cwd);
     throw new UsageError("No service address is configured.", {
       hint:
         state === undefined

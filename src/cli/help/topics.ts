@@ -66,7 +66,7 @@ export const helpTopics = lookupTable<Topic>({
             ["--profile NAME", "Addresses and credentials of this profile, which override the environment"],
             ["SVC_BASE_URL", "With SVC_ROUTER_URL and SVC_CONTRACTS_URL for services with their own addresses"],
             ["SVC_PROFILE", "This profile"],
-            ["(nothing)", "The emulator of this folder or of a parent folder"],
+            ["(none of these)", "The emulator of this folder or of a parent folder"],
             ["svc config use", "The selected profile, if no emulator runs here"],
           ],
         },

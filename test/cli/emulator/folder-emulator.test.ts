@@ -106,6 +106,16 @@ describe("command in the folder of a running emulator", () => {
     );
   });
 
+  it("names the profile that it uses after the emulator stops", async (t) => {
+    const { svc, twin: emulator, real } = await startFolderEmulator(t);
+    await emulator.close();
+    const note = `Using profile prod (${real.url}), because the emulator with the state ${state} is not running\n`;
+    const { err } = await svc("contracts templates list --retries 0");
+    assert.deepEqual([err.startsWith(note), real.seen.length], [true, 1]);
+    const named = await svc("contracts templates list --retries 0 --profile prod");
+    assert.equal(named.err.includes("Using"), false);
+  });
+
   it("verifies, explains and signs webhooks with the emulator's key by default", async (t) => {
     const { svc, cwd } = await startFolderEmulator(t);
     await writeFile(join(cwd, "body.json"), "{}");
@@ -168,7 +178,7 @@ describe("command in the folder of a running emulator", () => {
       ],
     );
     const checks = JSON.parse((await svc("doctor --json")).out) as { check: string; detail: string }[];
-    assert.equal(checks.find(({ check }) => check === "services")?.detail, `Found by ${origin}`);
+    assert.equal(checks.find(({ check }) => check === "services")?.detail, `Selected by ${origin}`);
   });
 });
 
@@ -180,7 +190,7 @@ describe("untrusted run file", () => {
     for (const routerUrl of [run.router_url, real.url]) {
       await writeFile(join(cwd, `${state}.run`), JSON.stringify({ ...run, router_url: routerUrl }));
       const { err } = await svc("contracts templates list");
-      assert.equal(err.includes("Using"), false);
+      assert.equal(err.includes("Using the emulator"), false);
     }
     assert.equal(JSON.stringify(real.seen).includes(run.token), false);
   });

@@ -48,10 +48,10 @@ describe("svc run --record", () => {
     const { status } = await act(`contracts/${id}/sign`, { email: "jo@acme.example" });
     const { exit, out, err } = await stage.svc("run --record story.yaml");
     assert.deepEqual([exit, err, status], [0, "", 400]);
-    assert.equal(out, "Wrote story.yaml: 4 of 100 requests matter.\n");
+    assert.equal(out, "Wrote story.yaml: 4 of 100 requests kept.\n");
     assert.equal(
       await read(stage, "story.yaml"),
-      `# Recorded by svc run --record: 4 of 100 requests matter.
+      `# Recorded by svc run --record: 4 of 100 requests kept.
 
 name: Causes of emulator-contracts.sign
 steps:
@@ -97,7 +97,7 @@ steps:
       [2, "error: --yes required when not running interactively", "steps: [{ advance: PT1H }]\n"],
     );
     const replaced = await stage.svc("run --record story.yaml --yes");
-    assert.deepEqual([replaced.exit, replaced.out], [0, "Wrote story.yaml: 1 of 1 request matter.\n"]);
+    assert.deepEqual([replaced.exit, replaced.out], [0, "Wrote story.yaml: 1 of 1 request kept.\n"]);
   });
 
   it("escapes dollars in values", async (t) => {
@@ -107,7 +107,7 @@ steps:
     const { id } = await send("POST", "contracts/", { ...contract, counter_party_details: [jo] });
     await act(`contracts/${id}/sign`, { email: "$jo@acme.example" });
     const { exit, out, err } = await stage.svc("run --record story.yaml");
-    assert.deepEqual([exit, out, err], [0, "Wrote story.yaml: 2 of 2 requests matter.\n", ""]);
+    assert.deepEqual([exit, out, err], [0, "Wrote story.yaml: 2 of 2 requests kept.\n", ""]);
     const story = await read(stage, "story.yaml");
     assert.deepEqual(story.match(/(?<=first_name: |as: ).*/g), [`$$Jo $$\{x} $$$$`, "$$jo@acme.example"]);
     const again = await stage.svc("run story.yaml");
@@ -124,10 +124,10 @@ steps:
     await send("POST", "contracts/", contract);
     await stage.emulator.clock.advance({ by: "PT2H35M" });
     const { exit, out, err } = await stage.svc("run --record story.yaml");
-    assert.deepEqual([exit, out, err], [0, "Wrote story.yaml: 2 of 7 requests matter.\n", ""]);
+    assert.deepEqual([exit, out, err], [0, "Wrote story.yaml: 2 of 7 requests kept.\n", ""]);
     assert.equal(
       await read(stage, "story.yaml"),
-      `# Recorded by svc run --record: 2 of 7 requests matter.
+      `# Recorded by svc run --record: 2 of 7 requests kept.
 
 name: Causes of the delivery of CONTRACT_CREATED
 steps:
@@ -169,7 +169,7 @@ steps:
       await stage.emulator.clock.advance({ by: pause });
     }
     const { exit, out, err } = await stage.svc("run --record story.yaml");
-    assert.deepEqual([exit, out, err], [0, "Wrote story.yaml: 3 of 3 requests matter.\n", ""]);
+    assert.deepEqual([exit, out, err], [0, "Wrote story.yaml: 3 of 3 requests kept.\n", ""]);
     const story = await read(stage, "story.yaml");
     assert.deepEqual(story.match(/answers: .*/g), ["answers: [ 500, 501, 502, 503 ]", "answers: [ 501, 503 ]"]);
     const again = await stage.svc("run story.yaml");
@@ -184,10 +184,10 @@ steps:
     const { id } = await send("POST", "webhooks/", webhook);
     await send("DELETE", `webhooks/${id}`);
     const { exit, out, err } = await stage.svc("run --record story.yaml");
-    assert.deepEqual([exit, out, err], [0, "Wrote story.yaml: 2 of 3 requests matter.\n", ""]);
+    assert.deepEqual([exit, out, err], [0, "Wrote story.yaml: 2 of 3 requests kept.\n", ""]);
     assert.equal(
       await read(stage, "story.yaml"),
-      `# Recorded by svc run --record: 2 of 3 requests matter.
+      `# Recorded by svc run --record: 2 of 3 requests kept.
 
 name: Causes of webhooks.delete
 steps:

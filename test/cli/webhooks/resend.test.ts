@@ -97,7 +97,10 @@ describe("svc emulator webhooks resend", () => {
     assert.equal(app.received.length, 0);
     await emulator.clock.advance({ by: 3 * 60_000 });
     const failed = await svc("emulator webhooks resend 1");
-    assert.deepEqual([failed.exit, failed.err], [1, "0 arrived, 1 has not: delivery 1 failed again: responded 503\n"]);
+    assert.deepEqual(
+      [failed.exit, failed.err],
+      [1, "0 delivered, 1 undelivered: delivery 1 failed again: responded 503\n"],
+    );
     assert.equal(app.received.length, 2);
   });
 
@@ -111,12 +114,12 @@ describe("svc emulator webhooks resend", () => {
     await emulator.clock.advance({ by: 1 });
     assert.equal(
       (await svc("emulator webhooks resend 1")).err,
-      "0 arrived, 1 has not: delivery 1 failed again: responded 500: the table is locked\n",
+      "0 delivered, 1 undelivered: delivery 1 failed again: responded 500: the table is locked\n",
     );
     assert.deepEqual(
       [await svc("emulator webhooks resend 2"), await svc("emulator deliveries resend 2")].map(({ err }) => err),
       [
-        "0 arrived, 1 has not: delivery 2 failed again: connection refused\n",
+        "0 delivered, 1 undelivered: delivery 2 failed again: connection refused\n",
         "Delivery 2 failed again: connection refused\n",
       ],
     );

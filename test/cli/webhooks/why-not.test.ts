@@ -68,7 +68,7 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
     assert.deepEqual(out.split("\n").slice(-4), [
       "Remove scripted fault 1 (drop): svc emulator fault remove 1",
       "Enable the webhook: svc emulator webhooks enable 1",
-      "Send the undelivered one: svc emulator webhooks resend 1",
+      "Resend the undelivered delivery: svc emulator webhooks resend 1",
       "",
     ]);
     const { attempts } = await json<{ attempts: { fault: { effect: string } }[] }>("emulator deliveries show 1");
@@ -86,7 +86,7 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
         {
           check: "webhooks",
           status: "warning",
-          detail: "Nothing is sent to 1 (DISABLED_BY_ERROR)",
+          detail: "Webhooks without deliveries: 1 (DISABLED_BY_ERROR)",
           hint: "To see why: svc webhooks why",
         },
       ],

@@ -47,7 +47,7 @@ describe("svc webhooks why", () => {
     );
     assert.match(
       out,
-      /\nStart the receiver\.\nEnable the webhook: svc emulator webhooks enable 1\nSend the undelivered one: svc emulator webhooks resend 1\n$/,
+      /\nStart the receiver\.\nEnable the webhook: svc emulator webhooks enable 1\nResend the undelivered delivery: svc emulator webhooks resend 1\n$/,
     );
   });
 
@@ -106,7 +106,7 @@ describe("svc webhooks why", () => {
       next_attempt_at: due,
       webhook_status: "DISABLED_BY_ERROR",
     });
-    assert.equal(await why(), `Next attempt ${due}: skipped, unless you enable the webhook before`);
+    assert.equal(await why(), `Next attempt ${due}: skipped, unless you enable the webhook before then`);
     const { out } = await svc("webhooks schedule --json");
     assert.match(out, /will be skipped: the webhook is DISABLED_BY_ERROR/);
 
@@ -140,7 +140,7 @@ describe("svc webhooks why", () => {
         "",
         "Start the receiver.",
         "Enable the webhook: svc emulator webhooks enable 1",
-        "Send the 2 undelivered ones, oldest first: svc emulator webhooks resend 1",
+        "Resend 2 undelivered deliveries, oldest first: svc emulator webhooks resend 1",
         "",
       ],
     );
@@ -189,7 +189,7 @@ describe("svc webhooks why", () => {
       "",
       "No retries are left.",
       "Start the receiver.",
-      "Send the undelivered one: svc emulator webhooks resend 1",
+      "Resend the undelivered delivery: svc emulator webhooks resend 1",
       "",
     ]);
     const { given_up_deliveries } = JSON.parse((await svc("webhooks why --json")).out);

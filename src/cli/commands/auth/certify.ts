@@ -12,7 +12,7 @@ const flags = [
     type: "text",
     placeholder: "CHECK",
     repeatable: true,
-    description: "Run only this check, or those that begin so: slow-down",
+    description: "Run only this check, or all checks with this prefix: slow-down",
   },
   { flag: "skip", type: "text", placeholder: "CHECK", repeatable: true, description: "Skip this check, or those" },
   { flag: "list", type: "switch", description: "List the checks with their basis, and run nothing" },

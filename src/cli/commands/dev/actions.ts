@@ -10,6 +10,8 @@ export interface KeyActionState {
   /** ID of the last changed delivery to the session's webhook. */
   deliveryId?: number | undefined;
   webhookId?: number | undefined;
+  /** Address of the app while it refuses connections. */
+  closedAddress?: string | undefined;
 }
 
 export interface KeyActionTools {
@@ -82,7 +84,7 @@ export const keyActions = lookupTable<KeyAction>({
       const webhook = ["--webhook", String(state.webhookId)];
       const fault = ["--direction", "outgoing", ...webhook, "--effect", "drop", "--count", "3"];
       const addedFault = await run(["emulator", "fault", "add", ...fault]);
-      if (addedFault) await print("The next three attempts do not arrive.");
+      if (addedFault) await print("The next three attempts will not arrive.");
     },
   },
   n: {
@@ -95,7 +97,13 @@ export const keyActions = lookupTable<KeyAction>({
     },
   },
   o: { summary: "open the console", perform: ({ show }) => show(["emulator", "open"]) },
-  w: { summary: "diagnose failing webhooks", perform: ({ show }) => show(["webhooks", "why"]) },
+  w: {
+    summary: "diagnose failing webhooks",
+    async perform({ show, state, print }) {
+      if (state.closedAddress === undefined) return show(["webhooks", "why"]);
+      await print(`${state.closedAddress} refuses connections. Start your app there. Deliveries fail until then.`);
+    },
+  },
 });
 
 /** Formats the help of the keys, such as `c create a contract`, one line per key. */

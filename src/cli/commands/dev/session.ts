@@ -40,7 +40,6 @@ export class DevSession {
   #clock: ObservedClock | undefined;
   #webhooks: SessionWebhooks = [];
   #hasEnded = false;
-  #isAppDown = false;
   #acting: Promise<void> = Promise.resolve();
 
   constructor(options: DevSessionOptions, context: Context, screen: SessionScreen) {
@@ -54,6 +53,10 @@ export class DevSession {
 
   get webhookId(): number | undefined {
     return this.#state.webhookId;
+  }
+
+  get #isAppDown(): boolean {
+    return this.#state.closedAddress !== undefined;
   }
 
   /** Width of the terminal. Undefined in a pipe. */
@@ -74,7 +77,7 @@ export class DevSession {
   /** Creates the webhook of the session. Creates another webhook if the first one is deleted. */
   async subscribe(receiver: WebhookReceiver): Promise<void> {
     const { activities, forwardTo } = this.#options;
-    const id = await subscribe(this.#context, { url: receiver.url, activities });
+    const id = await subscribe(this.#context, { url: receiver.url, activities, title: "svc dev" });
     if (id === undefined) return;
     this.#state.webhookId = id;
     const onDeleted = () => void this.#subscribeAgain(receiver);
@@ -105,7 +108,7 @@ export class DevSession {
     if (forwardTo === undefined || this.#isAppDown || !(await isRefused(forwardTo))) return;
     // A concurrent check can finish first.
     if (this.#isAppDown) return;
-    this.#isAppDown = true;
+    this.#state.closedAddress = forwardTo;
     this.#reportApp("app_down", `${forwardTo} refuses connections: webhooks fail until your app runs there.`);
     void this.#waitForApp(forwardTo);
   }
@@ -115,7 +118,7 @@ export class DevSession {
     do await host.wall.sleep(defaultProbeIntervalMs, signal);
     while (!signal.aborted && (await isRefused(forwardTo)));
     if (signal.aborted) return;
-    this.#isAppDown = false;
+    this.#state.closedAddress = undefined;
     this.#reportApp("app_up", `${forwardTo} accepts connections again.`);
   }
 

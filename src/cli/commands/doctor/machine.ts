@@ -159,7 +159,7 @@ async function checkWebhooks(context: Context): Promise<CheckResult[]> {
         `${id} (${status === "ACTIVE" && forbidden !== null ? "address not allowed" : status})`,
     );
     findings.push(
-      createCheckWarning("webhooks", `Nothing is sent to ${formatList(all)}`, "To see why: svc webhooks why"),
+      createCheckWarning("webhooks", `Webhooks without deliveries: ${formatList(all)}`, "To see why: svc webhooks why"),
     );
   }
   return findings;

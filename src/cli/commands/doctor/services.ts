@@ -40,7 +40,7 @@ export async function checkServices(context: Context): Promise<CheckResult[]> {
   ].filter(({ outcome }) => outcome !== undefined);
   return [
     checkProxy(context, requests),
-    createPassedCheck("services", `Found by ${origin}`),
+    createPassedCheck("services", `Selected by ${origin}`),
     router === undefined
       ? createSkippedCheck("router", "No address is configured")
       : await checkRouter(String(baseUrls.router), router, context),

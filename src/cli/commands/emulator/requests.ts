@@ -145,7 +145,8 @@ function findFailure({ attempts }: { readonly attempts: readonly Attempt[] }): s
   const last = attempts.at(-1);
   if (!last?.resend) return "was not sent: its address is not allowed";
   if (hasSucceeded(last)) return undefined;
-  return `failed again: ${summarizeAttemptOutcome(last)}${last.answer === null ? "" : `: ${last.answer}`}`;
+  const verb = attempts.length > 1 ? "failed again" : "failed";
+  return `${verb}: ${summarizeAttemptOutcome(last)}${last.answer === null ? "" : `: ${last.answer}`}`;
 }
 
 const columns = [
@@ -175,7 +176,7 @@ const webhooksResend = defineCommand({
     const next = failed
       ? `: delivery ${failed.id} ${findFailure(failed)}`
       : ". To continue, run the same command again";
-    await context.output.note(`${arrivedCount} arrived, ${remaining} ${remaining === 1 ? "has" : "have"} not${next}`);
+    await context.output.note(`${arrivedCount} delivered, ${remaining} undelivered${next}`);
     return "failed";
   },
 });

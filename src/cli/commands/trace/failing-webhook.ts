@@ -277,7 +277,7 @@ function formatNextAttempt(
 ): StyledLine {
   if (isDue) return `An attempt has been due since ${at}. It is in progress, or is waiting for other attempts to end`;
   if (status === "DELETED") return `Next attempt ${at}: skipped`;
-  if (status !== "ACTIVE") return `Next attempt ${at}: skipped, unless you enable the webhook before`;
+  if (status !== "ACTIVE") return `Next attempt ${at}: skipped, unless you enable the webhook before then`;
   return `Next attempt ${at}${reason === null ? "" : `, ${reason}`}. To make it now: svc emulator clock advance --next`;
 }
 

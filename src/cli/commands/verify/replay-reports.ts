@@ -80,7 +80,7 @@ export function formatReplayMarkdown(report: VerifyReport, [firstSide, secondSid
     "",
     `${compared} of ${pluralize(exchanges, "exchange")} compared: ${formatSummary(summary)}.`,
     ...(incomparable.length === 0 ? [] : [""]),
-    ...incomparable.map((claim) => `- ${claim.exchanges} not or not fully compared: ${formatCell(claim.reason)}`),
+    ...incomparable.map((claim) => `- ${claim.exchanges} not compared, or only in part: ${formatCell(claim.reason)}`),
     ...formatTable("difference", "times", refutations, ({ count }) => String(count)),
     ...formatTable("accepted", "reason", acceptedDifferences, (difference) => formatCell(difference.accepted!)),
     "",
@@ -98,7 +98,7 @@ export function formatReplayLines(report: VerifyReport, sides: ComparedSides): S
       `  ${difference.basis}, seen ${pluralize(difference.count, "time")}${difference.file === null ? "" : `, first in ${difference.file}`}`,
     ]),
     `${compared} of ${pluralize(exchanges, "exchange")} compared: ${formatSummary(summary)}`,
-    ...incomparable.map(({ reason, exchanges: count }) => `  ${count} not or not fully compared: ${reason}`),
+    ...incomparable.map(({ reason, exchanges: count }) => `  ${count} not compared, or only in part: ${reason}`),
     drift > 0
       ? `Drift: ${pluralize(drift, "difference")}`
       : compared === 0

@@ -2,6 +2,7 @@ import { activities } from "../../../api/activities.ts";
 import { deliveryOutcomes } from "../../../api/delivery-outcomes.ts";
 import { listDeliveries, watchDeliveries } from "../../../api/emulator/deliveries.ts";
 import type { Column, ResultOf } from "../../../api/operation.ts";
+import { formatNextAttempt } from "../../../api/webhook-health/attempts.ts";
 import type { FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { type EventOf, followStream } from "../../connection/follow.ts";
@@ -112,9 +113,9 @@ function formatLine({ id, at, activity, composite_id: contract, outcome, attempt
     attempt === null
       ? outcome
       : `${attempt.resend ? "resend" : `attempt ${attempt.number}`}: ${describeResponse(attempt)}${formatFault(attempt)}, ${outcome}`;
-  const next = event.next_attempt_at === null ? "" : `, next ${event.next_attempt_at}`;
-  const skipNote = next !== "" && event.webhook_status !== "ACTIVE" ? ` is skipped: ${event.webhook_status}` : "";
-  return `${at} delivery ${id} ${activity}${contractLabel} ${attemptLabel}${next}${skipNote}`;
+  const skipReason = event.webhook_status === "ACTIVE" ? undefined : event.webhook_status;
+  const next = event.next_attempt_at === null ? "" : formatNextAttempt(event.next_attempt_at, skipReason);
+  return `${at} delivery ${id} ${activity}${contractLabel} ${attemptLabel}${next}`;
 }
 
 const formatFault = ({ fault }: ListedDelivery["attempts"][number]): string =>

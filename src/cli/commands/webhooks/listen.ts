@@ -24,7 +24,14 @@ import { watchSubscription } from "./subscription-watch.ts";
 
 const flags = [
   ...forwardingFlags,
-  { flag: "port", type: "integer", min: 0, max: 65_535, description: "Port of the receiver", default: 0 },
+  {
+    flag: "port",
+    type: "integer",
+    min: 0,
+    max: 65_535,
+    description: "Port of the receiver; 0 chooses a free port",
+    default: 0,
+  },
   {
     flag: "public-url",
     type: "text",
@@ -159,7 +166,11 @@ async function subscribeReceiver(
   context: Context,
 ): Promise<number | undefined> {
   const subscription = plan.register
-    ? await subscribe(context, { url: plan.publicUrl ?? url, activities: plan.activities })
+    ? await subscribe(context, {
+        url: plan.publicUrl ?? url,
+        activities: plan.activities,
+        title: "svc webhooks listen",
+      })
     : undefined;
   if (subscription !== undefined) {
     const count = pluralize(plan.activities.length, "activity", "activities");

@@ -40,7 +40,11 @@ export function parseActivity(text: string): Activity {
  */
 export async function subscribe(
   context: Context,
-  { url, activities }: { readonly url: string; readonly activities: readonly string[] },
+  {
+    url,
+    activities,
+    title,
+  }: { readonly url: string; readonly activities: readonly string[]; readonly title: ListenerTitle },
 ): Promise<number | undefined> {
   const target = await context.target("contracts").catch((error: unknown) => {
     // With a key and without a configured service, only the receiver is needed.
@@ -52,11 +56,11 @@ export async function subscribe(
   const removedCount = await removeStaleListeners(context, (id, error) => reportRemainingWebhook(id, error, context));
   if (removedCount > 0) await context.output.note(`Removed ${pluralize(removedCount, "webhook")} of stopped listeners`);
   const client = await context.client("contracts", { connections: 2 });
-  const body = { title: listenerTitle, url, only_for_activities: [...activities] as Activity[] };
+  const body = { title, url, only_for_activities: [...activities] as Activity[] };
   const { signal } = context;
   const creation = client.send(CheckedCall.check(createWebhook, { body }), { signal });
   const id = await creation.then(getId).catch(async (error: unknown) => {
-    if (isOutcomeUnknown(error) || signal.aborted) await reportPossible(url, context);
+    if (isOutcomeUnknown(error) || signal.aborted) await reportPossible(title, url, context);
     throw error;
   });
   context.onEnd(async () => {
@@ -109,8 +113,8 @@ export async function reportRemainingWebhook(id: number, error: unknown, context
 }
 
 /** Reports that the service may have created the webhook, whose ID is unknown. */
-async function reportPossible(url: string, context: Context): Promise<void> {
-  const subject = `titled "${listenerTitle}" for ${url}`;
+async function reportPossible(title: string, url: string, context: Context): Promise<void> {
+  const subject = `titled "${title}" for ${url}`;
   await context.output.warn(`warning: The service may have created a webhook ${subject}, which is not deleted.`);
   await context.output.warn(
     `To delete it, find its ID with svc webhooks list on an emulator, or in the application of the service: svc webhooks delete ID`,
@@ -132,7 +136,9 @@ function isLocal(text: string): boolean {
   return hostname === "localhost" || hostname.endsWith(".localhost") || hostname === "[::1]" || /^127\./.test(hostname);
 }
 
-const listenerTitle = "svc webhooks listen";
+/** Titles of webhooks that live as long as a command: the command itself. */
+const listenerTitles = ["svc webhooks listen", "svc dev"] as const;
+type ListenerTitle = (typeof listenerTitles)[number];
 
 /** A local port that does not respond in this time is busy, not closed. */
 const probeTimeoutMs = 500;
@@ -152,7 +158,7 @@ async function removeStaleListeners(
   const client = await context.client("contracts");
   let removedCount = 0;
   for (const { id, title, url } of all) {
-    if (title !== listenerTitle || !(await isClosedPort(url))) continue;
+    if (!listenerTitles.some((one) => one === title) || !(await isClosedPort(url))) continue;
     // 404 means that the webhook belongs to another workspace, which these credentials cannot access.
     const isRemoved = await client.call(deleteWebhook, { params: { webhook_id: id } }, { signal }).then(
       () => true,

@@ -39,7 +39,7 @@ const webhooksWhy = defineCommand({
     { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
   ],
   examples: [
-    { title: "Diagnose the webhook that fails worst", argv: ["webhooks", "why"] },
+    { title: "Diagnose the worst webhook", argv: ["webhooks", "why"] },
     { title: "Diagnose one, with all its attempts", argv: ["webhooks", "why", "1", "--all"] },
   ],
   async run({ positionals, flags }, context) {

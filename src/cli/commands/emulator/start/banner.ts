@@ -1,5 +1,6 @@
 import { relative } from "node:path";
 import type { Emulator, EmulatorEvent } from "../../../../../emulator/index.ts";
+import { formatNextAttempt } from "../../../../api/webhook-health/attempts.ts";
 import { toIsoMillis, type WallClock } from "../../../../base/clock.ts";
 import type { Context } from "../../../command.ts";
 import { resolveStateFile } from "../../../connection/emulator/run-file.ts";
@@ -164,8 +165,7 @@ function formatDeliveryLine(
   const result = error === null ? (status === null ? "" : styleStatus(status)) : red(error);
   const took = event.duration_ms === null ? "" : `  ${String(Math.round(event.duration_ms)).padStart(4)} ms`;
   const contract = event.composite_id === null ? "" : ` ${event.composite_id}`;
-  const next = event.next_attempt_at === null ? "" : `, next ${formatLineTime(event.next_attempt_at, columns)}`;
-  const skipNote = next !== "" && event.webhook_disabled ? " is skipped: the webhook is disabled" : "";
+  const next = event.next_attempt_at === null ? undefined : formatLineTime(event.next_attempt_at, columns);
   return [
     dim(formatLineTime(at, columns)),
     "  ",
@@ -173,6 +173,8 @@ function formatDeliveryLine(
     `webhook ${event.webhook_id}  ${event.activity}${contract}`,
     ...(attempt === null ? ["  "] : [`  attempt ${attempt}, `]),
     styleState(outcome),
-    dim(`${next}${skipNote}`),
+    dim(
+      next === undefined ? "" : formatNextAttempt(next, event.webhook_disabled ? "the webhook is disabled" : undefined),
+    ),
   ];
 }

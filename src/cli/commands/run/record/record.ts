@@ -65,9 +65,9 @@ export async function recordStory(
   const [problem] = steps.flatMap(({ problems }) => problems);
   if (!ok) await output.warn(`warning: the scenario fails when it is run: ${problem?.message}`);
   await writeOutput(host, resolve(host.cwd, path), [Buffer.from(story.text)]);
-  const summary = `${story.actions.length} of ${pluralize(recording.requests, "request")} matter`;
+  const summary = `${story.actions.length} of ${pluralize(recording.requests, "request")} kept`;
   if (output.format === "table") await output.print(`Wrote ${path}: ${summary}.`);
-  else await output.show({ file: path, requests: recording.requests, matter: story.actions.length, ok });
+  else await output.show({ file: path, requests: recording.requests, kept: story.actions.length, ok });
 }
 
 const isBeforeGoal = (goal: RecordingGoal, id: number, at: number): boolean =>

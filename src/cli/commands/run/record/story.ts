@@ -65,7 +65,7 @@ export function formatStory(
   }
   const description = goal.kind === "request" ? goal.action.operation.id : `the delivery of ${goal.delivery.activity}`;
   const document = new Document({ name: `Causes of ${description}`, ...(seed === undefined ? {} : { seed }), steps });
-  document.commentBefore = ` Recorded by svc run --record: ${actions.length} of ${pluralize(requests, "request")} matter.`;
+  document.commentBefore = ` Recorded by svc run --record: ${actions.length} of ${pluralize(requests, "request")} kept.`;
   visit(document, {
     Seq(_, list) {
       if (list.items.every(isScalar)) list.flow = true;
