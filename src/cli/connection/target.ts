@@ -26,8 +26,8 @@ import {
 } from "./resolve-settings.ts";
 
 /**
- * Fails with exit code 2 if no address is configured. Reports an emulator that only this folder selects, and the current
- * profile in a folder whose emulator is not running.
+ * Fails with exit code 2 if no address is configured. Reports an emulator that only this folder selects, and the
+ * current profile in a folder whose emulator is not running.
  */
 export async function resolveServiceTarget(globals: GlobalOptions, host: Host, output: Output): Promise<ServiceTarget> {
   const settings = await resolveServiceSettings({ globals, host });
