@@ -79,7 +79,7 @@ export async function resolveServiceSettings({ globals, host }: SettingsContext)
     hmacKey: readVariable(host, "SVC_WEBHOOK_HMAC_KEY"),
     controlToken: readVariable(host, "SVC_EMULATOR_TOKEN"),
     isEmulatorHere: false,
-    isCurrentProfile: chosen !== undefined && readProfileName({ globals, host }) === undefined,
+    isCurrentProfile: profile !== undefined && readProfileName({ globals, host }) === undefined,
     unused: [],
   };
 }
