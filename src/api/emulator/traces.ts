@@ -53,7 +53,7 @@ const params = z.object({
 export const showTrace = defineOperation({
   id: "traces.show",
   ...controlOperation,
-  summary: "Show the causes and effects of a request, contract or delivery",
+  summary: "Show the causes and effects of a request or delivery",
   description:
     "Nodes are in tree order, each after its parent. Requests that changed nothing have no trace; the request log lists them.",
   path: "/_emulator/traces/{ref}",

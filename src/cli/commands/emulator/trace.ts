@@ -11,7 +11,7 @@ import { followFlag } from "../webhooks/deliveries.ts";
 
 const emulatorTrace = defineCommand({
   words: ["emulator", "trace"],
-  summary: "Show the causes and effects of a request, contract or delivery",
+  summary: "Show the causes and effects of a request or delivery",
   description:
     "Accepts request:12 (see svc emulator requests), T-1, delivery:3, event:4, webhook:1, timer:5, advance:6, or the ID of a W3C trace. Times are virtual. The wall clock time follows if it differs by a second or more.",
   positionals: [{ name: "ref", description: "Reference to trace: request:12, T-1, delivery:3, or a W3C trace ID" }],

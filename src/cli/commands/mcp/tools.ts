@@ -119,7 +119,7 @@ const clockAdvanceTool = defineTool(
 
 const traceTool = defineTool(
   "trace",
-  "Show the causes and effects of a request, contract or delivery",
+  "Show the causes and effects of a request or delivery",
   { ref: stringSchema.describe("T-1, request:12, delivery:3") },
   async ({ ref }, runner) => runner.run(["emulator", "trace", requireWord(ref, "ref")]),
 );
