@@ -82,7 +82,8 @@ async function toSubscriptionRecord(view: View, row: Webhook): Promise<ResultOf<
 
 /** https is always accepted, and http only for allowed receivers (DECISIONS.md, C16). */
 function isReceiver(text: string, { webhookAllow, strict }: EmulatorSettings): boolean {
-  if (!URL.canParse(text)) return false;
+  // The URL parser removes or encodes these characters, but the text is stored and shown as it is.
+  if (/[\s\p{Cc}]/u.test(text) || !URL.canParse(text)) return false;
   const url = new URL(text);
   // A credential in the URL would be stored and logged.
   if (url.username || url.password) return false;

@@ -65,6 +65,21 @@ describe("webhooks.create", () => {
     });
   });
 
+  for (const url of [
+    "http://127.0.0.1:9/\r\nX: y",
+    "https://a.example/\u0000\u001b[2J",
+    "https://a.example/\u0085",
+    "https://a.example/a b",
+    "https://a.exa\tmple/",
+    " https://a.example/",
+    "https://a.example/\n",
+  ]) {
+    it(`rejects the URL ${JSON.stringify(url)}`, async (t) => {
+      const { api } = await startTestEmulator(t);
+      assert.deepEqual(pickStatusAndBody(await api("POST", path, { body: { ...hook, url } })), badUrl);
+    });
+  }
+
   it("numbers webhooks across all workspaces of the emulator", async (t) => {
     const emulator = await startTestEmulator(t);
     const elsewhere = await createWorkspaceApi(emulator, 3);
