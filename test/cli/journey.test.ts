@@ -207,4 +207,11 @@ describe("contract workflow on the command line", () => {
     assert.deepEqual(await told("GET /router/v1/clusters/"), [0, ""]);
     assert.deepEqual(await told("GET /_emulator/clock"), [0, ""]);
   });
+
+  it("does not report a forwarded request to a server that forwards nothing", async (t) => {
+    const server = await startReceiver(t);
+    server.answer(200);
+    const { exit, err } = await runCli("api GET /nope", { env: { SVC_BASE_URL: server.url } });
+    assert.deepEqual([exit, err], [0, "GET /nope is not an operation of the router\n"]);
+  });
 });

@@ -95,7 +95,9 @@ const api = defineCommand({
         await context.output.note(`${response.status}, to ${redactHeader("location", location)}`);
       if (service === "router" && (await isCaught(request.method, path)))
         await context.output.note(
-          `${request.method} ${formatRequestPath(request)} is not an operation. The router forwarded it to the clusters`,
+          response.headers["x-svc-matched"] === "catch-all"
+            ? `${request.method} ${formatRequestPath(request)} is not an operation. The router forwarded it to the clusters`
+            : `${request.method} ${formatRequestPath(request)} is not an operation of the router`,
         );
       return undefined;
     }
