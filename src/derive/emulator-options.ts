@@ -261,7 +261,7 @@ export const emulatorOptions = {
         flag: "deterministic",
         section: "Strictness",
         type: "switch",
-        description: "Return the same bytes for the same seed, requests and --port",
+        description: "Return the same bytes for the same seed, requests and --port, except measured times",
       },
     ],
   },

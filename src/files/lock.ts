@@ -57,7 +57,7 @@ export class NotALockFileError extends Error {
   override readonly name = "NotALockFileError";
 
   constructor(path: string, is: string) {
-    super(`${path} is ${is} that svc did not write. Nothing was changed. Move it away, or choose another file.`);
+    super(`${path} is ${is}, not a lock file of svc. Nothing was changed. Move it away, or choose another file.`);
   }
 }
 
@@ -196,7 +196,7 @@ export async function readLock(file: string): Promise<LockHolder | undefined> {
   }
   const { id, pid, socket } = content ?? {};
   if (typeof id !== "string" || !/^[\w-]{1,64}$/.test(id) || !Number.isInteger(pid))
-    throw new NotALockFileError(file, "a file that is not a lock file");
+    throw new NotALockFileError(file, "a file with other contents");
   // The socket must be a name, so that no path leads out of the folder.
   const isName = typeof socket === "string" && basename(socket) === socket;
   return { ...(content as unknown as LockHolder), socket: isName ? socket : undefined };

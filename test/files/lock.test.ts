@@ -202,7 +202,7 @@ describe("existing lock file", () => {
       await writeFile(file, text);
       await assert.rejects(attempt(file), {
         name: "NotALockFileError",
-        message: /lock is a file that is not a lock file/,
+        message: /lock is a file with other contents, not a lock file of svc\./,
       });
       assert.equal(await readFile(file, "utf8"), text);
     });
@@ -223,7 +223,10 @@ describe("existing lock file", () => {
       ["socket", "a special file"],
     ] as const) {
       const file = join(folder, name);
-      await assert.rejects(attempt(file), { name: "NotALockFileError", message: new RegExp(`^${file} is ${is}`) });
+      await assert.rejects(attempt(file), {
+        name: "NotALockFileError",
+        message: new RegExp(`^${file} is ${is}, not a lock file of svc\\.`),
+      });
     }
     assert.equal(await readlink(join(folder, "dangling")), "nowhere");
     assert.deepEqual((await readdir(folder)).sort(), ["dangling", "folder", "link", "socket", "there"]);

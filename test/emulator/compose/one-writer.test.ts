@@ -99,7 +99,7 @@ describe("state behind a symbolic link", () => {
 describe("unrelated file at the run file's path", () => {
   for (const [what, make, is] of [
     ["a dangling symbolic link", (path: string) => symlink("nowhere", path), "a symbolic link"],
-    ["a file with other contents", (path: string) => writeFile(path, "mine\n"), "a file that is not a lock file"],
+    ["a file with other contents", (path: string) => writeFile(path, "mine\n"), "a file with other contents"],
   ] as const) {
     it(`rejects ${what} with a message and leaves the file unchanged`, async (t) => {
       const cwd = await createTestFolder(t);
@@ -111,7 +111,7 @@ describe("unrelated file at the run file's path", () => {
           cwd,
           env: { SVC_RUN_FILE: "my.run" },
         });
-        const sentence = `${join(cwd, "my.run")} is ${is} that svc did not write. Nothing was changed`;
+        const sentence = `${join(cwd, "my.run")} is ${is}, not a lock file of svc. Nothing was changed`;
         assert.deepEqual([exit, err.includes(sentence)], [1, true], err);
       }
       assert.equal(await look(), before);
