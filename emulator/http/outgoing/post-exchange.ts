@@ -75,7 +75,7 @@ export class PostExchange implements Dispatcher.DispatchHandler {
     this.#endWithResponseOr(cause);
   }
 
-  /** The first final status is the result of the POST, even if the body is incomplete or invalid (DECISIONS.md, C20). */
+  /** The first final status is the result of the POST, even without a valid body (DECISIONS.md, C20). */
   #endWithResponseOr(cause: Error): void {
     if (this.#status >= 200) this.#endWithResponse();
     else this.#end({ cause });

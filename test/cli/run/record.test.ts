@@ -24,7 +24,7 @@ function createRequester({ emulator }: CliEmulator, url = emulator.clusters[0]!.
 const read = ({ cwd }: CliEmulator, name: string): Promise<string> => readFile(join(cwd, name), "utf8");
 
 describe("svc run --record", () => {
-  it("reduces 100 requests to a story that fails with the same rejection", async (t) => {
+  it("reduces 200 requests to a story that fails with the same rejection", async (t) => {
     const stage = await startCliEmulator(t, { clock: { mode: "manual" } });
     const { send, act } = createRequester(stage);
     await send("POST", "webhooks/", {
@@ -32,7 +32,7 @@ describe("svc run --record", () => {
       url: (await startReceiver(t)).url,
       only_for_activities: ["CONTRACT_SIGNED"],
     });
-    for (let i = 1; i <= 36; i += 1) {
+    for (let i = 1; i <= 74; i += 1) {
       const { id } = await send("POST", "contracts/", contract);
       await send("GET", `contracts/${id}/status`);
       if (i % 2 === 0) await act(`contracts/${id}/send`);
@@ -48,10 +48,10 @@ describe("svc run --record", () => {
     const { status } = await act(`contracts/${id}/sign`, { email: "jo@acme.example" });
     const { exit, out, err } = await stage.svc("run --record story.yaml");
     assert.deepEqual([exit, err, status], [0, "", 400]);
-    assert.equal(out, "Wrote story.yaml: 4 of 100 requests kept.\n");
+    assert.equal(out, "Wrote story.yaml: 4 of 200 requests kept.\n");
     assert.equal(
       await read(stage, "story.yaml"),
-      `# Recorded by svc run --record: 4 of 100 requests kept.
+      `# Recorded by svc run --record: 4 of 200 requests kept.
 
 name: Causes of emulator-contracts.sign
 steps:
