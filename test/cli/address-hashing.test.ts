@@ -16,15 +16,15 @@ it("hashing produces the same digest from a file, the command line and a documen
     ["ed@acme.example", "--data body.json"],
   ] as const) {
     const mapped = await svc(`router map-emails ${from} ${to}`);
-    assert.equal(mapped.exit, 0, mapped.err);
+    assert.equal(mapped.exit, 0, mapped.stderr);
     const [owner] = await json<{ key: string; cluster_id: string }[]>(`router resolve ${address}`);
     assert.deepEqual([owner?.key, owner?.cluster_id], [hashEmail(address), "eu-1"], from);
     assert.equal((await json(`router show-email ${address.toUpperCase()}`)).cluster_id, "eu-1", from);
     const removed = await svc(`router unmap-emails ${from} ${to}`);
-    assert.equal(removed.exit, 0, removed.err);
+    assert.equal(removed.exit, 0, removed.stderr);
     assert.equal((await svc(`router resolve ${address}`)).exit, 5, from);
   }
   const neither = await svc(`router map-emails --email-hash-list jo ${to}`);
   assert.equal(neither.exit, 2);
-  assert.match(neither.err, /^error: "jo" is neither an e-mail address nor a SHA-256 digest/);
+  assert.match(neither.stderr, /^error: "jo" is neither an e-mail address nor a SHA-256 digest/);
 });

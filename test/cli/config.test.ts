@@ -36,8 +36,9 @@ describe("svc config set", () => {
     const { svc, file } = await createHome(t);
     assert.deepEqual(await svc("config set router_url https://a.example/"), {
       exit: 0,
-      out: "",
-      err: "Set router_url of profile default, which is now the current profile (to change it: svc config use NAME)\n",
+      stdout: "",
+      stderr:
+        "Set router_url of profile default, which is now the current profile (to change it: svc config use NAME)\n",
     });
     await svc("config set client_id cid --profile other");
     assert.deepEqual(await file(), {
@@ -101,10 +102,10 @@ describe("svc config set", () => {
       const { svc, folder } = await createHome(t, { default: {} });
       await writeFile(join(folder, "empty"), "\n");
       await writeFile(join(folder, "lines"), "one\ntwo\n");
-      const { exit, out, err } = await svc(argv);
-      assert.match(err, message);
-      assert.deepEqual([exit, out], [2, ""]);
-      assert.equal(err.includes("hunter2"), false);
+      const { exit, stdout, stderr } = await svc(argv);
+      assert.match(stderr, message);
+      assert.deepEqual([exit, stdout], [2, ""]);
+      assert.equal(stderr.includes("hunter2"), false);
     });
   }
 
@@ -143,9 +144,9 @@ describe("svc config set", () => {
     const held = { id: "x", pid: process.ppid, ...(await identifyMachine()) };
     await writeFile(join(folder, "profiles.json.lock"), JSON.stringify(held));
     const wall = createMovedWallClock((ms) => (ms < 1_000 ? wall.sleep(60_000) : undefined));
-    const { exit, err } = await svc("config set client_id cid", { wall });
+    const { exit, stderr } = await svc("config set client_id cid", { wall });
     assert.equal(exit, 75);
-    assert.match(err, /\S+profiles\.json\.lock is locked by another process/);
+    assert.match(stderr, /\S+profiles\.json\.lock is locked by another process/);
   });
 
   it("writes through a symbolic link and preserves the link", async (t) => {
@@ -174,13 +175,9 @@ describe("svc config set", () => {
       const { svc, folder } = await createHome(t, {});
       const path = join(folder, "profiles.json");
       await writeFile(path, JSON.stringify(content));
-      const refused = {
-        exit: 2,
-        out: "",
-        err: `error: Cannot use ${path}: ${problem}.\n  Fix or remove the file.\n`,
-      };
+      const stderr = `error: Cannot use ${path}: ${problem}.\n  Fix or remove the file.\n`;
       for (const argv of ["config list", "config set client_id cid", "contracts status T-1", "config profiles"]) {
-        assert.deepEqual(await svc(argv), refused, argv);
+        assert.deepEqual(await svc(argv), { exit: 2, stdout: "", stderr }, argv);
       }
       assert.deepEqual(JSON.parse(await readFile(path, "utf8")), content);
     }
@@ -190,16 +187,13 @@ describe("svc config set", () => {
     const { svc, folder } = await createHome(t, {});
     await writeFile(join(folder, "profiles.json"), "{ damaged, with a secret");
     const damaged = await svc("config set client_id cid");
-    assert.deepEqual([damaged.exit, damaged.err.includes("with a secret")], [2, false]);
+    assert.deepEqual([damaged.exit, damaged.stderr.includes("with a secret")], [2, false]);
     assert.equal(await readFile(join(folder, "profiles.json"), "utf8"), "{ damaged, with a secret");
-    const { exit, err } = await svc("config set client_id cid", {
-      env: { SVC_CONFIG_DIR: join(folder, "profiles.json", "svc") },
-    });
+    const env = { SVC_CONFIG_DIR: join(folder, "profiles.json", "svc") };
+    const { exit, stderr } = await svc("config set client_id cid", { env });
     assert.equal(exit, 1);
-    assert.match(
-      err,
-      /Failed to write .*: a part of its path is not a folder \(ENOTDIR\)\.\n {2}Set SVC_CONFIG_DIR to another folder/,
-    );
+    assert.match(stderr, /Failed to write .*: a part of its path is not a folder \(ENOTDIR\)\.\n/);
+    assert.match(stderr, /\n {2}Set SVC_CONFIG_DIR to another folder/);
   });
 });
 
@@ -281,9 +275,9 @@ describe("svc config list", () => {
   for (const [what, flags, env, expected] of cases) {
     it(what, async (t) => {
       const { svc, folder } = await createHome(t, { staging }, "staging");
-      const { exit, out } = await svc(`config list --format tsv --show-origin ${flags}`, { env });
+      const { exit, stdout } = await svc(`config list --format tsv --show-origin ${flags}`, { env });
       const file = join(folder, "profiles.json");
-      const rows = out
+      const rows = stdout
         .trimEnd()
         .split("\n")
         .slice(1)
@@ -299,11 +293,11 @@ describe("svc config list", () => {
     it(`${what} (in commands)`, async (t) => {
       const { svc } = await createHome(t, { staging }, "staging");
       const wanted = Object.fromEntries(expected.map(([key, value]) => [key, value]));
-      const { exit, out, err } = await svc(`contracts send T-1 --dry-run --json ${flags}`, {
+      const { exit, stdout, stderr } = await svc(`contracts send T-1 --dry-run --json ${flags}`, {
         env: { SVC_CONTRACTS_URL: env.SVC_ROUTER_URL, ...env },
       });
-      if (wanted.client_id === undefined) return assert.deepEqual([exit, /no_credentials/.test(err)], [4, true]);
-      const { url } = JSON.parse(out);
+      if (wanted.client_id === undefined) return assert.deepEqual([exit, /no_credentials/.test(stderr)], [4, true]);
+      const { url } = JSON.parse(stdout);
       assert.equal(new URL(url).origin, wanted.contracts_url ?? wanted.router_url);
     });
   }
@@ -321,9 +315,9 @@ describe("svc config list", () => {
       SVC_EMULATOR_TOKEN: "secret-7",
       SVC_STATE_DIR: "/jobs",
     };
-    const { out } = await svc("config list --json", { env });
+    const { stdout } = await svc("config list --json", { env });
     const found = Object.fromEntries(
-      JSON.parse(out).map(({ origin, value }: { origin: string; value: string }) => [origin, value]),
+      JSON.parse(stdout).map(({ origin, value }: { origin: string; value: string }) => [origin, value]),
     );
     const { SVC_CONFIG_DIR: _, ...rest } = found;
     const hidden = Object.fromEntries(Object.keys(env).map((name) => [name, "[hidden]"]));
@@ -333,9 +327,9 @@ describe("svc config list", () => {
   it("shows the origin of each cluster's key and of half a key pair", async (t) => {
     const { svc, folder } = await createHome(t, { staging }, "staging");
     const env = { SVC_CLUSTERS: '[{"id":"us-1","cluster_key":"key-of-us"}]', SVC_TOKEN: "", SVC_CLUSTER_KEY: "" };
-    const { out } = await svc("config list --json", { env });
+    const { stdout } = await svc("config list --json", { env });
     const place = `profile staging in ${join(folder, "profiles.json")}`;
-    const hidden = JSON.parse(out).filter(({ value }: { value: string }) => value === "[hidden]");
+    const hidden = JSON.parse(stdout).filter(({ value }: { value: string }) => value === "[hidden]");
     assert.deepEqual(hidden, [
       { key: "client_secret", value: "[hidden]", origin: place },
       { key: "cluster_keys.eu-1", value: "[hidden]", origin: place },
@@ -354,15 +348,16 @@ describe("svc config list", () => {
       results.map(({ exit }) => exit),
       [2, 2, 2],
     );
-    assert.match(results[0]!.err, /profile staging in \S+ must not contain credentials/);
-    assert.match(results[2]!.err, /SVC_BASE_URL must not contain credentials/);
+    assert.match(results[0]!.stderr, /profile staging in \S+ must not contain credentials/);
+    assert.match(results[2]!.stderr, /SVC_BASE_URL must not contain credentials/);
     assert.equal(JSON.stringify(results).includes("hunter2"), false);
   });
 
   it("hides the password of a proxy", async (t) => {
     const { svc } = await createHome(t);
-    const { out } = await svc("config list --json", { env: { HTTPS_PROXY: "http://ann:hunter2@proxy.example:8080" } });
-    assert.deepEqual(JSON.parse(out)[0], {
+    const env = { HTTPS_PROXY: "http://ann:hunter2@proxy.example:8080" };
+    const { stdout } = await svc("config list --json", { env });
+    assert.deepEqual(JSON.parse(stdout)[0], {
       key: "https_proxy",
       value: "http://proxy.example:8080",
       origin: "HTTPS_PROXY",
@@ -373,10 +368,10 @@ describe("svc config list", () => {
 describe("svc config get, unset, use and remove", () => {
   it("shows, changes and removes a setting", async (t) => {
     const { svc, file, folder } = await createHome(t, { staging, prod: {} }, "staging");
-    assert.deepEqual(await svc("config get router_url"), { exit: 0, out: `${staging.router_url}\n`, err: "" });
+    assert.deepEqual(await svc("config get router_url"), { exit: 0, stdout: `${staging.router_url}\n`, stderr: "" });
     const origin = `profile staging in ${join(folder, "profiles.json")}`;
-    const { out } = await svc("config get router_url --json");
-    assert.deepEqual(JSON.parse(out), { key: "router_url", value: staging.router_url, origin });
+    const { stdout } = await svc("config get router_url --json");
+    assert.deepEqual(JSON.parse(stdout), { key: "router_url", value: staging.router_url, origin });
     assert.equal((await svc("config get oauth_client_id")).exit, 5);
     assert.equal((await svc("config get nonsense")).exit, 2);
     await svc("config unset cluster_keys.eu-1");
@@ -388,12 +383,13 @@ describe("svc config get, unset, use and remove", () => {
     });
     assert.deepEqual(await svc("config use prod"), {
       exit: 0,
-      out: "",
-      err: "Commands use profile prod from now on\n",
+      stdout: "",
+      stderr: "Commands use profile prod from now on\n",
     });
-    assert.match((await svc("config use prdo")).err, /Profile "prdo" not found\.\n {2}Did you mean prod\?/);
-    assert.match((await svc("config use staging", { env: { SVC_PROFILE: "prod" } })).err, /SVC_PROFILE is set to prod/);
-    assert.match((await svc("config remove staging")).err, /--yes required when not running interactively/);
+    assert.match((await svc("config use prdo")).stderr, /Profile "prdo" not found\.\n {2}Did you mean prod\?/);
+    const { stderr } = await svc("config use staging", { env: { SVC_PROFILE: "prod" } });
+    assert.match(stderr, /SVC_PROFILE is set to prod/);
+    assert.match((await svc("config remove staging")).stderr, /--yes required when not running interactively/);
     assert.equal((await svc("config remove staging --yes")).exit, 0);
     assert.deepEqual(await file(), { profiles: { prod: {} } });
   });

@@ -64,8 +64,12 @@ describe("confirmation prompt", () => {
     for (const { name, argv } of changing) {
       const sent = service.received.length;
       const words = [...removeConfirmation(argv), "--base-url", service.url, "--retries", "0"];
-      const { err } = await runCli(words, { env, stdin: '{"svc_state":1}' });
-      const level = /--yes required/.test(err) ? "yes" : /--confirm \S+ is required/.test(err) ? "name" : undefined;
+      const { stderr } = await runCli(words, { env, stdin: '{"svc_state":1}' });
+      const level = /--yes required/.test(stderr)
+        ? "yes"
+        : /--confirm \S+ is required/.test(stderr)
+          ? "name"
+          : undefined;
       if (level === undefined) continue;
       asked[name] = level;
       assert.equal(service.received.length, sent, `${name} asked, and sent`);
@@ -83,7 +87,7 @@ describe("confirmation prompt", () => {
     await json("intake create --title x --workflow-id 201");
     const refused = await svc("intake delete 1");
     assert.equal(refused.exit, 2);
-    assert.match(refused.err, /^error: --yes required when not running interactively\n {2}See svc .*\n$/);
+    assert.match(refused.stderr, /^error: --yes required when not running interactively\n {2}See svc .*\n$/);
     assert.equal((await svc("intake show 1")).exit, 0);
     assert.equal((await svc("intake delete 1 --yes")).exit, 0);
     // An unknown intake returns 403 (DECISIONS.md, C1).
@@ -93,8 +97,8 @@ describe("confirmation prompt", () => {
   it("requires the name of the object in addition to --yes", async (t) => {
     const { svc } = await startCliEmulator(t);
     const offboard = "router offboard eu-1 --client-ids a";
-    assert.match((await svc(`${offboard} --yes`)).err, /--confirm eu-1 is required/);
-    assert.match((await svc(`${offboard} --confirm us-1`)).err, /--confirm must be eu-1/);
+    assert.match((await svc(`${offboard} --yes`)).stderr, /--confirm eu-1 is required/);
+    assert.match((await svc(`${offboard} --confirm us-1`)).stderr, /--confirm must be eu-1/);
     assert.deepEqual((await svc(`${offboard} --confirm eu-1`)).exit, 0);
   });
 
@@ -117,9 +121,9 @@ describe("confirmation prompt", () => {
       ["emulator reset", "Reset the state to the seed?"],
     ] as const) {
       const ada = simulateUser([question, enterKey]);
-      const { exit, err } = await svc(argv, ada);
-      assert.deepEqual([exit, ada.waiting()], [1, []], err);
-      assert.match(err, /error: Nothing was changed\.\n$/);
+      const { exit, stderr } = await svc(argv, ada);
+      assert.deepEqual([exit, ada.waiting()], [1, []], stderr);
+      assert.match(stderr, /error: Nothing was changed\.\n$/);
     }
   });
 
@@ -131,7 +135,7 @@ describe("confirmation prompt", () => {
     const argv = ["contracts", "void", "T-1", "--note", "Deal lost"];
     const refused = await svc([...argv, "--yes"]);
     assert.deepEqual(
-      [refused.exit, refused.err],
+      [refused.exit, refused.stderr],
       [
         2,
         "error: --confirm T-1 is required, because this cannot be undone\n" +

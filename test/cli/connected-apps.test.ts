@@ -87,23 +87,23 @@ describe("svc chat-a", () => {
   it("rejects a missing or wrong secret", async (t) => {
     const { svc } = await startConnectedApps(t);
     for (const flags of ["", " --signing-secret-file wrong.secret"]) {
-      const { exit, out, err } = await svc(`chat-a event --file event.json${flags}`);
-      assert.deepEqual([exit, out], [4, ""]);
-      assert.match(err, /Invalid request signature/);
+      const { exit, stdout, stderr } = await svc(`chat-a event --file event.json${flags}`);
+      assert.deepEqual([exit, stdout], [4, ""]);
+      assert.match(stderr, /Invalid request signature/);
     }
   });
 
   it("prints no secret and no signature in a dry run", async (t) => {
     const { svc } = await startConnectedApps(t);
-    const { exit, out, err } = await svc(
+    const { exit, stdout, stderr } = await svc(
       "chat-a event --file event.json --signing-secret-file chat-a.secret --dry-run --json",
     );
     assert.equal(exit, 0);
-    assert.deepEqual(Object.entries((JSON.parse(out) as { headers: object }).headers).slice(-2), [
+    assert.deepEqual(Object.entries((JSON.parse(stdout) as { headers: object }).headers).slice(-2), [
       ["x-chat-a-request-timestamp", "[hidden]"],
       ["x-chat-a-signature", "[hidden]"],
     ]);
-    assert.ok(!`${out}${err}`.includes(secrets.chatA));
+    assert.ok(!`${stdout}${stderr}`.includes(secrets.chatA));
   });
 
   it("rejects an empty secret and two inputs from standard input", async (t) => {
@@ -119,7 +119,7 @@ describe("app installation by command line", () => {
     const { svc, json, emulator } = await startCliEmulator(t);
     const opened = await svc("emulator installations begin chat_a --workspace-id 3");
     assert.equal(opened.exit, 0);
-    assert.ok(opened.out.includes(`${emulator.routerUrl}/_emulator/provider?flow=install&provider=chat_a&state=`));
+    assert.ok(opened.stdout.includes(`${emulator.routerUrl}/_emulator/provider?flow=install&provider=chat_a&state=`));
 
     const begun = await json("emulator installations begin chat_a --workspace-id 3 --approve-as T-NEW");
     const { code, state } = begun as { code: string; state: string };
@@ -128,7 +128,7 @@ describe("app installation by command line", () => {
     assert.deepEqual(await json(redirect), { cluster_id: "us-1", workspace_id: 3, app: "chat_a", account });
     const again = await svc(redirect);
     assert.equal(again.exit, 5);
-    assert.match(again.err, /Unknown or used state/);
+    assert.match(again.stderr, /Unknown or used state/);
     await waitUntilIdle(emulator);
     assert.deepEqual(await json("emulator owners --identifier T-NEW"), [
       { table: "chat_a_teams", key: "T-NEW", cluster_id: "us-1" },
@@ -143,9 +143,9 @@ describe("app installation by command line", () => {
   it("exits when the user denies the installation", async (t) => {
     const { svc, json } = await startCliEmulator(t);
     const { state } = (await json("emulator installations begin ProviderC")) as { state: string };
-    const { exit, err } = await svc(`auth external-redirect ProviderC --error access_denied --state ${state}`);
+    const { exit, stderr } = await svc(`auth external-redirect ProviderC --error access_denied --state ${state}`);
     assert.equal(exit, 1);
-    assert.match(err, /The installation was denied: access_denied/);
+    assert.match(stderr, /The installation was denied: access_denied/);
   });
 });
 
@@ -168,8 +168,8 @@ describe("svc chat-b messaging", () => {
 
   it("requests no token in a dry run", async (t) => {
     const { svc, emulator } = await startConnectedApps(t);
-    const { exit, out } = await svc(`${messaging} --mint --dry-run --json`);
-    const { headers } = JSON.parse(out) as { headers: Record<string, string> };
+    const { exit, stdout } = await svc(`${messaging} --mint --dry-run --json`);
+    const { headers } = JSON.parse(stdout) as { headers: Record<string, string> };
     assert.deepEqual([exit, headers.authorization], [0, "[hidden]"]);
     const { items } = (await emulator.control("GET", "requests")).body as { items: { operation: string }[] };
     assert.deepEqual(
@@ -180,9 +180,9 @@ describe("svc chat-b messaging", () => {
 
   it("rejects a request without a token", async (t) => {
     const { svc } = await startConnectedApps(t);
-    const { exit, err } = await svc(messaging);
+    const { exit, stderr } = await svc(messaging);
     assert.equal(exit, 4);
-    assert.match(err, /Invalid bot-framework token/);
+    assert.match(stderr, /Invalid bot-framework token/);
     assert.equal((await svc(`${messaging} --mint --token-file token.txt`)).exit, 2);
   });
 });
@@ -205,11 +205,11 @@ describe("svc crm-a", () => {
     const signed = "--query client_id=cli --client-secret-file crm-a.secret";
     const page = await svc(`crm-a iframe ${signed}`);
     assert.equal(page.exit, 0);
-    assert.match(page.out, /^<!doctype html>[\s\S]*<dd>us-1<\/dd>/);
+    assert.match(page.stdout, /^<!doctype html>[\s\S]*<dd>us-1<\/dd>/);
     assert.deepEqual(await svc(`crm-a iframe --contract-id T-17 ${signed}`), {
       exit: 0,
-      out: `${emulator.clusters[1]!.url}/contracts/T-17\n`,
-      err: "",
+      stdout: `${emulator.clusters[1]!.url}/contracts/T-17\n`,
+      stderr: "",
     });
   });
 
@@ -231,23 +231,23 @@ describe("svc crm-b", () => {
   it("signs an envelope, including an empty envelope", async (t) => {
     const { svc } = await startConnectedApps(t);
     const page = await svc("crm-b open --envelope envelope.json --consumer-secret-file crm-b.secret");
-    assert.equal(page.exit, 0, page.err);
-    assert.match(page.out, /<dd>Ada<\/dd>/);
+    assert.equal(page.exit, 0, page.stderr);
+    assert.match(page.stdout, /<dd>Ada<\/dd>/);
     assert.equal((await svc("crm-b open", { env: { SVC_CRM_B_CONSUMER_SECRET: secrets.crmB } })).exit, 0);
   });
 
   it("sends a signed request unchanged and rejects two signed requests", async (t) => {
     const { svc } = await startConnectedApps(t);
-    const { exit, err } = await svc("crm-b open --signed-request x.y");
+    const { exit, stderr } = await svc("crm-b open --signed-request x.y");
     assert.equal(exit, 4);
-    assert.match(err, /Invalid signed request/);
+    assert.match(stderr, /Invalid signed request/);
     assert.equal((await svc("crm-b open --signed-request x.y --envelope envelope.json")).exit, 2);
     assert.equal((await svc("crm-b open --envelope envelope.json")).exit, 2);
   });
 
   it("shows the canvas", async (t) => {
     const { svc } = await startConnectedApps(t);
-    assert.match((await svc("crm-b canvas")).out, /<h1>Contracts in crm_b<\/h1>/);
+    assert.match((await svc("crm-b canvas")).stdout, /<h1>Contracts in crm_b<\/h1>/);
   });
 });
 

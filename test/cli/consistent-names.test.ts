@@ -7,7 +7,7 @@ import { runCli } from "../support/cli/run-cli.ts";
 describe("command and option names", () => {
   for (const line of ["version", "-v", "-V", "--version"]) {
     it(`prints the version for svc ${line}`, async () => {
-      assert.deepEqual(await runCli(line), { exit: 0, out: "0.0.0-test\n", err: "" });
+      assert.deepEqual(await runCli(line), { exit: 0, stdout: "0.0.0-test\n", stderr: "" });
     });
   }
 
@@ -20,10 +20,10 @@ describe("command and option names", () => {
 
   it("suggests a position for a misplaced option before the command of exec", async (t) => {
     const cwd = await createTestFolder(t);
-    const { exit, err } = await runCli("emulator exec --watch npm test", { cwd });
+    const { exit, stderr } = await runCli("emulator exec --watch npm test", { cwd });
     assert.equal(exit, 2);
     assert.equal(
-      err,
+      stderr,
       "error: unknown option '--watch'\n" +
         "  Options of the command that is run come after --: svc emulator exec [options] -- COMMAND [its options]\n",
     );

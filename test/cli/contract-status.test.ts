@@ -9,8 +9,8 @@ describe("svc contracts status --exit-status", () => {
     for (const _ of ["T-1", "T-2"])
       assert.equal((await svc("contracts create --data -", { stdin: ndaContractJson })).exit, 0);
     const look = async (id: string) => {
-      const { exit, out, err } = await svc(`contracts status ${id} --exit-status --json=contract_status`);
-      return [exit, JSON.parse(out).contract_status, err];
+      const { exit, stdout, stderr } = await svc(`contracts status ${id} --exit-status --json=contract_status`);
+      return [exit, JSON.parse(stdout).contract_status, stderr];
     };
 
     assert.deepEqual(await look("T-1"), [8, "DRAFT", ""]);

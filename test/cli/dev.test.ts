@@ -53,10 +53,10 @@ describe("svc dev at a terminal", () => {
   it("reports keys that cannot be read", async (t) => {
     const { svc } = await createDevFolder(t);
     const stdin = new PassThrough();
-    const onError = (err: string) => void (err.includes("? keys") && !stdin.destroyed && stdin.write("?"));
-    const onOutput = (out: string) => void (/q {2}quit/.test(out) && stdin.destroy(new Error("keyboard lost")));
-    const { exit, err } = await svc("dev --port 0", { tty: true, stdin, onError, onOutput });
-    assert.deepEqual([exit, /keyboard lost/.test(err)], [1, true], err);
+    const onError = (stderr: string) => void (stderr.includes("? keys") && !stdin.destroyed && stdin.write("?"));
+    const onOutput = (stdout: string) => void (/q {2}quit/.test(stdout) && stdin.destroy(new Error("keyboard lost")));
+    const { exit, stderr } = await svc("dev --port 0", { tty: true, stdin, onError, onOutput });
+    assert.deepEqual([exit, /keyboard lost/.test(stderr)], [1, true], stderr);
   });
 });
 
@@ -153,10 +153,10 @@ describe("svc dev in a pipe", () => {
     assert.equal((await svc("emulator deliveries resend 1")).exit, 0);
     await session.saw("CONTRACT_CREATED T-1  verified  200 in ");
     session.signal("SIGINT");
-    const { exit, out } = await session.ended;
+    const { exit, stdout } = await session.ended;
     assert.equal(exit, 130);
-    assert.match(out, /^ready {2}emulator started, state in \.svc\/emulator\.json\n {2}router {7}http:/);
-    assert.equal(out.includes("\x1b"), false);
+    assert.match(stdout, /^ready {2}emulator started, state in \.svc\/emulator\.json\n {2}router {7}http:/);
+    assert.equal(stdout.includes("\x1b"), false);
   });
 
   it("continues after deletion of the webhook and after a restart on another port", async (t) => {
@@ -189,9 +189,9 @@ describe("svc dev in a pipe", () => {
   ] as const) {
     it(`exits with 2 for svc dev ${flags.join(" ")}`, async (t) => {
       const { svc, file } = await createDevFolder(t);
-      const { exit, out, err } = await svc(["dev", ...flags]);
-      assert.deepEqual([exit, out], [2, ""], err);
-      assert.match(err, message);
+      const { exit, stdout, stderr } = await svc(["dev", ...flags]);
+      assert.deepEqual([exit, stdout], [2, ""], stderr);
+      assert.match(stderr, message);
       assert.equal(existsSync(file), false);
     });
   }

@@ -14,7 +14,7 @@ interface Row {
   readonly detail: string;
   readonly hint: string | null;
 }
-const parseRows = ({ out }: RunResult): Row[] => JSON.parse(out);
+const parseRows = ({ stdout }: RunResult): Row[] => JSON.parse(stdout);
 const getStatuses = (result: RunResult) =>
   Object.fromEntries(parseRows(result).map(({ check, status }) => [check, status]));
 const findRow = (result: RunResult, name: string) => parseRows(result).find(({ check }) => check === name)!;
@@ -38,7 +38,7 @@ describe("svc doctor", () => {
       emulator: "skipped",
     });
     assert.deepEqual((await emulator.control("GET", "state")).body, before);
-    assert.equal(result.out.includes(String(emulator.clusters[0]!.clientSecret)), false);
+    assert.equal(result.stdout.includes(String(emulator.clusters[0]!.clientSecret)), false);
   });
 
   it("reports when commands use a target other than the emulator of this folder", async (t) => {
@@ -106,7 +106,7 @@ describe("svc doctor", () => {
   it("exits with 2 without a configuration and suggests one", async () => {
     const result = await runCli("doctor");
     assert.equal(result.exit, 2);
-    assert.match(result.err, /^services: Use --base-url URL/m);
+    assert.match(result.stderr, /^services: Use --base-url URL/m);
   });
 
   it("reports readable secrets and a damaged file", async (t) => {
@@ -116,6 +116,6 @@ describe("svc doctor", () => {
     await chmod(join(folder, "profiles.json"), 0o644);
     const result = await runCli("doctor --json", { env: { SVC_CONFIG_DIR: folder } });
     assert.equal(findRow(result, "files").hint, `chmod go= ${join(folder, "profiles.json")}`);
-    assert.deepEqual([findRow(result, "profile").status, result.out.includes("very-secret")], ["failed", false]);
+    assert.deepEqual([findRow(result, "profile").status, result.stdout.includes("very-secret")], ["failed", false]);
   });
 });

@@ -8,9 +8,9 @@ import { runCli } from "../support/cli/run-cli.ts";
 describe("--dry-run", () => {
   it("prints the request with masked secrets and sends nothing", async (t) => {
     const { svc, json, emulator } = await startCliEmulator(t);
-    const { exit, out } = await svc("intake create --title x --workflow-id 201 --dry-run --json");
+    const { exit, stdout } = await svc("intake create --title x --workflow-id 201 --dry-run --json");
     assert.deepEqual(
-      [exit, JSON.parse(out)],
+      [exit, JSON.parse(stdout)],
       [
         0,
         {
@@ -47,10 +47,10 @@ async function runDry(t: TestContext, argv: string, files: Readonly<Record<strin
   const env = { SVC_STATE_DIR: cwd, SVC_CONFIG_DIR: cwd, SVC_CLUSTER_KEY: secret, SVC_EMULATOR_TOKEN: secret };
   const run = (more: string) => runCli(`${argv} --base-url ${base} --dry-run --verbose${more}`, { cwd, env });
   const [people, program] = [await run(""), await run(" --json")];
-  assert.deepEqual([people.exit, program.exit], [0, 0], people.err + program.err);
-  const shown = [people, program].map(({ out, err }) => out + err).join("");
+  assert.deepEqual([people.exit, program.exit], [0, 0], people.stderr + program.stderr);
+  const shown = [people, program].map(({ stdout, stderr }) => stdout + stderr).join("");
   assert.equal(shown.includes(secret), false, shown);
-  return { people: people.out, program: JSON.parse(program.out) };
+  return { people: people.stdout, program: JSON.parse(program.stdout) };
 }
 
 describe("secret masking of --dry-run", () => {
@@ -104,8 +104,8 @@ describe("invalid row with a token", () => {
     const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "rows.txt"), `${secret} ${secret}\n`);
     const argv = `router map-creator-tokens rows.txt --cluster eu-1 --base-url ${base}`;
-    const { exit, err } = await runCli(argv, { cwd, env: { SVC_STATE_DIR: cwd, SVC_CLUSTER_KEY: "k" } });
-    assert.deepEqual([exit, err.includes(secret)], [2, false], err);
-    assert.match(err, /row 1 \(\[hidden\]\) is not a valid creator invite token: it contains spaces/);
+    const { exit, stderr } = await runCli(argv, { cwd, env: { SVC_STATE_DIR: cwd, SVC_CLUSTER_KEY: "k" } });
+    assert.deepEqual([exit, stderr.includes(secret)], [2, false], stderr);
+    assert.match(stderr, /row 1 \(\[hidden\]\) is not a valid creator invite token: it contains spaces/);
   });
 });

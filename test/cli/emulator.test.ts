@@ -16,7 +16,7 @@ async function startEmulatorCommand(argv: string, cwd: string) {
       onStart: (run) => {
         signal = run.signal;
       },
-      onOutput: (out) => out.endsWith("\n") && ready(out),
+      onOutput: (stdout) => stdout.endsWith("\n") && ready(stdout),
     });
     ended.then((result) => failed(new Error(`ended: ${JSON.stringify(result)}`)), failed);
   });
@@ -37,18 +37,18 @@ describe("svc emulator start", () => {
     assert.equal((await stat(join(cwd, "ready.json"))).mode & 0o777, 0o600);
     const env = { SVC_EMULATOR_URL: told.router_url, SVC_EMULATOR_TOKEN: token };
     const elsewhere = await runCli("emulator status --json", { cwd: await createTestFolder(t), env });
-    assert.equal(JSON.parse(elsewhere.out).instance_id, instance_id);
+    assert.equal(JSON.parse(elsewhere.stdout).instance_id, instance_id);
 
-    const status = JSON.parse((await runCli("emulator status --json", { cwd })).out);
+    const status = JSON.parse((await runCli("emulator status --json", { cwd })).stdout);
     assert.deepEqual([status.running, status.router_url, status.mode], [true, ready.router_url, "real"]);
     const listed = await runCli("contracts templates list --emulator --json=id", { cwd });
-    assert.equal(listed.exit, 0, listed.err);
+    assert.equal(listed.exit, 0, listed.stderr);
 
     assert.equal((await runCli("emulator stop", { cwd })).exit, 0);
     assert.equal((await ended).exit, 0);
-    assert.deepEqual(await runCli("emulator status", { cwd }), { exit: 5, out: "not running\n", err: "" });
+    assert.deepEqual(await runCli("emulator status", { cwd }), { exit: 5, stdout: "not running\n", stderr: "" });
     const stopped = await runCli("emulator status --json", { cwd });
-    assert.deepEqual([stopped.exit, JSON.parse(stopped.out)], [5, { running: false }]);
+    assert.deepEqual([stopped.exit, JSON.parse(stopped.stdout)], [5, { running: false }]);
   });
 
   for (const [name, code] of [
@@ -59,8 +59,8 @@ describe("svc emulator start", () => {
       const cwd = await createTestFolder(t);
       const { ended, signal } = await startEmulatorCommand("", cwd);
       signal(name);
-      const { exit, err } = await ended;
-      assert.deepEqual([exit, err.includes("error")], [code, false]);
+      const { exit, stderr } = await ended;
+      assert.deepEqual([exit, stderr.includes("error")], [code, false]);
       assert.equal((await runCli("contracts templates list --emulator --json=id", { cwd })).exit, 0);
     });
   }
@@ -70,7 +70,7 @@ describe("svc emulator start", () => {
     const { ended, signal } = await startEmulatorCommand("", cwd);
     const second = await runCli("emulator start --port 0", { cwd });
     assert.equal(second.exit, 1);
-    assert.match(second.err, /^error: An emulator is already running: http.*emulator\.json/);
+    assert.match(second.stderr, /^error: An emulator is already running: http.*emulator\.json/);
     signal("SIGTERM");
     await ended;
 
@@ -80,7 +80,7 @@ describe("svc emulator start", () => {
     const port = (taken.address() as { port: number }).port;
     const third = await runCli(`emulator start --ephemeral --port ${port}`, { cwd });
     assert.equal(third.exit, 1);
-    assert.match(third.err, /Another program already listens on port \d+ .*\n {2}Choose another port with --port/);
+    assert.match(third.stderr, /Another program already listens on port \d+ .*\n {2}Choose another port with --port/);
   });
 
   for (const [argv, message] of [
@@ -91,28 +91,28 @@ describe("svc emulator start", () => {
     ["--auto-sign often", /--auto-sign must be a duration/],
   ] as const) {
     it(`exits with 2 for ${argv}`, async (t) => {
-      const { exit, err } = await runCli(`emulator start --ephemeral --port 0 ${argv}`, {
+      const { exit, stderr } = await runCli(`emulator start --ephemeral --port 0 ${argv}`, {
         cwd: await createTestFolder(t),
       });
-      assert.match(err, message);
+      assert.match(stderr, message);
       assert.equal(exit, 2);
     });
   }
 
   for (const argv of ["emulator clock", "webhooks why", "webhooks list", "emulator trace T-1"]) {
     it(`exits with 5 and a hint if no emulator is running: ${argv}`, async (t) => {
-      const { exit, err } = await runCli(argv, { cwd: await createTestFolder(t) });
+      const { exit, stderr } = await runCli(argv, { cwd: await createTestFolder(t) });
       assert.equal(exit, 5);
-      assert.match(err, /No emulator is running \(state: .*\)\.\n.*\n {2}try: svc emulator start/);
+      assert.match(stderr, /No emulator is running \(state: .*\)\.\n.*\n {2}try: svc emulator start/);
     });
   }
 
   it("suggests no start when svc emulator stop finds no emulator", async (t) => {
-    const { exit, err } = await runCli("emulator stop", { cwd: await createTestFolder(t) });
+    const { exit, stderr } = await runCli("emulator stop", { cwd: await createTestFolder(t) });
     assert.deepEqual(
-      [exit, err.startsWith("error: No emulator is running (state: "), err.includes("try:")],
+      [exit, stderr.startsWith("error: No emulator is running (state: "), stderr.includes("try:")],
       [5, true, false],
-      err,
+      stderr,
     );
   });
 });
@@ -124,17 +124,19 @@ describe("svc emulator repair", () => {
     const file = join(cwd, ".svc/emulator.json");
     const text = await readFile(file, "utf8");
     const whole = await runCli("emulator repair .svc/emulator.json", { cwd });
-    assert.deepEqual([whole.exit, whole.out.startsWith("No damage found")], [0, true]);
-    const { repaired, damage } = JSON.parse((await runCli("emulator repair .svc/emulator.json --json", { cwd })).out);
+    assert.deepEqual([whole.exit, whole.stdout.startsWith("No damage found")], [0, true]);
+    const { repaired, damage } = JSON.parse(
+      (await runCli("emulator repair .svc/emulator.json --json", { cwd })).stdout,
+    );
     assert.deepEqual([repaired, damage], [false, []]);
 
     await writeFile(file, text.slice(0, -200));
     const refused = await runCli("contracts templates list --emulator", { cwd });
     assert.equal(refused.exit, 1);
-    assert.match(refused.err, /svc emulator repair/);
+    assert.match(refused.stderr, /svc emulator repair/);
     const repair = await runCli("emulator repair .svc/emulator.json", { cwd });
-    assert.equal(repair.exit, 0, repair.err);
-    assert.match(repair.out, /^damaged: .*emulator.json.*\n(.*\n)*renamed: .*emulator.json.damaged\nkept: \d+ rows/);
+    assert.equal(repair.exit, 0, repair.stderr);
+    assert.match(repair.stdout, /^damaged: .*emulator.json.*\n(.*\n)*renamed: .*emulator.json.damaged\nkept: \d+ rows/);
     assert.equal(await readFile(`${file}.damaged`, "utf8"), text.slice(0, -200));
     assert.equal((await runCli("contracts templates list --emulator", { cwd })).exit, 0);
   });
@@ -151,11 +153,11 @@ describe("svc emulator exec", () => {
     const cwd = await createTestFolder(t);
     const code =
       'console.log(JSON.stringify(Object.fromEntries(Object.entries(process.env).filter(([name]) => name.startsWith("SVC_")))))';
-    const { exit, out } = await runCli(createExecArguments(code), {
+    const { exit, stdout } = await runCli(createExecArguments(code), {
       cwd,
       env: { SVC_TOKEN: "real", SVC_CLIENT_SECRET: "real", SVC_PROFILE: "real" },
     });
-    const env = JSON.parse(out);
+    const env = JSON.parse(stdout);
     assert.equal(exit, 0);
     assert.deepEqual(Object.keys(env).sort(), [
       "SVC_BASE_URL",
@@ -170,7 +172,7 @@ describe("svc emulator exec", () => {
       "SVC_ROUTER_URL",
       "SVC_WEBHOOK_HMAC_KEY",
     ]);
-    assert.equal(out.includes("real"), false);
+    assert.equal(stdout.includes("real"), false);
     assert.deepEqual(
       JSON.parse(env.SVC_CLUSTERS).map((cluster: object) => Object.keys(cluster)),
       [1, 2].map(() => ["id", "url", "client_id", "client_secret", "cluster_key"]),
@@ -184,12 +186,13 @@ describe("svc emulator exec", () => {
     const open = "warning: listening on 0.0.0.0: other machines can reach this emulator, ";
     assert.deepEqual(await on("0.0.0.0"), {
       exit: 0,
-      out: "",
-      err: `${open}but requests to a name or address other than localhost get 403. To allow a name: --allowed-host NAME\n`,
+      stdout: "",
+      stderr: `${open}but requests to a name or address other than localhost get 403. To allow a name: --allowed-host NAME\n`,
     });
     const named = ["--allowed-host", "box.example", "--public-url", "https://sandbox.example"];
-    assert.equal((await on("0.0.0.0", ...named)).err, `${open}under box.example, sandbox.example\n`);
-    for (const host of ["127.0.0.1", "localhost"]) assert.deepEqual(await on(host), { exit: 0, out: "", err: "" });
+    assert.equal((await on("0.0.0.0", ...named)).stderr, `${open}under box.example, sandbox.example\n`);
+    for (const host of ["127.0.0.1", "localhost"])
+      assert.deepEqual(await on(host), { exit: 0, stdout: "", stderr: "" });
   });
 
   it("exits with the command's code, 128 + n after a signal, 127 for a missing program", async (t) => {
@@ -197,11 +200,11 @@ describe("svc emulator exec", () => {
     assert.equal((await runCli(createExecArguments("process.exit(7)"), { cwd })).exit, 7);
     assert.equal((await runCli(createExecArguments('process.kill(process.pid, "SIGKILL")'), { cwd })).exit, 137);
     const missing = await runCli("emulator exec -- no-such-program", { cwd });
-    assert.deepEqual([missing.exit, missing.err], [127, "error: Cannot run no-such-program: no such program\n"]);
+    assert.deepEqual([missing.exit, missing.stderr], [127, "error: Cannot run no-such-program: no such program\n"]);
     assert.equal((await runCli("emulator exec", { cwd })).exit, 2);
     const quoted = await runCli(["emulator", "exec", "--", "npx svc contracts list"], { cwd });
     assert.deepEqual(
-      [quoted.exit, quoted.err],
+      [quoted.exit, quoted.stderr],
       [
         127,
         "error: Cannot run npx svc contracts list: no such program\n" +
@@ -216,14 +219,14 @@ describe("svc emulator exec", () => {
       const script = join(cwd, "words.mjs");
       await writeFile(script, "console.log(JSON.stringify(process.argv.slice(2)))");
       const words = "--quiet --yes two --deterministic --help --version --json=id -- --emulator";
-      const { exit, out } = await runCli(`emulator exec ${own}${process.execPath} ${script} ${words}`, { cwd });
-      assert.deepEqual([exit, JSON.parse(out)], [0, words.split(" ")]);
+      const { exit, stdout } = await runCli(`emulator exec ${own}${process.execPath} ${script} ${words}`, { cwd });
+      assert.deepEqual([exit, JSON.parse(stdout)], [0, words.split(" ")]);
     });
   }
 
   it("passes arguments without a shell, including flags, and stores nothing", async (t) => {
     const cwd = await createTestFolder(t);
-    const { out } = await runCli(
+    const { stdout } = await runCli(
       [
         "emulator",
         "exec",
@@ -238,7 +241,7 @@ describe("svc emulator exec", () => {
       ],
       { cwd },
     );
-    assert.equal(out, "$HOME,--json,a b\n");
+    assert.equal(stdout, "$HOME,--json,a b\n");
     assert.equal((await runCli("emulator status", { cwd })).exit, 5);
   });
 

@@ -51,15 +51,15 @@ describe("exact numbers in JSON", () => {
   it("rejects inexact numbers for integer fields", async (t) => {
     const { svc } = await startService(t, "{}");
     for (const value of ["9007199254740993", "7e12345"]) {
-      const { exit, err } = await svc(["contracts", "create", "--set", `contract_template_id=${value}`]);
-      assert.deepEqual([exit, /contract-template-id/.test(err)], [2, true], err);
+      const { exit, stderr } = await svc(["contracts", "create", "--set", `contract_template_id=${value}`]);
+      assert.deepEqual([exit, /contract-template-id/.test(stderr)], [2, true], stderr);
     }
   });
 
   it("prints numbers exactly like the service", async (t) => {
     const { svc } = await startService(t, `{"id":"d","record_data":${numbers}}`);
     const show = async (...flags: string[]) =>
-      (await svc(["contracts", "external-metadata", "show", "T-1", "--quiet", ...flags])).out;
+      (await svc(["contracts", "external-metadata", "show", "T-1", "--quiet", ...flags])).stdout;
     assert.equal((await show("--json")).replace(/\s/g, ""), `{"id":"d","record_data":${numbers}}`);
     assert.equal(await show("--format", "ndjson"), `{"id":"d","record_data":${numbers}}\n`);
     assert.equal((await show()).split("\t")[2], `${numbers}\n`);

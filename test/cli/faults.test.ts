@@ -18,19 +18,19 @@ describe("scripted faults on the command line", () => {
       matched: 0,
       hit: 0,
     });
-    const { exit, err } = await svc(["router", "health"]);
+    const { exit, stderr } = await svc(["router", "health"]);
     assert.notEqual(exit, 0);
-    assert.match(err, /418/);
+    assert.match(stderr, /418/);
     assert.equal((await svc(["router", "health"])).exit, 0);
 
     const listed = await svc(["emulator", "fault", "list"]);
-    assert.deepEqual(listed.out.trim().split("\n").at(-1)?.split("\t").slice(-2), ["2", "1"]);
+    assert.deepEqual(listed.stdout.trim().split("\n").at(-1)?.split("\t").slice(-2), ["2", "1"]);
     assert.equal((await svc(["emulator", "fault", "remove", "1"])).exit, 0);
     await svc(
       "emulator fault add --direction outgoing --effect delay --delay PT5M --webhook 3 --contract T-2 --count 4",
     );
-    const { out } = await svc("emulator fault list --format csv");
-    const [names, values] = out.split("\r\n").map((line) => line.split(","));
+    const { stdout } = await svc("emulator fault list --format csv");
+    const [names, values] = stdout.split("\r\n").map((line) => line.split(","));
     const shown = Object.fromEntries(names!.map((name, i) => [name, values![i]]).filter(([, value]) => value !== ""));
     assert.deepEqual(shown, {
       id: "2",
@@ -51,8 +51,8 @@ describe("scripted faults on the command line", () => {
 
   it("rejects an invalid fault with a message", async (t) => {
     const { svc } = await startCliEmulator(t);
-    const { exit, err } = await svc(["emulator", "fault", "add", "--direction", "outgoing"]);
+    const { exit, stderr } = await svc(["emulator", "fault", "add", "--direction", "outgoing"]);
     assert.notEqual(exit, 0);
-    assert.match(err, /effect is required/);
+    assert.match(stderr, /effect is required/);
   });
 });

@@ -27,8 +27,8 @@ describe("help page", () => {
   it("shows an example", async () => {
     const without: string[] = [];
     for (const words of pages) {
-      const { out } = await runCli(`${words} --help`);
-      if (!/^Examples:\n {2}# .+\n {2}(echo .*\|\s+)?svc( |$)/m.test(out)) without.push(words);
+      const { stdout } = await runCli(`${words} --help`);
+      if (!/^Examples:\n {2}# .+\n {2}(echo .*\|\s+)?svc( |$)/m.test(stdout)) without.push(words);
     }
     assert.deepEqual(without, []);
   });
@@ -45,10 +45,10 @@ describe("help page", () => {
     it(`fits a window of ${columns} columns`, async () => {
       const wide: string[] = [];
       for (const words of [...pages, ...Object.keys(helpTopics).map((topic) => `help ${topic}`)]) {
-        const { out } = await runCli(words.startsWith("help") ? words : `${words} --help`, { tty: true, columns });
+        const { stdout } = await runCli(words.startsWith("help") ? words : `${words} --help`, { tty: true, columns });
         const isLong = (line: string) => line.length > columns && /\S\s+\S/.test(line.trim());
         const examples = /^Examples:\n(?: {2}.*\n)*/m;
-        wide.push(...out.replace(examples, "").split("\n").filter(isLong));
+        wide.push(...stdout.replace(examples, "").split("\n").filter(isLong));
       }
       assert.deepEqual(
         [...new Set(wide)].filter((line) => !/^ *(-\w, +)?-/.test(line)),
@@ -79,8 +79,8 @@ describe("help page", () => {
 describe("overview help page", () => {
   for (const words of ["", "emulator"]) {
     it(`fits svc ${words} --help on a screen of 40 lines`, async () => {
-      const { out } = await runCli(`${words} --help`, { tty: true, columns: 80 });
-      assert.ok(out.trimEnd().split("\n").length <= 40, out);
+      const { stdout } = await runCli(`${words} --help`, { tty: true, columns: 80 });
+      assert.ok(stdout.trimEnd().split("\n").length <= 40, stdout);
     });
   }
 
@@ -98,15 +98,15 @@ describe("overview help page", () => {
   });
 
   it("omits internal commands, which svc help --all lists with their summaries", async () => {
-    const { out: page } = await runCli("emulator --help");
+    const { stdout: page } = await runCli("emulator --help");
     assert.doesNotMatch(page, /watch-|device-page|metrics|list-v1/);
     assert.match(page, /svc help emulator --all/);
     for (const argv of ["help emulator --all", "emulator --help --all"]) {
-      const { out } = await runCli(argv);
-      assert.match(out, /\n {2}watch-trace <ref> +Follow the nodes of a trace/, argv);
-      assert.match(out, /\n {2}console page +Show the page of the console/, argv);
+      const { stdout } = await runCli(argv);
+      assert.match(stdout, /\n {2}watch-trace <ref> +Follow the nodes of a trace/, argv);
+      assert.match(stdout, /\n {2}console page +Show the page of the console/, argv);
     }
-    const { out: all } = await runCli("help --all", { tty: true, columns: 100 });
+    const { stdout: all } = await runCli("help --all", { tty: true, columns: 100 });
     const rows = new Set(
       all.split("\n").map((line) =>
         line
@@ -122,9 +122,9 @@ describe("overview help page", () => {
   });
 
   it("refers to a separate page for the options of every command", async () => {
-    const { out } = await runCli("help options");
+    const { stdout } = await runCli("help options");
     assert.deepEqual(
-      globalFlags.filter(({ flag }) => !new RegExp(`--(\\[no-\\])?${flag}\\b`).test(out)),
+      globalFlags.filter(({ flag }) => !new RegExp(`--(\\[no-\\])?${flag}\\b`).test(stdout)),
       [],
     );
   });
@@ -178,12 +178,12 @@ describe("emulator help", () => {
     const flagsOf = (words: string) => commands.find((one) => one.words.join(" ") === words)!.flags;
     const start = flagsOf("emulator start").map(({ flag }) => flag);
     assert.ok(start.length <= 24, start.join(" "));
-    const { out: page } = await runCli("emulator start --help");
+    const { stdout: page } = await runCli("emulator start --help");
     assert.deepEqual(
       [...page.matchAll(/^(\w+):$/gm)].map(([, title]) => title),
       ["Examples", "Options", "State", "Clock", "Network", "Webhooks", "Strictness"],
     );
-    const { out: exec } = await runCli("emulator exec --help");
+    const { stdout: exec } = await runCli("emulator exec --help");
     const [, except = ""] = /Also takes the options of svc emulator start, except ([^.]*)\./.exec(exec) ?? [];
     const left = new Set(except.replace(/\s+/g, " ").replace(" and ", ", ").split(", "));
     assert.deepEqual(

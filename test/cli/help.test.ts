@@ -5,8 +5,8 @@ import { runCli } from "../support/cli/run-cli.ts";
 describe("svc help", () => {
   it("prints to standard output and exits with 0 for the program, a group, a command and -h", async () => {
     const root = await runCli("");
-    assert.match(root.out, /^Usage: svc <group> <command>/);
-    assert.deepEqual([root.exit, root.err], [0, ""]);
+    assert.match(root.stdout, /^Usage: svc <group> <command>/);
+    assert.deepEqual([root.exit, root.stderr], [0, ""]);
     for (const [argv, start] of [
       ["--help", "Usage: svc <group>"],
       ["contracts", "Usage: svc contracts <command>"],
@@ -17,25 +17,25 @@ describe("svc help", () => {
       ["emulator clock advance -h", "Usage: svc emulator clock advance [options]"],
       ["emulator state", "Usage: svc emulator state <command>"],
     ] as const) {
-      const { exit, out, err } = await runCli(argv);
-      assert.deepEqual([exit, out.slice(0, start.length), err], [0, start, ""], argv);
+      const { exit, stdout, stderr } = await runCli(argv);
+      assert.deepEqual([exit, stdout.slice(0, start.length), stderr], [0, start, ""], argv);
     }
   });
 
   it("has pages for exit codes, environment and formats", async () => {
-    assert.match((await runCli("help exit-codes")).out, /\n {2}75 +temporary/);
-    assert.match((await runCli("help environment")).out, /SVC_BASE_URL/);
-    assert.match((await runCli("help formats")).out, /--json=id,status/);
+    assert.match((await runCli("help exit-codes")).stdout, /\n {2}75 +temporary/);
+    assert.match((await runCli("help environment")).stdout, /SVC_BASE_URL/);
+    assert.match((await runCli("help formats")).stdout, /--json=id,status/);
   });
 
   it("shows the flags of a command with their choices and valid examples", async () => {
-    const { out } = await runCli("intake create --help");
-    assert.match(out, /--priority <PRIORITY> +.*\(LOW, MEDIUM, HIGH; default: MEDIUM\)/);
-    assert.match(out, /--title <TITLE> +.*\(required\)/);
-    assert.match(out, /# Create a request with two files\n {2}svc intake create --title 'Review the MSA'/);
+    const { stdout } = await runCli("intake create --help");
+    assert.match(stdout, /--priority <PRIORITY> +.*\(LOW, MEDIUM, HIGH; default: MEDIUM\)/);
+    assert.match(stdout, /--title <TITLE> +.*\(required\)/);
+    assert.match(stdout, /# Create a request with two files\n {2}svc intake create --title 'Review the MSA'/);
   });
 
   it("prints the version with --version", async () => {
-    assert.deepEqual(await runCli("--version"), { exit: 0, out: "0.0.0-test\n", err: "" });
+    assert.deepEqual(await runCli("--version"), { exit: 0, stdout: "0.0.0-test\n", stderr: "" });
   });
 });

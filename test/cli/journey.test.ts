@@ -35,7 +35,7 @@ describe("contract workflow on the command line", () => {
     );
     assert.equal((await svc(["files", "download", files[0]!.file_id, "-o", "back.pdf"])).exit, 0);
     assert.deepEqual(await readFile(join(cwd, "back.pdf")), bytes);
-    assert.equal((await svc(["files", "download", files[1]!.file_id])).out, "hello");
+    assert.equal((await svc(["files", "download", files[1]!.file_id])).stdout, "hello");
   });
 
   it("sends the content type and length to the storage without sender data", async (t) => {
@@ -79,20 +79,20 @@ describe("contract workflow on the command line", () => {
   it("uploads no files if the intake is invalid", async (t) => {
     const { svc, json, cwd } = await startCliEmulator(t);
     await writeFile(join(cwd, "msa.pdf"), "%PDF-1.4");
-    const { exit, err } = await svc("intake create --title x --file msa.pdf");
-    assert.deepEqual([exit, err.includes("--workflow-id is required")], [2, true]);
+    const { exit, stderr } = await svc("intake create --title x --file msa.pdf");
+    assert.deepEqual([exit, stderr.includes("--workflow-id is required")], [2, true]);
     assert.deepEqual(await json("emulator requests --fields operation"), []);
   });
 
   it("warns of a misspelled field that the service ignores", async (t) => {
     const { svc } = await startCliEmulator(t);
     const right = ["contracts", "create", "--data", "-", "--set", "contract_name=x"];
-    assert.equal((await svc(right, { stdin: JSON.stringify(nda) })).err.includes("warning"), false);
-    const { exit, err } = await svc(["contracts", "create", "--data", "-", "--set", "contract_nme=x"], {
+    assert.equal((await svc(right, { stdin: JSON.stringify(nda) })).stderr.includes("warning"), false);
+    const { exit, stderr } = await svc(["contracts", "create", "--data", "-", "--set", "contract_nme=x"], {
       stdin: JSON.stringify(nda),
     });
     assert.deepEqual(
-      [exit, err.split("\n")[0]],
+      [exit, stderr.split("\n")[0]],
       [0, "warning: contract_nme is not a declared field of the body and may be ignored. Did you mean contract_name?"],
     );
   });
@@ -133,15 +133,18 @@ describe("contract workflow on the command line", () => {
     const { json, svc } = await startCliEmulator(t);
     await json("contracts create --data -", { stdin: JSON.stringify(nda) });
     const late = await svc("contracts send T-1 --wait executed --wait-timeout 0s");
-    assert.match(late.err, /^Sent T-1, waiting for EXECUTED \(at most 0s; change it with --wait-timeout\)$/m);
-    assert.deepEqual([late.exit, late.err.includes("Timed out after 0 s waiting for T-1 to be EXECUTED.")], [75, true]);
+    assert.match(late.stderr, /^Sent T-1, waiting for EXECUTED \(at most 0s; change it with --wait-timeout\)$/m);
+    assert.deepEqual(
+      [late.exit, late.stderr.includes("Timed out after 0 s waiting for T-1 to be EXECUTED.")],
+      [75, true],
+    );
     await json("contracts create --data -", { stdin: JSON.stringify(nda) });
     const waiting = svc("contracts send T-2 --wait executed");
     while ((await json<{ contract_status: string }>("contracts status T-2")).contract_status !== "SIGN");
     await json("emulator void T-2");
-    const { exit, err } = await waiting;
-    assert.match(err, /\(at most 10m; change it with --wait-timeout\)$/m);
-    assert.deepEqual([exit, err.includes("T-2 is VOIDED and cannot become EXECUTED")], [1, true]);
+    const { exit, stderr } = await waiting;
+    assert.match(stderr, /\(at most 10m; change it with --wait-timeout\)$/m);
+    assert.deepEqual([exit, stderr.includes("T-2 is VOIDED and cannot become EXECUTED")], [1, true]);
   });
 
   it("exits with 5 for missing objects, 1 for rejections and 4 for missing permissions", async (t) => {
@@ -155,9 +158,9 @@ describe("contract workflow on the command line", () => {
     ];
     for (const [argv, env, exit, message] of cases) {
       const result = await svc(argv, { env });
-      assert.deepEqual([argv, result.exit, result.out], [argv, exit, ""]);
-      assert.match(result.err, message);
-      assert(!result.err.includes("wrong"), "a secret stands in the message");
+      assert.deepEqual([argv, result.exit, result.stdout], [argv, exit, ""]);
+      assert.match(result.stderr, message);
+      assert(!result.stderr.includes("wrong"), "a secret stands in the message");
     }
   });
 
@@ -171,33 +174,33 @@ describe("contract workflow on the command line", () => {
     await writeFile(join(cwd, "body"), body);
     assert.deepEqual(await svc(["webhooks", "verify", "body", "--signature", signature, "--key-file", "key"]), {
       exit: 0,
-      out: "valid\n",
-      err: "",
+      stdout: "valid\n",
+      stderr: "",
     });
     assert.equal((await svc(["webhooks", "verify", "-", "--signature", signature], { stdin: body })).exit, 0);
     const altered = await svc(["webhooks", "verify", "-", "--signature", signature, "--json"], { stdin: body.trim() });
-    assert.deepEqual([altered.exit, altered.out, JSON.parse(altered.err).error.code], [1, "", "mismatch"]);
+    assert.deepEqual([altered.exit, altered.stdout, JSON.parse(altered.stderr).error.code], [1, "", "mismatch"]);
     const upper = await svc(["webhooks", "verify", "body", "--signature", signature.toUpperCase()]);
-    assert.deepEqual([upper.exit, upper.err.includes(key)], [1, false]);
+    assert.deepEqual([upper.exit, upper.stderr.includes(key)], [1, false]);
   });
 
   it("requests any path with svc api and the credentials of its service", async (t) => {
     const { svc } = await startCliEmulator(t);
     const workflows = await svc(["api", "GET", "/api/v2.1/public/contracts/T-1/status"]);
-    assert.deepEqual([workflows.exit, JSON.parse(workflows.out)], [5, { detail: "Not found." }]);
+    assert.deepEqual([workflows.exit, JSON.parse(workflows.stdout)], [5, { detail: "Not found." }]);
     const clock = await svc("api GET /_emulator/clock");
-    assert.deepEqual([clock.exit, JSON.parse(clock.out).mode], [0, "manual"]);
+    assert.deepEqual([clock.exit, JSON.parse(clock.stdout).mode], [0, "manual"]);
     const posted = await svc(["api", "POST", "/router/v1/oauth2.0/client/", "--data", "-"], {
       stdin: '{"client_name":"x"}',
     });
-    assert.equal(JSON.parse(posted.out).client_name, "x");
+    assert.equal(JSON.parse(posted.stdout).client_name, "x");
   });
 
   it("reports that the router forwarded an unknown path, except with --quiet", async (t) => {
     const { svc } = await startCliEmulator(t);
     const told = async (argv: string, tty = false) => {
-      const { exit, err } = await svc(`api ${argv}`, { tty });
-      return [exit, err];
+      const { exit, stderr } = await svc(`api ${argv}`, { tty });
+      return [exit, stderr];
     };
     const note = (what: string) => `${what} is not an operation. The router forwarded it to the clusters\n`;
     assert.deepEqual(await told("GET /nope?a=1"), [0, note("GET /nope")]);

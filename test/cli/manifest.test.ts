@@ -10,9 +10,9 @@ const commands = await loadAllCommands();
 
 describe("svc help --json", () => {
   it("describes the whole command line as data", async () => {
-    const { exit, out, err } = await runCli("help --json");
-    const manifest = JSON.parse(out);
-    assert.deepEqual([exit, err, manifest.name, manifest.exit_codes], [0, "", "svc", exitCodes]);
+    const { exit, stdout, stderr } = await runCli("help --json");
+    const manifest = JSON.parse(stdout);
+    assert.deepEqual([exit, stderr, manifest.name, manifest.exit_codes], [0, "", "svc", exitCodes]);
     assert.deepEqual(
       manifest.commands.map(({ command }: { command: string }) => command),
       commands.map(({ words }) => words.join(" ")),
@@ -20,7 +20,7 @@ describe("svc help --json", () => {
   });
 
   it("describes a command in the same way as its help page", async () => {
-    const { commands: entries } = JSON.parse((await runCli("help --json")).out);
+    const { commands: entries } = JSON.parse((await runCli("help --json")).stdout);
     const status = entries.find(({ command }: { command: string }) => command === "contracts status");
     assert.deepEqual(status, {
       command: "contracts status",
@@ -58,8 +58,8 @@ describe("svc help --json", () => {
 
 describe("manual page", () => {
   it("lists every command with its purpose, every flag and every exit code", async () => {
-    const { exit, out } = await runCli("help --man");
-    const text = out.replaceAll("\\-", "-");
+    const { exit, stdout } = await runCli("help --man");
+    const text = stdout.replaceAll("\\-", "-");
     assert.equal(exit, 0);
     assert.match(text, /^\.TH SVC 1 /);
     const missing = commands.flatMap(({ words, flags, description = "" }) => [
@@ -73,9 +73,9 @@ describe("manual page", () => {
   });
 
   it("contains no text that the formatter treats as a request", async () => {
-    const { out } = await runCli("help --man");
+    const { stdout } = await runCli("help --man");
     const requests = new Set(
-      out
+      stdout
         .split("\n")
         .filter((line) => /^[.']/.test(line))
         .map((line) => line.split(" ")[0]),
@@ -86,8 +86,11 @@ describe("manual page", () => {
   it("formats with groff without warnings", {
     skip: hasProgram("groff") ? false : "groff is not installed",
   }, async () => {
-    const { out } = await runCli("help --man");
-    const { status, stderr, stdout } = spawnSync("groff", ["-man", "-Tutf8", "-ww"], { input: out, encoding: "utf8" });
+    const { stdout: page } = await runCli("help --man");
+    const { status, stderr, stdout } = spawnSync("groff", ["-man", "-Tutf8", "-ww"], {
+      input: page,
+      encoding: "utf8",
+    });
     assert.deepEqual([status, stderr, stdout.includes("device-login")], [0, "", true]);
   });
 });
@@ -99,9 +102,9 @@ describe("help topics", () => {
     ["formats", /--format ndjson/],
   ] as const) {
     it(`describes ${topic}`, async () => {
-      const { exit, out } = await runCli(["help", topic]);
+      const { exit, stdout } = await runCli(["help", topic]);
       assert.equal(exit, 0);
-      assert.match(out, held);
+      assert.match(stdout, held);
     });
   }
 });

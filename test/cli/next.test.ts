@@ -7,8 +7,8 @@ import { ndaContractJson } from "../support/cli/nda.ts";
 import { runCli } from "../support/cli/run-cli.ts";
 
 /** The command lines that a run suggests. */
-const findProposedCommands = (err: string): string[] =>
-  [...err.matchAll(/(?:Next:|try:|approved:|^ {2})\s?(svc [a-z].*)$/gm)].map(([, line]) => line!);
+const findProposedCommands = (stderr: string): string[] =>
+  [...stderr.matchAll(/(?:Next:|try:|approved:|^ {2})\s?(svc [a-z].*)$/gm)].map(([, line]) => line!);
 
 /** An emulator at the default port, which may run on this machine, changes the suggestion to start another. */
 const omitPort = (line: string | undefined) => line?.replace(/ --port 0$/, "");
@@ -25,37 +25,37 @@ describe("suggested command line", () => {
   it("uses the same target with --emulator", async (t) => {
     const cwd = await createTestFolder(t);
     const created = await runCli("contracts create --data - --emulator", { cwd, stdin: ndaContractJson });
-    assert.deepEqual(findProposedCommands(created.err), ["svc contracts send T-1 --emulator"]);
+    assert.deepEqual(findProposedCommands(created.stderr), ["svc contracts send T-1 --emulator"]);
     const sent = await runCli("contracts send T-1 --emulator", { cwd });
-    assert.deepEqual(findProposedCommands(sent.err), ["svc contracts status T-1 --emulator"]);
+    assert.deepEqual(findProposedCommands(sent.stderr), ["svc contracts status T-1 --emulator"]);
     const alone = await runCli("webhooks trigger CONTRACT_SIGNED --emulator", { cwd });
-    assert.deepEqual(findProposedCommands(alone.err), ["svc webhooks listen --emulator"]);
+    assert.deepEqual(findProposedCommands(alone.stderr), ["svc webhooks listen --emulator"]);
   });
 
   it("names the program svc, even under npx, and preserves other words", async (t) => {
     const cwd = await createTestFolder(t);
     const env = { npm_lifecycle_event: "npx", npm_lifecycle_script: "svc" };
-    const { err } = await runCli("emulator deliveries", { cwd, env });
-    assert.equal(omitPort(err.split("\n").at(-2)), "  try: svc emulator start");
+    const { stderr } = await runCli("emulator deliveries", { cwd, env });
+    assert.equal(omitPort(stderr.split("\n").at(-2)), "  try: svc emulator start");
     await runCli(["intake", "create", "--title", "svc help me", "--workflow-id", "201", "--emulator"], { cwd, env });
-    const { out } = await runCli("intake list --fields title --emulator", { cwd, env });
-    assert.match(out, /^svc help me$/m);
+    const { stdout } = await runCli("intake list --fields title --emulator", { cwd, env });
+    assert.match(stdout, /^svc help me$/m);
     const help = await runCli("help", { env });
-    assert.deepEqual([help.out.includes("npx"), help.out], [false, (await runCli("help")).out]);
+    assert.deepEqual([help.stdout.includes("npx"), help.stdout], [false, (await runCli("help")).stdout]);
   });
 
   it("uses the same target with --profile, in errors for users and for programs", async (t) => {
     const { cwd, env } = await withProfile(t, "staging");
     const people = await runCli("--profile staging auth token", { cwd, env });
-    assert.deepEqual(findProposedCommands(people.err), ["svc auth device-login --profile staging"]);
+    assert.deepEqual(findProposedCommands(people.stderr), ["svc auth device-login --profile staging"]);
     const programs = await runCli("--profile=staging auth token --json", { cwd, env });
-    assert.deepEqual(JSON.parse(programs.err).error.next, [
+    assert.deepEqual(JSON.parse(programs.stderr).error.next, [
       { argv: ["svc", "auth", "device-login", "--profile", "staging"] },
     ]);
   });
 
   it("has no target if the command sends no requests", async (t) => {
-    const { err } = await runCli("emulator clock --profile staging", await withProfile(t, "staging"));
-    assert.deepEqual(findProposedCommands(err).map(omitPort), ["svc emulator start"]);
+    const { stderr } = await runCli("emulator clock --profile staging", await withProfile(t, "staging"));
+    assert.deepEqual(findProposedCommands(stderr).map(omitPort), ["svc emulator start"]);
   });
 });

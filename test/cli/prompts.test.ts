@@ -22,9 +22,9 @@ describe("user at a terminal", () => {
     });
     assert.equal(made.status, 201);
     const ada = simulateUser(["Composite id", enterKey]);
-    const { exit, out, err } = await svc("contracts status --json", ada);
-    assert.deepEqual([exit, JSON.parse(out).contract_status, ada.waiting()], [0, "DRAFT", []]);
-    assert.match(stripVTControlCharacters(err), /T-1 {2}Mutual NDA {2}DRAFT/);
+    const { exit, stdout, stderr } = await svc("contracts status --json", ada);
+    assert.deepEqual([exit, JSON.parse(stdout).contract_status, ada.waiting()], [0, "DRAFT", []]);
+    assert.match(stripVTControlCharacters(stderr), /T-1 {2}Mutual NDA {2}DRAFT/);
   });
 
   it("selects among the contracts to which a command applies", async (t) => {
@@ -32,9 +32,9 @@ describe("user at a terminal", () => {
     for (let i = 0; i < 2; i += 1) await json("contracts create --data -", { stdin: ndaContractJson });
     await json("contracts send T-1");
     const ada = simulateUser(["Composite id", enterKey]);
-    const { exit, err } = await svc("contracts send", ada);
-    const offered = stripVTControlCharacters(err);
-    assert.deepEqual([exit, offered.includes("T-1  "), offered.includes("T-2  NDA  DRAFT")], [0, false, true], err);
+    const { exit, stderr } = await svc("contracts send", ada);
+    const offered = stripVTControlCharacters(stderr);
+    assert.deepEqual([exit, offered.includes("T-1  "), offered.includes("T-2  NDA  DRAFT")], [0, false, true], stderr);
   });
 
   it("selects the workflow of an intake and existing intakes", async (t) => {
@@ -42,17 +42,17 @@ describe("user at a terminal", () => {
     const ada = simulateUser(["Title", `Review it${enterKey}`], ["Workflow id", enterKey]);
     const made = await svc("intake create --json=id,title", ada);
     assert.deepEqual(
-      [made.exit, JSON.parse(made.out), ada.waiting()],
+      [made.exit, JSON.parse(made.stdout), ada.waiting()],
       [0, { id: 1, title: "Review it" }, []],
-      made.err,
+      made.stderr,
     );
-    const offered = stripVTControlCharacters(made.err);
+    const offered = stripVTControlCharacters(made.stderr);
     assert.deepEqual([/201 {2}Legal help/.test(offered), /20[234] {2}/.test(offered)], [true, false], offered);
 
     const bob = simulateUser(["Intake id", enterKey]);
     const shown = await svc("intake show --json=id", bob);
-    assert.deepEqual([shown.exit, JSON.parse(shown.out), bob.waiting()], [0, { id: 1 }, []], shown.err);
-    assert.match(stripVTControlCharacters(shown.err), /1 {2}Review it {2}PENDING/);
+    assert.deepEqual([shown.exit, JSON.parse(shown.stdout), bob.waiting()], [0, { id: 1 }, []], shown.stderr);
+    assert.match(stripVTControlCharacters(shown.stderr), /1 {2}Review it {2}PENDING/);
   });
 
   it("selects among the workflows of earlier intakes of a service", async (t) => {
@@ -62,24 +62,24 @@ describe("user at a terminal", () => {
     const cwd = await createTestFolder(t);
     const env = { SVC_CONFIG_DIR: cwd, SVC_BASE_URL: url, SVC_CLIENT_ID: clientId, SVC_CLIENT_SECRET: clientSecret };
     const ada = simulateUser(["Title", `Second${enterKey}`], ["Workflow id", enterKey]);
-    const { exit, err } = await runCli("intake create", { ...ada, env, cwd });
-    assert.deepEqual([exit, ada.waiting()], [0, []], err);
-    assert.match(stripVTControlCharacters(err), /201 {2}Legal help/);
+    const { exit, stderr } = await runCli("intake create", { ...ada, env, cwd });
+    assert.deepEqual([exit, ada.waiting()], [0, []], stderr);
+    assert.match(stripVTControlCharacters(stderr), /201 {2}Legal help/);
   });
 
   it("selects among existing settings", async (t) => {
     const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "profiles.json"), '{"profiles":{"default":{"client_id":"wk_1"}},"current":"default"}');
     const ada = simulateUser(["Key", `${downKey}${downKey}${enterKey}`]);
-    const { exit, out, err } = await runCli("config get", { ...ada, env: { SVC_CONFIG_DIR: cwd } });
-    assert.deepEqual([exit, out, ada.waiting()], [0, "wk_1\n", []], err);
+    const { exit, stdout, stderr } = await runCli("config get", { ...ada, env: { SVC_CONFIG_DIR: cwd } });
+    assert.deepEqual([exit, stdout, ada.waiting()], [0, "wk_1\n", []], stderr);
   });
 
   it("selects among existing clusters", async (t) => {
     const { svc, emulator } = await startCliEmulator(t);
     const ada = simulateUser(["Cluster id", `${downKey}${enterKey}`]);
-    const { exit, err } = await svc("router map-clients --client-ids c-1", ada);
-    assert.deepEqual([exit, ada.waiting()], [0, []], err);
+    const { exit, stderr } = await svc("router map-clients --client-ids c-1", ada);
+    assert.deepEqual([exit, ada.waiting()], [0, []], stderr);
     const { body } = await emulator.router("GET", "/router/v1/cluster_clients/client/c-1");
     assert.equal((body as { cluster_id: string }).cluster_id, "us-1");
   });
@@ -90,11 +90,19 @@ describe("user at a terminal", () => {
     const env = { SVC_STATE_DIR: join(cwd, "state") };
     const ada = simulateUser(["Cluster", `${downKey}${enterKey}`]);
     const mapped = await svc("router map-clients ids.txt", { ...ada, env });
-    assert.deepEqual([mapped.exit, mapped.out, ada.waiting()], [0, "Mapped 1 client id to us-1\n", []], mapped.err);
+    assert.deepEqual(
+      [mapped.exit, mapped.stdout, ada.waiting()],
+      [0, "Mapped 1 client id to us-1\n", []],
+      mapped.stderr,
+    );
 
     const again = simulateUser(["Job", enterKey]);
     const shown = await svc("router jobs show --json=command,status", { ...again, env });
-    assert.deepEqual([shown.exit, JSON.parse(shown.out)], [0, { command: "map-clients", status: "done" }], shown.err);
+    assert.deepEqual(
+      [shown.exit, JSON.parse(shown.stdout)],
+      [0, { command: "map-clients", status: "done" }],
+      shown.stderr,
+    );
     assert.deepEqual(again.waiting(), []);
 
     const login = simulateUser(["Client id", `demo-cli${enterKey}`]);
@@ -110,8 +118,8 @@ describe("user at a terminal", () => {
       ["must be a whole number", `\u007f\u007f\u007f101${enterKey}`],
     );
     // The service is unreachable, so the templates cannot be listed.
-    const { exit, err } = await svc("contracts templates show --base-url http://127.0.0.1:1 --retries 0", ada);
-    assert.deepEqual([exit, ada.waiting()], [75, []], err);
+    const { exit, stderr } = await svc("contracts templates show --base-url http://127.0.0.1:1 --retries 0", ada);
+    assert.deepEqual([exit, ada.waiting()], [75, []], stderr);
   });
 
   it("types a name without waiting for retries if an emulator cannot list its snapshots", async (t) => {
@@ -125,9 +133,9 @@ describe("user at a terminal", () => {
     const SVC_EMULATOR_URL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const ada = simulateUser(["Name", `before${enterKey}`]);
     const env = { SVC_CONFIG_DIR: await createTestFolder(t), SVC_EMULATOR_URL, SVC_EMULATOR_TOKEN: "token" };
-    const { exit, err } = await runCli("emulator snapshot restore", { ...ada, env });
+    const { exit, stderr } = await runCli("emulator snapshot restore", { ...ada, env });
     const lists = requested.filter((line) => /^GET .*snapshots$/.test(line));
-    assert.deepEqual([exit, ada.waiting(), lists.length], [1, [], 1], `${requested.join("\n")}\n${err}`);
+    assert.deepEqual([exit, ada.waiting(), lists.length], [1, [], 1], `${requested.join("\n")}\n${stderr}`);
   });
 
   it("sees the missing input instead of a question without a valid answer", async (t) => {
@@ -135,8 +143,8 @@ describe("user at a terminal", () => {
     const refused = async (line: string, exit: number, words: RegExp, env: Record<string, string | undefined> = {}) => {
       const nobody = simulateUser([":", ctrlC]);
       const run = await svc(line, { ...nobody, env: { SVC_STATE_DIR: cwd, ...env } });
-      const err = stripVTControlCharacters(run.err);
-      assert.deepEqual([run.exit, words.test(err), err.includes("? ")], [exit, true, false], err);
+      const stderr = stripVTControlCharacters(run.stderr);
+      assert.deepEqual([run.exit, words.test(stderr), stderr.includes("? ")], [exit, true, false], stderr);
     };
     await refused("contracts send", 5, /svc contracts send requires a contract in status DRAFT\. None found\./);
     await refused("contracts status", 5, /No contracts found\.\n {2}try: svc contracts create/);
@@ -160,11 +168,11 @@ describe("user at a terminal", () => {
     await json(["webhooks", "create", "--title", "mine", "--url", url, "--only-for-activities", "CONTRACT_SIGNED"]);
     const removal = simulateUser(["Webhook id", enterKey]);
     const removed = await svc("webhooks delete --yes", removal);
-    assert.deepEqual([removed.exit, removal.waiting()], [0, []], removed.err);
+    assert.deepEqual([removed.exit, removal.waiting()], [0, []], removed.stderr);
     const again = simulateUser(["Contract ids", enterKey]);
     const triggered = await svc("webhooks re-trigger --dry-run", again);
-    assert.match(stripVTControlCharacters(triggered.err), /1 {2}NDA {2}DRAFT/);
-    assert.deepEqual([triggered.exit, again.waiting()], [0, []], triggered.err);
+    assert.match(stripVTControlCharacters(triggered.stderr), /1 {2}NDA {2}DRAFT/);
+    assert.deepEqual([triggered.exit, again.waiting()], [0, []], triggered.stderr);
   });
 
   it("fills in a template's attributes and sees the equivalent command line", async (t) => {
@@ -185,8 +193,8 @@ describe("user at a terminal", () => {
       ["Name of your signatory", `Ada Keller${enterKey}`],
       ["Their e-mail", `ada@northwind.example${enterKey}`],
     );
-    const { exit, out, err } = await svc("contracts create --json=id", ada);
-    assert.deepEqual([exit, JSON.parse(out || "{}"), ada.waiting()], [0, { id: "T-1" }, []], err);
+    const { exit, stdout, stderr } = await svc("contracts create --json=id", ada);
+    assert.deepEqual([exit, JSON.parse(stdout || "{}"), ada.waiting()], [0, { id: "T-1" }, []], stderr);
     assert.deepEqual(
       (await json<Recipients>("contracts recipients T-1")).items.map(({ recipient }) => recipient.user.email),
       ["jo@acme.example", "ada@northwind.example"],
@@ -199,9 +207,9 @@ describe("user at a terminal", () => {
       ["E-mail", `jo@acme.example${enterKey}`],
     );
     const made = await svc("contracts create", again);
-    assert.deepEqual([made.exit, again.waiting()], [0, []], made.err);
+    assert.deepEqual([made.exit, again.waiting()], [0, []], made.stderr);
     assert.match(
-      made.err,
+      made.stderr,
       /To run this without prompts:\n {2}svc contracts create --contract-template-id 101 --set 'contract_data=\{\}' --set \\\n {4}'counter_party_details=\[/,
     );
   });
@@ -216,10 +224,10 @@ describe("user at a terminal", () => {
     ] as const;
     const memo = `${downKey}${downKey}${downKey}${enterKey}`;
     const ada = simulateUser(["Contract template id", memo], ...party, ["Another template", enterKey], ...party);
-    const { exit, err } = await svc("contracts create", ada);
-    assert.deepEqual([exit, ada.waiting()], [0, []], err);
+    const { exit, stderr } = await svc("contracts create", ada);
+    assert.deepEqual([exit, ada.waiting()], [0, []], stderr);
     assert.match(
-      stripVTControlCharacters(err),
+      stripVTControlCharacters(stderr),
       /The service rejected the request: .*This template cannot be sent for signature/,
     );
   });
@@ -228,15 +236,15 @@ describe("user at a terminal", () => {
     const { svc, cwd } = await startCliEmulator(t);
     const body = { contract_template_id: 101, contract_data: {}, counter_party_details: [] };
     await writeFile(join(cwd, "c.json"), JSON.stringify(body));
-    const { exit, err } = await svc("contracts create --data c.json", { tty: true });
-    assert.deepEqual([exit, stripVTControlCharacters(err).includes("?")], [0, false], err);
+    const { exit, stderr } = await svc("contracts create --data c.json", { tty: true });
+    assert.deepEqual([exit, stripVTControlCharacters(stderr).includes("?")], [0, false], stderr);
   });
 
   it("types a secret without echo", async (t) => {
     const cwd = await createTestFolder(t);
     const ada = simulateUser(["client_secret", `very-secret${enterKey}`]);
-    const { exit, out, err } = await runCli("config set client_secret", { ...ada, env: { SVC_CONFIG_DIR: cwd } });
-    assert.deepEqual([exit, `${out}${err}`.includes("very-secret")], [0, false]);
+    const { exit, stdout, stderr } = await runCli("config set client_secret", { ...ada, env: { SVC_CONFIG_DIR: cwd } });
+    assert.deepEqual([exit, `${stdout}${stderr}`.includes("very-secret")], [0, false]);
     assert.match(await readFile(join(cwd, "profiles.json"), "utf8"), /"very-secret"/);
   });
 
@@ -244,9 +252,9 @@ describe("user at a terminal", () => {
     const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "profiles.json"), '{"profiles":{"old":{}}}');
     const ada = simulateUser(["Remove profile old", enterKey]);
-    const { exit, err } = await runCli("config remove old", { ...ada, env: { SVC_CONFIG_DIR: cwd } });
+    const { exit, stderr } = await runCli("config remove old", { ...ada, env: { SVC_CONFIG_DIR: cwd } });
     assert.equal(exit, 1);
-    assert.match(stripVTControlCharacters(err), /error: Nothing was changed\.\n$/);
+    assert.match(stripVTControlCharacters(stderr), /error: Nothing was changed\.\n$/);
     const sure = simulateUser(["Remove profile old", `y${enterKey}`]);
     assert.equal((await runCli("config remove old", { ...sure, env: { SVC_CONFIG_DIR: cwd } })).exit, 0);
   });
@@ -257,16 +265,16 @@ describe("user at a terminal", () => {
     const argv = ["router", "offboard", "eu-1", "--set", 'client_ids=["c-1"]'];
     assert.equal((await svc(argv, wrong)).exit, 1);
     const right = simulateUser(["Type eu-1 to continue", `eu-1${enterKey}`]);
-    const { exit, err } = await svc(argv, right);
-    assert.deepEqual([exit, right.waiting()], [0, []], err);
+    const { exit, stderr } = await svc(argv, right);
+    assert.deepEqual([exit, right.waiting()], [0, []], stderr);
   });
 
   it("leaves a prompt by Ctrl-C with exit 130 and no output", async (t) => {
     const { svc } = await startCliEmulator(t);
     const ada = simulateUser(["Cluster id", ctrlC]);
-    const { exit, out, err } = await svc("router offboard", ada);
-    assert.deepEqual([exit, out], [130, ""]);
-    assert.equal(/error|Exit|at .*\.js/.test(stripVTControlCharacters(err)), false, err);
+    const { exit, stdout, stderr } = await svc("router offboard", ada);
+    assert.deepEqual([exit, stdout], [130, ""]);
+    assert.equal(/error|Exit|at .*\.js/.test(stripVTControlCharacters(stderr)), false, stderr);
   });
 
   it("leaves an empty prompt by Ctrl-D with exit 130 and no output", async (t) => {
@@ -276,8 +284,12 @@ describe("user at a terminal", () => {
       ["intake create", "Title"],
       ["contracts create", "Contract template id"],
     ] as const) {
-      const { exit, out, err } = await svc(line, simulateUser([question, ctrlD]));
-      assert.deepEqual([exit, out, /error|Exit|at .*\.js/.test(stripVTControlCharacters(err))], [130, "", false], err);
+      const { exit, stdout, stderr } = await svc(line, simulateUser([question, ctrlD]));
+      assert.deepEqual(
+        [exit, stdout, /error|Exit|at .*\.js/.test(stripVTControlCharacters(stderr))],
+        [130, "", false],
+        stderr,
+      );
     }
   });
 
@@ -286,7 +298,7 @@ describe("user at a terminal", () => {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: colors are control sequences
     const colours = /\u001b\[[\d;]*m/;
     const plain = await svc("router offboard", { ...simulateUser(["Cluster id", ctrlC]), env: { NO_COLOR: "1" } });
-    assert.equal(colours.test(plain.err), false, JSON.stringify(plain.err));
+    assert.equal(colours.test(plain.stderr), false, JSON.stringify(plain.stderr));
   });
 });
 
@@ -298,14 +310,14 @@ describe("svc without a terminal", () => {
   ];
   for (const [where, options] of cases) {
     it(`shows no prompt ${where} and reports the missing input with exit 2`, async () => {
-      const { exit, out, err } = await runCli("router offboard", options);
-      assert.deepEqual([exit, out], [2, ""]);
-      assert.match(err, /required\n {2}See svc router offboard --help\.\n$/);
+      const { exit, stdout, stderr } = await runCli("router offboard", options);
+      assert.deepEqual([exit, stdout], [2, ""]);
+      assert.match(stderr, /required\n {2}See svc router offboard --help\.\n$/);
     });
   }
 
   it("shows no prompt with --no-input", async () => {
-    const { exit, err } = await runCli("contracts status --no-input", { tty: true });
-    assert.deepEqual([exit, err], [2, "error: <composite-id> is required\n  See svc contracts status --help.\n"]);
+    const { exit, stderr } = await runCli("contracts status --no-input", { tty: true });
+    assert.deepEqual([exit, stderr], [2, "error: <composite-id> is required\n  See svc contracts status --help.\n"]);
   });
 });

@@ -33,10 +33,10 @@ describe("svc router resolve", () => {
     assert.deepEqual(await resolve(hash), [owner]);
     assert.deepEqual(await resolve(clientId), [{ table: "cluster_clients", key: clientId, cluster_id: "us-1" }]);
 
-    const { exit, out, err } = await svc("router resolve T-FABRIKAM", { env: asReal });
-    assert.deepEqual([exit, out], [5, ""]);
-    assert.match(err, /No cluster owns T-FABRIKAM/);
-    assert.match(err, /Only e-mail addresses, client IDs and tokens/);
+    const { exit, stdout, stderr } = await svc("router resolve T-FABRIKAM", { env: asReal });
+    assert.deepEqual([exit, stdout], [5, ""]);
+    assert.match(stderr, /No cluster owns T-FABRIKAM/);
+    assert.match(stderr, /Only e-mail addresses, client IDs and tokens/);
   });
 
   it("reads the cluster in a token without printing the token", async (t) => {

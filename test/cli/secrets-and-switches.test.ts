@@ -34,9 +34,9 @@ describe("OAuth secret", () => {
       const file = await run([`--${flag}-file`, "secret.txt"]);
       const pipe = await run([`--${flag}-file`, "-"], { stdin: "s3cret\n" });
       const word = await run([`--${flag}`, "s3cret"]);
-      assert.deepEqual([file.exit, file.err, pipe.exit, pipe.err], [0, "", 0, ""]);
+      assert.deepEqual([file.exit, file.stderr, pipe.exit, pipe.stderr], [0, "", 0, ""]);
       assert.equal(
-        word.err,
+        word.stderr,
         `warning: other users can read --${flag} on the command line; use --${flag}-file FILE|-\n`,
       );
       const sent = { ...fields, [flag.replace("-", "_")]: "s3cret" };
@@ -45,7 +45,7 @@ describe("OAuth secret", () => {
         [sent, sent, sent],
       );
       const both = await run([`--${flag}-file`, "secret.txt", `--${flag}`, "x"]);
-      assert.deepEqual([both.exit, both.err.includes(`--${flag}-file cannot be used with --${flag}`)], [2, true]);
+      assert.deepEqual([both.exit, both.stderr.includes(`--${flag}-file cannot be used with --${flag}`)], [2, true]);
     });
   }
 });

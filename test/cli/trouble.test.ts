@@ -13,9 +13,9 @@ const key = { SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "very-secret" };
 
 describe("svc with a failing service", () => {
   it("exits with 75 and one message if the service is unreachable", async () => {
-    const { exit, out, err } = await runCli("router health --base-url http://127.0.0.1:1", { wall: instantly });
-    assert.deepEqual([exit, out], [75, ""]);
-    assert.match(err, /^error: Failed to reach http:\/\/127.0.0.1:1: connection refused \(ECONNREFUSED\)\.\n.*\n$/);
+    const { exit, stdout, stderr } = await runCli("router health --base-url http://127.0.0.1:1", { wall: instantly });
+    assert.deepEqual([exit, stdout], [75, ""]);
+    assert.match(stderr, /^error: Failed to reach http:\/\/127.0.0.1:1: connection refused \(ECONNREFUSED\)\.\n.*\n$/);
   });
 
   const cases: [string, Parameters<Awaited<ReturnType<typeof startReceiver>>["answer"]>[0], number, RegExp][] = [
@@ -51,15 +51,15 @@ describe("svc with a failing service", () => {
       const service = await startReceiver(t);
       service.answer(how);
       const result = await runCli(["router", "health", "--base-url", service.url], { wall: instantly });
-      assert.match(result.err, message);
-      assert.deepEqual([result.exit, result.out], [exit, ""]);
+      assert.match(result.stderr, message);
+      assert.deepEqual([result.exit, result.stdout], [exit, ""]);
     });
   }
 
   it("exits with 75 after --timeout if the service hangs", async (t) => {
     const service = await startReceiver(t);
     service.answer(() => {});
-    const { exit, err } = await runCli([
+    const { exit, stderr } = await runCli([
       "router",
       "health",
       "--base-url",
@@ -69,7 +69,7 @@ describe("svc with a failing service", () => {
       "--retries",
       "0",
     ]);
-    assert.deepEqual([exit, err.includes("no response within")], [75, true]);
+    assert.deepEqual([exit, stderr.includes("no response within")], [75, true]);
   });
 
   it("retries after the requested wait with a message on standard error", async (t) => {
@@ -78,18 +78,18 @@ describe("svc with a failing service", () => {
       const isFirst = service.received.length === 1;
       response.writeHead(isFirst ? 429 : 200, isFirst ? { "retry-after": "7" } : {}).end('{"database":true}');
     });
-    const { exit, out, err } = await runCli(["router", "health", "--base-url", service.url], { wall: instantly });
-    assert.deepEqual([exit, out], [0, "true\n"]);
-    assert.match(err, /rate limited, resuming in [78]\.\d s/);
+    const { exit, stdout, stderr } = await runCli(["router", "health", "--base-url", service.url], { wall: instantly });
+    assert.deepEqual([exit, stdout], [0, "true\n"]);
+    assert.match(stderr, /rate limited, resuming in [78]\.\d s/);
   });
 
   it("reports an unknown outcome if a POST fails and suggests no repetition", async (t) => {
     const service = await startReceiver(t);
     service.answer(503);
     const line = ["contracts", "send", "T-1", "--json", "--base-url", service.url];
-    const { exit, out, err } = await runCli(line, { wall: instantly, env: key });
-    assert.deepEqual([exit, out, service.received.length], [1, "", 1]);
-    assert.deepEqual(JSON.parse(err), {
+    const { exit, stdout, stderr } = await runCli(line, { wall: instantly, env: key });
+    assert.deepEqual([exit, stdout, service.received.length], [1, "", 1]);
+    assert.deepEqual(JSON.parse(stderr), {
       error: {
         code: "http_503",
         message: "The outcome is unknown: The service failed (HTTP 503)",
@@ -106,12 +106,12 @@ describe("svc with a failing service", () => {
     const service = await startReceiver(t);
     let signal: (name: "SIGINT") => void = () => {};
     service.answer(() => signal("SIGINT"));
-    const { exit, out, err } = await runCli(["router", "health", "--base-url", service.url], {
+    const { exit, stdout, stderr } = await runCli(["router", "health", "--base-url", service.url], {
       onStart: (run) => {
         signal = run.signal;
       },
     });
-    assert.deepEqual([exit, out, err], [130, "", ""]);
+    assert.deepEqual([exit, stdout, stderr], [130, "", ""]);
   });
 });
 
@@ -125,17 +125,17 @@ describe("--verbose and --debug", () => {
     );
     const verbose = await runCli(["contracts", "status", "T-1", "--base-url", service.url, "--verbose"], { env: key });
     assert.match(
-      verbose.err,
+      verbose.stderr,
       /^GET http:\S+\/contracts\/T-1\/status 200 \d+ ms r-1\nThe response of contracts\.status differs from its declaration: new: not declared\n$/,
     );
     const debug = await runCli(
       ["intake", "create", "--title", "Top secret", "--workflow-id", "7", "--base-url", service.url, "--debug"],
       { env: key },
     );
-    assert.match(debug.err, /> client-secret: \[hidden\]\n/);
-    assert.match(debug.err, /> \{"title":"\[hidden\]","workflow_id":7\}\n/);
-    assert.match(debug.err, /< set-cookie: \[hidden\]/);
-    assert.equal(debug.err.includes("very-secret") || debug.err.includes("session=abc"), false);
+    assert.match(debug.stderr, /> client-secret: \[hidden\]\n/);
+    assert.match(debug.stderr, /> \{"title":"\[hidden\]","workflow_id":7\}\n/);
+    assert.match(debug.stderr, /< set-cookie: \[hidden\]/);
+    assert.equal(debug.stderr.includes("very-secret") || debug.stderr.includes("session=abc"), false);
   });
 });
 
@@ -160,13 +160,13 @@ describe("output pipe of svc", () => {
 
   it("ends the command silently with exit 0 when closed early", async () => {
     const child = svc("openapi", "contracts");
-    let err = "";
+    let stderr = "";
     child.stderr.on("data", (chunk) => {
-      err += chunk;
+      stderr += chunk;
     });
     child.stdout.once("data", () => child.stdout.destroy());
     const code = await new Promise((resolve) => child.once("close", resolve));
-    assert.deepEqual([code, err], [0, ""]);
+    assert.deepEqual([code, stderr], [0, ""]);
   });
 });
 

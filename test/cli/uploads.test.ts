@@ -59,8 +59,8 @@ describe("svc files upload", () => {
       count === 1 ? createAccessDeniedResponse("Request has expired") : { status: 201 },
     );
     await writeFile(join(cwd, "a.txt"), "hello");
-    const { exit, out } = await upload(["a.txt"], "--json=file_id");
-    assert.deepEqual([exit, JSON.parse(out)], [0, [{ file_id: "f-2" }]]);
+    const { exit, stdout } = await upload(["a.txt"], "--json=file_id");
+    assert.deepEqual([exit, JSON.parse(stdout)], [0, [{ file_id: "f-2" }]]);
     assert.deepEqual(requests(), ["POST", "PUT", "POST", "PUT"]);
     assert.equal(stored()["/bucket/f-2"], "hello");
   });
@@ -68,10 +68,10 @@ describe("svc files upload", () => {
   it("reports a rejection by the storage and requests no third URL", async (t) => {
     const { cwd, upload, requests } = await startStorage(t, () => createAccessDeniedResponse("Request has expired"));
     await writeFile(join(cwd, "a.txt"), "hello");
-    const { exit, err } = await upload(["a.txt"]);
+    const { exit, stderr } = await upload(["a.txt"]);
     assert.deepEqual([exit, requests()], [1, ["POST", "PUT", "POST", "PUT"]]);
     assert.equal(
-      err,
+      stderr,
       "error: Request has expired (HTTP 403)\n  The signed URL has expired or was changed. Run the command again for a new URL.\n",
     );
   });
@@ -87,9 +87,9 @@ describe("svc files upload", () => {
       ["b.txt", "b"],
     ] as const)
       await writeFile(join(cwd, path), content);
-    const { exit, out } = await upload(["a.txt", "b.txt", "./a.txt"], "--json=file_id,path");
+    const { exit, stdout } = await upload(["a.txt", "b.txt", "./a.txt"], "--json=file_id,path");
     assert.equal(exit, 0);
-    assert.deepEqual(JSON.parse(out), [
+    assert.deepEqual(JSON.parse(stdout), [
       { file_id: "f-1", path: "a.txt" },
       { file_id: "f-2", path: "b.txt" },
       { file_id: "f-3", path: "./a.txt" },
@@ -104,22 +104,22 @@ describe("svc files upload", () => {
       (files) => files.slice(1),
     );
     for (const path of ["a.txt", "b.txt"]) await writeFile(join(cwd, path), path);
-    const { exit, err } = await upload(["a.txt", "b.txt"]);
+    const { exit, stderr } = await upload(["a.txt", "b.txt"]);
     assert.deepEqual([exit, requests()], [1, ["POST"]]);
-    assert.match(err, /^error: The service returned 1 URL for 2 files: none for a\.txt\.\n/);
+    assert.match(stderr, /^error: The service returned 1 URL for 2 files: none for a\.txt\.\n/);
   });
 
   it("uploads an empty file and piped input", async (t) => {
     const { svc, json, cwd } = await startCliEmulator(t);
     await writeFile(join(cwd, "empty.txt"), "");
     const [empty] = await json<{ file_id: string; bytes: number }[]>(["files", "upload", "empty.txt"]);
-    assert.deepEqual([empty!.bytes, (await svc(["files", "download", empty!.file_id])).out], [0, ""]);
+    assert.deepEqual([empty!.bytes, (await svc(["files", "download", empty!.file_id])).stdout], [0, ""]);
     const [piped] = await json<{ file_id: string; filename: string; content_type: string }[]>(
       ["files", "upload", "-", "--filename", "notes.txt"],
       { stdin: "from a pipe" },
     );
     assert.deepEqual([piped!.filename, piped!.content_type], ["notes.txt", "text/plain"]);
-    assert.equal((await svc(["files", "download", piped!.file_id])).out, "from a pipe");
+    assert.equal((await svc(["files", "download", piped!.file_id])).stdout, "from a pipe");
   });
 
   it("uploads the whole contents of a named pipe, also with an intake", async (t) => {
@@ -172,9 +172,9 @@ describe("svc files upload", () => {
       );
       path = join(cwd, "a.txt");
       await writeFile(path, "hello");
-      const { exit, err } = await upload(["a.txt"]);
+      const { exit, stderr } = await upload(["a.txt"]);
       assert.deepEqual(
-        [exit, err],
+        [exit, stderr],
         [1, "error: a.txt changed while it was uploaded.\n  Upload it again when no program writes to it.\n"],
       );
     });

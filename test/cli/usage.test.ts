@@ -169,9 +169,9 @@ describe("invalid command line", () => {
       await writeFile(join(cwd, "empty.json"), "");
       const sends = !argv.startsWith("completion ");
       const target = !sends ? [] : argv.includes("--base-url") ? ["--retries", "0"] : nowhere;
-      const { exit, out, err } = await runCli([...argv.split(" "), ...target], { cwd });
-      assert.match(err, message);
-      assert.deepEqual([exit, out], [2, ""]);
+      const { exit, stdout, stderr } = await runCli([...argv.split(" "), ...target], { cwd });
+      assert.match(stderr, message);
+      assert.deepEqual([exit, stdout], [2, ""]);
     });
   }
 
@@ -181,8 +181,8 @@ describe("invalid command line", () => {
       [{ SVC_CLIENT_SECRET: "s" }, ": the client id is missing."],
       [{}, "."],
     ] as const) {
-      const { exit, err } = await runCli(["contracts", "list", ...nowhere], { env: { ...env } });
-      assert.deepEqual([exit, err.split("\n")[0]], [4, `error: This request requires api-key credentials${lacks}`]);
+      const { exit, stderr } = await runCli(["contracts", "list", ...nowhere], { env: { ...env } });
+      assert.deepEqual([exit, stderr.split("\n")[0]], [4, `error: This request requires api-key credentials${lacks}`]);
     }
   });
 
@@ -192,14 +192,14 @@ describe("invalid command line", () => {
     ["emulator exec", " -- true"],
   ] as const) {
     it(`suggests the host of an address: svc ${command} --webhook-allow`, async () => {
-      const { exit, err } = await runCli(`${command} --webhook-allow https://hooks.example.com/x${rest}`);
+      const { exit, stderr } = await runCli(`${command} --webhook-allow https://hooks.example.com/x${rest}`);
       const error = 'error: --webhook-allow must be host, host:port or *.domain, got "https://hooks.example.com/x"';
-      assert.deepEqual([exit, ...err.split("\n").slice(0, 2)], [2, error, "  Did you mean hooks.example.com?"]);
+      assert.deepEqual([exit, ...stderr.split("\n").slice(0, 2)], [2, error, "  Did you mean hooks.example.com?"]);
     });
   }
 
   it("reports the commands that accept a misplaced option", async () => {
-    const told = async (line: string) => (await runCli(line)).err.split("\n").slice(0, 2);
+    const told = async (line: string) => (await runCli(line)).stderr.split("\n").slice(0, 2);
     const error = "error: unknown option '--webhook-allow'";
     const hint = "  --webhook-allow is an option of svc emulator start and svc emulator exec.";
     assert.deepEqual(await told("webhooks create --webhook-allow localhost"), [error, hint]);
@@ -208,9 +208,9 @@ describe("invalid command line", () => {
   });
 
   it("prints one line of JSON on standard error with --json", async () => {
-    const { exit, out, err } = await runCli(["contracts", "status", "--json"]);
+    const { exit, stdout, stderr } = await runCli(["contracts", "status", "--json"]);
     assert.deepEqual(
-      [exit, out, JSON.parse(err)],
+      [exit, stdout, JSON.parse(stderr)],
       [
         2,
         "",
@@ -227,27 +227,27 @@ describe("invalid command line", () => {
         },
       ],
     );
-    assert.equal(err.split("\n").length, 2);
+    assert.equal(stderr.split("\n").length, 2);
   });
 
   it("is reported in the last of several formats", async () => {
-    const isJson = async (line: string) => (await runCli(`contracts ${line}`)).err.startsWith("{");
+    const isJson = async (line: string) => (await runCli(`contracts ${line}`)).stderr.startsWith("{");
     const lines = ["--format table --format json nope", "--format json --format=table nope", "nope --json"];
     assert.deepEqual(await Promise.all(lines.map(isJson)), [true, false, true]);
-    const { err } = await runCli("emulator start --log text --log json --no-such-flag");
-    assert.match(err, /^\{"time":/);
+    const { stderr } = await runCli("emulator start --log text --log json --no-such-flag");
+    assert.match(stderr, /^\{"time":/);
   });
 
   it("explains how to configure services if no service is configured", async () => {
-    const { exit, err } = await runCli("router health");
+    const { exit, stderr } = await runCli("router health");
     assert.equal(exit, 2);
-    assert.match(err, /--base-url URL, set SVC_BASE_URL, choose a --profile, or try it with --emulator/);
+    assert.match(stderr, /--base-url URL, set SVC_BASE_URL, choose a --profile, or try it with --emulator/);
   });
 
   it("rejects two flags that both select the services", async () => {
-    const { exit, err } = await runCli("router health --emulator --base-url http://127.0.0.1:1");
+    const { exit, stderr } = await runCli("router health --emulator --base-url http://127.0.0.1:1");
     assert.equal(exit, 2);
-    assert.match(err, /^error: --emulator cannot be used with --base-url$/m);
+    assert.match(stderr, /^error: --emulator cannot be used with --base-url$/m);
   });
 
   for (const [json, hint] of [
@@ -256,9 +256,9 @@ describe("invalid command line", () => {
   ] as const) {
     it(`rejects two formats: ${json}`, async () => {
       for (const argv of [`router jobs list ${json} --format csv`, `--format csv router jobs list ${json}`]) {
-        const { exit, out, err } = await runCli(argv);
-        assert.deepEqual([exit, out], [2, ""]);
-        const { error } = JSON.parse(err);
+        const { exit, stdout, stderr } = await runCli(argv);
+        assert.deepEqual([exit, stdout], [2, ""]);
+        const { error } = JSON.parse(stderr);
         assert.equal(error.message, "--json cannot be used with --format csv");
         assert.equal(error.hint, hint);
       }
@@ -267,9 +267,9 @@ describe("invalid command line", () => {
   }
 
   it("is distinguished from missing credentials, which exit with 4", async () => {
-    const { exit, err } = await runCli(["contracts", "status", "T-1", ...nowhere]);
+    const { exit, stderr } = await runCli(["contracts", "status", "T-1", ...nowhere]);
     assert.equal(exit, 4);
-    assert.match(err, /Set SVC_CLIENT_ID and SVC_CLIENT_SECRET/);
+    assert.match(stderr, /Set SVC_CLIENT_ID and SVC_CLIENT_SECRET/);
   });
 });
 
@@ -284,7 +284,7 @@ it("a command with an empty ID sends no request and suggests no list", async () 
   ]) {
     for (const id of ["", "  "]) {
       const isLocal = words.join(" ") === "router jobs show";
-      const { exit, out, err } = await runCli([...words, id, ...(isLocal ? [] : nowhere)], {
+      const { exit, stdout, stderr } = await runCli([...words, id, ...(isLocal ? [] : nowhere)], {
         env: {
           SVC_CLIENT_ID: "a",
           SVC_CLIENT_SECRET: "b",
@@ -292,8 +292,8 @@ it("a command with an empty ID sends no request and suggests no list", async () 
           SVC_EMULATOR_TOKEN: "t",
         },
       });
-      assert.deepEqual([exit, out], [2, ""], err);
-      assert.match(err, /^error: <[a-z-]+> must (not be empty|be a whole number, got "\s*")\n/, words.join(" "));
+      assert.deepEqual([exit, stdout], [2, ""], stderr);
+      assert.match(stderr, /^error: <[a-z-]+> must (not be empty|be a whole number, got "\s*")\n/, words.join(" "));
     }
   }
 });

@@ -73,9 +73,9 @@ const user = { id: 1, workspace_id: 1, name: "Ada", email: "ada@example.com" };
 
 async function run(t: TestContext, target: Receiver, given: EmulatorOptions) {
   const running = await startTestEmulator(t, given);
-  const out = await runJourney(running, target);
+  const stdout = await runJourney(running, target);
   await running.close();
-  return out;
+  return stdout;
 }
 
 /** Runs every operation that generates IDs, keys or times, and returns its responses and deliveries. */
@@ -168,7 +168,7 @@ async function listenBriefly<T>(port: number, use: (port: number) => T): Promise
     server.once("error", reject);
     server.listen(port, "127.0.0.1", resolve);
   });
-  const out = use((server.address() as AddressInfo).port);
+  const stdout = use((server.address() as AddressInfo).port);
   await new Promise((resolve) => server.close(resolve));
-  return out;
+  return stdout;
 }

@@ -40,12 +40,12 @@ describe("creation of a folder", () => {
   }, async () => {
     const codes = ["/proc/none", "/proc/none/below"].map((path) => makeFolder(path).then(() => "", codeOf));
     assert.deepEqual(await Promise.all(codes), ["ENOENT", "ENOENT"]);
-    const { exit, err } = await runCli("config set router_url http://r.example", {
+    const { exit, stderr } = await runCli("config set router_url http://r.example", {
       cwd: "/proc",
       env: { SVC_CONFIG_DIR: "/proc/none" },
     });
     assert.deepEqual(
-      [exit, err.split("\n")[0]],
+      [exit, stderr.split("\n")[0]],
       [1, "error: Failed to write /proc/none/profiles.json: it does not exist (ENOENT)."],
     );
   });

@@ -39,8 +39,8 @@ from junitparser import JUnitXml
 [failure] = case.result
 print(json.dumps([suite.tests, suite.failures, suite.errors, suite.skipped, case.name, case.classname, failure.message, failure.text]))
 `;
-    const out = execFileSync(join(getFolder(python), "bin/python"), ["-c", program, path], { encoding: "utf8" });
-    const [tests, failures, errors, skipped, name, className, message, text] = JSON.parse(out);
+    const stdout = execFileSync(join(getFolder(python), "bin/python"), ["-c", program, path], { encoding: "utf8" });
+    const [tests, failures, errors, skipped, name, className, message, text] = JSON.parse(stdout);
     assert.deepEqual(
       [tests, failures, errors, skipped, name, className, message.split(":").slice(0, 2).join(":")],
       [1, 1, 0, 0, ...expected],

@@ -96,8 +96,8 @@ async function runDeviceLogin(t: TestContext, decide: (address: string) => Promi
   const run = (argv: string, options: RunOptions = {}) =>
     runCli([...argv.split(" "), "--issuer", issuer], { env: { SVC_CONFIG_DIR: folder }, wall, ...options });
   const login = await run("auth device-login --client-id tool --scope openid --json", {
-    onOutput: (out) => {
-      address ??= JSON.parse(out.split("\n")[0]!).verification_uri_complete;
+    onOutput: (stdout) => {
+      address ??= JSON.parse(stdout.split("\n")[0]!).verification_uri_complete;
     },
   });
   return { issuer, run, login, wall, account: async () => (await openSignInStore(folder).accounts())[issuer] };
@@ -108,27 +108,27 @@ describe("svc auth device-login with oidc-provider", () => {
     const { issuer, run, login, account } = await runDeviceLogin(t, (address) =>
       approve(address, { login: "ada", password: "x", confirm: "yes" }),
     );
-    assert.equal(login.exit, 0, login.err);
+    assert.equal(login.exit, 0, login.stderr);
     assert.match(
-      login.err,
+      login.stderr,
       /^Signed in to http:\/\/127\.0\.0\.1:\d+; the token expires at .*\nNext: svc auth status\n$/,
     );
-    const [challenge, outcome] = login.out
+    const [challenge, outcome] = login.stdout
       .trimEnd()
       .split("\n")
       .map((line) => JSON.parse(line));
     assert.match(challenge.user_code, /^\w{4}-\w{4}$/);
     assert.deepEqual([outcome.event, outcome.address, outcome.client_id], ["signed_in", issuer, "tool"]);
     const first = (await account())!;
-    assert.equal((await run("auth token")).out, `${first.access_token}\n`);
+    assert.equal((await run("auth token")).stdout, `${first.access_token}\n`);
 
     assert.equal((await run("auth refresh")).exit, 0);
     const second = (await account())!;
     assert.notEqual(second.access_token, first.access_token);
     assert.notEqual(second.refresh_token, first.refresh_token);
 
-    const { exit, out } = await run("auth logout --json");
-    assert.deepEqual([exit, JSON.parse(out)], [0, [{ address: issuer, revoked: true }]]);
+    const { exit, stdout } = await run("auth logout --json");
+    assert.deepEqual([exit, JSON.parse(stdout)], [0, [{ address: issuer, revoked: true }]]);
     const again = await fetch(`${issuer}/token`, {
       method: "POST",
       body: new URLSearchParams({
@@ -143,14 +143,14 @@ describe("svc auth device-login with oidc-provider", () => {
   it("reports that the user denied the request", async (t) => {
     const { login, account } = await runDeviceLogin(t, (address) => approve(address, { abort: "yes" }));
     assert.equal(login.exit, 4);
-    assert.equal(JSON.parse(login.err).error.code, "access_denied");
+    assert.equal(JSON.parse(login.stderr).error.code, "access_denied");
     assert.equal(await account(), undefined);
   });
 
   it("reports an unknown client", async (t) => {
     const { run } = await runDeviceLogin(t, () => Promise.resolve());
-    const { exit, err } = await run("auth device-login --client-id nobody");
+    const { exit, stderr } = await run("auth device-login --client-id nobody");
     assert.equal(exit, 4);
-    assert.match(err, /failed \(HTTP 40\d\): client (is invalid|authentication failed)/);
+    assert.match(stderr, /failed \(HTTP 40\d\): client (is invalid|authentication failed)/);
   });
 });

@@ -11,7 +11,7 @@ describe("check of the help examples", () => {
   it("runs each example in a shell and its own folder", async () => {
     const built = loadShippedCommandLine();
     const pages = await Promise.all(
-      (await listCommands(built)).map(async (words) => (await runCli([...words, "--help"], { built })).out),
+      (await listCommands(built)).map(async (words) => (await runCli([...words, "--help"], { built })).stdout),
     );
     const examples = parseInShell(pages.map(extractExamples).join(""));
     assert.ok(examples.length > 300, `${examples.length} examples`);
@@ -27,8 +27,8 @@ function loadShippedCommandLine(): CliBuild {
 
 /** Returns the words of every command, from `svc help --json`. */
 async function listCommands(built: CliBuild): Promise<string[][]> {
-  const { out } = await runCli("help --json", { built });
-  return (JSON.parse(out) as { commands: { command: string }[] }).commands.map(({ command }) => command.split(" "));
+  const { stdout } = await runCli("help --json", { built });
+  return (JSON.parse(stdout) as { commands: { command: string }[] }).commands.map(({ command }) => command.split(" "));
 }
 
 /** The text below `Examples:`. Titles are shell comments. */

@@ -38,9 +38,9 @@ function parseArguments(command: string): string[] {
 
 /** Runs a command of a page and asserts success. */
 async function assertSucceeds(command: string, run: Promise<RunResult>): Promise<void> {
-  const { exit, err } = await run;
-  const isEmpty = err.includes("Nothing found");
-  assert.deepEqual({ command, exit, error: exit === 0 && !isEmpty ? "" : err }, { command, exit: 0, error: "" });
+  const { exit, stderr } = await run;
+  const isEmpty = stderr.includes("Nothing found");
+  assert.deepEqual({ command, exit, error: exit === 0 && !isEmpty ? "" : stderr }, { command, exit: 0, error: "" });
 }
 
 /** Commands tested by test/packaged/tarball.test.ts, or by the current run (`.ci/run`). */
@@ -177,7 +177,7 @@ const runs: Readonly<Record<string, (t: TestContext, page: string) => Promise<vo
       const [line = "", file] = command.split(" > ");
       const run = svc(parseArguments(line));
       await assertSucceeds(command, run);
-      if (file !== undefined) JSON.parse((await run).out);
+      if (file !== undefined) JSON.parse((await run).stdout);
     }
   },
 
@@ -257,8 +257,11 @@ describe("user documentation", () => {
     let played = "";
     for (const [, line = ""] of recording.matchAll(/^\$ svc (.*)$/gm)) {
       // Both streams on a terminal of 100 columns.
-      const { out, err } = await svc(splitWords(line), { tty: true, env: { SVC_NO_COLOR: "1", SVC_NO_INPUT: "1" } });
-      played += `$ svc ${line}\n${out}${err}`;
+      const { stdout, stderr } = await svc(splitWords(line), {
+        tty: true,
+        env: { SVC_NO_COLOR: "1", SVC_NO_INPUT: "1" },
+      });
+      played += `$ svc ${line}\n${stdout}${stderr}`;
     }
     assertPageSection(page, `\`\`\`console\n${recording}\`\`\``, `\`\`\`console\n${played}\`\`\``);
   });

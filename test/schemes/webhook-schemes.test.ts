@@ -59,11 +59,11 @@ for (const scheme of webhookSchemes) {
       await writeFile(join(cwd, "body.json"), delivery!.body);
       const lines = scheme.headers.map((name) => `${name}: ${delivery!.headers[name.toLowerCase()]}\n`);
       await writeFile(join(cwd, "headers.txt"), lines.join(""));
-      const { exit, out } = await runCli(
+      const { exit, stdout } = await runCli(
         ["webhooks", "verify", "body.json", "--headers", "headers.txt", "--scheme", scheme.name],
         { cwd, env: { SVC_WEBHOOK_HMAC_KEY: clusters[0]!.hmacKey! } },
       );
-      assert.deepEqual([exit, out], [0, "valid\n"]);
+      assert.deepEqual([exit, stdout], [0, "valid\n"]);
     });
   });
 }

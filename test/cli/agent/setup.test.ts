@@ -15,20 +15,20 @@ const splitWords = (line: string): string[] =>
 describe("svc agent setup", () => {
   it("writes a skill of at most 400 lines and leaves an identical file unchanged", async (t) => {
     const cwd = await createTestFolder(t);
-    const { exit, err } = await runCli("agent setup", { cwd });
+    const { exit, stderr } = await runCli("agent setup", { cwd });
     const text = await readFile(join(cwd, skillFile), "utf8");
     const lines = text.split("\n").length - 1;
-    assert.deepEqual([exit, err], [0, `${skillFile}: created, ${lines} lines\n`]);
+    assert.deepEqual([exit, stderr], [0, `${skillFile}: created, ${lines} lines\n`]);
     assert.ok(lines <= 400);
     assert.match(text, /^---\nname: svc\ndescription: [^\n]{50,1024}\n---\n\n# svc\n/);
     const again = await runCli("agent setup --json", { cwd });
-    assert.deepEqual(JSON.parse(again.out), { file: join(cwd, skillFile), outcome: "unchanged", lines });
+    assert.deepEqual(JSON.parse(again.stdout), { file: join(cwd, skillFile), outcome: "unchanged", lines });
   });
 
   it("writes into another folder", async (t) => {
     const cwd = await createTestFolder(t);
-    const { exit, err } = await runCli("agent setup --dir skills", { cwd });
-    assert.deepEqual([exit, err.split(":")[0]], [0, "skills/svc/SKILL.md"]);
+    const { exit, stderr } = await runCli("agent setup --dir skills", { cwd });
+    assert.deepEqual([exit, stderr.split(":")[0]], [0, "skills/svc/SKILL.md"]);
     assert.match(await readFile(join(cwd, "skills/svc/SKILL.md"), "utf8"), /^---\nname: svc\n/);
   });
 
@@ -36,9 +36,9 @@ describe("svc agent setup", () => {
     const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "skills"), "");
     for (const dir of ["skills", "skills/more"]) {
-      const { exit, err } = await runCli(`agent setup --dir ${dir}`, { cwd });
+      const { exit, stderr } = await runCli(`agent setup --dir ${dir}`, { cwd });
       assert.deepEqual(
-        [exit, err],
+        [exit, stderr],
         [
           2,
           `error: --dir must be a folder, got "${dir}": skills is a file\n  Name a folder, such as .agents/skills.\n`,
@@ -54,17 +54,17 @@ describe("svc agent setup", () => {
     await writeFile(join(cwd, skillFile), "mine\n");
     const refused = await runCli("agent setup", { cwd });
     assert.deepEqual(
-      [refused.exit, refused.err],
+      [refused.exit, refused.stderr],
       [2, "error: --force required when not running interactively\n  See svc agent setup --help.\n"],
     );
     assert.equal(await readFile(join(cwd, skillFile), "utf8"), "mine\n");
     const user = simulateUser([`Replace ${skillFile}, which has other content?`, `n${enterKey}`]);
     const declined = await runCli("agent setup", { cwd, ...user });
     assert.deepEqual([declined.exit, user.waiting()], [1, []]);
-    assert.match(declined.err, /Nothing was changed\n$/);
+    assert.match(declined.stderr, /Nothing was changed\n$/);
     assert.equal(await readFile(join(cwd, skillFile), "utf8"), "mine\n");
     const forced = await runCli("agent setup --force --json", { cwd });
-    assert.deepEqual([forced.exit, JSON.parse(forced.out).outcome], [0, "replaced"]);
+    assert.deepEqual([forced.exit, JSON.parse(forced.stdout).outcome], [0, "replaced"]);
   });
 
   it("documents commands that all work in an empty folder", async (t) => {
@@ -81,9 +81,9 @@ describe("svc agent setup", () => {
     const exits = new Map<string, number>();
     try {
       for (const line of lines) {
-        const { exit, err } = await run(line);
+        const { exit, stderr } = await run(line);
         exits.set(line, exit);
-        if (line !== "svc webhooks why") assert.equal(exit, 0, `${line}: ${err}`);
+        if (line !== "svc webhooks why") assert.equal(exit, 0, `${line}: ${stderr}`);
       }
     } finally {
       await run("svc emulator stop");

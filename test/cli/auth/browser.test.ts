@@ -55,17 +55,17 @@ describe("svc auth device-login with a browser", () => {
       } else await new Promise((resolve) => setTimeout(resolve, 20));
     });
     const argv = ["auth", "device-login", "--client-id", "demo-cli", ...flags];
-    const onError = (err: string) => {
-      shown = err;
+    const onError = (stderr: string) => {
+      shown = stderr;
     };
     const options = { tty: true, stdin: keys, wall, onError, env: { BROWSER: browser, ...env } };
-    const { exit, err } = await emulator.svc(argv, options);
-    return { exit, err, opened: await opened() };
+    const { exit, stderr } = await emulator.svc(argv, options);
+    return { exit, stderr, opened: await opened() };
   }
 
   it("opens a browser when Enter is pressed, without secrets in its environment", async (t) => {
-    const { err, opened } = await atTerminal(t, 150);
-    assert.match(err, /Press Enter to open it in your browser\.\n/);
+    const { stderr, opened } = await atTerminal(t, 150);
+    assert.match(stderr, /Press Enter to open it in your browser\.\n/);
     assert.match(String(opened), /^http:\S+\/_emulator\/device\?user_code=\w{4}-\w{4} token=\n$/);
   });
 
@@ -75,14 +75,14 @@ describe("svc auth device-login with a browser", () => {
       [{}, ["--no-input"]],
       [{ CI: "1" }, []],
     ] as const) {
-      const { err, opened } = await atTerminal(t, 25, env, flags);
-      assert.deepEqual([err.includes("Press Enter"), opened], [false, undefined]);
+      const { stderr, opened } = await atTerminal(t, 25, env, flags);
+      assert.deepEqual([stderr.includes("Press Enter"), opened], [false, undefined]);
     }
   });
 
   it("continues if the browser cannot be started", async (t) => {
-    const { exit, err } = await atTerminal(t, 25, { BROWSER: "/nonexistent/browser" });
+    const { exit, stderr } = await atTerminal(t, 25, { BROWSER: "/nonexistent/browser" });
     assert.equal(exit, 4);
-    assert.match(err, /could not be started\. Open\s+http:\S+\s+yourself\./);
+    assert.match(stderr, /could not be started\. Open\s+http:\S+\s+yourself\./);
   });
 });

@@ -11,8 +11,8 @@ const quick = ["--skip", "slow-down"];
 
 describe("svc auth certify", { concurrency: 6 }, () => {
   it("finds no problems in a correct client and writes a report", async (t) => {
-    const { exit, findings, rows, report, err } = await certifyDeviceClient(t, getOwnClientCommand("none"), quick);
-    assert.deepEqual([exit, findings, rows.length], [0, {}, 14], err);
+    const { exit, findings, rows, report, stderr } = await certifyDeviceClient(t, getOwnClientCommand("none"), quick);
+    assert.deepEqual([exit, findings, rows.length], [0, {}, 14], stderr);
     assert.match(
       report,
       /<testsuite name="svc auth certify" tests="14" failures="0" errors="0" time="[\d.]+" skipped="0"/,
@@ -81,7 +81,7 @@ describe("svc auth certify", { concurrency: 6 }, () => {
   for (const [mistake, [flags, exit, findings]] of Object.entries(mistakes)) {
     it(`reports only the mistake "${mistake}"`, async (t) => {
       const found = await certifyDeviceClient(t, getOwnClientCommand(mistake), flags);
-      assert.deepEqual([found.exit, found.findings], [exit, findings], `${found.err}${JSON.stringify(found.rows)}`);
+      assert.deepEqual([found.exit, found.findings], [exit, findings], `${found.stderr}${JSON.stringify(found.rows)}`);
     });
   }
 
@@ -98,9 +98,14 @@ describe("svc auth certify", { concurrency: 6 }, () => {
 
   it("skips the assessment of a client that is slow or never ends", async (t) => {
     const slow = [process.execPath, "-e", "setTimeout(() => {}, 60_000)"];
-    const { exit, err, report } = await certifyDeviceClient(t, slow, ["--only", "denied", "--client-timeout", "300ms"]);
+    const { exit, stderr, report } = await certifyDeviceClient(t, slow, [
+      "--only",
+      "denied",
+      "--client-timeout",
+      "300ms",
+    ]);
     assert.equal(exit, 1);
-    assert.match(err, /The client requested no device code, and was still running at the end\./);
+    assert.match(stderr, /The client requested no device code, and was still running at the end\./);
     assert.match(report, /<testsuite name="svc auth certify" tests="2" failures="2" /);
     assert.match(report, /<failure message="The client requested no device code, and was still running at the end\.">/);
 
@@ -110,7 +115,7 @@ describe("svc auth certify", { concurrency: 6 }, () => {
       "--client-timeout",
       "6s",
     ]);
-    assert.deepEqual([waiting.exit, waiting.findings], [0, { "reset.continues": "not_checked" }], waiting.err);
+    assert.deepEqual([waiting.exit, waiting.findings], [0, { "reset.continues": "not_checked" }], waiting.stderr);
   });
 
   it("checks the path of the report before the client runs", async (t) => {
@@ -123,9 +128,9 @@ describe("svc auth certify", { concurrency: 6 }, () => {
       ["none/report.xml", /--report: cannot write none\/report.xml/],
       ["notes.txt", /--report: notes.txt exists and was not written by this option/],
     ] as const) {
-      const { exit, out, err } = await runCli(["auth", "certify", "--report", path, "--", ...client], { cwd });
-      assert.deepEqual([exit, out], [2, ""]);
-      assert.match(err, message);
+      const { exit, stdout, stderr } = await runCli(["auth", "certify", "--report", path, "--", ...client], { cwd });
+      assert.deepEqual([exit, stdout], [2, ""]);
+      assert.match(stderr, message);
     }
     await assert.rejects(access(join(cwd, "was-run")));
   });
@@ -137,17 +142,17 @@ describe("svc auth certify", { concurrency: 6 }, () => {
     [["auth", "certify", "--only", "denied", "--", "no-such-program-here"], /Cannot run no-such-program-here/],
   ] as const) {
     it(`exits with 2 for svc ${argv.join(" ")}`, async () => {
-      const { exit, out, err } = await runCli(argv, { cwd: process.cwd() });
-      assert.deepEqual([exit, out], [2, ""], err);
-      assert.match(err, message);
+      const { exit, stdout, stderr } = await runCli(argv, { cwd: process.cwd() });
+      assert.deepEqual([exit, stdout], [2, ""], stderr);
+      assert.match(stderr, message);
     });
   }
 
   it("lists the checks with their basis", async () => {
-    const { exit, out } = await runCli(["auth", "certify", "--list", "--json", "--only", "slow-down"]);
+    const { exit, stdout } = await runCli(["auth", "certify", "--list", "--json", "--only", "slow-down"]);
     assert.equal(exit, 0);
     assert.deepEqual(
-      (JSON.parse(out) as { id: string; basis: string }[]).map(({ id, basis }) => [id, basis]),
+      (JSON.parse(stdout) as { id: string; basis: string }[]).map(({ id, basis }) => [id, basis]),
       [
         ["slow-down.added", "RFC 8628, 3.5"],
         ["slow-down.for-good", "RFC 8628, 3.5"],

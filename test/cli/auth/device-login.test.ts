@@ -35,10 +35,10 @@ const login = ["auth", "device-login", "--client-id", "demo-cli"];
 describe("svc auth device-login with the emulator", () => {
   it("shows address and code, waits, and stores the tokens without printing them", async (t) => {
     const { svc, cwd, emulator, wall } = await startWithDecision(t, { status: "AUTHORIZED", after: 2 });
-    const { exit, out, err } = await svc(login, { wall });
-    assert.deepEqual([exit, out], [0, ""]);
+    const { exit, stdout, stderr } = await svc(login, { wall });
+    assert.deepEqual([exit, stdout], [0, ""]);
     assert.match(
-      err,
+      stderr,
       /^Open http:\S+\/_emulator\/device\nand enter the code (\w{4}-\w{4})\nor open \S+\?user_code=\1\nwithin 15 minutes\.\nSigned in to http:\S+; the token expires at 2031-01-02T04:04:15Z\nNext: svc auth status\n$/,
     );
     assert.deepEqual(wall.slept, [5, 5]);
@@ -49,11 +49,11 @@ describe("svc auth device-login with the emulator", () => {
       [cwd, join(cwd, "tokens.json")].map(async (path) => (await stat(path)).mode & 0o777),
     );
     assert.deepEqual(modes, [0o700, 0o600]);
-    assert.equal(err.includes(account.access_token) || err.includes(account.refresh_token), false);
+    assert.equal(stderr.includes(account.access_token) || stderr.includes(account.refresh_token), false);
 
     const status = await svc(["auth", "status", "--json"], { wall });
     assert.equal(status.exit, 0);
-    assert.deepEqual(JSON.parse(status.out), [
+    assert.deepEqual(JSON.parse(status.stdout), [
       {
         address: emulator.routerUrl,
         source: "sign-in",
@@ -66,9 +66,9 @@ describe("svc auth device-login with the emulator", () => {
         current: true,
       },
     ]);
-    assert.equal((await svc("auth token", { wall })).out, `${account.access_token}\n`);
+    assert.equal((await svc("auth token", { wall })).stdout, `${account.access_token}\n`);
     const who = await svc("oidc userinfo --json", { wall });
-    assert.equal(JSON.parse(who.out).sub, decodeJwtPart(account.access_token, 1).sub);
+    assert.equal(JSON.parse(who.stdout).sub, decodeJwtPart(account.access_token, 1).sub);
   });
 
   it("compares the expiry with the emulator's virtual time", async (t) => {
@@ -96,16 +96,16 @@ describe("svc auth device-login with the emulator", () => {
   it("prints the code before the wait and the outcome afterwards with --json", async (t) => {
     const { svc, wall, emulator } = await startWithDecision(t, { status: "AUTHORIZED", after: 1 });
     const sleptAtOutput: number[] = [];
-    const { exit, out, err } = await svc([...login, "--json"], {
+    const { exit, stdout, stderr } = await svc([...login, "--json"], {
       wall,
       onOutput: () => void sleptAtOutput.push(wall.slept.length),
     });
-    const [challenge, outcome, ...more] = out
+    const [challenge, outcome, ...more] = stdout
       .trimEnd()
       .split("\n")
       .map((line) => JSON.parse(line));
     assert.deepEqual([exit, sleptAtOutput.slice(0, 2), more], [0, [0, 1], []]);
-    assert.match(err, /^Signed in to \S+; the token expires at \S+\nNext: svc auth status\n$/);
+    assert.match(stderr, /^Signed in to \S+; the token expires at \S+\nNext: svc auth status\n$/);
     assert.deepEqual(Object.keys(challenge), [
       "event",
       "verification_uri",
@@ -128,43 +128,43 @@ describe("svc auth device-login with the emulator", () => {
     const waiting = startCommand(svc, [...login, "--json"]);
     await waiting.saw("approval_needed");
     waiting.signal("SIGINT");
-    const { exit, err } = await waiting.ended;
-    assert.deepEqual([exit, err, await readdir(cwd)], [130, "", []]);
+    const { exit, stderr } = await waiting.ended;
+    assert.deepEqual([exit, stderr, await readdir(cwd)], [130, "", []]);
   });
 
   it("exits with 4 when the sign-in is denied and stores nothing", async (t) => {
     const { svc, wall, cwd } = await startWithDecision(t, { status: "DENIED", after: 1 });
-    const { exit, err } = await svc(login, { wall });
+    const { exit, stderr } = await svc(login, { wall });
     assert.equal(exit, 4);
-    assert.match(err, /error: The sign-in was denied\.\n {2}try: svc auth device-login\n$/);
+    assert.match(stderr, /error: The sign-in was denied\.\n {2}try: svc auth device-login\n$/);
     await assert.rejects(readStoredTokens({ cwd }), { code: "ENOENT" });
   });
 
   it("exits with 4 when the code expires without approval", async (t) => {
     const { svc, wall } = await startWithDecision(t, { status: "DENIED", after: -1 });
-    const { exit, err } = await svc(login, { wall });
+    const { exit, stderr } = await svc(login, { wall });
     assert.deepEqual([exit, wall.slept.length], [4, 179]);
-    assert.match(err, /The code expired before it was approved/);
+    assert.match(stderr, /The code expired before it was approved/);
   });
 
   it("exits with 4 for an unknown client", async (t) => {
     const { svc, wall } = await startWithDecision(t, { status: "DENIED", after: -1 });
-    const { exit, err } = await svc("auth device-login --client-id nobody", { wall });
+    const { exit, stderr } = await svc("auth device-login --client-id nobody", { wall });
     assert.equal(exit, 4);
-    assert.match(err, /failed \(HTTP 400\): .*\n {2}Check --client-id/);
+    assert.match(stderr, /failed \(HTTP 400\): .*\n {2}Check --client-id/);
   });
 
   it("exits with 2 without a client ID", async (t) => {
     const { svc } = await startCliEmulator(t);
-    const { exit, err } = await svc("auth device-login");
+    const { exit, stderr } = await svc("auth device-login");
     assert.equal(exit, 2);
-    assert.match(err, /--client-id is required/);
+    assert.match(stderr, /--client-id is required/);
   });
 
   it("reports that SVC_TOKEN takes precedence over a sign-in and stops", async (t) => {
     const { svc } = await startCliEmulator(t);
-    const { exit, err } = await svc(login, { env: { SVC_TOKEN: "very-secret" } });
+    const { exit, stderr } = await svc(login, { env: { SVC_TOKEN: "very-secret" } });
     assert.equal(exit, 2);
-    assert.match(err, /SVC_TOKEN is set and overrides every sign-in\.\n {2}Unset it first\.\n$/);
+    assert.match(stderr, /SVC_TOKEN is set and overrides every sign-in\.\n {2}Unset it first\.\n$/);
   });
 });

@@ -70,9 +70,9 @@ describe("device token polling", () => {
       createErrorResponse("authorization_pending"),
       signedIn,
     ];
-    const { exit, slept, err } = await signIn(t, answers);
+    const { exit, slept, stderr } = await signIn(t, answers);
     assert.deepEqual([exit, slept], [0, [5, 10, 20, 50, 5]]);
-    assert.match(err, /Polling failed \(UND_ERR_SOCKET\); trying again in 10 s/);
+    assert.match(stderr, /Polling failed \(UND_ERR_SOCKET\); trying again in 10 s/);
   });
 
   for (const [expires_in, good] of [
@@ -82,9 +82,9 @@ describe("device token polling", () => {
     ["soon", ""],
   ] as const) {
     it(`stores the tokens when expires_in is ${expires_in}`, async (t) => {
-      const { exit, err } = await signIn(t, [{ status: 200, body: { ...tokens, expires_in } }]);
-      assert.equal(exit, 0, err);
-      assert.match(err, new RegExp(`^Signed in to http:[^;\\s]+${good}$`, "m"));
+      const { exit, stderr } = await signIn(t, [{ status: 200, body: { ...tokens, expires_in } }]);
+      assert.equal(exit, 0, stderr);
+      assert.match(stderr, new RegExp(`^Signed in to http:[^;\\s]+${good}$`, "m"));
     });
   }
 
@@ -120,9 +120,9 @@ describe("device token polling", () => {
   ];
   for (const [when, answer, code, message] of ends) {
     it(`exits with ${code} when ${when}`, async (t) => {
-      const { exit, out, err, polls } = await signIn(t, [answer]);
-      assert.deepEqual([exit, out, polls], [code, "", 1]);
-      assert.match(err, message);
+      const { exit, stdout, stderr, polls } = await signIn(t, [answer]);
+      assert.deepEqual([exit, stdout, polls], [code, "", 1]);
+      assert.match(stderr, message);
     });
   }
 
@@ -135,16 +135,16 @@ describe("device token polling", () => {
   ];
   for (const [what, changes] of challenges) {
     it(`rejects a server response with ${what}`, async (t) => {
-      const { exit, err, polls } = await signIn(t, [], changes);
+      const { exit, stderr, polls } = await signIn(t, [], changes);
       assert.deepEqual([exit, polls], [1, 0]);
-      assert.match(err, /The device authorization response is incomplete/);
+      assert.match(stderr, /The device authorization response is incomplete/);
     });
   }
 
   it("escapes control characters in the code and prints no secret even with --debug", async (t) => {
-    const { err } = await signIn(t, [signedIn], { user_code: "AB\u001b[2JCD" });
-    assert.match(err, /enter the code AB\?\[2JCD\n/);
-    assert.equal(err.includes("device-secret") || err.includes('"at"'), false);
+    const { stderr } = await signIn(t, [signedIn], { user_code: "AB\u001b[2JCD" });
+    assert.match(stderr, /enter the code AB\?\[2JCD\n/);
+    assert.equal(stderr.includes("device-secret") || stderr.includes('"at"'), false);
   });
 
   it("sends JSON, as the routing service documents", async (t) => {

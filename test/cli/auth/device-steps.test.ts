@@ -22,7 +22,7 @@ describe("stepwise svc auth device-login", () => {
     const { svc, decide, cwd, emulator } = await startDeviceEmulator(t);
     const begun = await svc(`${begin} --json`);
     assert.equal(begun.exit, 8);
-    const { event, user_code, ...shown } = JSON.parse(begun.out);
+    const { event, user_code, ...shown } = JSON.parse(begun.stdout);
     assert.deepEqual(
       [event, Object.keys(shown)],
       ["approval_needed", ["verification_uri", "verification_uri_complete", "expires_in", "interval"]],
@@ -31,39 +31,40 @@ describe("stepwise svc auth device-login", () => {
     const { device_code } = JSON.parse(await readFile(kept, "utf8"));
     assert.equal((await stat(kept)).mode & 0o777, 0o600);
     const early = await svc("auth device-login --finish --no-wait");
-    assert.deepEqual([early.exit, early.out], [8, ""]);
-    assert.match(early.err, /^The code is not approved yet\. After the approval: svc auth device-login --finish\n$/);
+    assert.deepEqual([early.exit, early.stdout], [8, ""]);
+    assert.match(early.stderr, /^The code is not approved yet\. After the approval: svc auth device-login --finish\n$/);
     await decide(user_code, "AUTHORIZED");
     // An immediate second poll receives slow_down, which is not a decision.
     assert.equal((await svc("auth device-login --finish --no-wait")).exit, 8);
     await emulator.clock.advance({ by: 60_000 });
     const done = await svc("auth device-login --finish --no-wait --json");
     assert.deepEqual(
-      [done.exit, JSON.parse(done.out).event, JSON.parse(done.out).client_id],
+      [done.exit, JSON.parse(done.stdout).event, JSON.parse(done.stdout).client_id],
       [0, "signed_in", "demo-cli"],
     );
     assert.deepEqual((await readdir(cwd)).sort(), ["tokens.json"]);
     assert.equal((await svc("auth status")).exit, 0);
-    for (const { out, err } of [begun, early, done]) assert.equal(`${out}${err}`.includes(device_code), false);
+    for (const { stdout, stderr } of [begun, early, done])
+      assert.equal(`${stdout}${stderr}`.includes(device_code), false);
   });
 
   it("waits in the second step on request and ends with the code", async (t) => {
     const { svc, cwd } = await startDeviceEmulator(t);
     assert.equal((await svc(begin)).exit, 8);
-    const { exit, err } = await svc("auth device-login --finish");
+    const { exit, stderr } = await svc("auth device-login --finish");
     assert.equal(exit, 4);
-    assert.match(err, /error: The code expired before it was approved\./);
+    assert.match(stderr, /error: The code expired before it was approved\./);
     assert.deepEqual(await readdir(cwd), []);
   });
 
   it("ends when the sign-in is denied and removes the pending sign-in", async (t) => {
     const { svc, decide, cwd } = await startDeviceEmulator(t);
-    const { out } = await svc(`${begin} --json`);
-    await decide(JSON.parse(out).user_code, "DENIED");
+    const { stdout } = await svc(`${begin} --json`);
+    await decide(JSON.parse(stdout).user_code, "DENIED");
     const denied = await svc("auth device-login --finish --no-wait");
     assert.deepEqual([denied.exit, await readdir(cwd)], [4, []]);
     const nothing = await svc("auth device-login --finish");
     assert.equal(nothing.exit, 2);
-    assert.match(nothing.err, /No sign-in was started with --no-wait\.\n {2}try: svc auth device-login --no-wait\n/);
+    assert.match(nothing.stderr, /No sign-in was started with --no-wait\.\n {2}try: svc auth device-login --no-wait\n/);
   });
 });

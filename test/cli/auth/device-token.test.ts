@@ -21,25 +21,25 @@ describe("single device token request", () => {
   it("exits with 8 until the code is approved, then prints the tokens", async (t) => {
     const { poll, decide } = await startPendingGrant(t);
     for (const command of ["auth device-token", "oidc token"] as const) {
-      const { exit, out, err } = await poll(command);
-      assert.deepEqual([exit, out], [8, ""]);
+      const { exit, stdout, stderr } = await poll(command);
+      assert.deepEqual([exit, stdout], [8, ""]);
       assert.match(
-        err,
+        stderr,
         /authorization_pending \(HTTP 400\)\n {2}The user code is not approved yet\. Poll again after the interval\.\n$/,
       );
     }
     await decide("AUTHORIZED");
-    const { exit, out } = await poll("auth device-token", "--json");
-    assert.deepEqual([exit, JSON.parse(out).token_type], [0, "Bearer"]);
+    const { exit, stdout } = await poll("auth device-token", "--json");
+    assert.deepEqual([exit, JSON.parse(stdout).token_type], [0, "Bearer"]);
   });
 
   it("exits with 8 for a request that is too early and prints how to continue", async (t) => {
     const { svc, poll, fields } = await startPendingGrant(t);
     await poll("auth device-token");
-    const { exit, err } = await svc(["auth", "device-token", ...fields, "--json"]);
+    const { exit, stderr } = await svc(["auth", "device-token", ...fields, "--json"]);
     assert.equal(exit, 8);
     // The warning about a secret on the command line precedes the error.
-    const { code, hint, retryable, exitCode } = JSON.parse(err.trim().split("\n").at(-1)!).error;
+    const { code, hint, retryable, exitCode } = JSON.parse(stderr.trim().split("\n").at(-1)!).error;
     assert.deepEqual(
       { code, hint, retryable, exitCode },
       {

@@ -87,7 +87,7 @@ describe("issuer metadata discovery", () => {
     const none = await signIn(t, "", () => ({}), spa);
     assert.equal(none.exit, 1);
     assert.equal(
-      none.err,
+      none.stderr,
       `error: The metadata of ${none.origin} is not a JSON document with an issuer.\n` +
         "  Check that --issuer is exactly the issuer address of the server.\n",
     );
@@ -112,9 +112,9 @@ describe("issuer metadata discovery", () => {
   ];
   for (const [what, document, message] of refused) {
     it(`rejects metadata ${what} and sends no request to the endpoint`, async (t) => {
-      const { exit, err, asked } = await signIn(t, "", (origin) => ({ [openid]: document(origin) }));
+      const { exit, stderr, asked } = await signIn(t, "", (origin) => ({ [openid]: document(origin) }));
       assert.deepEqual([exit, asked], [1, [`GET ${openid}`, `GET ${oauth}`]]);
-      assert.match(err, message);
+      assert.match(stderr, message);
     });
   }
 });

@@ -35,7 +35,7 @@ describe("refresh of an expiring token", () => {
     const results = await Promise.all(Array.from({ length: 5 }, () => svc("auth token", { wall })));
     const { access_token, refresh_token, refreshed_at } = await account();
     assert.deepEqual(
-      results.map(({ exit, out }) => [exit, out]),
+      results.map(({ exit, stdout }) => [exit, stdout]),
       Array(5).fill([0, `${access_token}\n`]),
     );
     assert.notEqual(access_token, tokens.access_token);
@@ -51,25 +51,25 @@ describe("refresh of an expiring token", () => {
 
   it("prints the token with its type and expiry for auth token --json", async (t) => {
     const { svc, wall, tokens } = await startSignedInCli(t);
-    const { exit, out } = await svc("auth token --json", { wall });
+    const { exit, stdout } = await svc("auth token --json", { wall });
     const shown = { access_token: tokens.access_token, token_type: "Bearer", expires_at: "2031-01-02T04:04:05Z" };
-    assert.deepEqual([exit, JSON.parse(out)], [0, shown]);
+    assert.deepEqual([exit, JSON.parse(stdout)], [0, shown]);
   });
 
   it("refreshes the token before a command that needs it", async (t) => {
     const { svc, wall } = await startSignedInCli(t);
     await wall.sleep(hoursToMs(1));
-    const { exit, out } = await svc("oidc userinfo --json", { wall });
-    assert.deepEqual([exit, JSON.parse(out).email], [0, "ada@northwind.example"]);
+    const { exit, stdout } = await svc("oidc userinfo --json", { wall });
+    assert.deepEqual([exit, JSON.parse(stdout).email], [0, "ada@northwind.example"]);
   });
 
   it("refreshes the token with auth refresh regardless of its expiry", async (t) => {
     const { svc, wall, tokens, account } = await startSignedInCli(t);
-    const { exit, out, err } = await svc("auth refresh --json", { wall });
+    const { exit, stdout, stderr } = await svc("auth refresh --json", { wall });
     const after = await account();
-    assert.deepEqual([exit, err, JSON.parse(out).expires_at], [0, "", after.expires_at]);
+    assert.deepEqual([exit, stderr, JSON.parse(stdout).expires_at], [0, "", after.expires_at]);
     assert.notEqual(after.refresh_token, tokens.refresh_token);
-    assert.equal(out.includes(after.access_token), false);
+    assert.equal(stdout.includes(after.access_token), false);
   });
 
   for (const [what, expires_at] of [
@@ -84,11 +84,11 @@ describe("refresh of an expiring token", () => {
       const cwd = await createTestFolder(t);
       const folder = openSignInStore(cwd);
       await folder.keep(server.url, { refresh_token: "old", expires_at });
-      const { exit, out } = await runCli(["auth", "token", "--base-url", server.url], {
+      const { exit, stdout } = await runCli(["auth", "token", "--base-url", server.url], {
         wall: createMovedWallClock(),
         env: { SVC_CONFIG_DIR: cwd },
       });
-      assert.deepEqual([exit, out], [0, "new\n"]);
+      assert.deepEqual([exit, stdout], [0, "new\n"]);
       const stored = (await folder.accounts())[server.url]!;
       assert.deepEqual([stored.refresh_token, stored.expires_at], ["next", "2130-12-09T03:04:05Z"]);
     });
@@ -107,9 +107,9 @@ describe("refresh of an expiring token", () => {
         env: { SVC_CONFIG_DIR: cwd },
       });
     const first = await run();
-    assert.match(first.err, /no longer accepts the refresh token .*\n {2}try: svc auth device-login/);
+    assert.match(first.stderr, /no longer accepts the refresh token .*\n {2}try: svc auth device-login/);
     const second = await run();
-    assert.match(second.err, /has expired and cannot be refreshed/);
+    assert.match(second.stderr, /has expired and cannot be refreshed/);
     assert.deepEqual([first.exit, second.exit, server.received.length], [4, 4, 1]);
   });
 
@@ -130,15 +130,15 @@ describe("stored sign-ins", () => {
   it("sends tokens only to the server that issued them", async (t) => {
     const other = await startReceiver(t);
     const { svc, wall, emulator } = await startSignedInCli(t);
-    const { exit, err } = await svc(["oidc", "userinfo", "--base-url", other.url], { wall });
+    const { exit, stderr } = await svc(["oidc", "userinfo", "--base-url", other.url], { wall });
     assert.deepEqual([exit, other.received.length], [4, 0]);
-    assert.match(err, /Sign in with svc auth device-login, or set SVC_TOKEN/);
+    assert.match(stderr, /Sign in with svc auth device-login, or set SVC_TOKEN/);
     const status = await svc(["auth", "status", "--base-url", other.url], { wall });
     assert.deepEqual(
-      [status.exit, status.err],
+      [status.exit, status.stderr],
       [4, `Not signed in at ${other.url}, the server in use. Next: svc auth device-login --base-url ${other.url}\n`],
     );
-    const doctor = JSON.parse((await svc(["doctor", "--json", "--base-url", other.url], { wall })).out) as object[];
+    const doctor = JSON.parse((await svc(["doctor", "--json", "--base-url", other.url], { wall })).stdout) as object[];
     assert.deepEqual(
       doctor.find((row) => "check" in row && row.check === "sign-in"),
       {
@@ -153,9 +153,9 @@ describe("stored sign-ins", () => {
   it("prefers SVC_TOKEN", async (t) => {
     const { svc, wall } = await startSignedInCli(t);
     const env = { SVC_TOKEN: "given" };
-    assert.equal((await svc("auth token", { wall, env })).out, "given\n");
-    const { out } = await svc("auth status --json=source,current", { wall, env });
-    assert.deepEqual(JSON.parse(out), [
+    assert.equal((await svc("auth token", { wall, env })).stdout, "given\n");
+    const { stdout } = await svc("auth status --json=source,current", { wall, env });
+    assert.deepEqual(JSON.parse(stdout), [
       { source: "SVC_TOKEN", current: true },
       { source: "sign-in", current: false },
     ]);
@@ -163,14 +163,14 @@ describe("stored sign-ins", () => {
 
   it("removes the sign-in with auth logout", async (t) => {
     const { svc, wall, account, emulator } = await startSignedInCli(t);
-    const { exit, out, err } = await svc("auth logout", { wall });
-    assert.deepEqual([exit, out, err], [0, "", `Signed out of ${emulator.routerUrl}\n`]);
+    const { exit, stdout, stderr } = await svc("auth logout", { wall });
+    assert.deepEqual([exit, stdout, stderr], [0, "", `Signed out of ${emulator.routerUrl}\n`]);
     assert.equal(await account(), undefined);
     assert.equal((await svc("auth token", { wall })).exit, 4);
     assert.deepEqual(await svc("auth logout", { wall }), {
       exit: 0,
-      out: "",
-      err: "Not signed in\n",
+      stdout: "",
+      stderr: "Not signed in\n",
     });
   });
 
@@ -178,8 +178,8 @@ describe("stored sign-ins", () => {
     const server = await startReceiver(t);
     const cwd = await createTestFolder(t);
     await openSignInStore(cwd).keep(server.url, { refresh_token: "rt", revocation_url: `${server.url}/revoke` });
-    const { out } = await runCli(["auth", "logout", "--json"], { env: { SVC_CONFIG_DIR: cwd } });
-    assert.deepEqual(JSON.parse(out), [{ address: server.url, revoked: true }]);
+    const { stdout } = await runCli(["auth", "logout", "--json"], { env: { SVC_CONFIG_DIR: cwd } });
+    assert.deepEqual(JSON.parse(stdout), [{ address: server.url, revoked: true }]);
     assert.deepEqual(
       server.received.map(({ url, body }) => [url, body.toString()]),
       [["/revoke", "token=rt&client_id=cli"]],
@@ -191,11 +191,11 @@ describe("stored sign-ins", () => {
     const folder = openSignInStore(cwd);
     await folder.keep("https://a.example", {});
     await folder.keep("https://b.example", {});
-    const { exit, err } = await runCli("auth token", { env: { SVC_CONFIG_DIR: cwd } });
+    const { exit, stderr } = await runCli("auth token", { env: { SVC_CONFIG_DIR: cwd } });
     assert.equal(exit, 2);
-    assert.match(err, /--issuer or --base-url: https:\/\/a.example, https:\/\/b.example/);
+    assert.match(stderr, /--issuer or --base-url: https:\/\/a.example, https:\/\/b.example/);
     const named = await runCli("auth token --issuer https://b.example", { env: { SVC_CONFIG_DIR: cwd } });
-    assert.deepEqual([named.exit, named.out], [0, "at\n"]);
+    assert.deepEqual([named.exit, named.stdout], [0, "at\n"]);
   });
 
   it("selects the only sign-in if no server is configured, and signs out everywhere with --all", async (t) => {
@@ -225,13 +225,13 @@ describe("stored sign-ins", () => {
   it("rejects a damaged file without printing its content", async (t) => {
     const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "tokens.json"), '{"accounts":{"x":"very-secret');
-    const { exit, err } = await runCli("auth status", { env: { SVC_CONFIG_DIR: cwd } });
+    const { exit, stderr } = await runCli("auth status", { env: { SVC_CONFIG_DIR: cwd } });
     assert.equal(exit, 2);
     assert.match(
-      err,
+      stderr,
       /^error: Cannot use .*tokens\.json: the file must contain a JSON object\.\n {2}Fix or remove the file\.\n/,
     );
-    assert.equal(err.includes("very-secret"), false);
+    assert.equal(stderr.includes("very-secret"), false);
     assert.match(await readFile(join(cwd, "tokens.json"), "utf8"), /very-secret/);
   });
 });

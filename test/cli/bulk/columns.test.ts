@@ -11,12 +11,12 @@ describe("--column", () => {
     const { svc, sent } = await createBulkFixture(t, ["name,id", "Ada,c-1", "Bob,c-2"]);
     const piped = await svc("router map-clients - --column id --cluster eu-1", { stdin: people });
     assert.deepEqual(
-      [piped.exit, piped.out, sent()],
+      [piped.exit, piped.stdout, sent()],
       [0, "Mapped 2 client ids to eu-1\n", [["c-1", "c-2"]]],
-      piped.err,
+      piped.stderr,
     );
     const named = await svc("router map-clients rows.txt --column id --cluster eu-1");
-    assert.deepEqual([named.exit, sent()[1]], [0, ["c-1", "c-2"]], named.err);
+    assert.deepEqual([named.exit, sent()[1]], [0, ["c-1", "c-2"]], named.stderr);
   });
 
   it("selects fields of NDJSON rows and prints the flag that declares NDJSON", async (t) => {
@@ -24,16 +24,16 @@ describe("--column", () => {
     const stdin = '{"name":"Ada","id":"c-1"}\n';
     const guessed = await svc("router map-clients - --column id --cluster eu-1", { stdin });
     assert.equal(guessed.exit, 2);
-    assert.match(guessed.err, /--input-format ndjson/);
+    assert.match(guessed.stderr, /--input-format ndjson/);
     const told = await svc("router map-clients - --column id --cluster eu-1 --input-format ndjson", { stdin });
-    assert.deepEqual([told.exit, sent()], [0, [["c-1"]]], told.err);
+    assert.deepEqual([told.exit, sent()], [0, [["c-1"]]], told.stderr);
   });
 
   it("rejects plain lines, which have no columns", async (t) => {
     const { svc, sent } = await createBulkFixture(t, ["c-1"]);
-    const { exit, err } = await svc("router map-clients rows.txt --column id --cluster eu-1 --input-format lines");
+    const { exit, stderr } = await svc("router map-clients rows.txt --column id --cluster eu-1 --input-format lines");
     assert.deepEqual([exit, sent()], [2, []]);
-    assert.match(err, /^error: --column requires csv, tsv or ndjson: plain lines have no columns\n/);
+    assert.match(stderr, /^error: --column requires csv, tsv or ndjson: plain lines have no columns\n/);
   });
 });
 
@@ -58,8 +58,8 @@ describe("--errors-out", () => {
     it(`writes the rows that ${name} omits`, async (t) => {
       const { svc, cwd } = await createBulkFixture(t, ["a", "b b", "c"]);
       const line = "router map-clients rows.txt --cluster eu-1 --skip-invalid --errors-out bad.csv";
-      const { exit, err } = await svc(`${line} ${flags}`);
-      assert.equal(exit, 0, err);
+      const { exit, stderr } = await svc(`${line} ${flags}`);
+      assert.equal(exit, 0, stderr);
       assert.equal(await readFile(join(cwd, "bad.csv"), "utf8"), bad);
     });
   }

@@ -27,7 +27,7 @@ describe("input with invalid UTF-8", () => {
       for (const bytes of [latin1(text), gzipSync(latin1(text))]) {
         await writeFile(join(cwd, name), bytes);
         const file = await svc(`router map-clients ${name} ${flags} --cluster eu-1 --quiet`);
-        assert.deepEqual(file, { exit: 2, out: "", err: expected });
+        assert.deepEqual(file, { exit: 2, stdout: "", stderr: expected });
         const each = [...bytes].map((byte) => Uint8Array.of(byte));
         for (const stdin of [
           bytes,
@@ -38,27 +38,27 @@ describe("input with invalid UTF-8", () => {
           const piped = await svc(`router map-clients - ${asRows} ${format} ${flags} --cluster eu-1 --quiet`, {
             stdin,
           });
-          assert.deepEqual(piped, { exit: 2, out: "", err: expected });
+          assert.deepEqual(piped, { exit: 2, stdout: "", stderr: expected });
         }
       }
       assert.deepEqual(sent(), []);
-      assert.equal((await svc("router jobs list --json")).out, "[]\n");
+      assert.equal((await svc("router jobs list --json")).stdout, "[]\n");
     });
   }
 
   it("reports UTF-16 if the input has a byte order mark", async (t) => {
     const { svc, sent } = await createBulkFixture(t, []);
     const stdin = Buffer.from("\ufeffc-1\n", "utf16le");
-    const { exit, err } = await svc("router map-clients - --cluster eu-1 --quiet", { stdin });
+    const { exit, stderr } = await svc("router map-clients - --cluster eu-1 --quiet", { stdin });
     assert.deepEqual([exit, sent()], [2, []]);
-    assert.match(err, /Row 1 is not UTF-8\n {2}Convert it to UTF-8\. From UTF-16: iconv -f UTF-16 -t UTF-8 FILE\n/);
+    assert.match(stderr, /Row 1 is not UTF-8\n {2}Convert it to UTF-8\. From UTF-16: iconv -f UTF-16 -t UTF-8 FILE\n/);
   });
 
   it("stops the job late in a pipe and resumes it after conversion", async (t) => {
     const { svc, sent } = await createBulkFixture(t, []);
     const run = "router map-clients - --batch-size 2 --concurrency 1 --cluster eu-1 --quiet";
     const text = "a\nb\nc\nd\ne\nf-ü\n";
-    const { exit, err } = await svc(run, { stdin: latin1(text) });
+    const { exit, stderr } = await svc(run, { stdin: latin1(text) });
     assert.deepEqual(
       [exit, sent()],
       [
@@ -69,9 +69,9 @@ describe("input with invalid UTF-8", () => {
         ],
       ],
     );
-    assert.match(err, /error: Row 6 is not UTF-8\. 4 rows before it are done\.\n {2}Convert/);
+    assert.match(stderr, /error: Row 6 is not UTF-8\. 4 rows before it are done\.\n {2}Convert/);
     const resumed = await svc("router jobs resume --last - --quiet", { stdin: text });
-    assert.deepEqual([resumed.exit, sent().slice(2)], [0, [["e", "f-ü"]]], resumed.err);
+    assert.deepEqual([resumed.exit, sent().slice(2)], [0, [["e", "f-ü"]]], resumed.stderr);
   });
 
   it("accepts characters that are split at any byte", async (t) => {
@@ -79,8 +79,8 @@ describe("input with invalid UTF-8", () => {
     const stdin = (async function* () {
       for (const byte of Buffer.from("\ufeffid\nzoë\n名前\n😀\n")) yield Uint8Array.of(byte);
     })();
-    const { exit, err } = await svc("router map-clients - --column id --cluster eu-1", { stdin });
-    assert.deepEqual([exit, sent()], [0, [["zoë", "名前", "😀"]]], err);
+    const { exit, stderr } = await svc("router map-clients - --column id --cluster eu-1", { stdin });
+    assert.deepEqual([exit, sent()], [0, [["zoë", "名前", "😀"]]], stderr);
   });
 });
 
@@ -97,16 +97,16 @@ describe("email address validation", () => {
   ] as const) {
     it(`${isAddress ? "accepts" : "rejects"} an address ${what}`, async (t) => {
       const { svc, service } = await createBulkFixture(t, [row]);
-      const { exit, err } = await svc("router map-emails rows.txt --cluster eu-1 --quiet");
-      assert.deepEqual([exit, service.calls.length], isAddress ? [0, 1] : [2, 0], err);
-      if (!isAddress) assert.match(err, /row 1 \(.{1,85}\) is neither an e-mail address nor a SHA-256 digest/);
+      const { exit, stderr } = await svc("router map-emails rows.txt --cluster eu-1 --quiet");
+      assert.deepEqual([exit, service.calls.length], isAddress ? [0, 1] : [2, 0], stderr);
+      if (!isAddress) assert.match(stderr, /row 1 \(.{1,85}\) is neither an e-mail address nor a SHA-256 digest/);
     });
   }
 
   it("rejects any other identifier with control characters", async (t) => {
     const { svc, sent } = await createBulkFixture(t, ["c\x001", ...createNumberedIds(1)]);
-    const { exit, err } = await svc("router map-clients rows.txt --cluster eu-1 --quiet");
+    const { exit, stderr } = await svc("router map-clients rows.txt --cluster eu-1 --quiet");
     assert.deepEqual([exit, sent()], [2, []]);
-    assert.match(err, /row 1 \(c\\x001\) is not a valid client id: it contains control characters/);
+    assert.match(stderr, /row 1 \(c\\x001\) is not a valid client id: it contains control characters/);
   });
 });

@@ -50,8 +50,8 @@ describe("damaged job log", () => {
       for (const verb of ["resume", "show", "results", "undo"]) {
         assert.deepEqual(await svc(`router jobs ${verb} --last`), {
           exit: 1,
-          out: "",
-          err: [
+          stdout: "",
+          stderr: [
             `error: Cannot read ${id}: ${log}${reason}. Nothing was changed.`,
             `  Run the command of the job again: rows that are sent twice change nothing. Then remove ${join(jobs, id!)}.`,
             "  try: svc router jobs list",
@@ -60,7 +60,7 @@ describe("damaged job log", () => {
         });
       }
       const listed = await svc("router jobs list --json=id,status,stopped_because");
-      assert.deepEqual(JSON.parse(listed.out), [{ id, status: "damaged", stopped_because: `${log}${reason}` }]);
+      assert.deepEqual(JSON.parse(listed.stdout), [{ id, status: "damaged", stopped_because: `${log}${reason}` }]);
       assert.deepEqual([await readFile(log, "utf8"), await readdir(join(jobs, id!))], [damaged, before]);
       assert.equal(sent().length, 3);
     });
@@ -74,8 +74,8 @@ describe("damaged job results", () => {
     const [id] = await readdir(jobs);
     const results = join(jobs, id!, "results.csv");
     await writeFile(results, "row,input,status,code,message,moved_from\r\n");
-    const { err } = await svc("router jobs resume --last --quiet");
-    assert.equal(err.split("\n")[0], `warning: ${results} was truncated: earlier failed rows are missing`);
+    const { stderr } = await svc("router jobs resume --last --quiet");
+    assert.equal(stderr.split("\n")[0], `warning: ${results} was truncated: earlier failed rows are missing`);
     assert.equal(await readFile(results, "utf8"), "row,input,status,code,message,moved_from\r\n");
   });
 });

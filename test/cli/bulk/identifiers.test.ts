@@ -38,10 +38,10 @@ describe("email addresses in rows", () => {
       const expected = `neither an e-mail address nor a SHA-256 digest: ${problem}`;
       const file = await svc("router map-emails rows.txt --cluster eu-1 --quiet");
       assert.deepEqual([file.exit, service.calls], [2, []]);
-      assert.ok(file.err.includes(`) is ${expected}. Nothing was sent.`), file.err);
+      assert.ok(file.stderr.includes(`) is ${expected}. Nothing was sent.`), file.stderr);
       const few = await svc(["router", "map-emails", "--email-hash-list", row, "--cluster", "eu-1"]);
       assert.deepEqual([few.exit, service.calls], [2, []]);
-      assert.ok(few.err.includes(` is ${expected}`), few.err);
+      assert.ok(few.stderr.includes(` is ${expected}`), few.stderr);
     });
   }
 
@@ -95,7 +95,7 @@ describe("email addresses in rows", () => {
     assert.equal((await svc("router show-email salted-1 --hash none")).exit, 5);
     assert.equal((await svc("router show-email salted-2 --hash none")).exit, 5);
     const spaces = await svc("router map-emails - --cluster us-1 --hash none", { stdin: "a b\n" });
-    assert.match(spaces.err, /^error: Row 1 \(a b\) is not a valid e-mail: it contains spaces\./m);
+    assert.match(spaces.stderr, /^error: Row 1 \(a b\) is not a valid e-mail: it contains spaces\./m);
   });
 });
 
@@ -117,21 +117,21 @@ describe("output of svc router resolve", () => {
       ],
     ] as const) {
       const { svc } = await startCliEmulator(t);
-      const { out } = await svc(["router", "resolve", "tenant-fabrikam", ...flags]);
-      assert.match(out, /external_integrations.*CHAT_B:tenant-fabrikam.*us-1/);
+      const { stdout } = await svc(["router", "resolve", "tenant-fabrikam", ...flags]);
+      assert.match(stdout, /external_integrations.*CHAT_B:tenant-fabrikam.*us-1/);
       const line = ["router", "offboard", "us-1", "--from", "-", ...offboard, "--confirm", "us-1"];
-      const { exit, err } = await svc(line, { stdin: out });
-      assert.equal(exit, 0, err);
+      const { exit, stderr } = await svc(line, { stdin: stdout });
+      assert.equal(exit, 0, stderr);
       assert.equal((await svc("router resolve tenant-fabrikam")).exit, 5, flags.join(" "));
     }
   });
 
   it("is rejected for another cluster", async (t) => {
     const { svc } = await startCliEmulator(t);
-    const { out } = await svc("router resolve T-FABRIKAM");
-    const { exit, err } = await svc("router offboard eu-1 --from - --confirm eu-1", { stdin: out });
+    const { stdout } = await svc("router resolve T-FABRIKAM");
+    const { exit, stderr } = await svc("router offboard eu-1 --from - --confirm eu-1", { stdin: stdout });
     assert.equal(exit, 2);
-    assert.match(err, /^error: Row 1 \(chat_a_teams\\tT-FABRIKAM\) is of another cluster: us-1\.$/m);
+    assert.match(stderr, /^error: Row 1 \(chat_a_teams\\tT-FABRIKAM\) is of another cluster: us-1\.$/m);
     assert.equal((await svc("router resolve T-FABRIKAM")).exit, 0);
   });
 
@@ -163,10 +163,10 @@ describe("response body false", () => {
     it(`counts as a failure of svc ${line}`, async (t) => {
       const { svc, write } = await createBulkFixture(t, ["ada@example.com"], () => ({ status: 200, body: false }));
       await write("offboard.txt", ["email ada@example.com"]);
-      const { exit, out, err } = await svc(line);
-      assert.deepEqual([exit, out], [1, ""], err);
+      const { exit, stdout, stderr } = await svc(line);
+      assert.deepEqual([exit, stdout], [1, ""], stderr);
       assert.match(
-        err,
+        stderr,
         /^error: Failed to (map 1 e-mail to|remove 1 (e-mail|identifier) from) eu-1: the service responded with false, not true.$/m,
       );
     });

@@ -15,9 +15,9 @@ async function sendInput(t: Parameters<typeof startBulkService>[0], argv: string
   const cwd = await createTestFolder(t);
   const input = typeof stdin === "string" ? stdin : streamPieces(stdin);
   const env = { SVC_CONFIG_DIR: cwd, SVC_BASE_URL: url };
-  const { exit, err } = await runCli(`router ${argv} --cluster eu-1`, { env, cwd, stdin: input });
+  const { exit, stderr } = await runCli(`router ${argv} --cluster eu-1`, { env, cwd, stdin: input });
   const lists = calls.map(({ body: { cluster_id: _, integration_type: __, ...lists } }) => Object.values(lists)[0]);
-  return { exit, err, lists };
+  return { exit, stderr, lists };
 }
 
 async function* streamPieces(parts: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
@@ -61,9 +61,9 @@ describe("input rows", () => {
 
   it("numbers rows like the lines in an editor, including the heading and empty lines", async (t) => {
     const stdin = 'id,note\n\na,"two\nlines"\nb c,\n';
-    const { exit, err } = await sendInput(t, "map-clients - --column id", stdin);
+    const { exit, stderr } = await sendInput(t, "map-clients - --column id", stdin);
     assert.equal(exit, 2);
-    assert.match(err, /Row 5 \(b c\) is not a valid client id: it contains spaces/);
+    assert.match(stderr, /Row 5 \(b c\) is not a valid client id: it contains spaces/);
   });
 
   for (const [name, argv, text] of [
@@ -73,12 +73,12 @@ describe("input rows", () => {
     ["client ids, of plain lines", "map-clients -", "client_id"],
   ] as const) {
     it(`rejects a heading without the selected column: ${name}`, async (t) => {
-      const { exit, err, lists } = await sendInput(t, argv, `${text}\nc-1\n`);
+      const { exit, stderr, lists } = await sendInput(t, argv, `${text}\nc-1\n`);
       assert.deepEqual([exit, lists], [2, []]);
       const advice = `the heading of its column. Select the column with --column "${text}"`;
-      assert.ok(err.includes(`Row 1 (${text}) is ${advice}`), err);
-      assert.ok(!err.includes("Is that the heading"), err);
-      assert.ok(!err.includes("--skip-invalid"), err);
+      assert.ok(stderr.includes(`Row 1 (${text}) is ${advice}`), stderr);
+      assert.ok(!stderr.includes("Is that the heading"), stderr);
+      assert.ok(!stderr.includes("--skip-invalid"), stderr);
     });
   }
 
@@ -86,26 +86,26 @@ describe("input rows", () => {
     const { url } = await startBulkService(t);
     const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "people.csv"), "id,email\n1,ada@example.com\n");
-    const { exit, err } = await runCli("router map-emails people.csv --column id --cluster eu-1", {
+    const { exit, stderr } = await runCli("router map-emails people.csv --column id --cluster eu-1", {
       cwd,
       env: { SVC_CONFIG_DIR: cwd, SVC_BASE_URL: url },
     });
     assert.equal(exit, 2);
-    assert.match(err, /\n {2}No row is valid\. Select another column with --column NAME\.\n/);
-    assert.ok(!err.includes("--skip-invalid"), err);
+    assert.match(stderr, /\n {2}No row is valid\. Select another column with --column NAME\.\n/);
+    assert.ok(!stderr.includes("--skip-invalid"), stderr);
   });
 
   it("reports a first row that may be a heading", async (t) => {
     const { url } = await startBulkService(t);
     const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "people.csv"), "Contact\nada@example.com\n");
-    const { exit, err } = await runCli("router map-emails people.csv --cluster eu-1", {
+    const { exit, stderr } = await runCli("router map-emails people.csv --cluster eu-1", {
       cwd,
       env: { SVC_CONFIG_DIR: cwd, SVC_BASE_URL: url },
     });
     assert.equal(exit, 2);
     assert.match(
-      err,
+      stderr,
       /row 1 \(Contact\) is neither an e-mail address .*\n {2}If that is the heading, select a column with --column NAME/,
     );
   });
@@ -115,7 +115,7 @@ describe("input rows", () => {
     const argv = "map-clients - --input-format ndjson --column id";
     const refused = await sendInput(t, argv, stdin);
     assert.deepEqual([refused.exit, refused.lists], [2, []]);
-    assert.match(refused.err, /Row 2 \(not json\) is not JSON/);
+    assert.match(refused.stderr, /Row 2 \(not json\) is not JSON/);
     const skipped = await sendInput(t, `${argv} --skip-invalid`, stdin);
     assert.deepEqual([skipped.exit, skipped.lists], [3, [["a", "b"]]]);
   });
@@ -132,9 +132,9 @@ describe("input rows", () => {
       const argv = "map-clients - --column id --quiet";
       const refused = await sendInput(t, argv, `${stdin}\n \n`);
       assert.deepEqual([refused.exit, refused.lists], [2, []]);
-      assert.equal(refused.err.split("\n")[0], `error: Row ${row} is without a string in the column "id".`);
+      assert.equal(refused.stderr.split("\n")[0], `error: Row ${row} is without a string in the column "id".`);
       const skipped = await sendInput(t, `${argv} --skip-invalid`, `${stdin}\n \n`);
-      assert.deepEqual([skipped.exit, skipped.lists], [3, [["a", "b"]]], skipped.err);
+      assert.deepEqual([skipped.exit, skipped.lists], [3, [["a", "b"]]], skipped.stderr);
     });
   }
 
@@ -156,8 +156,8 @@ describe("input rows", () => {
     const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "people.csv"), "name,email\nx,a@x.example\ny,\nz,b@x.example\n");
     const run = "router map-emails people.csv --column email --cluster eu-1 --skip-invalid --errors-out bad.csv --json";
-    const { exit, out } = await runCli(run, { cwd, env: { SVC_CONFIG_DIR: cwd, SVC_BASE_URL: url } });
-    const { rows, invalid, first_invalid_row } = JSON.parse(out);
+    const { exit, stdout } = await runCli(run, { cwd, env: { SVC_CONFIG_DIR: cwd, SVC_BASE_URL: url } });
+    const { rows, invalid, first_invalid_row } = JSON.parse(stdout);
     assert.deepEqual(
       { exit, rows, invalid, first_invalid_row },
       { exit: 3, rows: 2, invalid: 1, first_invalid_row: 3 },
@@ -176,8 +176,8 @@ describe("input rows", () => {
   ] as const) {
     it(`rejects NDJSON rows that are ${what}`, async (t) => {
       const argv = "map-clients - --input-format ndjson --skip-invalid --column id";
-      const { exit, lists, err } = await sendInput(t, argv, stdin);
-      assert.deepEqual([exit, lists], [3, [["a", "b"]]], err);
+      const { exit, lists, stderr } = await sendInput(t, argv, stdin);
+      assert.deepEqual([exit, lists], [3, [["a", "b"]]], stderr);
     });
   }
 
@@ -186,9 +186,9 @@ describe("input rows", () => {
     ["that is closed lines below", '"b,1\nc,2\nd,"3\n', / in the row that begins at line 4$/],
   ] as const) {
     it(`reports the position of a quote ${what}`, async (t) => {
-      const { exit, err, lists } = await sendInput(t, "map-clients - --column id --quiet", `id,x\n\na,1\n${rest}`);
+      const { exit, stderr, lists } = await sendInput(t, "map-clients - --column id --quiet", `id,x\n\na,1\n${rest}`);
       assert.deepEqual([exit, lists], [2, []]);
-      const [first = ""] = err.split("\n");
+      const [first = ""] = stderr.split("\n");
       if (typeof why === "string") assert.equal(first, `error: Invalid CSV: ${why}`);
       else assert.match(first, why);
     });
@@ -205,12 +205,12 @@ describe("input rows", () => {
       ["gone.txt", /cannot read gone.txt: no such file/],
       ["empty.txt", /empty.txt has no rows/],
     ] as const) {
-      const { exit, err } = await runCli(`router map-clients ${file} --cluster eu-1`, { env, cwd });
-      assert.match(err, message);
+      const { exit, stderr } = await runCli(`router map-clients ${file} --cluster eu-1`, { env, cwd });
+      assert.match(stderr, message);
       assert.equal(exit, 2);
     }
-    const { exit, err } = await runCli("router map-clients - --cluster eu-1", { env, cwd, tty: true });
-    assert.match(err, /standard input is a terminal/);
+    const { exit, stderr } = await runCli("router map-clients - --cluster eu-1", { env, cwd, tty: true });
+    assert.match(stderr, /standard input is a terminal/);
     assert.equal(exit, 2);
   });
 });

@@ -14,12 +14,12 @@ const failSecondCall = ({ number }: { number: number }) => (number === 2 ? { sta
 describe("bulk jobs", () => {
   it("prints the job ID first, lists jobs and shows their progress", async (t) => {
     const { svc, service, cwd } = await createBulkFixture(t, createNumberedIds(6), failSecondCall);
-    const { exit, err } = await svc(`${run} --retries 0`);
-    const id = /^(job_\w+): map-clients, 6 rows, to http/.exec(err)?.[1] ?? "";
+    const { exit, stderr } = await svc(`${run} --retries 0`);
+    const id = /^(job_\w+): map-clients, 6 rows, to http/.exec(stderr)?.[1] ?? "";
     assert.equal(exit, 75);
-    assert.ok(err.includes(`${id} stopped. Resume it with: svc router jobs resume ${id}\n`), err);
+    assert.ok(stderr.includes(`${id} stopped. Resume it with: svc router jobs resume ${id}\n`), stderr);
     const { created_at, updated_at, stopped_because, ...shown } = JSON.parse(
-      (await svc(`router jobs show ${id} --json`)).out,
+      (await svc(`router jobs show ${id} --json`)).stdout,
     );
     assert.deepEqual(shown, {
       id,
@@ -37,7 +37,7 @@ describe("bulk jobs", () => {
     });
     assert.ok(stopped_because.length > 0 && created_at <= updated_at);
     await svc("router jobs resume --last");
-    const listed = JSON.parse((await svc("router jobs list --json=id,status,rows")).out);
+    const listed = JSON.parse((await svc("router jobs list --json=id,status,rows")).stdout);
     assert.deepEqual(listed, [{ id, status: "done", rows: 6 }]);
   });
 
@@ -46,9 +46,9 @@ describe("bulk jobs", () => {
     const ids: string[] = [];
     for (let ms = 0; ms < 1_000; ms += 190) {
       const wall = { ...systemWallClock, now: () => Date.parse("2031-01-02T03:04:05Z") + ms };
-      ids.unshift(/^job_\w+/.exec((await svc(run, { wall })).err)?.[0] ?? "");
+      ids.unshift(/^job_\w+/.exec((await svc(run, { wall })).stderr)?.[0] ?? "");
     }
-    const listed: { id: string }[] = JSON.parse((await svc("router jobs list --json=id")).out);
+    const listed: { id: string }[] = JSON.parse((await svc("router jobs list --json=id")).stdout);
     assert.deepEqual(
       listed.map(({ id }) => id),
       ids,
@@ -63,24 +63,25 @@ describe("bulk jobs", () => {
       ['{"version":1}', "is not a job record (command is missing or wrong)"],
       ['{"version":2}', "is not a job record (version is missing or wrong)"],
     ] as const) {
-      const { err } = await svc(run);
-      const id = /^(job_\w+): map-clients/.exec(err)![1]!;
+      const { stderr } = await svc(run);
+      const id = /^(job_\w+): map-clients/.exec(stderr)![1]!;
       const record = join(jobs, id, "job.json");
       await writeFile(record, damaged);
       reasons[id] = `${record} ${reason}`;
-      const { exit, err: refused } = await svc(`router jobs show ${id}`);
+      const { exit, stderr: refused } = await svc(`router jobs show ${id}`);
       assert.deepEqual(
         [exit, refused.split("\n")[0]],
         [1, `error: Cannot read ${id}: ${record} ${reason}. Nothing was changed.`],
       );
     }
     await svc(run);
-    const { out, err } = await svc("router jobs list --json=id,status,stopped_because");
-    const listed: { id: string; status: string; stopped_because: string | null }[] = JSON.parse(out);
+    const { stdout, stderr } = await svc("router jobs list --json=id,status,stopped_because");
+    const listed: { id: string; status: string; stopped_because: string | null }[] = JSON.parse(stdout);
     const byId = Object.fromEntries(listed.map(({ id, stopped_because }) => [id, stopped_because]));
     const [good] = listed.filter(({ status }) => status === "done");
     assert.deepEqual(byId, { ...reasons, [good!.id]: null });
-    for (const [id, reason] of Object.entries(reasons)) assert.ok(err.includes(`warning: ${id}: ${reason}\n`), err);
+    for (const [id, reason] of Object.entries(reasons))
+      assert.ok(stderr.includes(`warning: ${id}: ${reason}\n`), stderr);
   });
 
   it("rejects a copied job folder under the name of the copy", async (t) => {
@@ -88,26 +89,26 @@ describe("bulk jobs", () => {
     await svc(`${run} --retries 0`);
     const [id] = await readdir(jobs);
     await cp(join(jobs, id!), join(jobs, "job_copy"), { recursive: true });
-    const { exit, err } = await svc("router jobs resume job_copy");
+    const { exit, stderr } = await svc("router jobs resume job_copy");
     assert.equal(exit, 1);
     assert.match(
-      err,
+      stderr,
       new RegExp(`^error: Cannot read job_copy: .*job.json is the record of ${id}\\. Nothing was changed`),
     );
   });
 
   it("skips finished jobs with resume --last", async (t) => {
     const { svc } = await createBulkFixture(t, createNumberedIds(6), failSecondCall);
-    const stopped = /^(job_\w+): map-clients/.exec((await svc(`${run} --retries 0`)).err)?.[1];
+    const stopped = /^(job_\w+): map-clients/.exec((await svc(`${run} --retries 0`)).stderr)?.[1];
     const wall = { ...systemWallClock, now: () => Date.parse("2099-01-01T00:00:00Z") };
-    const newest = /^(job_\w+): map-clients/.exec((await svc(run, { wall })).err)?.[1];
+    const newest = /^(job_\w+): map-clients/.exec((await svc(run, { wall })).stderr)?.[1];
     const resumed = await svc("router jobs resume --last");
-    assert.deepEqual([resumed.exit, resumed.out], [0, "Mapped 6 client ids to eu-1\n"]);
-    assert.ok(resumed.err.includes(`${stopped}: `), resumed.err);
+    assert.deepEqual([resumed.exit, resumed.stdout], [0, "Mapped 6 client ids to eu-1\n"]);
+    assert.ok(resumed.stderr.includes(`${stopped}: `), resumed.stderr);
     assert.deepEqual(await svc("router jobs resume --last"), {
       exit: 0,
-      out: "",
-      err: `All jobs are finished; the newest is ${newest}\n`,
+      stdout: "",
+      stderr: `All jobs are finished; the newest is ${newest}\n`,
     });
   });
 
@@ -115,11 +116,11 @@ describe("bulk jobs", () => {
     const { svc, service, jobs } = await createBulkFixture(t, createNumberedIds(6), failSecondCall);
     const env = { SVC_BASE_URL: undefined, SVC_CLUSTER_KEY: "very-secret" };
     const stopped = await svc(`${run} --retries 0 --base-url ${service.url}`, { env });
-    const line = /Resume it with: svc (.*)\n/.exec(stopped.err)?.[1] ?? "";
+    const line = /Resume it with: svc (.*)\n/.exec(stopped.stderr)?.[1] ?? "";
     assert.match(line, /^router jobs resume job_\w+ --base-url http:\/\/127/);
     assert.deepEqual((await svc(line, { env })).exit, 0);
     const kept = await readFile(join(await findOnlyJob(jobs), "job.json"), "utf8");
-    assert.ok(kept.includes(service.url) && !kept.includes("very-secret") && !stopped.err.includes("very-secret"));
+    assert.ok(kept.includes(service.url) && !kept.includes("very-secret") && !stopped.stderr.includes("very-secret"));
   });
 
   it("rejects a resume against another service or with a changed file", async (t) => {
@@ -127,10 +128,10 @@ describe("bulk jobs", () => {
     const other = await startBulkService(t);
     await svc(`${run} --retries 0`);
     const elsewhere = await svc("router jobs resume --last", { env: { SVC_BASE_URL: other.url } });
-    assert.match(elsewhere.err, /The target has changed: .* instead of /);
+    assert.match(elsewhere.stderr, /The target has changed: .* instead of /);
     await write("rows.txt", createNumberedIds(7));
     const changed = await svc("router jobs resume --last");
-    assert.match(changed.err, /rows\.txt has changed \(/);
+    assert.match(changed.stderr, /rows\.txt has changed \(/);
     assert.deepEqual([elsewhere.exit, changed.exit, sent().length, other.calls.length], [2, 2, 2, 0]);
   });
 
@@ -142,26 +143,30 @@ describe("bulk jobs", () => {
     const gone = await svc("router jobs resume --last");
     assert.equal(gone.exit, 2);
     assert.match(
-      gone.err,
+      gone.stderr,
       /no such file\n {2}If the file was moved, use its new path: svc router jobs resume job_\w+ FILE\n/,
     );
     await write("other.txt", createNumberedIds(7));
     const other = await svc("router jobs resume --last other.txt");
     assert.deepEqual([other.exit, sent().flat()], [2, before]);
-    assert.match(other.err, /other\.txt has changed \(/);
+    assert.match(other.stderr, /other\.txt has changed \(/);
     const both = await svc("router jobs resume job_x --last");
-    assert.deepEqual([both.exit, both.err.split("\n")[0]], [2, "error: <job> cannot be used with --last"]);
-    const { exit, out, err } = await svc("router jobs resume --last moved.txt");
-    assert.deepEqual([exit, out], [0, "Mapped 6 client ids to eu-1\n"], err);
+    assert.deepEqual([both.exit, both.stderr.split("\n")[0]], [2, "error: <job> cannot be used with --last"]);
+    const { exit, stdout, stderr } = await svc("router jobs resume --last moved.txt");
+    assert.deepEqual([exit, stdout], [0, "Mapped 6 client ids to eu-1\n"], stderr);
   });
 
   it("runs a finished job only once", async (t) => {
     const { svc, sent } = await createBulkFixture(t, createNumberedIds(2));
     await svc(run);
-    const { exit, err } = await svc("router jobs resume --last");
+    const { exit, stderr } = await svc("router jobs resume --last");
     assert.deepEqual([exit, sent().length], [0, 1]);
-    const [, id = ""] = /^All jobs are finished; the newest is (job_\w+)$/m.exec(err) ?? [];
-    assert.deepEqual(await svc(`router jobs resume ${id}`), { exit: 0, out: "", err: `${id} is already finished\n` });
+    const [, id = ""] = /^All jobs are finished; the newest is (job_\w+)$/m.exec(stderr) ?? [];
+    assert.deepEqual(await svc(`router jobs resume ${id}`), {
+      exit: 0,
+      stdout: "",
+      stderr: `${id} is already finished\n`,
+    });
   });
 
   it("allows one process per job and takes over from a dead process", async (t) => {
@@ -172,8 +177,8 @@ describe("bulk jobs", () => {
     await writeFile(lock, JSON.stringify(held));
     const busy = await svc("router jobs resume --last");
     assert.equal(busy.exit, 1);
-    assert.match(busy.err, /Job job_\w+ is already running in another process/);
-    assert.equal(JSON.parse((await svc("router jobs show --last --json")).out).status, "running");
+    assert.match(busy.stderr, /Job job_\w+ is already running in another process/);
+    assert.equal(JSON.parse((await svc("router jobs show --last --json")).stdout).status, "running");
     await writeFile(lock, JSON.stringify({ ...held, pid: 2 ** 22 + 1 }));
     assert.equal((await svc("router jobs resume --last")).exit, 0);
     assert.deepEqual((await readdir(await findOnlyJob(jobs))).sort(), ["job.json", "job.log", "results.csv"]);
@@ -196,20 +201,20 @@ describe("bulk jobs", () => {
     now += 29 * day;
     await svc(run, { wall });
     const left = async () => {
-      const { out } = await svc("router jobs list --json=status,created_at", { wall });
-      return (JSON.parse(out) as { status: string; created_at: string }[])
+      const { stdout } = await svc("router jobs list --json=status,created_at", { wall });
+      return (JSON.parse(stdout) as { status: string; created_at: string }[])
         .map(({ status, created_at }) => `${status} ${created_at.slice(0, 10)}`)
         .sort();
     };
     const all = ["done 2031-01-02", "done 2031-01-31", "interrupted 2031-01-02", "partial 2031-01-02"];
     const early = await svc("router jobs prune", { wall });
-    assert.deepEqual([early.exit, early.out, early.err, await left()], [0, "", "No jobs to remove\n", all]);
+    assert.deepEqual([early.exit, early.stdout, early.stderr, await left()], [0, "", "No jobs to remove\n", all]);
     now += day;
     const planned = await svc("router jobs prune --dry-run --json=command,status,rows,finished_at", { wall });
     const gone = { command: "map-clients", status: "done", rows: 2, finished_at: "2031-01-02T03:04:05Z" };
-    assert.deepEqual([JSON.parse(planned.out), planned.err, await left()], [[gone], "1 would be removed\n", all]);
+    assert.deepEqual([JSON.parse(planned.stdout), planned.stderr, await left()], [[gone], "1 would be removed\n", all]);
     const pruned = await svc("router jobs prune --json=command,status,rows,finished_at", { wall });
-    assert.deepEqual([JSON.parse(pruned.out), pruned.err, await left()], [[gone], "Removed 1\n", all.slice(1)]);
+    assert.deepEqual([JSON.parse(pruned.stdout), pruned.stderr, await left()], [[gone], "Removed 1\n", all.slice(1)]);
     assert.equal((await readdir(jobs)).length, 3);
     await svc("router jobs prune --partial --older-than 0s", { wall });
     assert.deepEqual(await left(), ["interrupted 2031-01-02"]);
@@ -223,7 +228,7 @@ describe("bulk jobs", () => {
     await mkdir(join(folder, "more"));
     assert.equal((await svc("router jobs prune --older-than 0s")).exit, 0);
     assert.deepEqual((await readdir(folder)).sort(), ["more", "notes.txt"]);
-    assert.equal((await svc("router jobs list")).err, "No jobs. To start one: svc router map-emails FILE\n");
+    assert.equal((await svc("router jobs list")).stderr, "No jobs. To start one: svc router map-emails FILE\n");
   });
 
   it("restricts job files to their owner", async (t) => {
@@ -247,13 +252,13 @@ describe("bulk jobs", () => {
       ["router jobs show", 2, /<job> or --last is required/],
     ] as const) {
       const result = await svc(argv);
-      assert.match(result.err, message);
+      assert.match(result.stderr, message);
       assert.equal(result.exit, exit);
     }
     assert.deepEqual(await svc("router jobs list"), {
       exit: 0,
-      out: "",
-      err: "No jobs. To start one: svc router map-emails FILE\n",
+      stdout: "",
+      stderr: "No jobs. To start one: svc router map-emails FILE\n",
     });
   });
 
@@ -261,7 +266,8 @@ describe("bulk jobs", () => {
     const { svc } = await createBulkFixture(t, ["a", "b b", "c"]);
     await svc(`${run} --skip-invalid --results all`);
     const message = "not a valid client id: it contains spaces";
-    const results = (format: string) => svc(`router jobs results --last --format ${format}`).then(({ out }) => out);
+    const results = (format: string) =>
+      svc(`router jobs results --last --format ${format}`).then(({ stdout }) => stdout);
     assert.equal(
       await results("csv"),
       `row,input,status,code,message,moved_from\r\n2,b b,invalid,invalid_identifier,${message},\r\n1,a,ok,,,\r\n3,c,ok,,,\r\n`,
@@ -275,19 +281,19 @@ describe("bulk jobs", () => {
       moved_from: "",
     });
     assert.equal((await results("ndjson")).trim().split("\n").length, 3);
-    assert.equal((await svc("router jobs results --last --status ok --fields input")).out, "a\nc\n");
-    assert.equal((await svc("router jobs results --last --status failed --json")).out, "[]\n");
+    assert.equal((await svc("router jobs results --last --status ok --fields input")).stdout, "a\nc\n");
+    assert.equal((await svc("router jobs results --last --status failed --json")).stdout, "[]\n");
   });
 
   it("stores and reports jobs in another folder if the default folder is not writable", async (t) => {
     const { svc, cwd } = await createBulkFixture(t, ["a"]);
     await mkdir(join(cwd, "blocked"));
     await writeFile(join(cwd, "blocked", "jobs"), "a file in the way");
-    const { exit, err } = await svc(run, { env: { SVC_STATE_DIR: join(cwd, "blocked") } });
+    const { exit, stderr } = await svc(run, { env: { SVC_STATE_DIR: join(cwd, "blocked") } });
     assert.equal(exit, 0);
-    const state = /To resume it: export SVC_STATE_DIR=(\S+)\n/.exec(err)?.[1] ?? "";
+    const state = /To resume it: export SVC_STATE_DIR=(\S+)\n/.exec(stderr)?.[1] ?? "";
     const listed = await svc("router jobs list --json=status", { env: { SVC_STATE_DIR: state } });
-    assert.deepEqual(JSON.parse(listed.out), [{ status: "done" }]);
+    assert.deepEqual(JSON.parse(listed.stdout), [{ status: "done" }]);
   });
 });
 

@@ -39,10 +39,10 @@ async function createKillableCli(t: TestContext) {
   return { folder, twin: emulator, start, mapped };
 }
 
-async function waitForExit(child: ChildProcess): Promise<{ exit: number | null; out: string; err: string }> {
-  const [out, err] = [child.stdout!, child.stderr!].map((stream) => stream.setEncoding("utf8").toArray());
+async function waitForExit(child: ChildProcess): Promise<{ exit: number | null; stdout: string; stderr: string }> {
+  const [stdout, stderr] = [child.stdout!, child.stderr!].map((stream) => stream.setEncoding("utf8").toArray());
   const [exit] = await once(child, "close");
-  return { exit, out: (await out!).join(""), err: (await err!).join("") };
+  return { exit, stdout: (await stdout!).join(""), stderr: (await stderr!).join("") };
 }
 
 /** Waits until the job's log has this many finished batches or the process has ended. */
@@ -84,7 +84,7 @@ describe("killed bulk job", () => {
       assert.ok(before >= batches * 100 && before < count, `killed in the middle, after ${before} rows`);
 
       const resumed = await waitForExit(disturbed.start("router", "jobs", "resume", "--last"));
-      assert.deepEqual(resumed, { exit: 0, out: `Mapped ${count} e-mails to us-1\n`, err: "" });
+      assert.deepEqual(resumed, { exit: 0, stdout: `Mapped ${count} e-mails to us-1\n`, stderr: "" });
 
       assert.deepEqual(await disturbed.mapped(), table);
 
@@ -105,12 +105,12 @@ describe("killed bulk job", () => {
     child.kill("SIGKILL");
     await once(child, "close");
     const both = await Promise.all([1, 2].map(() => waitForExit(start("router", "jobs", "resume", "--last"))));
-    const [winner, other] = both.sort((a, b) => b.out.length - a.out.length);
-    assert.deepEqual([winner!.exit, winner!.out], [0, "Mapped 30000 e-mails to us-1\n"], winner!.err);
+    const [winner, other] = both.sort((a, b) => b.stdout.length - a.stdout.length);
+    assert.deepEqual([winner!.exit, winner!.stdout], [0, "Mapped 30000 e-mails to us-1\n"], winner!.stderr);
     // The second process succeeds if it starts after the job has finished.
     if (other!.exit !== 0)
       assert.match(
-        other!.err,
+        other!.stderr,
         /^error: Job job_\w+ is already running in another process.\n {2}If no process runs it, remove /,
       );
     assert.deepEqual(
@@ -130,16 +130,16 @@ describe("killed bulk job", () => {
     await appendFile(join(job, "job.log"), '1c2f8a03 00000000 {"batch":99,"rows":10');
     await appendFile(join(job, "results.csv"), "17,half a ro");
     const killed = await waitForExit(start("router", "jobs", "show", "--last", "--json=status,stopped_because"));
-    assert.deepEqual(JSON.parse(killed.out), {
+    assert.deepEqual(JSON.parse(killed.stdout), {
       status: "interrupted",
       stopped_because: "The process was killed, or the machine went down.",
     });
     const resumed = await waitForExit(start("router", "jobs", "resume", "--last"));
     assert.deepEqual([resumed.exit, (await mapped()).length], [0, 10_000]);
-    assert.match(resumed.err, /^warning: .*job\.log ends with an incomplete write \(\d+ bytes\)/);
+    assert.match(resumed.stderr, /^warning: .*job\.log ends with an incomplete write \(\d+ bytes\)/);
     assert.equal(await readFile(join(job, "results.csv"), "utf8"), "row,input,status,code,message,moved_from\r\n");
     const shown = await waitForExit(start("router", "jobs", "show", "--last", "--json=status,batches"));
-    assert.deepEqual(JSON.parse(shown.out), { status: "done", batches: 100 });
+    assert.deepEqual(JSON.parse(shown.stdout), { status: "done", batches: 100 });
   });
 
   it("resumes a pipe only with the same rows", async (t) => {
@@ -153,17 +153,17 @@ describe("killed bulk job", () => {
 
     const nothing = await waitForExit(start("router", "jobs", "resume", "--last"));
     assert.equal(nothing.exit, 2);
-    assert.match(nothing.err, /This job read a pipe\. Pipe the same rows again, with - as the file/);
+    assert.match(nothing.stderr, /This job read a pipe\. Pipe the same rows again, with - as the file/);
     const other = start("router", "jobs", "resume", "--last", "-");
     other.stdin!.on("error", () => {});
     other.stdin!.end(createInput(20_000).replace("person.5@", "somebody@"));
     const refused = await waitForExit(other);
     assert.equal(refused.exit, 2);
-    assert.match(refused.err, /The rows differ from those that this job started with: finished rows have changed\./);
+    assert.match(refused.stderr, /The rows differ from those that this job started with: finished rows have changed\./);
 
     const again = start("router", "jobs", "resume", "--last", "-");
     again.stdin!.end(createInput(20_000));
-    assert.deepEqual((await waitForExit(again)).out, "Mapped 20000 e-mails to us-1\n");
+    assert.deepEqual((await waitForExit(again)).stdout, "Mapped 20000 e-mails to us-1\n");
     assert.equal((await mapped()).length, 20_000);
   });
 });

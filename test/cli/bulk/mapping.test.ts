@@ -8,8 +8,8 @@ import { type CliEmulator, startCliEmulator } from "../../support/cli/cli-emulat
 
 /** The cluster of an address, or undefined. */
 async function getClusterOf({ svc }: CliEmulator, address: string): Promise<string | undefined> {
-  const { exit, out } = await svc(["router", "show-email", hashEmail(address), "--json"]);
-  return exit === 0 ? JSON.parse(out).cluster_id : undefined;
+  const { exit, stdout } = await svc(["router", "show-email", hashEmail(address), "--json"]);
+  return exit === 0 ? JSON.parse(stdout).cluster_id : undefined;
 }
 
 const getClustersOf = (cli: CliEmulator, ...addresses: string[]) =>
@@ -19,8 +19,8 @@ describe("mapping from a file", () => {
   it("hashes addresses, forwards digests and skips empty lines", async (t) => {
     const cli = await startCliEmulator(t);
     const stdin = `  New@One.example \r\n\n${hashEmail("new@two.example")}\nnew@three.example`;
-    const { exit, out } = await cli.svc("router map-emails - --cluster us-1", { stdin });
-    assert.deepEqual([exit, out], [0, "Mapped 3 e-mails to us-1\n"]);
+    const { exit, stdout } = await cli.svc("router map-emails - --cluster us-1", { stdin });
+    assert.deepEqual([exit, stdout], [0, "Mapped 3 e-mails to us-1\n"]);
     assert.deepEqual(await getClustersOf(cli, "new@one.example", "new@two.example", "new@three.example"), [
       "us-1",
       "us-1",
@@ -41,8 +41,8 @@ describe("mapping from a file", () => {
       ["router", "map-emails", "c.ndjson", "--column", "mail"],
       ["router", "map-emails", "d.txt.gz"],
     ]) {
-      const { exit, err } = await cli.svc([...argv, "--cluster", "us-1", "--quiet"]);
-      assert.deepEqual([exit, err], [0, ""], argv.join(" "));
+      const { exit, stderr } = await cli.svc([...argv, "--cluster", "us-1", "--quiet"]);
+      assert.deepEqual([exit, stderr], [0, ""], argv.join(" "));
     }
     const mapped = [
       "csv@named.example",
@@ -61,22 +61,22 @@ describe("mapping from a file", () => {
     const { svc } = await startCliEmulator(t);
     const emails = "--email-hash-list a@few.example --email-hash-list b@few.example";
     const mapped = await svc(`router map-emails ${emails} --cluster eu-1`, { tty: true });
-    assert.deepEqual([mapped.exit, mapped.out], [0, "Mapped 2 e-mails to eu-1\n"]);
+    assert.deepEqual([mapped.exit, mapped.stdout], [0, "Mapped 2 e-mails to eu-1\n"]);
     const moved = await svc("router map-emails --email-hash-list a@few.example --cluster us-1", { tty: true });
     assert.deepEqual(
-      [moved.out, moved.err],
+      [moved.stdout, moved.stderr],
       ["Mapped 1 e-mail to us-1\n", "1 identifier was mapped to another cluster and has been moved\n"],
     );
     const removed = await svc(`router unmap-emails ${emails} --cluster eu-1 --confirm eu-1`, { tty: true });
     assert.deepEqual(
-      [removed.exit, removed.out],
+      [removed.exit, removed.stdout],
       [0, "Requested removal of 2 e-mails from eu-1; the service confirmed it\n"],
     );
     for (const flags of ["", " --json"]) {
       const piped = await svc(`router map-emails ${emails} --cluster eu-1${flags}`);
-      assert.deepEqual([piped.exit, piped.out], [0, "true\n"], flags);
+      assert.deepEqual([piped.exit, piped.stdout], [0, "true\n"], flags);
     }
-    assert.equal((await svc(`router map-emails ${emails} --cluster eu-1 --json`, { tty: true })).out, "true\n");
+    assert.equal((await svc(`router map-emails ${emails} --cluster eu-1 --json`, { tty: true })).stdout, "true\n");
   });
 
   it("sends batches with limited concurrency and counts identifiers moved from another cluster", async (t) => {
@@ -106,20 +106,23 @@ describe("mapping from a file", () => {
   it("stops at an invalid row before anything is sent and names the row", async (t) => {
     const cli = await startCliEmulator(t);
     const stdin = "fine@a.example\nnot an address\n";
-    const { exit, out, err } = await cli.svc("router map-emails - --cluster eu-1", { stdin });
-    assert.deepEqual([exit, out], [2, ""]);
-    assert.match(err, /Row 2 \(not an address\) is neither an e-mail address nor a SHA-256 digest/);
+    const { exit, stdout, stderr } = await cli.svc("router map-emails - --cluster eu-1", { stdin });
+    assert.deepEqual([exit, stdout], [2, ""]);
+    assert.match(stderr, /Row 2 \(not an address\) is neither an e-mail address nor a SHA-256 digest/);
     assert.equal(await getClusterOf(cli, "fine@a.example"), undefined);
   });
 
   it("skips and saves invalid rows on request and exits with 3", async (t) => {
     const cli = await startCliEmulator(t);
     const stdin = 'fine@b.example\nwrong, "row"\nfine@c.example\n';
-    const { exit, out, err } = await cli.svc("router map-emails - --cluster eu-1 --skip-invalid --errors-out bad.csv", {
-      stdin,
-    });
-    assert.deepEqual([exit, out], [3, "Mapped 2 e-mails to eu-1\n"]);
-    assert.match(err, /1 row skipped, the first at row 2\nSee svc router jobs results job_/);
+    const { exit, stdout, stderr } = await cli.svc(
+      "router map-emails - --cluster eu-1 --skip-invalid --errors-out bad.csv",
+      {
+        stdin,
+      },
+    );
+    assert.deepEqual([exit, stdout], [3, "Mapped 2 e-mails to eu-1\n"]);
+    assert.match(stderr, /1 row skipped, the first at row 2\nSee svc router jobs results job_/);
     assert.equal(
       await readFile(join(cli.cwd, "bad.csv"), "utf8"),
       [
@@ -136,10 +139,10 @@ describe("mapping from a file", () => {
     await cli.svc("router map-emails - --cluster us-1", { stdin: "y@d.example\n" });
     const stdin = "x@d.example\ny@d.example\nz@d.example\n";
     const refused = await cli.svc("router unmap-emails - --cluster eu-1 --yes", { stdin });
-    assert.deepEqual([refused.exit, refused.out], [2, ""]);
-    assert.match(refused.err, /--confirm eu-1 is required/);
+    assert.deepEqual([refused.exit, refused.stdout], [2, ""]);
+    assert.match(refused.stderr, /--confirm eu-1 is required/);
     const wrong = await cli.svc("router unmap-emails - --cluster eu-1 --confirm us-1", { stdin });
-    assert.match(wrong.err, /--confirm must be eu-1, got "us-1"/);
+    assert.match(wrong.stderr, /--confirm must be eu-1, got "us-1"/);
     assert.equal((await cli.svc("router unmap-emails - --cluster eu-1 --confirm eu-1", { stdin })).exit, 0);
     assert.deepEqual(await getClustersOf(cli, "x@d.example", "y@d.example"), [undefined, "us-1"]);
   });
@@ -159,20 +162,22 @@ describe("mapping from a file", () => {
     const cli = await startCliEmulator(t);
     await writeFile(join(cli.cwd, "rows.txt"), "x@e.example\n");
     await cli.svc("router map-emails rows.txt --cluster eu-1");
-    assert.match((await cli.svc("router unmap-emails rows.txt --cluster eu-1")).err, /--yes required/);
+    assert.match((await cli.svc("router unmap-emails rows.txt --cluster eu-1")).stderr, /--yes required/);
     assert.equal(await getClusterOf(cli, "x@e.example"), "eu-1");
     assert.equal((await cli.svc("router unmap-emails rows.txt --cluster eu-1 --yes")).exit, 0);
     assert.equal(await getClusterOf(cli, "x@e.example"), undefined);
     const few = "router unmap-clients --client-ids none --cluster eu-1";
-    assert.match((await cli.svc(few)).err, /--yes required/);
+    assert.match((await cli.svc(few)).stderr, /--yes required/);
     assert.equal((await cli.svc(`${few} --yes`)).exit, 0);
   });
 
   it("checks all rows and sends nothing with --dry-run", async (t) => {
     const cli = await startCliEmulator(t);
-    const { exit, out } = await cli.svc("router map-emails - --cluster eu-1 --dry-run", { stdin: "dry@run.example\n" });
+    const { exit, stdout } = await cli.svc("router map-emails - --cluster eu-1 --dry-run", {
+      stdin: "dry@run.example\n",
+    });
     assert.deepEqual(
-      [exit, out],
+      [exit, stdout],
       [0, "Would map 1 e-mail to eu-1 in 1 call\nPOST /router/v1/cluster_emails/bulk\n  dry@run.example\n"],
     );
     assert.equal(await getClusterOf(cli, "dry@run.example"), undefined);
@@ -210,9 +215,9 @@ describe("mapping from a file", () => {
   ] as const) {
     it(`rejects ${what}`, async (t) => {
       const cli = await startCliEmulator(t);
-      const { exit, out, err } = await cli.svc(argv, { stdin });
-      assert.match(err, message);
-      assert.deepEqual([exit, out], [what === "an unknown cluster" ? 5 : 2, ""]);
+      const { exit, stdout, stderr } = await cli.svc(argv, { stdin });
+      assert.match(stderr, message);
+      assert.deepEqual([exit, stdout], [what === "an unknown cluster" ? 5 : 2, ""]);
     });
   }
 });

@@ -17,8 +17,8 @@ async function startWithMappedEmails(
   const cli = await startCliEmulator(t);
   await cli.svc("router map-emails - --cluster us-1", { stdin: "ada@x.example\nbob@x.example\n" });
   const clusterOf = async (name: string) => {
-    const { exit, out } = await cli.svc(`router show-email ${name}@x.example --json`);
-    return exit === 0 ? JSON.parse(out).cluster_id : null;
+    const { exit, stdout } = await cli.svc(`router show-email ${name}@x.example --json`);
+    return exit === 0 ? JSON.parse(stdout).cluster_id : null;
   };
   return { ...cli, where: () => Promise.all(["ada", "bob", "cleo"].map(clusterOf)) };
 }
@@ -32,11 +32,11 @@ describe("undo of moved identifiers", () => {
     for (const env of [asReal, {}]) {
       await svc("router map-emails - --cluster us-1", { stdin: "ada@x.example\nbob@x.example\n" });
       const mapped = await svc(line, { stdin, env });
-      const [id = ""] = /job_\w+/.exec(mapped.err) ?? [];
-      assert.equal(mapped.exit, 0, mapped.err);
+      const [id = ""] = /job_\w+/.exec(mapped.stderr) ?? [];
+      assert.equal(mapped.exit, 0, mapped.stderr);
       assert.deepEqual(await where(), ["eu-1", "eu-1", "eu-1"]);
-      const { out } = await svc(`router jobs results ${id} --json=input,moved_from`);
-      assert.deepEqual(JSON.parse(out), [
+      const { stdout } = await svc(`router jobs results ${id} --json=input,moved_from`);
+      assert.deepEqual(JSON.parse(stdout), [
         { input: "ada@x.example", moved_from: "us-1" },
         { input: "bob@x.example", moved_from: "us-1" },
         { input: "cleo@x.example", moved_from: "" },
@@ -45,9 +45,9 @@ describe("undo of moved identifiers", () => {
       assert.match(report, /\r\nRows,moved from another cluster,2\r\n/);
       assert.match(report, /\r\nMoved rows by previous cluster,us-1,2\r\n$/);
 
-      assert.match((await svc(`router jobs undo ${id}`, { env })).err, /--yes required/);
+      assert.match((await svc(`router jobs undo ${id}`, { env })).stderr, /--yes required/);
       const undone = await svc(`router jobs undo ${id} --yes`, { env });
-      assert.deepEqual([undone.exit, undone.out], [0, "Mapped 2 e-mails to us-1\n"], undone.err);
+      assert.deepEqual([undone.exit, undone.stdout], [0, "Mapped 2 e-mails to us-1\n"], undone.stderr);
       assert.deepEqual(await where(), ["us-1", "us-1", "eu-1"]);
     }
   });
@@ -88,23 +88,23 @@ describe("undo of moved identifiers", () => {
 
   it("skips identifiers that were mapped again later and runs only once", async (t) => {
     const { svc, where } = await startWithMappedEmails(t);
-    const { err } = await svc("router map-emails - --cluster eu-1 --results all", { stdin });
-    const [id = ""] = /job_\w+/.exec(err) ?? [];
+    const { stderr } = await svc("router map-emails - --cluster eu-1 --results all", { stdin });
+    const [id = ""] = /job_\w+/.exec(stderr) ?? [];
     await svc("router map-emails --email-hash-list ada@x.example --cluster us-1");
     const undone = await svc(`router jobs undo ${id} --yes`);
-    assert.equal(undone.err.split("\n")[0], "1 e-mail no longer mapped to eu-1: unchanged");
+    assert.equal(undone.stderr.split("\n")[0], "1 e-mail no longer mapped to eu-1: unchanged");
     assert.deepEqual([undone.exit, await where()], [0, ["us-1", "us-1", "eu-1"]]);
     const again = await svc(`router jobs undo ${id} --yes`);
-    assert.deepEqual([again.exit, again.out], [0, ""]);
-    assert.match(again.err, / moved nothing that is still mapped to eu-1\n$/);
+    assert.deepEqual([again.exit, again.stdout], [0, ""]);
+    assert.match(again.stderr, / moved nothing that is still mapped to eu-1\n$/);
   });
 
   it("rejects a job without recorded moves", async (t) => {
     const { svc } = await startWithMappedEmails(t);
     await svc("router map-emails - --cluster eu-1", { stdin });
-    const { exit, err } = await svc("router jobs undo --last --yes");
+    const { exit, stderr } = await svc("router jobs undo --last --yes");
     assert.equal(exit, 1);
-    assert.match(err, /^error: job_\w+ did not record previous clusters\.$/m);
+    assert.match(stderr, /^error: job_\w+ did not record previous clusters\.$/m);
   });
 
   it("requires a confirmation at a terminal for a real service", async (t) => {
@@ -123,14 +123,14 @@ describe("undo of moved identifiers", () => {
       const before = service.calls.length;
       const unsure = simulateUser([question, `n${enterKey}`]);
       const declined = await svc(line, unsure);
-      assert.deepEqual([declined.exit, unsure.waiting(), service.calls.length], [1, [], before], declined.err);
+      assert.deepEqual([declined.exit, unsure.waiting(), service.calls.length], [1, [], before], declined.stderr);
       const sure = simulateUser([question, `y${enterKey}`]);
       assert.deepEqual([(await svc(line, sure)).exit, sure.waiting(), service.calls.length], [0, [], before + 1]);
       assert.deepEqual([(await svc(`${line} --yes`, { tty: true })).exit, service.calls.length], [0, before + 2]);
       assert.deepEqual([(await svc(line)).exit, service.calls.length], [0, before + 3]);
     }
     const stays = await svc("router map-emails --email-hash-list bob@x.example --cluster eu-1", { tty: true });
-    assert.equal(stays.exit, 0, stays.err);
+    assert.equal(stays.exit, 0, stays.stderr);
   });
 });
 
@@ -139,21 +139,21 @@ describe("--verify", () => {
     const { svc } = await startCliEmulator(t);
     for (const env of [asReal, {}]) {
       const mapped = await svc("router map-emails - --cluster eu-1 --verify", { stdin, env });
-      assert.deepEqual([mapped.exit, mapped.err.split("\n")[1]], [0, "Looked up: 3 rows are mapped to eu-1"]);
+      assert.deepEqual([mapped.exit, mapped.stderr.split("\n")[1]], [0, "Looked up: 3 rows are mapped to eu-1"]);
       const removed = await svc("router unmap-emails - --cluster eu-1 --confirm eu-1 --verify", { stdin, env });
-      assert.deepEqual([removed.exit, removed.err.split("\n")[1]], [0, "Looked up: 3 rows are not mapped to eu-1"]);
+      assert.deepEqual([removed.exit, removed.stderr.split("\n")[1]], [0, "Looked up: 3 rows are not mapped to eu-1"]);
     }
   });
 
   it("counts confirmed but missing changes as failed", async (t) => {
     const { svc } = await createBulkFixture(t, ["c-1", "c-2", "c-3"], undefined, { "c-1": "eu-1", "c-2": "us-1" });
-    const { exit, out } = await svc("router map-clients rows.txt --cluster eu-1 --verify --json");
-    const { rows, failed, verified, unverified } = JSON.parse(out);
+    const { exit, stdout } = await svc("router map-clients rows.txt --cluster eu-1 --verify --json");
+    const { rows, failed, verified, unverified } = JSON.parse(stdout);
     assert.deepEqual(
       { exit, rows, failed, verified, unverified },
       { exit: 3, rows: 1, failed: 2, verified: 1, unverified: 0 },
     );
-    const results = JSON.parse((await svc("router jobs results --last --json=input,status,code,message")).out);
+    const results = JSON.parse((await svc("router jobs results --last --json=input,status,code,message")).stdout);
     const failure = (input: string, where: string) => ({
       input,
       status: "failed",
@@ -170,8 +170,8 @@ describe("--verify", () => {
     const { svc } = await createBulkFixture(t, rows, failsOnce, owners);
     const line = "router map-clients rows.txt --cluster eu-1 --verify --batch-size 2 --concurrency 1 --retries 0";
     assert.equal((await svc(line)).exit, 75);
-    const { exit, out } = await svc("router jobs resume --last --json");
-    const { verified, unverified, rows: done } = JSON.parse(out);
+    const { exit, stdout } = await svc("router jobs resume --last --json");
+    const { verified, unverified, rows: done } = JSON.parse(stdout);
     assert.deepEqual({ exit, done, verified, unverified }, { exit: 0, done: 4, verified: 4, unverified: 0 });
   });
 
@@ -180,10 +180,14 @@ describe("--verify", () => {
     const line = "router map-external-integrations - --integration-type CHAT_B --results all";
     const stdin = "x\nCHAT_B:y\n";
     const mapped = await svc(`${line} --cluster us-1 --verify`, { stdin });
-    assert.deepEqual([mapped.exit, mapped.err.split("\n")[1]], [0, "Looked up: 2 rows are mapped to us-1"], mapped.err);
-    const [id = ""] = /job_\w+/.exec((await svc(`${line} --cluster eu-1`, { stdin })).err) ?? [];
-    const { out } = await svc(`router jobs results ${id} --json=input,moved_from`);
-    assert.deepEqual(JSON.parse(out), [
+    assert.deepEqual(
+      [mapped.exit, mapped.stderr.split("\n")[1]],
+      [0, "Looked up: 2 rows are mapped to us-1"],
+      mapped.stderr,
+    );
+    const [id = ""] = /job_\w+/.exec((await svc(`${line} --cluster eu-1`, { stdin })).stderr) ?? [];
+    const { stdout } = await svc(`router jobs results ${id} --json=input,moved_from`);
+    assert.deepEqual(JSON.parse(stdout), [
       { input: "x", moved_from: "us-1" },
       { input: "CHAT_B:y", moved_from: "us-1" },
     ]);
@@ -192,21 +196,21 @@ describe("--verify", () => {
   it("queries every table of an emulator and rejects a service without a lookup", async (t) => {
     const { svc } = await startCliEmulator(t);
     const line = "router map-creator-tokens - --cluster eu-1 --verify";
-    const { exit, err } = await svc(line, { stdin: "tok-1\n" });
-    assert.deepEqual([exit, err.split("\n")[1]], [0, "Looked up: 1 row is mapped to eu-1"]);
+    const { exit, stderr } = await svc(line, { stdin: "tok-1\n" });
+    assert.deepEqual([exit, stderr.split("\n")[1]], [0, "Looked up: 1 row is mapped to eu-1"]);
     const refused = await svc(line, { stdin: "tok-2\n", env: asReal });
     assert.equal(refused.exit, 2);
     assert.match(
-      refused.err,
+      refused.stderr,
       /^error: --verify cannot be used with map-creator-tokens: the service cannot look up creator invite tokens$/m,
     );
     const rows = "client c-1\ncreator-token tok-1\nexternal-integration CHAT_B:x\n";
     const offboard = "router offboard eu-1 --from - --confirm eu-1 --verify";
     const known = await svc(offboard, { stdin: rows });
-    assert.deepEqual([known.exit, known.err.split("\n")[1]], [0, "Looked up: 3 rows are not mapped to eu-1"]);
+    assert.deepEqual([known.exit, known.stderr.split("\n")[1]], [0, "Looked up: 3 rows are not mapped to eu-1"]);
     const part = await svc(offboard, { stdin: rows, env: asReal });
     assert.deepEqual(
-      [part.exit, part.err.split("\n").slice(1, 3)],
+      [part.exit, part.stderr.split("\n").slice(1, 3)],
       [0, ["Looked up: 1 row is not mapped to eu-1", "2 rows cannot be looked up"]],
     );
   });

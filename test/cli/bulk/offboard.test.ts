@@ -29,8 +29,8 @@ const wholeBody = {
 describe("svc router offboard with a file", () => {
   it("removes all identifiers of a file with one request", async (t) => {
     const { svc, service } = await createBulkFixture(t, everyKind);
-    const { exit, out } = await svc("router offboard eu-1 --from rows.txt --confirm eu-1");
-    assert.deepEqual([exit, out], [0, "Requested removal of 7 identifiers from eu-1; the service confirmed it\n"]);
+    const { exit, stdout } = await svc("router offboard eu-1 --from rows.txt --confirm eu-1");
+    assert.deepEqual([exit, stdout], [0, "Requested removal of 7 identifiers from eu-1; the service confirmed it\n"]);
     assert.deepEqual(
       service.calls.map(({ path, body }) => ({ path, body })),
       [{ path: "/router/v1/clusters/eu-1/workspace-data", body: wholeBody }],
@@ -58,18 +58,18 @@ describe("svc router offboard with a file", () => {
       "router offboard eu-1 --from rows.txt --confirm us-1",
       "router offboard eu-1 --client-ids a --yes",
     ]) {
-      const { exit, out, err } = await svc(argv);
-      assert.match(err, /--confirm (eu-1 is required, because this cannot be undone|must be eu-1, got "us-1")/);
-      assert.deepEqual([exit, out], [2, ""]);
+      const { exit, stdout, stderr } = await svc(argv);
+      assert.match(stderr, /--confirm (eu-1 is required, because this cannot be undone|must be eu-1, got "us-1")/);
+      assert.deepEqual([exit, stdout], [2, ""]);
     }
     assert.deepEqual(service.calls, []);
   });
 
   it("reports a row of an unknown kind before anything is removed", async (t) => {
     const { svc, service } = await createBulkFixture(t, ["client cli_1", "team T1", "cli_2"]);
-    const { exit, err } = await svc("router offboard eu-1 --from rows.txt --confirm eu-1");
+    const { exit, stderr } = await svc("router offboard eu-1 --from rows.txt --confirm eu-1");
     assert.match(
-      err,
+      stderr,
       /Cannot offboard 2 of 3 rows: row 2 \(team \[hidden\]\) is not a kind and an identifier \(kinds: email, client,/,
     );
     assert.deepEqual([exit, service.calls], [2, []]);
@@ -79,8 +79,8 @@ describe("svc router offboard with a file", () => {
     const { svc, service } = await createBulkFixture(t, []);
     const integrations = [{ integration_type: "CHAT_B", external_id_list: ["CHAT_B:tenant-1", "tenant-2"] }];
     const stdin = JSON.stringify({ email_hash_list: ["Ada@Example.com"], external_integrations: integrations });
-    const { exit, out } = await svc("router offboard eu-1 --data - --confirm eu-1", { stdin });
-    assert.deepEqual([exit, out], [0, "true\n"]);
+    const { exit, stdout } = await svc("router offboard eu-1 --data - --confirm eu-1", { stdin });
+    assert.deepEqual([exit, stdout], [0, "true\n"]);
     assert.deepEqual(
       service.calls.map(({ body }) => body),
       [
@@ -121,7 +121,7 @@ describe("confirmation by cluster name at a terminal", () => {
     const question = "Delete 7 identifiers of a workspace from eu-1: this cannot be undone. Type eu-1 to continue:";
     const unsure = simulateUser([question, `us-1${enterKey}`]);
     const declined = await svc(argv, unsure);
-    assert.match(declined.err, /error: Nothing was changed\./);
+    assert.match(declined.stderr, /error: Nothing was changed\./);
     assert.deepEqual([declined.exit, unsure.waiting(), service.calls.length], [1, [], 0]);
     const sure = simulateUser([question, `eu-1${enterKey}`]);
     assert.deepEqual([(await svc(argv, sure)).exit, sure.waiting(), service.calls.length], [0, [], 1]);
@@ -146,10 +146,10 @@ describe("svc router offboard with a workspace of an emulator", () => {
       { kind: "user-code", identifier: "[hidden]" },
     ];
     assert.ok(routing.cluster_emails!.includes(hashEmail("ada@northwind.example")));
-    assert.deepEqual(JSON.parse((await svc("router offboard --workspace 1 --dry-run --json")).out), kinds);
+    assert.deepEqual(JSON.parse((await svc("router offboard --workspace 1 --dry-run --json")).stdout), kinds);
     const unsure = await svc("router offboard --workspace 1");
-    assert.deepEqual([unsure.exit, unsure.out.split("\n").length], [2, kinds.length + 1]);
-    assert.match(unsure.err, /--confirm eu-1 is required/);
+    assert.deepEqual([unsure.exit, unsure.stdout.split("\n").length], [2, kinds.length + 1]);
+    assert.match(unsure.stderr, /--confirm eu-1 is required/);
     assert.equal((await svc("router offboard us-1 --workspace 1 --confirm us-1")).exit, 2);
     assert.equal((await svc("router offboard --workspace 1 --from rows.txt --confirm eu-1")).exit, 2);
 
@@ -166,22 +166,22 @@ describe("svc router offboard with a workspace of an emulator", () => {
     }
     assert.equal((await svc("router resolve T-FABRIKAM")).exit, 0);
     const again = await svc("router offboard --workspace 1 --confirm eu-1");
-    assert.deepEqual([again.exit, again.out, again.err], [0, "", "Nothing is mapped to workspace 1\n"]);
+    assert.deepEqual([again.exit, again.stdout, again.stderr], [0, "", "Nothing is mapped to workspace 1\n"]);
   });
 
   it("rejects a real service", async (t) => {
     const { svc, service } = await createBulkFixture(t, []);
-    const { exit, err } = await svc("router offboard --workspace 1 --confirm eu-1");
+    const { exit, stderr } = await svc("router offboard --workspace 1 --confirm eu-1");
     assert.deepEqual([exit, service.calls], [2, []]);
     assert.match(
-      err,
+      stderr,
       /^error: --workspace requires an emulator. Other services do not list the identifiers of a workspace$/m,
     );
   });
 
   it("requires a cluster without a workspace", async (t) => {
     const { svc } = await createBulkFixture(t, []);
-    const { exit, err } = await svc("router offboard --client-ids a");
-    assert.deepEqual([exit, err.split("\n")[0]], [2, "error: <cluster-id> is required"]);
+    const { exit, stderr } = await svc("router offboard --client-ids a");
+    assert.deepEqual([exit, stderr.split("\n")[0]], [2, "error: <cluster-id> is required"]);
   });
 });

@@ -118,14 +118,14 @@ describe("file in an unexpected format", () => {
     it(`stops before anything is sent and suggests a command: ${what}`, async (t) => {
       const { svc, service, cwd } = await createBulkFixture(t, []);
       await writeFile(join(cwd, name), content);
-      const { exit, out, err } = await svc(`router ${command} ${name} --cluster eu-1 --quiet`);
-      assert.deepEqual([exit, out, service.calls], [2, "", []]);
+      const { exit, stdout, stderr } = await svc(`router ${command} ${name} --cluster eu-1 --quiet`);
+      assert.deepEqual([exit, stdout, service.calls], [2, "", []]);
       const [words] = command.split(" ");
-      const [first, ...rest] = err.split("\n");
+      const [first, ...rest] = stderr.split("\n");
       assert.equal(first, `error: <file>: ${message}`);
       const line = flags.replace("--column email --column 1", "--column 1");
-      assert.equal(rest.at(-2), `  try: svc router ${words} ${name} ${line} --cluster eu-1`, err);
-      assert.equal((await svc("router jobs list --json")).out, "[]\n");
+      assert.equal(rest.at(-2), `  try: svc router ${words} ${name} ${line} --cluster eu-1`, stderr);
+      assert.equal((await svc("router jobs list --json")).stdout, "[]\n");
     });
   }
 
@@ -140,9 +140,9 @@ describe("file in an unexpected format", () => {
       const { svc, service, cwd } = await createBulkFixture(t, []);
       await writeFile(join(cwd, name), content);
       const refused = await svc(`router map-emails ${name} --cluster eu-1`);
-      const line = /^ {2}try: svc (.*)$/m.exec(refused.err)?.[1] ?? refused.err;
-      const { exit, err } = await svc(line.replaceAll("'", ""));
-      assert.deepEqual([exit, service.calls.map(({ body }) => body.email_hash_list)], [0, ada], err);
+      const line = /^ {2}try: svc (.*)$/m.exec(refused.stderr)?.[1] ?? refused.stderr;
+      const { exit, stderr } = await svc(line.replaceAll("'", ""));
+      assert.deepEqual([exit, service.calls.map(({ body }) => body.email_hash_list)], [0, ada], stderr);
     }
   });
 
@@ -154,15 +154,15 @@ describe("file in an unexpected format", () => {
       const { svc, service, cwd } = await createBulkFixture(t, []);
       await writeFile(join(cwd, "people.xlsx"), bytes);
       for (const stdin of [undefined, bytes]) {
-        const { exit, err } = await svc(`router map-emails ${stdin ? "-" : "people.xlsx"} --cluster eu-1 --quiet`, {
+        const { exit, stderr } = await svc(`router map-emails ${stdin ? "-" : "people.xlsx"} --cluster eu-1 --quiet`, {
           ...(stdin ? { stdin } : {}),
         });
         assert.deepEqual([exit, service.calls], [2, []]);
         assert.ok(
-          err.startsWith(
+          stderr.startsWith(
             `error: <file>: The input is ${what}, not text.\n  Save it as “CSV UTF-8” and use that file.\n`,
           ),
-          err,
+          stderr,
         );
       }
     });
@@ -178,8 +178,8 @@ describe("file in an unexpected format", () => {
       ["map-clients - --input-format csv", "a,\nb,\n", ["a", "b"]],
     ] as const) {
       const { svc, sent: got } = await createBulkFixture(t, []);
-      const { exit, err } = await svc(`router ${line} --cluster eu-1 --quiet`, { stdin });
-      assert.deepEqual([exit, got()], [0, [sent]], err);
+      const { exit, stderr } = await svc(`router ${line} --cluster eu-1 --quiet`, { stdin });
+      assert.deepEqual([exit, got()], [0, [sent]], stderr);
     }
   });
 
@@ -187,10 +187,10 @@ describe("file in an unexpected format", () => {
     const { svc, service } = await createBulkFixture(t, []);
     const piped = await svc("router map-emails - --cluster eu-1", { stdin: "Mail;Name\nada@example.com;Ada\n" });
     const line = "svc router map-emails - --column Mail --input-format csv --delimiter ';' --cluster eu-1";
-    assert.match(piped.err, new RegExp(`^  try: ${line}$`, "m"));
+    assert.match(piped.stderr, new RegExp(`^  try: ${line}$`, "m"));
     const stdin = "kind,identifier\nclient,c-1\n";
     const offboard = await svc("router offboard eu-1 --from - --confirm eu-1", { stdin });
-    assert.match(offboard.err, /^ {2}try: svc router offboard eu-1 --from - --input-format csv$/m);
+    assert.match(offboard.stderr, /^ {2}try: svc router offboard eu-1 --from - --input-format csv$/m);
     assert.deepEqual([piped.exit, offboard.exit, service.calls], [2, 2, []]);
   });
 });

@@ -24,8 +24,8 @@ describe("output files of a bulk job", () => {
         for (const more of ["", " --skip-invalid", " --dry-run"]) {
           assert.deepEqual(await svc(`${run} ${flag} ${name}${more}`), {
             exit: 2,
-            out: "",
-            err: `error: ${flag} must not be the input file ${name}\n  Choose another file.\n`,
+            stdout: "",
+            stderr: `error: ${flag} must not be the input file ${name}\n  Choose another file.\n`,
           });
         }
         assert.deepEqual([await read(cwd, "rows.txt"), sent()], ["a\nb b\n", []]);
@@ -37,8 +37,8 @@ describe("output files of a bulk job", () => {
       await writeFile(join(cwd, "precious.txt"), "precious");
       assert.deepEqual(await svc(`${run} ${flag} precious.txt`), {
         exit: 2,
-        out: "",
-        err: [
+        stdout: "",
+        stderr: [
           `error: ${flag}: precious.txt exists and was not written by this option\n`,
           "  Choose a file that does not exist.\n",
         ].join(""),
@@ -52,8 +52,8 @@ describe("output files of a bulk job", () => {
       await svc(`${run} --skip-invalid ${flag} out`);
       const before = await read(cwd, "out");
       await write("rows.txt", ["a", "b"]);
-      const { exit, err } = await svc(`${run} --skip-invalid ${flag} out`);
-      assert.equal(exit, 0, err);
+      const { exit, stderr } = await svc(`${run} --skip-invalid ${flag} out`);
+      assert.equal(exit, 0, stderr);
       const after = await read(cwd, "out");
       assert.ok(before !== after && after.length > 0, after);
       // A run without errors must remove the rows of an earlier run.
@@ -67,11 +67,11 @@ describe("output files of a bulk job", () => {
     );
     await svc(`${run} --plan-out plan.json`);
     const planned = await svc("router map-clients --apply plan.json --errors-out plan.json");
-    assert.match(planned.err, /^error: --errors-out must not be the input file plan\.json\n/);
+    assert.match(planned.stderr, /^error: --errors-out must not be the input file plan\.json\n/);
     await svc(`${run} --retries 0 --errors-out bad.csv`);
     await writeFile(join(cwd, "bad.csv"), "a\n");
     const resumed = await svc("router jobs resume --last bad.csv");
-    assert.match(resumed.err, /^error: --errors-out must not be the input file \S*bad\.csv\n/);
+    assert.match(resumed.stderr, /^error: --errors-out must not be the input file \S*bad\.csv\n/);
     assert.deepEqual([planned.exit, resumed.exit, await read(cwd, "bad.csv"), sent().length], [2, 2, "a\n", 1]);
   });
 
@@ -80,8 +80,8 @@ describe("output files of a bulk job", () => {
     for (const flag of outputs) {
       assert.deepEqual(await svc(`${run} ${flag} none/out`), {
         exit: 2,
-        out: "",
-        err: `error: ${flag}: cannot write none/out: it does not exist (ENOENT)\n  See svc router map-clients --help.\n`,
+        stdout: "",
+        stderr: `error: ${flag}: cannot write none/out: it does not exist (ENOENT)\n  See svc router map-clients --help.\n`,
       });
     }
   });
@@ -101,9 +101,9 @@ describe("errors of a bulk job on a full disk", () => {
   it("are reported with the file, and nothing is sent", async (t) => {
     const { svc, sent } = await createBulkFixture(t, ["a", "b b"]);
     for (const more of ["", " --dry-run --skip-invalid"]) {
-      const { exit, err } = await svc(`${run} --errors-out /dev/full${more}`);
+      const { exit, stderr } = await svc(`${run} --errors-out /dev/full${more}`);
       assert.deepEqual(
-        [exit, err.split("\n")[0]],
+        [exit, stderr.split("\n")[0]],
         [1, "error: Failed to write /dev/full: no space is left on the disk (ENOSPC)."],
       );
     }
@@ -120,9 +120,9 @@ describe("response file", () => {
       "contracts download-docx 1 --data in.json --output in.json --base-url http://127.0.0.1:1",
       "emulator state export --file in.json --output in.json",
     ]) {
-      const { exit, err } = await runCli(argv, { cwd, env });
+      const { exit, stderr } = await runCli(argv, { cwd, env });
       const refused = "error: --output must not be the input file in.json";
-      assert.deepEqual([exit, err.split("\n")[0]], [2, refused]);
+      assert.deepEqual([exit, stderr.split("\n")[0]], [2, refused]);
     }
     assert.equal(await read(cwd, "in.json"), "{}");
   });

@@ -22,22 +22,22 @@ describe("bulk job with piped input", () => {
       const { svc, sent } = await createBulkFixture(t, [], failFourthCall);
       const all = createNumberedIds(10);
       await svc(`router map-clients - ${small} --retries 0`, { stdin: joinRows(all) });
-      const { exit, out, err } = await svc("router jobs resume --last - --quiet", {
+      const { exit, stdout, stderr } = await svc("router jobs resume --last - --quiet", {
         stdin: joinRows(all.slice(0, rows)),
       });
       const difference = rows === 5 ? "finished rows have changed" : "the input ends before those rows";
-      assert.deepEqual([exit, out, sent().length], [2, "", 4], err);
+      assert.deepEqual([exit, stdout, sent().length], [2, "", 4], stderr);
       assert.ok(
-        err.includes(
+        stderr.includes(
           `error: The rows differ from those that this job started with: ${difference}.\n` +
             "  Pipe the same rows again from the beginning. Finished rows are skipped.\n",
         ),
-        err,
+        stderr,
       );
-      assert.equal(JSON.parse((await svc("router jobs show --last --json=status")).out).status, "interrupted");
+      assert.equal(JSON.parse((await svc("router jobs show --last --json=status")).stdout).status, "interrupted");
       const whole = await svc("router jobs resume --last -", { stdin: joinRows(all) });
       assert.deepEqual(
-        [whole.exit, whole.out, sent().slice(4)],
+        [whole.exit, whole.stdout, sent().slice(4)],
         [
           0,
           "Mapped 10 client ids to eu-1\n",
@@ -55,8 +55,8 @@ describe("bulk job with piped input", () => {
     await svc(`router map-clients - ${small} --retries 0`, { stdin: joinRows(createNumberedIds(8)) });
     await write("other.txt", ["x", ...createNumberedIds(8)]);
     assert.equal((await svc("router jobs resume --last other.txt")).exit, 2);
-    const { exit, out, err } = await svc("router jobs resume --last rows.txt");
-    assert.deepEqual([exit, out, sent().slice(4)], [0, "Mapped 8 client ids to eu-1\n", [["c6", "c7"]]], err);
+    const { exit, stdout, stderr } = await svc("router jobs resume --last rows.txt");
+    assert.deepEqual([exit, stdout, sent().slice(4)], [0, "Mapped 8 client ids to eu-1\n", [["c6", "c7"]]], stderr);
   });
 
   it("reports a consistent number of finished rows at an invalid row", async (t) => {
@@ -64,9 +64,9 @@ describe("bulk job with piped input", () => {
       const { svc, sent } = await createBulkFixture(t, []);
       const stdin = joinRows([...createNumberedIds(9), "wrong one", "c10"]);
       const run = `router map-clients - --batch-size 2 --concurrency 6 --cluster eu-1 ${flags} --quiet`;
-      const { exit, err } = await svc(run, { stdin });
-      const counts = [...err.matchAll(/(\d+) rows(?: before it are done|")/g)].map(([, count]) => Number(count));
-      assert.deepEqual([exit, sent().length, counts], [3, 4, flags ? [8, 8] : [8]], err);
+      const { exit, stderr } = await svc(run, { stdin });
+      const counts = [...stderr.matchAll(/(\d+) rows(?: before it are done|")/g)].map(([, count]) => Number(count));
+      assert.deepEqual([exit, sent().length, counts], [3, 4, flags ? [8, 8] : [8]], stderr);
     }
   });
 });
@@ -88,17 +88,20 @@ describe("named pipe as input", { skip: process.platform === "win32" && "there a
   it("is read once like standard input and resumes with new input", async (t) => {
     const { svc, sent, filled } = await stage(t, failFourthCall);
     const content = joinRows(createNumberedIds(8));
-    const [{ exit, err }] = await Promise.all([svc(`router map-clients pipe ${small} --retries 0`), filled(content)]);
-    assert.equal(exit, 75, err);
+    const [{ exit, stderr }] = await Promise.all([
+      svc(`router map-clients pipe ${small} --retries 0`),
+      filled(content),
+    ]);
+    assert.equal(exit, 75, stderr);
     assert.match(
-      err,
+      stderr,
       /^job_\w+: map-clients, rows from pipe, to .*\njob_(\w+) stopped\. Resume it with: svc router jobs resume job_\1 -\n/,
     );
     const nothing = await svc("router jobs resume --last");
-    assert.match(nothing.err, /^error: This job read a pipe\. Pipe the same rows again, with - as the file\.\n/);
+    assert.match(nothing.stderr, /^error: This job read a pipe\. Pipe the same rows again, with - as the file\.\n/);
     const [resumed] = await Promise.all([svc("router jobs resume --last ./pipe"), filled(content)]);
     assert.deepEqual(
-      [resumed.exit, resumed.out, sent().slice(4)],
+      [resumed.exit, resumed.stdout, sent().slice(4)],
       [0, "Mapped 8 client ids to eu-1\n", [["c6", "c7"]]],
     );
   });
@@ -106,16 +109,16 @@ describe("named pipe as input", { skip: process.platform === "win32" && "there a
   it("supports a preview but no plan", async (t) => {
     const { svc, sent, filled } = await stage(t);
     const [dry] = await Promise.all([svc(`router map-clients pipe ${small} --dry-run`), filled("a\nb\n")]);
-    assert.deepEqual([dry.exit, dry.out.split("\n")[0]], [0, "Would map 2 client ids to eu-1 in 1 call"]);
+    assert.deepEqual([dry.exit, dry.stdout.split("\n")[0]], [0, "Would map 2 client ids to eu-1 in 1 call"]);
     const planned = await svc(`router map-clients pipe ${small} --plan-out plan.json`);
-    assert.match(planned.err, /^error: A plan requires a file: pipe cannot be read twice\.\n/);
+    assert.match(planned.stderr, /^error: A plan requires a file: pipe cannot be read twice\.\n/);
     assert.deepEqual([planned.exit, sent()], [2, []]);
   });
 
   it("is reported by its name if the pipe is empty", async (t) => {
     const { svc, filled } = await stage(t);
-    const [{ exit, err }] = await Promise.all([svc(`router map-clients pipe ${small} --quiet`), filled("\n")]);
-    assert.deepEqual([exit, err.split("\n")[0]], [2, "error: <file>: pipe has no rows"]);
+    const [{ exit, stderr }] = await Promise.all([svc(`router map-clients pipe ${small} --quiet`), filled("\n")]);
+    assert.deepEqual([exit, stderr.split("\n")[0]], [2, "error: <file>: pipe has no rows"]);
   });
 
   it("is rejected for the resume of a job with a file", async (t) => {
@@ -126,9 +129,9 @@ describe("named pipe as input", { skip: process.platform === "win32" && "there a
       ["./pipe", "./pipe"],
       ["-", "standard input"],
     ]) {
-      const { exit, err } = await svc(`router jobs resume --last ${input}`);
+      const { exit, stderr } = await svc(`router jobs resume --last ${input}`);
       const refused = `error: This job reads ${join(cwd, "rows.txt")}, not ${name}.`;
-      assert.deepEqual([exit, err.split("\n")[0]], [2, refused]);
+      assert.deepEqual([exit, stderr.split("\n")[0]], [2, refused]);
     }
   });
 
@@ -136,9 +139,9 @@ describe("named pipe as input", { skip: process.platform === "win32" && "there a
     const { svc, sent, cwd } = await createBulkFixture(t, createNumberedIds(3));
     const file = await open(join(cwd, "rows.txt"), "r");
     t.after(() => file.close());
-    const { exit, err } = await svc(`router map-clients /dev/fd/${file.fd} --cluster eu-1`);
-    assert.deepEqual([exit, sent()], [0, [createNumberedIds(3)]], err);
-    const { input } = JSON.parse((await svc("router jobs show --last --json")).out);
+    const { exit, stderr } = await svc(`router map-clients /dev/fd/${file.fd} --cluster eu-1`);
+    assert.deepEqual([exit, sent()], [0, [createNumberedIds(3)]], stderr);
+    const { input } = JSON.parse((await svc("router jobs show --last --json")).stdout);
     assert.equal(input, "-");
     assert.equal(await readFile(join(cwd, "rows.txt"), "utf8"), joinRows(createNumberedIds(3)));
   });

@@ -13,7 +13,7 @@ describe("bulk job plan", () => {
     const { svc, sent, service, cwd } = await createBulkFixture(t, ["a", "b", "c c", "d"]);
     const planned = await svc(`${plan} --json`);
     assert.equal(planned.exit, 0);
-    assert.deepEqual(JSON.parse(planned.out), {
+    assert.deepEqual(JSON.parse(planned.stdout), {
       plan: "plan.json",
       action: "map-clients",
       cluster_id: "eu-1",
@@ -32,7 +32,7 @@ describe("bulk job plan", () => {
     assert.deepEqual([target, input.path, batch_size], [service.url, join(cwd, "rows.txt"), 2]);
 
     const applied = await svc(apply);
-    assert.deepEqual([applied.exit, applied.out], [3, "Mapped 3 client ids to eu-1\n"]);
+    assert.deepEqual([applied.exit, applied.stdout], [3, "Mapped 3 client ids to eu-1\n"]);
     assert.deepEqual(sent(), [["a", "b"], ["d"]]);
   });
 
@@ -48,10 +48,10 @@ describe("bulk job plan", () => {
     const { svc, sent, write } = await createBulkFixture(t, ["a", "b"]);
     await svc(plan);
     await write("rows.txt", ["a", "x"]);
-    const { exit, err } = await svc(apply);
+    const { exit, stderr } = await svc(apply);
     assert.equal(exit, 2);
-    assert.match(err, /rows\.txt has changed \(4 bytes then, 4 now; SHA-256 differs\)/);
-    assert.deepEqual(await svc(`${apply} --dry-run`), { exit, out: "", err });
+    assert.match(stderr, /rows\.txt has changed \(4 bytes then, 4 now; SHA-256 differs\)/);
+    assert.deepEqual(await svc(`${apply} --dry-run`), { exit, stdout: "", stderr });
     assert.deepEqual(sent(), []);
   });
 
@@ -59,10 +59,10 @@ describe("bulk job plan", () => {
     const { svc, sent, service } = await createBulkFixture(t, ["a"]);
     const other = await startBulkService(t);
     await svc(plan);
-    const { exit, err } = await svc(apply, { env: { SVC_BASE_URL: other.url } });
+    const { exit, stderr } = await svc(apply, { env: { SVC_BASE_URL: other.url } });
     assert.equal(exit, 2);
-    assert.ok(err.includes(`The target has changed: ${other.url} instead of ${service.url}.`), err);
-    assert.deepEqual(await svc(`${apply} --dry-run`, { env: { SVC_BASE_URL: other.url } }), { exit, out: "", err });
+    assert.ok(stderr.includes(`The target has changed: ${other.url} instead of ${service.url}.`), stderr);
+    assert.deepEqual(await svc(`${apply} --dry-run`, { env: { SVC_BASE_URL: other.url } }), { exit, stdout: "", stderr });
     assert.deepEqual([sent(), other.calls], [[], []]);
   });
 
@@ -92,8 +92,8 @@ describe("bulk job plan", () => {
     it(`rejects ${what}`, async (t) => {
       const { svc, sent } = await createBulkFixture(t, ["a"]);
       await svc(plan);
-      const { exit, err } = await svc(argv, { stdin: "a\n" });
-      assert.match(err, message);
+      const { exit, stderr } = await svc(argv, { stdin: "a\n" });
+      assert.match(stderr, message);
       assert.deepEqual([exit, sent()], [2, []]);
     });
   }
@@ -101,12 +101,12 @@ describe("bulk job plan", () => {
   it("is rejected after tampering", async (t) => {
     const { svc, cwd, sent } = await createBulkFixture(t, ["a"]);
     await writeFile(join(cwd, "plan.json"), '{"version":1,"command":"map-clients"}');
-    assert.match((await svc(apply)).err, /written by --plan-out: plan\.json is not \(scope is missing or wrong\)/);
+    assert.match((await svc(apply)).stderr, /written by --plan-out: plan\.json is not \(scope is missing or wrong\)/);
     await svc(plan);
     const written = JSON.parse(await readFile(join(cwd, "plan.json"), "utf8"));
     await writeFile(join(cwd, "plan.json"), JSON.stringify({ ...written, batch_size: "2" }));
-    const { exit, err } = await svc(apply);
-    assert.match(err, /written by --plan-out: plan\.json is not \(batch_size is missing or wrong\)/);
+    const { exit, stderr } = await svc(apply);
+    assert.match(stderr, /written by --plan-out: plan\.json is not \(batch_size is missing or wrong\)/);
     assert.deepEqual([exit, sent()], [2, []]);
   });
 });
@@ -123,8 +123,8 @@ describe("shares of one input", () => {
       const argv = `router map-clients rows.txt --cluster eu-1 --shard ${shard} --batch-size ${size} --quiet`;
       assert.deepEqual(await svc(argv), {
         exit: 0,
-        out: `Mapped ${shard === "3/3" ? 7 : 8} client ids to eu-1\n`,
-        err: "",
+        stdout: `Mapped ${shard === "3/3" ? 7 : 8} client ids to eu-1\n`,
+        stderr: "",
       });
     }
     assert.deepEqual(sent().flat().sort(), rows);
@@ -133,20 +133,20 @@ describe("shares of one input", () => {
   it("allows an empty share if the input has fewer rows than shares", async (t) => {
     const { svc, sent } = await createBulkFixture(t, ["a", "b"]);
     const argv = "router map-clients rows.txt --cluster eu-1 --shard 3/9";
-    const { exit, out, err } = await svc(`${argv} --quiet`);
-    assert.deepEqual({ exit, out, err }, { exit: 0, out: "Mapped 0 client ids to eu-1\n", err: "" });
-    assert.match((await svc(argv)).err, /Share 3\/9 has no rows\n/);
+    const { exit, stdout, stderr } = await svc(`${argv} --quiet`);
+    assert.deepEqual({ exit, stdout, stderr }, { exit: 0, stdout: "Mapped 0 client ids to eu-1\n", stderr: "" });
+    assert.match((await svc(argv)).stderr, /Share 3\/9 has no rows\n/);
     const piped = await svc("router map-clients - --cluster eu-1 --shard 3/9 --quiet", { stdin: "a\nb\n" });
-    assert.deepEqual([piped.exit, piped.out], [0, "Mapped 0 client ids to eu-1\n"]);
+    assert.deepEqual([piped.exit, piped.stdout], [0, "Mapped 0 client ids to eu-1\n"]);
     assert.deepEqual(sent(), []);
   });
 
   for (const shard of ["0/3", "4/3", "3", "a/b", "1/0"]) {
     it(`rejects the share ${shard}`, async (t) => {
       const { svc, sent } = await createBulkFixture(t, ["a"]);
-      const { exit, err } = await svc(`router map-clients rows.txt --cluster eu-1 --shard ${shard}`);
+      const { exit, stderr } = await svc(`router map-clients rows.txt --cluster eu-1 --shard ${shard}`);
       const message = `error: --shard must be a share (3/16), got "${shard}"\n  See svc router map-clients --help.\n`;
-      assert.deepEqual([exit, err], [2, message]);
+      assert.deepEqual([exit, stderr], [2, message]);
       assert.deepEqual(sent(), []);
     });
   }

@@ -16,14 +16,14 @@ function createPassingTime(msPerCall: number) {
 }
 
 /** Drops the first line, which contains the job ID. */
-const omitJobIdLine = (err: string) => err.split("\n").slice(1).join("\n");
+const omitJobIdLine = (stderr: string) => stderr.split("\n").slice(1).join("\n");
 
 describe("progress of a bulk job", () => {
   it("rewrites one line on a terminal and clears it at the end", async (t) => {
     const { wall, script } = createPassingTime(1_000);
     const { svc } = await createBulkFixture(t, createNumberedIds(400), script);
-    const { err } = await svc(run, { wall, tty: true });
-    const lines = omitJobIdLine(err).split("\r\x1b[K");
+    const { stderr } = await svc(run, { wall, tty: true });
+    const lines = omitJobIdLine(stderr).split("\r\x1b[K");
     assert.deepEqual(lines.slice(1), [
       "mapped 100/400 · 25% · 100 rows/s · ETA 3s",
       "mapped 200/400 · 50% · 100 rows/s · ETA 2s",
@@ -40,7 +40,7 @@ describe("progress of a bulk job", () => {
       if (call.number === 3) interrupt();
       return script();
     });
-    const { exit, err } = await svc(run, {
+    const { exit, stderr } = await svc(run, {
       wall,
       tty: true,
       onStart: ({ signal }) => {
@@ -48,7 +48,7 @@ describe("progress of a bulk job", () => {
       },
     });
     assert.equal(exit, 130);
-    const lines = omitJobIdLine(err)
+    const lines = omitJobIdLine(stderr)
       .replaceAll(/job_\w+/g, "JOB")
       .split("\r\x1b[K");
     assert.deepEqual(lines.slice(1), [
@@ -61,9 +61,9 @@ describe("progress of a bulk job", () => {
   it("prints a plain line every ten seconds without a terminal", async (t) => {
     const { wall, script } = createPassingTime(4_000);
     const { svc } = await createBulkFixture(t, createNumberedIds(700), script);
-    const { err } = await svc(run, { wall, env: { CI: "true" }, tty: true });
+    const { stderr } = await svc(run, { wall, env: { CI: "true" }, tty: true });
     assert.equal(
-      omitJobIdLine(err),
+      omitJobIdLine(stderr),
       "mapped 300/700 · 42% · 25 rows/s · ETA 16s\nmapped 600/700 · 85% · 25 rows/s · ETA 4s\n",
     );
   });
@@ -72,15 +72,15 @@ describe("progress of a bulk job", () => {
     const { wall, script } = createPassingTime(12_000);
     const { svc } = await createBulkFixture(t, [], script);
     const stdin = createNumberedIds(100).join("\n");
-    const { err } = await svc(run.replace("rows.txt", "-"), { wall, stdin });
-    assert.equal(omitJobIdLine(err), "mapped 100 · 8 rows/s\n");
+    const { stderr } = await svc(run.replace("rows.txt", "-"), { wall, stdin });
+    assert.equal(omitJobIdLine(stderr), "mapped 100 · 8 rows/s\n");
   });
 
   it("prints NDJSON to standard error with --format ndjson", async (t) => {
     const { wall, script } = createPassingTime(12_000);
     const { svc } = await createBulkFixture(t, createNumberedIds(200), script);
-    const { out, err } = await svc(`${run} --format ndjson`, { wall });
-    const events = err
+    const { stdout, stderr } = await svc(`${run} --format ndjson`, { wall });
+    const events = stderr
       .trim()
       .split("\n")
       .map((line) => JSON.parse(line));
@@ -91,17 +91,17 @@ describe("progress of a bulk job", () => {
       { type: "progress", rows: 100, total: 200, rows_per_second: 8, retries: 0 },
       { type: "progress", rows: 200, total: 200, rows_per_second: 8, retries: 0 },
     ]);
-    assert.deepEqual(JSON.parse(out).job_id, id);
+    assert.deepEqual(JSON.parse(stdout).job_id, id);
   });
 
   it("appears with --json but not with --quiet", async (t) => {
     const { wall, script } = createPassingTime(12_000);
     const { svc } = await createBulkFixture(t, createNumberedIds(200), script);
-    const { out, err } = await svc(`${run} --json`, { wall });
+    const { stdout, stderr } = await svc(`${run} --json`, { wall });
     assert.deepEqual(
-      [JSON.parse(out).rows, err.split("\n").slice(1)],
+      [JSON.parse(stdout).rows, stderr.split("\n").slice(1)],
       [200, ["mapped 100/200 · 50% · 8 rows/s · ETA 12s", "mapped 200/200 · 100% · 8 rows/s · ETA 0s", ""]],
     );
-    assert.equal((await svc(`${run} --json --quiet`, { wall })).err, "");
+    assert.equal((await svc(`${run} --json --quiet`, { wall })).stderr, "");
   });
 });

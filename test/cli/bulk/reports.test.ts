@@ -75,9 +75,9 @@ describe("bulk job report", () => {
     const { svc, cwd, sent } = await createBulkFixture(t, createNumberedIds(1));
     await writeFile(join(cwd, "mine.csv"), "mine\n");
     const mine = await svc("router map-clients rows.txt --cluster eu-1 --report mine.csv");
-    assert.match(mine.err, /^error: --report: mine\.csv exists and was not written by this option$/m);
+    assert.match(mine.stderr, /^error: --report: mine\.csv exists and was not written by this option$/m);
     const other = await svc("router map-clients rows.txt --cluster eu-1 --report report.pdf");
-    assert.match(other.err, /^error: --report must be a file \.html or \.csv, got "report\.pdf"$/m);
+    assert.match(other.stderr, /^error: --report must be a file \.html or \.csv, got "report\.pdf"$/m);
     assert.deepEqual([mine.exit, other.exit, sent()], [2, 2, []]);
   });
 });
@@ -87,9 +87,9 @@ describe("bulk job counts", () => {
     const { svc } = await startCliEmulator(t);
     const stdin = "ada@example.com\nAda@Example.com\nbob@example.com\n";
     const mapped = await svc("router map-emails - --cluster eu-1", { stdin });
-    assert.equal(mapped.out, "Mapped 2 e-mails to eu-1 (3 rows, 1 of them repeated)\n");
+    assert.equal(mapped.stdout, "Mapped 2 e-mails to eu-1 (3 rows, 1 of them repeated)\n");
     const dry = await svc("router map-emails - --cluster eu-1 --dry-run", { stdin });
-    assert.match(dry.err, /^1 row repeated: 2 e-mails in total$/m);
+    assert.match(dry.stderr, /^1 row repeated: 2 e-mails in total$/m);
   });
 
   it("reports no removals, because the service does not count removals", async (t) => {
@@ -100,8 +100,8 @@ describe("bulk job counts", () => {
       "Identifiers that are not mapped to eu-1 were ignored; the service does not report how many\n",
     ];
     for (const stdin of ["ada@example.com\n", "ada@example.com\n"]) {
-      const { exit, out, err } = await svc("router unmap-emails - --cluster eu-1 --confirm eu-1", { stdin });
-      assert.deepEqual([exit, out, err.split("\n").slice(1).join("\n")], [0, ...sentences]);
+      const { exit, stdout, stderr } = await svc("router unmap-emails - --cluster eu-1 --confirm eu-1", { stdin });
+      assert.deepEqual([exit, stdout, stderr.split("\n").slice(1).join("\n")], [0, ...sentences]);
     }
   });
 
@@ -109,7 +109,7 @@ describe("bulk job counts", () => {
     const { svc, cwd } = await createBulkFixture(t, []);
     await writeFile(join(cwd, "rows.txt"), "a b\nc d\ne\nf g\n");
     const line = "router map-clients rows.txt --cluster eu-1 --batch-size 2 --skip-invalid --dry-run --json";
-    const { rows: valid, calls, invalid } = JSON.parse((await svc(line)).out);
+    const { rows: valid, calls, invalid } = JSON.parse((await svc(line)).stdout);
     assert.deepEqual({ valid, calls, invalid }, { valid: 1, calls: 1, invalid: 3 });
   });
 });

@@ -35,18 +35,18 @@ describe("stopped bulk job", () => {
       await answers.opened;
       return undefined;
     });
-    const { exit, err } = await svc(two, { onStart: keys.onStart });
+    const { exit, stderr } = await svc(two, { onStart: keys.onStart });
     assert.equal(exit, 130);
     assert.match(
-      err,
+      stderr,
       /Stopping after at most 2 batches in flight; press Ctrl-C again to stop now\njob_\w+ stopped\. Resume it with: svc router jobs resume job_/,
     );
     assert.deepEqual(sent().length, 2);
-    const shown = JSON.parse((await svc("router jobs show --last --json")).out);
+    const shown = JSON.parse((await svc("router jobs show --last --json")).stdout);
     assert.deepEqual([shown.status, shown.rows, shown.total], ["interrupted", 2, 9]);
 
-    const { exit: end, out } = await svc("router jobs resume --last");
-    assert.deepEqual([end, out], [0, "Mapped 9 client ids to eu-1\n"]);
+    const { exit: end, stdout } = await svc("router jobs resume --last");
+    assert.deepEqual([end, stdout], [0, "Mapped 9 client ids to eu-1\n"]);
     assert.deepEqual(sent().flat().sort(), createNumberedIds(9));
   });
 
@@ -57,9 +57,9 @@ describe("stopped bulk job", () => {
       return undefined;
     });
     const line = "router map-clients rows.txt --batch-size 1 --concurrency 1 --cluster eu-1";
-    const { exit, out, err } = await svc(line, { onStart: keys.onStart });
-    assert.deepEqual([exit, out], [0, "Mapped 2 client ids to eu-1\n"], err);
-    assert.equal(JSON.parse((await svc("router jobs show --last --json")).out).status, "done");
+    const { exit, stdout, stderr } = await svc(line, { onStart: keys.onStart });
+    assert.deepEqual([exit, stdout], [0, "Mapped 2 client ids to eu-1\n"], stderr);
+    assert.equal(JSON.parse((await svc("router jobs show --last --json")).stdout).status, "done");
   });
 
   it("aborts slow requests at SIGTERM and sends them again after a resume", async (t) => {

@@ -13,11 +13,14 @@ describe("tables with other delimiters", () => {
     await writeFile(join(cwd, "people.tsv.gz"), gzipSync(table));
     for (const file of ["people.tsv", "people.tsv.gz", "- --input-format tsv"]) {
       for (const column of ["id", "2"]) {
-        const { exit, err } = await svc(`router map-clients ${file} --column ${column} --cluster eu-1 --skip-invalid`, {
-          stdin: table,
-        });
+        const { exit, stderr } = await svc(
+          `router map-clients ${file} --column ${column} --cluster eu-1 --skip-invalid`,
+          {
+            stdin: table,
+          },
+        );
         // A column number makes the heading a row, which is invalid.
-        assert.deepEqual([exit, sent().pop()], [column === "id" ? 0 : 3, ["c-1", "c-2"]], err);
+        assert.deepEqual([exit, sent().pop()], [column === "id" ? 0 : 3, ["c-1", "c-2"]], stderr);
       }
     }
   });
@@ -27,10 +30,10 @@ describe("tables with other delimiters", () => {
     const run = "router map-clients - --cluster eu-1 --results all --quiet";
     const stdin = 'c\\1\\n"\nd\u202e\n\\x41\n';
     assert.equal((await svc(run, { stdin })).exit, 0);
-    const { out } = await svc("router jobs results --last --format tsv");
-    assert.match(out, /^row\tinput\tstatus\tcode\tmessage\tmoved_from\n1\tc\\\\1\\\\n"\tok\t\t\t\n2\td\\u202e\tok/);
-    const again = await svc("router map-clients - --input-format tsv --column input --cluster eu-1", { stdin: out });
-    assert.deepEqual([again.exit, sent()[1]], [0, sent()[0]], again.err);
+    const { stdout } = await svc("router jobs results --last --format tsv");
+    assert.match(stdout, /^row\tinput\tstatus\tcode\tmessage\tmoved_from\n1\tc\\\\1\\\\n"\tok\t\t\t\n2\td\\u202e\tok/);
+    const again = await svc("router map-clients - --input-format tsv --column input --cluster eu-1", { stdin: stdout });
+    assert.deepEqual([again.exit, sent()[1]], [0, sent()[0]], again.stderr);
   });
 
   it("rejects a row if its TSV column or the whole row is empty", async (t) => {
@@ -39,9 +42,9 @@ describe("tables with other delimiters", () => {
     const run = "router map-clients - --input-format tsv --column id --cluster eu-1";
     const refused = await svc(`${run} --quiet`, { stdin });
     assert.deepEqual([refused.exit, sent()], [2, []]);
-    assert.match(refused.err, /^error: Row 3 \(Bob\) is without a string in the column "id"\.\n/);
+    assert.match(refused.stderr, /^error: Row 3 \(Bob\) is without a string in the column "id"\.\n/);
     const skipped = await svc(`${run} --skip-invalid --json`, { stdin });
-    const { rows, invalid } = JSON.parse(skipped.out);
+    const { rows, invalid } = JSON.parse(skipped.stdout);
     assert.deepEqual([skipped.exit, rows, invalid, sent()], [3, 2, 3, [["c-1", "c-2"]]]);
   });
 
@@ -58,7 +61,7 @@ describe("tables with other delimiters", () => {
       const run = (file: string) => ["router", "map-clients", file, "--column", "id", "--delimiter", delimiter];
       const line = (file: string) => [...run(file), "--cluster", "eu-1", "--retries", "0", "--quiet"];
       const stopped = await svc(line("people.csv") as unknown as string);
-      assert.equal(stopped.exit, 75, stopped.err);
+      assert.equal(stopped.exit, 75, stopped.stderr);
       isDown = false;
       assert.equal((await svc("router jobs resume --last --quiet")).exit, 0);
       assert.equal((await svc(line("-") as unknown as string, { stdin: table })).exit, 0);
@@ -74,10 +77,10 @@ describe("tables with other delimiters", () => {
   ] as const) {
     it(`rejects ${argv}`, async (t) => {
       const { svc, sent } = await createBulkFixture(t, []);
-      const { exit, err } = await svc(
+      const { exit, stderr } = await svc(
         `router map-clients ${argv} --column 1 --cluster eu-1`.replace(/(lines.*) --column 1/, "$1"),
       );
-      assert.deepEqual([exit, err.split("\n")[0], sent()], [2, `error: ${message}`, []]);
+      assert.deepEqual([exit, stderr.split("\n")[0], sent()], [2, `error: ${message}`, []]);
     });
   }
 });

@@ -16,9 +16,9 @@ describe("invalid rows in a bulk job", () => {
 
   it("stops the job of a file before its start and saves all invalid rows", async (t) => {
     const { svc, cwd, sent } = await createBulkFixture(t, mixed);
-    const { exit, err } = await svc(`router map-clients rows.txt ${one} --errors-out bad.csv`);
+    const { exit, stderr } = await svc(`router map-clients rows.txt ${one} --errors-out bad.csv`);
     assert.equal(
-      err,
+      stderr,
       [
         "error: Cannot map 2 of 5 rows: row 2 (b b) is not a valid client id: it contains spaces. Nothing was sent.\n",
         "  Skip invalid rows of rows.txt with --skip-invalid; they are in bad.csv.\n",
@@ -30,7 +30,7 @@ describe("invalid rows in a bulk job", () => {
       "4,d d,invalid,invalid_identifier,not a valid client id: it contains spaces,",
       "",
     ]);
-    assert.equal((await svc("router jobs list --json")).out, "[]\n");
+    assert.equal((await svc("router jobs list --json")).stdout, "[]\n");
   });
 
   it("stops the job of a pipe at an invalid row and continues without that row", async (t) => {
@@ -39,12 +39,12 @@ describe("invalid rows in a bulk job", () => {
     const stopped = await svc(`router map-clients - ${one}`, { stdin });
     assert.equal(stopped.exit, 3);
     assert.match(
-      stopped.err,
+      stopped.stderr,
       /Row 4 \(d d\) is not a valid client id: it contains spaces\. 2 rows before it are done\./,
     );
     assert.deepEqual(sent(), [["a", "b"]]);
-    const { exit, out } = await svc("router jobs resume --last - --skip-invalid", { stdin });
-    assert.deepEqual([exit, out, sent()], [3, "Mapped 4 client ids to eu-1\n", [["a", "b"], ["c"], ["e"]]]);
+    const { exit, stdout } = await svc("router jobs resume --last - --skip-invalid", { stdin });
+    assert.deepEqual([exit, stdout, sent()], [3, "Mapped 4 client ids to eu-1\n", [["a", "b"], ["c"], ["e"]]]);
   });
 
   for (const [limit, exit] of [
@@ -62,16 +62,24 @@ describe("invalid rows in a bulk job", () => {
 
   it("stops the job of a pipe above --max-errors", async (t) => {
     const { svc, sent } = await createBulkFixture(t, []);
-    const { exit, err } = await svc(`router map-clients - ${one} --max-errors 1`, { stdin: "a\nb b\nc\nd d\ne\nf\n" });
+    const { exit, stderr } = await svc(`router map-clients - ${one} --max-errors 1`, {
+      stdin: "a\nb b\nc\nd d\ne\nf\n",
+    });
     assert.deepEqual([exit, sent()], [3, [["a"], ["c"]]]);
-    assert.match(err, /error: 2 rows failed, more than --max-errors 1 allows\.\n {2}try: svc router jobs resume job_/);
+    assert.match(
+      stderr,
+      /error: 2 rows failed, more than --max-errors 1 allows\.\n {2}try: svc router jobs resume job_/,
+    );
   });
 
   it("requires a number or a percentage for --max-errors", async (t) => {
     const { svc } = await createBulkFixture(t, mixed);
-    const { exit, err } = await svc(`router map-clients rows.txt ${one} --max-errors few`);
+    const { exit, stderr } = await svc(`router map-clients rows.txt ${one} --max-errors few`);
     assert.equal(exit, 2);
-    assert.match(err, /^error: --max-errors must be a number or a percentage \(10, 2%\), got "few"\n {2}See svc .*\n$/);
+    assert.match(
+      stderr,
+      /^error: --max-errors must be a number or a percentage \(10, 2%\), got "few"\n {2}See svc .*\n$/,
+    );
   });
 });
 
@@ -80,11 +88,11 @@ describe("bulk job with rejected requests", () => {
     const { svc, sent } = await createBulkFixture(t, createNumberedIds(6), ({ number }) =>
       number === 2 ? invalidFieldsResponse : undefined,
     );
-    const { exit, out, err } = await svc(`router map-clients rows.txt ${one} --errors-out bad.csv`);
-    assert.deepEqual([exit, out, sent().length], [3, "Mapped 4 client ids to eu-1\n", 3]);
-    assert.match(err, /2 rows rejected by the service/);
+    const { exit, stdout, stderr } = await svc(`router map-clients rows.txt ${one} --errors-out bad.csv`);
+    assert.deepEqual([exit, stdout, sent().length], [3, "Mapped 4 client ids to eu-1\n", 3]);
+    assert.match(stderr, /2 rows rejected by the service/);
     const results = await svc("router jobs results --last --json --fields row,input,status");
-    assert.deepEqual(JSON.parse(results.out), [
+    assert.deepEqual(JSON.parse(results.stdout), [
       { row: 3, input: "c2", status: "failed" },
       { row: 4, input: "c3", status: "failed" },
     ]);
@@ -96,19 +104,19 @@ describe("bulk job with rejected requests", () => {
       const { svc, sent } = await createBulkFixture(t, createNumberedIds(6), ({ number }) =>
         number === 2 ? refusal : undefined,
       );
-      const { exit, err } = await svc(`router map-clients rows.txt ${one} --max-errors 100`);
+      const { exit, stderr } = await svc(`router map-clients rows.txt ${one} --max-errors 100`);
       assert.deepEqual([exit, sent().length], [1, 2]);
-      assert.ok(err.includes(`error: not now (HTTP ${status})\n`), err);
-      assert.equal((await svc("router jobs results --last --json")).out, "[]\n");
-      assert.equal((await svc("router jobs resume --last")).out, "Mapped 6 client ids to eu-1\n");
+      assert.ok(stderr.includes(`error: not now (HTTP ${status})\n`), stderr);
+      assert.equal((await svc("router jobs results --last --json")).stdout, "[]\n");
+      assert.equal((await svc("router jobs resume --last")).stdout, "Mapped 6 client ids to eu-1\n");
     });
   }
 
   it("stops at a rejection of the first batch for reasons other than its rows", async (t) => {
     const { svc, sent } = await createBulkFixture(t, createNumberedIds(6), () => invalidFieldsResponse);
-    const { exit, err } = await svc(`router map-clients rows.txt ${one}`);
+    const { exit, stderr } = await svc(`router map-clients rows.txt ${one}`);
     assert.deepEqual([exit, sent().length], [1, 1]);
-    assert.match(err, /stopped\. Resume it with: svc router jobs resume job_\w+\nerror: .*\(HTTP 422\)/);
+    assert.match(stderr, /stopped\. Resume it with: svc router jobs resume job_\w+\nerror: .*\(HTTP 422\)/);
   });
 
   it("exits with 4 at rejected credentials and resumes with other credentials", async (t) => {
@@ -117,7 +125,7 @@ describe("bulk job with rejected requests", () => {
     );
     const { exit } = await svc(`router map-clients rows.txt ${one}`);
     assert.equal(exit, 4);
-    assert.equal((await svc("router jobs resume --last")).out, "Mapped 4 client ids to eu-1\n");
+    assert.equal((await svc("router jobs resume --last")).stdout, "Mapped 4 client ids to eu-1\n");
     assert.deepEqual(sent(), [
       ["c0", "c1"],
       ["c2", "c3"],
@@ -132,7 +140,7 @@ describe("bulk job with rejected requests", () => {
     await svc(`router map-clients rows.txt ${one} --retries 0`);
     await svc("router jobs resume --last");
     const keys = service.calls.map(({ headers }) => headers["idempotency-key"]);
-    const job = JSON.parse((await svc("router jobs show --last --json")).out).id;
+    const job = JSON.parse((await svc("router jobs show --last --json")).stdout).id;
     assert.deepEqual(keys, [`${job}-0`, `${job}-1`, `${job}-1`]);
   });
 });
@@ -163,10 +171,10 @@ describe("bulk job with a busy service", () => {
       if (number === 12) open();
       return all;
     });
-    const { exit, err } = await svc(
+    const { exit, stderr } = await svc(
       "router map-clients rows.txt --batch-size 1 --concurrency 12 --cluster eu-1 --quiet",
     );
-    assert.deepEqual([exit, err, await listWarnings()], [0, "", []]);
+    assert.deepEqual([exit, stderr, await listWarnings()], [0, "", []]);
   });
 
   it("waits for Retry-After before the next request and reports the wait", async (t) => {
@@ -175,10 +183,10 @@ describe("bulk job with a busy service", () => {
       number === 2 ? busy : undefined,
     );
     const { wall, slept } = sleepless();
-    const { exit, err } = await svc(`router map-clients rows.txt ${one}`, { wall });
+    const { exit, stderr } = await svc(`router map-clients rows.txt ${one}`, { wall });
     assert.deepEqual([exit, sent().length], [0, 3]);
     assert.ok(slept.some((ms) => ms >= 42_000));
-    assert.match(err, /rate limited, resuming in 4[23] s/);
+    assert.match(stderr, /rate limited, resuming in 4[23] s/);
   });
 
   it("pauses all requests when one response requires a wait", async (t) => {
@@ -198,8 +206,8 @@ describe("bulk job with a busy service", () => {
   it("exits with 75 at a wait longer than --max-wait and can resume", async (t) => {
     const busy = { status: 503, headers: { "retry-after": "3600" } };
     const { svc } = await createBulkFixture(t, createNumberedIds(4), ({ number }) => (number === 2 ? busy : undefined));
-    const { exit, err } = await svc(`router map-clients rows.txt ${one} --json --quiet`);
-    const { error } = JSON.parse(err);
+    const { exit, stderr } = await svc(`router map-clients rows.txt ${one} --json --quiet`);
+    const { error } = JSON.parse(stderr);
     assert.deepEqual([exit, error.retryable, error.exitCode], [75, true, 75]);
     assert.match(error.message, /requests a wait of 3600 s/);
     assert.equal((await svc("router jobs resume --last")).exit, 0);
@@ -225,8 +233,8 @@ describe("bulk job with batches too large for the service", () => {
 
   it("sends a batch in halves and splits later batches in advance", async (t) => {
     const { svc, service, sent } = await createBulkFixture(t, createNumberedIds(8), atMost(2));
-    const { exit, out } = await svc(four);
-    assert.deepEqual([exit, out], [0, "Mapped 8 client ids to eu-1\n"]);
+    const { exit, stdout } = await svc(four);
+    assert.deepEqual([exit, stdout], [0, "Mapped 8 client ids to eu-1\n"]);
     assert.deepEqual(sent(), [
       ["c0", "c1", "c2", "c3"],
       ["c0", "c1"],
@@ -242,20 +250,20 @@ describe("bulk job with batches too large for the service", () => {
     const { svc, sent } = await createBulkFixture(t, createNumberedIds(4), ({ body }) =>
       (body.client_ids as string[]).includes("c2") ? { status: 413, body: { detail: "too large" } } : undefined,
     );
-    const { exit, out } = await svc(four);
-    assert.deepEqual([exit, out], [3, "Mapped 3 client ids to eu-1\n"]);
+    const { exit, stdout } = await svc(four);
+    assert.deepEqual([exit, stdout], [3, "Mapped 3 client ids to eu-1\n"]);
     assert.deepEqual(sent(), [["c0", "c1", "c2", "c3"], ["c0", "c1"], ["c2", "c3"], ["c2"], ["c3"]]);
     const results = await svc("router jobs results --last --json");
-    assert.deepEqual(JSON.parse(results.out), [
+    assert.deepEqual(JSON.parse(results.stdout), [
       { row: 3, input: "c2", status: "failed", code: "http_413", message: "too large", moved_from: "" },
     ]);
   });
 
   it("stops if the service accepts no row", async (t) => {
     const { svc, sent } = await createBulkFixture(t, createNumberedIds(6), atMost(0));
-    const { exit, err } = await svc(four);
+    const { exit, stderr } = await svc(four);
     assert.deepEqual([exit, sent().length], [1, 6]);
-    assert.match(err, /\(HTTP 413\)/);
+    assert.match(stderr, /\(HTTP 413\)/);
   });
 
   it("repeats the whole batch if the job stopped between its halves", async (t) => {
@@ -266,7 +274,7 @@ describe("bulk job with batches too large for the service", () => {
     });
     assert.equal((await svc(`${four} --retries 0`)).exit, 75);
     isDown = false;
-    assert.equal((await svc("router jobs resume --last")).out, "Mapped 4 client ids to eu-1\n");
+    assert.equal((await svc("router jobs resume --last")).stdout, "Mapped 4 client ids to eu-1\n");
     assert.deepEqual(sent().slice(-2), [
       ["c0", "c1"],
       ["c2", "c3"],

@@ -22,9 +22,9 @@ describe("file lock", () => {
       spawn(process.execPath, [getProgramPath("lock-taker"), file, "60"], { stdio: ["ignore", "ignore", "pipe"] }),
     );
     const ends = processes.map(async (child) => {
-      const err = child.stderr.setEncoding("utf8").toArray();
+      const stderr = child.stderr.setEncoding("utf8").toArray();
       const [code] = await once(child, "close");
-      return [code, (await err).join("")];
+      return [code, (await stderr).join("")];
     });
     assert.deepEqual(
       await Promise.all(ends),

@@ -31,12 +31,12 @@ describe("endless response", () => {
   ] as readonly [string, RunOptions["env"], string?][]) {
     it(`ends svc ${line} at the limit and names the flag that changes the limit`, async (t) => {
       const [server, cwd] = [await startEndlessServer(t), await createTestFolder(t)];
-      const { exit, err } = await runCli([...line.split(" "), "--base-url", server.url, ...quick], {
+      const { exit, stderr } = await runCli([...line.split(" "), "--base-url", server.url, ...quick], {
         cwd,
         env: { ...credentials, ...env, SVC_EMULATOR_URL: server.url },
       });
       assert.deepEqual(
-        [exit, err],
+        [exit, stderr],
         [1, `error: Failed to read from ${server.url}: the response is larger than 1 MiB.\n  ${doubt}${hint}\n`],
       );
       assert.deepEqual(await readdir(cwd), []);
@@ -46,8 +46,8 @@ describe("endless response", () => {
 
   it("ends doctor, which reports the response as a finding", async (t) => {
     const server = await startEndlessServer(t);
-    const { exit, out } = await runCli(["doctor", "--json", "--base-url", server.url, ...quick]);
-    const rows = JSON.parse(out) as { check: string; detail: string }[];
+    const { exit, stdout } = await runCli(["doctor", "--json", "--base-url", server.url, ...quick]);
+    const rows = JSON.parse(stdout) as { check: string; detail: string }[];
     assert.deepEqual(
       [exit, rows.find(({ check }) => check === "router")!.detail],
       [1, `Failed to read from ${server.url}: the response is larger than 1 MiB.`],
@@ -61,8 +61,8 @@ describe("endless response", () => {
       ["HTTP/1.1 200 OK\r\nx: ", "x", "its headers are larger than 16 KiB"],
     ]) {
       const server = await startEndlessServer(t, head, piece);
-      const { exit, err } = await runCli(["router", "health", "--base-url", server.url, ...quick]);
-      assert.deepEqual([exit, err.split("\n")[0]], [1, `error: Failed to read from ${server.url}: ${message}.`]);
+      const { exit, stderr } = await runCli(["router", "health", "--base-url", server.url, ...quick]);
+      assert.deepEqual([exit, stderr.split("\n")[0]], [1, `error: Failed to read from ${server.url}: ${message}.`]);
     }
   });
 
@@ -95,14 +95,14 @@ describe("endless response", () => {
 describe("--max-answer", () => {
   it("accepts only sizes", async () => {
     for (const size of ["0", "-1", "1XB", "lots", "1e9", ""]) {
-      const { exit, err } = await runCli([
+      const { exit, stderr } = await runCli([
         "router",
         "health",
         "--base-url",
         "http://127.0.0.1:1",
         `--max-answer=${size}`,
       ]);
-      assert.deepEqual([exit, err.includes("--max-answer")], [2, true], `${size}: ${err}`);
+      assert.deepEqual([exit, stderr.includes("--max-answer")], [2, true], `${size}: ${stderr}`);
     }
     for (const size of ["1", "500MB", "2 GiB", "1.5g", "64k"]) {
       const { exit } = await runCli([
@@ -145,8 +145,8 @@ describe("svc webhooks listen", () => {
     assert.match(answer, /^HTTP\/1\.1 413 .*too large for a webhook/s);
     assert.ok(sent < 8 * mebi + between, `${sent}`);
     await fetch(url, { method: "POST", body: "{}" });
-    const { exit, err } = await listening.ended;
+    const { exit, stderr } = await listening.ended;
     assert.equal(exit, 0);
-    assert.match(err, /Rejected a request larger than 8 MiB/);
+    assert.match(stderr, /Rejected a request larger than 8 MiB/);
   });
 });

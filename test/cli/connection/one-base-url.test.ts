@@ -17,14 +17,14 @@ describe("single base URL for both services", () => {
   it("routes contract API requests to the cluster of the API key", async (t) => {
     const svc = await startCliAtRouter(t);
     const templates = await svc("contracts templates list --json=id");
-    assert.deepEqual([templates.exit, templates.err], [0, ""]);
+    assert.deepEqual([templates.exit, templates.stderr], [0, ""]);
     const intake = await svc("intake create --title Help --workflow-id 201 --json=reference_id");
-    assert.deepEqual([intake.exit, intake.err], [0, ""]);
+    assert.deepEqual([intake.exit, intake.stderr], [0, ""]);
   });
 
   it("forwards rejections of the cluster and sends no misspelled request", async (t) => {
     const svc = await startCliAtRouter(t);
-    const { exit, out, err } = await svc("contracts status T-99 --json");
-    assert.deepEqual([exit, out, JSON.parse(err).error.message], [5, "", "Contract T-99 not found (HTTP 404)"]);
+    const { exit, stdout, stderr } = await svc("contracts status T-99 --json");
+    assert.deepEqual([exit, stdout, JSON.parse(stderr).error.message], [5, "", "Contract T-99 not found (HTTP 404)"]);
   });
 });

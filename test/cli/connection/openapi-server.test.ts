@@ -3,19 +3,19 @@ import { describe, it } from "node:test";
 import { createTestFolder, startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
-const parseServers = (out: string): unknown => JSON.parse(out).servers;
+const parseServers = (stdout: string): unknown => JSON.parse(stdout).servers;
 
 describe("server in the document of svc openapi", () => {
   it("is the server of the environment, or an emulator with default settings", async (t) => {
     const { svc, emulator } = await startCliEmulator(t);
     const description = "With the server of the environment";
-    assert.deepEqual(parseServers((await svc("openapi router")).out), [{ url: emulator.routerUrl, description }]);
+    assert.deepEqual(parseServers((await svc("openapi router")).stdout), [{ url: emulator.routerUrl, description }]);
     const base = "https://api.example.com";
-    assert.deepEqual(parseServers((await svc(`openapi contracts --base-url ${base}`)).out), [
+    assert.deepEqual(parseServers((await svc(`openapi contracts --base-url ${base}`)).stdout), [
       { url: base, description: "Of --base-url" },
     ]);
-    const { out } = await runCli("openapi contracts", { cwd: await createTestFolder(t) });
-    assert.deepEqual(parseServers(out), [
+    const { stdout } = await runCli("openapi contracts", { cwd: await createTestFolder(t) });
+    assert.deepEqual(parseServers(stdout), [
       { url: "http://127.0.0.1:4011", description: "An emulator started with its defaults" },
     ]);
   });

@@ -36,16 +36,17 @@ async function startSocketServer(t: TestContext, onConnection: (socket: Socket) 
 const runHealth = (url: string, env: RunOptions["env"], ...more: string[]): Promise<RunResult> =>
   runCli(["router", "health", "--base-url", url, "--retries", "0", "--verbose", ...more], { env });
 
-const getErrorLine = ({ err }: RunResult): string => err.split("\n").find((line) => line.startsWith("error:")) ?? err;
+const getErrorLine = ({ stderr }: RunResult): string =>
+  stderr.split("\n").find((line) => line.startsWith("error:")) ?? stderr;
 
 describe("proxy from the environment", () => {
   it("receives absolute URLs of http services and is the only recipient of its credentials", async (t) => {
     const [proxy, { url, received }] = [await startForwardProxy(t, password), await startService(t)];
     for (const value of [`http://ann:${encoded}@127.0.0.1:${proxy.port}`, `ann:${encoded}@127.0.0.1:${proxy.port}`]) {
       for (const name of ["HTTP_PROXY", "http_proxy"]) {
-        const { exit, out, err } = await runHealth(url, { [name]: value }, "--json");
-        assert.deepEqual([exit, JSON.parse(out)], [0, { database: true }]);
-        assert.doesNotMatch(`${out}${err}`, /hunter2|ann/);
+        const { exit, stdout, stderr } = await runHealth(url, { [name]: value }, "--json");
+        assert.deepEqual([exit, JSON.parse(stdout)], [0, { database: true }]);
+        assert.doesNotMatch(`${stdout}${stderr}`, /hunter2|ann/);
       }
     }
     assert.deepEqual(new Set(proxy.seen), new Set([`GET ${url}/`]));
@@ -81,8 +82,8 @@ describe("proxy from the environment", () => {
           [4, `error: The proxy ${proxy.url} ${does} (407).`],
           `${target} ${user}`,
         );
-        assert.ok(result.err.includes(hint));
-        assert.doesNotMatch(result.err, /s3cret/);
+        assert.ok(result.stderr.includes(hint));
+        assert.doesNotMatch(result.stderr, /s3cret/);
       }
     }
     assert.deepEqual(received, []);
@@ -107,7 +108,7 @@ describe("proxy from the environment", () => {
     ];
     for (const [url, proxy, exit, message] of cases) {
       const result = await runHealth(url, { HTTP_PROXY: proxy, HTTPS_PROXY: proxy }, "--timeout", "700ms");
-      assert.equal(result.exit, exit, `${url} ${proxy}: ${result.err}`);
+      assert.equal(result.exit, exit, `${url} ${proxy}: ${result.stderr}`);
       assert.ok(getErrorLine(result).startsWith(`error: ${message}`), getErrorLine(result));
     }
   });
@@ -127,7 +128,7 @@ describe("proxy from the environment", () => {
         value,
       );
       const listed = await runCli("config list --json", { env: { HTTP_PROXY: value } });
-      assert.doesNotMatch(`${result.err}${listed.out}`, /s3cret/);
+      assert.doesNotMatch(`${result.stderr}${listed.stdout}`, /s3cret/);
     }
   });
 
@@ -162,15 +163,15 @@ describe("proxy from the environment", () => {
 
   it("is used and reported by doctor, including failures", async (t) => {
     const [proxy, { url }] = [await startForwardProxy(t, password), await startService(t)];
-    const rowOf = ({ out }: RunResult) => {
-      const { status, detail } = JSON.parse(out).find(({ check }: { check: string }) => check === "proxy");
+    const rowOf = ({ stdout }: RunResult) => {
+      const { status, detail } = JSON.parse(stdout).find(({ check }: { check: string }) => check === "proxy");
       return { status, detail };
     };
     const asked = (value: string, base = url) =>
       runCli(["doctor", "--json", "--base-url", base], { env: { HTTP_PROXY: value } });
     const well = await asked(`http://ann:${encoded}@127.0.0.1:${proxy.port}`);
     assert.deepEqual(
-      [rowOf(well), well.exit, well.out.includes("hunter2")],
+      [rowOf(well), well.exit, well.stdout.includes("hunter2")],
       [{ status: "ok", detail: `${url} responds through ${proxy.url} (HTTP_PROXY)` }, 0, false],
     );
     const refused = await asked(proxy.url);
@@ -180,7 +181,7 @@ describe("proxy from the environment", () => {
     );
     const none = await asked("socks5://ann:s3cret@127.0.0.1:1");
     assert.deepEqual(
-      [rowOf(none), none.exit, none.out.includes("s3cret")],
+      [rowOf(none), none.exit, none.stdout.includes("s3cret")],
       [{ status: "failed", detail: "HTTP_PROXY is not the address of an HTTP proxy" }, 2, false],
     );
     const local = await asked(proxy.url, "http://127.0.0.1:1");

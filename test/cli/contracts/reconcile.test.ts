@@ -48,8 +48,8 @@ describe("svc contracts reconcile", () => {
     );
     assert.deepEqual(await svc("contracts reconcile --since 2031-01-03T00:00:00Z"), {
       exit: 0,
-      out: "",
-      err: "No webhook was due, because no contract changed\n",
+      stdout: "",
+      stderr: "No webhook was due, because no contract changed\n",
     });
   });
 
@@ -67,10 +67,10 @@ describe("svc contracts reconcile", () => {
     await listener.ended;
     const since = ["contracts", "reconcile", "--since", "2031-01-02T03:04:05Z", "--received"];
     const some = await svc([...since, "hooks", "--json"]);
-    const rows = JSON.parse(some.out) as Row[];
-    assert.deepEqual([some.exit, rows.length], [1, 1], some.out);
+    const rows = JSON.parse(some.stdout) as Row[];
+    assert.deepEqual([some.exit, rows.length], [1, 1], some.stdout);
     assert.equal(
-      some.err,
+      some.stderr,
       "1 of 4 webhooks missing. To resend the last one of each contract: svc webhooks re-trigger --contract-ids 1\n",
     );
     const { items } = (await emulator.control("GET", "deliveries?limit=50")).body as { items: { id: number }[] };
@@ -83,13 +83,13 @@ describe("svc contracts reconcile", () => {
     await writeFile(join(cwd, "all.ndjson"), [...bodies, ...bodies].join("\n"));
     assert.deepEqual(await svc([...since, "all.ndjson"]), {
       exit: 0,
-      out: "",
-      err: "No webhooks are missing (4 webhooks checked)\n",
+      stdout: "",
+      stderr: "No webhooks are missing (4 webhooks checked)\n",
     });
     await rm(join(cwd, "all.ndjson"));
     await writeFile(join(cwd, "none.ndjson"), "");
     const none = await svc([...since, "none.ndjson", "--json"]);
-    assert.deepEqual([none.exit, (JSON.parse(none.out) as Row[]).length], [1, 4]);
+    assert.deepEqual([none.exit, (JSON.parse(none.stdout) as Row[]).length], [1, 4]);
   });
 
   for (const [argv, message] of [
@@ -103,8 +103,8 @@ describe("svc contracts reconcile", () => {
   ] as const) {
     it(`exits with 2 for "${argv}"`, async (t) => {
       const { svc } = await startCliEmulator(t);
-      const { exit, err } = await svc(`contracts reconcile ${argv}`);
-      assert.deepEqual([exit, err.split("\n")[0]], [2, message]);
+      const { exit, stderr } = await svc(`contracts reconcile ${argv}`);
+      assert.deepEqual([exit, stderr.split("\n")[0]], [2, message]);
     });
   }
 });

@@ -15,11 +15,11 @@ describe("svc contracts create --idempotent", () => {
     const create = () =>
       svc(["contracts", "create", "--data", "-", ...linked, "--json=id"], { stdin: ndaContractJson });
     const first = await create();
-    assert.deepEqual([first.exit, JSON.parse(first.out)], [0, { id: "T-1" }], first.err);
+    assert.deepEqual([first.exit, JSON.parse(first.stdout)], [0, { id: "T-1" }], first.stderr);
     assert.deepEqual(await create(), {
       exit: 0,
-      out: first.out,
-      err: "T-1 already has external_metadata.id deal-42. Nothing was created.\n",
+      stdout: first.stdout,
+      stderr: "T-1 already has external_metadata.id deal-42. Nothing was created.\n",
     });
     const other = ["contracts", "create", "--data", "-", "--set", "external_metadata.id=deal-43", "--idempotent"];
     assert.equal((await json<{ id: string }>(other, { stdin: ndaContractJson })).id, "T-2");
@@ -27,9 +27,9 @@ describe("svc contracts create --idempotent", () => {
 
   it("requires an ID for the lookup before anything is sent", async (t) => {
     const { svc, emulator } = await startCliEmulator(t);
-    const { exit, err } = await svc("contracts create --data - --idempotent", { stdin: ndaContractJson });
+    const { exit, stderr } = await svc("contracts create --data - --idempotent", { stdin: ndaContractJson });
     assert.deepEqual(
-      [exit, err],
+      [exit, stderr],
       [
         2,
         "error: --idempotent requires external_metadata.id\n  Set it to the ID of the record in your system: --set external_metadata.id=ID\n",
@@ -40,13 +40,13 @@ describe("svc contracts create --idempotent", () => {
 
   it("is suggested after a creation with an unknown outcome", async (t) => {
     const url = await startHangUpServer(t);
-    const { exit, err } = await runCli("contracts create --data - --retries 0", {
+    const { exit, stderr } = await runCli("contracts create --data - --retries 0", {
       stdin: ndaContractJson,
       env: { SVC_BASE_URL: url, SVC_CLIENT_ID: "a", SVC_CLIENT_SECRET: "b" },
     });
-    assert.equal(exit, 1, err);
+    assert.equal(exit, 1, stderr);
     assert.match(
-      err,
+      stderr,
       / The request may have taken effect\. To repeat it safely, use --idempotent, which looks up external_metadata\.id first\.\n/,
     );
   });
@@ -58,11 +58,11 @@ describe("svc contracts import-executed --idempotent", () => {
     const stdin = JSON.stringify(await createExecutedImport());
     const run = () => svc(["contracts", "import-executed", "--data", "-", ...linked, "--json=id"], { stdin });
     const [first, second] = [await run(), await run()];
-    assert.deepEqual([first.exit, JSON.parse(first.out)], [0, { id: "H-1" }], first.err);
+    assert.deepEqual([first.exit, JSON.parse(first.stdout)], [0, { id: "H-1" }], first.stderr);
     assert.deepEqual(second, {
       exit: 0,
-      out: first.out,
-      err: "H-1 already has external_metadata.id deal-42. Nothing was created.\n",
+      stdout: first.stdout,
+      stderr: "H-1 already has external_metadata.id deal-42. Nothing was created.\n",
     });
   });
 });

@@ -30,9 +30,9 @@ const visitor = `
 
 describe("svc in GitHub Actions", () => {
   it("annotates a failure on standard error with escaped text", async () => {
-    const { exit, out, err } = await runCli("contracts status T-1", { env: actions });
-    assert.deepEqual([exit, out], [2, ""]);
-    const [first, ...rest] = err.trimEnd().split("\n");
+    const { exit, stdout, stderr } = await runCli("contracts status T-1", { env: actions });
+    assert.deepEqual([exit, stdout], [2, ""]);
+    const [first, ...rest] = stderr.trimEnd().split("\n");
     assert.equal(first, "error: No service address is configured.");
     assert.match(rest.at(-1)!, /^::error title=svc%3A usage::No service address is configured\.%0AUse --base-url/);
   });
@@ -43,8 +43,8 @@ describe("svc in GitHub Actions", () => {
     ["with --json, where standard error is one line of JSON", "contracts status T-1 --json", actions],
   ] as const) {
     it(`adds no annotation ${what}`, async () => {
-      const { err } = await runCli(argv, { env });
-      assert(!err.includes("::error"), err);
+      const { stderr } = await runCli(argv, { env });
+      assert(!stderr.includes("::error"), stderr);
     });
   }
 
@@ -52,14 +52,14 @@ describe("svc in GitHub Actions", () => {
     const cwd = await createTestFolder(t);
     const summary = join(cwd, "summary.md");
     await writeFile(summary, "before\n");
-    const { exit, out, err } = await runCli(createExecArguments(visitor), {
+    const { exit, stdout, stderr } = await runCli(createExecArguments(visitor), {
       cwd,
       env: { ...actions, PATH: process.env.PATH, GITHUB_STEP_SUMMARY: summary },
     });
-    assert.deepEqual([exit, out], [3, ""]);
-    const lines = err.trimEnd().split("\n");
+    assert.deepEqual([exit, stdout], [3, ""]);
+    const lines = stderr.trimEnd().split("\n");
     const masks = lines.filter((line) => line.startsWith("::add-mask::"));
-    assert(masks.length >= 4 && lines.slice(0, masks.length).every((line) => line.startsWith("::add-mask::")), err);
+    assert(masks.length >= 4 && lines.slice(0, masks.length).every((line) => line.startsWith("::add-mask::")), stderr);
     const [opened, closed, ...group] = lines.slice(masks.length);
     assert.match(opened!, /^::group::.*node --input-type=module -e %0A /);
     assert.equal(closed, "::endgroup::");
@@ -67,7 +67,7 @@ describe("svc in GitHub Actions", () => {
     assert.equal(group.at(-1), "::endgroup::");
     assert(
       group.slice(1, -1).every((line) => line.startsWith("| ")),
-      err,
+      stderr,
     );
     assert.deepEqual(group.slice(1, -1), [
       "| 404 GET /router/v1/cluster_emails/email/nobody no-email-mapping no-cluster-key not-an-email-hash",
@@ -82,11 +82,11 @@ describe("svc in GitHub Actions", () => {
 
   it("groups the output of a command and leaves its workflow commands active", async (t) => {
     const cwd = await createTestFolder(t);
-    const { err } = await runCli(createExecArguments('console.error("::error file=a.js::one test failed")'), {
+    const { stderr } = await runCli(createExecArguments('console.error("::error file=a.js::one test failed")'), {
       cwd,
       env: { ...actions, PATH: process.env.PATH },
     });
-    const shown = err.split("\n").filter((line) => !line.startsWith("::add-mask::"));
+    const shown = stderr.split("\n").filter((line) => !line.startsWith("::add-mask::"));
     assert.deepEqual(shown.slice(1, 3), ["::error file=a.js::one test failed", "::endgroup::"]);
     assert.match(shown[0]!, /^::group::/);
   });
@@ -102,10 +102,10 @@ describe("svc in GitHub Actions", () => {
   });
 
   it("writes no workflow output outside of GitHub Actions", async (t) => {
-    const { err } = await runCli(createExecArguments(visitor), {
+    const { stderr } = await runCli(createExecArguments(visitor), {
       cwd: await createTestFolder(t),
       env: { PATH: process.env.PATH },
     });
-    assert.equal(err, "");
+    assert.equal(stderr, "");
   });
 });

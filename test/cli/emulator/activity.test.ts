@@ -18,8 +18,8 @@ async function startEmulatorCommand(t: TestContext, flags: string, options: RunO
     onStart: (one) => {
       signal = one.signal;
     },
-    onOutput: (out) => {
-      seen = stripVTControlCharacters(out);
+    onOutput: (stdout) => {
+      seen = stripVTControlCharacters(stdout);
       look();
     },
   });
@@ -30,7 +30,7 @@ async function startEmulatorCommand(t: TestContext, flags: string, options: RunO
       look();
     });
   await Promise.race([saw(flags.includes("json") ? '"ready"' : "Press Ctrl-C to stop it."), run]);
-  const json = JSON.parse((await runCli("emulator env --json", { cwd })).out) as Record<string, string>;
+  const json = JSON.parse((await runCli("emulator env --json", { cwd })).stdout) as Record<string, string>;
   const env = { ...json, SVC_CONFIG_DIR: cwd };
   return {
     saw,
@@ -56,9 +56,9 @@ describe("activity log of svc emulator start", () => {
     await emulator.svc("emulator clock advance --by PT5M");
     await emulator.saw("attempt 2");
     await emulator.saw("clock.advance");
-    const { out } = await emulator.ended();
-    const lines = maskDurations(out).split("Press Ctrl-C to stop it.\n")[1]!.split("\n");
-    assert.equal(out.includes("very-secret-token"), false);
+    const { stdout } = await emulator.ended();
+    const lines = maskDurations(stdout).split("Press Ctrl-C to stop it.\n")[1]!.split("\n");
+    assert.equal(stdout.includes("very-secret-token"), false);
     const about = (word: string) => lines.filter((line) => line.includes(word));
     assert.deepEqual(
       [...about("webhooks.create"), ...about("contracts.create"), ...about("webhook 1 "), ...about("time  ")],
@@ -80,8 +80,8 @@ describe("activity log of svc emulator start", () => {
     const emulator = await startEmulatorCommand(t, "--json");
     await emulator.router("GET", "/router/v1/clusters/");
     await emulator.saw('"clusters.list"');
-    const { out } = await emulator.ended();
-    const documents = out
+    const { stdout } = await emulator.ended();
+    const documents = stdout
       .trimEnd()
       .split("\n")
       .map((line) => JSON.parse(line) as Record<string, unknown>);
@@ -115,9 +115,9 @@ describe("activity log of svc emulator start", () => {
       const emulator = await startEmulatorCommand(t, flags);
       await emulator.router("GET", "/router/v1/clusters/");
       if (wanted) await emulator.saw("clusters.list");
-      const { out } = await emulator.ended();
-      if (wanted) assert.match(maskDurations(out), wanted);
-      else assert.equal(out.split("Press Ctrl-C to stop it.\n")[1], "");
+      const { stdout } = await emulator.ended();
+      if (wanted) assert.match(maskDurations(stdout), wanted);
+      else assert.equal(stdout.split("Press Ctrl-C to stop it.\n")[1], "");
     }
   });
 
@@ -126,8 +126,8 @@ describe("activity log of svc emulator start", () => {
     for (let i = 0; i < 10; i += 1) {
       await Promise.all(Array.from({ length: 100 }, () => emulator.router("GET", "/router/v1/clusters/")));
     }
-    const { out } = await emulator.ended();
-    const events = out
+    const { stdout } = await emulator.ended();
+    const events = stdout
       .trimEnd()
       .split("\n")
       .map((line) => JSON.parse(line) as { operation?: string; event: string; count?: number });

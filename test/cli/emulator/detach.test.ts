@@ -33,8 +33,8 @@ async function runSvc(
   });
   t.after(() => killIfRunning(child.pid!));
   child.stdin.end(stdin);
-  const [out, err, [exit]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
-  return { exit: exit as number, out, err, group: child.pid! };
+  const [stdout, stderr, [exit]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
+  return { exit: exit as number, stdout, stderr, group: child.pid! };
 }
 
 function killIfRunning(pid: number): void {
@@ -60,9 +60,13 @@ async function createFolder(t: TestContext): Promise<string> {
 
 /** A detached emulator that is killed when the test ends. */
 async function startDetached(t: TestContext, argv: string, options: Parameters<typeof runSvc>[2]) {
-  const { exit, out, err, group } = await runSvc(t, `emulator start --detach --port 0 --json ${argv}`.trim(), options);
-  assert.deepEqual([exit, err], [0, ""]);
-  const ready = JSON.parse(out) as Ready;
+  const { exit, stdout, stderr, group } = await runSvc(
+    t,
+    `emulator start --detach --port 0 --json ${argv}`.trim(),
+    options,
+  );
+  assert.deepEqual([exit, stderr], [0, ""]);
+  const ready = JSON.parse(stdout) as Ready;
   killAfterTest(options.cwd, ready.pid);
   return { ready, group };
 }
@@ -84,7 +88,7 @@ describe("svc emulator start --detach", () => {
     const cwd = await createFolder(t);
     const { ready, group } = await startDetached(t, "", { cwd });
     const file = join(cwd, ".svc/emulator.json");
-    const { instance_id: _, ...told } = JSON.parse((await runCli("emulator status --json", { cwd })).out);
+    const { instance_id: _, ...told } = JSON.parse((await runCli("emulator status --json", { cwd })).stdout);
     assert.deepEqual([told.running, told.router_url, ready.file], [true, ready.router_url, file]);
     assert.equal(JSON.parse(await readFile(`${file}.run`, "utf8")).pid, ready.pid);
     // A closing terminal would signal this process group.
@@ -94,8 +98,8 @@ describe("svc emulator start --detach", () => {
     await waitForFileText(log, "clock.advance");
 
     const stopped = await runCli("emulator stop --json", { cwd });
-    assert.deepEqual([stopped.exit, JSON.parse(stopped.out)], [0, { stopped: true }]);
-    assert.equal((await runCli("emulator status", { cwd })).out, "not running\n");
+    assert.deepEqual([stopped.exit, JSON.parse(stopped.stdout)], [0, { stopped: true }]);
+    assert.equal((await runCli("emulator status", { cwd })).stdout, "not running\n");
     assert.equal((await stat(log)).mode & 0o777, 0o600);
 
     await startDetached(t, "", { cwd });
@@ -104,12 +108,12 @@ describe("svc emulator start --detach", () => {
 
   it("prints the output of start and how to stop the emulator", async (t) => {
     const cwd = await createFolder(t);
-    const { exit, out, err } = await runSvc(t, "emulator start --detach --port 0 --file mine.json", { cwd });
+    const { exit, stdout, stderr } = await runSvc(t, "emulator start --detach --port 0 --file mine.json", { cwd });
     const { pid, router_url: router } = JSON.parse(await readFile(join(cwd, "mine.json.run"), "utf8"));
     killAfterTest(cwd, pid);
-    assert.deepEqual([exit, err], [0, ""]);
+    assert.deepEqual([exit, stderr], [0, ""]);
     assert.deepEqual(
-      out
+      stdout
         .replaceAll(router, "http://router")
         .replaceAll(/127\.0\.0\.1:\d+/g, "cluster")
         .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/, "NOW")
@@ -141,7 +145,7 @@ describe("svc emulator start --detach", () => {
     const { port } = new URL(ready.router_url);
     const second = await runSvc(t, `emulator start --detach --port ${port}`, { cwd });
     assert.deepEqual(
-      [second.exit, second.out, second.err],
+      [second.exit, second.stdout, second.stderr],
       [
         1,
         "",
@@ -166,7 +170,7 @@ describe("svc emulator start --detach", () => {
     for (const more of ["", " --json"]) {
       const alone = await runCli(`emulator start --port 0 --seed seed.json${more}`, { cwd });
       const behind = await runSvc(t, `emulator start --port 0 --seed seed.json${more} --detach`, { cwd });
-      assert.deepEqual([behind.exit, behind.out, behind.err], [2, "", alone.err]);
+      assert.deepEqual([behind.exit, behind.stdout, behind.stderr], [2, "", alone.stderr]);
       assert.deepEqual(await readdir(cwd), ["seed.json"]);
     }
   });
@@ -208,11 +212,11 @@ describe("svc emulator start --detach", () => {
 
   it("makes an emulator in memory available to commands, env, stop and a second start", async (t) => {
     const cwd = await createFolder(t);
-    const { exit, out, err } = await runSvc(t, "emulator start --detach --ephemeral --port 0", { cwd });
+    const { exit, stdout, stderr } = await runSvc(t, "emulator start --detach --ephemeral --port 0", { cwd });
     const running = JSON.parse(await readFile(join(cwd, ".svc/emulator.json.run"), "utf8"));
     killAfterTest(cwd, running.pid);
     assert.deepEqual(
-      [exit, err, out.split("\n").slice(9)],
+      [exit, stderr, stdout.split("\n").slice(9)],
       [
         0,
         "",
@@ -227,24 +231,27 @@ describe("svc emulator start --detach", () => {
         ],
       ],
     );
-    const env = JSON.parse((await runCli("emulator env --json", { cwd })).out);
+    const env = JSON.parse((await runCli("emulator env --json", { cwd })).stdout);
     assert.equal(env.SVC_BASE_URL, running.router_url);
     const templates = await runCli("contracts templates list --quiet --fields id", { cwd });
-    assert.deepEqual([templates.exit, templates.out.split("\n")[0]], [0, "101"]);
+    assert.deepEqual([templates.exit, templates.stdout.split("\n")[0]], [0, "101"]);
     const second = await runSvc(t, "emulator start --detach --ephemeral --port 0", { cwd });
-    assert.deepEqual([second.exit, /An emulator is already running/.test(second.err)], [1, true], second.err);
+    assert.deepEqual([second.exit, /An emulator is already running/.test(second.stderr)], [1, true], second.stderr);
 
     assert.equal((await runCli("emulator stop", { cwd })).exit, 0);
-    assert.equal((await runCli("emulator status", { cwd })).out, "not running\n");
+    assert.equal((await runCli("emulator status", { cwd })).stdout, "not running\n");
     assert.deepEqual((await readdir(join(cwd, ".svc"))).sort(), [".gitignore", ".origin", "ephemeral.log"]);
   });
 
   it("masks secrets of the emulator for a runner and logs none", async (t) => {
     const cwd = await createFolder(t);
-    const { exit, err } = await runSvc(t, "emulator start --detach --port 0", { cwd, env: { GITHUB_ACTIONS: "true" } });
+    const { exit, stderr } = await runSvc(t, "emulator start --detach --port 0", {
+      cwd,
+      env: { GITHUB_ACTIONS: "true" },
+    });
     const { pid, token } = JSON.parse(await readFile(join(cwd, ".svc/emulator.json.run"), "utf8"));
     killAfterTest(cwd, pid);
-    assert.deepEqual([exit, err.includes(`::add-mask::${token}\n`)], [0, true]);
+    assert.deepEqual([exit, stderr.includes(`::add-mask::${token}\n`)], [0, true]);
     assert.equal((await readFile(join(cwd, ".svc/emulator.json.log"), "utf8")).includes(token), false);
   });
 });

@@ -33,15 +33,15 @@ describe("shell with variables of an ended emulator", () => {
   it("receives the address of the running emulator from failing commands and from doctor", async (t) => {
     const { svc, told } = await startEmulatorAndCli(t);
     for (const line of ["contracts templates list --retries 0", "router clusters --retries 0"]) {
-      const { exit, err } = await svc(line);
-      assert.deepEqual([exit, err.split("\n").slice(1)], [75, [`  ${told("SVC_BASE_URL")}`, ""]], err);
+      const { exit, stderr } = await svc(line);
+      assert.deepEqual([exit, stderr.split("\n").slice(1)], [75, [`  ${told("SVC_BASE_URL")}`, ""]], stderr);
     }
     const control = await svc("emulator clock --retries 0", { SVC_BASE_URL: "", SVC_CONTRACTS_URL: "" });
-    assert.deepEqual([control.exit, control.err.split("\n").slice(1)], [75, [`  ${told("SVC_EMULATOR_URL")}`, ""]]);
-    const { error } = JSON.parse((await svc("router clusters --retries 0 --json")).err);
+    assert.deepEqual([control.exit, control.stderr.split("\n").slice(1)], [75, [`  ${told("SVC_EMULATOR_URL")}`, ""]]);
+    const { error } = JSON.parse((await svc("router clusters --retries 0 --json")).stderr);
     assert.deepEqual([error.retryable, error.exitCode], [true, 75]);
-    const { err } = await svc("doctor --format table");
-    assert.ok(err.includes(`router: ${told("SVC_BASE_URL")}`), err);
+    const { stderr } = await svc("doctor --format table");
+    assert.ok(stderr.includes(`router: ${told("SVC_BASE_URL")}`), stderr);
   });
 
   it("receives a hint that another emulator may use the same address", async (t) => {
@@ -54,30 +54,30 @@ describe("shell with variables of an ended emulator", () => {
     const hint =
       '  The variables of this shell may belong to a previous emulator at this address. Run eval "$(svc emulator env)" again in the folder of the running one.';
     for (const line of ["contracts templates list", "emulator clock"]) {
-      const { exit, err } = await svc(line, env);
-      assert.deepEqual([exit, err.split("\n").slice(1)], [4, [hint, ""]], `${line}: ${err}`);
+      const { exit, stderr } = await svc(line, env);
+      assert.deepEqual([exit, stderr.split("\n").slice(1)], [4, [hint, ""]], `${line}: ${stderr}`);
     }
     const elsewhere = await svc("contracts templates list", { ...env, SVC_EMULATOR_URL: "" });
-    assert.match(elsewhere.err, /\n {2}Check SVC_CLIENT_ID and SVC_CLIENT_SECRET, /);
+    assert.match(elsewhere.stderr, /\n {2}Check SVC_CLIENT_ID and SVC_CLIENT_SECRET, /);
   });
 
   it("receives no hint for a remote address or without a trace of an emulator", async (t) => {
     const { svc, elsewhere } = await startEmulatorAndCli(t);
     const usual = "  Check the address, and that the service is running.\n";
-    for (const { err } of [
+    for (const { stderr } of [
       await svc(`contracts templates list --retries 0 --base-url ${ended}`),
       await svc("contracts templates list --retries 0", { SVC_EMULATOR_URL: "" }, elsewhere),
     ])
-      assert.ok(err.endsWith(usual), err);
+      assert.ok(stderr.endsWith(usual), stderr);
   });
 
   it("reports the emulator of a parent folder instead of stopping it", async (t) => {
     const { svc, folder, twin: emulator } = await startEmulatorAndCli(t);
     const below = join(folder, "below");
     await mkdir(below);
-    const { exit, out, err } = await svc("emulator stop", {}, below);
+    const { exit, stdout, stderr } = await svc("emulator stop", {}, below);
     assert.deepEqual(
-      [exit, out, err.split("\n")],
+      [exit, stdout, stderr.split("\n")],
       [
         5,
         "",
@@ -90,23 +90,23 @@ describe("shell with variables of an ended emulator", () => {
       ],
     );
     const status = await svc("emulator status --json", {}, below);
-    assert.equal(JSON.parse(status.out).router_url, emulator.routerUrl);
-    assert.match(status.err, /The emulator with the state \.\.\/\.svc\/emulator\.json is at /);
+    assert.equal(JSON.parse(status.stdout).router_url, emulator.routerUrl);
+    assert.match(status.stderr, /The emulator with the state \.\.\/\.svc\/emulator\.json is at /);
   });
 
   it("reports the emulator of a parent folder once", async (t) => {
     const { svc, folder } = await startEmulatorAndCli(t);
     const below = join(folder, "below");
     await mkdir(below);
-    const { err } = await svc("emulator status", { SVC_EMULATOR_URL: "" }, below);
-    assert.equal(err, "Using the emulator's state in ../.svc/emulator.json\n");
+    const { stderr } = await svc("emulator status", { SVC_EMULATOR_URL: "" }, below);
+    assert.equal(stderr, "Using the emulator's state in ../.svc/emulator.json\n");
   });
 
   it("receives a suggestion to start an emulator if none is running", async (t) => {
     const { svc, elsewhere } = await startEmulatorAndCli(t);
-    const { exit, err } = await svc("contracts templates list --retries 0", {}, elsewhere);
+    const { exit, stderr } = await svc("contracts templates list --retries 0", {}, elsewhere);
     assert.deepEqual(
-      [exit, err.split("\n").slice(1)],
+      [exit, stderr.split("\n").slice(1)],
       [
         75,
         [
@@ -116,17 +116,17 @@ describe("shell with variables of an ended emulator", () => {
       ],
     );
     const status = await svc("emulator status", {}, elsewhere);
-    assert.deepEqual([status.exit, status.out], [5, "not running\n"], status.err);
+    assert.deepEqual([status.exit, status.stdout], [5, "not running\n"], status.stderr);
   });
 
   it("queries and stops the emulator of this folder", async (t) => {
     const { svc, twin: emulator, told } = await startEmulatorAndCli(t);
     const status = await svc("emulator status --json");
     assert.deepEqual(
-      [status.exit, JSON.parse(status.out).router_url, status.err],
+      [status.exit, JSON.parse(status.stdout).router_url, status.stderr],
       [0, emulator.routerUrl, `${told("SVC_EMULATOR_URL")}\n`],
     );
     const stopped = await svc("emulator stop");
-    assert.deepEqual([stopped.exit, stopped.err], [0, `${told("SVC_EMULATOR_URL")}\nStopped\n`]);
+    assert.deepEqual([stopped.exit, stopped.stderr], [0, `${told("SVC_EMULATOR_URL")}\nStopped\n`]);
   });
 });

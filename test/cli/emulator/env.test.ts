@@ -31,7 +31,7 @@ const values = Object.values(awkward).map((value) => value ?? null);
 describe("svc emulator env", () => {
   it("prints the variables of svc emulator exec and unsets those of other services", async (t) => {
     const { cwd, twin: emulator } = await startEmulatorInFolder(t);
-    const { exit, out, err } = await runCli("emulator env --json", { cwd });
+    const { exit, stdout, stderr } = await runCli("emulator env --json", { cwd });
     const [eu, us] = emulator.clusters.map(({ id, url, clientId, clientSecret, clusterKey }) => ({
       id,
       url,
@@ -40,7 +40,7 @@ describe("svc emulator env", () => {
       cluster_key: clusterKey,
     }));
     assert.deepEqual(
-      [exit, err, JSON.parse(out)],
+      [exit, stderr, JSON.parse(stdout)],
       [
         0,
         "",
@@ -59,7 +59,7 @@ describe("svc emulator env", () => {
       ],
     );
     const bash = await runCli("emulator env", { cwd, env: { SHELL: "/bin/bash" } });
-    assert.deepEqual(bash.out.split("\n").slice(-4), [
+    assert.deepEqual(bash.stdout.split("\n").slice(-4), [
       "unset SVC_TOKEN",
       "unset SVC_PROFILE",
       "unset SVC_BASIC_AUTH",
@@ -68,8 +68,8 @@ describe("svc emulator env", () => {
     const [byFish, byZsh] = await Promise.all(
       ["/usr/bin/fish", "/bin/zsh"].map((SHELL) => runCli("emulator env", { cwd, env: { SHELL } })),
     );
-    assert.match(byFish!.out, /^set -gx SVC_BASE_URL '/);
-    assert.equal(byZsh!.out, bash.out);
+    assert.match(byFish!.stdout, /^set -gx SVC_BASE_URL '/);
+    assert.equal(byZsh!.stdout, bash.stdout);
   });
 
   it("prints the variables of another workspace and lists all workspaces", async (t) => {
@@ -78,9 +78,9 @@ describe("svc emulator env", () => {
     const { id, name, client_id, client_secret, hmac_key, cluster_id } = workspaces[1]!;
     const { url, clusterKey } = emulator.clusters.find((cluster) => cluster.id === cluster_id)!;
     for (const wanted of [String(id), String(name)]) {
-      const { out } = await runCli(["emulator", "env", "--workspace", wanted, "--json"], { cwd });
+      const { stdout } = await runCli(["emulator", "env", "--workspace", wanted, "--json"], { cwd });
       const { SVC_CONTRACTS_URL, SVC_CLIENT_ID, SVC_CLIENT_SECRET, SVC_CLUSTER_KEY, SVC_WEBHOOK_HMAC_KEY } =
-        JSON.parse(out);
+        JSON.parse(stdout);
       assert.deepEqual(
         [SVC_CONTRACTS_URL, SVC_CLIENT_ID, SVC_CLIENT_SECRET, SVC_CLUSTER_KEY, SVC_WEBHOOK_HMAC_KEY],
         [url, client_id, client_secret, clusterKey, hmac_key],
@@ -89,8 +89,8 @@ describe("svc emulator env", () => {
     const known = workspaces.map((one) => `${one.id} (${one.name})`).join(", ");
     assert.deepEqual(await runCli("emulator env --workspace nobody", { cwd }), {
       exit: 2,
-      out: "",
-      err: `error: Workspace "nobody" not found\n  Workspaces: ${known}.\n`,
+      stdout: "",
+      stderr: `error: Workspace "nobody" not found\n  Workspaces: ${known}.\n`,
     });
   });
 
@@ -101,8 +101,8 @@ describe("svc emulator env", () => {
       publicUrl: "https://sandbox.example/twin",
       clusterUrls: { "eu-1": "https://eu.sandbox.example", "us-1": "https://us.sandbox.example" },
     });
-    const { out } = await runCli("emulator env --json", { cwd });
-    const { SVC_CLUSTERS, ...variables } = JSON.parse(out) as Record<string, string>;
+    const { stdout } = await runCli("emulator env --json", { cwd });
+    const { SVC_CLUSTERS, ...variables } = JSON.parse(stdout) as Record<string, string>;
     const addresses = Object.entries(variables).filter(([name]) => name.endsWith("_URL"));
     assert.deepEqual(Object.fromEntries(addresses), {
       SVC_BASE_URL: "https://sandbox.example/twin",
@@ -125,15 +125,15 @@ describe("svc emulator env", () => {
 
   it("prints commands that bash evaluates", { skip: !hasProgram("bash") }, async (t) => {
     const { cwd } = await startEmulatorInFolder(t);
-    const { out } = await runCli("emulator env --shell bash", { cwd });
+    const { stdout } = await runCli("emulator env --shell bash", { cwd });
     const seen = execFileSync("bash", ["--norc", "-c", `eval "$TEXT"; "$NODE" -p 'JSON.stringify(process.env)'`], {
-      env: { TEXT: out, NODE: process.execPath, SVC_TOKEN: "real", PATH: process.env.PATH },
+      env: { TEXT: stdout, NODE: process.execPath, SVC_TOKEN: "real", PATH: process.env.PATH },
       encoding: "utf8",
     });
     const { TEXT: _, NODE: __, ...env } = JSON.parse(seen) as Record<string, string>;
     assert.equal(env.SVC_TOKEN, undefined);
     const listed = await runCli("contracts templates list --json=id", { env, cwd: "/nonexistent" });
-    assert.deepEqual([listed.exit, JSON.parse(listed.out).length > 0], [0, true]);
+    assert.deepEqual([listed.exit, JSON.parse(listed.stdout).length > 0], [0, true]);
   });
 
   for (const shell of ["bash", "zsh", "fish"] as const) {
@@ -174,27 +174,27 @@ describe("svc emulator env", () => {
       "A=x=y\nB<<end_\none\nend\ntwo\nend_\nSVC_TOKEN=\n",
     );
     const { cwd, twin: emulator } = await startEmulatorInFolder(t);
-    const { out, err } = await runCli("emulator env --shell github", { cwd, env: { GITHUB_ACTIONS: "true" } });
+    const { stdout, stderr } = await runCli("emulator env --shell github", { cwd, env: { GITHUB_ACTIONS: "true" } });
     const secrets = [
       emulator.token,
       ...emulator.clusters.flatMap((one) => [one.clientSecret, one.clusterKey, one.hmacKey]),
     ];
-    assert.equal(err, secrets.map((secret) => `::add-mask::${secret}\n`).join(""));
-    assert.deepEqual([out.includes("::"), out.startsWith(`SVC_BASE_URL=${emulator.routerUrl}\n`)], [false, true]);
+    assert.equal(stderr, secrets.map((secret) => `::add-mask::${secret}\n`).join(""));
+    assert.deepEqual([stdout.includes("::"), stdout.startsWith(`SVC_BASE_URL=${emulator.routerUrl}\n`)], [false, true]);
   });
 
   it("prefers the emulator of this folder to an earlier emulator in the environment", async (t) => {
     const { cwd, twin: emulator } = await startEmulatorInFolder(t);
     const env = { SVC_EMULATOR_URL: "http://127.0.0.1:9/_emulator", SVC_EMULATOR_TOKEN: "of an earlier one" };
-    assert.match((await runCli("emulator env --shell bash", { cwd, env })).out, new RegExp(`'${emulator.token}'`));
+    assert.match((await runCli("emulator env --shell bash", { cwd, env })).stdout, new RegExp(`'${emulator.token}'`));
   });
 
   it("prints no variables if no emulator is running or if it would end with the command", async (t) => {
     const cwd = await createTestFolder(t);
     const none = await runCli("emulator env", { cwd });
-    assert.deepEqual([none.exit, none.out], [5, ""]);
-    assert.match(none.err, /No emulator is running \(state: .*\)\.\n.*\n {2}try: svc emulator start/);
+    assert.deepEqual([none.exit, none.stdout], [5, ""]);
+    assert.match(none.stderr, /No emulator is running \(state: .*\)\.\n.*\n {2}try: svc emulator start/);
     const inside = await runCli("emulator env --emulator", { cwd });
-    assert.deepEqual([inside.exit, inside.out], [2, ""]);
+    assert.deepEqual([inside.exit, inside.stdout], [2, ""]);
   });
 });

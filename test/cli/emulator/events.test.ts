@@ -29,7 +29,7 @@ describe("svc emulator events", () => {
 
   it("counts its followers in svc emulator status", async (t) => {
     const { svc } = await startCliEmulator(t);
-    const streams = async () => JSON.parse((await svc("emulator status --json")).out).event_streams;
+    const streams = async () => JSON.parse((await svc("emulator status --json")).stdout).event_streams;
     assert.equal(await streams(), 0);
     const stream = startCommand(svc, ["emulator", "events", "--json"]);
     await stream.saw('"begin"');

@@ -9,22 +9,22 @@ describe("exported state as --file", () => {
   it("is rejected unchanged with its kind and an import command in any layout", async (t) => {
     const cwd = await createTestFolder(t);
     const exported = await runCli("emulator state export --emulator -o exported.json", { cwd });
-    assert.equal(exported.exit, 0, exported.err);
+    assert.equal(exported.exit, 0, exported.stderr);
     const file = join(cwd, "exported.json");
     const text = await readFile(file, "utf8");
     for (const layout of [text, JSON.stringify(JSON.parse(text))]) {
       await writeFile(file, layout);
       assert.deepEqual(await runCli("emulator start --port 0 --file exported.json", { cwd }), {
         exit: 1,
-        out: "",
-        err:
+        stdout: "",
+        stderr:
           `error: ${file} is an exported state, not an emulator state file. Nothing was changed. Start an emulator ` +
           `on another file, and import it: "svc emulator state import --data ${file}".\n`,
       });
       assert.equal(await readFile(file, "utf8"), layout);
     }
     const taken = await runCli("emulator state import --data exported.json --emulator --yes", { cwd });
-    assert.equal(taken.exit, 0, taken.err);
+    assert.equal(taken.exit, 0, taken.stderr);
   });
 });
 
@@ -34,8 +34,8 @@ describe("document other than an exported state", () => {
     await writeFile(join(cwd, "wrong.json"), '{"a": 1}');
     assert.deepEqual(await runCli("emulator state import --data wrong.json --emulator --yes", { cwd }), {
       exit: 1,
-      out: "",
-      err:
+      stdout: "",
+      stderr:
         "error: This emulator cannot load the state: The document is not an exported " +
         'state: "svc_state" is missing (HTTP 400)\n' +
         "  Export one with `svc emulator state export` of the same version.\n",
@@ -47,13 +47,13 @@ describe("snapshot as --file", () => {
   it("is rejected unchanged with its kind and a start command", async (t) => {
     const cwd = await createTestFolder(t);
     const saved = await runCli("emulator snapshot save prepared --emulator --json=file", { cwd });
-    assert.equal(saved.exit, 0, saved.err);
-    const { file } = JSON.parse(saved.out) as { file: string };
+    assert.equal(saved.exit, 0, saved.stderr);
+    const { file } = JSON.parse(saved.stdout) as { file: string };
     const text = await readFile(file, "utf8");
     assert.deepEqual(await runCli(["emulator", "start", "--port", "0", "--file", file], { cwd }), {
       exit: 1,
-      out: "",
-      err:
+      stdout: "",
+      stderr:
         `error: ${file} is a snapshot, not an emulator state file. Nothing was changed. Start with a copy of ` +
         `it: "svc emulator start --from ${file}".\n`,
     });
@@ -76,13 +76,13 @@ describe("file of another user as --file", () => {
       const isNone = `error: ${file} is not an emulator state file`;
       assert.deepEqual(await runCli("emulator start --port 0 --file package.json", { cwd }), {
         exit: 1,
-        out: "",
-        err: `${isNone}. Nothing was changed. Choose another file with --file. To load a seed, use --seed.\n`,
+        stdout: "",
+        stderr: `${isNone}. Nothing was changed. Choose another file with --file. To load a seed, use --seed.\n`,
       });
       assert.deepEqual(await runCli("emulator repair package.json", { cwd }), {
         exit: 1,
-        out: "",
-        err: `${isNone}\n`,
+        stdout: "",
+        stderr: `${isNone}\n`,
       });
       assert.equal(await readFile(file, "utf8"), content);
       assert.deepEqual(await readdir(cwd), ["package.json"]);

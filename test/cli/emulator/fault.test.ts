@@ -8,7 +8,7 @@ describe("svc emulator fault", () => {
     const argv = "emulator fault add --direction incoming --operation templates.list --status 503 --count 1";
     const { id } = await json<{ id: number }>(argv);
     const refused = await svc("contracts templates list --retries 0");
-    assert.deepEqual([refused.exit, refused.err.includes("(HTTP 503)")], [75, true]);
+    assert.deepEqual([refused.exit, refused.stderr.includes("(HTTP 503)")], [75, true]);
     assert.equal((await svc("contracts templates list")).exit, 0);
     const [fault] = await json<{ matched: number; hit: number }[]>("emulator fault list");
     assert.deepEqual([fault!.matched, fault!.hit], [2, 1]);
@@ -18,11 +18,11 @@ describe("svc emulator fault", () => {
 
   it("rejects a fault without an effect", async (t) => {
     const { svc } = await startCliEmulator(t);
-    const { exit, err } = await svc("emulator fault add --direction incoming");
+    const { exit, stderr } = await svc("emulator fault add --direction incoming");
     assert.deepEqual(
-      [exit, err.includes("one of --latency-ms, --reset, --status and --truncated is required")],
+      [exit, stderr.includes("one of --latency-ms, --reset, --status and --truncated is required")],
       [2, true],
-      err,
+      stderr,
     );
   });
 });

@@ -39,27 +39,27 @@ describe("command in the folder of a running emulator", () => {
   it("uses the emulator with its credentials and prints one notice", async (t) => {
     const { svc, twin: emulator, real } = await startFolderEmulator(t);
     const env = { SVC_CLIENT_ID: "real-id", SVC_CLIENT_SECRET: "real-secret", SVC_CLUSTER_KEY: "real-key" };
-    const { exit, out, err } = await svc("contracts templates list --fields id", { env });
+    const { exit, stdout, stderr } = await svc("contracts templates list --fields id", { env });
     const note = `Using the emulator with the state ${state} (${emulator.routerUrl}), not profile prod (to use it: --profile prod)\n`;
     const unused =
       "Ignored: SVC_CLIENT_ID, SVC_CLIENT_SECRET, SVC_CLUSTER_KEY (not known to this emulator; see svc help addresses)\n";
-    assert.deepEqual([exit, out.includes("101"), err, real.seen], [0, true, note + unused, []]);
-    assert.equal((await svc("contracts templates list --fields id --quiet")).err, "");
+    assert.deepEqual([exit, stdout.includes("101"), stderr, real.seen], [0, true, note + unused, []]);
+    assert.equal((await svc("contracts templates list --fields id --quiet")).stderr, "");
     const asJson = await svc("contracts templates list --json");
-    assert.deepEqual([JSON.stringify(JSON.parse(asJson.out)).includes("101"), asJson.err], [true, note]);
+    assert.deepEqual([JSON.stringify(JSON.parse(asJson.stdout)).includes("101"), asJson.stderr], [true, note]);
   });
 
   it("prints a notice if the command requires an emulator, except in svc emulator", async (t) => {
     const { svc, twin: emulator } = await startFolderEmulator(t);
     const note = `Using the emulator with the state ${state} (${emulator.routerUrl})`;
-    const saidBy = async (argv: string) => (await svc(argv)).err.split("\n")[0];
+    const saidBy = async (argv: string) => (await svc(argv)).stderr.split("\n")[0];
     assert.deepEqual(
       [await saidBy("webhooks list"), await saidBy("webhooks why"), await saidBy("webhooks schedule")],
       [note, note, note],
     );
-    assert.equal((await svc("emulator status")).err, "");
-    const { err } = await svc("webhooks trigger CONTRACT_SIGNED --dry-run");
-    assert.deepEqual(err.match(/Using the emulator/g)?.length ?? 0, 1, err);
+    assert.equal((await svc("emulator status")).stderr, "");
+    const { stderr } = await svc("webhooks trigger CONTRACT_SIGNED --dry-run");
+    assert.deepEqual(stderr.match(/Using the emulator/g)?.length ?? 0, 1, stderr);
   });
 
   it("selects the workspace by the environment, with a secret that the emulator checks", async (t) => {
@@ -71,8 +71,8 @@ describe("command in the folder of a running emulator", () => {
     const [, { client_id, client_secret }] = workspaces as [unknown, (typeof workspaces)[number]];
     const env = { SVC_CLIENT_ID: client_id, SVC_CLIENT_SECRET: client_secret };
     const as = async (more: object) => {
-      const { exit, out, err } = await svc("contracts templates list --fields id", { env: { ...env, ...more } });
-      return { exit, ids: out.trim().split("\n"), isUnused: err.includes("Not used") };
+      const { exit, stdout, stderr } = await svc("contracts templates list --fields id", { env: { ...env, ...more } });
+      return { exit, ids: stdout.trim().split("\n"), isUnused: stderr.includes("Not used") };
     };
     assert.deepEqual(await as({}), { exit: 0, ids: ["103"], isUnused: false });
     assert.deepEqual(await as({ SVC_CLIENT_SECRET: "wrong" }), { exit: 4, ids: [""], isUnused: false });
@@ -80,12 +80,12 @@ describe("command in the folder of a running emulator", () => {
 
   it("recognizes variables of svc emulator env and withholds unknown credentials", async (t) => {
     const { svc } = await startFolderEmulator(t);
-    const env = JSON.parse((await svc("emulator env --json")).out) as Record<string, string>;
+    const env = JSON.parse((await svc("emulator env --json")).stdout) as Record<string, string>;
     const { SVC_CLIENT_ID, SVC_CLIENT_SECRET, SVC_CLUSTER_KEY, SVC_CLUSTERS } = env;
     const own = { SVC_CLIENT_ID, SVC_CLIENT_SECRET, SVC_CLUSTER_KEY, SVC_CLUSTERS };
     const unused = async (more: object) => {
-      const { exit, err } = await svc("contracts templates list --emulator", { env: { ...own, ...more } });
-      return [exit, /^Ignored: (.*) \(/m.exec(err)?.[1]];
+      const { exit, stderr } = await svc("contracts templates list --emulator", { env: { ...own, ...more } });
+      return [exit, /^Ignored: (.*) \(/m.exec(stderr)?.[1]];
     };
     assert.deepEqual(await unused({}), [0, undefined]);
     assert.deepEqual(await unused({ SVC_CLUSTER_KEY: "real-key" }), [0, "SVC_CLUSTER_KEY"]);
@@ -96,9 +96,9 @@ describe("command in the folder of a running emulator", () => {
 
   it("reports that the emulator overrides a profile and how to select the profile", async (t) => {
     const { svc } = await startFolderEmulator(t);
-    const { exit, err } = await svc("config use prod");
+    const { exit, stderr } = await svc("config use prod");
     assert.deepEqual(
-      [exit, err],
+      [exit, stderr],
       [
         0,
         `Commands use profile prod from now on\nIn this folder the emulator with the state ${state} overrides it. To use the profile: --profile prod.\n`,
@@ -121,21 +121,21 @@ describe("command in the folder of a running emulator", () => {
     await writeFile(join(cwd, "body.json"), "{}");
     const note = `Using the key from the emulator with the state ${state}\n`;
     const signed = await svc("webhooks sign body.json");
-    assert.deepEqual([signed.exit, signed.err], [0, note]);
-    const signature = signed.out.trim();
-    const verified = { exit: 0, out: "valid\n", err: note };
+    assert.deepEqual([signed.exit, signed.stderr], [0, note]);
+    const signature = signed.stdout.trim();
+    const verified = { exit: 0, stdout: "valid\n", stderr: note };
     assert.deepEqual(await svc(`webhooks verify body.json --signature ${signature}`), verified);
-    const explained = { exit: 0, out: "The signature matches.\n", err: note };
+    const explained = { exit: 0, stdout: "The signature matches.\n", stderr: note };
     assert.deepEqual(await svc(`webhooks explain body.json --signature ${signature}`), explained);
     const env = { SVC_WEBHOOK_HMAC_KEY: Buffer.from("another key").toString("base64") };
     const other = await svc(`webhooks verify body.json --signature ${signature}`, { env });
-    assert.deepEqual([other.exit, other.err.includes("Using")], [1, false]);
+    assert.deepEqual([other.exit, other.stderr.includes("Using")], [1, false]);
   });
 
   it("separates the emulator's token and sign-in from those of a real service", async (t) => {
     const { svc, twin: emulator } = await startFolderEmulator(t);
-    const { err } = await svc("oidc userinfo", { env: { SVC_TOKEN: "real-token" } });
-    assert.match(err, /token/i);
+    const { stderr } = await svc("oidc userinfo", { env: { SVC_TOKEN: "real-token" } });
+    assert.match(stderr, /token/i);
     const { body } = await emulator.control("GET", "requests");
     const sent = (body as { items: { target: string; headers: Record<string, string> }[] }).items;
     assert.deepEqual(
@@ -158,8 +158,8 @@ describe("command in the folder of a running emulator", () => {
       const { svc, twin: emulator, real } = await startFolderEmulator(t);
       const put = (text: string) => text.replace("REAL", real.url);
       const given = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, put(value)]));
-      const { err } = await svc(put(argv), { env: given });
-      assert.deepEqual([err.includes("Using"), real.seen.length > 0], [false, true]);
+      const { stderr } = await svc(put(argv), { env: given });
+      assert.deepEqual([stderr.includes("Using"), real.seen.length > 0], [false, true]);
       assert.deepEqual(new Set(real.seen.map((line) => line.split(" ")[1])), new Set(["real-id"]));
       assert.equal(JSON.stringify(real.seen).includes(emulator.token), false);
     });
@@ -168,7 +168,11 @@ describe("command in the folder of a running emulator", () => {
   it("shows the origin of values in config list and doctor", async (t) => {
     const { svc, twin: emulator } = await startFolderEmulator(t);
     const origin = `the emulator with the state ${state}`;
-    const rows = JSON.parse((await svc("config list --json")).out) as { key: string; value: string; origin: string }[];
+    const rows = JSON.parse((await svc("config list --json")).stdout) as {
+      key: string;
+      value: string;
+      origin: string;
+    }[];
     assert.deepEqual(
       rows.filter(({ key }) => ["router_url", "client_id", "client_secret"].includes(key)),
       [
@@ -177,7 +181,7 @@ describe("command in the folder of a running emulator", () => {
         { key: "client_secret", value: "[hidden]", origin },
       ],
     );
-    const checks = JSON.parse((await svc("doctor --json")).out) as { check: string; detail: string }[];
+    const checks = JSON.parse((await svc("doctor --json")).stdout) as { check: string; detail: string }[];
     assert.equal(checks.find(({ check }) => check === "services")?.detail, `Selected by ${origin}`);
   });
 });
@@ -189,8 +193,8 @@ describe("untrusted run file", () => {
     await emulator.close();
     for (const routerUrl of [run.router_url, real.url]) {
       await writeFile(join(cwd, `${state}.run`), JSON.stringify({ ...run, router_url: routerUrl }));
-      const { err } = await svc("contracts templates list");
-      assert.equal(err.includes("Using the emulator"), false);
+      const { stderr } = await svc("contracts templates list");
+      assert.equal(stderr.includes("Using the emulator"), false);
     }
     assert.equal(JSON.stringify(real.seen).includes(run.token), false);
   });
@@ -200,8 +204,8 @@ describe("untrusted run file", () => {
     await mkdir(join(cwd, ".svc"));
     const content = { router_url: "http://emulator.example", token: "x", pid: process.pid, instance_id: "y" };
     await writeFile(join(cwd, `${state}.run`), JSON.stringify(content));
-    const { exit, err } = await runCli("contracts templates list", { cwd });
-    assert.deepEqual([exit, /No service address is configured/.test(err)], [2, true]);
+    const { exit, stderr } = await runCli("contracts templates list", { cwd });
+    assert.deepEqual([exit, /No service address is configured/.test(stderr)], [2, true]);
   });
 
   it("prevents requests to other services while its emulator starts", async (t) => {
@@ -215,8 +219,8 @@ describe("untrusted run file", () => {
     const url = `http://127.0.0.1:${(starting.address() as AddressInfo).port}`;
     const content = { router_url: url, token: "x", pid: process.pid, instance_id: "y" };
     await writeFile(join(cwd, `${state}.run`), JSON.stringify(content));
-    const { exit, err } = await svc("contracts templates list");
-    assert.match(err, /The emulator of this folder is still starting\.\n {2}Try again in a moment/);
+    const { exit, stderr } = await svc("contracts templates list");
+    assert.match(stderr, /The emulator of this folder is still starting\.\n {2}Try again in a moment/);
     assert.deepEqual([exit, real.seen], [75, []]);
   });
 });

@@ -12,8 +12,8 @@ import { getSvcPath } from "../../support/shipped.ts";
 /** Runs the shipped `svc` until it ends. */
 async function runSvc(cwd: string, ...argv: readonly string[]) {
   const child = spawn(process.execPath, [getSvcPath(), ...argv], { cwd, env: { PATH: process.env.PATH } });
-  const [out, err, [exit]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
-  return { exit: exit as number, out, err };
+  const [stdout, stderr, [exit]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
+  return { exit: exit as number, stdout, stderr };
 }
 
 async function mountDisk(t: TestContext) {
@@ -34,8 +34,8 @@ describe("svc emulator start --detach on a full disk", () => {
     if (disk === undefined) return t.skip("no small disk can be mounted here");
     const { cwd, run } = disk;
     const started = await runSvc(cwd, "emulator", "start", "--detach", "--port", "0", "--clock", "manual", "--json");
-    assert.equal(started.exit, 0, started.err);
-    const { pid } = JSON.parse(started.out) as { pid: number };
+    assert.equal(started.exit, 0, started.stderr);
+    const { pid } = JSON.parse(started.stdout) as { pid: number };
     t.after(() => {
       try {
         process.kill(pid, "SIGKILL");
@@ -49,7 +49,7 @@ describe("svc emulator start --detach on a full disk", () => {
     // The lines exceed the free space of the log's last page.
     for (let i = 0; i < 60; i += 1) assert.equal((await run("emulator clock advance --by PT1H")).exit, 75);
     const templates = await run("contracts templates list --json=id --quiet");
-    assert.deepEqual([templates.exit, templates.err], [0, ""]);
+    assert.deepEqual([templates.exit, templates.stderr], [0, ""]);
     assert.equal((await run("emulator env")).exit, 0);
 
     await disk.makeRoom();
@@ -68,15 +68,15 @@ describe("svc emulator start --detach on a full disk", () => {
     await disk.fill();
     assert.deepEqual(await runSvc(cwd, "emulator", "start", "--detach", "--port", "0"), {
       exit: 1,
-      out: "",
-      err:
+      stdout: "",
+      stderr:
         `error: Failed to write the log ${cwd}/.svc/emulator.json.log: no space is left on the disk (ENOSPC).\n` +
         "  Free some space. The log is next to the state. Choose another state with --file, or use --ephemeral without --detach.\n",
     });
     assert.deepEqual(await runSvc(cwd, "emulator", "start", "--port", "0"), {
       exit: 1,
-      out: "",
-      err:
+      stdout: "",
+      stderr:
         `error: The state ${cwd}/.svc/emulator.json cannot be opened: no space is left on the disk. ` +
         "Free disk space, or choose a file on another disk with --file.\n",
     });

@@ -20,9 +20,9 @@ describe("command in the folder of a killed emulator", () => {
   it("reports the missing emulator and suggests a fix", async (t) => {
     const { state, svc } = await withKilled(t);
     for (const line of ["emulator deliveries", "emulator stop", "emulator env", "webhooks why", "emulator clock"]) {
-      const { exit, err } = await svc(line);
+      const { exit, stderr } = await svc(line);
       assert.deepEqual(
-        [exit, err],
+        [exit, stderr],
         [
           5,
           `error: The emulator was killed, or its machine went down (state: ${state}).\n` +
@@ -33,16 +33,16 @@ describe("command in the folder of a killed emulator", () => {
         line,
       );
     }
-    assert.equal((await svc("emulator status")).out, "not running\n");
-    const { exit, err } = await svc(`emulator clock --file ${state}`);
-    assert.deepEqual([exit, err.split("\n").at(-2)], [5, `  try: svc emulator start --file ${state}`]);
+    assert.equal((await svc("emulator status")).stdout, "not running\n");
+    const { exit, stderr } = await svc(`emulator clock --file ${state}`);
+    assert.deepEqual([exit, stderr.split("\n").at(-2)], [5, `  try: svc emulator start --file ${state}`]);
   });
 
   it("names the emulator that would respond to a service request", async (t) => {
     const { svc } = await withKilled(t);
-    const { exit, err } = await svc("contracts list");
+    const { exit, stderr } = await svc("contracts list");
     assert.deepEqual(
-      [exit, err],
+      [exit, stderr],
       [
         2,
         "error: No service address is configured.\n" +
@@ -54,8 +54,8 @@ describe("command in the folder of a killed emulator", () => {
 
   it("reports that an emulator in memory is gone with its data", async (t) => {
     const { svc } = await withKilled(t, { ephemeral: true });
-    const { exit, err } = await svc("emulator deliveries");
-    assert.deepEqual([exit, err.split("\n")[1]], [5, "  Its state was in memory and is lost."]);
+    const { exit, stderr } = await svc("emulator deliveries");
+    assert.deepEqual([exit, stderr.split("\n")[1]], [5, "  Its state was in memory and is lost."]);
   });
 
   it("checks a run file from another machine by a request instead of its process ID", async (t) => {

@@ -30,10 +30,10 @@ async function startWithJsonLog(
     env: { SVC_EMULATOR_TOKEN: "s3cret-of-the-run", ...env },
   });
   await run.saw('"event":"ready","router_url"');
-  const { router_url: routerUrl } = JSON.parse(run.out().split("\n")[0]!) as { router_url: string };
+  const { router_url: routerUrl } = JSON.parse(run.stdout().split("\n")[0]!) as { router_url: string };
   const lines = () =>
     run
-      .err()
+      .stderr()
       .trimEnd()
       .split("\n")
       .map((line) => JSON.parse(line) as Line);
@@ -54,8 +54,8 @@ describe("svc emulator start --log json", () => {
     await run.saw('"operation":"clock.advance"');
     const { exit } = await run.stopped("SIGTERM");
     assert.equal(exit, 143);
-    assert.equal(/very-secret|s3cret/.test(run.err()), false);
-    assert.equal(run.out().trimEnd().split("\n").length, 1);
+    assert.equal(/very-secret|s3cret/.test(run.stderr()), false);
+    assert.equal(run.stdout().trimEnd().split("\n").length, 1);
     const all = lines();
     for (const { time } of all) assert.equal(new Date(time).toISOString(), time);
     const told = all.map(({ level, event, listener, operation, caller, status }) =>
@@ -80,8 +80,8 @@ describe("failing svc emulator start --log json", () => {
   it("ends with a document", async (t) => {
     const cwd = await createTestFolder(t);
     for (const argv of [["--seed", "missing.json"], ["--no-such-flag"]]) {
-      const { exit, err } = await runCli(["emulator", "start", "--port", "0", "--log", "json", ...argv], { cwd });
-      const { time, level, event, error } = JSON.parse(err) as Line & { error: { code: string; message: string } };
+      const { exit, stderr } = await runCli(["emulator", "start", "--port", "0", "--log", "json", ...argv], { cwd });
+      const { time, level, event, error } = JSON.parse(stderr) as Line & { error: { code: string; message: string } };
       assert.deepEqual([exit, new Date(time).toISOString(), level, event], [2, time, "error", "fatal"]);
       assert.match(error.message, /missing\.json|no-such-flag/);
     }

@@ -36,11 +36,11 @@ describe("svc emulator open", () => {
   it("opens an address that signs the browser in once and does not print the code", async (t) => {
     const { cwd, twin: emulator } = await startEmulatorInFolder(t);
     const browser = await createRecordingBrowser(cwd);
-    const { exit, out, err } = await runCli("emulator open", {
+    const { exit, stdout, stderr } = await runCli("emulator open", {
       cwd,
       env: { BROWSER: browser.program, SVC_TOKEN: "s3" },
     });
-    assert.deepEqual([exit, out, err], [0, "", `Opened ${emulator.controlUrl}/ui/ in the browser\n`]);
+    assert.deepEqual([exit, stdout, stderr], [0, "", `Opened ${emulator.controlUrl}/ui/ in the browser\n`]);
     const [url = "", ...rest] = (await browser.told()).split("\n");
     assert.match(`${url}\n`, createConsoleUrlPattern(emulator.routerUrl));
     assert.deepEqual(
@@ -54,17 +54,17 @@ describe("svc emulator open", () => {
 
   it("prints the address without a browser and reports the missing browser", async (t) => {
     const { cwd, twin: emulator } = await startEmulatorInFolder(t);
-    const { exit, out, err } = await runCli("emulator open", { cwd, env: { BROWSER: "none" } });
-    assert.match(out, createConsoleUrlPattern(emulator.routerUrl));
-    assert.deepEqual([exit, err], [0, none]);
+    const { exit, stdout, stderr } = await runCli("emulator open", { cwd, env: { BROWSER: "none" } });
+    assert.match(stdout, createConsoleUrlPattern(emulator.routerUrl));
+    assert.deepEqual([exit, stderr], [0, none]);
   });
 
   it("prints the address if the browser does not start and names the browser", async (t) => {
     const { cwd, twin: emulator } = await startEmulatorInFolder(t);
-    const { exit, out, err } = await runCli("emulator open", { cwd, env: { BROWSER: "no-such-browser" } });
-    assert.match(out, createConsoleUrlPattern(emulator.routerUrl));
+    const { exit, stdout, stderr } = await runCli("emulator open", { cwd, env: { BROWSER: "no-such-browser" } });
+    assert.match(stdout, createConsoleUrlPattern(emulator.routerUrl));
     assert.deepEqual(
-      [exit, err],
+      [exit, stderr],
       [0, "no-such-browser could not be started. Open this address yourself within 60 seconds.\n"],
     );
   });
@@ -73,11 +73,14 @@ describe("svc emulator open", () => {
     const { cwd, twin: emulator } = await startEmulatorInFolder(t);
     const program = join(cwd, "opener");
     await writeFile(program, "#!/bin/sh\ncat /dev/null\nexit 3\n", { mode: 0o755 });
-    const { exit, out, err } = await runCli("emulator open", { cwd, env: { BROWSER: program } });
-    assert.match(out, createConsoleUrlPattern(emulator.routerUrl));
-    assert.deepEqual([exit, err], [0, `${program} could not open it. Open this address yourself within 60 seconds.\n`]);
+    const { exit, stdout, stderr } = await runCli("emulator open", { cwd, env: { BROWSER: program } });
+    assert.match(stdout, createConsoleUrlPattern(emulator.routerUrl));
+    assert.deepEqual(
+      [exit, stderr],
+      [0, `${program} could not open it. Open this address yourself within 60 seconds.\n`],
+    );
     const asJson = await runCli("emulator open --json", { cwd, env: { BROWSER: program } });
-    assert.equal(JSON.parse(asJson.out).opened, false);
+    assert.equal(JSON.parse(asJson.stdout).opened, false);
   });
 
   it("treats a running browser as success", async (t) => {
@@ -90,43 +93,43 @@ describe("svc emulator open", () => {
     // The browser runs while this end of the pipe is open.
     const running = await open(end, "w");
     await wall.pass(3_000);
-    const { exit, out, err } = await opening;
+    const { exit, stdout, stderr } = await opening;
     await running.close();
-    assert.deepEqual([exit, out, err], [0, "", `Opened ${emulator.controlUrl}/ui/ in the browser\n`]);
+    assert.deepEqual([exit, stdout, stderr], [0, "", `Opened ${emulator.controlUrl}/ui/ in the browser\n`]);
   });
 
   it("prints the address with --url and opens no browser", async (t) => {
     const { cwd, twin: emulator } = await startEmulatorInFolder(t);
-    const { exit, out, err } = await runCli("emulator open --url", { cwd, env: { BROWSER: "no-such-browser" } });
-    assert.match(out, createConsoleUrlPattern(emulator.routerUrl));
-    assert.deepEqual([exit, err], [0, ""]);
+    const { exit, stdout, stderr } = await runCli("emulator open --url", { cwd, env: { BROWSER: "no-such-browser" } });
+    assert.match(stdout, createConsoleUrlPattern(emulator.routerUrl));
+    assert.deepEqual([exit, stderr], [0, ""]);
     const asJson = await runCli("emulator open --url --json", { cwd });
-    const { url, ...rest } = JSON.parse(asJson.out);
+    const { url, ...rest } = JSON.parse(asJson.stdout);
     assert.match(`${url}\n`, createConsoleUrlPattern(emulator.routerUrl));
     assert.deepEqual(rest, { opened: false, expires_in: 60 });
   });
 
   it("finds the emulator by its state file from any folder", async (t) => {
     const { twin: emulator } = await startEmulatorInFolder(t);
-    const { out } = await runCli(["emulator", "open", "--url", "--file", emulator.file!], {
+    const { stdout } = await runCli(["emulator", "open", "--url", "--file", emulator.file!], {
       cwd: await createTestFolder(t),
     });
-    assert.match(out, createConsoleUrlPattern(emulator.routerUrl));
+    assert.match(stdout, createConsoleUrlPattern(emulator.routerUrl));
   });
 
   it("rejects a missing emulator and an emulator that would end with the command", async (t) => {
     const cwd = await createTestFolder(t);
     const nowhere = await runCli("emulator open --json", { cwd });
-    assert.deepEqual([nowhere.exit, nowhere.out, JSON.parse(nowhere.err).error.code], [5, "", "no_emulator"]);
+    assert.deepEqual([nowhere.exit, nowhere.stdout, JSON.parse(nowhere.stderr).error.code], [5, "", "no_emulator"]);
 
     const embedded = await runCli("emulator open --emulator", { cwd });
-    assert.deepEqual([embedded.exit, embedded.out], [2, ""]);
+    assert.deepEqual([embedded.exit, embedded.stdout], [2, ""]);
   });
 
   it("preserves existing console sessions", async (t) => {
     const { cwd, twin: emulator } = await startEmulatorInFolder(t);
-    const { out } = await runCli("emulator open --url", { cwd });
-    const body = { code: out.trim().split("#code=")[1] };
+    const { stdout } = await runCli("emulator open --url", { cwd });
+    const body = { code: stdout.trim().split("#code=")[1] };
     const begun = await emulator.router("POST", "/_emulator/sessions", { body });
     const { token } = begun.body as { token: string };
     await runCli("emulator open --url", { cwd });

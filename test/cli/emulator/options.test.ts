@@ -25,8 +25,8 @@ describe("svc emulator exec", () => {
     const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "ask.mjs"), program);
     const argv = ["emulator", "exec", "--retry-schedule", "30s, PT2M", "--", process.execPath, "ask.mjs"];
-    const { exit, out } = await runCli(argv, { cwd });
-    assert.deepEqual([exit, out], [0, "30s PT2M\n"]);
+    const { exit, stdout } = await runCli(argv, { cwd });
+    assert.deepEqual([exit, stdout], [0, "30s PT2M\n"]);
   });
 
   const wrong: readonly (readonly [given: string, env: Record<string, string>, flags: string, message: string])[] = [
@@ -47,8 +47,8 @@ describe("svc emulator exec", () => {
   ];
   for (const [what, env, flags, message] of wrong) {
     it(`explains the format of ${what}`, async () => {
-      const { exit, err } = await runCli(`emulator exec ${flags} -- true`.replace(/ +/g, " "), { env });
-      assert.deepEqual([exit, err.split("\n")[0]], [2, `error: ${message}`]);
+      const { exit, stderr } = await runCli(`emulator exec ${flags} -- true`.replace(/ +/g, " "), { env });
+      assert.deepEqual([exit, stderr.split("\n")[0]], [2, `error: ${message}`]);
     });
   }
 });

@@ -22,7 +22,7 @@ async function startEmulatorProcess(t: TestContext) {
 
 /** The names of the tokens suffice to identify a state. */
 const listTokenNames = async (run: (line: string) => ReturnType<typeof runCli>) =>
-  (await run("emulator tokens list --format tsv --fields name")).out;
+  (await run("emulator tokens list --format tsv --fields name")).stdout;
 
 describe("emulator with a removed folder", () => {
   it("restores its files, reports the removal and stores later changes", async (t) => {
@@ -48,7 +48,7 @@ describe("emulator with a removed folder", () => {
     await rm(join(cwd, ".svc"), { recursive: true });
     const stopped = await run("emulator stop");
     await ended;
-    assert.deepEqual([stopped.exit, stopped.err], [0, "Stopped\n"]);
+    assert.deepEqual([stopped.exit, stopped.stderr], [0, "Stopped\n"]);
     assert.equal(await listTokenNames((line) => runCli(`${line} --emulator`, { cwd })), "name\nbefore\n");
   });
 });
@@ -63,7 +63,7 @@ describe("emulator with a replaced state file", () => {
     await emulator.saw("was replaced by another file. Move it away to restore it from memory");
     const foreign = await readFile(file, "utf8");
     const refused = await run("emulator tokens create meanwhile --role read");
-    assert.deepEqual([refused.exit, /was replaced by another file/.test(refused.err)], [75, true]);
+    assert.deepEqual([refused.exit, /was replaced by another file/.test(refused.stderr)], [75, true]);
     assert.equal(await readFile(file, "utf8"), foreign);
 
     await rename(file, join(cwd, "foreign.json"));
@@ -82,8 +82,8 @@ describe("emulator with a replaced state file", () => {
     await emulator.saw("was replaced by another file");
     const ended = once(emulator.child, "exit");
     const stopped = await run("emulator stop");
-    assert.match(stopped.err, /^warning: the emulator could not save its state; recent changes are lost\n/);
+    assert.match(stopped.stderr, /^warning: the emulator could not save its state; recent changes are lost\n/);
     assert.equal((await ended)[0], 1);
-    assert.match(emulator.err(), /Recent changes are lost/);
+    assert.match(emulator.stderr(), /Recent changes are lost/);
   });
 });

@@ -15,8 +15,8 @@ describe("svc emulator rewind", () => {
     }
     assert.deepEqual(await svc("emulator rewind --steps 1"), {
       exit: 1,
-      out: "",
-      err:
+      stdout: "",
+      stderr:
         "error: This emulator has no history. It requires a state in a file or a database, and SVC_HISTORY above 0 (HTTP 409)\n" +
         "  Save snapshots with `svc emulator snapshot save NAME`.\n",
     });
@@ -24,8 +24,8 @@ describe("svc emulator rewind", () => {
 
   it("limits the history by SVC_HISTORY and rejects invalid sizes", async (t) => {
     const cwd = await createTestFolder(t);
-    const { exit, err } = await runCli("emulator exec -- true", { cwd, env: { SVC_HISTORY: "much" } });
-    assert.deepEqual([exit, err.split("\n")[0]], [2, 'error: SVC_HISTORY must be a size (500MB, 2GiB), got "much"']);
+    const { exit, stderr } = await runCli("emulator exec -- true", { cwd, env: { SVC_HISTORY: "much" } });
+    assert.deepEqual([exit, stderr.split("\n")[0]], [2, 'error: SVC_HISTORY must be a size (500MB, 2GiB), got "much"']);
     assert.equal((await runCli("emulator exec --file a.json -- true", { cwd, env: { SVC_HISTORY: "0" } })).exit, 0);
   });
 });

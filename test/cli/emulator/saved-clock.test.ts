@@ -6,7 +6,7 @@ import { runCli } from "../../support/cli/run-cli.ts";
 /** The line about time in the output of `svc emulator start`, which is stopped once ready. */
 async function readTimeLine(cwd: string, flags: string): Promise<string | undefined> {
   let stop = () => {};
-  const { out } = await runCli(`emulator start --port 0 --no-color ${flags}`, {
+  const { stdout } = await runCli(`emulator start --port 0 --no-color ${flags}`, {
     cwd,
     onStart: ({ signal }) => {
       stop = () => signal("SIGTERM");
@@ -15,7 +15,7 @@ async function readTimeLine(cwd: string, flags: string): Promise<string | undefi
       if (text.includes("Press Ctrl-C to stop it.")) stop();
     },
   });
-  return /^ {2}time {6}(.*)$/m.exec(out)?.[1]?.replace(/:05\.\d+Z/, ":05Z");
+  return /^ {2}time {6}(.*)$/m.exec(stdout)?.[1]?.replace(/:05\.\d+Z/, ":05Z");
 }
 
 describe("svc emulator start with a saved clock", () => {

@@ -22,9 +22,9 @@ describe("second svc emulator start", () => {
       "emulator start --port 0",
       "emulator start --port 0 --detach",
     ]) {
-      const { exit, err } = await runCli(line, { cwd });
+      const { exit, stderr } = await runCli(line, { cwd });
       assert.deepEqual(
-        [exit, err],
+        [exit, stderr],
         [
           1,
           `error: An emulator is already running: ${url} (state: ${state}).\n` +
@@ -39,19 +39,19 @@ describe("second svc emulator start", () => {
   it("explains how two processes of a store share a folder", async (t) => {
     const env = { SVC_RUN_FILE: "svc.run" };
     const { cwd } = await startEmulatorCommand(t, "emulator start --port 0", env);
-    const { exit, err } = await runCli("emulator start --port 0 --store postgres://a@127.0.0.1:9/db", { cwd, env });
+    const { exit, stderr } = await runCli("emulator start --port 0 --store postgres://a@127.0.0.1:9/db", { cwd, env });
     assert.equal(exit, 1);
     assert.equal(
-      err.replace(/\(.*\)/, "(RUN FILE)"),
+      stderr.replace(/\(.*\)/, "(RUN FILE)"),
       `error: ${createInUseMessage("svc emulator stop")}\n  To run a second process with the same store and folder, set SVC_RUN_FILE to another file.\n`,
     );
   });
 
   it("reports that the emulator of another folder uses the ports", async (t) => {
     const { cwd, port } = await startEmulatorCommand(t, "emulator start --port 0");
-    const { exit, err } = await runCli(`emulator start --port ${port}`, { cwd: await createTestFolder(t) });
+    const { exit, stderr } = await runCli(`emulator start --port ${port}`, { cwd: await createTestFolder(t) });
     assert.equal(exit, 1);
-    const [message, hint] = err.split("\n");
+    const [message, hint] = stderr.split("\n");
     assert.equal(message, `error: An emulator with another state already listens on port ${port} or a following port.`);
     assert.equal(
       hint,
@@ -60,7 +60,7 @@ describe("second svc emulator start", () => {
     const env = { SVC_EMULATOR_URL: `http://127.0.0.1:${port}/_emulator` };
     const known = await runCli(`emulator start --port ${port}`, { cwd: await createTestFolder(t), env });
     assert.match(
-      known.err,
+      known.stderr,
       /\n {2}The variables of this shell point to it\. To stop it, run svc emulator stop\. Choose another /,
     );
   });
@@ -93,7 +93,7 @@ describe("emulator with a removed .svc folder", () => {
     const ours = await runCli(`emulator start --port ${port}`, { cwd });
     const another = "Choose another port with --port, or use --port 0 for free ports.";
     assert.deepEqual(
-      [ours.exit, ours.err],
+      [ours.exit, ours.stderr],
       [
         1,
         `error: An emulator whose files were removed (state: ${join(cwd, ".svc/emulator.json")}) already listens on port ${port} or a following port.\n` +
@@ -101,7 +101,7 @@ describe("emulator with a removed .svc folder", () => {
       ],
     );
     const others = await runCli(`emulator start --port ${port}`, { cwd: await createTestFolder(t) });
-    assert.deepEqual(others.err.split("\n").slice(0, 2), [
+    assert.deepEqual(others.stderr.split("\n").slice(0, 2), [
       `error: An emulator with another state already listens on port ${port} or a following port.`,
       `  To stop it, run kill ${process.pid}. ${another}`,
     ]);
@@ -112,9 +112,9 @@ describe("emulator with a removed .svc folder", () => {
     const { cwd } = await startEmulatorCommand(t, "emulator start");
     await rm(join(cwd, ".svc"), { recursive: true });
     for (const line of ["emulator stop", "emulator status", "emulator clock"]) {
-      const { exit, err } = await runCli(line, { cwd });
+      const { exit, stderr } = await runCli(line, { cwd });
       assert.deepEqual(
-        [exit, err],
+        [exit, stderr],
         [
           1,
           `error: The emulator at http://127.0.0.1:4010 cannot be used, because its files were removed while it ran (state: ${join(cwd, ".svc/emulator.json")}).\n` +
@@ -125,7 +125,7 @@ describe("emulator with a removed .svc folder", () => {
     }
     const elsewhere = await runCli("emulator stop", { cwd: await createTestFolder(t) });
     assert.match(
-      elsewhere.err,
+      elsewhere.stderr,
       /^error: No emulator is running \(state: .*\)\.\n.* Another emulator listens at http:\/\/127\.0\.0\.1:4010. To stop it, run kill \d+\.\n/,
     );
     const { err } = await runCli("emulator deliveries", { cwd: await createTestFolder(t) });
@@ -190,9 +190,9 @@ describe("--ready-file", () => {
     const cwd = await createTestFolder(t);
     const precious = join(cwd, "precious.json");
     await writeFile(precious, '{"mine":true}');
-    const { exit, err } = await runCli("emulator start --port 0 --ready-file precious.json", { cwd });
-    assert.deepEqual([exit, await readFile(precious, "utf8")], [2, '{"mine":true}'], err);
-    assert.match(err, /--ready-file: precious\.json exists and was not written by this option/);
+    const { exit, stderr } = await runCli("emulator start --port 0 --ready-file precious.json", { cwd });
+    assert.deepEqual([exit, await readFile(precious, "utf8")], [2, '{"mine":true}'], stderr);
+    assert.match(stderr, /--ready-file: precious\.json exists and was not written by this option/);
   });
 });
 
@@ -209,9 +209,9 @@ describe("svc emulator start", () => {
     it(`rejects ${flags} with the run file "${runFile}" and creates no file`, async (t) => {
       const cwd = await createTestFolder(t);
       const env = { SVC_RUN_FILE: runFile };
-      const { exit, err } = await runCli(`emulator start --port 0 ${flags}`, { cwd, env });
-      assert.equal(exit, 2, err);
-      assert.match(err, message);
+      const { exit, stderr } = await runCli(`emulator start --port 0 ${flags}`, { cwd, env });
+      assert.equal(exit, 2, stderr);
+      assert.match(stderr, message);
       assert.deepEqual(await readdir(cwd), []);
     });
   }
@@ -224,9 +224,9 @@ describe("svc emulator start", () => {
     execFileSync("mkfifo", [pipe]);
     for (const command of ["emulator start --port 0 --file", "emulator repair --yes"]) {
       for (const file of [pipe, "/dev/null"]) {
-        const { exit, err } = await runCli(`${command} ${file}`, { cwd });
+        const { exit, stderr } = await runCli(`${command} ${file}`, { cwd });
         assert.deepEqual(
-          [exit, err.split("\n")[0]],
+          [exit, stderr.split("\n")[0]],
           [1, `error: The state ${file} cannot be opened: it is a pipe or a device. Choose a file with --file.`],
         );
       }

@@ -12,8 +12,8 @@ describe("svc emulator snapshot", () => {
       [["emulator", "snapshot", "restore", "-"], `<name> ${words}`],
       [["emulator", "deliveries", "--contract", "x"], '--contract must be the ID of a contract (12, T-12), got "x"'],
     ] as const) {
-      const { exit, err } = await svc(argv);
-      assert.deepEqual([exit, err.split("\n")[0]], [2, `error: ${why}`]);
+      const { exit, stderr } = await svc(argv);
+      assert.deepEqual([exit, stderr.split("\n")[0]], [2, `error: ${why}`]);
     }
   });
 
@@ -27,21 +27,21 @@ describe("svc emulator snapshot", () => {
 
     assert.deepEqual(await svc("emulator snapshot diff prepared --exit-status"), {
       exit: 0,
-      out: "",
-      err: "No differences\n",
+      stdout: "",
+      stderr: "No differences\n",
     });
     await json(
       "contracts create --contract-template-id 101 --contract-name Lease --set contract_data={} --set counter_party_details=[]",
     );
     const changed = await svc("emulator snapshot diff prepared --exit-status --brief");
-    assert.deepEqual([changed.exit, changed.out.split("\n")[0]], [1, "contract T-1: new, DRAFT"]);
+    assert.deepEqual([changed.exit, changed.stdout.split("\n")[0]], [1, "contract T-1: new, DRAFT"]);
     assert.equal((await svc("emulator snapshot diff prepared")).exit, 0);
 
     const restored = await json<{ backup_snapshot: string }>("emulator snapshot restore prepared");
     assert.equal(restored.backup_snapshot, "before-1");
     assert.equal((await svc("emulator snapshot diff prepared --exit-status")).exit, 0);
     const between = await svc("emulator snapshot diff prepared before-1 --exit-status --brief");
-    assert.deepEqual([between.exit, between.out.split("\n")[0]], [1, "contract T-1: new, DRAFT"]);
+    assert.deepEqual([between.exit, between.stdout.split("\n")[0]], [1, "contract T-1: new, DRAFT"]);
     assert.equal((await svc("emulator snapshot remove prepared --yes")).exit, 0);
     assert.equal((await svc("emulator snapshot restore prepared")).exit, 5);
   });

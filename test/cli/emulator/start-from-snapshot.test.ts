@@ -80,18 +80,18 @@ describe("svc emulator exec --from", () => {
       "-e",
       `fetch(process.env.SVC_EMULATOR_URL + "/clock", { headers: { authorization: "Bearer " + process.env.SVC_EMULATOR_TOKEN } }).then(async (answer) => console.log(await answer.text()))`,
     ];
-    const { out, err } = await svc("emulator exec --from prepared", clock);
-    assert.equal(err, "");
-    const { now, mode } = JSON.parse(out);
+    const { stdout, stderr } = await svc("emulator exec --from prepared", clock);
+    assert.equal(stderr, "");
+    const { now, mode } = JSON.parse(stdout);
     assert.deepEqual([now, mode], ["2031-01-02T03:04:05.000Z", "manual"]);
   });
 
   it("accepts a copied snapshot, the state of a running emulator and an exported state", async (t) => {
     const { cwd, file, svc, contract } = await createSnapshotFolder(t);
     const found = async (from: string) => {
-      const { exit, out, err } = await svc(`emulator exec --from ${from}`, child);
-      assert.deepEqual([exit, err], [0, ""]);
-      return (JSON.parse(out) as { found: number[] }).found;
+      const { exit, stdout, stderr } = await svc(`emulator exec --from ${from}`, child);
+      assert.deepEqual([exit, stderr], [0, ""]);
+      return (JSON.parse(stdout) as { found: number[] }).found;
     };
     await writeFile(join(cwd, "copied.json"), await readFile(join(`${file}.snapshots`, "prepared.json")));
     assert.deepEqual(await found("copied.json"), [200, 404]);
@@ -106,8 +106,8 @@ describe("svc emulator exec --from", () => {
     const { emulator } = await createSnapshotFolder(t);
     const cwd = await createTestFolder(t);
     const env = { SVC_EMULATOR_URL: `${emulator.routerUrl}/_emulator`, SVC_EMULATOR_TOKEN: emulator.token };
-    const { exit, out, err } = await runCli(["emulator", "exec", "--from", "prepared", ...child], { cwd, env });
-    assert.deepEqual([exit, err, JSON.parse(out).found], [0, "", [200, 404]]);
+    const { exit, stdout, stderr } = await runCli(["emulator", "exec", "--from", "prepared", ...child], { cwd, env });
+    assert.deepEqual([exit, stderr, JSON.parse(stdout).found], [0, "", [200, 404]]);
   });
 
   it("explains how to export a snapshot that the reachable emulator stores in no file", async (t) => {
@@ -119,8 +119,8 @@ describe("svc emulator exec --from", () => {
     const svc = (argv: string, more: readonly string[] = []) => runCli([...argv.split(" "), ...more], { cwd });
     assert.deepEqual(await svc("emulator exec --from prepared -- true"), {
       exit: 5,
-      out: "",
-      err:
+      stdout: "",
+      stderr:
         `error: Snapshot prepared belongs to the emulator at ${emulator.routerUrl}, which stores it in no file of this machine. --from requires a file.\n` +
         "  Restore it there and export the state to a file: `svc emulator snapshot restore prepared`, " +
         "`svc emulator state export --output prepared.json`, then --from prepared.json. " +
@@ -128,8 +128,8 @@ describe("svc emulator exec --from", () => {
     });
     assert.equal((await svc("emulator snapshot restore prepared --yes")).exit, 0);
     assert.equal((await svc("emulator state export --output prepared.json")).exit, 0);
-    const { out } = await svc("emulator exec --from prepared.json", child);
-    assert.deepEqual(JSON.parse(out).found, [200, 404]);
+    const { stdout } = await svc("emulator exec --from prepared.json", child);
+    assert.deepEqual(JSON.parse(stdout).found, [200, 404]);
   });
 
   it("stores the copy and its uploads in a named file and continues with that file", async (t) => {
@@ -168,17 +168,17 @@ describe("svc emulator exec --from", () => {
       const result = await svc(`emulator exec ${argv} -- true`);
       return {
         ...result,
-        err: result.err
+        stderr: result.stderr
           .replaceAll(snapshots, "S")
           .replaceAll(cwd, "")
           .replace(/line \d+/, "line N"),
       };
     };
-    const failed = (message: string) => ({ exit: 1, out: "", err: `error: ${message}\n` });
+    const failed = (message: string) => ({ exit: 1, stdout: "", stderr: `error: ${message}\n` });
     assert.deepEqual(await refused("--from prepared"), {
       exit: 5,
-      out: "",
-      err:
+      stdout: "",
+      stderr:
         "error: Snapshot or file prepared not found (snapshots: changed, hello, newer, renamed, truncated).\n" +
         "  Save one with `svc emulator snapshot save NAME`, or use a file: for a state of --file STATE, " +
         "STATE.snapshots/NAME.json; for a --store, the output of `svc emulator state export --output FILE`.\n",
@@ -217,9 +217,9 @@ describe("svc emulator start --from", () => {
       onStart: ({ signal }) => {
         end = () => signal("SIGTERM");
       },
-      onOutput: (out) => {
-        if (lines.length > 0 || !out.includes("\n")) return;
-        lines.push(JSON.parse(out.slice(0, out.indexOf("\n"))));
+      onOutput: (stdout) => {
+        if (lines.length > 0 || !stdout.includes("\n")) return;
+        lines.push(JSON.parse(stdout.slice(0, stdout.indexOf("\n"))));
         end();
       },
     });
@@ -234,7 +234,7 @@ describe("completion of snapshots", () => {
   it("lists the snapshots of the folder's state", async (t) => {
     const { cwd, emulator } = await createSnapshotFolder(t);
     await emulator.snapshot("other");
-    const complete = async (words: string) => (await runCli(["complete", "--", ...words.split(" ")], { cwd })).out;
+    const complete = async (words: string) => (await runCli(["complete", "--", ...words.split(" ")], { cwd })).stdout;
     assert.equal(await complete("emulator exec --from p"), "prepared\n:0\n");
     assert.equal(await complete("emulator start --from="), "other\nprepared\n:0\n");
     for (const verb of ["restore", "show", "diff", "remove"]) {

@@ -16,11 +16,11 @@ it("--emulator in a subfolder uses the state of the parent folder, which git ign
 
   const shown = await runCli("emulator webhooks --emulator --fields title", { cwd: below });
   const above = join("..", "..", ".svc/emulator.json");
-  assert.deepEqual(shown, { exit: 0, out: "Mine\n", err: `Using the emulator's state in ${above}\n` });
+  assert.deepEqual(shown, { exit: 0, stdout: "Mine\n", stderr: `Using the emulator's state in ${above}\n` });
   assert.deepEqual(await readdir(below), []);
 
   const own = await runCli("emulator webhooks --emulator --fields title", { cwd });
-  assert.deepEqual(own, { exit: 0, out: "Mine\n", err: "" });
+  assert.deepEqual(own, { exit: 0, stdout: "Mine\n", stderr: "" });
 });
 
 it("--emulator skips an unreadable .svc in a parent folder", async (t) => {
@@ -30,7 +30,7 @@ it("--emulator skips an unreadable .svc in a parent folder", async (t) => {
   // Root can read every folder, but a link to itself is unreadable for every user.
   await symlink(".svc", join(cwd, ".svc"));
   const status = await runCli("contracts status T-1", { cwd: below });
-  assert.deepEqual([status.exit, status.err.split("\n")[0]], [2, "error: No service address is configured."]);
+  assert.deepEqual([status.exit, status.stderr.split("\n")[0]], [2, "error: No service address is configured."]);
   const own = await runCli("emulator webhooks --emulator --fields title", { cwd: below });
-  assert.deepEqual([own.exit, await readdir(below)], [0, [".svc"]], own.err);
+  assert.deepEqual([own.exit, await readdir(below)], [0, [".svc"]], own.stderr);
 });

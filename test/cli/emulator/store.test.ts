@@ -13,8 +13,8 @@ describe("svc emulator start --store", () => {
   it("rejects invalid combinations and never prints a password", async (t) => {
     const cwd = await createTestFolder(t);
     const started = async (flags: string, env: Readonly<Record<string, string>> = {}) => {
-      const { exit, out, err } = await runCli(`emulator start --port 0 ${flags}`, { cwd, env });
-      return `${exit} ${out}${err.split("\n")[0]}`;
+      const { exit, stdout, stderr } = await runCli(`emulator start --port 0 ${flags}`, { cwd, env });
+      return `${exit} ${stdout}${stderr.split("\n")[0]}`;
     };
     const form =
       "must be a URL (postgres://USER@HOST:PORT/DATABASE, or postgres://USER@/DATABASE?host=/FOLDER for a Unix socket)";

@@ -10,11 +10,11 @@ describe("address without a control plane", () => {
     const { emulator, svc } = await startCliEmulator(t);
     const at = (url: string) => ({ env: { SVC_EMULATOR_URL: url, SVC_EMULATOR_TOKEN: emulator.token } });
     const cluster = await svc("emulator clock advance --by PT1H", at(`${emulator.clusters[0]!.url}/_emulator`));
-    assert.deepEqual([cluster.exit, cluster.out], [5, ""]);
-    assert.match(cluster.err, /\(HTTP 404\)/);
+    assert.deepEqual([cluster.exit, cluster.stdout], [5, ""]);
+    assert.match(cluster.stderr, /\(HTTP 404\)/);
     const path = await svc("emulator clock advance --by PT1H", at(`${emulator.routerUrl}/nonsense`));
-    assert.deepEqual([path.exit, path.out], [1, ""]);
-    assert.match(path.err, /did not recognize POST .*\/clock\/advance and forwarded it/);
+    assert.deepEqual([path.exit, path.stdout], [1, ""]);
+    assert.match(path.stderr, /did not recognize POST .*\/clock\/advance and forwarded it/);
     assert.equal(new Date(emulator.clock.now()).toISOString(), "2031-01-02T03:04:05.000Z");
   });
 });
@@ -28,12 +28,12 @@ describe("svc emulator tokens", () => {
     assert.equal((await svc("emulator clock advance --by PT5M", asCi)).exit, 0);
     const refused = await svc("emulator reset --yes", asCi);
     assert.deepEqual(
-      [refused.exit, refused.out, refused.err.split("\n")[0]],
+      [refused.exit, refused.stdout, refused.stderr.split("\n")[0]],
       [4, "", "error: The role admin is required. The token ci has the role operate (HTTP 403)"],
     );
 
     const listed = await svc("emulator tokens list --fields name,role");
-    assert.deepEqual([listed.exit, listed.out.includes(token)], [0, false]);
+    assert.deepEqual([listed.exit, listed.stdout.includes(token)], [0, false]);
     const [row] = await json<{ last_used_at: string | null }[]>("emulator tokens list");
     assert.notEqual(row!.last_used_at, null);
     const { items } = await json<{ items: { operation: string; caller: string }[] }>("emulator requests");
@@ -47,9 +47,9 @@ describe("svc emulator tokens", () => {
       ["emulator tokens create run --role read", "token"],
       ["emulator workspaces create --name Run", "client_secret"],
     ] as const) {
-      const { out, err } = await svc(`${line} --json`, run);
-      const secret = (JSON.parse(out) as Record<string, string>)[member]!;
-      assert.ok(err.includes(`::add-mask::${secret}\n`), member);
+      const { stdout, stderr } = await svc(`${line} --json`, run);
+      const secret = (JSON.parse(stdout) as Record<string, string>)[member]!;
+      assert.ok(stderr.includes(`::add-mask::${secret}\n`), member);
     }
     assert.equal((await svc("emulator tokens revoke run --yes")).exit, 0);
     assert.equal((await svc("emulator tokens revoke ci")).exit, 2);
@@ -77,8 +77,8 @@ describe("profile with a shared emulator", () => {
     assert.equal((await svc("config set emulator_token --secret-file token.txt")).exit, 0);
     assert.equal((await svc("emulator clock")).exit, 0);
     assert.equal((await svc("emulator clock advance --by PT1S")).exit, 4);
-    const { out } = await svc("config list --json");
-    assert.deepEqual([out.includes(emulator.routerUrl), out.includes(token)], [true, false]);
+    const { stdout } = await svc("config list --json");
+    assert.deepEqual([stdout.includes(emulator.routerUrl), stdout.includes(token)], [true, false]);
   });
 
   it("yields to the environment and withholds its token from other services", async (t) => {
@@ -105,15 +105,15 @@ describe("profile with a shared emulator", () => {
     await writeFile(join(cwd, "profiles.json"), JSON.stringify({ current: "team", profiles }), { mode: 0o600 });
     const svc = (line: string) => runCli(line, { cwd, env: { SVC_CONFIG_DIR: cwd } });
     for (const named of ["", " --profile key"]) {
-      const { exit, out, err } = await svc(`emulator env --json${named}`);
-      const env = JSON.parse(out);
-      assert.deepEqual([exit, err, env.SVC_CLIENT_ID], [0, "", client_id]);
+      const { exit, stdout, stderr } = await svc(`emulator env --json${named}`);
+      const env = JSON.parse(stdout);
+      assert.deepEqual([exit, stderr, env.SVC_CLIENT_ID], [0, "", client_id]);
       assert.equal("SVC_CLUSTER_KEY" in env, named !== "", "the key of a cluster is that of all its workspaces");
-      assert.ok(!out.includes("[hidden"));
-      assert.deepEqual(await svc(`webhooks deliveries --quiet${named}`), { exit: 0, out: "", err: "" });
+      assert.ok(!stdout.includes("[hidden"));
+      assert.deepEqual(await svc(`webhooks deliveries --quiet${named}`), { exit: 0, stdout: "", stderr: "" });
       assert.equal((await svc(`webhooks list --quiet${named}`)).exit, 0);
-      assert.match((await svc(`webhooks why${named}`)).err, /No webhooks found\./);
-      const checks = JSON.parse((await svc(`doctor --json${named}`)).out) as { check: string; detail: string }[];
+      assert.match((await svc(`webhooks why${named}`)).stderr, /No webhooks found\./);
+      const checks = JSON.parse((await svc(`doctor --json${named}`)).stdout) as { check: string; detail: string }[];
       const found = checks.find(({ check }) => check === "emulator");
       assert.equal(found?.detail, `${emulator.routerUrl} (profile ${named === "" ? "team" : "key"})`);
     }
@@ -125,8 +125,9 @@ describe("profile with a shared emulator", () => {
     await svc("config set emulator_token --secret-file token.txt");
     assert.deepEqual(await svc("emulator env"), {
       exit: 4,
-      out: "",
-      err: "error: This token cannot read the emulator's API keys.\n  Its role is read. Create one with the role operate: svc emulator tokens create NAME --role operate.\n",
+      stdout: "",
+      stderr:
+        "error: This token cannot read the emulator's API keys.\n  Its role is read. Create one with the role operate: svc emulator tokens create NAME --role operate.\n",
     });
   });
 });

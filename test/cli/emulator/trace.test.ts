@@ -54,9 +54,9 @@ describe("svc emulator trace", () => {
         ["delivery:1", 155, `retry 5, 80 min after ${refused}; request:3 advanced the clock`],
       ],
     );
-    const { exit, out } = await svc("emulator trace delivery:1");
+    const { exit, stdout } = await svc("emulator trace delivery:1");
     assert.equal(exit, 0);
-    assert.deepEqual(out.split("\n").slice(-5), [
+    assert.deepEqual(stdout.split("\n").slice(-5), [
       `2031-01-02T04:19:05.000Z        ├─ attempt:1.5  attempt 5: ${refused}  retry 4, 40 min after ${refused}; request:3 advanced the clock`,
       `2031-01-02T05:39:05.000Z        ├─ attempt:1.6  attempt 6: ${refused}  retry 5, 80 min after ${refused}; request:3 advanced the clock`,
       `2031-01-02T08:19:05.000Z        └─ planned: attempt 7  retry 6, 160 min after ${refused}; will be skipped unless webhook 1 is enabled first (DISABLED_BY_ERROR)`,
@@ -67,14 +67,17 @@ describe("svc emulator trace", () => {
 
   it("names the attempt that disabled the webhook of a skipped delivery", async (t) => {
     const { svc } = await startWithDeadReceiver(t, 400);
-    const { out } = await svc("emulator trace delivery:1");
-    assert.match(out, /delivery:1 .* skipped_disabled \(webhook disabled by attempt:1\.6\) {2}webhook 1 is subscribed/);
+    const { stdout } = await svc("emulator trace delivery:1");
+    assert.match(
+      stdout,
+      /delivery:1 .* skipped_disabled \(webhook disabled by attempt:1\.6\) {2}webhook 1 is subscribed/,
+    );
   });
 
   it("prints one line per node for programs", async (t) => {
     const { svc } = await startWithDeadReceiver(t, 5);
-    const { out } = await svc("emulator trace T-1 --format ndjson");
-    const lines = out.trim().split("\n");
+    const { stdout } = await svc("emulator trace T-1 --format ndjson");
+    const lines = stdout.trim().split("\n");
     assert.deepEqual(
       lines.map((line) => (JSON.parse(line) as Node).id),
       ["request:2", "event:3", "delivery:1", "attempt:1.1", "attempt:1.2", "request:3"],
@@ -84,8 +87,8 @@ describe("svc emulator trace", () => {
   it("prints OpenTelemetry spans with their parents", async (t) => {
     const { svc, json } = await startWithDeadReceiver(t, 5);
     const { nodes } = await json<{ nodes: readonly Node[] }>("emulator trace T-1");
-    const { out } = await svc("emulator trace T-1 --format otlp");
-    const document = JSON.parse(out) as Otlp;
+    const { stdout } = await svc("emulator trace T-1 --format otlp");
+    const document = JSON.parse(stdout) as Otlp;
     const [{ resource, scopeSpans } = assert.fail()] = document.resourceSpans;
     assert.deepEqual(resource, {
       attributes: [{ key: "service.name", value: { stringValue: "svc-emulator" } }],
@@ -121,8 +124,8 @@ describe("svc emulator trace", () => {
       body: { title: "odd", url, only_for_activities: ["CONTRACT_CREATED"] },
     });
     await createDraftContract(emulator.api);
-    const { out } = await svc("emulator trace delivery:1 --format mermaid");
-    assert.deepEqual(out.split("\n"), [
+    const { stdout } = await svc("emulator trace delivery:1 --format mermaid");
+    assert.deepEqual(stdout.split("\n"), [
       "flowchart TD",
       '  n0["request:2 contracts.create POST /api/v2.1/public/contracts/<br/>2031-01-02T03:04:05.000Z requested by a client"]',
       '  n1["event:3 CONTRACT_CREATED T-1<br/>2031-01-02T03:04:05.000Z caused by request:2"]',
@@ -147,7 +150,7 @@ describe("svc emulator trace", () => {
     await emulator.control("POST", "deliveries/1/resend");
     await run.saw("attempt:1.4 ");
     assert.equal((await run.stopped("SIGINT")).exit, 130);
-    const lines = run.out().trim().split("\n");
+    const lines = run.stdout().trim().split("\n");
     const refused = "connection_refused";
     assert.deepEqual(
       lines
@@ -166,15 +169,18 @@ describe("svc emulator trace", () => {
     const { svc } = await startCliEmulator(t, manual);
     assert.deepEqual(await svc("emulator trace request:7"), {
       exit: 5,
-      out: "",
-      err: [
+      stdout: "",
+      stderr: [
         "error: request:7 has no trace (HTTP 404)",
         "  Requests that changed nothing have no trace. `svc emulator requests` lists them.",
         "",
       ].join("\n"),
     });
-    const { exit, err } = await svc("emulator trace something");
-    assert.deepEqual([exit, err.split("\n")[0]], [5, 'error: "something" is not a valid trace reference (HTTP 404)']);
+    const { exit, stderr } = await svc("emulator trace something");
+    assert.deepEqual(
+      [exit, stderr.split("\n")[0]],
+      [5, 'error: "something" is not a valid trace reference (HTTP 404)'],
+    );
     const drawing = await svc("emulator trace T-1 --follow --format mermaid");
     assert.deepEqual([drawing.exit, (await svc("emulator trace")).exit], [2, 2]);
     assert.equal((await svc("emulator requests --format mermaid")).exit, 2);

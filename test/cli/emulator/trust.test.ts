@@ -97,10 +97,10 @@ describe("foreign folder with a run file", () => {
     const path = join(cwd, ".svc/emulator.json.run");
     const run = { pid: 1, instance_id: "i", router_url: "http://192.0.2.1:1", token: "t" };
     await writeFile(path, JSON.stringify(run), { mode: 0o600 });
-    const { exit, err } = await runCli("emulator webhooks", { cwd });
+    const { exit, stderr } = await runCli("emulator webhooks", { cwd });
     const message = `No emulator is running with the state ${join(cwd, ".svc/emulator.json")}: the run file is ignored, because it has the address of another machine.`;
     const hint = `If you started one, use --base-url and SVC_EMULATOR_TOKEN. Otherwise remove ${path}.`;
-    assert.deepEqual([exit, err], [5, `error: ${message}\n  ${hint}\n`]);
+    assert.deepEqual([exit, stderr], [5, `error: ${message}\n  ${hint}\n`]);
   });
 });
 
@@ -141,8 +141,8 @@ describe("foreign emulator state", () => {
       onStart: ({ signal }) => {
         stop = () => signal("SIGTERM");
       },
-      onOutput: (out) => {
-        if (isUp || !out.includes("svc emulator")) return;
+      onOutput: (stdout) => {
+        if (isUp || !stdout.includes("svc emulator")) return;
         isUp = true;
         stop();
       },
@@ -157,15 +157,19 @@ describe("foreign emulator state", () => {
     const before = await readFile(join(folder, "emulator.json"));
     assert.deepEqual(await start(cwd), {
       exit: 1,
-      out: "",
-      err: `${message}Use it with --trust-state, or choose another state with --file.\n`,
+      stdout: "",
+      stderr: `${message}Use it with --trust-state, or choose another state with --file.\n`,
     });
     const embedded = await runCli("emulator webhooks --emulator", { cwd });
-    assert.deepEqual(embedded, { exit: 1, out: "", err: `${message}Use it with svc emulator start --trust-state.\n` });
+    assert.deepEqual(embedded, {
+      exit: 1,
+      stdout: "",
+      stderr: `${message}Use it with svc emulator start --trust-state.\n`,
+    });
     const from = await runCli("emulator exec --from prepared -- true", { cwd });
     const path = join(folder, "emulator.json.snapshots/prepared.json");
     const hint = `To use the file of a snapshot that you trust: --from ${path}.\n`;
-    assert.deepEqual(from, { exit: 1, out: "", err: message + hint });
+    assert.deepEqual(from, { exit: 1, stdout: "", stderr: message + hint });
     assert.deepEqual(await readFile(join(folder, "emulator.json")), before);
     assert.equal((await runCli("emulator webhooks --emulator", { cwd: author })).exit, 0, "where it was made, it is");
   });
@@ -173,7 +177,7 @@ describe("foreign emulator state", () => {
   it("is accepted by explicit path, and permanently after --trust-state", async (t) => {
     const { cwd } = await copied(t);
     const named = await runCli(["emulator", "webhooks", "--emulator", "--file", ".svc/emulator.json"], { cwd });
-    assert.equal(named.exit, 0, named.err);
+    assert.equal(named.exit, 0, named.stderr);
     assert.notEqual(await start(cwd), "up");
     assert.equal(await start(cwd, ["--trust-state"]), "up");
     assert.equal(await start(cwd), "up");
@@ -189,8 +193,8 @@ describe("foreign emulator state", () => {
     const runFile = join(author, ".svc/emulator.json.run");
     const refused = {
       exit: 5,
-      out: "",
-      err: [
+      stdout: "",
+      stderr: [
         `error: No emulator is running with the state ${copy}: the run file is ignored, because it is a copy of ${runFile}.`,
         `  If you started one, use --base-url and SVC_EMULATOR_TOKEN. Otherwise remove ${copy}.run.\n`,
       ].join("\n"),
@@ -209,7 +213,7 @@ describe("foreign emulator state", () => {
     await rename(join(parent, "before"), join(parent, "after"));
     const moved = { cwd: join(parent, "after") };
     assert.equal((await runCli("emulator clock advance --by 1h", moved)).exit, 0);
-    assert.match(((await start(moved.cwd)) as RunResult).err, /^error: An emulator is already running: .*after/);
+    assert.match(((await start(moved.cwd)) as RunResult).stderr, /^error: An emulator is already running: .*after/);
     await rename(join(parent, "after"), join(parent, "before"));
   });
 

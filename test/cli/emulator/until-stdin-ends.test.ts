@@ -17,18 +17,18 @@ describe("svc emulator start with SVC_UNTIL_STDIN_ENDS", () => {
   it("shuts down cleanly when standard input ends", async (t) => {
     const cwd = await createTestFolder(t);
     const stdin = new PassThrough();
-    const onOutput = (out: string) => {
-      if (out.includes('"ready"')) stdin.end("what comes is ignored");
+    const onOutput = (stdout: string) => {
+      if (stdout.includes('"ready"')) stdin.end("what comes is ignored");
     };
-    const { exit, err } = await runCli(`${start} --ready-file ready.json`, { cwd, stdin, env, onOutput });
-    assert.deepEqual([exit, err], [0, ""]);
+    const { exit, stderr } = await runCli(`${start} --ready-file ready.json`, { cwd, stdin, env, onOutput });
+    assert.deepEqual([exit, stderr], [0, ""]);
     await assert.rejects(access(join(cwd, "ready.json")), { code: "ENOENT" });
   });
 
   it("stops if standard input ended before the start", async (t) => {
-    const { exit, out } = await runCli(start, { cwd: await createTestFolder(t), env });
+    const { exit, stdout } = await runCli(start, { cwd: await createTestFolder(t), env });
     assert.equal(exit, 0);
-    assert.match(out, /"event":"ready"/);
+    assert.match(stdout, /"event":"ready"/);
   });
 
   it("stops when its parent process is killed", async (t) => {
@@ -56,8 +56,8 @@ describe("svc emulator start with SVC_UNTIL_STDIN_ENDS", () => {
     ["--seed -", "SVC_UNTIL_STDIN_ENDS cannot be used with --seed -"],
   ]) {
     it(`rejects ${flags}`, async (t) => {
-      const { exit, err } = await runCli(`${start} ${flags}`, { cwd: await createTestFolder(t), env });
-      assert.deepEqual([exit, JSON.parse(err).error.message], [2, message]);
+      const { exit, stderr } = await runCli(`${start} ${flags}`, { cwd: await createTestFolder(t), env });
+      assert.deepEqual([exit, JSON.parse(stderr).error.message], [2, message]);
     });
   }
 });

@@ -47,10 +47,10 @@ describe("svc emulator wait-for", () => {
     const late = await svc("emulator wait-for --activity CONTRACT_CREATED --new --wait-timeout 0s");
     assert.equal(late.exit, 75);
     assert.match(
-      late.err,
+      late.stderr,
       /Timed out after 0 s waiting for CONTRACT_CREATED \(virtual time: 2031-01-02T03:05:05\.000Z\)\./,
     );
-    assert.match(late.err, /Seen: CONTRACT_CREATED of T-1 at 2031-01-02T03:04:05/);
+    assert.match(late.stderr, /Seen: CONTRACT_CREATED of T-1 at 2031-01-02T03:04:05/);
   });
 
   it("advances virtual time to due entries and no further than necessary", async (t) => {
@@ -67,9 +67,9 @@ describe("svc emulator wait-for", () => {
 
   it("exits with 75 at the end of virtual time and reports the closest matches", async (t) => {
     const { svc, json } = await withContract(t);
-    const { exit, err } = await svc("emulator wait-for --contract T-1 --status EXECUTED --within 1h --json");
+    const { exit, stderr } = await svc("emulator wait-for --contract T-1 --status EXECUTED --within 1h --json");
     assert.deepEqual(
-      [exit, JSON.parse(err).error],
+      [exit, JSON.parse(stderr).error],
       [
         75,
         {
@@ -89,9 +89,9 @@ describe("svc emulator wait-for", () => {
   it("explains how to sign a contract without automatic signatures", async (t) => {
     const { svc } = await withContract(t);
     await svc("contracts send T-1");
-    const { exit, err } = await svc("emulator wait-for --contract T-1 --status EXECUTED --within 1h");
+    const { exit, stderr } = await svc("emulator wait-for --contract T-1 --status EXECUTED --within 1h");
     assert.equal(exit, 75);
-    assert.match(err, /: T-1 is SIGN, not EXECUTED\.\n {2}try: svc emulator sign T-1\n$/);
+    assert.match(stderr, /: T-1 is SIGN, not EXECUTED\.\n {2}try: svc emulator sign T-1\n$/);
   });
 
   it("ends at once if the webhook is disabled and suggests another event", async (t) => {
@@ -100,8 +100,8 @@ describe("svc emulator wait-for", () => {
     await svc(["webhooks", "create", ...argv]);
     await json("contracts create --data -", { stdin: ndaContractJson });
     const told = async (line: string) => {
-      const { exit, err } = await svc(`emulator wait-for ${line} --json`);
-      const { message, hint } = JSON.parse(err).error as { message: string; hint: string };
+      const { exit, stderr } = await svc(`emulator wait-for ${line} --json`);
+      const { message, hint } = JSON.parse(stderr).error as { message: string; hint: string };
       return { exit, message, hint };
     };
     const near = "Seen: delivery 1 CONTRACT_CREATED of T-1: retrying.";
@@ -124,7 +124,7 @@ describe("svc emulator wait-for", () => {
   it("ends at Ctrl-C during the wait", async (t) => {
     const { svc } = await withContract(t);
     const waiting = startCommand(svc, ["emulator", "wait-for", "--activity", "CONTRACT_VOIDED"]);
-    while ((await svc("emulator requests --operation clock.show --json=id")).out === "[]\n");
+    while ((await svc("emulator requests --operation clock.show --json=id")).stdout === "[]\n");
     waiting.signal("SIGINT");
     assert.equal((await waiting.ended).exit, 130);
   });
@@ -139,18 +139,18 @@ describe("svc emulator wait-for", () => {
     ["--activity CONTRACT_SIGNED --within soon", "--within must be a duration"],
   ] as const) {
     it(`exits with 2 for wait-for ${argv}`, async () => {
-      const { exit, out, err } = await runCli(`emulator wait-for ${argv}`);
-      assert.deepEqual([exit, out, err.includes(message)], [2, "", true], err);
+      const { exit, stdout, stderr } = await runCli(`emulator wait-for ${argv}`);
+      assert.deepEqual([exit, stdout, stderr.includes(message)], [2, "", true], stderr);
     });
   }
 
   it("rejects an unknown contract or webhook", async (t) => {
     const { svc } = await withContract(t);
-    const { exit, err } = await svc("emulator wait-for --contract T-9 --status SIGN");
-    assert.deepEqual([exit, err.includes("Contract T-9 not found")], [5, true]);
+    const { exit, stderr } = await svc("emulator wait-for --contract T-9 --status SIGN");
+    assert.deepEqual([exit, stderr.includes("Contract T-9 not found")], [5, true]);
     const webhook = await svc("emulator wait-for --outcome failed --webhook 77");
     assert.equal(webhook.exit, 5);
-    assert.match(webhook.err, /^error: .*77.*\n/);
+    assert.match(webhook.stderr, /^error: .*77.*\n/);
   });
 });
 
@@ -161,11 +161,11 @@ describe("svc emulator requests", () => {
     assert.deepEqual(listed, [{ operation: "contracts.create" }]);
     const usual = await svc("emulator requests --fields operation");
     assert.deepEqual(
-      [usual.out, usual.err],
+      [usual.stdout, usual.stderr],
       ["contracts.create\n", "1 read of the control plane hidden. To show them: --reads\n"],
     );
     const whole = await svc("emulator requests --fields operation --reads");
-    assert.deepEqual([whole.out, whole.err], ["contracts.create\nrequests.list\nrequests.list\n", ""]);
+    assert.deepEqual([whole.stdout, whole.stderr], ["contracts.create\nrequests.list\nrequests.list\n", ""]);
     const watching = startCommand(svc, [
       "emulator",
       "requests",
@@ -221,13 +221,13 @@ describe("svc emulator requests", () => {
   it("prints one line per request for users with the reason of a rejection", async (t) => {
     const { svc } = await withContract(t);
     const watching = startCommand(svc, ["emulator", "requests", "--follow", "--service", "contracts"]);
-    while (!watching.err().includes("Following")) await svc("emulator ready");
+    while (!watching.stderr().includes("Following")) await svc("emulator ready");
     await svc("contracts status T-7");
     await watching.saw("404");
     watching.signal("SIGINT");
-    const { out } = await watching.ended;
+    const { stdout } = await watching.ended;
     assert.match(
-      out,
+      stdout,
       /^2031-01-02T03:04:05\.000Z eu-1 GET \/api\/v2\.1\/public\/contracts\/T-7\/status 404 \d+ ms not-found\n$/,
     );
   });
@@ -240,12 +240,12 @@ describe("event stream with a slow reader", () => {
   ] as const) {
     it(`reports the number of dropped events: svc ${line}`, async (t) => {
       const { url, token } = await startResyncingLog(t);
-      const { out, err } = await runCli(line.split(" "), {
+      const { stdout, stderr } = await runCli(line.split(" "), {
         env: { SVC_EMULATOR_URL: `${url}/_emulator`, SVC_EMULATOR_TOKEN: token },
       });
-      assert.match(err, /^12 dropped, because they were not read fast enough$/m);
-      for (const each of lines) assert.ok(out.includes(each), out);
-      assert.match(out, /clusters\.list/);
+      assert.match(stderr, /^12 dropped, because they were not read fast enough$/m);
+      for (const each of lines) assert.ok(stdout.includes(each), stdout);
+      assert.match(stdout, /clusters\.list/);
     });
   }
 });
@@ -274,9 +274,9 @@ describe("svc emulator device", () => {
 
   it("rejects unknown codes", async (t) => {
     const { svc } = await startCliEmulator(t);
-    const { exit, err } = await svc("emulator device approve XXXX-XXXX");
+    const { exit, stderr } = await svc("emulator device approve XXXX-XXXX");
     assert.deepEqual(
-      [exit, err],
+      [exit, stderr],
       [5, "error: No device has the user code XXXX-XXXX (HTTP 404)\n  List the devices with `svc emulator devices`.\n"],
     );
   });

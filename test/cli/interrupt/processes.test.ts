@@ -27,7 +27,7 @@ async function assertEndsInTime(
   { name = "SIGINT", within = 0 }: { name?: SignalName; within?: number } = {},
 ): Promise<void> {
   const [{ exit, afterMs }, oneStart] = await Promise.all([run.stopped(name), measureStartMs()]);
-  assert.equal(exit, signalCodes[name], run.err());
+  assert.equal(exit, signalCodes[name], run.stderr());
   const allowed = within + 10 * oneStart;
   assert.ok(afterMs < allowed, `took ${Math.round(afterMs)} ms, of ${Math.round(allowed)}`);
 }
@@ -63,7 +63,7 @@ describe("svc process at Ctrl-C", () => {
     });
     await service.asked;
     await assertEndsInTime(run);
-    assert.equal(run.out() + run.err(), "");
+    assert.equal(run.stdout() + run.stderr(), "");
   });
 
   it("exits during the read of a body from a pipe that stays open", async (t) => {
@@ -109,7 +109,7 @@ describe("svc process at Ctrl-C", () => {
       await run.saw("up");
       const { exit } = await run.stopped(name);
       await finished(run.child.stdout!);
-      assert.deepEqual([exit, run.out()], [7, `up\ntidied after ${name}\n`]);
+      assert.deepEqual([exit, run.stdout()], [7, `up\ntidied after ${name}\n`]);
     }
   });
 
@@ -201,6 +201,6 @@ describe("svc process at Ctrl-C", () => {
     const run = await startSvcProcess(t, argv, { cwd, env: { SVC_CLUSTER_KEY: "k" } });
     await asked;
     await assertEndsInTime(run, { within: graceMs });
-    assert.match(run.err(), /Resume it with: svc router jobs resume job_/);
+    assert.match(run.stderr(), /Resume it with: svc router jobs resume job_/);
   });
 });

@@ -42,9 +42,9 @@ async function startAgent(
   let seen = 0;
   const run = emulator.svc(["mcp", ...flags], {
     stdin: toServer,
-    onOutput(out) {
-      fromServer.write(out.slice(seen));
-      seen = out.length;
+    onOutput(stdout) {
+      fromServer.write(stdout.slice(seen));
+      seen = stdout.length;
     },
   });
   // The server's transport also works for a client, because the streams are symmetric.
@@ -52,7 +52,7 @@ async function startAgent(
   await client.connect(new StdioServerTransport(fromServer, toServer));
   t.after(async () => {
     toServer.end();
-    assert.deepEqual(await run.then(({ exit, err }) => [exit, err]), [0, ""]);
+    assert.deepEqual(await run.then(({ exit, stderr }) => [exit, stderr]), [0, ""]);
     await client.close();
   });
   return { ...emulator, client, call: createCaller(client) };
@@ -66,8 +66,8 @@ const createCaller =
     return { text, isError: isError === true };
   };
 
-const getOutput = async (run: Promise<{ out: string }>): Promise<ToolResponse> => ({
-  text: (await run).out,
+const getOutput = async (run: Promise<{ stdout: string }>): Promise<ToolResponse> => ({
+  text: (await run).stdout,
   isError: false,
 });
 
@@ -147,7 +147,7 @@ describe("svc mcp", () => {
   it("finds, describes and calls an operation and returns the output of --json", async (t) => {
     const { call, svc } = await startAgent(t, writes, { clock: { mode: "manual" } });
     const found = JSON.parse((await call("find", { query: "create a contract" })).text);
-    const { commands } = JSON.parse((await runCli("help --json")).out);
+    const { commands } = JSON.parse((await runCli("help --json")).stdout);
     const ofManifest = (command: string) => commands.find((one: { command: string }) => one.command === command);
     const [first] = found;
     assert.equal(first.command, "contracts create");
@@ -231,8 +231,8 @@ describe("svc mcp", () => {
 
   it("returns errors in the format of the command line", async (t) => {
     const { call, svc } = await startAgent(t);
-    const { exit, err } = await svc("contracts status T-9 --json");
-    assert.deepEqual([await call("contract", { id: "T-9" }), exit], [{ text: err, isError: true }, 5]);
+    const { exit, stderr } = await svc("contracts status T-9 --json");
+    assert.deepEqual([await call("contract", { id: "T-9" }), exit], [{ text: stderr, isError: true }, 5]);
   });
 
   it("treats no argument of an agent as an option", async (t) => {
@@ -256,7 +256,7 @@ describe("svc mcp", () => {
     const { clientSecret, hmacKey, clusterKey } = emulator.clusters[0]!;
     const secrets = [clientSecret!, hmacKey!, clusterKey!, emulator.token];
     await call("contract", { to: "SIGN" });
-    const { commands } = JSON.parse((await runCli("help --json")).out);
+    const { commands } = JSON.parse((await runCli("help --json")).stdout);
     const reads = commands.filter(({ method }: { method?: string }) => method === "GET");
     const params = { composite_id: "T-1", contract_id: "1", id: "1", name: "x", ref: "T-1", workspace_id: "1" };
     let shown = 0;
@@ -282,9 +282,13 @@ describe("svc mcp", () => {
   it("responds to an unreadable message according to JSON-RPC 2.0 and continues", async (t) => {
     const { cwd } = await startCliEmulator(t);
     const answers = async (...lines: readonly string[]) => {
-      const { exit, out, err } = await runCli("mcp", { stdin: lines.join("\n"), cwd, env: { SVC_CONFIG_DIR: cwd } });
-      assert.deepEqual([exit, err], [0, ""]);
-      return out
+      const { exit, stdout, stderr } = await runCli("mcp", {
+        stdin: lines.join("\n"),
+        cwd,
+        env: { SVC_CONFIG_DIR: cwd },
+      });
+      assert.deepEqual([exit, stderr], [0, ""]);
+      return stdout
         .trimEnd()
         .split("\n")
         .map((line) => JSON.parse(line))
@@ -325,9 +329,9 @@ describe("svc mcp", () => {
   });
 
   it("rejects a terminal", async () => {
-    const { exit, err } = await runCli("mcp", { tty: true, env: { SVC_NO_COLOR: "1" } });
+    const { exit, stderr } = await runCli("mcp", { tty: true, env: { SVC_NO_COLOR: "1" } });
     assert.deepEqual(
-      [exit, err.split("\n").slice(0, 2)],
+      [exit, stderr.split("\n").slice(0, 2)],
       [
         2,
         [

@@ -8,12 +8,12 @@ it("a list with an offset beyond its last row reports the total in every format"
   for (let made = 0; made < 3; made += 1) await createDraftContract(emulator.api);
   const note = "Nothing from --page 99; the total is 3. For all: --all\n";
   const plain = await svc("contracts list --page 99");
-  assert.deepEqual([plain.exit, plain.out, plain.err], [0, "", note]);
+  assert.deepEqual([plain.exit, plain.stdout, plain.stderr], [0, "", note]);
   const json = await svc("contracts list --page 99 --json=id");
-  assert.deepEqual([json.exit, json.out, json.err], [0, "[]\n", note]);
+  assert.deepEqual([json.exit, json.stdout, json.stderr], [0, "[]\n", note]);
   const offset = await svc("emulator contracts --offset 7");
-  assert.deepEqual([offset.out, offset.err], ["", "Nothing from --offset 7; the total is 3. For all: --all\n"]);
-  assert.equal((await svc("contracts list --page 99 --quiet")).err, "");
+  assert.deepEqual([offset.stdout, offset.stderr], ["", "Nothing from --offset 7; the total is 3. For all: --all\n"]);
+  assert.equal((await svc("contracts list --page 99 --quiet")).stderr, "");
 });
 
 it("an empty list names the flags that excluded all rows instead of suggesting a first object", async (t) => {
@@ -23,8 +23,8 @@ it("an empty list names the flags that excluded all rows instead of suggesting a
     await svc("contracts list --query nowhere"),
     await svc("emulator requests --service storage --status 418"),
   ];
-  assert.deepEqual([one.exit, one.out, one.err], [0, "", "Nothing found with --query\n"]);
-  assert.equal(two.err, "Nothing found with --service and --status\n");
+  assert.deepEqual([one.exit, one.stdout, one.stderr], [0, "", "Nothing found with --query\n"]);
+  assert.equal(two.stderr, "Nothing found with --service and --status\n");
 });
 
 it("an empty list reports an unknown object in a flag in every format", async (t) => {
@@ -42,9 +42,9 @@ it("an empty list reports an unknown object in a flag in every format", async (t
     "emulator deliveries --contract T-1": "Nothing found with --contract",
   };
   for (const [line, note] of Object.entries(lines)) {
-    const { exit, out, err } = await svc(line);
-    assert.deepEqual([exit, out, err], [0, "", `${note}\n`], line);
+    const { exit, stdout, stderr } = await svc(line);
+    assert.deepEqual([exit, stdout, stderr], [0, "", `${note}\n`], line);
   }
   const json = await svc("emulator deliveries --webhook 999 --json=id");
-  assert.deepEqual([json.out, json.err], ["[]\n", `${lines["emulator deliveries --webhook 999"]}\n`]);
+  assert.deepEqual([json.stdout, json.stderr], ["[]\n", `${lines["emulator deliveries --webhook 999"]}\n`]);
 });

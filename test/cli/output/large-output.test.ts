@@ -16,10 +16,10 @@ describe("large response on a terminal", () => {
     turn();
     const writes: { readonly end: number; readonly turn: number }[] = [];
     const onOutput = (all: string) => void writes.push({ end: Buffer.byteLength(all), turn: turns });
-    const { exit, out } = await runCli("openapi contracts", { tty: true, onOutput });
+    const { exit, stdout } = await runCli("openapi contracts", { tty: true, onOutput });
     clearImmediate(next!);
     assert.equal(exit, 0);
-    assert.equal(JSON.parse(out).openapi, "3.1.0");
+    assert.equal(JSON.parse(stdout).openapi, "3.1.0");
     const sizes = writes.map(({ end }, i) => end - (writes[i - 1]?.end ?? 0));
     assert.ok(sizes.length > 5 && Math.max(...sizes) <= pieceBytes, `${sizes}`);
     assert.equal(new Set(writes.map((one) => one.turn)).size, writes.length);

@@ -20,9 +20,9 @@ describe("request option", () => {
     it(`is rejected by svc ${words}, which sends no requests`, async () => {
       const line = (await createCommandLines()).find(({ command }) => getCommandName(command) === words)!;
       for (const flags of ["--timeout 3s", "--retries 1", "--max-wait 1s", "--max-answer 1MB"]) {
-        const { exit, out, err } = await runCli([...line.argv, ...flags.split(" ")]);
-        assert.deepEqual([exit, out], [2, ""]);
-        assert.ok(err.includes(`${flags.split(" ")[0]} cannot be used with svc ${words}`), err);
+        const { exit, stdout, stderr } = await runCli([...line.argv, ...flags.split(" ")]);
+        assert.deepEqual([exit, stdout], [2, ""]);
+        assert.ok(stderr.includes(`${flags.split(" ")[0]} cannot be used with svc ${words}`), stderr);
       }
     });
   }
@@ -47,7 +47,7 @@ describe("layout options", () => {
       async (one) => {
         const flags = ["--json", "--fields", "xyzzy", "--timeout", "4s", "--quiet"];
         const { result } = await runPrepared(t, one, service, flags);
-        const isHonored = result.out.includes('"xyzzy"') || result.out === "[]\n";
+        const isHonored = result.stdout.includes('"xyzzy"') || result.stdout === "[]\n";
         return isHonored || result.exit !== 0 ? undefined : formatRunResult(result);
       },
     );
@@ -71,17 +71,17 @@ describe("layout options", () => {
     "webhooks delete 1 --wide",
   ]) {
     it(`rejects svc ${line} before any action`, async () => {
-      const { exit, out, err } = await runCli(`${line} --base-url http://127.0.0.1:1`);
-      assert.deepEqual([exit, out], [2, ""]);
-      assert.match(err, /--(fields|format|wide) cannot be used with svc /);
+      const { exit, stdout, stderr } = await runCli(`${line} --base-url http://127.0.0.1:1`);
+      assert.deepEqual([exit, stdout], [2, ""]);
+      assert.match(stderr, /--(fields|format|wide) cannot be used with svc /);
     });
   }
 
   for (const flags of [["--json="], ["--fields", ""], ["--fields", " , "]]) {
     it(`rejects ${JSON.stringify(flags)} without a field name`, async () => {
-      const { exit, out, err } = await runCli(["router", "health", "--base-url", "http://127.0.0.1:1", ...flags]);
-      assert.deepEqual([exit, out], [2, ""]);
-      assert.match(err, /^(error: |.*"message":")--fields must be at least one field, got /);
+      const { exit, stdout, stderr } = await runCli(["router", "health", "--base-url", "http://127.0.0.1:1", ...flags]);
+      assert.deepEqual([exit, stdout], [2, ""]);
+      assert.match(stderr, /^(error: |.*"message":")--fields must be at least one field, got /);
     });
   }
 
@@ -98,9 +98,9 @@ describe("layout options", () => {
         [[], { SVC_ROUTER_URL: url }],
       ];
       for (const [flags, env] of given) {
-        const { exit, out, err } = await runCli(["router", "health", ...flags], { env });
-        assert.deepEqual([exit, out], [2, ""]);
-        assert.ok(err.includes(` must be a URL without ${what}, got "${url}"`), err);
+        const { exit, stdout, stderr } = await runCli(["router", "health", ...flags], { env });
+        assert.deepEqual([exit, stdout], [2, ""]);
+        assert.ok(stderr.includes(` must be a URL without ${what}, got "${url}"`), stderr);
       }
     });
   }

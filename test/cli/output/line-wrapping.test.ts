@@ -9,20 +9,20 @@ const widths = [20, 40, 80];
 describe("message in a narrow window", () => {
   for (const columns of widths) {
     it(`wraps between words at ${columns} columns`, async () => {
-      const { exit, err } = await runCli("contracts list", { tty: true, columns });
+      const { exit, stderr } = await runCli("contracts list", { tty: true, columns });
       assert.equal(exit, 2);
       const words = await runCli("contracts list", { tty: true, columns: 1_000 });
-      assert.deepEqual(err.split(/\s+/), words.err.split(/\s+/));
-      const wide = err.split("\n").filter((line) => line.length > columns && line.trim().includes(" "));
+      assert.deepEqual(stderr.split(/\s+/), words.stderr.split(/\s+/));
+      const wide = stderr.split("\n").filter((line) => line.length > columns && line.trim().includes(" "));
       assert.deepEqual(wide, []);
     });
   }
 
   it("leaves a command pasteable", async (t) => {
     const { svc } = await startCliEmulator(t);
-    const { err } = await svc("contracts status T-404", { tty: true, columns: 20 });
+    const { stderr } = await svc("contracts status T-404", { tty: true, columns: 20 });
     assert.equal(
-      err,
+      stderr,
       ["error: Contract", "  T-404 not found", "  (HTTP 404)", "  try: svc \\", "    contracts list", ""].join("\n"),
     );
   });
@@ -35,7 +35,7 @@ describe("message in a narrow window", () => {
     await svc("emulator clock advance --by PT5M");
     const shown = await svc("emulator trace delivery:1", { tty: true, columns: 80, env: { NO_COLOR: "1" } });
     assert.equal(
-      shown.out,
+      shown.stdout,
       [
         "2031-01-02T03:04:05.000Z  request:2  contracts.create POST",
         "                          /api/v2.1/public/contracts/  requested by a client",

@@ -11,28 +11,28 @@ it("a piped list reports omitted rows unless --all or --limit is given", async (
 
   const short = await svc("contracts list --fields id");
   assert.deepEqual(
-    [short.exit, short.out.split("\n").length - 1, short.err],
+    [short.exit, short.stdout.split("\n").length - 1, short.stderr],
     [0, 10, "10 of 13 shown. For all: --all\n"],
   );
   const chosen = await svc("contracts list --json=id");
-  assert.deepEqual([JSON.parse(chosen.out).length, chosen.err], [10, "10 of 13 shown. For all: --all\n"]);
+  assert.deepEqual([JSON.parse(chosen.stdout).length, chosen.stderr], [10, "10 of 13 shown. For all: --all\n"]);
   const asJson = await svc("contracts list --json");
-  assert.deepEqual([JSON.parse(asJson.out).results.length, asJson.err], [10, "10 of 13 shown. For all: --all\n"]);
+  assert.deepEqual([JSON.parse(asJson.stdout).results.length, asJson.stderr], [10, "10 of 13 shown. For all: --all\n"]);
   const last = await svc("contracts list --page 2 --fields id");
-  assert.deepEqual([last.out, last.err], ["T-3\nT-2\nT-1\n", "3 of 13 shown. For all: --all\n"]);
+  assert.deepEqual([last.stdout, last.stderr], ["T-3\nT-2\nT-1\n", "3 of 13 shown. For all: --all\n"]);
 
   const ids = Array.from({ length: 13 }, (_, i) => `T-${13 - i}`);
   for (const flags of ["--all", "--all --limit 5"]) {
     const all = await svc(`contracts list ${flags} --fields id`);
-    assert.deepEqual([all.out, all.err], [`${ids.join("\n")}\n`, ""], flags);
+    assert.deepEqual([all.stdout, all.stderr], [`${ids.join("\n")}\n`, ""], flags);
   }
   const whole = await json<{ results: { id: string }[]; total_results: number }>("contracts list --all --limit 5");
   assert.deepEqual([whole.results.map(({ id }) => id), whole.total_results], [ids, 13]);
   const four = await svc("contracts list --limit 4 --fields id");
-  assert.deepEqual([four.out, four.err], ["T-13\nT-12\nT-11\nT-10\n", "4 of 13 shown. For all: --all\n"]);
-  assert.equal((await svc("contracts list --quiet")).err, "");
+  assert.deepEqual([four.stdout, four.stderr], ["T-13\nT-12\nT-11\nT-10\n", "4 of 13 shown. For all: --all\n"]);
+  assert.equal((await svc("contracts list --quiet")).stderr, "");
   const both = await svc("contracts list --all --page 2");
-  assert.deepEqual([both.exit, /--all cannot be used with --page/.test(both.err)], [2, true], both.err);
+  assert.deepEqual([both.exit, /--all cannot be used with --page/.test(both.stderr)], [2, true], both.stderr);
 });
 
 it("every command with --limit accepts --all", async () => {
@@ -58,13 +58,13 @@ it("svc emulator snapshot diff reports omitted differences and supports --all", 
   await createDraftContract(emulator.api);
   const command = "emulator snapshot diff prepared";
   const all = await svc(`${command} --all --brief`);
-  const count = all.out.split("\n").length - 1;
-  assert.ok(count > 1, all.out);
-  assert.equal(all.err, "");
+  const count = all.stdout.split("\n").length - 1;
+  assert.ok(count > 1, all.stdout);
+  assert.equal(all.stderr, "");
   const one = await svc(`${command} --limit 1 --brief`);
-  assert.deepEqual([one.out, one.err], ["contract T-1: new, DRAFT\n", `1 of ${count} shown. For all: --all\n`]);
+  assert.deepEqual([one.stdout, one.stderr], ["contract T-1: new, DRAFT\n", `1 of ${count} shown. For all: --all\n`]);
   const asJson = await svc(`${command} --limit 1 --json`);
-  assert.deepEqual([JSON.parse(asJson.out).items.length, asJson.err], [1, one.err]);
+  assert.deepEqual([JSON.parse(asJson.stdout).items.length, asJson.stderr], [1, one.stderr]);
 });
 
 it("the list of deliveries, newest first, supports --all and --limit", async (t) => {
@@ -74,28 +74,28 @@ it("the list of deliveries, newest first, supports --all and --limit", async (t)
   for (let made = 0; made < 3; made += 1) await createDraftContract(emulator.api);
   for (const command of ["emulator deliveries", "webhooks deliveries"]) {
     const two = await svc(`${command} --limit 2`);
-    assert.deepEqual([two.out.split("\n").length - 1, two.err], [2, "2 of 3 shown. For all: --all\n"], command);
+    assert.deepEqual([two.stdout.split("\n").length - 1, two.stderr], [2, "2 of 3 shown. For all: --all\n"], command);
     const all = await svc(`${command} --all --limit 2`);
-    assert.deepEqual([all.out.split("\n").length - 1, all.err], [3, ""], command);
+    assert.deepEqual([all.stdout.split("\n").length - 1, all.stderr], [3, ""], command);
   }
 });
 
 it("a response receives a final line break only on a terminal", async (t) => {
   const { svc } = await startCliEmulator(t);
-  assert.equal((await svc("api GET /", { tty: true })).out, '{"database":true}\n');
-  assert.equal((await svc("api GET /")).out, '{"database":true}');
+  assert.equal((await svc("api GET /", { tty: true })).stdout, '{"database":true}\n');
+  assert.equal((await svc("api GET /")).stdout, '{"database":true}');
 });
 
 it("svc api --include prints status and headers before the body", async (t) => {
   const { svc } = await startCliEmulator(t);
-  const { exit, out } = await svc("api GET / --include");
+  const { exit, stdout } = await svc("api GET / --include");
   assert.equal(exit, 0);
   assert.match(
-    out,
+    stdout,
     /^200\n(?:[\w-]+: .*\n)*content-type: application\/json.*\n(?:[\w-]+: .*\n)*\n\{"database":true\}$/,
   );
   const wrong = await svc("api GET / --header secret=1");
-  assert.deepEqual([wrong.exit, wrong.err.split("\n")[0]], [2, 'error: --header must be NAME:VALUE, got "secret…"']);
+  assert.deepEqual([wrong.exit, wrong.stderr.split("\n")[0]], [2, 'error: --header must be NAME:VALUE, got "secret…"']);
 });
 
 it("svc rejects binary output on a terminal before anything is sent", async (t) => {
@@ -103,42 +103,48 @@ it("svc rejects binary output on a terminal before anything is sent", async (t) 
   await createDraftContract(emulator.api);
   const id = "4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10";
   for (const line of ["contracts download T-1", "contracts download-docx 1", `files download ${id}`]) {
-    const { exit, out, err } = await svc(line, { tty: true });
-    assert.deepEqual([exit, out, err.split("\n")[0]], [2, "", "error: --output is required: the response is binary"]);
+    const { exit, stdout, stderr } = await svc(line, { tty: true });
+    assert.deepEqual(
+      [exit, stdout, stderr.split("\n")[0]],
+      [2, "", "error: --output is required: the response is binary"],
+    );
   }
-  assert.match((await svc("contracts download T-1")).out, /^%PDF/);
-  assert.match((await svc("contracts download T-1 --output -", { tty: true })).out, /^%PDF/);
+  assert.match((await svc("contracts download T-1")).stdout, /^%PDF/);
+  assert.match((await svc("contracts download T-1 --output -", { tty: true })).stdout, /^%PDF/);
 });
 
 it("svc reports a redirect and does not follow it", async (t) => {
   const { svc } = await startCliEmulator(t);
-  const { exit, out, err } = await svc("api GET /api/v2.1/public/contracts/T-1/status/");
-  assert.deepEqual([exit, out, err], [0, "", "302, to /api/v2.1/public/contracts/T-1/status\n"]);
+  const { exit, stdout, stderr } = await svc("api GET /api/v2.1/public/contracts/T-1/status/");
+  assert.deepEqual([exit, stdout, stderr], [0, "", "302, to /api/v2.1/public/contracts/T-1/status\n"]);
 });
 
 it("svc emulator clock advance reports an advance past no entries", async (t) => {
   const { svc } = await startCliEmulator(t, { clock: { mode: "manual" } });
-  const { out, err } = await svc("emulator clock advance --by 1h");
-  assert.deepEqual([out, err], ["", "Nothing was due. To show the time: svc emulator clock\n"]);
+  const { stdout, stderr } = await svc("emulator clock advance --by 1h");
+  assert.deepEqual([stdout, stderr], ["", "Nothing was due. To show the time: svc emulator clock\n"]);
 });
 
 it("csv in a pipe leaves values unchanged, and an empty list prints a hint", async (t) => {
   const { svc, emulator } = await startCliEmulator(t);
   const none = await svc("contracts list");
-  assert.deepEqual([none.out, none.err], ["", "Nothing found; to create one: svc contracts create\n"]);
+  assert.deepEqual([none.stdout, none.stderr], ["", "Nothing found; to create one: svc contracts create\n"]);
   const name = "NDA\u001b[31m with\u0007 Acme";
   await createDraftContract(emulator.api, { contract_name: name });
-  assert.equal((await svc("contracts list --format csv --fields contract_name")).out, `contract_name\r\n${name}\r\n`);
+  assert.equal(
+    (await svc("contracts list --format csv --fields contract_name")).stdout,
+    `contract_name\r\n${name}\r\n`,
+  );
   const shown = await svc("contracts list --format csv --fields contract_name", { tty: true });
-  assert.equal(shown.out.includes("\u001b[31m"), false);
+  assert.equal(shown.stdout.includes("\u001b[31m"), false);
 });
 
 it("a filter accepts an operator in its name, as documented in its help", async (t) => {
   const { svc, emulator } = await startCliEmulator(t);
   for (let made = 0; made < 3; made += 1) await createDraftContract(emulator.api);
   const ids = async (...flags: string[]) => {
-    const { exit, out, err } = await svc(["contracts", "list", "--fields", "id", ...flags]);
-    return [exit, out, err];
+    const { exit, stdout, stderr } = await svc(["contracts", "list", "--fields", "id", ...flags]);
+    return [exit, stdout, stderr];
   };
   assert.deepEqual(await ids("--filter-contract-id[$in]", "1,3"), [0, "T-3\nT-1\n", ""]);
   assert.deepEqual(await ids("--filter-contract-id[$in]=1,3", "--filter-contract-id[$gt]=1"), [0, "T-3\n", ""]);
@@ -147,8 +153,8 @@ it("a filter accepts an operator in its name, as documented in its help", async 
     "",
     "Nothing found with --filter-contract-id[$gt]\n",
   ]);
-  const [exit, , err] = await ids("--filter-contrakt-id[$gt]", "9");
-  assert.deepEqual([exit, /^error: unknown option '--filter-contrakt-id\[\$gt\]'\n/.test(String(err))], [2, true]);
+  const [exit, , stderr] = await ids("--filter-contrakt-id[$gt]", "9");
+  assert.deepEqual([exit, /^error: unknown option '--filter-contrakt-id\[\$gt\]'\n/.test(String(stderr))], [2, true]);
   const plain = await svc("contracts list --limit[$gt] 9");
   assert.equal(plain.exit, 2);
 });

@@ -13,20 +13,20 @@ describe("service data in output", () => {
     });
     const argv = ["contracts", "create", "--data", "-", "--base-url", url];
     const body = { contract_template_id: 1, contract_data: {}, counter_party_details: [] };
-    const { exit, err } = await runCli(argv, { env, stdin: JSON.stringify(body) });
-    assert.equal(exit, 0, err);
-    assert.match(err, /Next: svc contracts send 'T-1; touch pwned \$\(id\) '\\''x' --base-url http:\S+\n$/);
+    const { exit, stderr } = await runCli(argv, { env, stdin: JSON.stringify(body) });
+    assert.equal(exit, 0, stderr);
+    assert.match(stderr, /Next: svc contracts send 'T-1; touch pwned \$\(id\) '\\''x' --base-url http:\S+\n$/);
   });
 
   it("supports more rows than the argument limit of a function call", async (t) => {
     const items = Array.from({ length: 150_000 }, (_, id) => ({ id, name: "NDA" }));
     const { url } = (await startHostileTextService(t)).endpoint({ status: 200, body: { items } });
-    const { exit, out, err } = await runCli(`contracts templates list --no-input --base-url ${url}`, {
+    const { exit, stdout, stderr } = await runCli(`contracts templates list --no-input --base-url ${url}`, {
       env,
       tty: true,
     });
-    assert.equal(exit, 0, err);
-    assert.equal(out.split("\n").length, items.length + 2);
+    assert.equal(exit, 0, stderr);
+    assert.equal(stdout.split("\n").length, items.length + 2);
   });
 
   for (const [runner, variables] of [
@@ -39,8 +39,8 @@ describe("service data in output", () => {
       const { url } = (await startHostileTextService(t)).endpoint({ status: 422, body: { detail } });
       for (const flags of [[], ["--json"]]) {
         const argv = ["contracts", "templates", "list", "--base-url", url, "--no-annotations", ...flags];
-        const { exit, err } = await runCli(argv, { env: { ...env, ...variables } });
-        assert.deepEqual([exit, err.includes("task.setvariable"), /##\w*\[/.test(err)], [1, true, false], err);
+        const { exit, stderr } = await runCli(argv, { env: { ...env, ...variables } });
+        assert.deepEqual([exit, stderr.includes("task.setvariable"), /##\w*\[/.test(stderr)], [1, true, false], stderr);
       }
     });
   }

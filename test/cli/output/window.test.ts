@@ -49,8 +49,8 @@ describe("table on a terminal", () => {
     await svc([...webhook, "--only-for-activities", "CONTRACT_CREATED"]);
     await svc("contracts create --data -", { stdin: ndaContractJson });
     const at = async (columns: number, line: string) => {
-      const { out, err } = await svc(line, { tty: true, columns, env: { NO_COLOR: "1" } });
-      return [...out.split("\n"), ...err.split("\n")].filter((text) => text !== "" && !text.startsWith("Using "));
+      const { stdout, stderr } = await svc(line, { tty: true, columns, env: { NO_COLOR: "1" } });
+      return [...stdout.split("\n"), ...stderr.split("\n")].filter((text) => text !== "" && !text.startsWith("Using "));
     };
     assert.deepEqual(await at(80, "webhooks schedule"), [
       "AT                    DELIVERY  REASON",
@@ -111,9 +111,9 @@ describe("table on a terminal", () => {
 
   it("shows the URLs of webhooks before their statistics", async (t) => {
     const { svc } = await startWithWideTitles(t);
-    const { out } = await svc("webhooks list", { tty: true, columns: 80, env: { NO_COLOR: "1" } });
+    const { stdout } = await svc("webhooks list", { tty: true, columns: 80, env: { NO_COLOR: "1" } });
     assert.equal(
-      out,
+      stdout,
       [
         "ID  WORKSPACE  TITLE             STATUS  FAILURE COUNT  URL",
         " 1  Northwin…  契約の通知を受…   ACTIVE              0  …ts/events/of/every/kind",
@@ -130,49 +130,49 @@ describe("table on a terminal", () => {
     );
     assert.deepEqual(at[80], {
       exit: 0,
-      out: [
+      stdout: [
         "ID  WORKSPACE  TITLE             STATUS  FAILURE COUNT  URL",
         " 1  Northwin…  契約の通知を受…   ACTIVE              0  …ts/events/of/every/kind",
         " 2  Northwin…  Plain             ACTIVE              0  http://127.0.0.1:9/x",
         "",
       ].join("\n"),
-      err: "Too narrow for all of WORKSPACE, TITLE, URL: --wide shows all\n",
+      stderr: "Too narrow for all of WORKSPACE, TITLE, URL: --wide shows all\n",
     });
     assert.deepEqual(at[60], {
       exit: 0,
-      out: [
+      stdout: [
         "ID  WORKSPACE  TITLE                   STATUS  FAILURE COUNT",
         " 1  Northwin…  契約の通知を受け取る係  ACTIVE              0",
         " 2  Northwin…  Plain                   ACTIVE              0",
         "",
       ].join("\n"),
-      err: "Too narrow for URL, and for all of WORKSPACE: --wide shows\n  all\n",
+      stderr: "Too narrow for URL, and for all of WORKSPACE: --wide shows\n  all\n",
     });
-    assert.equal(at[120]!.out.includes("…"), false);
-    for (const [columns, { out }] of Object.entries(at)) {
-      for (const line of out.split("\n")) assert.equal(width(line) <= Number(columns), true, line);
+    assert.equal(at[120]!.stdout.includes("…"), false);
+    for (const [columns, { stdout }] of Object.entries(at)) {
+      for (const line of stdout.split("\n")) assert.equal(width(line) <= Number(columns), true, line);
     }
     const narrow = await show(40);
     assert.deepEqual(
-      narrow.err,
+      narrow.stderr,
       "Too narrow for FAILURE COUNT, URL, and\n  for all of WORKSPACE, TITLE: --wide\n  shows all\n",
     );
   });
 
   it("is complete with --wide and in a pipe, with every requested column", async (t) => {
     const { show, svc } = await startWithWideTitles(t);
-    assert.equal((await show(60, "--wide")).out.includes("contracts/events/of/every/kind"), true);
-    assert.equal((await svc("emulator webhooks")).out.includes("…"), false);
-    const { out } = await show(24, "--fields id,url,status,title");
-    assert.deepEqual(out.split("\n")[0]?.split(/ +/), ["ID", "URL", "STAT…", "TITLE"]);
-    for (const line of out.split("\n")) assert.equal(width(line) <= 24, true, line);
+    assert.equal((await show(60, "--wide")).stdout.includes("contracts/events/of/every/kind"), true);
+    assert.equal((await svc("emulator webhooks")).stdout.includes("…"), false);
+    const { stdout } = await show(24, "--fields id,url,status,title");
+    assert.deepEqual(stdout.split("\n")[0]?.split(/ +/), ["ID", "URL", "STAT…", "TITLE"]);
+    for (const line of stdout.split("\n")) assert.equal(width(line) <= 24, true, line);
   });
 
   it("colors only states", async (t) => {
     const { show } = await startWithWideTitles(t);
-    const { out } = await show(80, "", { NO_COLOR: "", FORCE_COLOR: "1" });
-    assert.equal(out.includes("\u001b[32mACTIVE\u001b[39m"), true);
-    assert.equal(stripVTControlCharacters(out), (await show(80)).out);
+    const { stdout } = await show(80, "", { NO_COLOR: "", FORCE_COLOR: "1" });
+    assert.equal(stdout.includes("\u001b[32mACTIVE\u001b[39m"), true);
+    assert.equal(stripVTControlCharacters(stdout), (await show(80)).stdout);
   });
 });
 

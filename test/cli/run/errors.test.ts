@@ -101,8 +101,11 @@ describe("svc run with invalid files", () => {
     const shown: (readonly [string, string])[] = [];
     for (const [story] of wrong) {
       await writeFile(join(cwd, "story.yaml"), story);
-      const { exit, out, err } = await runCli("run story.yaml", { cwd });
-      shown.push([story, exit === 2 && out === "" ? err.replace(hint, "").trimEnd() : `${exit} ${out}${err}`]);
+      const { exit, stdout, stderr } = await runCli("run story.yaml", { cwd });
+      shown.push([
+        story,
+        exit === 2 && stdout === "" ? stderr.replace(hint, "").trimEnd() : `${exit} ${stdout}${stderr}`,
+      ]);
     }
     assert.deepEqual(
       shown,
@@ -111,12 +114,12 @@ describe("svc run with invalid files", () => {
   });
 
   it("runs no scenario if one of several files is invalid and names each invalid file", async (t) => {
-    const { exit, out, err } = await runStory(t, "steps: [{ advance: PT1H }]", ["other.yaml", "third.yaml"], {
+    const { exit, stdout, stderr } = await runStory(t, "steps: [{ advance: PT1H }]", ["other.yaml", "third.yaml"], {
       "other.yaml": "steps: []",
       "third.yaml": "steps: 5",
     });
     assert.deepEqual(
-      [exit, out, err],
+      [exit, stdout, stderr],
       [
         2,
         "",
@@ -126,14 +129,14 @@ describe("svc run with invalid files", () => {
   });
 
   it("names an unreadable file or seed", async (t) => {
-    const { exit, err } = await runCli("run nowhere.yaml", { cwd: await createTestFolder(t) });
+    const { exit, stderr } = await runCli("run nowhere.yaml", { cwd: await createTestFolder(t) });
     assert.deepEqual(
-      [exit, err],
+      [exit, stderr],
       [2, "error: <file>: cannot read nowhere.yaml: no such file\n  See svc run --help.\n"],
     );
     const seed = await runStory(t, "seed: seeds.json\nsteps: [{ advance: next }]");
     assert.deepEqual(
-      [seed.exit, seed.err],
+      [seed.exit, seed.stderr],
       [
         2,
         "error: story.yaml:1:7: seed seeds.json cannot be read: it must be demo, empty, or a file next to the scenario.\n",
@@ -149,9 +152,9 @@ describe("svc run with invalid files", () => {
     for (let i = 0; i < 200; i += 1) {
       const broken = breakStory(random);
       await writeFile(join(cwd, "story.yaml"), broken);
-      const { exit, out, err } = await runCli("run story.yaml", { cwd });
-      const isSentence = /^error: story\.yaml:[1-9]\d*:[1-9]\d*: [^\n]+[.?]\n$/.test(err.replace(hint, ""));
-      if (exit !== 2 || out !== "" || !isSentence) odd.push(`${broken}\n--> ${exit} ${out}${err}`);
+      const { exit, stdout, stderr } = await runCli("run story.yaml", { cwd });
+      const isSentence = /^error: story\.yaml:[1-9]\d*:[1-9]\d*: [^\n]+[.?]\n$/.test(stderr.replace(hint, ""));
+      if (exit !== 2 || stdout !== "" || !isSentence) odd.push(`${broken}\n--> ${exit} ${stdout}${stderr}`);
     }
     assert.deepEqual(odd, []);
   });

@@ -46,9 +46,9 @@ describe("svc run --record", () => {
     await send("POST", `contracts/${id}/send_to_counterparties`);
     await act(`contracts/${id}/sign`, { email: "jo@acme.example" });
     const { status } = await act(`contracts/${id}/sign`, { email: "jo@acme.example" });
-    const { exit, out, err } = await stage.svc("run --record story.yaml");
-    assert.deepEqual([exit, err, status], [0, "", 400]);
-    assert.equal(out, "Wrote story.yaml: 4 of 200 requests kept.\n");
+    const { exit, stdout, stderr } = await stage.svc("run --record story.yaml");
+    assert.deepEqual([exit, stderr, status], [0, "", 400]);
+    assert.equal(stdout, "Wrote story.yaml: 4 of 200 requests kept.\n");
     assert.equal(
       await read(stage, "story.yaml"),
       `# Recorded by svc run --record: 4 of 200 requests kept.
@@ -83,8 +83,8 @@ steps:
 `,
     );
     const again = await stage.svc("run story.yaml");
-    assert.deepEqual([again.exit, again.err], [0, ""], again.out);
-    assert.match(again.out, /ok +\d {2}as jo@acme\.example sign T-1 {2}400 \(already-signed\)/);
+    assert.deepEqual([again.exit, again.stderr], [0, ""], again.stdout);
+    assert.match(again.stdout, /ok +\d {2}as jo@acme\.example sign T-1 {2}400 \(already-signed\)/);
   });
 
   it("prompts before the replacement of a file", async (t) => {
@@ -93,11 +93,11 @@ steps:
     await writeFile(join(stage.cwd, "story.yaml"), "steps: [{ advance: PT1H }]\n");
     const refused = await stage.svc("run --record story.yaml");
     assert.deepEqual(
-      [refused.exit, refused.err.split("\n")[0], await read(stage, "story.yaml")],
+      [refused.exit, refused.stderr.split("\n")[0], await read(stage, "story.yaml")],
       [2, "error: --yes required when not running interactively", "steps: [{ advance: PT1H }]\n"],
     );
     const replaced = await stage.svc("run --record story.yaml --yes");
-    assert.deepEqual([replaced.exit, replaced.out], [0, "Wrote story.yaml: 1 of 1 request kept.\n"]);
+    assert.deepEqual([replaced.exit, replaced.stdout], [0, "Wrote story.yaml: 1 of 1 request kept.\n"]);
   });
 
   it("escapes dollars in values", async (t) => {
@@ -106,12 +106,12 @@ steps:
     const jo = { is_individual: true, poc_details: { first_name: `$Jo $\{x} $$`, email: "jo@acme.example" } };
     const { id } = await send("POST", "contracts/", { ...contract, counter_party_details: [jo] });
     await act(`contracts/${id}/sign`, { email: "$jo@acme.example" });
-    const { exit, out, err } = await stage.svc("run --record story.yaml");
-    assert.deepEqual([exit, out, err], [0, "Wrote story.yaml: 2 of 2 requests kept.\n", ""]);
+    const { exit, stdout, stderr } = await stage.svc("run --record story.yaml");
+    assert.deepEqual([exit, stdout, stderr], [0, "Wrote story.yaml: 2 of 2 requests kept.\n", ""]);
     const story = await read(stage, "story.yaml");
     assert.deepEqual(story.match(/(?<=first_name: |as: ).*/g), [`$$Jo $$\{x} $$$$`, "$$jo@acme.example"]);
     const again = await stage.svc("run story.yaml");
-    assert.deepEqual([again.exit, again.err], [0, ""], again.out);
+    assert.deepEqual([again.exit, again.stderr], [0, ""], again.stdout);
   });
 
   it("opens a receiver for a created webhook and repeats the elapsed time", async (t) => {
@@ -123,8 +123,8 @@ steps:
     await send("POST", "webhooks/", { title: "x", url: app.url, only_for_activities: ["CONTRACT_CREATED"] });
     await send("POST", "contracts/", contract);
     await stage.emulator.clock.advance({ by: "PT2H35M" });
-    const { exit, out, err } = await stage.svc("run --record story.yaml");
-    assert.deepEqual([exit, out, err], [0, "Wrote story.yaml: 2 of 7 requests kept.\n", ""]);
+    const { exit, stdout, stderr } = await stage.svc("run --record story.yaml");
+    assert.deepEqual([exit, stdout, stderr], [0, "Wrote story.yaml: 2 of 7 requests kept.\n", ""]);
     assert.equal(
       await read(stage, "story.yaml"),
       `# Recorded by svc run --record: 2 of 7 requests kept.
@@ -153,7 +153,7 @@ steps:
 `,
     );
     const again = await stage.svc("run story.yaml");
-    assert.deepEqual([again.exit, again.err], [0, ""], again.out);
+    assert.deepEqual([again.exit, again.stderr], [0, ""], again.stdout);
   });
 
   it("repeats the responses of a receiver in the order in which it gave them to several deliveries", async (t) => {
@@ -183,8 +183,8 @@ steps:
     await send("POST", "webhooks/", webhook);
     const { id } = await send("POST", "webhooks/", webhook);
     await send("DELETE", `webhooks/${id}`);
-    const { exit, out, err } = await stage.svc("run --record story.yaml");
-    assert.deepEqual([exit, out, err], [0, "Wrote story.yaml: 2 of 3 requests kept.\n", ""]);
+    const { exit, stdout, stderr } = await stage.svc("run --record story.yaml");
+    assert.deepEqual([exit, stdout, stderr], [0, "Wrote story.yaml: 2 of 3 requests kept.\n", ""]);
     assert.equal(
       await read(stage, "story.yaml"),
       `# Recorded by svc run --record: 2 of 3 requests kept.
@@ -208,7 +208,7 @@ steps:
     const none = await stage.svc("run --record story.yaml");
     const other = await stage.svc("run --record story.yaml --about request:99");
     assert.deepEqual(
-      [none.exit, none.err, other.exit, other.err],
+      [none.exit, none.stderr, other.exit, other.stderr],
       [
         2,
         "error: The request log of the emulator has no request that a scenario can repeat\n  Use the emulator first: svc emulator requests shows the log.\n",

@@ -75,23 +75,26 @@ describe("reports of svc run", () => {
     const wrong = await runStory(t, "steps: []", [], {}, { env });
     const without = await runStory(t, failing, ["--no-annotations"], {}, { env });
     assert.equal(
-      failed.err,
+      failed.stderr,
       '::error file=story.yaml,line=4,col=82::svc contracts status T-1 --json: json.contract_status: expected "EXECUTED", got "DRAFT"\n',
     );
-    assert.match(wrong.err, /^::error file=story\.yaml,line=1,col=8::steps must be a list with at least one step\.\n/);
-    assert.equal(without.err, "");
+    assert.match(
+      wrong.stderr,
+      /^::error file=story\.yaml,line=1,col=8::steps must be a list with at least one step\.\n/,
+    );
+    assert.equal(without.stderr, "");
   });
 
   it("prints the same results as one document or as one line per scenario", async (t) => {
-    const { exit, out } = await runStory(t, failing, ["--json"]);
-    const { ok, scenarios } = JSON.parse(out);
+    const { exit, stdout } = await runStory(t, failing, ["--json"]);
+    const { ok, scenarios } = JSON.parse(stdout);
     const [{ steps, trace, ...rest }] = scenarios;
     assert.deepEqual([exit, ok, steps.length, trace.length > 0], [1, false, 2, true]);
     assert.deepEqual(
       { ...rest, seconds: 0 },
       { file: "story.yaml", name: "A <signed> contract", ok: false, seconds: 0, skipped: 0, traced: "T-1", seen: [] },
     );
-    const lines = (await runStory(t, failing, ["--format", "ndjson"])).out.trim().split("\n");
+    const lines = (await runStory(t, failing, ["--format", "ndjson"])).stdout.trim().split("\n");
     assert.deepEqual(
       lines.map((line) => JSON.parse(line).ok),
       [false],
@@ -108,7 +111,14 @@ steps:
     const env = { GITHUB_ACTIONS: "true" };
     const run = await runStory(t, story, ["--json", "--report", "junit.xml", "--html", "page.html"], {}, { env });
     const text = await runStory(t, story, [], {}, { env });
-    const printed = [run.out, run.err, await run.read("junit.xml"), await run.read("page.html"), text.out, text.err];
+    const printed = [
+      run.stdout,
+      run.stderr,
+      await run.read("junit.xml"),
+      await run.read("page.html"),
+      text.stdout,
+      text.stderr,
+    ];
     // The same seed produces the same keys.
     const { clusters, token } = await startTestEmulator(t, { deterministic: true, clock: { mode: "manual" } });
     const secrets = [token, ...clusters.flatMap((one) => [one.clientSecret, one.clusterKey, one.hmacKey])];
@@ -127,19 +137,19 @@ steps:
       const step = i === 3 ? "svc: contracts status T-9" : "advance: PT1H";
       await writeFile(join(cwd, name), `name: Number ${i}\nsteps: [{ ${step} }]\n`);
     }
-    const { exit, out, err } = await runCli(["run", ...names, "--jobs", "2", "--report", "junit.xml"], { cwd });
-    const headings = out.split("\n").filter((line) => line.startsWith("story"));
-    assert.deepEqual([exit, err, headings], [1, "", names.map((name, i) => `${name}  Number ${i}`)]);
-    assert.match(out, /5 scenarios, 4 passed, 1 failed/);
+    const { exit, stdout, stderr } = await runCli(["run", ...names, "--jobs", "2", "--report", "junit.xml"], { cwd });
+    const headings = stdout.split("\n").filter((line) => line.startsWith("story"));
+    assert.deepEqual([exit, stderr, headings], [1, "", names.map((name, i) => `${name}  Number ${i}`)]);
+    assert.match(stdout, /5 scenarios, 4 passed, 1 failed/);
     assert.equal((await readFile(join(cwd, "junit.xml"), "utf8")).match(/<failure /g)?.length, 1);
   });
 
   it("replaces only existing reports", async (t) => {
     for (const flag of ["--report", "--html"]) {
       const story = "steps: [{ advance: PT1H }]\n";
-      const { exit, err, read } = await runStory(t, story, [flag, "other.yaml"], { "other.yaml": story });
+      const { exit, stderr, read } = await runStory(t, story, [flag, "other.yaml"], { "other.yaml": story });
       const message = `error: ${flag}: other.yaml exists and was not written by this option`;
-      assert.deepEqual([exit, err.split("\n")[0], await read("other.yaml")], [2, message, story]);
+      assert.deepEqual([exit, stderr.split("\n")[0], await read("other.yaml")], [2, message, story]);
     }
   });
 
@@ -153,22 +163,22 @@ steps:
     subscribe: [CONTRACT_CREATED]
   - svc: webhooks trigger CONTRACT_CREATED
 `;
-    const { exit, out } = await runStory(t, story);
+    const { exit, stdout } = await runStory(t, story);
     const hint =
       "  app responded 401. The scenario signs with the key of: svc emulator exec --deterministic -- printenv SVC_WEBHOOK_HMAC_KEY";
-    assert.deepEqual([exit, out.split("\n").includes(hint)], [1, true], out);
+    assert.deepEqual([exit, stdout.split("\n").includes(hint)], [1, true], stdout);
   });
 
   it("prints only failures with --quiet", async (t) => {
-    const { out } = await runStory(t, failing.replace("EXECUTED", "DRAFT"), ["--quiet"]);
+    const { stdout } = await runStory(t, failing.replace("EXECUTED", "DRAFT"), ["--quiet"]);
     const failed = await runStory(t, failing, ["--quiet"]);
-    assert.match(out, /^1 scenario, 1 passed, 0 failed, \d+\.\d s\n$/);
-    assert.match(failed.out, /^story\.yaml {2}A <signed> contract\n {2}ok/);
+    assert.match(stdout, /^1 scenario, 1 passed, 0 failed, \d+\.\d s\n$/);
+    assert.match(failed.stdout, /^story\.yaml {2}A <signed> contract\n {2}ok/);
   });
 
   it("publishes a JSON Schema with every kind of step", async () => {
-    const { exit, out } = await runCli("run --schema");
-    const { title, properties, required, $defs } = JSON.parse(out);
+    const { exit, stdout } = await runCli("run --schema");
+    const { title, properties, required, $defs } = JSON.parse(stdout);
     const steps = JSON.stringify($defs ?? properties.steps);
     assert.ok(steps.includes('"contracts.create"'), "names operations");
     const lacking = ["call", "svc", "advance", "as", "fault", "receiver", "for each", "expect"].filter(
@@ -198,8 +208,8 @@ steps:
   - svc: contracts status T-9
     expect: { exit: 0 }
 `;
-    const { exit, err, read } = await runStory(t, story, ["--update"]);
-    assert.deepEqual([exit, err], [0, "Wrote 6 expectations into story.yaml\n"]);
+    const { exit, stderr, read } = await runStory(t, story, ["--update"]);
+    assert.deepEqual([exit, stderr], [0, "Wrote 6 expectations into story.yaml\n"]);
     const written = await read("story.yaml");
     assert.equal(
       written,
@@ -220,7 +230,7 @@ steps:
 `,
     );
     const again = await runStory(t, written);
-    assert.deepEqual([again.exit, again.err], [0, ""], again.out);
+    assert.deepEqual([again.exit, again.stderr], [0, ""], again.stdout);
   });
 
   it("preserves a reference that equals the observed value", async (t) => {
@@ -233,18 +243,20 @@ steps:
   - expect:
       deliveries: ${deliveries}
 `;
-    const { exit, out, read } = await runStory(t, steps("[{ to: app, contract: $made, attempts: 7 }]"), ["--update"]);
+    const { exit, stdout, read } = await runStory(t, steps("[{ to: app, contract: $made, attempts: 7 }]"), [
+      "--update",
+    ]);
     assert.deepEqual(
       [exit, await read("story.yaml")],
       [0, steps("[ { to: app, contract: $made, attempts: 1 } ]")],
-      out,
+      stdout,
     );
   });
 
   it("leaves a matching file unchanged", async (t) => {
     const story = "steps:   [ {advance: PT1H} ]\n";
-    const { exit, err, read } = await runStory(t, story, ["--update"]);
-    assert.deepEqual([exit, err, await read("story.yaml")], [0, "", story]);
+    const { exit, stderr, read } = await runStory(t, story, ["--update"]);
+    assert.deepEqual([exit, stderr, await read("story.yaml")], [0, "", story]);
   });
 });
 
@@ -256,7 +268,7 @@ describe("svc run --watch", () => {
     const next = ["steps: [{ advance: }]", "steps: [{ advance: PT2H }]"];
     let stop = () => {};
     let seen = 0;
-    const { exit, out, err } = await runCli("run story.yaml --watch", {
+    const { exit, stdout, stderr } = await runCli("run story.yaml --watch", {
       cwd,
       onStart: ({ signal }) => {
         stop = () => signal("SIGINT");
@@ -271,7 +283,7 @@ describe("svc run --watch", () => {
       },
     });
     assert.equal(exit, 130);
-    assert.deepEqual(out.match(/advance \S+/g), ["advance PT1H", "advance PT2H"]);
-    assert.match(err, /error: story\.yaml:1:\d+: advance must be a text, got null\./);
+    assert.deepEqual(stdout.match(/advance \S+/g), ["advance PT1H", "advance PT2H"]);
+    assert.match(stderr, /error: story\.yaml:1:\d+: advance must be a text, got null\./);
   });
 });

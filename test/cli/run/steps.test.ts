@@ -12,17 +12,19 @@ describe("steps of svc run", () => {
     const folder = join(root, "fixtures/scenarios");
     const files = readdirSync(folder);
     const long = files.filter((file) => readFileSync(join(folder, file), "utf8").trim().split("\n").length > 20);
-    const { exit, out, err } = await runCli(["run", ...files, "--jobs", "1", "--format", "ndjson"], { cwd: folder });
-    const failed = out
+    const { exit, stdout, stderr } = await runCli(["run", ...files, "--jobs", "1", "--format", "ndjson"], {
+      cwd: folder,
+    });
+    const failed = stdout
       .trim()
       .split("\n")
       .map((line) => JSON.parse(line))
       .filter(({ ok }) => !ok);
-    assert.deepEqual([files.length, long, exit, err, failed], [10, [], 0, "", []]);
+    assert.deepEqual([files.length, long, exit, stderr, failed], [10, [], 0, "", []]);
   });
 
   it("explains a failed command that reports its failure only in its result", async (t) => {
-    const { exit, out } = await runStory(
+    const { exit, stdout } = await runStory(
       t,
       `
 steps:
@@ -31,11 +33,11 @@ steps:
 `,
     );
     assert.equal(exit, 1);
-    assert.match(out, /exit 1: 1 {2}1 {2}http:\/\/127\.0\.0\.1:9\/h {2}The receiver refused the connection\. /);
+    assert.match(stdout, /exit 1: 1 {2}1 {2}http:\/\/127\.0\.0\.1:9\/h {2}The receiver refused the connection\. /);
   });
 
   it("prints a line for each step", async (t) => {
-    const { exit, out, err } = await runStory(
+    const { exit, stdout, stderr } = await runStory(
       t,
       `
 name: A contract is signed
@@ -51,7 +53,7 @@ steps:
 `,
     );
     assert.deepEqual(
-      [exit, out.replace(/\d+\.\d s/, "0.1 s"), err],
+      [exit, stdout.replace(/\d+\.\d s/, "0.1 s"), stderr],
       [
         0,
         `story.yaml  A contract is signed
@@ -72,7 +74,7 @@ steps:
   });
 
   it("shows a difference at the position of its expectation, with the trace of events", async (t) => {
-    const { exit, out } = await runStory(
+    const { exit, stdout } = await runStory(
       t,
       `
 steps:
@@ -84,7 +86,7 @@ steps:
   - { advance: PT1H }
 `,
     );
-    const [verdict, ...trace] = out.split("  trace of T-1\n");
+    const [verdict, ...trace] = stdout.split("  trace of T-1\n");
     assert.deepEqual(
       [exit, verdict],
       [
@@ -102,14 +104,17 @@ steps:
   });
 
   it("fails a step with a rejected request or with a nonzero exit code", async (t) => {
-    const { exit, out } = await runStory(t, "steps: [{ call: contracts.status, params: { composite_id: T-9 } }]");
+    const { exit, stdout } = await runStory(t, "steps: [{ call: contracts.status, params: { composite_id: T-9 } }]");
     const other = await runStory(t, "steps: [{ svc: contracts status T-9 }]");
     assert.deepEqual([exit, other.exit], [1, 1]);
     assert.match(
-      out,
+      stdout,
       /failed {3}1 {2}call contracts\.status .*404.*\n {14}contracts\.status answered 404 \(\S+\): .*\(story\.yaml:1:11\)/,
     );
-    assert.match(other.out, /failed {3}1 {2}svc contracts status T-9 {2}exit 5\n {14}exit 5: .*\(story\.yaml:1:11\)/);
+    assert.match(
+      other.stdout,
+      /failed {3}1 {2}svc contracts status T-9 {2}exit 5\n {14}exit 5: .*\(story\.yaml:1:11\)/,
+    );
   });
 
   it("expects failures by status, failure code and exit code", async (t) => {
@@ -120,9 +125,9 @@ steps:
   - { svc: contracts status T-9, expect: { exit: 5 } }
   - { as: next, sign: T-9, expect: { failure: no-such-contract } }
 `;
-    const { exit, out } = await runStory(t, story);
-    assert.equal(exit, 0, out);
-    assert.deepEqual(out.match(/ {2}\S+ \S+\)$|exit 5$/gm), [
+    const { exit, stdout } = await runStory(t, story);
+    assert.equal(exit, 0, stdout);
+    assert.deepEqual(stdout.match(/ {2}\S+ \S+\)$|exit 5$/gm), [
       "  404 (not-found)",
       "  400 (invalid-fields)",
       "exit 5",
@@ -131,7 +136,7 @@ steps:
   });
 
   it("repeats steps for each value of a list", async (t) => {
-    const { exit, out } = await runStory(
+    const { exit, stdout } = await runStory(
       t,
       `
 steps:
@@ -141,9 +146,9 @@ steps:
       - { call: contracts.create, body: { contract_template_id: 101, contract_data: {}, counter_party_details: [{ is_individual: true, poc_details: { first_name: Jo, email: $email } }] } }
 `,
     );
-    assert.equal(exit, 0, out);
+    assert.equal(exit, 0, stdout);
     assert.deepEqual(
-      [...out.matchAll(/ok +(\S+) {2}call .*(T-\d)/g)].map(([, number, id]) => [number, id]),
+      [...stdout.matchAll(/ok +(\S+) {2}call .*(T-\d)/g)].map(([, number, id]) => [number, id]),
       [
         ["1.1.2", "T-1"],
         ["1.2.2", "T-2"],
@@ -159,8 +164,8 @@ steps:
   - { call: contracts.create, body: ${contract} }
   - { expect: { deliveries: [{ to: app, activity: CONTRACT_CREATED, outcome: delivered }] } }
 `;
-    const { exit, out } = await runStory(t, story);
-    assert.deepEqual([exit, app.received.length > 0], [0, true], out);
+    const { exit, stdout } = await runStory(t, story);
+    assert.deepEqual([exit, app.received.length > 0], [0, true], stdout);
   });
 
   it("starts with another seed, at another time, with adjacent files", async (t) => {
@@ -175,7 +180,7 @@ steps:
 `;
     const seed = JSON.parse(readFileSync(join(root, "fixtures/seeds/demo.json"), "utf8"));
     seed.workspaces[0].name = "Seeded";
-    const { exit, out } = await runStory(t, story, [], { "seed.json": JSON.stringify(seed) });
-    assert.equal(exit, 0, out);
+    const { exit, stdout } = await runStory(t, story, [], { "seed.json": JSON.stringify(seed) });
+    assert.equal(exit, 0, stdout);
   });
 });

@@ -63,8 +63,8 @@ describe("svc run with untrusted files", () => {
     const shown: (readonly [string, string])[] = [];
     for (const [line] of rejectedLines) {
       await writeFile(join(cwd, "story.yaml"), `steps:\n  - svc: ${JSON.stringify(line)}\n`);
-      const { exit, out, err } = await runCli("run story.yaml", { cwd });
-      shown.push([line, exit === 2 && out === "" ? err.replace(hint, "") : `${exit} ${out}${err}`]);
+      const { exit, stdout, stderr } = await runCli("run story.yaml", { cwd });
+      shown.push([line, exit === 2 && stdout === "" ? stderr.replace(hint, "") : `${exit} ${stdout}${stderr}`]);
     }
     assert.deepEqual(
       shown,
@@ -79,9 +79,9 @@ steps:
   - for each: { page: [1] }
     steps: [{ advance: PT1H }, { svc: [contracts, list, --page, $page, --profile, prod] }]
 `;
-    const { exit, out, err } = await runStory(t, story);
+    const { exit, stdout, stderr } = await runStory(t, story);
     assert.deepEqual(
-      [exit, out, err],
+      [exit, stdout, stderr],
       [2, "", `error: story.yaml:3:39: --profile cannot be used in a scenario. ${elsewhere}\n${hint}`],
     );
   });
@@ -99,8 +99,11 @@ steps:
 `;
     const [program, path] = [await runStory(t, secret), await runStory(t, file)];
     assert.deepEqual([program.exit, path.exit], [1, 1]);
-    assert.match(program.out, /svc emulator exec cannot be run by a scenario\. It calls no operation\./);
-    assert.match(path.out, /--data must be the name of a file of the scenario, without a folder, got "\.\.\/secret"\./);
+    assert.match(program.stdout, /svc emulator exec cannot be run by a scenario\. It calls no operation\./);
+    assert.match(
+      path.stdout,
+      /--data must be the name of a file of the scenario, without a folder, got "\.\.\/secret"\./,
+    );
   });
 
   it("hides the user's profiles, jobs and variables from command lines", async (t) => {
@@ -123,8 +126,8 @@ steps:
   - svc: router jobs list --json
   - svc: contracts list --json
 `;
-    const { exit, out, err } = await runStory(t, story, [], {}, { env });
-    assert.deepEqual([exit, err], [0, ""], out);
+    const { exit, stdout, stderr } = await runStory(t, story, [], {}, { env });
+    assert.deepEqual([exit, stderr], [0, ""], stdout);
     assert.deepEqual(await readdir(home), ["profiles.json"]);
     assert.equal(await readFile(join(home, "profiles.json"), "utf8"), profiles);
   });
@@ -136,9 +139,9 @@ steps:
     await symlink("../secret.json", join(cwd, "stories/link.json"));
     for (const seed of ["../secret.json", "link.json", join(cwd, "secret.json")]) {
       await writeFile(join(cwd, "stories/story.yaml"), `seed: ${seed}\nsteps: [{ advance: next }]`);
-      const { exit, err } = await runCli("run stories/story.yaml", { cwd });
+      const { exit, stderr } = await runCli("run stories/story.yaml", { cwd });
       assert.deepEqual(
-        [exit, err],
+        [exit, stderr],
         [2, `error: stories/story.yaml:1:7: seed ${seed} is outside the folder of the scenario.\n`],
       );
     }
@@ -150,7 +153,7 @@ steps:
     await writeFile(join(cwd, "story.yaml"), "seed: pipe\nsteps: [{ advance: next }]");
     const [scenario, seed] = [await runCli("run pipe", { cwd }), await runCli("run story.yaml", { cwd })];
     assert.deepEqual(
-      [scenario.exit, scenario.err, seed.exit, seed.err],
+      [scenario.exit, scenario.stderr, seed.exit, seed.stderr],
       [
         2,
         "error: <file>: pipe is not a regular file\n  See svc run --help.\n",
@@ -173,8 +176,8 @@ steps:
         save: { hook: title }
       - svc: "webhooks create --title $hook --description '\${ hook }!' --url http://127.0.0.1:9/ --only-for-activities CONTRACT_SIGNED --json"
 `;
-    const { exit, out } = await runStory(t, story, ["--json"]);
-    const { scenarios } = JSON.parse(out);
+    const { exit, stdout } = await runStory(t, story, ["--json"]);
+    const { scenarios } = JSON.parse(stdout);
     const created = scenarios[0].steps.filter(({ kind }: { kind: string }) => kind === "svc");
     const seen = created.map(({ output }: { output: string }) => JSON.parse(output));
     assert.deepEqual(
@@ -189,9 +192,9 @@ steps:
   - for each: { name: [--json] }
     steps: [{ svc: contracts list $name }]
 `;
-    const { exit, out } = await runStory(t, story);
+    const { exit, stdout } = await runStory(t, story);
     assert.equal(exit, 1);
-    assert.match(out, /\$name must not begin with a hyphen, got "--json"\. Use --flag=\$name for a value\./);
+    assert.match(stdout, /\$name must not begin with a hyphen, got "--json"\. Use --flag=\$name for a value\./);
   });
 });
 
@@ -206,7 +209,7 @@ describe("literal dollar sign in svc run", () => {
     await writeFile(join(cwd, "story.yaml"), story);
     const updated = await runCli("run story.yaml --update", { cwd });
     const again = await runCli("run story.yaml", { cwd });
-    assert.deepEqual([updated.exit, again.exit], [0, 0], again.out);
+    assert.deepEqual([updated.exit, again.exit], [0, 0], again.stdout);
     assert.equal(
       await readFile(join(cwd, "story.yaml"), "utf8"),
       story.replace("title: x", () => `title: "$$Jo $$\{x}"`),

@@ -14,9 +14,9 @@ const run = promisify(execFile);
 
 /** The response of svc to the shell: the candidates without descriptions, and the directive. */
 async function completeWords(words: readonly string[], env: Record<string, string> = {}): Promise<string[]> {
-  const { exit, out, err } = await runCli(["complete", "--", ...words], { env });
-  assert.deepEqual([exit, err], [0, ""]);
-  return out
+  const { exit, stdout, stderr } = await runCli(["complete", "--", ...words], { env });
+  assert.deepEqual([exit, stderr], [0, ""]);
+  return stdout
     .trimEnd()
     .split("\n")
     .map((line) => line.split("\t")[0]!);
@@ -63,9 +63,9 @@ describe("svc complete", () => {
 
   it("prints a script for each shell", async () => {
     for (const shell of shells) {
-      const { exit, out } = await runCli(["completion", shell]);
-      assert.deepEqual([exit, out], [0, createCompletionScript(shell)]);
-      assert.match(out, /(?:svc|\$\{svc\[@\]\}") complete/);
+      const { exit, stdout } = await runCli(["completion", shell]);
+      assert.deepEqual([exit, stdout], [0, createCompletionScript(shell)]);
+      assert.match(stdout, /(?:svc|\$\{svc\[@\]\}") complete/);
     }
     assert.equal((await runCli("completion tcsh")).exit, 2);
   });

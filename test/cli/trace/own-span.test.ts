@@ -48,11 +48,11 @@ describe("span of a command", () => {
     const { svc } = await startCliEmulator(t);
     const env = { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url, TRACEPARENT: traceparent, PATH: process.env.PATH };
     const program = "console.log(process.env.TRACEPARENT)";
-    const { out, err } = await svc(["emulator", "exec", "--", process.execPath, "-e", program], { env });
+    const { stdout, stderr } = await svc(["emulator", "exec", "--", process.execPath, "-e", program], { env });
     const span = sink.spans().find(({ name }) => name === "svc emulator exec");
-    assert.ok(span, err);
+    assert.ok(span, stderr);
     assert.deepEqual([span.traceId, span.parentSpanId], [callerTrace.trace, callerTrace.span]);
-    assert.equal(out.trim(), `00-${callerTrace.trace}-${span.spanId}-01`);
+    assert.equal(stdout.trim(), `00-${callerTrace.trace}-${span.spanId}-01`);
   });
 
   it("is not sent without the variables and adds no headers", async (t) => {
@@ -92,7 +92,7 @@ describe("span of a command", () => {
         await svc(["emulator", "exec", "--", process.execPath, "-e", program], {
           env: { ...otel, PATH: process.env.PATH!, ...env },
         })
-      ).out.trim();
+      ).stdout.trim();
     assert.equal(await started(whole), tracestate);
     assert.equal(await started({ TRACESTATE: tracestate }), "none");
   });

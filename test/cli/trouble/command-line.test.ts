@@ -104,18 +104,18 @@ describe("command with an invalid command line", () => {
 
   it("prints a help page with an example and exits with 0", async () => {
     const wrong = await findFailingCases(everywhere, getCommandName, async ({ words, positionals, summary }) => {
-      const { exit, out, err } = await runCli([...words, "--help"]);
+      const { exit, stdout, stderr } = await runCli([...words, "--help"]);
       const usage = `Usage: svc ${words.join(" ")}`;
       const isWhole =
-        out.startsWith(usage) &&
-        out.includes(summary) &&
-        (out.includes("Examples:") || commandsWithoutExample.has(words.join(" ")));
+        stdout.startsWith(usage) &&
+        stdout.includes(summary) &&
+        (stdout.includes("Examples:") || commandsWithoutExample.has(words.join(" ")));
       return exit === 0 &&
-        err === "" &&
+        stderr === "" &&
         isWhole &&
-        positionals.every(({ name }) => out.includes(name.replaceAll("_", "-")))
+        positionals.every(({ name }) => stdout.includes(name.replaceAll("_", "-")))
         ? undefined
-        : formatRunResult({ exit, out, err });
+        : formatRunResult({ exit, stdout, stderr });
     });
     assert.deepEqual(wrong, {});
   });

@@ -14,11 +14,11 @@ describe("secret in a request path", () => {
         response.writeHead(404, { "content-type": "application/json" }).end(JSON.stringify({ detail }));
       });
       const line = `invites contract creator ${secret} --base-url ${service.url} ${flags}`;
-      const { exit, out, err } = await runCli(line);
-      assert.deepEqual([exit, out], [5, ""]);
+      const { exit, stdout, stderr } = await runCli(line);
+      assert.deepEqual([exit, stdout], [5, ""]);
       assert.ok(service.received[0]?.url.endsWith(`/by_token/${secret}`));
-      assert.match(err, /No invite \[hidden\] at /);
-      assert.equal(err.includes(secret), false, err);
+      assert.match(stderr, /No invite \[hidden\] at /);
+      assert.equal(stderr.includes(secret), false, stderr);
     });
   }
 });

@@ -43,9 +43,9 @@ describe("empty response to a read", () => {
         "contracts status T-1 --json --quiet",
         "contracts templates list --quiet",
       ]) {
-        const { exit, out, err } = await svc(argv);
-        assert.deepEqual([exit, out], [1, ""], argv);
-        assert.match(err, /Expected JSON, but the service answered 200 with an empty body/, argv);
+        const { exit, stdout, stderr } = await svc(argv);
+        assert.deepEqual([exit, stdout], [1, ""], argv);
+        assert.match(stderr, /Expected JSON, but the service answered 200 with an empty body/, argv);
       }
     });
   }
@@ -53,9 +53,9 @@ describe("empty response to a read", () => {
 
 it("an empty response to a write is reported without a response body", async (t) => {
   const { svc } = await startUploadService(t, (response) => response.writeHead(200).end());
-  const { exit, out, err } = await svc("contracts download-link T-1");
+  const { exit, stdout, stderr } = await svc("contracts download-link T-1");
   assert.deepEqual(
-    [exit, out, err.split("\n").at(-2)],
+    [exit, stdout, stderr.split("\n").at(-2)],
     [0, "", "Get a signed URL to download a contract from: the service answered 200 with an empty body"],
   );
 });
@@ -78,8 +78,8 @@ describe("incomplete download", () => {
       const { svc, kept } = await startUploadService(t, answer);
       assert.deepEqual(await svc(`files download ${fileId} -o good.pdf --quiet`), {
         exit: 1,
-        out: "",
-        err: `error: ${message}\n${hint}`,
+        stdout: "",
+        stderr: `error: ${message}\n${hint}`,
       });
       assert.equal(await kept(), "good");
     });
@@ -90,16 +90,16 @@ describe("incomplete download", () => {
       const { svc, kept } = await startUploadService(t, (response) => {
         response.writeHead(200, headers).write("part", () => response.destroy());
       });
-      const { exit, err } = await svc(`files download ${fileId} -o good.pdf --quiet --retries 0`);
-      assert.equal(exit, 75, err);
+      const { exit, stderr } = await svc(`files download ${fileId} -o good.pdf --quiet --retries 0`);
+      assert.equal(exit, 75, stderr);
       assert.equal(await kept(), "good");
     }
   });
 
   it("preserves the previous file if a generated document is empty", async (t) => {
     const { svc, kept } = await startUploadService(t, (response) => response.writeHead(200).end());
-    const { exit, err } = await svc("contracts download T-1 -o good.pdf --quiet");
-    assert.deepEqual([exit, await kept()], [1, "good"], err);
+    const { exit, stderr } = await svc("contracts download T-1 -o good.pdf --quiet");
+    assert.deepEqual([exit, await kept()], [1, "good"], stderr);
   });
 
   it("stores an empty file if the file itself is empty", async (t) => {

@@ -42,14 +42,14 @@ describe("successful 2xx response to a command", () => {
             const spec = one.line.command as CommandSpec;
             const { result } = await runPrepared(t, one, service, ["--json"]);
             const isAsDeclared = spec.answers[status] !== undefined || isPassing(spec);
-            const isTold = result.err.includes(
+            const isTold = result.stderr.includes(
               `The response of ${spec.operation} differs from its declaration: status ${status} `,
             );
             if (body === "" && requiresContent(spec, status)) {
               const message = `, but the service answered ${status} with an empty body.`;
-              return result.exit === 1 && result.err.includes(message) ? undefined : formatRunResult(result);
+              return result.exit === 1 && result.stderr.includes(message) ? undefined : formatRunResult(result);
             }
-            const isPrinted = body === "" || result.out.includes("C-1") || /^Wrote /m.test(result.err);
+            const isPrinted = body === "" || result.stdout.includes("C-1") || /^Wrote /m.test(result.stderr);
             const isRight = result.exit === 0 && isPrinted && (isTold || isAsDeclared);
             return isRight ? undefined : formatRunResult(result);
           },
@@ -70,7 +70,7 @@ describe("successful 2xx response to a command", () => {
           // The auth commands require the statuses of OAuth.
           if (getCommandName(one.line.command).startsWith("auth ")) return undefined;
           const { result } = await runPrepared(t, one, service, ["--json", "--timeout", "4s"]);
-          return /refused/.test(result.err) ? formatRunResult(result) : undefined;
+          return /refused/.test(result.stderr) ? formatRunResult(result) : undefined;
         },
       );
       Object.assign(wrong, found);
@@ -87,17 +87,17 @@ describe("successful 2xx response to a command", () => {
       });
     const plain = await run();
     assert.deepEqual(
-      { exit: plain.exit, out: JSON.parse(plain.out) },
+      { exit: plain.exit, stdout: JSON.parse(plain.stdout) },
       {
         exit: 0,
-        out: { id: "C-1", new: true, newer: 1, newest: 2 },
+        stdout: { id: "C-1", new: true, newer: 1, newest: 2 },
       },
     );
     assert.match(
-      plain.err,
+      plain.stderr,
       /^The response of contracts\.create differs from its declaration: status 200 instead of 201; [^\n]+\nCreated C-1/,
     );
-    assert.equal((await run("--quiet")).err, "");
+    assert.equal((await run("--quiet")).stderr, "");
   });
 });
 

@@ -123,7 +123,7 @@ const run = (argv: readonly string[], cwd: string, options: RunOptions = {}) => 
 async function checkFileInput(t: TestContext, one: FileInput, file: string, message: RegExp, options: RunOptions = {}) {
   const cwd = await createTrapFolder(t);
   const result = await run(createLine(one, file), cwd, options);
-  const names = result.err.includes(one.place) || result.err.includes(one.place.replaceAll("_", "-"));
+  const names = result.stderr.includes(one.place) || result.stderr.includes(one.place.replaceAll("_", "-"));
   return (
     findTextErrorDefect(result, { exit: 2, message }) ??
     (names ? undefined : `does not name ${one.place}: ${formatRunResult(result)}`) ??

@@ -11,9 +11,9 @@ const lines = await prepareSendingLines();
 const getLineName = ({ line }: PreparedLine): string => getCommandName(line.command);
 
 /** Whether the error reports completed work, also with --json: a started job, a removed sign-in. */
-function reportsProgress(one: PreparedLine, { err }: RunResult): boolean {
+function reportsProgress(one: PreparedLine, { stderr }: RunResult): boolean {
   if (!isJob(one) && getLineName(one) !== "auth logout") return false;
-  const { error } = JSON.parse(err) as {
+  const { error } = JSON.parse(stderr) as {
     error: { code: string; exitCode: number; details: string[]; next: { argv: string[] }[] };
   };
   if (error.code !== "interrupted" || error.exitCode !== 130) return false;
@@ -30,9 +30,9 @@ const isJob = (one: PreparedLine): boolean =>
 
 function findDefect(one: PreparedLine, given: RunResult): string | undefined {
   const result = removeSecretWarning(given);
-  const { exit, out, err } = result;
-  if (`${out}${err}`.includes(testSecret) || exit !== 130 || out !== "") return formatRunResult(result);
-  return err === "" || reportsProgress(one, result) ? undefined : formatRunResult(result);
+  const { exit, stdout, stderr } = result;
+  if (`${stdout}${stderr}`.includes(testSecret) || exit !== 130 || stdout !== "") return formatRunResult(result);
+  return stderr === "" || reportsProgress(one, result) ? undefined : formatRunResult(result);
 }
 
 describe("command that sends requests", () => {

@@ -16,8 +16,8 @@ it("svc suggests the list command for a missing object", async (t) => {
     ["contracts counterparties show 99", "contracts counterparties list"],
     ["contracts templates show 999", "contracts templates list"],
   ] as const) {
-    const { err } = await svc(line);
-    assert.ok(err.endsWith(`  try: svc ${list}\n`), `${line}: ${err}`);
+    const { stderr } = await svc(line);
+    assert.ok(stderr.endsWith(`  try: svc ${list}\n`), `${line}: ${stderr}`);
   }
 });
 
@@ -32,8 +32,8 @@ it("svc suggests a command for a rejected contract status and for an ID in a bod
       "contracts templates list",
     ],
   ] as const) {
-    const { exit, err } = await svc(line);
-    assert.deepEqual([exit, err.endsWith(`  try: svc ${next}\n`)], [1, true], `${line}: ${err}`);
+    const { exit, stderr } = await svc(line);
+    assert.deepEqual([exit, stderr.endsWith(`  try: svc ${next}\n`)], [1, true], `${line}: ${stderr}`);
   }
 });
 
@@ -56,7 +56,7 @@ it("a service error names the object and the expected status", async (t) => {
   };
   const messages: Record<string, string> = {};
   for (const line of Object.keys(expected))
-    messages[line] = (await svc(line)).err.split("\n")[0]!.replace(/^error: /, "");
+    messages[line] = (await svc(line)).stderr.split("\n")[0]!.replace(/^error: /, "");
   assert.deepEqual(messages, expected);
 });
 
@@ -73,8 +73,8 @@ it("svc suggests the composite ID for a plain contract number", async (t) => {
     "99999999999999999999": [refused("99999999999999999999"), list, ""],
   };
   for (const [given, lines] of Object.entries(answers)) {
-    const { exit, err } = await svc(`contracts status ${given}`);
-    assert.deepEqual([given, exit, err], [given, 5, lines.join("\n")]);
+    const { exit, stderr } = await svc(`contracts status ${given}`);
+    assert.deepEqual([given, exit, stderr], [given, 5, lines.join("\n")]);
   }
 });
 
@@ -98,9 +98,9 @@ it("every command exits with 5 for a missing object", async (t) => {
 it("a 403 for a missing intake lists possible reasons and suggests the list of intakes", async (t) => {
   const { svc } = await startCliEmulator(t);
   for (const line of ["intake show 1", "intake update 1 --title New", "intake delete 1 --yes"]) {
-    const { exit, err } = await svc(line);
+    const { exit, stderr } = await svc(line);
     assert.deepEqual(
-      [exit, err],
+      [exit, stderr],
       [
         4,
         [

@@ -27,9 +27,9 @@ describe("number out of range", () => {
   };
   for (const [line, message] of Object.entries(cases)) {
     it(`is rejected with the valid range: svc ${line}`, async (t) => {
-      const { exit, err } = await runCli(line, { cwd: await createTestFolder(t) });
-      assert.equal(exit, 2, err);
-      assert.match(err, message);
+      const { exit, stderr } = await runCli(line, { cwd: await createTestFolder(t) });
+      assert.equal(exit, 2, stderr);
+      assert.match(stderr, message);
     });
   }
 });
@@ -49,8 +49,8 @@ describe("folder instead of a file", () => {
     "router map-emails . --cluster eu-1 --emulator",
   ]) {
     it(`is reported as a folder: svc ${line}`, async (t) => {
-      const { exit, err } = await runCli(line, { cwd: await createTestFolder(t) });
-      assert.match(err, /^error: .*\bis a folder\b/, `${exit}`);
+      const { exit, stderr } = await runCli(line, { cwd: await createTestFolder(t) });
+      assert.match(stderr, /^error: .*\bis a folder\b/, `${exit}`);
       assert.ok(exit === 1 || exit === 2, `${exit}`);
     });
   }
@@ -80,13 +80,13 @@ describe("port of another protocol", () => {
   for (const [name, words] of Object.entries(speakers)) {
     it(`is reported: ${name}`, async (t) => {
       const url = await startStrangeServer(t, words);
-      const { exit, err } = await runCli(["router", "clusters", "--base-url", url, "--retries", "0"]);
-      assert.equal(exit, 75, err);
+      const { exit, stderr } = await runCli(["router", "clusters", "--base-url", url, "--retries", "0"]);
+      assert.equal(exit, 75, stderr);
       assert.match(
-        err,
+        stderr,
         words === undefined || name.endsWith("end") ? /^error: Failed to reach / : /the server does not speak HTTP/,
       );
-      assert.equal(err.includes("Unexpected"), false, err);
+      assert.equal(stderr.includes("Unexpected"), false, stderr);
     });
   }
 });
@@ -94,16 +94,16 @@ describe("port of another protocol", () => {
 it("svc explains a TLS mismatch for https without TLS and http with TLS", async (t) => {
   const plain = await startStrangeServer(t, "HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n");
   const url = plain.replace("http:", "https:");
-  const { exit, err } = await runCli(["router", "clusters", "--base-url", url, "--retries", "0"]);
-  assert.equal(exit, 75, err);
-  assert.match(err, /the server does not speak TLS; its URL may begin with http:\/\//);
+  const { exit, stderr } = await runCli(["router", "clusters", "--base-url", url, "--retries", "0"]);
+  assert.equal(exit, 75, stderr);
+  assert.match(stderr, /the server does not speak TLS; its URL may begin with http:\/\//);
   const safe = (await startTlsService(t)).replace("https://service.example", "http://127.0.0.1");
   const other = await runCli(["router", "clusters", "--base-url", safe, "--retries", "0"]);
-  assert.equal(other.exit, 75, other.err);
-  assert.match(other.err, /^error: Failed to reach .*\n {2}Check the address \(https:\/\/ for TLS\)/);
+  assert.equal(other.exit, 75, other.stderr);
+  assert.match(other.stderr, /^error: Failed to reach .*\n {2}Check the address \(https:\/\/ for TLS\)/);
   const cwd = await createTestFolder(t);
   await writeFile(join(cwd, "saved.json"), "{}");
   await writeFile(join(cwd, "saved.headers"), "x-svc-webhook-content-hash: 00\n");
   const receiver = await runCli(["webhooks", "replay", "saved.json", "--to", safe], { cwd });
-  assert.match(receiver.out + receiver.err, /If the receiver uses TLS, use https:\/\/\./);
+  assert.match(receiver.stdout + receiver.stderr, /If the receiver uses TLS, use https:\/\/\./);
 });

@@ -96,9 +96,9 @@ describe("output file", () => {
     const { url } = (await startHostileService(t)).endpoint({ trouble: "truncates its response" });
     const env = { SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "key" };
     const argv = ["contracts", "download", "T-1", "-o", "a.pdf", "--base-url", url, "--retries", "0"];
-    const { exit, err } = await runCli(argv, { cwd, env });
+    const { exit, stderr } = await runCli(argv, { cwd, env });
     // The download is a POST, so its outcome is unknown.
-    assert.equal(exit, 1, err);
+    assert.equal(exit, 1, stderr);
     assert.deepEqual([await readdir(cwd), await readFile(join(cwd, "a.pdf"), "utf8")], [["a.pdf"], "before"]);
   });
 

@@ -22,9 +22,9 @@ async function startWithFailingService(t: TestContext) {
   const to = [emulator.routerUrl, emulator.clusters[0]!.url];
   const breaking = async (passes: number, argv: readonly string[]): Promise<ReportedError> => {
     const { url } = server.endpoint({ trouble: "hangs up", passes, to });
-    const { out, err } = await svc([...argv, "--base-url", url, "--retries", "0", "--json", "--quiet"]);
-    assert.equal(out, "");
-    return JSON.parse(err).error as ReportedError;
+    const { stdout, stderr } = await svc([...argv, "--base-url", url, "--retries", "0", "--json", "--quiet"]);
+    assert.equal(stdout, "");
+    return JSON.parse(stderr).error as ReportedError;
   };
   return { svc, json, emulator, breaking };
 }
@@ -57,17 +57,17 @@ describe("command with several requests and a failing service", () => {
   it("continues the wait when run again for a sent contract", async (t) => {
     const { svc } = await startWithFailingService(t);
     const late = await svc("contracts send T-1 --wait executed --wait-timeout 1s --json --quiet");
-    const { code, retryable } = JSON.parse(late.err).error;
+    const { code, retryable } = JSON.parse(late.stderr).error;
     assert.deepEqual([late.exit, code, retryable], [75, "wait_timeout", true]);
     const again = await svc("contracts send T-1 --wait executed --wait-timeout 1s");
     assert.equal(again.exit, 75);
-    assert.match(again.err, /^T-1 was already sent, waiting for EXECUTED/);
+    assert.match(again.stderr, /^T-1 was already sent, waiting for EXECUTED/);
     let signed = 0;
     while ((await svc("emulator sign T-1")).exit === 0) signed += 1;
     assert.ok(signed > 0);
     assert.equal((await svc("contracts send T-1 --wait executed --json=contract_status")).exit, 0);
     const alone = await svc("contracts send T-1");
-    assert.deepEqual([alone.exit, /Cannot send T-1: status is EXECUTED, expected DRAFT/.test(alone.err)], [1, true]);
+    assert.deepEqual([alone.exit, /Cannot send T-1: status is EXECUTED, expected DRAFT/.test(alone.stderr)], [1, true]);
   });
 
   it("reports triggered webhooks if their responses cannot be read", async (t) => {

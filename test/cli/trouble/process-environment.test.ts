@@ -29,9 +29,9 @@ async function runSvc(line: string, { cwd, env = {}, within = [], node = [] }: S
     env: { PATH: process.env.PATH!, ...env },
   });
   const closed = once(child, "close");
-  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
   const [exit] = (await closed) as [number | null];
-  return { exit, out, err };
+  return { exit, stdout, stderr };
 }
 
 /** Creates a folder, enters and removes it, and then executes the program. */
@@ -47,16 +47,19 @@ describe("svc in a removed working folder", () => {
     const cwd = await createTestFolder(t);
     const gone = { cwd, within: inRemovedFolder, env: { SVC_CONFIG_DIR: cwd } };
     const help = await runSvc("router health --help", gone);
-    assert.deepEqual([help.exit, help.out.split("\n")[0], help.err], [0, "Usage: svc router health [options]", ""]);
+    assert.deepEqual(
+      [help.exit, help.stdout.split("\n")[0], help.stderr],
+      [0, "Usage: svc router health [options]", ""],
+    );
 
     const { routerUrl } = await startTestEmulator(t);
     const health = await runSvc(`router health --base-url ${routerUrl} --json`, gone);
-    assert.deepEqual([health.exit, health.err], [0, ""]);
+    assert.deepEqual([health.exit, health.stderr], [0, ""]);
 
     assert.deepEqual(await runSvc("webhooks verify body.json --signature x", gone), {
       exit: 1,
-      out: "",
-      err: [
+      stdout: "",
+      stderr: [
         "error: The working folder no longer exists.",
         "  Change to a folder that exists, for example with cd ~, and run the command again.",
         "",
@@ -68,8 +71,8 @@ describe("svc in a removed working folder", () => {
 describe("svc without a home folder", () => {
   it("uses the user database instead of the working folder for an empty HOME", async (t) => {
     const cwd = await createTestFolder(t);
-    const { out } = await runSvc("doctor --json", { cwd, env: { HOME: "" } });
-    const files = JSON.parse(out).find(({ check }: { check: string }) => check === "files");
+    const { stdout } = await runSvc("doctor --json", { cwd, env: { HOME: "" } });
+    const files = JSON.parse(stdout).find(({ check }: { check: string }) => check === "files");
     assert.match(files.detail, new RegExp(`(^| )${join(userInfo().homedir, ".config/svc")}\\b`));
     assert.deepEqual(await readdir(cwd), []);
   });
@@ -79,12 +82,12 @@ describe("svc without a home folder", () => {
     const unknown = { cwd, within: unknownUser };
     const { routerUrl } = await startTestEmulator(t);
     const health = await runSvc("router health --json", { ...unknown, env: { SVC_ROUTER_URL: routerUrl } });
-    assert.deepEqual([health.exit, health.err], [0, ""]);
-    assert.deepEqual(await runSvc("config list", unknown), { exit: 0, out: "", err: "No settings\n" });
+    assert.deepEqual([health.exit, health.stderr], [0, ""]);
+    assert.deepEqual(await runSvc("config list", unknown), { exit: 0, stdout: "", stderr: "No settings\n" });
     assert.deepEqual(await runSvc("config set client_id x", unknown), {
       exit: 1,
-      out: "",
-      err: [
+      stdout: "",
+      stderr: [
         "error: The home folder is unknown: HOME is not set, and user 54321 has no entry in the user database.",
         "  Set HOME, or set SVC_CONFIG_DIR to the folder for profiles, tokens and jobs.",
         "",
@@ -97,9 +100,9 @@ describe("svc process", () => {
   it("prints an exception from outside of a command and fails", async (t) => {
     const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "throws.cjs"), 'setImmediate(() => { throw new Error("outside"); });');
-    const { exit, err } = await runSvc("config list", { cwd, node: ["--require", join(cwd, "throws.cjs")] });
+    const { exit, stderr } = await runSvc("config list", { cwd, node: ["--require", join(cwd, "throws.cjs")] });
     assert.notEqual(exit, 0);
-    assert.match(err, /^Error: outside$/m);
+    assert.match(stderr, /^Error: outside$/m);
   });
 
   it("fails when its work can no longer complete", async (t) => {
@@ -112,8 +115,8 @@ describe("svc process", () => {
     });
     assert.deepEqual(found, {
       exit: 1,
-      out: "",
-      err: "error: svc ended before its work was done. This is a bug: run it again with --debug and report it.\n",
+      stdout: "",
+      stderr: "error: svc ended before its work was done. This is a bug: run it again with --debug and report it.\n",
     });
   });
 });

@@ -63,9 +63,9 @@ async function startService(t: TestContext, body: string): Promise<{ url: string
 
 /** Accepts a forwarded response or a single reported failure. */
 function findDefect(result: RunResult): string | undefined {
-  if (/Unexpected error|call stack/.test(result.out + result.err)) return formatRunResult(result);
+  if (/Unexpected error|call stack/.test(result.stdout + result.stderr)) return formatRunResult(result);
   if (result.exit === 0) return undefined;
-  return result.err === "" && result.out !== ""
+  return result.stderr === "" && result.stdout !== ""
     ? undefined
     : findJsonErrorDefect(result, { exit: result.exit, message: /./, streams: true });
 }
@@ -94,7 +94,7 @@ describe("response with the right media type and the wrong shape", () => {
       const codes = new Map<string, string>();
       for (const one of read) {
         const { result } = await runPrepared(t, one, at, ["--json", "--quiet", "--timeout", "4s"]);
-        const told = result.err === "" ? undefined : (JSON.parse(result.err) as { error: { code: string } });
+        const told = result.stderr === "" ? undefined : (JSON.parse(result.stderr) as { error: { code: string } });
         codes.set(one.shown, told?.error.code ?? `exit ${result.exit}`);
       }
       const isFine = (shown: string) => body === "[]" && /^(router jobs resume|webhooks (why|schedule))/.test(shown);

@@ -43,19 +43,21 @@ const outcomes: Readonly<Record<AnyFault, ExpectedError>> = {
 /** Commands with other outcomes. */
 const special: Readonly<Record<string, (result: RunResult, trouble: AnyFault) => boolean>> = {
   // auth logout removes the sign-in regardless of the server's response to the revocation.
-  "auth logout": ({ exit, out, err }) =>
-    exit === 0 && out.includes('"revoked": false') && /^\S+ did not confirm that the tokens are revoked\.\n$/.test(err),
+  "auth logout": ({ exit, stdout, stderr }) =>
+    exit === 0 &&
+    stdout.includes('"revoked": false') &&
+    /^\S+ did not confirm that the tokens are revoked\.\n$/.test(stderr),
   // A missing emulator is a valid status.
-  "emulator status": ({ exit, out, err }, trouble) =>
-    trouble === "is unreachable" && exit === 5 && out === '{\n  "running": false\n}\n' && err === "",
+  "emulator status": ({ exit, stdout, stderr }, trouble) =>
+    trouble === "is unreachable" && exit === 5 && stdout === '{\n  "running": false\n}\n' && stderr === "",
   // A retry is useless, because there is no emulator to stop.
   "emulator stop": (result, trouble) =>
     trouble === "is unreachable" &&
     findJsonErrorDefect(result, { exit: 5, message: /has already ended/ }) === undefined,
   // doctor prints each check and exits with the code of the first failed check.
-  doctor: ({ exit, out, err }, trouble) => {
-    const failed = (JSON.parse(out) as { status: string }[]).filter(({ status }) => status === "failed");
-    return exit === outcomes[trouble].exit && failed.length > 0 && err === "";
+  doctor: ({ exit, stdout, stderr }, trouble) => {
+    const failed = (JSON.parse(stdout) as { status: string }[]).filter(({ status }) => status === "failed");
+    return exit === outcomes[trouble].exit && failed.length > 0 && stderr === "";
   },
 };
 
@@ -77,11 +79,11 @@ const isPatient = (one: PreparedLine, trouble: AnyFault): boolean =>
 
 function findDefect(one: PreparedLine, given: RunResult, trouble: AnyFault): string | undefined {
   const result = removeSecretWarning(given);
-  const { exit, out, err } = result;
-  if (`${out}${err}`.includes(testSecret)) return `tells a secret: ${formatRunResult(result)}`;
+  const { exit, stdout, stderr } = result;
+  if (`${stdout}${stderr}`.includes(testSecret)) return `tells a secret: ${formatRunResult(result)}`;
   if (special[getLineName(one)]?.(result, trouble)) return undefined;
   if (trouble === "responds with HTML" && acceptsPages(one)) {
-    return exit === 0 && err === "" && out.includes("Welcome") ? undefined : formatRunResult(result);
+    return exit === 0 && stderr === "" && stdout.includes("Welcome") ? undefined : formatRunResult(result);
   }
   return findJsonErrorDefect(result, { ...outcomes[trouble], streams: isStreaming(one) });
 }

@@ -20,7 +20,7 @@ const createUnprivilegedCommand = () => [...asNobody, process.execPath, getSvcPa
 
 interface Run {
   readonly exit: number | null;
-  readonly err: string;
+  readonly stderr: string;
 }
 
 function run(
@@ -41,7 +41,7 @@ function run(
       ...env,
     },
   });
-  return { exit: status, err: stderr };
+  return { exit: status, stderr };
 }
 
 const lowest = "/proc/sys/net/ipv4/ip_unprivileged_port_start";
@@ -71,14 +71,17 @@ async function createReadOnlyFolder(t: TestContext): Promise<string> {
 describe("system error message with a hint", () => {
   it("explains a state that is not writable", unlessNobody, async (t) => {
     const folder = await createReadOnlyFolder(t);
-    const { exit, err } = run(
+    const { exit, stderr } = run(
       createUnprivilegedCommand(),
       ["emulator", "start", "--port", "0", "--file", "wall/state.json"],
       folder,
     );
-    assert.equal(exit, 1, err);
-    assert.match(err, /^error: The state .*wall\/state\.json cannot be opened: permission is denied \(EACCES at /);
-    assert.match(err, /Grant this user read and write access, choose another file with --file, or use --ephemeral\./);
+    assert.equal(exit, 1, stderr);
+    assert.match(stderr, /^error: The state .*wall\/state\.json cannot be opened: permission is denied \(EACCES at /);
+    assert.match(
+      stderr,
+      /Grant this user read and write access, choose another file with --file, or use --ephemeral\./,
+    );
   });
 
   it("explains an emulator that cannot create its folder", unlessNobody, async (t) => {
@@ -89,7 +92,7 @@ describe("system error message with a hint", () => {
     });
     const state = join(wall, ".svc/emulator.json");
     assert.deepEqual(
-      [here.exit, here.err.split(": ").slice(0, 3)],
+      [here.exit, here.stderr.split(": ").slice(0, 3)],
       [
         1,
         [
@@ -102,7 +105,7 @@ describe("system error message with a hint", () => {
     const detached = run(createUnprivilegedCommand(), ["emulator", "start", "--detach", "--port", "0"], wall);
     assert.deepEqual(detached, {
       exit: 1,
-      err: `error: Failed to write the log ${state}.log: permission is denied (EACCES).\n  The log is next to the state. Choose another state with --file, or use --ephemeral without --detach.\n`,
+      stderr: `error: Failed to write the log ${state}.log: permission is denied (EACCES).\n  The log is next to the state. Choose another state with --file, or use --ephemeral without --detach.\n`,
     });
   });
 
@@ -111,7 +114,7 @@ describe("system error message with a hint", () => {
     const start = ["emulator", "start", "--ephemeral", "--port"];
     assert.deepEqual(run(createUnprivilegedCommand(), [...start, "1"], folder), {
       exit: 2,
-      err: [
+      stderr: [
         "error: This user cannot listen on port 1 (EACCES)",
         "  Choose a port above 1023 with --port, or use --port 0 for free ports.",
         "",
@@ -122,10 +125,12 @@ describe("system error message with a hint", () => {
   it("explains an invalid or remote address to listen at", async (t) => {
     const cwd = await createTestFolder(t);
     for (const host of ["300.1.1.1", "192.0.2.1"]) {
-      const { exit, err } = await runCli(["emulator", "start", "--ephemeral", "--port", "0", "--host", host], { cwd });
-      assert.equal(exit, 2, err);
+      const { exit, stderr } = await runCli(["emulator", "start", "--ephemeral", "--port", "0", "--host", host], {
+        cwd,
+      });
+      assert.equal(exit, 2, stderr);
       assert.match(
-        err,
+        stderr,
         new RegExp(`^error: --host must be an address of this machine, got "${host}" \\(E\\w+\\)$`, "m"),
       );
     }
@@ -134,10 +139,10 @@ describe("system error message with a hint", () => {
   it("explains a configuration that is not writable", unlessNobody, async (t) => {
     const folder = await createReadOnlyFolder(t);
     await mkdir(join(folder, "config"), { mode: 0o555 });
-    const { exit, err } = run(createUnprivilegedCommand(), ["config", "set", "client_id", "x"], folder);
-    assert.equal(exit, 1, err);
+    const { exit, stderr } = run(createUnprivilegedCommand(), ["config", "set", "client_id", "x"], folder);
+    assert.equal(exit, 1, stderr);
     assert.match(
-      err,
+      stderr,
       /^error: Failed to write .*profiles\.json: permission is denied \(EACCES\)\.\n {2}Set SVC_CONFIG_DIR /,
     );
   });
@@ -146,7 +151,7 @@ describe("system error message with a hint", () => {
     const folder = await createReadOnlyFolder(t);
     const output = run(createUnprivilegedCommand(), ["files", "download", "x", "--output", "wall/x.pdf"], folder);
     assert.deepEqual(
-      [output.exit, output.err.split("\n")[0]],
+      [output.exit, output.stderr.split("\n")[0]],
       [2, "error: --output: cannot write wall/x.pdf: permission is denied (EACCES)"],
     );
     const save = run(
@@ -155,7 +160,7 @@ describe("system error message with a hint", () => {
       folder,
     );
     assert.deepEqual(
-      [save.exit, save.err.split("\n")[0]],
+      [save.exit, save.stderr.split("\n")[0]],
       [2, `error: --save: cannot write ${join(folder, "wall", "saved")}: permission is denied (EACCES)`],
     );
   });
@@ -165,20 +170,20 @@ describe("system error message with a hint", () => {
     const { id } = await createDraftContract(api);
     const { url, clientId, clientSecret } = clusters[0]!;
     const env = { SVC_CONTRACTS_URL: url, SVC_CLIENT_ID: clientId!, SVC_CLIENT_SECRET: clientSecret! };
-    const { exit, err } = await runCli(["contracts", "download", id, "--output", "/dev/full"], { env });
-    assert.equal(exit, 1, err);
-    assert.match(err, /^error: Failed to write \/dev\/full: no space is left on the disk \(ENOSPC\)\./);
+    const { exit, stderr } = await runCli(["contracts", "download", id, "--output", "/dev/full"], { env });
+    assert.equal(exit, 1, stderr);
+    assert.match(stderr, /^error: Failed to write \/dev\/full: no space is left on the disk \(ENOSPC\)\./);
   });
 
   it("explains too many open files", unlessLimits, async (t) => {
     const folder = await createTestFolder(t);
     await mkdir(join(folder, "config"));
-    const { exit, err } = run(
+    const { exit, stderr } = run(
       [process.execPath, getProgramPath("svc-few-files")],
       ["config", "set", "client_id", "x"],
       folder,
     );
-    assert.equal(exit, 1, err);
-    assert.match(err, /error: .*: too many files are open \(EMFILE\)\./);
+    assert.equal(exit, 1, stderr);
+    assert.match(stderr, /error: .*: too many files are open \(EMFILE\)\./);
   });
 });

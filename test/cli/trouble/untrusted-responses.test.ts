@@ -64,31 +64,31 @@ const surroundings: Readonly<Record<string, Surroundings>> = {
   "in a pipe": {
     all: true,
     flags: ["--verbose"],
-    wrong: ({ out, err }, one) => findTerminalEscape(isContent(one) ? err : out + err),
+    wrong: ({ stdout, stderr }, one) => findTerminalEscape(isContent(one) ? stderr : stdout + stderr),
   },
   "as JSON, in a pipe": {
     flags: ["--json", "--debug"],
-    wrong: ({ out, err }, one) => findTerminalEscape(isContent(one) ? err : out + err),
+    wrong: ({ stdout, stderr }, one) => findTerminalEscape(isContent(one) ? stderr : stdout + stderr),
   },
   "on a terminal": {
     flags: ["--no-input", "--color", "--debug"],
     options: { tty: true },
-    wrong: ({ out, err }) => findTerminalEscape(out + err),
+    wrong: ({ stdout, stderr }) => findTerminalEscape(stdout + stderr),
   },
   "as CSV, on a terminal": {
     flags: ["--no-input", "--format", "csv"],
     options: { tty: true },
-    wrong: ({ out, err }) => findTerminalEscape(out + err),
+    wrong: ({ stdout, stderr }) => findTerminalEscape(stdout + stderr),
   },
   "in the log of a runner": {
     flags: ["--verbose"],
     options: { env: { GITHUB_ACTIONS: "true", CI: "true" } },
-    wrong: ({ out, err }, one) => findRunnerCommand(isFile(one) ? err : `${out}\n${err}`),
+    wrong: ({ stdout, stderr }, one) => findRunnerCommand(isFile(one) ? stderr : `${stdout}\n${stderr}`),
   },
   "as JSON, in the log of a runner": {
     flags: ["--json"],
     options: { env: { GITHUB_ACTIONS: "true", CI: "true" } },
-    wrong: ({ out, err }, one) => findRunnerCommand(isFile(one) ? err : `${out}\n${err}`),
+    wrong: ({ stdout, stderr }, one) => findRunnerCommand(isFile(one) ? stderr : `${stdout}\n${stderr}`),
   },
 };
 
@@ -109,7 +109,7 @@ async function checkHostileResponses(
     ({ shown }) => shown,
     async (one) => {
       const { result } = await runPrepared(t, one, service.endpoint(answer(one)), at.flags ?? [], at.options);
-      if (`${result.out}${result.err}`.includes("pwn")) reached += 1;
+      if (`${result.stdout}${result.stderr}`.includes("pwn")) reached += 1;
       return at.wrong(result, one);
     },
     16,

@@ -36,7 +36,7 @@ async function startRecordedService(t: Pick<TestContext, "after">): Promise<Reco
   const { cwd, svc } = emulator;
   await populateService(emulator.emulator, 2);
   const record = await svc("verify record --out corpus --allow-writes --yes --rate 1000");
-  assert.equal(record.exit, 0, record.err);
+  assert.equal(record.exit, 0, record.stderr);
   return {
     ...emulator,
     async replay({ routerUrl, clusters: [first] }, contractsUrl = first!.url) {
@@ -48,9 +48,9 @@ async function startRecordedService(t: Pick<TestContext, "after">): Promise<Reco
         cluster_keys: { [first!.id]: first!.clusterKey },
       };
       await writeFile(join(cwd, "profiles.json"), JSON.stringify({ profiles: { other: profile } }), { mode: 0o600 });
-      const { exit, out, err } = await svc("verify replay corpus --against other --rate 1000 --json", { env });
-      assert.notEqual(out, "", err);
-      return { ...(JSON.parse(out) as Report), exit };
+      const { exit, stdout, stderr } = await svc("verify replay corpus --against other --rate 1000 --json", { env });
+      assert.notEqual(stdout, "", stderr);
+      return { ...(JSON.parse(stdout) as Report), exit };
     },
   };
 }
@@ -128,19 +128,19 @@ describe("svc verify replay --against with a profile", () => {
     const { cwd, svc } = recording;
     const profile = { router_url: "http://127.0.0.1:9", contracts_url: "http://127.0.0.1:9" };
     await writeFile(join(cwd, "profiles.json"), JSON.stringify({ profiles: { other: profile } }), { mode: 0o600 });
-    const { exit, err } = await svc("verify replay corpus --against other", { env });
+    const { exit, stderr } = await svc("verify replay corpus --against other", { env });
     assert.deepEqual(
-      [exit, err.split("\n")[0]],
+      [exit, stderr.split("\n")[0]],
       [75, "error: http://127.0.0.1:9 did not respond: connect ECONNREFUSED 127.0.0.1:9."],
     );
   });
 
   it("applies no accepted differences, because accepted.json concerns the emulator", async () => {
     const { svc } = recording;
-    const { exit, err } = await svc("verify replay corpus --against other --accept a --reason b");
+    const { exit, stderr } = await svc("verify replay corpus --against other --accept a --reason b");
     assert.deepEqual(
-      { exit, err: err.split("\n")[0] },
-      { exit: 2, err: "error: --accept cannot be used with --against other" },
+      { exit, stderr: stderr.split("\n")[0] },
+      { exit: 2, stderr: "error: --accept cannot be used with --against other" },
     );
   });
 });

@@ -17,31 +17,31 @@ const readOperations = async (folder: string) => (await readCorpus(folder)).exch
 describe("svc verify record", () => {
   it("reads without changes and a replay confirms the emulator", async (t) => {
     const { cwd, svc } = await startCliEmulator(t);
-    const { exit, err } = await svc("verify record --out corpus --rate 1000");
-    assert.equal(exit, 0, err);
+    const { exit, stderr } = await svc("verify record --out corpus --rate 1000");
+    assert.equal(exit, 0, stderr);
     const { exchanges } = await readCorpus(join(cwd, "corpus"));
     const methods = new Set(exchanges.map(({ request }) => request.method));
     assert.deepEqual([...methods].sort(), ["GET", "PUT"]);
     assert.ok(exchanges.length > 30, `${exchanges.length}`);
     assert.equal((await svc("verify scan corpus")).exit, 0);
     const replay = await svc("verify replay corpus");
-    assert.equal(replay.exit, 0, replay.out);
+    assert.equal(replay.exit, 0, replay.stdout);
   });
 
   it("reports no drift for existing objects of a service", async (t) => {
     const { svc, emulator } = await startCliEmulator(t);
     await populateService(emulator, 12);
-    const { exit, err } = await svc("verify record --out corpus --allow-writes --yes --rate 1000");
-    assert.equal(exit, 0, err);
+    const { exit, stderr } = await svc("verify record --out corpus --allow-writes --yes --rate 1000");
+    assert.equal(exit, 0, stderr);
     const scanned = await svc("verify scan corpus");
-    assert.equal(scanned.exit, 0, scanned.out);
+    assert.equal(scanned.exit, 0, scanned.stdout);
     const replay = await svc("verify replay corpus");
-    assert.equal(replay.exit, 0, replay.out);
+    assert.equal(replay.exit, 0, replay.stdout);
     assert.match(
-      replay.out,
+      replay.stdout,
       /^ {2}2 not compared, or only in part: results contains 10 items from before the recording$/m,
     );
-    assert.match(replay.out, /^ {2}1 not compared, or only in part: intake_id 12 was there before the recording$/m);
+    assert.match(replay.stdout, /^ {2}1 not compared, or only in part: intake_id 12 was there before the recording$/m);
   });
 
   it("announces its actions and starts only after confirmation", async (t) => {
@@ -49,18 +49,18 @@ describe("svc verify record", () => {
     const plan = await svc("verify record --out corpus --allow-writes --plan");
     assert.equal(plan.exit, 0);
     assert.match(
-      plan.out,
+      plan.stdout,
       /^Create a contract from the first template, send it to svc-verify@example\.com, and void it$/m,
     );
-    const { exit, err } = await svc("verify record --out corpus --allow-writes");
+    const { exit, stderr } = await svc("verify record --out corpus --allow-writes");
     assert.equal(exit, 2);
-    assert.match(err, /--yes required when not running interactively/);
+    assert.match(stderr, /--yes required when not running interactively/);
   });
 
   it("leaves no objects behind after a journey", async (t) => {
     const { cwd, svc, json } = await startCliEmulator(t);
-    const { exit, err } = await svc("verify record --out corpus --allow-writes --yes --rate 1000");
-    assert.equal(exit, 0, err);
+    const { exit, stderr } = await svc("verify record --out corpus --allow-writes --yes --rate 1000");
+    assert.equal(exit, 0, stderr);
     const operations = await readOperations(join(cwd, "corpus"));
     for (const operation of [
       "webhooks.create",
@@ -78,7 +78,7 @@ describe("svc verify record", () => {
       ["VOIDED"],
     );
     const replay = await svc("verify replay corpus");
-    assert.equal(replay.exit, 0, replay.out);
+    assert.equal(replay.exit, 0, replay.stdout);
   });
 
   it("removes its objects after Ctrl-C and can continue", async (t) => {
@@ -89,8 +89,8 @@ describe("svc verify record", () => {
       (await readdir(join(cwd, "corpus")).catch(() => [] as string[])).some((name) => name.includes("contracts.send"));
     while (!(await created())) await new Promise(setImmediate);
     recording.signal("SIGINT");
-    const { exit, err } = await recording.ended;
-    assert.equal(exit, 130, err);
+    const { exit, stderr } = await recording.ended;
+    assert.equal(exit, 130, stderr);
     const { results } = await json<{ results: { contract_status: string }[] }>("contracts list");
     assert.deepEqual(
       results.map(({ contract_status }) => contract_status),
@@ -182,9 +182,9 @@ describe("svc verify proxy with svc webhooks listen --save", () => {
       "contracts.list",
       "templates.list",
     ]);
-    const { exit, out } = await svc("verify replay corpus");
-    assert.equal(exit, 0, out);
-    assert.match(out, /^6 of 6 exchanges compared: 6 claims confirmed, 0 refuted/);
+    const { exit, stdout } = await svc("verify replay corpus");
+    assert.equal(exit, 0, stdout);
+    assert.match(stdout, /^6 of 6 exchanges compared: 6 claims confirmed, 0 refuted/);
   });
 
   it("leaves its connection to the next request if the service rejects an upload early", async (t) => {

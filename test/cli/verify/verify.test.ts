@@ -41,8 +41,12 @@ async function startWithRecordedCorpus(t: TestContext): Promise<CliEmulator> {
   });
   await api("GET", `${base}/contracts/`);
   await api("GET", `${base}/contracts/T-77/status`);
-  const { exit, err } = await proxy.ended;
-  assert.deepEqual({ exit, recorded: /^Recorded 5 exchanges in corpus/m.test(err) }, { exit: 0, recorded: true }, err);
+  const { exit, stderr } = await proxy.ended;
+  assert.deepEqual(
+    { exit, recorded: /^Recorded 5 exchanges in corpus/m.test(stderr) },
+    { exit: 0, recorded: true },
+    stderr,
+  );
   return emulator;
 }
 
@@ -66,8 +70,8 @@ describe("svc verify proxy", () => {
     for (const secret of [clientId!, clientSecret!, "Zelda", "zelda@acme.com", "Ada Keller", "northwind"]) {
       assert.ok(!all.toLowerCase().includes(secret.toLowerCase()), secret);
     }
-    const { exit, err } = await svc("verify scan corpus");
-    assert.deepEqual({ exit, err: err.trim() }, { exit: 0, err: "Nothing suspicious in 5 exchanges" });
+    const { exit, stderr } = await svc("verify scan corpus");
+    assert.deepEqual({ exit, stderr: stderr.trim() }, { exit: 0, stderr: "Nothing suspicious in 5 exchanges" });
   });
 
   it("lists and counts interrupted exchanges", async (t) => {
@@ -95,9 +99,9 @@ describe("svc verify proxy", () => {
     await fetch(`${url}/whole`).then((response) => response.text());
     await proxy.saw("00001-");
     proxy.signal("SIGINT");
-    const { err } = await proxy.ended;
+    const { stderr } = await proxy.ended;
     assert.deepEqual(
-      err.split("\n").filter((line) => /recorded/i.test(line)),
+      stderr.split("\n").filter((line) => /recorded/i.test(line)),
       [
         "Not recorded: GET /broken has no complete response: the service closed the connection",
         "Not recorded: GET /left has no complete response: the client disconnected",
@@ -109,9 +113,9 @@ describe("svc verify proxy", () => {
 
   it("rejects a folder whose corpus is complete", async (t) => {
     const { svc } = await startWithRecordedCorpus(t);
-    const { exit, err } = await svc("verify proxy --to http://127.0.0.1:1 --out corpus");
+    const { exit, stderr } = await svc("verify proxy --to http://127.0.0.1:1 --out corpus");
     assert.equal(exit, 2);
-    assert.match(err, /--out: .*corpus contains a complete corpus: choose another folder/);
+    assert.match(stderr, /--out: .*corpus contains a complete corpus: choose another folder/);
   });
 });
 
@@ -122,9 +126,9 @@ describe("svc verify scan", () => {
     const text = await readFile(file, "utf8");
     await writeFile(file, text.replace("accept: */*", "accept: */*\nx-owner: jane.doe@acme.com"));
     assert.equal((await svc("verify scan corpus")).exit, 2);
-    const { exit, out } = await svc("verify scan corpus --reindex --json");
+    const { exit, stdout } = await svc("verify scan corpus --reindex --json");
     assert.equal(exit, 1);
-    assert.deepEqual(JSON.parse(out), [
+    assert.deepEqual(JSON.parse(stdout), [
       {
         file: "00005-contracts.status.http",
         place: "request header x-owner",
@@ -150,8 +154,8 @@ describe("svc verify scan --reindex", () => {
     await writeFile(file("00006-contracts.create.http"), created);
     await rm(file("00002-users.list.http"));
     const edited = await svc("verify scan corpus --reindex");
-    assert.deepEqual(edited, { ...edited, exit: 0, err: "Nothing suspicious in 5 exchanges\n" });
-    assert.match((await svc("verify replay corpus")).out, /^contracts\.create:201:contract_status:/m);
+    assert.deepEqual(edited, { ...edited, exit: 0, stderr: "Nothing suspicious in 5 exchanges\n" });
+    assert.match((await svc("verify replay corpus")).stdout, /^contracts\.create:201:contract_status:/m);
   });
 
   it("completes a truncated index", async (t) => {
@@ -160,17 +164,20 @@ describe("svc verify scan --reindex", () => {
     const whole = await readFile(index, "utf8");
     await writeFile(index, whole.slice(0, -30));
     assert.equal((await svc("verify replay corpus")).exit, 2);
-    const { exit, err } = await svc("verify scan corpus --reindex");
-    assert.deepEqual([exit, err, await readFile(index, "utf8")], [0, "Nothing suspicious in 5 exchanges\n", whole]);
+    const { exit, stderr } = await svc("verify scan corpus --reindex");
+    assert.deepEqual([exit, stderr, await readFile(index, "utf8")], [0, "Nothing suspicious in 5 exchanges\n", whole]);
   });
 
   it("reports a file that is no longer an exchange", async (t) => {
     const { cwd, svc } = await startWithRecordedCorpus(t);
     const file = join(cwd, "corpus", "00004-contracts.list.http");
     await writeFile(file, (await readFile(file, "utf8")).replace("\nHTTP/1.1 200\n", "\n"));
-    const { exit, err } = await svc("verify scan corpus --reindex");
+    const { exit, stderr } = await svc("verify scan corpus --reindex");
     assert.equal(exit, 2);
-    assert.match(err, /00004-contracts\.list\.http of .* cannot be read: it has no status line after an empty line\n/);
+    assert.match(
+      stderr,
+      /00004-contracts\.list\.http of .* cannot be read: it has no status line after an empty line\n/,
+    );
   });
 });
 
@@ -185,13 +192,13 @@ describe("svc verify scan of an interrupted recording", () => {
       last,
       (await readFile(last, "utf8")).replace("accept: */*", "accept: */*\nx-owner: jane.doe@acme.com"),
     );
-    const { exit, out, err } = await svc("verify scan corpus --json");
+    const { exit, stdout, stderr } = await svc("verify scan corpus --json");
     assert.deepEqual(
-      { exit, files: JSON.parse(out).map(({ file }: { file: string }) => file), err },
+      { exit, files: JSON.parse(stdout).map(({ file }: { file: string }) => file), stderr },
       {
         exit: 1,
         files: ["00005-contracts.status.http"],
-        err: "warning: corpus is unfinished: only recordings up to now are included\n",
+        stderr: "warning: corpus is unfinished: only recordings up to now are included\n",
       },
     );
     assert.equal((await svc("verify replay corpus")).exit, 2);
@@ -206,9 +213,9 @@ describe("svc verify replay", () => {
     await symlink(join(cwd, "corpus"), join(cwd, "link"));
     for (const flag of ["--junit", "--markdown", "--reference"])
       for (const path of [file, join("corpus", "new.xml"), join("link", "00001-templates.list.http")]) {
-        const { exit, err } = await svc(["verify", "replay", "corpus", flag, path]);
+        const { exit, stderr } = await svc(["verify", "replay", "corpus", flag, path]);
         assert.equal(exit, 2);
-        assert.ok(err.startsWith(`error: ${flag} must not be in the folder of the corpus: ${path}\n`), err);
+        assert.ok(stderr.startsWith(`error: ${flag} must not be in the folder of the corpus: ${path}\n`), stderr);
       }
     assert.equal(await readFile(join(cwd, file), "utf8"), before);
   });
@@ -225,7 +232,7 @@ describe("svc verify replay", () => {
         response,
       });
     await recorder.close();
-    const { exit, out } = await svc("verify replay corpus --junit verify.xml");
+    const { exit, stdout } = await svc("verify replay corpus --junit verify.xml");
     assert.equal(exit, 1);
     assert.match(
       out,
@@ -237,9 +244,9 @@ describe("svc verify replay", () => {
   it("exits with 3 on drift and with 0 once the drift is accepted with a reason", async (t) => {
     const { cwd, svc } = await startWithRecordedCorpus(t);
     const drift = await svc("verify replay corpus --junit verify.xml --markdown verify.md");
-    assert.equal(drift.exit, 3, drift.err);
+    assert.equal(drift.exit, 3, drift.stderr);
     assert.match(
-      drift.out,
+      drift.stdout,
       /^contracts\.list:200:limit:value\n {2}limit \(value\): the service has 25, the emulator has 10\n/,
     );
     assert.match(
@@ -248,12 +255,12 @@ describe("svc verify replay", () => {
     );
     assert.match(await readFile(join(cwd, "verify.md"), "utf8"), /^### svc verify: 1 difference\n/);
     assert.equal((await svc("verify replay corpus --accept contracts.list:200:limit:value")).exit, 2);
-    const { err } = await svc("verify replay corpus --against staging --reference reference.md");
-    assert.equal(err, "error: --reference cannot be used with --against staging\n  See svc verify replay --help.\n");
+    const { stderr } = await svc("verify replay corpus --against staging --reference reference.md");
+    assert.equal(stderr, "error: --reference cannot be used with --against staging\n  See svc verify replay --help.\n");
     const argv = ["verify", "replay", "corpus", "--accept", "contracts.list:200:limit:value", "--reason", "known"];
     assert.equal((await svc(argv)).exit, 0);
-    const { exit, out } = await svc("verify replay corpus --json");
-    const { drift: left, summary, differences, claims } = JSON.parse(out);
+    const { exit, stdout } = await svc("verify replay corpus --json");
+    const { drift: left, summary, differences, claims } = JSON.parse(stdout);
     assert.equal(exit, 0);
     assert.deepEqual(
       {
@@ -301,9 +308,9 @@ describe("svc verify replay", () => {
   it("explains why a folder is not a corpus", async (t) => {
     const { cwd, svc } = await startWithRecordedCorpus(t);
     await rm(join(cwd, "corpus", "00001-templates.list.http"));
-    const { exit, err } = await svc("verify replay corpus");
+    const { exit, stderr } = await svc("verify replay corpus");
     assert.equal(exit, 2);
-    assert.match(err, /<folder>: .*corpus is incomplete: 00001-templates\.list\.http is missing/);
+    assert.match(stderr, /<folder>: .*corpus is incomplete: 00001-templates\.list\.http is missing/);
   });
 });
 
@@ -318,20 +325,20 @@ describe("--observed", () => {
       SVC_EMULATOR_TOKEN: "",
     };
     const started = await svc("emulator start --detach --port 0 --observed corpus --json", { env });
-    assert.equal(started.exit, 0, started.err);
+    assert.equal(started.exit, 0, started.stderr);
     const shown = await svc("contracts list --json", { env: { ...env, SVC_CLIENT_ID: "", SVC_CLIENT_SECRET: "" } });
     const stopped = await svc("emulator stop", { env });
     assert.deepEqual(
-      { limit: JSON.parse(shown.out || "{}").limit, stopped: stopped.exit },
+      { limit: JSON.parse(shown.stdout || "{}").limit, stopped: stopped.exit },
       { limit: 25, stopped: 0 },
-      shown.err,
+      shown.stderr,
     );
   });
 
   it("makes svc emulator exec respond like the recorded service", async (t) => {
     const { svc } = await startWithRecordedCorpus(t);
     const script = `fetch(process.env.SVC_CONTRACTS_URL + "${base}/contracts/", { headers: { "client-id": process.env.SVC_CLIENT_ID, "client-secret": process.env.SVC_CLIENT_SECRET } }).then((r) => r.json()).then(({ limit }) => console.log(limit))`;
-    const { exit, out, err } = await svc([
+    const { exit, stdout, stderr } = await svc([
       "emulator",
       "exec",
       "--observed",
@@ -341,14 +348,14 @@ describe("--observed", () => {
       "-e",
       script,
     ]);
-    assert.deepEqual({ exit, out: out.trim() }, { exit: 0, out: "25" }, err);
+    assert.deepEqual({ exit, stdout: stdout.trim() }, { exit: 0, stdout: "25" }, stderr);
   });
 
   it("rejects an invalid corpus before the emulator starts", async (t) => {
     const { svc } = await startCliEmulator(t);
-    const { exit, err } = await svc("emulator exec --observed nowhere -- true");
+    const { exit, stderr } = await svc("emulator exec --observed nowhere -- true");
     assert.equal(exit, 2);
-    assert.match(err, /nowhere is not a corpus: it has no index\.ndjson/);
+    assert.match(stderr, /nowhere is not a corpus: it has no index\.ndjson/);
   });
 
   it("appears in svc openapi, in the emulator's document and findings, and in the reference", async (t) => {
@@ -363,7 +370,7 @@ describe("--observed", () => {
     const [list, status] = [await timeOf("00004-contracts.list"), await timeOf("00005-contracts.status")];
     const differs = ["contracts.list:200:limit:value"];
     const seen = ["observed", { times: 1, last: list, differs }];
-    assert.deepEqual(marked(JSON.parse((await svc("openapi contracts --observed corpus")).out)), seen);
+    assert.deepEqual(marked(JSON.parse((await svc("openapi contracts --observed corpus")).stdout)), seen);
 
     const observing = await startTestEmulator(t, { observed: join(cwd, "corpus") });
     assert.deepEqual(marked((await observing.control("GET", "/openapi/contracts.json")).body), seen);
@@ -376,7 +383,7 @@ describe("--observed", () => {
     assert.equal((await svc("verify replay corpus --reference reference.md")).exit, 3);
     const stored = join(cwd, "corpus", "observations.json");
     await writeFile(stored, (await readFile(stored, "utf8")).replace('"differs": [', '"differs": [7,'));
-    assert.deepEqual(marked(JSON.parse((await svc("openapi contracts --observed corpus")).out)), seen, "damaged");
+    assert.deepEqual(marked(JSON.parse((await svc("openapi contracts --observed corpus")).stdout)), seen, "damaged");
     const page = await readFile(join(cwd, "reference.md"), "utf8");
     // The page only has what can be observed: no flags, commands of several requests or exit codes.
     assert.deepEqual(

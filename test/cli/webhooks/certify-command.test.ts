@@ -67,8 +67,8 @@ describe("svc webhooks certify --command", () => {
 
   it("starts the receiver with its key, restarts it after a crash and ends it", async (t) => {
     const { port, svc } = await createReceiverFolder(t);
-    const { exit, out } = await svc(`${node} receiver.mjs`, "--json");
-    const { findings, language } = JSON.parse(out) as CertifyReport;
+    const { exit, stdout } = await svc(`${node} receiver.mjs`, "--json");
+    const { findings, language } = JSON.parse(stdout) as CertifyReport;
     assert.deepEqual(
       [exit, language, findings.map(({ mistake, checks }) => [mistake, checks])],
       [1, "node", [["unknown-activity", ["event.unknown-activity"]]]],
@@ -79,8 +79,8 @@ describe("svc webhooks certify --command", () => {
   for (const responds of ["", "RESPONDS=yes "]) {
     it(`reports only that the receiver ended${responds && " after its response"}`, async (t) => {
       const { svc } = await createReceiverFolder(t);
-      const { exit, out } = await svc(`EACH=5 ${responds}exec ${node} receiver.mjs`, "--skip", "parallel", "--json");
-      const { findings, checks } = JSON.parse(out) as CertifyReport;
+      const { exit, stdout } = await svc(`EACH=5 ${responds}exec ${node} receiver.mjs`, "--skip", "parallel", "--json");
+      const { findings, checks } = JSON.parse(stdout) as CertifyReport;
       const ended = checks.filter(({ receiver_end }) => receiver_end !== null);
       assert.deepEqual(
         [exit, findings.map(({ mistake, result, checks }) => [mistake, result, checks])],
@@ -97,7 +97,7 @@ describe("svc webhooks certify --command", () => {
 
   it("reports the only delivery that ends a slow receiver with concurrent requests", async (t) => {
     const { svc } = await createReceiverFolder(t);
-    const { out } = await svc(
+    const { stdout } = await svc(
       `DELAY=200 exec ${node} receiver.mjs`,
       "--skip",
       "parallel",
@@ -105,7 +105,7 @@ describe("svc webhooks certify --command", () => {
       "1m",
       "--json",
     );
-    const { findings, checks } = JSON.parse(out) as CertifyReport;
+    const { findings, checks } = JSON.parse(stdout) as CertifyReport;
     assert.deepEqual(
       findings.map(({ mistake, checks }) => [mistake, checks]),
       [["unknown-activity", ["event.unknown-activity"]]],
@@ -128,7 +128,7 @@ describe("svc webhooks certify --command", () => {
     assert.deepEqual(
       [
         ended.exit,
-        ended.err
+        ended.stderr
           .split("\n")
           .slice(0, 2)
           .map((line) => line.replace(/\d{4,}/, "N")),
@@ -142,23 +142,23 @@ describe("svc webhooks certify --command", () => {
       ],
     );
     const silent = await svc("exec sleep 1000", "--ready-timeout", "100ms");
-    assert.match(silent.err, /^error: The receiver of --command does not listen at \S+ after 0.1 s\./);
+    assert.match(silent.stderr, /^error: The receiver of --command does not listen at \S+ after 0.1 s\./);
   });
 
   it("reports the wait and stores the generated key with the deliveries", async (t) => {
     const { cwd, svc } = await createReceiverFolder(t);
-    const { exit, err } = await svc(
+    const { exit, stderr } = await svc(
       `sleep 1.2; exec ${node} receiver.mjs`,
       ...["--only", "genuine", "--keep", "kept", "--ready-timeout", "20s"],
     );
-    const [waiting] = err.split("\n");
+    const [waiting] = stderr.split("\n");
     assert.deepEqual(
       [exit, waiting?.replace(/\d{4,}/, "N")],
       [0, "Waiting until the receiver listens at http://localhost:N, for at most 20 s"],
     );
     const kept = "kept/genuine.json --headers kept/genuine.headers --key-file kept/emulator-hmac.key";
     const explained = await runCli(["webhooks", "explain", ...kept.split(" ")], { cwd, env: {} });
-    assert.equal(explained.exit, 0, explained.err);
+    assert.equal(explained.exit, 0, explained.stderr);
   });
 
   it("continues the emulator and the receiver until Ctrl-C with --console", async (t) => {
@@ -173,8 +173,8 @@ describe("svc webhooks certify --command", () => {
     });
     assert.deepEqual([session.status, await isOpen(port)], [201, true]);
     interrupt();
-    const { exit, out } = await ended;
-    assert.deepEqual([exit, /passed/.test(out), await isOpen(port)], [0, true, false]);
+    const { exit, stdout } = await ended;
+    assert.deepEqual([exit, /passed/.test(stdout), await isOpen(port)], [0, true, false]);
   });
 
   it("starts no receiver if another program already listens", async (t) => {
@@ -182,7 +182,10 @@ describe("svc webhooks certify --command", () => {
     const server = createServer((socket) => socket.destroy());
     await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
     t.after(() => server.close());
-    const { exit, err } = await svc(`${node} receiver.mjs`);
-    assert.deepEqual([exit, err.split("\n")[0]], [1, `error: Something already listens at http://localhost:${port}.`]);
+    const { exit, stderr } = await svc(`${node} receiver.mjs`);
+    assert.deepEqual(
+      [exit, stderr.split("\n")[0]],
+      [1, `error: Something already listens at http://localhost:${port}.`],
+    );
   });
 });

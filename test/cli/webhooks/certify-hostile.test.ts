@@ -84,8 +84,8 @@ describe("svc webhooks certify with a hostile receiver", () => {
       const url = await startHostileReceiver(t, play);
       const cwd = await createTestFolder(t);
       await writeFile(join(cwd, "hmac.key"), hmacKey);
-      const { exit, out } = await runCertify(cwd, url, ["--json"], { wall: impatientWall });
-      const { findings, checks } = JSON.parse(out) as CertifyReport;
+      const { exit, stdout } = await runCertify(cwd, url, ["--json"], { wall: impatientWall });
+      const { findings, checks } = JSON.parse(stdout) as CertifyReport;
       const mistakes = otherMistakes[name] ?? ["broken-response"];
       assert.deepEqual([exit, findings.map((finding) => finding.mistake)], [1, mistakes]);
       assert.match(checks[0]!.detail, detail);

@@ -8,8 +8,8 @@ import { hmacKey, startSignedReceiver } from "../../support/cli/signed-receiver.
 
 describe("output of svc webhooks certify", () => {
   it("lists the checks with the basis of each", async () => {
-    const { exit, out } = await runCli("webhooks certify --list --json");
-    const rows = JSON.parse(out) as Record<string, unknown>[];
+    const { exit, stdout } = await runCli("webhooks certify --list --json");
+    const rows = JSON.parse(stdout) as Record<string, unknown>[];
     assert.equal(exit, 0);
     assert.deepEqual(rows[0], {
       id: "genuine",
@@ -24,8 +24,8 @@ describe("output of svc webhooks certify", () => {
   it("writes a report for CI servers", async (t) => {
     const { cwd, certify } = await startSignedReceiver(t, { isGenuine: () => true });
     const flags = ["--only", "signature.tampered,genuine,probe", "--report", "junit.xml", "--format", "ndjson"];
-    const { exit, out } = await certify(flags);
-    const types = out
+    const { exit, stdout } = await certify(flags);
+    const types = stdout
       .trimEnd()
       .split("\n")
       .map((line) => (JSON.parse(line) as { type: string }).type);
@@ -53,15 +53,15 @@ Compare the header with the HMAC of the body, and respond with 401 if they diffe
 
   it("marks findings in a GitHub Actions run", async (t) => {
     const { certify } = await startSignedReceiver(t, { isGenuine: () => true });
-    const { err } = await certify(["--only", "signature.tampered", "--quiet"], { env: { GITHUB_ACTIONS: "true" } });
+    const { stderr } = await certify(["--only", "signature.tampered", "--quiet"], { env: { GITHUB_ACTIONS: "true" } });
     const title = "::error title=svc%3A signature-unchecked::The signature is not checked (signature.tampered)%0A";
-    assert.ok(err.includes(title), err);
+    assert.ok(stderr.includes(title), stderr);
   });
 
   it("shows a mistake to a user", async (t) => {
     const { url, certify } = await startSignedReceiver(t, { isGenuine: () => true });
-    const { out } = await certify(["--only", "signature.tampered,genuine", "--language", "go", "--format", "table"]);
-    const [first, second, , ...rest] = out.split("\n");
+    const { stdout } = await certify(["--only", "signature.tampered,genuine", "--language", "go", "--format", "table"]);
+    const [first, second, , ...rest] = stdout.split("\n");
     assert.deepEqual(
       [first, second, ...rest.slice(0, 5), rest[5]?.replace(/[\d.]+ s$/, "N s")],
       [
@@ -79,13 +79,13 @@ Compare the header with the HMAC of the body, and respond with 401 if they diffe
 
   it("prints tab-separated rows in a pipe and the findings on standard error", async (t) => {
     const { url, certify } = await startSignedReceiver(t, { isGenuine: () => true });
-    const { out, err } = await certify(["--only", "signature.tampered,genuine"]);
+    const { stdout, stderr } = await certify(["--only", "signature.tampered,genuine"]);
     assert.equal(
-      out,
+      stdout,
       "genuine\tpassed\tstatus 200\tspecified\t\n" +
         "signature.tampered\tfailed\tstatus 200\tspecified\tsignature-unchecked\n",
     );
-    assert.deepEqual(err.replace(/[\d.]+ s\n$/, "N s\n").split("\n"), [
+    assert.deepEqual(stderr.replace(/[\d.]+ s\n$/, "N s\n").split("\n"), [
       "",
       "The signature is not checked (signature-unchecked)",
       "  Compare the header with the HMAC of the body, and respond with 401 if they differ.",

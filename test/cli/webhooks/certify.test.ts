@@ -27,7 +27,7 @@ function isAlive(pid: string): boolean {
   }
 }
 
-const reportOf = ({ out }: { out: string }) => JSON.parse(out) as CertifyReport;
+const reportOf = ({ stdout }: { stdout: string }) => JSON.parse(stdout) as CertifyReport;
 const getResults = ({ checks }: CertifyReport) => Object.fromEntries(checks.map(({ id, result }) => [id, result]));
 const getMistakes = ({ findings }: CertifyReport) => findings.map(({ mistake, result }) => [mistake, result]);
 
@@ -125,7 +125,7 @@ describe("svc webhooks certify", () => {
     });
     const unknown = await certify(["--only", "signature.mising"]);
     const message = '--only must be a check, got "signature.mising"';
-    assert.deepEqual([unknown.exit, unknown.err.includes(message)], [2, true], unknown.err);
+    assert.deepEqual([unknown.exit, unknown.stderr.includes(message)], [2, true], unknown.stderr);
   });
 
   it("prints the key at a terminal and waits until the receiver has the key", async (t) => {
@@ -133,23 +133,23 @@ describe("svc webhooks certify", () => {
       env: { SVC_CONFIG_DIR: "/nonexistent" },
     });
     assert.deepEqual(
-      [emulators.exit, emulators.err.split("\n")[0]],
+      [emulators.exit, emulators.stderr.split("\n")[0]],
       [2, "error: --command or --hmac-key-file is required when not running interactively"],
     );
     const { url, cwd } = await startSignedReceiver(t);
-    const { err } = await runCli(["webhooks", "certify", "--to", url, "--only", "signature.missing"], {
+    const { stderr } = await runCli(["webhooks", "certify", "--to", url, "--only", "signature.missing"], {
       ...simulateUser(["Press Enter", enterKey]),
       cwd,
       env: { SVC_CONFIG_DIR: join(cwd, "config") },
     });
-    assert.match(err, /SVC_WEBHOOK_HMAC_KEY=[\w+/]{86}==/);
+    assert.match(stderr, /SVC_WEBHOOK_HMAC_KEY=[\w+/]{86}==/);
   });
 
   it("reports a missing receiver", async (t) => {
     const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "hmac.key"), hmacKey);
-    const { exit, err } = await runCertify(cwd, "http://127.0.0.1:9", []);
-    assert.deepEqual([exit, err.split("\n")[0]], [75, "error: Nothing accepts connections at http://127.0.0.1:9."]);
+    const { exit, stderr } = await runCertify(cwd, "http://127.0.0.1:9", []);
+    assert.deepEqual([exit, stderr.split("\n")[0]], [75, "error: Nothing accepts connections at http://127.0.0.1:9."]);
   });
 
   it("uses a probe for checks that responses cannot show", async (t) => {
@@ -169,7 +169,10 @@ describe("svc webhooks certify", () => {
     const restless = reportOf(await certify([...only, "--probe", "date +%N"]));
     assert.deepEqual(getMistakes(restless), [["probe", "failed"]]);
     const broken = await certify([...only, "--probe", "exit 3"]);
-    assert.deepEqual([broken.exit, JSON.parse(broken.err).error.message], [1, "The command of --probe exits with 3."]);
+    assert.deepEqual(
+      [broken.exit, JSON.parse(broken.stderr).error.message],
+      [1, "The command of --probe exits with 3."],
+    );
   });
 
   it("reports a prerequisite check only if all selected checks depend on it", async (t) => {
@@ -247,7 +250,7 @@ describe("svc webhooks certify", () => {
       ],
     );
     assert.deepEqual(
-      [run.exit, result, run.err],
+      [run.exit, result, run.stderr],
       [1, "failed", "1 check was not run within the time limit of 0.001 s (--time-limit)\n"],
     );
   });
@@ -271,8 +274,8 @@ describe("svc webhooks certify", () => {
   ] as const) {
     it(`rejects ${flags.join(" ")}`, async (t) => {
       const { certify } = await startSignedReceiver(t);
-      const { exit, err } = await certify(flags);
-      assert.deepEqual([exit, err.split("\n")[0]], [2, `error: ${message}`]);
+      const { exit, stderr } = await certify(flags);
+      assert.deepEqual([exit, stderr.split("\n")[0]], [2, `error: ${message}`]);
     });
   }
 
@@ -317,8 +320,8 @@ describe("svc webhooks certify", () => {
   it("ends the processes of the --probe command", async (t) => {
     const { certify, cwd } = await startSignedReceiver(t);
     const probe = "sleep 1000 > /dev/null & echo $! >> pids; wait";
-    const { err } = await certify(["--only", "probe", "--probe", probe, "--json"], { wall: impatientWall });
-    assert.equal(JSON.parse(err).error.message, "The command of --probe takes more than 5 s.");
+    const { stderr } = await certify(["--only", "probe", "--probe", probe, "--json"], { wall: impatientWall });
+    assert.equal(JSON.parse(stderr).error.message, "The command of --probe takes more than 5 s.");
     await certify(["--only", "genuine,probe", "--probe", probe.replace("wait", "echo 1"), "--json"]);
     const pids = (await readFile(join(cwd, "pids"), "utf8")).trim().split("\n");
     assert.ok(pids.length >= 2);
@@ -329,12 +332,12 @@ describe("svc webhooks certify", () => {
   it("exits at Ctrl-C", async (t) => {
     let stop = () => {};
     const { certify } = await startSignedReceiver(t, { respond: () => stop() });
-    const { exit, out } = await certify([], {
+    const { exit, stdout } = await certify([], {
       onStart: ({ signal }) => {
         stop = () => signal("SIGINT");
       },
     });
-    assert.deepEqual([exit, out], [130, ""]);
+    assert.deepEqual([exit, stdout], [130, ""]);
   });
 
   it("sends each delivery as often as announced", async (t) => {

@@ -9,8 +9,8 @@ describe("svc webhooks create", () => {
     const { svc } = await startCliEmulator(t);
     const hints = [];
     for (const url of ["http://hooks.example/x", "http://localhost:99999", "localhost:3000/hooks", "ftp://x.example"]) {
-      const { exit, err } = await svc(["webhooks", "create", "--title", "t", "--url", url, ...signed]);
-      const [error, hint] = err.split("\n");
+      const { exit, stderr } = await svc(["webhooks", "create", "--title", "t", "--url", url, ...signed]);
+      const [error, hint] = stderr.split("\n");
       assert.deepEqual([exit, error], [1, "error: url: Enter a valid HTTPS URL (HTTP 400)"], url);
       hints.push(hint);
     }
@@ -31,8 +31,8 @@ describe("svc webhooks create", () => {
       ["The address has no scheme", `${clear}http://127.0.0.1:9/hooks${enterKey}`],
       ["Only for activities", ` \u001b[B ${enterKey}`],
     );
-    const { exit, err } = await svc("webhooks create", ada);
-    assert.deepEqual([exit, ada.waiting()], [0, []], stripVTControlCharacters(err));
+    const { exit, stderr } = await svc("webhooks create", ada);
+    assert.deepEqual([exit, ada.waiting()], [0, []], stripVTControlCharacters(stderr));
     const [made] = await json<{ url: string; only_for_activities: string[] }[]>("webhooks list");
     assert.deepEqual([made!.url, made!.only_for_activities.length], ["http://127.0.0.1:9/hooks", 2]);
   });

@@ -7,9 +7,9 @@ describe("svc webhooks with a real service", () => {
   for (const command of ["list", "deliveries", "deliveries --follow"]) {
     it(`rejects webhooks ${command}, which requires an emulator`, async (t) => {
       const cwd = await createTestFolder(t);
-      const { exit, out, err } = await runCli(`webhooks ${command} --base-url http://127.0.0.1:9`, { cwd });
+      const { exit, stdout, stderr } = await runCli(`webhooks ${command} --base-url http://127.0.0.1:9`, { cwd });
       assert.deepEqual(
-        [exit, out, err.split("\n")[0]],
+        [exit, stdout, stderr.split("\n")[0]],
         [1, "", "error: This command requires an emulator. The selected service is that of --base-url."],
       );
     });

@@ -25,7 +25,7 @@ describe("webhook of a listener", () => {
   }
   const created = (response: ServerResponse) =>
     response.writeHead(201, { "content-type": "application/json" }).end(JSON.stringify({ id: 7 }));
-  const lastLines = (err: string) => err.split("\n").slice(-3, -1);
+  const lastLines = (stderr: string) => stderr.split("\n").slice(-3, -1);
 
   const failures: [what: string, fail: (response: ServerResponse) => void, reason: (url: string) => string][] = [
     [
@@ -48,9 +48,9 @@ describe("webhook of a listener", () => {
       const listening = listen();
       await listening.saw('"ready"');
       listening.signal("SIGINT");
-      const { exit, err } = await listening.ended;
+      const { exit, stderr } = await listening.ended;
       assert.deepEqual(
-        [exit, lastLines(err)],
+        [exit, lastLines(stderr)],
         [130, [`warning: Webhook 7 was not deleted. ${reason(url)}`, "To delete it: svc webhooks delete 7"]],
       );
     });
@@ -63,8 +63,8 @@ describe("webhook of a listener", () => {
     const listening = listen();
     await listening.saw('"ready"');
     listening.signal("SIGINT");
-    const { exit, err } = await listening.ended;
-    assert.deepEqual([exit, err.includes("was not deleted")], [130, false], err);
+    const { exit, stderr } = await listening.ended;
+    assert.deepEqual([exit, stderr.includes("was not deleted")], [130, false], stderr);
   });
 
   const unknown: [what: string, fail: (response: ServerResponse) => void][] = [
@@ -75,10 +75,10 @@ describe("webhook of a listener", () => {
   for (const [what, fail] of unknown) {
     it(`is reported if it may have been created: ${what}`, async (t) => {
       const { listen } = await service(t, (_method, response) => fail(response));
-      const { exit, err } = await listen().ended;
-      assert.equal(exit, 1, err);
+      const { exit, stderr } = await listen().ended;
+      assert.equal(exit, 1, stderr);
       assert.match(
-        err,
+        stderr,
         /^warning: The service may have created a webhook titled "svc webhooks listen" for http:\/\/127\.0\.0\.1:\d+, which is not deleted\.\nTo delete it, find its ID .*: svc webhooks delete ID\n/m,
       );
     });

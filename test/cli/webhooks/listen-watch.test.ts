@@ -86,7 +86,7 @@ describe("svc webhooks listen without deliveries", () => {
     await failSixTimes(svc);
     await listener.saw("webhook_disabled");
     assert.match(
-      listener.err(),
+      listener.stderr(),
       new RegExp(
         `^Webhook 1 is disabled after 6 consecutive failures\\. It will be enabled again when ${url} accepts connections\\.$`,
         "m",
@@ -95,7 +95,7 @@ describe("svc webhooks listen without deliveries", () => {
     await start(200);
     await listener.saw("webhook_enabled");
     assert.match(
-      listener.err(),
+      listener.stderr(),
       new RegExp(
         `^${url} accepts connections again\\.\nWebhook 1 is enabled again\\. To resend undelivered deliveries: svc emulator webhooks resend 1$`,
         "m",
@@ -117,7 +117,7 @@ describe("svc webhooks listen without deliveries", () => {
     await failSixTimes(svc);
     await listener.saw("webhook_disabled");
     assert.match(
-      listener.err(),
+      listener.stderr(),
       new RegExp(`when ${url} has restarted, or after svc emulator webhooks enable 1\\.$`, "m"),
     );
     await stop();
@@ -136,11 +136,11 @@ describe("svc webhooks listen without deliveries", () => {
     const listener = await startListener(svc, ["--forward-to", url, "--no-enable"]);
     await failSixTimes(svc);
     await listener.saw("webhook_disabled");
-    assert.match(listener.err(), /consecutive failures\. To enable it: svc emulator webhooks enable 1$/m);
+    assert.match(listener.stderr(), /consecutive failures\. To enable it: svc emulator webhooks enable 1$/m);
     await start(200);
     await json("emulator webhooks enable 1");
     await listener.saw("webhook_enabled");
-    assert.equal(listener.err().includes("accepts connections"), false, listener.err());
+    assert.equal(listener.stderr().includes("accepts connections"), false, listener.stderr());
     listener.signal("SIGINT");
     await listener.ended;
   });
@@ -156,7 +156,7 @@ describe("svc webhooks listen without deliveries", () => {
     await listener.saw("webhook_deleted");
     listener.signal("SIGINT");
     await listener.ended;
-    assert.deepEqual(listener.err().split("\n").slice(-4), [
+    assert.deepEqual(listener.stderr().split("\n").slice(-4), [
       "Webhook 1 was disabled by a user. To enable it: svc emulator webhooks enable 1",
       "Webhook 1 is enabled again. To resend undelivered deliveries: svc emulator webhooks resend 1",
       "Webhook 1 was deleted. To subscribe again, run svc webhooks listen again.",
@@ -178,7 +178,7 @@ describe("svc webhooks listen without deliveries", () => {
     assert.deepEqual((await second.control("GET", "/webhooks")).body, []);
     assert.deepEqual(getEventTypes(listener), ["version", "ready", "emulator_ended", "emulator_back"]);
     const lines = listener
-      .err()
+      .stderr()
       .replaceAll(/127\.0\.0\.1:\d+/g, "HOST")
       .split("\n");
     assert.deepEqual(lines.slice(-4), [
@@ -199,7 +199,7 @@ describe("svc webhooks listen without deliveries", () => {
     t.after(() => void other.close());
     await listener.saw("webhook_deleted");
     assert.match(
-      listener.err(),
+      listener.stderr(),
       /^Another emulator is now running at .* To subscribe to it, run svc webhooks listen again\.$/m,
     );
     listener.signal("SIGINT");

@@ -74,7 +74,7 @@ describe("svc webhooks listen", () => {
     answer();
     assert.deepEqual([await first, (await listening.ended).exit, app.received.length], [200, 0, 1]);
     assert.equal(listening.events().filter(({ type }) => type === "delivery").length, 1);
-    assert.match(listening.err(), /is subscribed to 1 activity\n/);
+    assert.match(listening.stderr(), /is subscribed to 1 activity\n/);
   });
 
   it("rejects a request that is no delivery, neither counts nor forwards it", async (t) => {
@@ -132,16 +132,19 @@ describe("svc webhooks listen", () => {
       await emulator.api("POST", "/api/v2.1/public/webhooks/", { body: body(title, url) });
     let shown = "";
     const listening = svc("webhooks listen --activities CONTRACT_VOIDED --count 1", {
-      onError: (err) => {
-        if (err.includes("Listening on") && !shown.includes("Listening on"))
+      onError: (stderr) => {
+        if (stderr.includes("Listening on") && !shown.includes("Listening on"))
           void svc("webhooks trigger CONTRACT_VOIDED");
-        shown = err;
+        shown = stderr;
       },
     });
-    const { exit, out, err } = await listening;
-    assert.deepEqual([exit, out.replace(/\d\d:\d\d:\d\d/, "TIME")], [0, "--> TIME CONTRACT_VOIDED [T-1] verified\n"]);
-    assert.ok(err.includes(`Webhook signing key: ${key}\n`), err);
-    assert.ok(err.includes("Removed 1 webhook of stopped listeners"), err);
+    const { exit, stdout, stderr } = await listening;
+    assert.deepEqual(
+      [exit, stdout.replace(/\d\d:\d\d:\d\d/, "TIME")],
+      [0, "--> TIME CONTRACT_VOIDED [T-1] verified\n"],
+    );
+    assert.ok(stderr.includes(`Webhook signing key: ${key}\n`), stderr);
+    assert.ok(stderr.includes("Removed 1 webhook of stopped listeners"), stderr);
     const left = await json<{ title: string; url: string }[]>("webhooks list");
     assert.deepEqual(
       left.map(({ title, url }) => [title, url]),
@@ -171,7 +174,7 @@ describe("svc webhooks listen", () => {
     await listening.saw('"ready"');
     const triggered = await svc("webhooks trigger CONTRACT_SIGNED --json");
     assert.equal(triggered.exit, 1);
-    const [row] = JSON.parse(triggered.out) as { status: number; response_body: string; outcome: string }[];
+    const [row] = JSON.parse(triggered.stdout) as { status: number; response_body: string; outcome: string }[];
     assert.deepEqual([row!.status, row!.response_body, row!.outcome], [503, "not now", "retrying"]);
     await listening.ended;
     const [got] = app.received;
@@ -192,14 +195,17 @@ describe("svc webhooks listen", () => {
     await waitForWebhook(svc);
     const first = await svc("webhooks trigger CONTRACT_SIGNED --json=status");
     const second = await svc("webhooks trigger CONTRACT_EXECUTED --json=status");
-    assert.deepEqual([first.exit, first.out, second.out], [1, '[\n  {\n    "status": 502\n  }\n]\n', first.out]);
-    const { exit, out, err } = await listening.ended;
+    assert.deepEqual(
+      [first.exit, first.stdout, second.stdout],
+      [1, '[\n  {\n    "status": 502\n  }\n]\n', first.stdout],
+    );
+    const { exit, stdout, stderr } = await listening.ended;
     assert.equal(exit, 0);
     assert.match(
-      out,
+      stdout,
       /^--> \d\d:\d\d:\d\d CONTRACT_SIGNED \[T-1\] verified\n<-- Failed to reach http:\/\/localhost:1: connection refused/,
     );
-    assert.match(err, /Listening on http:\/\/127\.0\.0\.1:\d+ \(press Ctrl-C to stop\)/);
+    assert.match(stderr, /Listening on http:\/\/127\.0\.0\.1:\d+ \(press Ctrl-C to stop\)/);
   });
 
   it("saves deliveries for unchanged verification and replay", async (t) => {
@@ -215,13 +221,13 @@ describe("svc webhooks listen", () => {
       names.flatMap((name) => [`${name}.headers`, `${name}.json`]),
     );
     assert.equal((await stat(join(cwd, "hooks", "0001-CONTRACT_SIGNED.json"))).mode & 0o777, 0o600);
-    assert.equal((await svc("webhooks verify hooks/0001-CONTRACT_SIGNED.json")).out, "valid\n");
+    assert.equal((await svc("webhooks verify hooks/0001-CONTRACT_SIGNED.json")).stdout, "valid\n");
 
     const app = await startReceiver(t);
     const replayed = await svc(["webhooks", "replay", "hooks/0001-CONTRACT_SIGNED.json", "--to", app.url, "--json"]);
     assert.equal(replayed.exit, 0);
     const latest = await svc(["webhooks", "replay", "--last", "1", "--from", "hooks", "--to", app.url]);
-    assert.match(latest.out, /^--> .*0002-CONTRACT_EXECUTED\.json http.*\n<-- 200 in \d+ ms\n$/);
+    assert.match(latest.stdout, /^--> .*0002-CONTRACT_EXECUTED\.json http.*\n<-- 200 in \d+ ms\n$/);
     const bodies = await Promise.all(names.map((name) => readFile(join(cwd, "hooks", `${name}.json`))));
     assert.deepEqual(
       app.received.map(({ body }) => body),
@@ -284,24 +290,24 @@ describe("svc webhooks listen", () => {
     );
     await listening.saw('"ready"');
     assert.match(
-      listening.err(),
+      listening.stderr(),
       /svc webhooks create --title listen --url https:\/\/YOUR-TUNNEL\/ --only-for-activities CONTRACT_SIGNED/,
     );
     assert.equal(listening.events()[1]!.webhook_id, null);
     await fetch(String(listening.events()[1]!.url), { method: "POST", body: "{}" });
     assert.equal((await listening.ended).exit, 0);
-    assert(!listening.err().includes(key));
+    assert(!listening.stderr().includes(key));
   });
 
   it("prints only the key for --print-secret", async (t) => {
     const { svc, key } = await withContract(t);
     assert.deepEqual(await svc("webhooks listen --print-secret", { env: { SVC_WEBHOOK_HMAC_KEY: "" } }), {
       exit: 0,
-      out: `${key}\n`,
-      err: "",
+      stdout: `${key}\n`,
+      stderr: "",
     });
-    const { out } = await svc("webhooks listen --print-secret --json", { env: { SVC_WEBHOOK_HMAC_KEY: "" } });
-    assert.deepEqual(JSON.parse(out), { hmac_key: key });
+    const { stdout } = await svc("webhooks listen --print-secret --json", { env: { SVC_WEBHOOK_HMAC_KEY: "" } });
+    assert.deepEqual(JSON.parse(stdout), { hmac_key: key });
   });
 
   for (const [argv, message] of [
@@ -312,8 +318,8 @@ describe("svc webhooks listen", () => {
     ["--count 0", "must be a number at least 1, got"],
   ] as const) {
     it(`exits with 2 for ${argv}`, async () => {
-      const { exit, out, err } = await runCli(`webhooks listen ${argv}`);
-      assert.deepEqual([exit, out, err.includes(message)], [2, "", true], err);
+      const { exit, stdout, stderr } = await runCli(`webhooks listen ${argv}`);
+      assert.deepEqual([exit, stdout, stderr.includes(message)], [2, "", true], stderr);
     });
   }
 
@@ -321,12 +327,12 @@ describe("svc webhooks listen", () => {
     const { svc, emulator } = await withContract(t);
     const port = new URL(emulator.routerUrl).port;
     const taken = await svc(`webhooks listen --port ${port}`);
-    assert.deepEqual([taken.exit, taken.err.includes(`Port ${port} is taken.`)], [1, true]);
+    assert.deepEqual([taken.exit, taken.stderr.includes(`Port ${port} is taken.`)], [1, true]);
     const bad = await svc("webhooks listen", { env: { SVC_WEBHOOK_HMAC_KEY: "no key!" } });
-    assert.deepEqual([bad.exit, bad.err.includes("the key is not base64")], [2, true]);
+    assert.deepEqual([bad.exit, bad.stderr.includes("the key is not base64")], [2, true]);
   });
 });
 
-async function waitForWebhook(svc: (argv: string) => Promise<{ out: string }>): Promise<void> {
-  while (JSON.parse((await svc("emulator webhooks --json")).out).length === 0);
+async function waitForWebhook(svc: (argv: string) => Promise<{ stdout: string }>): Promise<void> {
+  while (JSON.parse((await svc("emulator webhooks --json")).stdout).length === 0);
 }

@@ -45,21 +45,21 @@ describe("svc with a scheme that was added to the list of schemes", () => {
   it("signs with it, and verifies and explains its signatures", async (t) => {
     const { cwd, svc, explain } = await createMadeUpSchemeCli(t);
     const signed = await svc("webhooks sign body.json --as-header --key-file hmac.key");
-    const [, time = "", signature] = /^X-Made-Up-Time: (\d+)\nX-Made-Up-Signature: (.*)\n$/.exec(signed.out) ?? [];
+    const [, time = "", signature] = /^X-Made-Up-Time: (\d+)\nX-Made-Up-Signature: (.*)\n$/.exec(signed.stdout) ?? [];
     const sign = (text: string, digest = "sha256", key: string | Buffer = raw) =>
       createHmac(digest, key).update(text).digest("base64");
     assert.equal(signature, `mu1=${sign(`${time}:${body}`)}`);
-    await writeFile(join(cwd, "signed"), signed.out.toLowerCase().replace(/(signature: ).*/, `$1${signature}`));
+    await writeFile(join(cwd, "signed"), signed.stdout.toLowerCase().replace(/(signature: ).*/, `$1${signature}`));
     const verify = "webhooks verify body.json --headers signed --key-file hmac.key";
-    assert.deepEqual(await svc(`${verify} --scheme made-up`), { exit: 0, out: "valid\n", err: "" });
+    assert.deepEqual(await svc(`${verify} --scheme made-up`), { exit: 0, stdout: "valid\n", stderr: "" });
     await writeFile(join(cwd, "signed"), "x-made-up-time: 7\nx-made-up-signature: mu1=AAAA\n");
     const rejected = await svc(verify);
     assert.deepEqual(
-      [rejected.exit, rejected.err.split("\n")[0]],
+      [rejected.exit, rejected.stderr.split("\n")[0]],
       [1, "error: The signature does not match: somebody made it up."],
     );
     const right = await explain(`mu1=${sign(`7:${body}`)}`);
-    assert.deepEqual(right, { exit: 0, out: "The signature matches.\n", err: "" });
+    assert.deepEqual(right, { exit: 0, stdout: "The signature matches.\n", stderr: "" });
     for (const [given, cause] of [
       [`mu1=${sign(`7:${body}`, "sha512")}`, "The algorithm was HMAC-SHA512. Use HMAC-SHA256."],
       [`mu1=${sign(body)}`, "Only the body was signed. The scheme also signs other headers."],
@@ -70,8 +70,8 @@ describe("svc with a scheme that was added to the list of schemes", () => {
     ] as const)
       assert.deepEqual(await explain(given), {
         exit: 1,
-        out: `The signature does not match. Causes:\n  - ${cause}\n`,
-        err: "",
+        stdout: `The signature does not match. Causes:\n  - ${cause}\n`,
+        stderr: "",
       });
   });
 
@@ -84,7 +84,7 @@ describe("svc with a scheme that was added to the list of schemes", () => {
       response.writeHead(headers["x-made-up-signature"] === expected ? 200 : 401).end();
     });
     const run = await svc(`webhooks certify --to ${hooks.url}/ --hmac-key-file hmac.key --json`);
-    const { result, checks } = JSON.parse(run.out) as { result: string; checks: { id: string; result: string }[] };
+    const { result, checks } = JSON.parse(run.stdout) as { result: string; checks: { id: string; result: string }[] };
     const failed = checks.filter((check) => !["passed", "not_checked"].includes(check.result));
     assert.deepEqual([run.exit, result, failed], [0, "passed", []]);
     assert.deepEqual(
@@ -98,7 +98,7 @@ describe("svc with a scheme that was added to the list of schemes", () => {
     const { url } = await startSignedReceiver(t);
     const run = await svc(`webhooks certify --to ${url} --hmac-key-file hmac.key --json`);
     assert.equal(run.exit, 1);
-    const { findings } = JSON.parse(run.out) as { findings: { mistake: string; fix: string }[] };
+    const { findings } = JSON.parse(run.stdout) as { findings: { mistake: string; fix: string }[] };
     assert.deepEqual(
       findings.map(({ mistake, fix }) => [mistake, fix]),
       [
@@ -117,8 +117,8 @@ describe("svc with a scheme that was added to the list of schemes", () => {
     const only = "--only-for-activities CONTRACT_SIGNED";
     const script = `${again} create --title t --url ${hooks.url}/ ${only} && ${again} trigger CONTRACT_SIGNED && echo $SVC_WEBHOOK_HMAC_KEY`;
     const run = await svc(["emulator", "exec", "--webhook-headers", "content-hash", "--", "sh", "-c", script]);
-    const key = Buffer.from(run.out.trim().split("\n").at(-1)!, "base64");
-    const [{ headers, body: sent } = assert.fail(run.err)] = hooks.received;
+    const key = Buffer.from(run.stdout.trim().split("\n").at(-1)!, "base64");
+    const [{ headers, body: sent } = assert.fail(run.stderr)] = hooks.received;
     const text = `${headers["x-made-up-time"]}:${sent}`;
     assert.deepEqual(
       [headers["x-made-up-signature"], headers["x-svc-webhook-content-hash"]],

@@ -15,8 +15,8 @@ describe("delivery list in an 80-column window", () => {
       await svc(create("Mine", dead));
       await createDraftContract(emulator.api);
       await emulator.clock.advance({ by: 155 * 60_000 });
-      const { out } = await svc(command, { tty: true, columns: 80, env: { NO_COLOR: "1" } });
-      assert.match(out, /\n +1 .*T-1 .*will be skipped/);
+      const { stdout } = await svc(command, { tty: true, columns: 80, env: { NO_COLOR: "1" } });
+      assert.match(stdout, /\n +1 .*T-1 .*will be skipped/);
     });
   }
 });
@@ -30,10 +30,10 @@ describe("svc emulator deliveries resend", () => {
     await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 1 });
     const failed = await svc("emulator deliveries resend 1 --json");
-    assert.deepEqual([failed.exit, JSON.parse(failed.out).attempts[1].status], [1, 503]);
+    assert.deepEqual([failed.exit, JSON.parse(failed.stdout).attempts[1].status], [1, 503]);
     app.answer(204);
     const arrived = await svc("emulator deliveries resend 1 --json");
-    assert.deepEqual([arrived.exit, JSON.parse(arrived.out).outcome], [0, "delivered"]);
+    assert.deepEqual([arrived.exit, JSON.parse(arrived.stdout).outcome], [0, "delivered"]);
     app.answer(500);
     assert.equal((await svc("emulator deliveries resend 1")).exit, 1);
   });
@@ -59,9 +59,9 @@ describe("svc emulator deliveries resend", () => {
     );
     app.answer(500);
     const failed = await svc("emulator deliveries resend 3 1 --fields id,status_text");
-    assert.deepEqual([failed.exit, failed.out], [1, "3\tskipped: webhook disabled\n1\tdelivered\n"]);
+    assert.deepEqual([failed.exit, failed.stdout], [1, "3\tskipped: webhook disabled\n1\tdelivered\n"]);
     const unknown = await svc("emulator deliveries resend 1 99 --fields id");
-    assert.deepEqual([unknown.exit, unknown.out], [5, "1\n"]);
+    assert.deepEqual([unknown.exit, unknown.stdout], [5, "1\n"]);
   });
 });
 
@@ -74,12 +74,14 @@ describe("svc emulator webhooks resend", () => {
     await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 155 * 60_000 });
     app.answer(204);
-    const { steps } = JSON.parse((await svc("webhooks why 1 --json")).out) as { steps: { command: string | null }[] };
+    const { steps } = JSON.parse((await svc("webhooks why 1 --json")).stdout) as {
+      steps: { command: string | null }[];
+    };
     const [enable, resend] = steps.flatMap(({ command }) => command ?? []);
     assert.deepEqual([enable, resend], ["svc emulator webhooks enable 1", "svc emulator webhooks resend 1"]);
     await svc("emulator webhooks enable 1");
-    const { exit, err } = await svc("emulator webhooks resend 1");
-    assert.deepEqual([exit, err, app.received.length], [0, "All 1 arrived.\n", 7]);
+    const { exit, stderr } = await svc("emulator webhooks resend 1");
+    assert.deepEqual([exit, stderr, app.received.length], [0, "All 1 arrived.\n", 7]);
     const [delivery] = await json<object[]>("emulator deliveries --fields outcome,next_attempt_at");
     assert.deepEqual(delivery, { outcome: "delivered", next_attempt_at: null });
   });
@@ -93,12 +95,12 @@ describe("svc emulator webhooks resend", () => {
     await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 1 });
     const untried = await svc("emulator webhooks resend 1");
-    assert.deepEqual([untried.exit, untried.err], [0, "Nothing found\nNo undelivered deliveries.\n"]);
+    assert.deepEqual([untried.exit, untried.stderr], [0, "Nothing found\nNo undelivered deliveries.\n"]);
     assert.equal(app.received.length, 0);
     await emulator.clock.advance({ by: 3 * 60_000 });
     const failed = await svc("emulator webhooks resend 1");
     assert.deepEqual(
-      [failed.exit, failed.err],
+      [failed.exit, failed.stderr],
       [1, "0 delivered, 1 undelivered: delivery 1 failed again: responded 503\n"],
     );
     assert.equal(app.received.length, 2);
@@ -113,11 +115,11 @@ describe("svc emulator webhooks resend", () => {
     await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 1 });
     assert.equal(
-      (await svc("emulator webhooks resend 1")).err,
+      (await svc("emulator webhooks resend 1")).stderr,
       "0 delivered, 1 undelivered: delivery 1 failed again: responded 500: the table is locked\n",
     );
     assert.deepEqual(
-      [await svc("emulator webhooks resend 2"), await svc("emulator deliveries resend 2")].map(({ err }) => err),
+      [await svc("emulator webhooks resend 2"), await svc("emulator deliveries resend 2")].map(({ stderr }) => stderr),
       [
         "0 delivered, 1 undelivered: delivery 2 failed again: connection refused\n",
         "Delivery 2 failed again: connection refused\n",

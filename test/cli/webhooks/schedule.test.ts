@@ -38,9 +38,9 @@ describe("svc webhooks schedule", () => {
   });
 
   it("prints the retry schedule without an emulator", async () => {
-    const { out, err } = await runCli("webhooks schedule --rule --from 2031-01-02T03:04:05Z --json");
-    assert.equal(err, "");
-    const rows = JSON.parse(out) as { attempt: number; at: string; after: string; reason: string }[];
+    const { stdout, stderr } = await runCli("webhooks schedule --rule --from 2031-01-02T03:04:05Z --json");
+    assert.equal(stderr, "");
+    const rows = JSON.parse(stdout) as { attempt: number; at: string; after: string; reason: string }[];
     assert.deepEqual(
       rows.map(({ attempt, at, after }) => [attempt, at.slice(11, 19), after]),
       [
@@ -58,7 +58,7 @@ describe("svc webhooks schedule", () => {
       /^160 minutes after failed attempt 6 \(skipped unless the webhook is enabled again: 6 consecutive failures/,
     );
     const ticking = await runCli("webhooks schedule --rule --from 2031-01-02T03:04:05Z --worker-tick --json=at,reason");
-    assert.deepEqual((JSON.parse(ticking.out) as object[])[1], {
+    assert.deepEqual((JSON.parse(ticking.stdout) as object[])[1], {
       at: "2031-01-02T03:10:00.000Z",
       reason: "5 minutes after failed attempt 1, rounded up to the next whole minute",
     });
@@ -68,9 +68,9 @@ describe("svc webhooks schedule", () => {
     const { svc, json } = await startCliEmulator(t, { retrySchedule: ["30s", "PT2M"] });
     const rule = ["webhooks", "schedule", "--rule", "--from", "2031-01-02T03:04:05Z"];
     const without = await svc([...rule, "--json"]);
-    assert.equal((JSON.parse(without.out) as object[]).length, 7);
+    assert.equal((JSON.parse(without.stdout) as object[]).length, 7);
     assert.equal(
-      without.err,
+      without.stderr,
       "This is the schedule of the specification. The emulator has no webhooks, which may have other schedules.\n",
     );
     await json([
@@ -83,9 +83,9 @@ describe("svc webhooks schedule", () => {
       "--only-for-activities",
       "CONTRACT_SIGNED",
     ]);
-    const { exit, out, err } = await svc([...rule, "--json=attempt,at,after,reason"]);
+    const { exit, stdout, stderr } = await svc([...rule, "--json=attempt,at,after,reason"]);
     assert.deepEqual(
-      [exit, JSON.parse(out), err],
+      [exit, JSON.parse(stdout), stderr],
       [
         0,
         [
@@ -121,12 +121,12 @@ describe("svc webhooks schedule", () => {
           env: env as Record<string, string>,
         },
       );
-      assert.equal(made.exit, 0, made.err);
+      assert.equal(made.exit, 0, made.stderr);
     }
-    const { out, err } = await svc("webhooks schedule --rule --json");
-    assert.equal((JSON.parse(out) as object[]).length, 7);
+    const { stdout, stderr } = await svc("webhooks schedule --rule --json");
+    assert.equal((JSON.parse(stdout) as object[]).length, 7);
     assert.equal(
-      err,
+      stderr,
       "This is the schedule of the specification. The webhooks of the emulator have others: webhook 1 after 1 and 2 minutes, webhook 2 after 1 and 4 minutes\n",
     );
   });
@@ -134,16 +134,16 @@ describe("svc webhooks schedule", () => {
   it("warns and prints the specified retry rule if the configured emulator is unreachable", async (t) => {
     const { svc, emulator } = await startCliEmulator(t, { retrySchedule: ["30s", "PT2M"] });
     await emulator.close();
-    const { exit, out, err } = await svc("webhooks schedule --rule --json");
-    assert.deepEqual([exit, (JSON.parse(out) as object[]).length, err], [0, 7, unreachableWarning]);
+    const { exit, stdout, stderr } = await svc("webhooks schedule --rule --json");
+    assert.deepEqual([exit, (JSON.parse(stdout) as object[]).length, stderr], [0, 7, unreachableWarning]);
   });
 
   it("warns and prints the specified retry rule if the run file names an emulator that was killed", async (t) => {
     const cwd = await createTestFolder(t);
     const { kill } = await startEmulatorProcess(t, { port: 0, file: join(cwd, ".svc/emulator.json") });
     await kill();
-    const { exit, out, err } = await runCli("webhooks schedule --rule --json", { cwd });
-    assert.deepEqual([exit, (JSON.parse(out) as object[]).length, err], [0, 7, unreachableWarning]);
+    const { exit, stdout, stderr } = await runCli("webhooks schedule --rule --json", { cwd });
+    assert.deepEqual([exit, (JSON.parse(stdout) as object[]).length, stderr], [0, 7, unreachableWarning]);
   });
 
   it("exits 2 for an invalid time, and for --from without --rule", async () => {

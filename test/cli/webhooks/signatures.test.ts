@@ -21,13 +21,13 @@ describe("svc webhooks sign", () => {
     await writeFile(join(cwd, "key"), `${key}\n`);
     assert.deepEqual(await runCli("webhooks sign -", { env, stdin: body }), {
       exit: 0,
-      out: `${signature}\n`,
-      err: "",
+      stdout: `${signature}\n`,
+      stderr: "",
     });
     const header = await runCli("webhooks sign body --key-file key --as-header", { cwd });
-    assert.equal(header.out, `X-SVC-WEBHOOK-CONTENT-HASH: ${signature}\n`);
-    const { out } = await runCli("webhooks sign body --json", { cwd, env });
-    assert.deepEqual(JSON.parse(out), { header: "X-SVC-WEBHOOK-CONTENT-HASH", signature });
+    assert.equal(header.stdout, `X-SVC-WEBHOOK-CONTENT-HASH: ${signature}\n`);
+    const { stdout } = await runCli("webhooks sign body --json", { cwd, env });
+    assert.deepEqual(JSON.parse(stdout), { header: "X-SVC-WEBHOOK-CONTENT-HASH", signature });
   });
 
   for (const [argv, more, message] of [
@@ -38,9 +38,9 @@ describe("svc webhooks sign", () => {
     ["webhooks sign", env, "<body> is required"],
   ] as const) {
     it(`exits 2 for ${argv} with a key of ${Object.values(more)[0]?.length ?? 0} characters: ${message}`, async (t) => {
-      const { exit, out, err } = await runCli(argv, { cwd: await createTestFolder(t), env: more, stdin: body });
-      assert.deepEqual([exit, out, err.includes(message)], [2, "", true], err);
-      assert(!err.includes("not base64!"), "the key stands in the message");
+      const { exit, stdout, stderr } = await runCli(argv, { cwd: await createTestFolder(t), env: more, stdin: body });
+      assert.deepEqual([exit, stdout, stderr.includes(message)], [2, "", true], stderr);
+      assert(!stderr.includes("not base64!"), "the key stands in the message");
     });
   }
 });
@@ -53,12 +53,12 @@ describe("svc webhooks verify", () => {
       join(cwd, "0001-X.headers"),
       `content-type: application/json\nx-svc-webhook-content-hash: ${signature}\n`,
     );
-    assert.equal((await runCli("webhooks verify 0001-X.json", { cwd, env })).out, "valid\n");
+    assert.equal((await runCli("webhooks verify 0001-X.json", { cwd, env })).stdout, "valid\n");
     await writeFile(join(cwd, "others"), `X-Svc-Webhook-Content-Hash: ${signature}\r\n`);
-    assert.equal((await runCli("webhooks verify - --headers others", { cwd, env, stdin: body })).out, "valid\n");
+    assert.equal((await runCli("webhooks verify - --headers others", { cwd, env, stdin: body })).stdout, "valid\n");
     await writeFile(join(cwd, "none"), "content-type: application/json\n");
     const missing = await runCli("webhooks verify - --headers none --json", { cwd, env, stdin: body });
-    assert.deepEqual([missing.exit, JSON.parse(missing.err).error.code], [1, "missing"]);
+    assert.deepEqual([missing.exit, JSON.parse(missing.stderr).error.code], [1, "missing"]);
   });
 
   it("exits 1 and explains a changed body or a malformed signature", async () => {
@@ -68,24 +68,24 @@ describe("svc webhooks verify", () => {
     ] as const;
     for (const [given, bytes, code] of cases) {
       const argv = ["webhooks", "verify", "-", "--signature", given, "--json"];
-      const { exit, out, err } = await runCli(argv, { env, stdin: bytes });
-      assert.deepEqual([exit, out, JSON.parse(err).error.code], [1, "", code]);
+      const { exit, stdout, stderr } = await runCli(argv, { env, stdin: bytes });
+      assert.deepEqual([exit, stdout, JSON.parse(stderr).error.code], [1, "", code]);
     }
   });
 
   it("suggests the command that diagnoses the mismatch", async (t) => {
     const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "body.json"), `${body}\n`);
-    const { exit, err } = await runCli(["webhooks", "verify", "body.json", "--signature", signature], { cwd, env });
+    const { exit, stderr } = await runCli(["webhooks", "verify", "body.json", "--signature", signature], { cwd, env });
     assert.deepEqual(
-      [exit, err.split("\n").at(-2)],
+      [exit, stderr.split("\n").at(-2)],
       [1, `  try: svc webhooks explain body.json --signature ${signature}`],
     );
   });
 
   it("reports a missing signature before any other error, with exit 2", async () => {
-    const { exit, err } = await runCli("webhooks verify -", { env, stdin: body });
-    assert.deepEqual([exit, err.includes("--signature is required")], [2, true]);
+    const { exit, stderr } = await runCli("webhooks verify -", { env, stdin: body });
+    assert.deepEqual([exit, stderr.includes("--signature is required")], [2, true]);
   });
 
   it("verifies Standard Webhooks signatures and detects an old timestamp", async (t) => {
@@ -101,9 +101,9 @@ describe("svc webhooks verify", () => {
     await writeFile(join(cwd, "old"), text(at(now - 301)));
     const verify = (headers: string) =>
       runCli(`webhooks verify - --scheme standard --headers ${headers} --json`, { cwd, env, stdin: body });
-    assert.deepEqual(JSON.parse((await verify("fresh")).out), { valid: true });
+    assert.deepEqual(JSON.parse((await verify("fresh")).stdout), { valid: true });
     const old = await verify("old");
-    assert.deepEqual([old.exit, JSON.parse(old.err).error.code], [1, "stale"]);
+    assert.deepEqual([old.exit, JSON.parse(old.stderr).error.code], [1, "stale"]);
   });
 });
 
@@ -114,22 +114,22 @@ describe("svc webhooks explain", () => {
       await json<{ id: number; name: string; cluster_id: string; hmac_key: string }[]>("emulator workspaces");
     const signed = createHmac("sha512", Buffer.from(other!.hmac_key, "base64")).update(body).digest("hex");
     const argv = ["webhooks", "explain", "-", "--signature", signed];
-    const { exit, out } = await svc(argv, { stdin: body });
+    const { exit, stdout } = await svc(argv, { stdin: body });
     assert.deepEqual(
-      [exit, out],
+      [exit, stdout],
       [
         1,
         `The signature does not match. Causes:\n  - The body was signed with the key of workspace ${other!.id}, "${other!.name}" of ${other!.cluster_id}. To see that key, run svc emulator workspaces --json.\n`,
       ],
     );
     const alone = await runCli(argv, { env, stdin: body, cwd: await createTestFolder(t) });
-    assert.match(alone.out, /The key may belong to another workspace/);
+    assert.match(alone.stdout, /The key may belong to another workspace/);
   });
 
   for (const verb of ["verify", "explain", "verify --scheme standard"]) {
     it(`reports a missing body file before any other error in svc webhooks ${verb}`, async (t) => {
-      const { exit, err } = await runCli(`webhooks ${verb} nosuch.json`, { cwd: await createTestFolder(t) });
-      assert.deepEqual([exit, err.split("\n")[0]], [2, "error: <body>: cannot read nosuch.json: no such file"]);
+      const { exit, stderr } = await runCli(`webhooks ${verb} nosuch.json`, { cwd: await createTestFolder(t) });
+      assert.deepEqual([exit, stderr.split("\n")[0]], [2, "error: <body>: cannot read nosuch.json: no such file"]);
     });
   }
 
@@ -168,11 +168,11 @@ describe("svc webhooks explain", () => {
   ];
   for (const [what, given, sign, codes] of cases) {
     it(`detects ${what}`, async () => {
-      const { exit, out } = await runCli(["webhooks", "explain", "-", "--signature", sign, "--json"], {
+      const { exit, stdout } = await runCli(["webhooks", "explain", "-", "--signature", sign, "--json"], {
         env,
         stdin: given,
       });
-      const { valid, explained, deviations } = JSON.parse(out) as {
+      const { valid, explained, deviations } = JSON.parse(stdout) as {
         valid: boolean;
         explained: boolean;
         deviations: { code: string }[];
@@ -185,17 +185,18 @@ describe("svc webhooks explain", () => {
     const argv = ["webhooks", "explain", "-", "--signature", sha512(key, body).digest("hex")];
     assert.deepEqual(await runCli(argv, { env, stdin: body }), {
       exit: 1,
-      out: "The signature does not match. Causes:\n  - The key was used without decoding. Decode it as base64 first.\n",
-      err: "",
+      stdout:
+        "The signature does not match. Causes:\n  - The key was used without decoding. Decode it as base64 first.\n",
+      stderr: "",
     });
   });
 
   it("exits 0 for a match and 1 for an unexplained mismatch", async () => {
     const good = await runCli(["webhooks", "explain", "-", "--signature", signature], { env, stdin: body });
-    assert.deepEqual([good.exit, good.out], [0, "The signature matches.\n"]);
+    assert.deepEqual([good.exit, good.stdout], [0, "The signature matches.\n"]);
     const unknown = await runCli(["webhooks", "explain", "-", "--signature", "ab".repeat(64)], { env, stdin: body });
     assert.equal(unknown.exit, 1);
-    assert.match(unknown.out, /None of \d{3,} common mistakes explains it\.\nThe key may belong to another workspace/);
+    assert.match(unknown.stdout, /None of \d{3,} common mistakes explains it\.\nThe key may belong to another workspace/);
   });
 });
 
@@ -206,8 +207,8 @@ describe("svc webhooks explain for a digest of another length", () => {
     [Buffer.alloc(32, 7).toString("base64"), "44 base64 characters", "SHA-256"],
   ] as const) {
     it(`reports first that the signature has ${digits}`, async () => {
-      const { exit, out } = await runCli(["webhooks", "explain", "-", "--signature", given], { env, stdin: body });
-      const [first = "", second = ""] = out.split("\n");
+      const { exit, stdout } = await runCli(["webhooks", "explain", "-", "--signature", given], { env, stdin: body });
+      const [first = "", second = ""] = stdout.split("\n");
       assert.equal(exit, 1);
       assert.equal(
         first,
@@ -222,8 +223,8 @@ describe("svc webhooks explain for a digest of another length", () => {
 
   it("recognizes an HMAC-SHA256 signature made with the same key", async () => {
     const given = createHmac("sha256", Buffer.from(key, "base64")).update(body).digest("hex");
-    const { exit, out } = await runCli(["webhooks", "explain", "-", "--signature", given], { env, stdin: body });
-    assert.deepEqual([exit, /The algorithm was HMAC-SHA256\. Use HMAC-SHA512/.test(out)], [1, true], out);
+    const { exit, stdout } = await runCli(["webhooks", "explain", "-", "--signature", given], { env, stdin: body });
+    assert.deepEqual([exit, /The algorithm was HMAC-SHA256\. Use HMAC-SHA512/.test(stdout)], [1, true], stdout);
   });
 });
 
@@ -234,9 +235,9 @@ describe("svc webhooks explain for a malformed signature", () => {
     [`${signature.slice(0, 40)} ${signature.slice(41)}`, '" " at character 41 is not allowed'],
   ] as const) {
     it(`reports that ${why}`, async () => {
-      const { exit, out } = await runCli(["webhooks", "explain", "-", "--signature", given], { env, stdin: body });
+      const { exit, stdout } = await runCli(["webhooks", "explain", "-", "--signature", given], { env, stdin: body });
       const last = `It is malformed: ${why}. X-SVC-WEBHOOK-CONTENT-HASH has 128 lower-case hexadecimal digits.`;
-      assert.deepEqual([exit, out.trimEnd().split("\n").at(-1)], [1, last]);
+      assert.deepEqual([exit, stdout.trimEnd().split("\n").at(-1)], [1, last]);
     });
   }
 });

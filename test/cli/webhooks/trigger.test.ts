@@ -13,8 +13,8 @@ const parsePayload = ({ body }: { body: Buffer }) => JSON.parse(body.toString("u
 
 describe("svc webhooks trigger", () => {
   it("lists the 39 activities with their groups", async () => {
-    const { exit, out } = await runCli("webhooks trigger --json");
-    const rows = JSON.parse(out) as { activity: string; group: string }[];
+    const { exit, stdout } = await runCli("webhooks trigger --json");
+    const rows = JSON.parse(stdout) as { activity: string; group: string }[];
     assert.deepEqual([exit, rows.map(({ activity }) => activity)], [0, activities]);
     assert.equal(rows[0]!.group, "Contract lifecycle");
   });
@@ -64,7 +64,7 @@ describe("svc webhooks trigger", () => {
       [["--edit"], 2, "--edit requires a terminal"],
     ] as const) {
       const refused = await svc([...trigger, ...flags], { stdin: "{}" });
-      assert.deepEqual([refused.exit, refused.err.includes(message)], [exit, true], refused.err);
+      assert.deepEqual([refused.exit, refused.stderr.includes(message)], [exit, true], refused.stderr);
     }
     assert.equal(app.received.length, 2);
   });
@@ -84,7 +84,7 @@ describe("svc webhooks trigger", () => {
     );
     const env = { EDITOR: `${process.execPath} ${script}` };
     const edited = await svc([...trigger, "--edit", "--add", "price=1.10"], { tty: true, env });
-    assert.equal(edited.exit, 0, edited.err);
+    assert.equal(edited.exit, 0, edited.stderr);
     const [raw, data, byHand] = app.received.map(({ body }) => body.toString());
     assert.equal(raw, `${numbers.slice(0, -1)},"sum":99999999999999999999.50}`);
     assert.ok(data!.includes(numbers.slice(1, -1)) && data!.includes('"contract_title":2.0,'), data);
@@ -115,9 +115,9 @@ describe("svc webhooks trigger", () => {
     assert.equal((await edit([null], { tty: true })).exit, 0);
     assert.equal(parsePayload(app.received[1]!).contract_title, "Lease");
     const thought = await edit(["\n"], { tty: true });
-    assert.deepEqual([thought.exit, thought.err.includes("error: Nothing was sent.")], [1, true]);
+    assert.deepEqual([thought.exit, thought.stderr.includes("error: Nothing was sent.")], [1, true]);
     const gone = await svc("webhooks trigger CONTRACT_SIGNED --edit", { tty: true, env: { EDITOR: "no-such-editor" } });
-    assert.deepEqual([gone.exit, gone.err.includes("The editor no-such-editor cannot be started")], [1, true]);
+    assert.deepEqual([gone.exit, gone.stderr.includes("The editor no-such-editor cannot be started")], [1, true]);
     assert.equal(app.received.length, 2);
   });
 
@@ -126,26 +126,26 @@ describe("svc webhooks trigger", () => {
     app.answer(302);
     const redirected = await svc("webhooks trigger CONTRACT_SIGNED --json=status,answer,outcome");
     assert.deepEqual(
-      [redirected.exit, JSON.parse(redirected.out)],
+      [redirected.exit, JSON.parse(redirected.stdout)],
       [1, [{ status: 302, answer: "status 302", outcome: "retrying" }]],
     );
     app.answer((_, response) => response.destroy());
     const gone = await svc("webhooks trigger CONTRACT_SIGNED --json=status,outcome");
-    assert.deepEqual([gone.exit, JSON.parse(gone.out)], [1, [{ status: null, outcome: "retrying" }]]);
+    assert.deepEqual([gone.exit, JSON.parse(gone.stdout)], [1, [{ status: null, outcome: "retrying" }]]);
   });
 
   it("exits 1 without a subscriber or for an override without a match", async (t) => {
     const { svc, app, json } = await startCliEmulatorWithReceiver(t);
     const nobody = await svc("webhooks trigger CONTRACT_VOIDED --json");
-    assert.deepEqual([nobody.exit, nobody.out, JSON.parse(nobody.err).error.code], [1, "", "nobody_subscribed"]);
+    assert.deepEqual([nobody.exit, nobody.stdout, JSON.parse(nobody.stderr).error.code], [1, "", "nobody_subscribed"]);
     for (const [path, known] of [
       ["contract_state=X", /has no contract_state\. Known: activity, activity_data, contract_id,/],
       ["counterparties.1.poc_email=X", /has no counterparties\.1\.poc_email\. Known: 0 /],
       ["entity.name.first=X", /has no entity\.name\.first\. Known: nothing /],
     ] as const) {
-      const { exit, err } = await svc(["webhooks", "trigger", "CONTRACT_SIGNED", "--set", path]);
+      const { exit, stderr } = await svc(["webhooks", "trigger", "CONTRACT_SIGNED", "--set", path]);
       assert.equal(exit, 1);
-      assert.match(err, known);
+      assert.match(stderr, known);
     }
     assert.equal(app.received.length, 0);
     assert.deepEqual(await json("webhooks deliveries"), []);
@@ -154,11 +154,11 @@ describe("svc webhooks trigger", () => {
   it("exits 2 for an unknown activity and 5 for an unknown contract", async (t) => {
     const { svc, app } = await startCliEmulatorWithReceiver(t);
     const typo = await svc("webhooks trigger CONTRACT_SIGNT");
-    assert.deepEqual([typo.exit, typo.err.includes("Did you mean CONTRACT_SIGNED?")], [2, true]);
+    assert.deepEqual([typo.exit, typo.stderr.includes("Did you mean CONTRACT_SIGNED?")], [2, true]);
     const unknown = await svc("webhooks trigger CONTRACT_SIGNED --contract T-9");
-    assert.deepEqual([unknown.exit, unknown.err.includes("Contract T-9 not found")], [5, true]);
+    assert.deepEqual([unknown.exit, unknown.stderr.includes("Contract T-9 not found")], [5, true]);
     const planned = await svc("webhooks trigger CONTRACT_SIGNED --dry-run --json");
-    assert.deepEqual([planned.exit, JSON.parse(planned.out).body], [0, { activity: "CONTRACT_SIGNED", wait: true }]);
+    assert.deepEqual([planned.exit, JSON.parse(planned.stdout).body], [0, { activity: "CONTRACT_SIGNED", wait: true }]);
     assert.equal(app.received.length, 0);
   });
 
@@ -168,17 +168,17 @@ describe("svc webhooks trigger", () => {
     const argv = ["webhooks", "create", "--title", "other", "--url", other.url];
     const { id } = await json<{ id: number }>([...argv, "--only-for-activities", "CONTRACT_SIGNED"]);
     const sent = await svc(`webhooks trigger CONTRACT_SIGNED --webhook ${id}`);
-    assert.deepEqual([sent.exit, app.received.length, other.received.length], [0, 0, 1], sent.err);
+    assert.deepEqual([sent.exit, app.received.length, other.received.length], [0, 0, 1], sent.stderr);
     const unknown = await svc("webhooks trigger CONTRACT_SIGNED --webhook 9");
-    assert.deepEqual([webhook, unknown.exit, unknown.err.includes("Webhook 9 not found")], [1, 5, true]);
+    assert.deepEqual([webhook, unknown.exit, unknown.stderr.includes("Webhook 9 not found")], [1, 5, true]);
   });
 
   it("creates a contract if the workspace has none", async (t) => {
     const { svc } = await startCliEmulator(t);
     const app = await startReceiver(t);
     await svc(["webhooks", "create", "--title", "x", "--url", app.url, "--only-for-activities", "CONTRACT_SIGNED"]);
-    const { exit, err } = await svc("webhooks trigger CONTRACT_SIGNED");
-    assert.deepEqual([exit, app.received.length], [0, 1], err);
+    const { exit, stderr } = await svc("webhooks trigger CONTRACT_SIGNED");
+    assert.deepEqual([exit, app.received.length], [0, 1], stderr);
   });
 });
 
@@ -188,10 +188,10 @@ describe("svc webhooks replay", () => {
     for (const status of ["A", "B", "C"]) await svc(`webhooks trigger CONTRACT_SIGNED --set contract_status=${status}`);
     const before = app.received.map(({ body, headers }) => [body.toString(), headers["x-svc-webhook-content-hash"]]);
     app.answer((_, response) => response.writeHead(500).end("out of\norder\n"));
-    const { exit, out } = await svc("webhooks replay --last 2");
+    const { exit, stdout } = await svc("webhooks replay --last 2");
     assert.equal(exit, 1);
     assert.match(
-      out,
+      stdout,
       /^--> \d+ CONTRACT_SIGNED http:.*\n<-- 500 in \d+ ms: out of order\n--> \d+ CONTRACT_SIGNED http:.*\n<-- 500 in \d+ ms: out of order\n$/,
     );
     const after = app.received
@@ -209,9 +209,12 @@ describe("svc webhooks replay", () => {
     assert.equal(exit, 0);
     const signature = String(app.received[0]!.headers["x-svc-webhook-content-hash"]);
     const verify = ["webhooks", "verify", "-", "--signature", signature];
-    assert.equal((await runCli(verify, { stdin: '{"a":1}', env: { SVC_WEBHOOK_HMAC_KEY: key } })).out, "valid\n");
+    assert.equal((await runCli(verify, { stdin: '{"a":1}', env: { SVC_WEBHOOK_HMAC_KEY: key } })).stdout, "valid\n");
     const without = await runCli(argv, { stdin: "{}" });
-    assert.deepEqual([without.exit, without.err.includes("--key-file or SVC_WEBHOOK_HMAC_KEY is required")], [2, true]);
+    assert.deepEqual(
+      [without.exit, without.stderr.includes("--key-file or SVC_WEBHOOK_HMAC_KEY is required")],
+      [2, true],
+    );
   });
 
   for (const [argv, message] of [
@@ -223,8 +226,8 @@ describe("svc webhooks replay", () => {
     ["webhooks replay --last 0", "must be a number at least 1, got"],
   ] as const) {
     it(`exits 2 for svc ${argv}`, async () => {
-      const { exit, out, err } = await runCli(argv);
-      assert.deepEqual([exit, out, err.includes(message)], [2, "", true], err);
+      const { exit, stdout, stderr } = await runCli(argv);
+      assert.deepEqual([exit, stdout, stderr.includes(message)], [2, "", true], stderr);
     });
   }
 });
@@ -300,20 +303,20 @@ describe("svc webhooks deliveries", () => {
         [2, "delivered"],
       ],
     );
-    const { exit, err } = await svc("webhooks deliveries --follow --outcome waiting");
+    const { exit, stderr } = await svc("webhooks deliveries --follow --outcome waiting");
     assert.equal(exit, 2);
-    assert.match(err, /^error: --outcome waiting cannot be used with --follow/);
+    assert.match(stderr, /^error: --outcome waiting cannot be used with --follow/);
   });
 
   it("exits when the emulator stops", async (t) => {
     const { svc } = await startCliEmulatorWithReceiver(t);
     const watching = startCommand(svc, ["webhooks", "deliveries", "--follow"]);
-    while (!watching.err().includes("Following")) await svc("emulator ready");
+    while (!watching.stderr().includes("Following")) await svc("emulator ready");
     assert.equal((await svc("emulator stop")).exit, 0);
     assert.deepEqual(await watching.ended, {
       exit: 0,
-      out: "",
-      err: "Following (press Ctrl-C to stop)\nThe emulator has ended\n",
+      stdout: "",
+      stderr: "Following (press Ctrl-C to stop)\nThe emulator has ended\n",
     });
   });
 });

@@ -13,7 +13,7 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
     const { svc, emulator } = await startCliEmulator(t);
     await createDraftContract(emulator.api);
     await svc(create("Late", dead));
-    const why = async () => (await svc("webhooks why 1")).out.split("\n")[2];
+    const why = async () => (await svc("webhooks why 1")).stdout.split("\n")[2];
     assert.equal(
       await why(),
       "No deliveries yet. Subscribed to CONTRACT_CREATED, but 1 CONTRACT_CREATED happened before it was created, the last at 2031-01-02T03:04:05.000Z.",
@@ -33,8 +33,8 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
     await svc(create("Slow", app.url));
     await createDraftContract(emulator.api);
     await came;
-    const { out } = await svc("webhooks why 1");
-    assert.deepEqual(out.split("\n").slice(1), [
+    const { stdout } = await svc("webhooks why 1");
+    assert.deepEqual(stdout.split("\n").slice(1), [
       "",
       "",
       "An attempt has been due since 2031-01-02T03:04:05.000Z. It is in progress, or is waiting for other attempts to end",
@@ -49,9 +49,9 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
     await svc(create("Old", app.url));
     await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 31 * 86_400_000 });
-    const { out } = await svc("webhooks why 1");
+    const { stdout } = await svc("webhooks why 1");
     assert.equal(
-      out.split("\n")[2],
+      stdout.split("\n")[2],
       "No deliveries in the last 30 days (the retention period). Subscribed to CONTRACT_CREATED, but in its workspace 1 (Northwind Legal), only 1 COUNTER_PARTY_CREATED, 1 COUNTER_PARTY_CONTACT_CREATED happened.",
     );
   });
@@ -63,9 +63,9 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
     await svc("emulator fault add --direction outgoing --effect drop");
     await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 155 * 60_000 });
-    const { out } = await svc("webhooks why");
-    assert.match(out, /^Last attempt: a scripted fault prevented the request \(drop\)\.$/m);
-    assert.deepEqual(out.split("\n").slice(-4), [
+    const { stdout } = await svc("webhooks why");
+    assert.match(stdout, /^Last attempt: a scripted fault prevented the request \(drop\)\.$/m);
+    assert.deepEqual(stdout.split("\n").slice(-4), [
       "Remove scripted fault 1 (drop): svc emulator fault remove 1",
       "Enable the webhook: svc emulator webhooks enable 1",
       "Resend the undelivered delivery: svc emulator webhooks resend 1",
@@ -93,7 +93,7 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
     );
     await svc("emulator fault remove 1");
     const resent = await svc("emulator webhooks resend 1");
-    assert.deepEqual([resent.exit, resent.err], [0, "All 1 arrived.\n"]);
+    assert.deepEqual([resent.exit, resent.stderr], [0, "All 1 arrived.\n"]);
   });
 
   it("counts failures since the webhook was last enabled", async (t) => {
@@ -103,9 +103,9 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
     await emulator.clock.advance({ by: 155 * 60_000 });
     await svc("emulator webhooks enable 1");
     await emulator.clock.advance({ by: 160 * 60_000 });
-    const { out } = await svc("webhooks why 1");
+    const { stdout } = await svc("webhooks why 1");
     assert.match(
-      out,
+      stdout,
       /^1 attempt failed since it was enabled again\. The sixth consecutive failure disables the webhook\.$/m,
     );
   });
@@ -124,16 +124,16 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
     const { svc } = await startCliEmulator(t);
     await svc(create("Mine", dead));
     const chosen = await svc("webhooks why --json=state,failing");
-    assert.deepEqual([chosen.exit, JSON.parse(chosen.out)], [1, { state: "active", failing: true }]);
+    assert.deepEqual([chosen.exit, JSON.parse(chosen.stdout)], [1, { state: "active", failing: true }]);
     assert.equal(
-      (await svc("webhooks why --format csv")).out,
+      (await svc("webhooks why --format csv")).stdout,
       "webhook.id,webhook.title,webhook.workspace_id,state,failing,since,short\r\n1,Mine,1,active,true,,no deliveries yet\r\n",
     );
-    assert.equal((await svc("webhooks why --format table --fields state,short")).out.split("\n").length, 3);
+    assert.equal((await svc("webhooks why --format table --fields state,short")).stdout.split("\n").length, 3);
     for (const line of ["webhooks why --json=sate", "webhooks why --fields sate", "webhooks list --json=id,statsu"]) {
-      const { exit, out, err } = await svc(line);
-      assert.deepEqual([exit, out], [2, ""], line);
-      assert.match(err, /Unknown field \\?"(sate|statsu)/);
+      const { exit, stdout, stderr } = await svc(line);
+      assert.deepEqual([exit, stdout], [2, ""], line);
+      assert.match(stderr, /Unknown field \\?"(sate|statsu)/);
     }
   });
 
@@ -143,10 +143,10 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
     await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 1 });
     await svc("webhooks delete 1 --yes");
-    const { exit, out } = await svc("webhooks why 1");
+    const { exit, stdout } = await svc("webhooks why 1");
     assert.equal(exit, 1);
-    assert.match(out, /^Webhook 1 {2}workspace 1 {2}DELETED\n/);
-    assert.match(out, /^The webhook was deleted\. Of 1 retained delivery, 0 arrived; 1 did not/m);
+    assert.match(stdout, /^Webhook 1 {2}workspace 1 {2}DELETED\n/);
+    assert.match(stdout, /^The webhook was deleted\. Of 1 retained delivery, 0 arrived; 1 did not/m);
     assert.deepEqual(await json("webhooks deliveries --fields status_text,outcome,webhook_status"), [
       { status_text: "will be skipped", outcome: "retrying", webhook_status: "DELETED" },
     ]);
@@ -161,13 +161,13 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
     await svc(create("Late", dead));
     const counted = async () => ((await emulator.control("GET", "requests")).body as { total: number }).total;
     const before = await counted();
-    const { out } = await svc("webhooks why");
+    const { stdout } = await svc("webhooks why");
     assert.equal((await counted()) - before <= 9, true);
-    assert.equal(out.split("\n").filter((line) => /^\d+ Hook-\d+ /.test(line)).length, 7);
-    assert.equal(out.match(/^Webhook \d+/gm)?.length, 1);
-    assert.match(out, /^6 more, 11 more that fail: svc webhooks why ID, or --all$/m);
-    assert.ok(out.split("\n").length <= 26, out);
-    const whole = (await svc("webhooks why --all")).out;
+    assert.equal(stdout.split("\n").filter((line) => /^\d+ Hook-\d+ /.test(line)).length, 7);
+    assert.equal(stdout.match(/^Webhook \d+/gm)?.length, 1);
+    assert.match(stdout, /^6 more, 11 more that fail: svc webhooks why ID, or --all$/m);
+    assert.ok(stdout.split("\n").length <= 26, stdout);
+    const whole = (await svc("webhooks why --all")).stdout;
     assert.equal(whole.match(/^Webhook \d+/gm)?.length, 12);
   });
 
@@ -177,8 +177,8 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
     await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 1 });
     for (const columns of [80, 40]) {
-      const { out } = await svc("webhooks why", { tty: true, columns, env: { NO_COLOR: "1" } });
-      assert.match(out.replaceAll(/ \\\n +/g, " "), /To make it now: *\s*svc emulator clock advance --next\n/);
+      const { stdout } = await svc("webhooks why", { tty: true, columns, env: { NO_COLOR: "1" } });
+      assert.match(stdout.replaceAll(/ \\\n +/g, " "), /To make it now: *\s*svc emulator clock advance --next\n/);
     }
   });
 });

@@ -17,26 +17,26 @@ describe("webhooks that svc webhooks why selects", () => {
     await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 1 });
     const both = await svc("webhooks why");
-    assert.match(both.out, /^2 Bad .*failing +2031-01-02 03:04 +connection refused$/m);
-    assert.match(both.out, /^1 Good .*active +the last one arrived$/m);
-    assert.match(both.out, /\n\nWebhook 2 {2}Bad/);
+    assert.match(both.stdout, /^2 Bad .*failing +2031-01-02 03:04 +connection refused$/m);
+    assert.match(both.stdout, /^1 Good .*active +the last one arrived$/m);
+    assert.match(both.stdout, /\n\nWebhook 2 {2}Bad/);
     const fine = await svc("webhooks why 1");
-    assert.deepEqual([fine.exit, /Last delivered 2031-01-02T03:04:05/.test(fine.out)], [0, true]);
+    assert.deepEqual([fine.exit, /Last delivered 2031-01-02T03:04:05/.test(fine.stdout)], [0, true]);
     const [first] = (await emulator.control("GET", "workspaces")).body as { name: string }[];
-    assert.equal((await svc(["webhooks", "why", first!.name])).out, both.out);
+    assert.equal((await svc(["webhooks", "why", first!.name])).stdout, both.stdout);
 
     await svc(create("Third", `${dead}/3`));
     await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 1 });
-    const headings = (out: string) => [...out.matchAll(/^Webhook \d+ {2}\w+/gm)].map(([heading]) => heading);
+    const headings = (stdout: string) => [...stdout.matchAll(/^Webhook \d+ {2}\w+/gm)].map(([heading]) => heading);
     const failing = await svc("webhooks why");
-    assert.deepEqual([failing.exit, headings(failing.out)], [1, ["Webhook 2  Bad"]]);
-    assert.match(failing.out, /^1 more that fails: svc webhooks why ID, or --all$/m);
-    assert.deepEqual(headings((await svc("webhooks why --all")).out), ["Webhook 2  Bad", "Webhook 3  Third"]);
+    assert.deepEqual([failing.exit, headings(failing.stdout)], [1, ["Webhook 2  Bad"]]);
+    assert.match(failing.stdout, /^1 more that fails: svc webhooks why ID, or --all$/m);
+    assert.deepEqual(headings((await svc("webhooks why --all")).stdout), ["Webhook 2  Bad", "Webhook 3  Third"]);
     await svc("emulator webhooks disable 3");
     const ofWorkspace = await svc(["webhooks", "why", first!.name, "--all"]);
-    assert.deepEqual([ofWorkspace.exit, headings(ofWorkspace.out)], [1, ["Webhook 3  Third", "Webhook 2  Bad"]]);
-    const lines = (await svc(["webhooks", "why", first!.name, "--json"])).out.trimEnd().split("\n");
+    assert.deepEqual([ofWorkspace.exit, headings(ofWorkspace.stdout)], [1, ["Webhook 3  Third", "Webhook 2  Bad"]]);
+    const lines = (await svc(["webhooks", "why", first!.name, "--json"])).stdout.trimEnd().split("\n");
     assert.deepEqual(
       lines.map((line) => JSON.parse(line).webhook.id),
       [3, 2, 1],
@@ -44,7 +44,7 @@ describe("webhooks that svc webhooks why selects", () => {
     const [, second] = (await emulator.control("GET", "workspaces")).body as { name: string }[];
     const none = await svc(["webhooks", "why", second!.name]);
     assert.deepEqual(
-      [none.exit, none.err.split("\n")[0]],
+      [none.exit, none.stderr.split("\n")[0]],
       [5, `error: Workspace "${second!.name}" (2) has no webhooks.`],
     );
   });
@@ -52,19 +52,19 @@ describe("webhooks that svc webhooks why selects", () => {
   it("lists existing webhooks for an unknown ID, or suggests creating one", async (t) => {
     const { svc } = await startCliEmulator(t);
     const none = await svc("webhooks why");
-    assert.deepEqual([none.exit, none.err], [5, "error: No webhooks found.\n  try: svc webhooks listen\n"]);
+    assert.deepEqual([none.exit, none.stderr], [5, "error: No webhooks found.\n  try: svc webhooks listen\n"]);
     await svc(create("Mine", dead));
     const other = await svc("webhooks why 7");
-    assert.deepEqual([other.exit, other.err], [5, "error: Webhook 7 not found.\n  try: svc webhooks list\n"]);
+    assert.deepEqual([other.exit, other.stderr], [5, "error: Webhook 7 not found.\n  try: svc webhooks list\n"]);
     const padded = await svc("webhooks why 01");
-    assert.deepEqual([padded.exit, padded.err.split("\n")[0]], [5, 'error: Webhook "01" not found.']);
+    assert.deepEqual([padded.exit, padded.stderr.split("\n")[0]], [5, 'error: Webhook "01" not found.']);
     const typed = await svc("webhooks why Mien");
     assert.deepEqual(
-      [typed.exit, typed.err],
+      [typed.exit, typed.stderr],
       [5, 'error: Webhook "Mien" not found.\n  Did you mean Mine?\n  try: svc webhooks list\n'],
     );
     const quiet = await svc("webhooks why 1");
-    assert.deepEqual([quiet.exit, /No deliveries yet\. Subscribed to CONTRACT_CREATED/.test(quiet.out)], [1, true]);
+    assert.deepEqual([quiet.exit, /No deliveries yet\. Subscribed to CONTRACT_CREATED/.test(quiet.stdout)], [1, true]);
   });
 
   it("accepts a webhook title, or a prefix of a title or workspace name", async (t) => {
@@ -73,19 +73,19 @@ describe("webhooks that svc webhooks why selects", () => {
     await svc(create("Other", `${dead}/2`));
     const [{ name } = { name: "" }] = (await emulator.control("GET", "workspaces")).body as { name: string }[];
     const headings = async (argv: string[]) =>
-      [...(await svc(["webhooks", "why", ...argv])).out.matchAll(/^Webhook (\d+)/gm)].map(([, id]) => id);
+      [...(await svc(["webhooks", "why", ...argv])).stdout.matchAll(/^Webhook (\d+)/gm)].map(([, id]) => id);
     assert.deepEqual(await headings(["node"]), ["1"]);
     assert.deepEqual(await headings(["Oth"]), ["2"]);
-    const ofWorkspace = (await svc(["webhooks", "why", name.split(" ")[0]!])).out;
+    const ofWorkspace = (await svc(["webhooks", "why", name.split(" ")[0]!])).stdout;
     assert.deepEqual(ofWorkspace.match(/^\d \w+/gm), ["1 Node", "2 Other"]);
     await svc(create("Nodding", `${dead}/3`));
     const either = await svc("webhooks why Nod");
-    assert.deepEqual([either.exit, either.err.split("\n")[0]], [2, 'error: "Nod" is ambiguous: Node, Nodding']);
+    assert.deepEqual([either.exit, either.stderr.split("\n")[0]], [2, 'error: "Nod" is ambiguous: Node, Nodding']);
     await svc(create(name.split(" ")[0]!, `${dead}/4`));
     const both = await svc(["webhooks", "why", name.slice(0, 5)]);
     const [title, workspace] = [name.split(" ")[0], `${name} (workspace 1)`];
     assert.deepEqual(
-      [both.exit, both.err.split("\n")[0]],
+      [both.exit, both.stderr.split("\n")[0]],
       [2, `error: "${name.slice(0, 5)}" is ambiguous: ${title}, ${workspace}`],
     );
   });

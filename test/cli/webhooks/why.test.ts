@@ -15,10 +15,10 @@ describe("svc webhooks why", () => {
     await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 5 * 60_000 });
     const first = await svc("webhooks why");
-    const [moved] = /advance:\d+/.exec(first.out) ?? [];
+    const [moved] = /advance:\d+/.exec(first.stdout) ?? [];
     assert.deepEqual(first, {
       exit: 1,
-      out: [
+      stdout: [
         `Webhook 1  Mine  ${dead}  ACTIVE  workspace 1 (Northwind Legal)`,
         "",
         "Attempts:",
@@ -34,15 +34,15 @@ describe("svc webhooks why", () => {
         "Start the receiver.",
         "",
       ].join("\n"),
-      err: "",
+      stderr: "",
     });
     await emulator.clock.advance({ by: 3 * 3_600_000 });
-    const { out } = await svc(`webhooks why ${dead}`);
-    assert.match(out, /05:39:05\.000Z {2}connection_refused {2}attempt 6 of 7 {2}/);
+    const { stdout } = await svc(`webhooks why ${dead}`);
+    assert.match(stdout, /05:39:05\.000Z {2}connection_refused {2}attempt 6 of 7 {2}/);
     const trace = await svc("emulator trace webhook:1");
-    assert.match(trace.out, /08:19:05\.000Z .*planned: attempt 7 {2}retry 6, 160 min/);
+    assert.match(trace.stdout, /08:19:05\.000Z .*planned: attempt 7 {2}retry 6, 160 min/);
     assert.match(
-      out,
+      stdout,
       /\n\nFailing since 2031-01-02T03:04:05.*\nLast attempt: connection refused\.\nDisabled after 6 consecutive failures, at 2031-01-02T05:39:05.000Z \(attempt:1\.6\)\. Scheduled attempts are skipped\.\n/,
     );
     assert.match(
@@ -61,8 +61,8 @@ describe("svc webhooks why", () => {
       await emulator.clock.advance({ by: 1_000 });
     };
     for (const status of [500, 200, 503]) await createAfter(status);
-    const { out } = await svc("webhooks why --json");
-    const { because_of } = JSON.parse(out) as { because_of: readonly { at: string; what: string }[] };
+    const { stdout } = await svc("webhooks why --json");
+    const { because_of } = JSON.parse(stdout) as { because_of: readonly { at: string; what: string }[] };
     assert.deepEqual(
       because_of.map(({ at, what }) => [at, what]),
       [["2031-01-02T03:04:07.000Z", "contracts.create POST /api/v2.1/public/contracts/"]],
@@ -77,9 +77,9 @@ describe("svc webhooks why", () => {
     assert.equal(disabled.disabled_at, "2031-01-02T03:05:05.000Z");
     assert.match(disabled.disabled_by, /^request:\d+$/);
     await emulator.clock.advance({ by: 60_000 });
-    const { out } = await svc("webhooks why 1");
+    const { stdout } = await svc("webhooks why 1");
     assert.equal(
-      out.split("\n")[2],
+      stdout.split("\n")[2],
       `Disabled by a user at 2031-01-02T03:05:05.000Z (${disabled.disabled_by}). Scheduled attempts are skipped.`,
     );
     const again = await json<object>("emulator webhooks disable 1");
@@ -98,7 +98,7 @@ describe("svc webhooks why", () => {
       );
       return row;
     };
-    const why = async () => /Next attempt .*|Not retried.*/.exec((await svc("webhooks why")).out)?.[0];
+    const why = async () => /Next attempt .*|Not retried.*/.exec((await svc("webhooks why")).stdout)?.[0];
     const due = "2031-01-02T08:19:05.000Z";
     await emulator.clock.advance({ by: 155 * 60_000 });
     assert.deepEqual(await shown(), {
@@ -107,8 +107,8 @@ describe("svc webhooks why", () => {
       webhook_status: "DISABLED_BY_ERROR",
     });
     assert.equal(await why(), `Next attempt ${due}: skipped, unless you enable the webhook before then`);
-    const { out } = await svc("webhooks schedule --json");
-    assert.match(out, /will be skipped: the webhook is DISABLED_BY_ERROR/);
+    const { stdout } = await svc("webhooks schedule --json");
+    assert.match(stdout, /will be skipped: the webhook is DISABLED_BY_ERROR/);
 
     await emulator.clock.advance({ by: 160 * 60_000 });
     assert.deepEqual(await shown(), {
@@ -119,7 +119,7 @@ describe("svc webhooks why", () => {
     assert.equal(await why(), "Not retried, because the webhook was disabled: 1. List them with --all");
     await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 60_000 });
-    const { out: whole } = await svc("webhooks why --all");
+    const { stdout: whole } = await svc("webhooks why --all");
     assert.deepEqual(
       whole
         .split("\n")
@@ -145,7 +145,7 @@ describe("svc webhooks why", () => {
       ],
     );
     const found = await svc("webhooks why --json");
-    const { disabled, because_of, skipped, skipped_deliveries, cut_short_deliveries } = JSON.parse(found.out);
+    const { disabled, because_of, skipped, skipped_deliveries, cut_short_deliveries } = JSON.parse(found.stdout);
     assert.deepEqual(disabled, { at: "2031-01-02T05:39:05.000Z", by: "attempt:1.6" });
     assert.deepEqual(
       because_of.map(({ what }: { what: string }) => what),
@@ -166,9 +166,9 @@ describe("svc webhooks why", () => {
       emulator.api("POST", "/api/v2.1/public/contracts/executed_contracts/", { body: await createExecutedImport() }),
     );
     await emulator.clock.advance({ by: 1 });
-    assert.match((await svc("webhooks why")).out, /attempt 1 of 7 {2}CONTRACT_CREATED H-1 {2}the first attempt\n/);
+    assert.match((await svc("webhooks why")).stdout, /attempt 1 of 7 {2}CONTRACT_CREATED H-1 {2}the first attempt\n/);
     assert.match(
-      (await svc("emulator deliveries --format csv --fields composite_id")).out,
+      (await svc("emulator deliveries --format csv --fields composite_id")).stdout,
       /^composite_id\r\nH-1\r\n$/,
     );
   });
@@ -182,17 +182,17 @@ describe("svc webhooks why", () => {
     await emulator.clock.advance({ by: 160 * 60_000 });
     const [row] = await json<object[]>("emulator deliveries --fields outcome,next_attempt_at");
     assert.deepEqual(row, { outcome: "failed", next_attempt_at: null });
-    const { exit, out } = await svc("webhooks why");
+    const { exit, stdout } = await svc("webhooks why");
     assert.equal(exit, 1);
-    assert.match(out, /^Failed after the last retry: 1\. List them with --all$/m);
-    assert.deepEqual(out.split("\n").slice(-5), [
+    assert.match(stdout, /^Failed after the last retry: 1\. List them with --all$/m);
+    assert.deepEqual(stdout.split("\n").slice(-5), [
       "",
       "No retries are left.",
       "Start the receiver.",
       "Resend the undelivered delivery: svc emulator webhooks resend 1",
       "",
     ]);
-    const { given_up_deliveries } = JSON.parse((await svc("webhooks why --json")).out);
+    const { given_up_deliveries } = JSON.parse((await svc("webhooks why --json")).stdout);
     assert.deepEqual(given_up_deliveries, [
       {
         id: 1,
@@ -211,12 +211,15 @@ describe("svc webhooks why", () => {
     const why =
       "Host hooks.example.com is not allowed for webhooks. Start the emulator with --webhook-allow hooks.example.com.";
     const created = await svc(create("Away", url));
-    assert.deepEqual([created.exit, created.err], [0, `warning: the emulator will not send to this address: ${why}\n`]);
-    assert.equal((await svc(create("Here", dead))).err, "");
+    assert.deepEqual(
+      [created.exit, created.stderr],
+      [0, `warning: the emulator will not send to this address: ${why}\n`],
+    );
+    assert.equal((await svc(create("Here", dead))).stderr, "");
     const before = await svc("webhooks why Away");
     assert.deepEqual(before, {
       exit: 1,
-      out: [
+      stdout: [
         `Webhook 1  Away  ${url}  ACTIVE  workspace 1 (Northwind Legal)`,
         "",
         `Deliveries are blocked: ${why}`,
@@ -224,12 +227,12 @@ describe("svc webhooks why", () => {
         "Restart the emulator with this host allowed: svc emulator start --webhook-allow hooks.example.com",
         "",
       ].join("\n"),
-      err: "",
+      stderr: "",
     });
     await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 1 });
     assert.match(
-      (await svc("emulator trace delivery:1")).out,
+      (await svc("emulator trace delivery:1")).stdout,
       /is subscribed to CONTRACT_CREATED, but its address is not allowed; svc emulator start --webhook-allow hooks\.example\.com allows it/,
     );
   });
@@ -242,21 +245,21 @@ describe("svc webhooks why", () => {
     await svc(create("Mine", app.url));
     await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 1 });
-    const { out } = await svc("webhooks why");
-    assert.match(out, /\nLast response: \{"error": "the \\x1b\[31mtable\\x1b\[0m is locked"\} and so on.{0,160}…\n/);
+    const { stdout } = await svc("webhooks why");
+    assert.match(stdout, /\nLast response: \{"error": "the \\x1b\[31mtable\\x1b\[0m is locked"\} and so on.{0,160}…\n/);
   });
 
   it("lists checks for a real service and exits with an error", async (t) => {
     const { svc } = await startCliEmulator(t);
     const env = { SVC_EMULATOR_URL: "", SVC_EMULATOR_TOKEN: "", SVC_ROUTER_URL: "", SVC_CONTRACTS_URL: "" };
     await svc("config set contracts_url https://api.example.com --profile staging", { env });
-    const { exit, out, err } = await svc("webhooks why --profile staging", { env });
+    const { exit, stdout, stderr } = await svc("webhooks why --profile staging", { env });
     assert.deepEqual(
-      [exit, err],
+      [exit, stderr],
       [1, `The service of profile staging shows its webhook deliveries in its application only.\n`],
     );
     assert.deepEqual(
-      out.split("\n").filter((line) => line.startsWith("  ")),
+      stdout.split("\n").filter((line) => line.startsWith("  ")),
       [
         "  svc webhooks listen --public-url https://YOUR-TUNNEL/ --forward-to localhost:3000 --save hooks --profile staging",
         "  svc webhooks verify hooks/0001-CONTRACT_SIGNED.json --profile staging",
@@ -267,10 +270,10 @@ describe("svc webhooks why", () => {
       ],
     );
     const json = await svc("webhooks why --profile staging --json", { env });
-    assert.deepEqual([json.exit, JSON.parse(json.out).length], [1, 6]);
+    assert.deepEqual([json.exit, JSON.parse(json.stdout).length], [1, 6]);
     const deliveries = await svc("webhooks deliveries --profile staging", { env });
     assert.match(
-      deliveries.err,
+      deliveries.stderr,
       /^error: This command requires an emulator. The selected service is that of profile staging\./,
     );
   });
@@ -293,14 +296,14 @@ describe("svc webhooks why", () => {
     for (let made = 0; made < 9; made += 1) await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 400 * 60_000 });
     for (const line of ["webhooks why 1", "webhooks why"]) {
-      const { out } = await svc(line, { tty: true, columns: 80, env: { NO_COLOR: "1" } });
-      const lines = out.trimEnd().split("\n");
-      assert.ok(lines.length <= 25 && lines.every((one) => one.length <= 80), out);
-      assert.match(out, /Enable the webhook: svc emulator webhooks enable 1\n.*resend 1\n$/);
+      const { stdout } = await svc(line, { tty: true, columns: 80, env: { NO_COLOR: "1" } });
+      const lines = stdout.trimEnd().split("\n");
+      assert.ok(lines.length <= 25 && lines.every((one) => one.length <= 80), stdout);
+      assert.match(stdout, /Enable the webhook: svc emulator webhooks enable 1\n.*resend 1\n$/);
     }
     const narrow = await svc("webhooks why 1", { tty: true, columns: 80, env: { NO_COLOR: "1" } });
-    assert.match(narrow.out, /^The last \d of 6 attempts; see all with --all:$/m);
-    assert.equal((await svc("webhooks why 1 --all")).out.match(/ attempt \d of 7 /g)?.length, 6);
+    assert.match(narrow.stdout, /^The last \d of 6 attempts; see all with --all:$/m);
+    assert.equal((await svc("webhooks why 1 --all")).stdout.match(/ attempt \d of 7 /g)?.length, 6);
   });
 
   it("identifies the common cause of the failures", async (t) => {
@@ -322,10 +325,10 @@ describe("svc webhooks why", () => {
       await svc("webhooks trigger COUNTER_PARTY_CREATED");
       await emulator.clock.advance({ by: 1 });
     }
-    const { exit, out } = await svc("webhooks why");
+    const { exit, stdout } = await svc("webhooks why");
     assert.equal(exit, 1);
-    assert.match(out, /^Only CONTRACT_CREATED fails\. Other deliveries arrive\.$/m);
-    const found = JSON.parse((await svc("webhooks why --json")).out);
+    assert.match(stdout, /^Only CONTRACT_CREATED fails\. Other deliveries arrive\.$/m);
+    const found = JSON.parse((await svc("webhooks why --json")).stdout);
     assert.deepEqual(
       [found.in_common, found.first_failure],
       [

@@ -74,8 +74,8 @@ describe("state with a single writer", () => {
     const emulator = await startEmulator({ port: 0, file: state });
     t.after(() => emulator.close());
     for (const file of ["real/state.json", "folder/link.json"]) {
-      const { exit, out } = await runCli(["emulator", "status", "--json", "--file", file], { cwd: folder });
-      const { router_url, requests_kept, inboxes_kept } = JSON.parse(out);
+      const { exit, stdout } = await runCli(["emulator", "status", "--json", "--file", file], { cwd: folder });
+      const { router_url, requests_kept, inboxes_kept } = JSON.parse(stdout);
       assert.deepEqual([exit, router_url], [0, emulator.routerUrl]);
       assert.deepEqual([requests_kept.max_bytes, requests_kept.dropped], [4 * 1024 * 1024, 0]);
       assert.deepEqual(inboxes_kept, { count: 0, bytes: 0, max_bytes: 8 * 1024 * 1024, dropped: 0 });
@@ -107,12 +107,12 @@ describe("unrelated file at the run file's path", () => {
       const look = async () => readlink(join(cwd, "my.run")).catch(() => readFile(join(cwd, "my.run"), "utf8"));
       const before = await look();
       for (const options of [["--ephemeral"], ["--file", "state.json"]]) {
-        const { exit, err } = await runCli(["emulator", "start", "--port", "0", ...options], {
+        const { exit, stderr } = await runCli(["emulator", "start", "--port", "0", ...options], {
           cwd,
           env: { SVC_RUN_FILE: "my.run" },
         });
         const sentence = `${join(cwd, "my.run")} is ${is}, not a lock file of svc. Nothing was changed`;
-        assert.deepEqual([exit, err.includes(sentence)], [1, true], err);
+        assert.deepEqual([exit, stderr.includes(sentence)], [1, true], stderr);
       }
       assert.equal(await look(), before);
     });

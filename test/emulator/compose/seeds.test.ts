@@ -17,7 +17,7 @@ describe("emulator seed", () => {
   it("matches the JSON Schema that emulator seed-schema prints", async () => {
     const text = `${JSON.stringify(seedSchema(), null, 2)}\n`;
     assertGolden("seed.schema.json", text);
-    assert.deepEqual(await runCli(["emulator", "seed-schema"]), { exit: 0, out: text, err: "" });
+    assert.deepEqual(await runCli(["emulator", "seed-schema"]), { exit: 0, stdout: text, stderr: "" });
   });
 
   it("contains the documented numbers in the seed demo", () => {
@@ -70,9 +70,9 @@ describe("emulator seed", () => {
     const own = { $schema: "./seed.schema.json", clusters: [{ id: "own-1", label: "own", key: "k" }] };
     await writeFile(join(folder, "own.json"), JSON.stringify(own));
     const argv = ["emulator", "exec", "--seed", "own.json", "--", process.execPath, "-p", "process.env.SVC_CLUSTERS"];
-    const { exit, out } = await runCli(argv, { cwd: folder, env: { PATH: process.env.PATH } });
+    const { exit, stdout } = await runCli(argv, { cwd: folder, env: { PATH: process.env.PATH } });
     assert.equal(exit, 0);
-    const [cluster] = JSON.parse(out) as { id: string; cluster_key: string }[];
+    const [cluster] = JSON.parse(stdout) as { id: string; cluster_key: string }[];
     assert.deepEqual([cluster?.id, cluster?.cluster_key], ["own-1", "k"]);
   });
 

@@ -20,9 +20,9 @@ it("clusters.list returns every cluster with its keys and first API key", async 
     })),
   });
   const env = { SVC_EMULATOR_URL: emulator.controlUrl, SVC_EMULATOR_TOKEN: emulator.token };
-  const { out } = await runCli(["emulator", "clusters"], { env });
+  const { stdout } = await runCli(["emulator", "clusters"], { env });
   assert.equal(
-    out,
+    stdout,
     ["eu", "us"]
       .map(
         (label, i) =>

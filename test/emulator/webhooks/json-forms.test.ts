@@ -55,8 +55,8 @@ describe("--webhook-json", () => {
       app.received.map(({ body }) => detectJsonForm(body.toString("utf8"))),
       ["spaced"],
     );
-    const { exit, err } = await svc("emulator exec --webhook-json loose -- true");
-    assert.deepEqual([exit, err.includes("compact, escaped, mixed or spaced")], [2, true], err);
+    const { exit, stderr } = await svc("emulator exec --webhook-json loose -- true");
+    assert.deepEqual([exit, stderr.includes("compact, escaped, mixed or spaced")], [2, true], stderr);
   });
 
   it("writes the same events in different formats", async (t) => {

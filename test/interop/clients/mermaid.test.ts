@@ -21,9 +21,9 @@ it("Mermaid parses the diagram of any trace", { skip: made.missing }, async (t) 
   await symlink(join(made.folder, "node_modules"), join(cwd, "node_modules"));
   await copyFile(new URL("./mermaid/parse.mjs", import.meta.url), join(cwd, "parse.mjs"));
   for (const ref of ["T-1", "T-2", "webhook:1", "webhook:2"]) {
-    const { exit, out } = await svc(`emulator trace ${ref} --format mermaid`);
+    const { exit, stdout } = await svc(`emulator trace ${ref} --format mermaid`);
     assert.equal(exit, 0);
-    await writeFile(join(cwd, "drawing"), out);
+    await writeFile(join(cwd, "drawing"), stdout);
     assert.deepEqual(await runForJson(process.execPath, ["parse.mjs", "drawing"], { cwd }), {
       diagramType: "flowchart-v2",
     });

@@ -25,47 +25,50 @@ const givesUp = { "reset.continues": "warning", "html-503.continues": "warning",
 describe("svc auth certify", { concurrency: 3 }, () => {
   it("passes svc auth device-login", async (t) => {
     const client = [process.execPath, getProgramPath("svc"), "auth", "device-login"];
-    const { exit, findings, err } = await certifyDeviceClient(t, client);
+    const { exit, findings, stderr } = await certifyDeviceClient(t, client);
     // The routing service documents JSON.
-    assert.deepEqual([exit, findings], [0, { "request.encoding": "warning" }], err);
+    assert.deepEqual([exit, findings], [0, { "request.encoding": "warning" }], stderr);
   });
 
   it("passes svc auth device-login for a generic OAuth server without a warning", async (t) => {
     const argv = ["auth", "device-login", "--issuer"];
     const client = ["sh", "-c", `exec "$0" "$@" "$SVC_ROUTER_URL"`, process.execPath, getProgramPath("svc"), ...argv];
-    const { exit, findings, err } = await certifyDeviceClient(t, client);
-    assert.deepEqual([exit, findings], [0, {}], err);
+    const { exit, findings, stderr } = await certifyDeviceClient(t, client);
+    assert.deepEqual([exit, findings], [0, {}], stderr);
   });
 
   it("passes openid-client", async (t) => {
-    const { exit, findings, err } = await certifyDeviceClient(t, [process.execPath, resolvePath("openid-client.mjs")]);
-    assert.deepEqual([exit, findings], [0, givesUp], err);
+    const { exit, findings, stderr } = await certifyDeviceClient(t, [
+      process.execPath,
+      resolvePath("openid-client.mjs"),
+    ]);
+    assert.deepEqual([exit, findings], [0, givesUp], stderr);
   });
 
   it("passes golang.org/x/oauth2", { skip: go.missing }, async (t) => {
     if (go.missing !== undefined) return;
-    const { exit, findings, err } = await certifyDeviceClient(t, [join(go.folder, "device")]);
-    assert.deepEqual([exit, findings], [0, givesUp], err);
+    const { exit, findings, stderr } = await certifyDeviceClient(t, [join(go.folder, "device")]);
+    assert.deepEqual([exit, findings], [0, givesUp], stderr);
   });
 
   it("passes Authlib", { skip: python.missing }, async (t) => {
     if (python.missing !== undefined) return;
-    const { exit, findings, err } = await certifyDeviceClient(t, [
+    const { exit, findings, stderr } = await certifyDeviceClient(t, [
       join(python.folder, "bin/python"),
       resolvePath("sign_in.py"),
     ]);
-    assert.deepEqual([exit, findings], [0, {}], err);
+    assert.deepEqual([exit, findings], [0, {}], stderr);
   });
 
   it("reports that @octokit/auth-oauth-device forgets a slow_down", async (t) => {
-    const { exit, findings, err } = await certifyDeviceClient(t, [process.execPath, resolvePath("octokit.mjs")]);
+    const { exit, findings, stderr } = await certifyDeviceClient(t, [process.execPath, resolvePath("octokit.mjs")]);
     const expected = {
       "request.encoding": "warning",
       "slow-down.for-good": "failed",
       "slow-down.each": "not_checked",
       ...givesUp,
     };
-    assert.deepEqual([exit, findings], [1, expected], err);
+    assert.deepEqual([exit, findings], [1, expected], stderr);
   });
 
   const mistakes = {
@@ -79,8 +82,8 @@ describe("svc auth certify", { concurrency: 3 }, () => {
   };
   for (const [mistake, expected] of Object.entries(mistakes)) {
     it(`reports only the mistake "${mistake}" of a faulty client`, async (t) => {
-      const { exit, findings, err } = await certifyDeviceClient(t, getOwnClientCommand(mistake));
-      assert.deepEqual([exit, findings], [1, expected], err);
+      const { exit, findings, stderr } = await certifyDeviceClient(t, getOwnClientCommand(mistake));
+      assert.deepEqual([exit, findings], [1, expected], stderr);
     });
   }
 });

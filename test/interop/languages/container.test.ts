@@ -37,8 +37,8 @@ describe("Testcontainers recipe", () => {
     if (python.missing !== undefined) return;
     const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "recipe.py"), extractRecipe("python"));
-    const out = await runProgram(join(python.folder, "bin/mypy"), ["--cache-dir", cwd, "recipe.py"], { cwd });
-    assert.match(out, /^Success/);
+    const stdout = await runProgram(join(python.folder, "bin/mypy"), ["--cache-dir", cwd, "recipe.py"], { cwd });
+    assert.match(stdout, /^Success/);
   });
 
   it("works with Go", { skip: goSkipReason }, async (t) => {

@@ -85,8 +85,8 @@ describe("fixtures for other languages", () => {
   it("runs the pytest example", { skip: python.missing }, async (t) => {
     const { cwd, env } = await createExampleFolder(t, "python");
     const argv = ["-m", "pytest", "--quiet", "-p", "no:cacheprovider"];
-    const out = await runProgram(pythonProgram, argv, { cwd: join(cwd, "example"), env });
-    assert.match(out, /\n5 passed in /);
+    const stdout = await runProgram(pythonProgram, argv, { cwd: join(cwd, "example"), env });
+    assert.match(stdout, /\n5 passed in /);
   });
 
   it("stops the emulator when pytest is killed", { skip: python.missing }, async (t) => {

@@ -24,11 +24,11 @@ export async function certifyReceiver(
   const to = `http://127.0.0.1:${await findFreePort()}/hooks`;
   const { PATH, HOME } = process.env;
   const argv = ["webhooks", "certify", "--to", to, "--command", command, "--json", "--time-limit", "2m"];
-  const { exit, out, err } = await runCli([...argv, "--probe", probe], {
+  const { exit, stdout, stderr } = await runCli([...argv, "--probe", probe], {
     cwd,
     env: { PATH, HOME, SVC_CONFIG_DIR: join(cwd, "config"), STORE: store, MISTAKE: mistake },
   });
-  if (out === "") throw new Error(err);
-  const report = JSON.parse(out) as CertifyReport;
+  if (stdout === "") throw new Error(stderr);
+  const report = JSON.parse(stdout) as CertifyReport;
   return { exit, report, mistakes: report.findings.map((finding) => finding.mistake).sort() };
 }

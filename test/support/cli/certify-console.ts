@@ -18,10 +18,10 @@ export const startCertifyConsole = (argv: readonly string[], cwd: string): Promi
       onStart: ({ signal }) => {
         interrupt = () => signal("SIGINT");
       },
-      onError: (err) => {
-        const address = /^Console, .*: (\S+)\n/m.exec(err)?.[1];
+      onError: (stderr) => {
+        const address = /^Console, .*: (\S+)\n/m.exec(stderr)?.[1];
         if (address !== undefined) resolve({ address, interrupt: () => interrupt(), ended });
       },
     });
-    void ended.then(({ err }) => reject(new Error(`It ended without an address: ${err}`)));
+    void ended.then(({ stderr }) => reject(new Error(`It ended without an address: ${stderr}`)));
   });

@@ -44,9 +44,9 @@ export async function startCliEmulator(
     svc,
     async json(argv, more) {
       const words = typeof argv === "string" ? argv.split(" ") : argv;
-      const { exit, out, err } = await svc([...words, "--json"], more);
-      if (exit !== 0) throw new Error(`svc ${words.join(" ")} exited ${exit}: ${err}`);
-      return JSON.parse(out);
+      const { exit, stdout, stderr } = await svc([...words, "--json"], more);
+      if (exit !== 0) throw new Error(`svc ${words.join(" ")} exited ${exit}: ${stderr}`);
+      return JSON.parse(stdout);
     },
   };
 }

@@ -25,7 +25,7 @@ const hasStack = (text: string): boolean => /Unexpected error|\n {4}at /.test(te
 /** Removes the warning about a secret on the command line, which cannot be silenced. */
 export const removeSecretWarning = (result: RunResult): RunResult => ({
   ...result,
-  err: result.err.replace(/^warning: other users can read --[\w-]+ on the command line; use .*\n/gm, ""),
+  stderr: result.stderr.replace(/^warning: other users can read --[\w-]+ on the command line; use .*\n/gm, ""),
 });
 
 /**
@@ -36,11 +36,11 @@ export function findJsonErrorDefect(
   result: RunResult,
   { exit, message, streams = false }: ExpectedError,
 ): string | undefined {
-  const { out, err } = removeSecretWarning(result);
-  if (`${out}${err}`.includes(testSecret)) return `tells a secret: ${formatRunResult(result)}`;
-  const isOneLine = err.indexOf("\n") === err.length - 1 && err.startsWith('{"error":');
-  if (!isOneLine || (out !== "" && !streams)) return formatRunResult(result);
-  const { error } = JSON.parse(err) as ErrorDocument;
+  const { stdout, stderr } = removeSecretWarning(result);
+  if (`${stdout}${stderr}`.includes(testSecret)) return `tells a secret: ${formatRunResult(result)}`;
+  const isOneLine = stderr.indexOf("\n") === stderr.length - 1 && stderr.startsWith('{"error":');
+  if (!isOneLine || (stdout !== "" && !streams)) return formatRunResult(result);
+  const { error } = JSON.parse(stderr) as ErrorDocument;
   // A failure with an unknown outcome must not be retried without a check, so it exits with 1.
   const due = error.hint?.includes("may have taken effect") ? 1 : exit;
   const isTold = message.test(error.message) && !hasStack(error.message) && error.exitCode === due;
@@ -57,10 +57,10 @@ export function findTextErrorDefect(
   result: RunResult,
   { exit, message, streams = false }: ExpectedError,
 ): string | undefined {
-  const { out, err } = result;
-  if (`${out}${err}`.includes(testSecret)) return `tells a secret: ${formatRunResult(result)}`;
-  const errors = err.split("\n").filter((line) => line.startsWith("error: "));
-  const isTold = errors.length === 1 && message.test(err) && !hasStack(err);
-  const due = err.includes("may have taken effect") ? 1 : exit;
-  return result.exit === due && isTold && (out === "" || streams) ? undefined : formatRunResult(result);
+  const { stdout, stderr } = result;
+  if (`${stdout}${stderr}`.includes(testSecret)) return `tells a secret: ${formatRunResult(result)}`;
+  const errors = stderr.split("\n").filter((line) => line.startsWith("error: "));
+  const isTold = errors.length === 1 && message.test(stderr) && !hasStack(stderr);
+  const due = stderr.includes("may have taken effect") ? 1 : exit;
+  return result.exit === due && isTold && (stdout === "" || streams) ? undefined : formatRunResult(result);
 }

@@ -271,8 +271,9 @@ async function runExample(
   for (const earlier of story) {
     const words = earlier.replace("RECEIVER", url).replace("ROUTER", emulator.routerUrl).split(" ");
     const result = await svc([...words.map(real), "--json"]);
-    if (![0, pending].includes(result.exit)) return { ...result, err: `${earlier}: ${result.err}`, stopped: false };
-    Object.assign(answered, JSON.parse(result.out || "{}"));
+    if (![0, pending].includes(result.exit))
+      return { ...result, stderr: `${earlier}: ${result.stderr}`, stopped: false };
+    Object.assign(answered, JSON.parse(result.stdout || "{}"));
   }
   const [start] = Object.keys(here).filter((words) => line.startsWith(words));
   const own = start === undefined ? argv : [...here[start]!.split(" "), ...argv.slice(start.split(" ").length)];
@@ -332,11 +333,11 @@ export async function runExamples(examples: readonly Example[], built: CliBuild)
   const unused = new Set(beginnings.map(({ start }) => start));
   for (const example of examples) {
     const line = example.argv.join(" ");
-    const { exit, err, stopped } = await onItsOwn((t) => runExample(t, example, built));
+    const { exit, stderr, stopped } = await onItsOwn((t) => runExample(t, example, built));
     const other = beginnings.find(({ start }) => line.startsWith(start));
     if (other) unused.delete(other.start);
     const expected = stopped ? signalCodes.SIGINT : (other?.exit ?? 0);
-    if (exit !== expected) wrong[line] = `${exit} ${err.split("\n")[0]}`;
+    if (exit !== expected) wrong[line] = `${exit} ${stderr.split("\n")[0]}`;
   }
   return { wrong, unused: [...unused] };
 }

@@ -22,5 +22,5 @@ export async function findFailingCases<T>(
   return found;
 }
 
-export const formatRunResult = ({ exit, out, err }: RunResult): string =>
-  `exit ${exit}, out ${JSON.stringify(out.slice(0, 200))}, err ${JSON.stringify(err.slice(0, 400))}`;
+export const formatRunResult = ({ exit, stdout, stderr }: RunResult): string =>
+  `exit ${exit}, out ${JSON.stringify(stdout.slice(0, 200))}, err ${JSON.stringify(stderr.slice(0, 400))}`;

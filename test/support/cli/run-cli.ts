@@ -22,35 +22,35 @@ export interface RunOptions {
   /** Receives a function that sends a signal to the run. */
   readonly onStart?: (run: {
     signal: (name: "SIGINT" | "SIGTERM") => void;
-    out: () => string;
-    err: () => string;
+    stdout: () => string;
+    stderr: () => string;
   }) => void;
   /** Another build of the command line. Default: the sources. */
   readonly built?: CliBuild;
   /** Called with all output so far, after each write to standard output. */
-  readonly onOutput?: (out: string) => void;
+  readonly onOutput?: (stdout: string) => void;
   /** Called with all output so far, after each write to standard error. */
-  readonly onError?: (err: string) => void;
+  readonly onError?: (stderr: string) => void;
 }
 
 export interface RunResult {
   readonly exit: number;
-  readonly out: string;
-  readonly err: string;
+  readonly stdout: string;
+  readonly stderr: string;
 }
 
 /** Runs `svc` with these arguments through its entry point, in this process but without this process's environment. */
 export async function runCli(argv: string | readonly string[], options: RunOptions = {}): Promise<RunResult> {
-  const out = createCollector(options);
-  const err = createCollector({ ...options, onOutput: options.onError });
+  const stdout = createCollector(options);
+  const stderr = createCollector({ ...options, onOutput: options.onError });
   const listeners = new Set<(name: "SIGINT" | "SIGTERM") => void>();
   const built = options.built ?? { main, program: [process.execPath, getProgramPath("svc")] as const };
   const host: Host = {
     env: { SVC_CONFIG_DIR: "/nonexistent", ...options.env },
     cwd: options.cwd ?? "/nonexistent",
     stdin: Object.assign(createStdin(options), { isTTY: options.tty === true }),
-    stdout: out.stream,
-    stderr: err.stream,
+    stdout: stdout.stream,
+    stderr: stderr.stream,
     wall: options.wall ?? systemWallClock,
     version: "0.0.0-test",
     pid: process.pid,
@@ -69,9 +69,9 @@ export async function runCli(argv: string | readonly string[], options: RunOptio
   const signal = (name: "SIGINT" | "SIGTERM") => {
     for (const listener of listeners) listener(name);
   };
-  options.onStart?.({ signal, out: out.text, err: err.text });
+  options.onStart?.({ signal, stdout: stdout.text, stderr: stderr.text });
   const exit = await built.main(typeof argv === "string" ? argv.split(" ").filter(Boolean) : argv, host);
-  return { exit, out: out.text(), err: err.text() };
+  return { exit, stdout: stdout.text(), stderr: stderr.text() };
 }
 
 function createStdin({ stdin, tty }: RunOptions): Readable {

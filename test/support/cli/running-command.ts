@@ -8,7 +8,7 @@ export interface RunningCommand {
   /** Returns the documents printed so far, one per line. */
   events(): Record<string, unknown>[];
   /** Returns standard error so far. */
-  err(): string;
+  stderr(): string;
   signal(name: "SIGINT" | "SIGTERM"): void;
   /** Ends a command that the test did not end. Resolves when the command has ended. */
   stop(): Promise<void>;
@@ -24,7 +24,7 @@ export function startCommand(
   argv: readonly string[],
   options: Pick<RunOptions, "env" | "cwd" | "wall"> = {},
 ): RunningCommand {
-  let out = "";
+  let stdout = "";
   let look = () => {};
   let run: Parameters<NonNullable<RunOptions["onStart"]>>[0] | undefined;
   let isSignaled = false;
@@ -38,13 +38,13 @@ export function startCommand(
       run = started;
     },
     onOutput: (all) => {
-      out = all;
+      stdout = all;
       look();
     },
   });
   return {
     ended,
-    err: () => run?.err() ?? "",
+    stderr: () => run?.stderr() ?? "",
     signal,
     async stop() {
       // A second signal would force the end.
@@ -52,7 +52,7 @@ export function startCommand(
       await ended;
     },
     events: () =>
-      out
+      stdout
         .split("\n")
         .filter(Boolean)
         .map((line) => JSON.parse(line) as Record<string, unknown>),
@@ -62,14 +62,15 @@ export function startCommand(
           const late = setTimeout(() => signal("SIGTERM"), patienceMs);
           void ended.then(() => clearTimeout(late));
           look = () => {
-            if (!out.includes(text)) return;
+            if (!stdout.includes(text)) return;
             clearTimeout(late);
             resolve();
           };
           look();
         }),
-        ended.then(({ exit, err }) => {
-          if (!out.includes(text)) throw new Error(`It ended with ${exit} and never printed ${text}: ${out}${err}`);
+        ended.then(({ exit, stderr }) => {
+          if (!stdout.includes(text))
+            throw new Error(`It ended with ${exit} and never printed ${text}: ${stdout}${stderr}`);
         }),
       ]),
   };

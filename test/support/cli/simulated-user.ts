@@ -25,9 +25,9 @@ export function simulateUser(...answers: readonly (readonly [question: string, k
     tty: true,
     stdin: keys,
     waiting: () => left.map(([question]) => question),
-    onError(err) {
+    onError(stderr) {
       const next = left[0];
-      const screen = stripVTControlCharacters(err);
+      const screen = stripVTControlCharacters(stderr);
       if (next === undefined || !screen.slice(seen).includes(next[0])) return;
       seen = screen.length;
       left.shift();

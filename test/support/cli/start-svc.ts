@@ -9,8 +9,8 @@ import { getSvcPath } from "../shipped.ts";
 /** `svc` as a process of the built package. */
 export interface SvcProcess {
   readonly child: ChildProcess;
-  readonly out: () => string;
-  readonly err: () => string;
+  readonly stdout: () => string;
+  readonly stderr: () => string;
   /** Resolves when standard output or standard error contains the text. Rejects if the process ends before. */
   saw(text: string): Promise<void>;
   /** Sends a signal. Resolves with the exit code as shells report it, and the time until the exit in milliseconds. */
@@ -43,14 +43,14 @@ export async function startSvcProcess(
     stdio: ["pipe", "pipe", "pipe"],
     env: { PATH: process.env.PATH, SVC_CONFIG_DIR: options.cwd, SVC_STATE_DIR: options.cwd, ...options.env },
   });
-  const text = { out: "", err: "" };
+  const text = { stdout: "", stderr: "" };
   const looks = new Set<() => void>();
-  const add = (name: "out" | "err") => (piece: Buffer) => {
+  const add = (name: "stdout" | "stderr") => (piece: Buffer) => {
     text[name] += piece.toString();
     for (const look of looks) look();
   };
-  child.stdout.on("data", add("out"));
-  child.stderr.on("data", add("err"));
+  child.stdout.on("data", add("stdout"));
+  child.stderr.on("data", add("stderr"));
   const gone = new Promise<number>((resolve) => {
     child.once("exit", (code, signal) => resolve(code ?? 128 + constants.signals[signal!]));
   });
@@ -60,17 +60,17 @@ export async function startSvcProcess(
   });
   return {
     child,
-    out: () => text.out,
-    err: () => text.err,
+    stdout: () => text.stdout,
+    stderr: () => text.stderr,
     saw: (wanted) =>
       Promise.race([
         new Promise<void>((resolve) => {
-          const look = () => (text.out.includes(wanted) || text.err.includes(wanted)) && resolve();
+          const look = () => (text.stdout.includes(wanted) || text.stderr.includes(wanted)) && resolve();
           looks.add(look);
           look();
         }),
         gone.then((exit) => {
-          throw new Error(`ended with ${exit} before it printed ${wanted}: ${text.out}${text.err}`);
+          throw new Error(`ended with ${exit} before it printed ${wanted}: ${text.stdout}${text.stderr}`);
         }),
       ]),
     async stopped(name) {

@@ -30,8 +30,8 @@ export async function certifyDeviceClient(
   const cwd = await createTestFolder(t);
   const env = { ...process.env, SVC_CONFIG_DIR: cwd };
   const argv = ["auth", "certify", "--json", "--report", "report.xml", ...flags, "--", ...client];
-  const { exit, out, err } = await runCli(argv, { cwd, env });
-  const rows: readonly Row[] = out === "" ? [] : JSON.parse(out);
+  const { exit, stdout, stderr } = await runCli(argv, { cwd, env });
+  const rows: readonly Row[] = stdout === "" ? [] : JSON.parse(stdout);
   const busy = rows.filter(({ detail }) => detail.startsWith("This machine was busy")).map(({ id }) => id);
   const unmade = new Set([...busy, ...busy.map((id) => `Not assessed unless ${id} passes.`)]);
   const findings = Object.fromEntries(
@@ -39,5 +39,5 @@ export async function certifyDeviceClient(
       .filter(({ id, result, detail }) => result !== "passed" && !unmade.has(id) && !unmade.has(detail))
       .map(({ id, result }) => [id, result]),
   );
-  return { exit, err, rows, findings, report: await readFile(join(cwd, "report.xml"), "utf8").catch(() => "") };
+  return { exit, stderr, rows, findings, report: await readFile(join(cwd, "report.xml"), "utf8").catch(() => "") };
 }

@@ -9,9 +9,10 @@ interface Where {
 export const runProgram = (program: string, argv: readonly string[], { cwd, env }: Where): Promise<string> =>
   new Promise((resolve, reject) => {
     const options = { cwd, env: { ...process.env, ...env }, maxBuffer: 2 ** 28 };
-    execFile(program, argv, options, (error, out, err) => {
-      if (error) reject(new Error(`${program} ${argv.join(" ")}: ${error.message}\n${err}\n${out}`.slice(0, 20_000)));
-      else resolve(out);
+    execFile(program, argv, options, (error, stdout, stderr) => {
+      if (error)
+        reject(new Error(`${program} ${argv.join(" ")}: ${error.message}\n${stderr}\n${stdout}`.slice(0, 20_000)));
+      else resolve(stdout);
     });
   });
 
