@@ -31,9 +31,9 @@ const findCitedRows = (basis: Basis, rows: ReadonlyMap<string, Row>): readonly R
 
 /** Assumed declarations whose cited rows contain no assumption. */
 const findUnbackedClaims = (claims: readonly (readonly [string, Basis])[], rows: ReadonlyMap<string, Row>): string[] =>
-  claims.flatMap(([what, basis]) => {
+  claims.flatMap(([label, basis]) => {
     const found = findCitedRows(basis, rows);
-    return found.length > 0 && found.every((row) => !row.basis.includes("assumed")) ? [what] : [];
+    return found.length > 0 && found.every((row) => !row.basis.includes("assumed")) ? [label] : [];
   });
 
 /** Failures with a status that none of the cited rows contains. */

@@ -44,12 +44,12 @@ describe("operation registry", () => {
       ["GET", "PUT"],
     ));
 
-  for (const [what, twin, message] of [
+  for (const [label, twin, message] of [
     ["id", { ...other, id: show.id }, "things.show and things.show both have the id things.show"],
     ["route", { ...other, path: "/things" }, "things.list and things.show both have the route contracts GET /things"],
     ["command", { ...other, cli: show.cli }, "things.list and things.show both have the command things show"],
   ] as const) {
-    it(`rejects two operations with the same ${what} and names both`, () =>
+    it(`rejects two operations with the same ${label} and names both`, () =>
       assert.throws(() => requireUniqueOperations([show, twin]), { message }));
   }
 

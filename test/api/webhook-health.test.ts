@@ -28,7 +28,7 @@ const summarizeHealth = (one: Webhook, deliveries: readonly Delivery[], faults: 
   };
 };
 
-const createFault = (effect: Fault["effect"], more: Partial<Fault> = {}): Fault => ({
+const createFault = (effect: Fault["effect"], overrides: Partial<Fault> = {}): Fault => ({
   id: 1,
   direction: "outgoing",
   effect,
@@ -37,7 +37,7 @@ const createFault = (effect: Fault["effect"], more: Partial<Fault> = {}): Fault 
   seed: 1,
   matched: 3,
   hit: 3,
-  ...more,
+  ...overrides,
 });
 
 const changeAttempts = (one: Delivery, change: Partial<Attempt>): Delivery => ({
@@ -179,10 +179,10 @@ describe("webhook diagnosis", () => {
 });
 
 describe("common feature of failed deliveries", () => {
-  const failed = (id: number, minutes: readonly number[], more: Partial<Delivery> = {}) =>
-    createDelivery(id, minutes, { activity: "CONTRACT_EXECUTED", outcome: "failed", ...more });
-  const arrived = (id: number, minute: number, more: Partial<Delivery> = {}) =>
-    createDelivery(id, [minute], { activity: "CONTRACT_SIGNED", outcome: "delivered", ...more });
+  const failed = (id: number, minutes: readonly number[], overrides: Partial<Delivery> = {}) =>
+    createDelivery(id, minutes, { activity: "CONTRACT_EXECUTED", outcome: "failed", ...overrides });
+  const arrived = (id: number, minute: number, overrides: Partial<Delivery> = {}) =>
+    createDelivery(id, [minute], { activity: "CONTRACT_SIGNED", outcome: "delivered", ...overrides });
   const of = (...deliveries: Delivery[]) => {
     const { only, failing, since, state } = assessWebhook(createWebhook(), { deliveries, faults: [], formatTime });
     return [only, failing, since && formatTime(since), state.words];

@@ -42,9 +42,9 @@ else {
   }
 }
 
-async function compareLoads(at: PostgresServer): Promise<void> {
+async function compareLoads(server: PostgresServer): Promise<void> {
   await using parties = new ProcessGroup();
-  const shared = await parties.emulator({ store: at.url(), schema: at.freshSchema(), port: 0, seed });
+  const shared = await parties.emulator({ store: server.url(), schema: server.freshSchema(), port: 0, seed });
   const file = await parties.emulator({ file: join(folder, "emulator.json"), port: 0, seed });
   const write = (party: BenchProcess) => () => measureResourceUse(party, () => map(party.ready.url, 1, 5_000, 64));
   await compareServers(
@@ -66,7 +66,7 @@ async function compareLoads(at: PostgresServer): Promise<void> {
 }
 
 /** Runs the command line with a million addresses on a new state in each round. */
-async function compareMillion(at: PostgresServer): Promise<void> {
+async function compareMillion(server: PostgresServer): Promise<void> {
   const { folder: ships, remove } = await bundlePackage();
   const stops: (() => void)[] = [remove];
   const program = join(ships, "bin", "svc.js");
@@ -91,8 +91,8 @@ async function compareMillion(at: PostgresServer): Promise<void> {
     const [sharedMs, fileMs] = await runAlternately(3, [
       mapInto(
         0,
-        () => ["--store", at.url()],
-        () => ({ SVC_STORE_SCHEMA: at.freshSchema() }),
+        () => ["--store", server.url()],
+        () => ({ SVC_STORE_SCHEMA: server.freshSchema() }),
       ),
       mapInto(
         1,
@@ -110,9 +110,9 @@ async function compareMillion(at: PostgresServer): Promise<void> {
   }
 }
 
-async function takeOver(at: PostgresServer): Promise<void> {
+async function takeOver(server: PostgresServer): Promise<void> {
   await using parties = new ProcessGroup();
-  const options = { store: at.url(), schema: at.freshSchema(), port: 0, seed };
+  const options = { store: server.url(), schema: server.freshSchema(), port: 0, seed };
   const first = await parties.emulator(options);
   const { token } = first.ready;
   await map(first.ready.url, 1_000, million / 1_000, 4);
@@ -126,11 +126,11 @@ async function takeOver(at: PostgresServer): Promise<void> {
     // As in a rolling restart, the next process forwards before the previous one is stopped.
     await sleep(3_000);
     if (isStopped) {
-      const answer = await fetch(`${leader.ready.url}/_emulator/stop`, {
+      const response = await fetch(`${leader.ready.url}/_emulator/stop`, {
         method: "POST",
         headers: { authorization: `Bearer ${token}` },
       });
-      if (answer.status !== 202) throw new Error(`stop: ${answer.status}`);
+      if (response.status !== 202) throw new Error(`stop: ${response.status}`);
     } else await leader.kill();
     const { silenceMs, failed } = await asking;
     if (isStopped && failed > 0) throw new Error(`${failed} requests failed during a planned hand-over`);
@@ -146,7 +146,7 @@ async function takeOver(at: PostgresServer): Promise<void> {
  */
 async function measureLongestSilence(url: string): Promise<{ silenceMs: number; failed: number }> {
   const role = async () => {
-    const { body } = await fetch(`${url}/_emulator/live`).then(async (answer) => ({ body: await answer.json() }));
+    const { body } = await fetch(`${url}/_emulator/live`).then(async (response) => ({ body: await response.json() }));
     return (body as { role?: string }).role;
   };
   let silenceMs = 0;

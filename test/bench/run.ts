@@ -11,7 +11,7 @@ import { bundlePackage } from "./support/bundled.ts";
  * 1 if a goal is missed.
  */
 interface Figure {
-  readonly what: string;
+  readonly label: string;
   readonly measured: string;
   readonly goal: string;
   readonly ok: boolean;
@@ -41,7 +41,7 @@ try {
 }
 const missed = figures.filter(({ ok }) => !ok);
 process.stdout.write(`\n${figures.length} figures, ${missed.length} beside their goal\n`);
-for (const { what, measured, goal } of missed) process.stdout.write(`  ${what}: ${measured}, not ${goal}\n`);
+for (const { label, measured, goal } of missed) process.stdout.write(`  ${label}: ${measured}, not ${goal}\n`);
 if (words.includes("--write")) writeFileSync(page, withTable(readFileSync(page, "utf8")));
 if (missed.length > 0 || failed) process.exitCode = 1;
 
@@ -52,13 +52,13 @@ async function run(file: string): Promise<void> {
   });
   const ended = once(child, "exit");
   for await (const line of createInterface({ input: child.stdout })) {
-    const [, what, measured, goal = ""] = figureLine.exec(line) ?? [];
-    if (what === undefined || measured === undefined) {
+    const [, label, measured, goal = ""] = figureLine.exec(line) ?? [];
+    if (label === undefined || measured === undefined) {
       process.stdout.write(`  ${line}\n`);
       continue;
     }
     const ok = meetsGoal(Number(measured), goal);
-    figures.push({ what, measured, goal, ok });
+    figures.push({ label, measured, goal, ok });
     process.stdout.write(`  ${ok ? "✓" : "✗"} ${line}\n`);
   }
   const [code] = await ended;
@@ -82,7 +82,7 @@ function withTable(text: string): string {
     ([row, what]) => [what!, row] as const,
   );
   const fresh = figures.map(
-    ({ what, measured, goal }) => [what, `| ${what} | ${measured} | ${goal || "–"} |`] as const,
+    ({ label, measured, goal }) => [label, `| ${label} | ${measured} | ${goal || "–"} |`] as const,
   );
   const rows = [...new Map([...old, ...fresh]).values()].join("\n");
   return `${before}<!-- figures -->\n| what | measured | goal |\n|---|---|---|\n${rows}\n<!-- end -->${after}`;

@@ -138,10 +138,10 @@ async function compareCauses(): Promise<void> {
   const bare = await open("causeless.json");
   const caused = await open("caused.json");
   const row = createCauseRowFactory({ wall: systemWallClock });
-  const what = "cluster-emails.map POST /router/v1/cluster_emails/bulk";
+  const label = "cluster-emails.map POST /router/v1/cluster_emails/bulk";
   const causeOf = (id: string): Cause => ({
     id,
-    createRow: (before) => row({ id, what, at: systemWallClock.now(), before }),
+    createRow: (before) => row({ id, what: label, at: systemWallClock.now(), before }),
   });
   const write =
     (store: Store, cause = (id: string): Cause => ({ id })) =>

@@ -57,8 +57,8 @@ async function startApp(t: Pick<TestContext, "after">): Promise<string> {
     format: "iife",
     write: false,
   });
-  const { url, answer } = await startReceiver(t);
-  answer((_, response) =>
+  const { url, respond } = await startReceiver(t);
+  respond((_, response) =>
     response
       .writeHead(200, { "content-type": "text/html" })
       .end(

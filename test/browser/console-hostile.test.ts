@@ -55,7 +55,7 @@ describe("console with hostile content", { skip }, () => {
   it("hides its session from an external cluster's page that the router serves", async (t) => {
     const page = await tab(t);
     const emulator = await startRoutedEmulator(t);
-    emulator.eu.answer(({ url }, response) =>
+    emulator.eu.respond(({ url }, response) =>
       response
         .writeHead(200, {
           "content-type": url.endsWith(".js") ? "text/javascript" : "text/html",
@@ -96,9 +96,9 @@ describe("console with hostile content", { skip }, () => {
   it("reloads after missed events without duplicates", async (t) => {
     const page = await tab(t);
     const { emulator } = await startFailingWebhookStory(t);
-    const asked: string[] = [];
+    const requests: string[] = [];
     page.on("request", (request) => {
-      if (request.url().includes("/_emulator/events")) asked.push(request.url());
+      if (request.url().includes("/_emulator/events")) requests.push(request.url());
     });
     const between = await startRelay(t, emulator.routerUrl);
     await page.goto((await createConsoleAddress(emulator)).replace(emulator.routerUrl, between.url));
@@ -110,7 +110,7 @@ describe("console with hostile content", { skip }, () => {
     await createDraftContract(emulator.api, { contract_name: "Missed" });
     const much = { "user-agent": "m".repeat(15_000) };
     for (let count = 0; count < 150; count += 1) await emulator.router("GET", "/router/v1/clusters", { headers: much });
-    const after = asked.at(-1)!;
+    const after = requests.at(-1)!;
     between.lead(emulator.routerUrl);
     await page.getByRole("link", { name: /^T-2/ }).waitFor();
     const rows = page.getByRole("list", { name: "Contracts" }).getByRole("listitem");

@@ -10,12 +10,12 @@ import { startRelay } from "./relay.ts";
 const { skip, tab } = createTestBrowser();
 
 /** Collects the stream requests of all tabs of a browser from now on. */
-function recordEventStreams(page: Tab): { readonly asked: string[] } {
-  const asked: string[] = [];
+function recordEventStreams(page: Tab): { readonly requests: string[] } {
+  const requests: string[] = [];
   page.context().on("request", (request) => {
-    if (new URL(request.url()).pathname === "/_emulator/events") asked.push(request.url());
+    if (new URL(request.url()).pathname === "/_emulator/events") requests.push(request.url());
   });
-  return { asked };
+  return { requests };
 }
 
 /** The text of the focused element. */
@@ -28,7 +28,7 @@ describe("live updates of the console", { skip }, () => {
     const streams = recordEventStreams(page);
     await openConsole(page, emulator, "#/deliveries");
     const others = await Promise.all(Array.from({ length: 6 }, () => page.context().newPage()));
-    for (const other of others) await other.goto(getViewUrl(emulator, "#/deliveries"));
+    for (const otherPage of others) await otherPage.goto(getViewUrl(emulator, "#/deliveries"));
     const rows = (one: typeof page) => one.getByRole("list", { name: "Deliveries" }).getByRole("listitem");
     for (const one of [page, ...others])
       await rows(one as Tab)
@@ -39,16 +39,16 @@ describe("live updates of the console", { skip }, () => {
       await one.getByRole("link", { name: /^2 ?Contract created/i }).waitFor();
       assert.equal(await rows(one as Tab).count(), 2);
     }
-    assert.equal(streams.asked.length, 1);
+    assert.equal(streams.requests.length, 1);
 
     await page.close();
     await createDraftContract(emulator.api);
-    for (const one of others) {
-      await one.getByRole("link", { name: /^3 ?Contract created/i }).waitFor();
-      assert.equal(await rows(one as Tab).count(), 3);
+    for (const page of others) {
+      await page.getByRole("link", { name: /^3 ?Contract created/i }).waitFor();
+      assert.equal(await rows(page as Tab).count(), 3);
     }
-    assert.equal(streams.asked.length, 2);
-    assert.match(streams.asked[1]!, /\?after=/);
+    assert.equal(streams.requests.length, 2);
+    assert.match(streams.requests[1]!, /\?after=/);
   });
 
   it("shows no “empty” message while the deliveries are loading", async (t) => {

@@ -24,7 +24,7 @@ export interface Story {
 export async function startFailingWebhookStory(t: Pick<TestContext, "after">): Promise<Story> {
   const emulator = await startTestEmulator(t);
   const hooks = await startReceiver(t);
-  hooks.answer((_, response) => void response.writeHead(503).end("<img src=x onerror=alert(1)> busy"));
+  hooks.respond((_, response) => void response.writeHead(503).end("<img src=x onerror=alert(1)> busy"));
   const webhook = { title: "Hooks", url: hooks.url, only_for_activities: ["CONTRACT_CREATED"] };
   await emulator.api("POST", "/api/v2.1/public/webhooks/", { body: webhook });
   await createDraftContract(emulator.api);

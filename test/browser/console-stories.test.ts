@@ -69,7 +69,7 @@ describe("user journeys in the console", { skip }, () => {
 
     await press(page, "Send delivery 1 again");
     await page.locator(".outcome .bad").getByText("Resent and failed: 503").waitFor();
-    hooks.answer(200);
+    hooks.respond(200);
     await press(page, "Enable Hooks");
     await waitForOutcome(page, "Hooks is enabled");
     // The pressed button is gone, so the focus moves to the next button.
@@ -113,7 +113,7 @@ describe("user journeys in the console", { skip }, () => {
     await page.keyboard.press("Enter");
     await page.getByRole("dialog", { name: "Why delivery 1" }).getByText("attempt 1: 503").waitFor();
     await page.keyboard.press("Escape");
-    hooks.answer(200);
+    hooks.respond(200);
     await pressTabUntil(page, "button", "Send delivery 2 again");
     await page.keyboard.press("Enter");
     await waitForOutcome(page, "Resent: 200");

@@ -49,8 +49,8 @@ async function openConsoleWithFault(t: TestContext, rule: object): Promise<{ pag
 }
 
 describe("administrator's session in a browser", { skip }, () => {
-  for (const [what, rule] of Object.entries(scripted)) {
-    it(`blocks a script in ${what}`, async (t) => {
+  for (const [label, rule] of Object.entries(scripted)) {
+    it(`blocks a script in ${label}`, async (t) => {
       const { page, emulator } = await openConsoleWithFault(t, rule);
       const origin = await page.evaluate("self.origin");
       assert.equal(origin, "null", "it is shown in an origin of its own");

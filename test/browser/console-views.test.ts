@@ -114,7 +114,7 @@ describe("console view", { skip }, () => {
       [1_440, 4],
     ] as const) {
       await emulator.clock.advance({ by: minutes * 60_000 });
-      for (let made = 0; made < contracts; made += 1) {
+      for (let i = 0; i < contracts; i += 1) {
         await emulator.clock.advance({ by: 2_000 });
         await createDraftContract(emulator.api);
       }
@@ -157,8 +157,8 @@ describe("console view", { skip }, () => {
     const block = await page.getByRole("main").boundingBox();
     const last = await page.getByText("This page then continues automatically.").boundingBox();
     assert.ok(last!.y - block!.y < 250, "the lines stand together");
-    const other = await page.context().newPage();
-    await openConsole(Object.assign(other, { complaints: [] }), emulator);
+    const otherPage = await page.context().newPage();
+    await openConsole(Object.assign(otherPage, { complaints: [] }), emulator);
     await page.getByRole("heading", { name: "Snapshots", exact: true }).waitFor();
   });
 });

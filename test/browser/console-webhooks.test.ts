@@ -17,10 +17,10 @@ describe("webhooks and workspaces in the console", { skip }, () => {
   it("sends a test event to one webhook, then disables and enables the webhook", async (t) => {
     const page = await tab(t);
     const emulator = await startTestEmulator(t);
-    const [hooks, other] = [await startReceiver(t), await startReceiver(t)];
+    const [hooks, otherReceiver] = [await startReceiver(t), await startReceiver(t)];
     for (const [title, url] of [
       ["Hooks", hooks.url],
-      ["Other", other.url],
+      ["Other", otherReceiver.url],
     ]) {
       const body = { title, url, only_for_activities: ["CONTRACT_CREATED", "CONTRACT_SIGNED"] };
       await emulator.api("POST", "/api/v2.1/public/webhooks/", { body });
@@ -32,9 +32,9 @@ describe("webhooks and workspaces in the console", { skip }, () => {
     await card.getByRole("button", { name: "Send test event to Hooks", exact: true }).click();
     await foot.getByText("Delivery 1: 200").waitFor();
     await foot.getByText("svc webhooks trigger CONTRACT_SIGNED --webhook 1").waitFor();
-    assert.deepEqual([hooks.received.length, other.received.length], [1, 0]);
+    assert.deepEqual([hooks.received.length, otherReceiver.received.length], [1, 0]);
     await card.getByRole("link", { name: "1 delivery" }).waitFor();
-    hooks.answer(500);
+    hooks.respond(500);
     await card.getByRole("button", { name: "Send test event to Hooks", exact: true }).click();
     await foot.locator(".bad").getByText("Delivery 2: 500").waitFor();
     await card.getByRole("button", { name: "Disable Hooks", exact: true }).click();
@@ -99,7 +99,7 @@ describe("webhooks and workspaces in the console", { skip }, () => {
     const hooks = await startReceiver(t);
     await writeFile(join(cwd, "key"), Buffer.alloc(32, 7).toString("base64"));
     const argv = ["--to", hooks.url, "--hmac-key-file", "key", "--only", "signature.missing,outage"];
-    const { address, interrupt, ended } = await startCertifyConsole(argv, cwd);
+    const { address, interrupt, completion } = await startCertifyConsole(argv, cwd);
     t.after(interrupt);
     await page.goto(address);
     await page.getByRole("toolbar", { name: "Attempts of certify" }).getByRole("button").nth(5).waitFor();
@@ -118,7 +118,7 @@ describe("webhooks and workspaces in the console", { skip }, () => {
       .waitFor();
     assert.equal(hooks.received.length, before + 1);
     interrupt();
-    await ended;
+    await completion;
   });
 
   it("shows the text of an email", async (t) => {

@@ -16,10 +16,10 @@ interface Scene {
   readonly link: string;
 }
 
-async function prepareContractPage(t: TestContext, more: object = {}): Promise<Scene> {
+async function prepareContractPage(t: TestContext, overrides: object = {}): Promise<Scene> {
   const page = await tabInTurn();
   const emulator = await startTestEmulator(t);
-  const contract = await createSentContract(emulator.api, more);
+  const contract = await createSentContract(emulator.api, overrides);
   return { page, emulator, contract, link: await getSigningLink(emulator, contract, jo) };
 }
 
@@ -32,7 +32,7 @@ describe("contract page in a browser", { skip }, () => {
     const opens = page.waitForEvent("popup");
     const reads = page
       .context()
-      .waitForEvent("response", (answer) => new URL(answer.url()).pathname === "/contracts/T-1/document");
+      .waitForEvent("response", (response) => new URL(response.url()).pathname === "/contracts/T-1/document");
     await page.getByRole("link", { name: "Read the PDF" }).click();
     assert.equal((await reads).headers()["content-type"], "application/pdf");
     await (await opens).close();

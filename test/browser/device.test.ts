@@ -50,8 +50,8 @@ describe("device page in a browser", { skip }, () => {
         await page.goto(verification_uri_complete!.replace("127.0.0.1", name));
         await press(page, button);
         await page.getByText(shown).waitFor();
-        const answer = await (await startDeviceAuthorization(emulator)).poll({ device_code });
-        assert.deepEqual({ ...polled, ...pickStatusAndBody(answer) }, { ...pickStatusAndBody(answer), ...polled });
+        const response = await (await startDeviceAuthorization(emulator)).poll({ device_code });
+        assert.deepEqual({ ...polled, ...pickStatusAndBody(response) }, { ...pickStatusAndBody(response), ...polled });
       }
       assert.deepEqual(page.complaints, []);
     });

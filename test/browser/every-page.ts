@@ -11,13 +11,13 @@ import { startReceiver } from "../support/receiver.ts";
 
 /** Starts a third-party site that serves these tags at every path. */
 export async function startSite(t: Pick<TestContext, "after">, html: string) {
-  const { url, answer, received } = await startReceiver(t);
+  const { url, respond, received } = await startReceiver(t);
   const shows = (text: string) =>
-    answer((_, response) =>
+    respond((_, response) =>
       response.writeHead(200, { "content-type": "text/html" }).end(`<!doctype html><title>Elsewhere</title>${text}`),
     );
   shows(html);
-  return { url, received, shows, answer };
+  return { url, received, shows, answer: respond };
 }
 
 /** The front end of a CRM app, which shows the messages of the embedding page. */
@@ -38,7 +38,7 @@ export async function createStage(t: Pick<TestContext, "after">, page: Tab): Pro
   return { page, client, front, emulator: await startTestEmulator(t, { seed: { ...demo, apps } }) };
 }
 
-type PageOpener = (stage: PageContext) => Promise<unknown>;
+type PageOpener = (fixture: PageContext) => Promise<unknown>;
 
 /** Words without a possible line break. */
 const long = {
@@ -85,19 +85,19 @@ export const everyPage: Readonly<Record<string, PageOpener>> = {
   "code prompt of a device": ({ page, emulator }) => page.goto(`${emulator.routerUrl}/_emulator/device`),
   "unknown code of a device": ({ page, emulator }) => page.goto(`${emulator.routerUrl}/_emulator/device?user_code=x`),
   "waiting device": openWaitingDevice,
-  "approved device": async (stage) => {
-    await openWaitingDevice(stage);
-    await stage.page.getByRole("button", { name: "Approve" }).click();
-    await stage.page.getByRole("heading", { name: "Done" }).waitFor();
+  "approved device": async (fixture) => {
+    await openWaitingDevice(fixture);
+    await fixture.page.getByRole("button", { name: "Approve" }).click();
+    await fixture.page.getByRole("heading", { name: "Done" }).waitFor();
   },
   provider: openProvider,
-  "provider without an address": async (stage) => {
-    await openProvider(stage);
-    await stage.page.locator("form").evaluate((form: { noValidate: boolean }) => {
+  "provider without an address": async (fixture) => {
+    await openProvider(fixture);
+    await fixture.page.locator("form").evaluate((form: { noValidate: boolean }) => {
       form.noValidate = true;
     });
-    await stage.page.getByRole("button").click();
-    await stage.page.getByRole("alert").waitFor();
+    await fixture.page.getByRole("button").click();
+    await fixture.page.getByRole("alert").waitFor();
   },
   "sign-in": signIn({}),
   "sign-in of an unknown client": signIn({ client_id: "nobody" }),
@@ -147,11 +147,11 @@ export const everyPage: Readonly<Record<string, PageOpener>> = {
     await page.setExtraHTTPHeaders({});
   },
   "app in crm_b without a request": ({ page, emulator }) => page.goto(`${emulator.routerUrl}/router/v1/crm_b/`),
-  "app in crm_b": async (stage) => {
-    await stage.page.route("http://crm.localhost/", (route) =>
-      route.fulfill({ contentType: "text/html", body: createCrmBForm(stage) }),
+  "app in crm_b": async (fixture) => {
+    await fixture.page.route("http://crm.localhost/", (route) =>
+      route.fulfill({ contentType: "text/html", body: createCrmBForm(fixture) }),
     );
-    await stage.page.goto("http://crm.localhost/");
-    await stage.page.frameLocator("iframe").getByText('"fullName":"Ada"').waitFor();
+    await fixture.page.goto("http://crm.localhost/");
+    await fixture.page.frameLocator("iframe").getByText('"fullName":"Ada"').waitFor();
   },
 };

@@ -62,8 +62,11 @@ describe("emulator pages in a browser", { skip }, () => {
 
   it("allows the CRM to frame the app in crm_b and sends the front end the context", async (t) => {
     const page = await tabInTurn();
-    const on = await createStage(t, page);
-    const crm = await startSite(t, `<iframe name="canvas" title="canvas"></iframe>${createCrmBForm(on, "canvas")}`);
+    const fixture = await createStage(t, page);
+    const crm = await startSite(
+      t,
+      `<iframe name="canvas" title="canvas"></iframe>${createCrmBForm(fixture, "canvas")}`,
+    );
     await page.goto(crm.url);
     await page.frameLocator("iframe").frameLocator("iframe").getByText('"organization":{"name":"Northwind"}').waitFor();
     assert.deepEqual(page.complaints, []);
@@ -71,8 +74,8 @@ describe("emulator pages in a browser", { skip }, () => {
 
   it("allows any site to frame a contract page", async (t) => {
     const page = await tabInTurn();
-    const on = await createStage(t, page);
-    await everyPage.contract!(on);
+    const fixture = await createStage(t, page);
+    await everyPage.contract!(fixture);
     const around = await startSite(t, `<iframe title="contract" src="${page.url()}"></iframe>`);
     await page.goto(around.url);
     await page.frameLocator("iframe").getByRole("heading", { name: "NDA with Acme" }).waitFor();

@@ -80,7 +80,7 @@ describe("provider page in a browser", { skip }, () => {
 
   it("follows the redirect of a back end's callback", async (t) => {
     const front = await startReceiver(t);
-    front.answer((_, response) => response.writeHead(200, { "content-type": "text/html" }).end("<h1>Welcome"));
+    front.respond((_, response) => response.writeHead(200, { "content-type": "text/html" }).end("<h1>Welcome"));
     const answer = { method: "GET", path: callback, status: 302, headers: { location: front.url }, body: {} };
     const { page } = await begin(t, login, { ...demo, apps: { ...demo.apps, answers: [answer] } });
     await signInAs(page, "ada@northwind.example");

@@ -25,7 +25,7 @@ const people: Readonly<Record<string, { readonly name: string; readonly cluster:
 /** A client whose page reports that the browser has reached it. */
 async function startClientSite(t: TestContext) {
   const site = await startReceiver(t);
-  site.answer((_, response) => response.writeHead(200, { "content-type": "text/html" }).end("<h1>Back at the client"));
+  site.respond((_, response) => response.writeHead(200, { "content-type": "text/html" }).end("<h1>Back at the client"));
   return site;
 }
 
@@ -126,7 +126,7 @@ describe("sign-in page in a browser", { skip }, () => {
     const { page, open } = await prepareSignInPage(t);
     const front = await startClientSite(t);
     const back = await startReceiver(t);
-    back.answer((_, response) =>
+    back.respond((_, response) =>
       response.writeHead(302, { location: front.url.replace("127.0.0.1", "localhost") }).end(),
     );
     await open({ redirect_uri: `${back.url}/callback` });

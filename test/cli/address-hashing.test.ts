@@ -15,8 +15,8 @@ it("hashing produces the same digest from a file, the command line and a documen
     ["al@acme.example", "--email-hash-list Al@acme.example"],
     ["ed@acme.example", "--data body.json"],
   ] as const) {
-    const mapped = await svc(`router map-emails ${from} ${to}`);
-    assert.equal(mapped.exit, 0, mapped.stderr);
+    const result = await svc(`router map-emails ${from} ${to}`);
+    assert.equal(result.exit, 0, result.stderr);
     const [owner] = await json<{ key: string; cluster_id: string }[]>(`router resolve ${address}`);
     assert.deepEqual([owner?.key, owner?.cluster_id], [hashEmail(address), "eu-1"], from);
     assert.equal((await json(`router show-email ${address.toUpperCase()}`)).cluster_id, "eu-1", from);

@@ -55,7 +55,7 @@ describe("bundled CLI", () => {
   it("connects through a proxy with plain HTTP and with a tunnel and a trusted certificate", async (t) => {
     const proxy = await startForwardProxy(t, "hunter2");
     const plain = await startReceiver(t);
-    plain.answer((_, response) => response.end('{"database":true}'));
+    plain.respond((_, response) => response.end('{"database":true}'));
     const value = proxy.url.replace("//", "//ann:hunter2@");
     const env = {
       HTTP_PROXY: value,

@@ -97,8 +97,8 @@ describe("svc config set", () => {
     ["a missing value", "config set client_id", /<value> is required/],
     ["a name that is none", "config set client_id x --profile ../x", /Profile names must be letters/],
   ];
-  for (const [what, argv, message] of refused) {
-    it(`rejects ${what}`, async (t) => {
+  for (const [label, argv, message] of refused) {
+    it(`rejects ${label}`, async (t) => {
       const { svc, folder } = await createHome(t, { default: {} });
       await writeFile(join(folder, "empty"), "\n");
       await writeFile(join(folder, "lines"), "one\ntwo\n");
@@ -186,8 +186,8 @@ describe("svc config set", () => {
   it("reports an unwritable file and changes nothing", async (t) => {
     const { svc, folder } = await createHome(t, {});
     await writeFile(join(folder, "profiles.json"), "{ damaged, with a secret");
-    const damaged = await svc("config set client_id cid");
-    assert.deepEqual([damaged.exit, damaged.stderr.includes("with a secret")], [2, false]);
+    const result = await svc("config set client_id cid");
+    assert.deepEqual([result.exit, result.stderr.includes("with a secret")], [2, false]);
     assert.equal(await readFile(join(folder, "profiles.json"), "utf8"), "{ damaged, with a secret");
     const env = { SVC_CONFIG_DIR: join(folder, "profiles.json", "svc") };
     const { exit, stderr } = await svc("config set client_id cid", { env });
@@ -200,7 +200,7 @@ describe("svc config set", () => {
 describe("bearer token", () => {
   it("is sent from a profile or the environment when chat_a teams are mapped", async (t) => {
     const service = await startReceiver(t);
-    service.answer((_, response) => response.end("true"));
+    service.respond((_, response) => response.end("true"));
     const { svc } = await createHome(t, { staging: { router_url: service.url, token: "of-profile" } }, "staging");
     const map = ["router", "map-chat-a-teams", "--chat-a-team-id-list", "T-1", "--cluster", "eu-1"];
     for (const [argv, env] of [
@@ -272,8 +272,8 @@ describe("svc config list", () => {
       ],
     ],
   ];
-  for (const [what, flags, env, expected] of cases) {
-    it(what, async (t) => {
+  for (const [label, flags, env, expected] of cases) {
+    it(label, async (t) => {
       const { svc, folder } = await createHome(t, { staging }, "staging");
       const { exit, stdout } = await svc(`config list --format tsv --show-origin ${flags}`, { env });
       const file = join(folder, "profiles.json");
@@ -290,7 +290,7 @@ describe("svc config list", () => {
       ]);
     });
 
-    it(`${what} (in commands)`, async (t) => {
+    it(`${label} (in commands)`, async (t) => {
       const { svc } = await createHome(t, { staging }, "staging");
       const wanted = Object.fromEntries(expected.map(([key, value]) => [key, value]));
       const { exit, stdout, stderr } = await svc(`contracts send T-1 --dry-run --json ${flags}`, {

@@ -85,9 +85,9 @@ describe("confirmation prompt", () => {
   it("is required for irreversible changes but never shown without a terminal", async (t) => {
     const { svc, json } = await startCliEmulator(t);
     await json("intake create --title x --workflow-id 201");
-    const refused = await svc("intake delete 1");
-    assert.equal(refused.exit, 2);
-    assert.match(refused.stderr, /^error: --yes required when not running interactively\n {2}See svc .*\n$/);
+    const result = await svc("intake delete 1");
+    assert.equal(result.exit, 2);
+    assert.match(result.stderr, /^error: --yes required when not running interactively\n {2}See svc .*\n$/);
     assert.equal((await svc("intake show 1")).exit, 0);
     assert.equal((await svc("intake delete 1 --yes")).exit, 0);
     // An unknown intake returns 403 (DECISIONS.md, C1).
@@ -133,9 +133,9 @@ describe("confirmation prompt", () => {
       body: { contract_template_id: 101, contract_data: {}, counter_party_details: [] },
     });
     const argv = ["contracts", "void", "T-1", "--note", "Deal lost"];
-    const refused = await svc([...argv, "--yes"]);
+    const result = await svc([...argv, "--yes"]);
     assert.deepEqual(
-      [refused.exit, refused.stderr],
+      [result.exit, result.stderr],
       [
         2,
         "error: --confirm T-1 is required, because this cannot be undone\n" +

@@ -126,9 +126,9 @@ describe("app installation by command line", () => {
     const redirect = `chat-a oauth-redirect default --code ${code} --state ${state}`;
     const account = { id: "T-NEW", name: "T-NEW" };
     assert.deepEqual(await json(redirect), { cluster_id: "us-1", workspace_id: 3, app: "chat_a", account });
-    const again = await svc(redirect);
-    assert.equal(again.exit, 5);
-    assert.match(again.stderr, /Unknown or used state/);
+    const secondResult = await svc(redirect);
+    assert.equal(secondResult.exit, 5);
+    assert.match(secondResult.stderr, /Unknown or used state/);
     await waitUntilIdle(emulator);
     assert.deepEqual(await json("emulator owners --identifier T-NEW"), [
       { table: "chat_a_teams", key: "T-NEW", cluster_id: "us-1" },

@@ -21,7 +21,7 @@ const create = [
 async function createDevFolder(t: TestContext) {
   const cwd = await createTestFolder(t);
   const env = { SVC_CONFIG_DIR: cwd };
-  const svc = (argv: string | readonly string[], more: RunOptions = {}) => runCli(argv, { cwd, env, ...more });
+  const svc = (argv: string | readonly string[], options: RunOptions = {}) => runCli(argv, { cwd, env, ...options });
   const dev = (...flags: readonly string[]) => {
     const session = startCommand(svc, ["dev", ...flags]);
     addCleanup(t, () => session.stop());
@@ -37,11 +37,11 @@ async function startApp(t: TestContext) {
   const port = randomInt(20_000, 30_000);
   const start = async () => {
     server = createServer((request, response) => void request.resume().on("end", () => response.end("ok")));
-    await new Promise<void>((up) => server.listen(port, "127.0.0.1", up));
+    await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
   };
   const stop = () =>
-    new Promise<void>((down) => {
-      server.close(() => down());
+    new Promise<void>((resolve) => {
+      server.close(() => resolve());
       server.closeAllConnections();
     });
   await start();
@@ -69,7 +69,10 @@ describe("svc dev in a pipe", () => {
     assert.deepEqual(readies.map((ready) => ready?.started).sort(), [false, false, true]);
     assert.equal(new Set(readies.map((ready) => ready?.router_url)).size, 1);
     for (const session of sessions) session.signal("SIGINT");
-    assert.deepEqual(await Promise.all(sessions.map(async ({ ended }) => (await ended).exit)), [130, 130, 130]);
+    assert.deepEqual(
+      await Promise.all(sessions.map(async ({ completion }) => (await completion).exit)),
+      [130, 130, 130],
+    );
   });
 
   it("starts an emulator and prints requests and deliveries as JSON lines after a ready line", async (t) => {
@@ -97,7 +100,7 @@ describe("svc dev in a pipe", () => {
     assert.equal((await svc(create)).exit, 0);
     await session.saw('"type":"attempt"');
     session.signal("SIGINT");
-    assert.equal((await session.ended).exit, 130);
+    assert.equal((await session.completion).exit, 130);
     const events = session.events();
     assert.deepEqual(new Set(events.map(({ type }) => type)), new Set(["ready", "request", "delivery", "attempt"]));
     const delivery = events.find(({ type }) => type === "delivery")!;
@@ -105,8 +108,8 @@ describe("svc dev in a pipe", () => {
     assert.deepEqual([activity, composite_id, verified], ["CONTRACT_CREATED", "T-1", true]);
     assert.equal((forwarded as { status: number }).status, 200);
     assert.equal(existsSync(`${file}.run`), false);
-    const again = await svc("emulator status", { cwd });
-    assert.equal(again.exit, 5);
+    const secondResult = await svc("emulator status", { cwd });
+    assert.equal(secondResult.exit, 5);
   });
 
   it("joins the emulator of the folder and leaves it unchanged", async (t) => {
@@ -117,7 +120,7 @@ describe("svc dev in a pipe", () => {
     const [{ started, router_url: routerUrl, forward_to: forwardTo }] = session.events() as [Record<string, unknown>];
     assert.deepEqual([started, routerUrl, forwardTo], [false, emulator.routerUrl, null]);
     session.signal("SIGTERM");
-    assert.equal((await session.ended).exit, 143);
+    assert.equal((await session.completion).exit, 143);
     assert.deepEqual((await emulator.control("GET", "webhooks")).body, []);
   });
 
@@ -125,14 +128,14 @@ describe("svc dev in a pipe", () => {
     const { dev, svc, file } = await createDevFolder(t);
     const emulator = await startTestEmulator(t, { file, clock: { mode: "manual" } });
     const target = await startReceiver(t);
-    target.answer(500);
+    target.respond(500);
     const session = dev("--forward-to", target.url, "--activities", "CONTRACT_CREATED", "--json");
     await session.saw('"type":"ready"');
     assert.equal((await svc(create)).exit, 0);
     await emulator.clock.advance({ by: "PT15M" });
     await session.saw('"attempt":3');
     session.signal("SIGINT");
-    await session.ended;
+    await session.completion;
     const timesOf = (type: string) => session.events().flatMap((event) => (event.type === type ? [event.at] : []));
     assert.deepEqual([session.events()[0]?.times, timesOf("delivery").length], ["virtual", 3]);
     assert.deepEqual(timesOf("delivery"), timesOf("attempt"));
@@ -153,7 +156,7 @@ describe("svc dev in a pipe", () => {
     assert.equal((await svc("emulator deliveries resend 1")).exit, 0);
     await session.saw("CONTRACT_CREATED T-1  verified  200 in ");
     session.signal("SIGINT");
-    const { exit, stdout } = await session.ended;
+    const { exit, stdout } = await session.completion;
     assert.equal(exit, 130);
     assert.match(stdout, /^ready {2}emulator started, state in \.svc\/emulator\.json\n {2}router {7}http:/);
     assert.equal(stdout.includes("\x1b"), false);
@@ -174,7 +177,7 @@ describe("svc dev in a pipe", () => {
     assert.equal((await svc(create)).exit, 0);
     await session.saw("CONTRACT_CREATED");
     session.signal("SIGINT");
-    assert.equal((await session.ended).exit, 130);
+    assert.equal((await session.completion).exit, 130);
     assert.deepEqual(
       session.events().flatMap(({ type }) => (["request", "delivery", "attempt"].includes(String(type)) ? [] : [type])),
       ["ready", "webhook_deleted", "subscribed", "emulator_ended", "emulator_back"],

@@ -44,13 +44,13 @@ describe("svc doctor", () => {
   it("reports when commands use a target other than the emulator of this folder", async (t) => {
     const cwd = await createTestFolder(t);
     const here = await startTestEmulator(t, { file: join(cwd, ".svc/emulator.json") });
-    const { svc, emulator: other } = await startCliEmulator(t);
+    const { svc, emulator: otherEmulator } = await startCliEmulator(t);
     const { pid } = process;
     const found = findRow(await svc("doctor --json", { cwd }), "emulator");
     assert.deepEqual(found, {
       check: "emulator",
       status: "warning",
-      detail: `${here.routerUrl} (pid ${pid}) runs in this folder, but SVC_EMULATOR_URL is ${other.controlUrl}`,
+      detail: `${here.routerUrl} (pid ${pid}) runs in this folder, but SVC_EMULATOR_URL is ${otherEmulator.controlUrl}`,
       hint: 'To use the emulator of this folder: eval "$(svc emulator env)" again.',
     });
     const env = { SVC_EMULATOR_URL: here.controlUrl };
@@ -74,7 +74,7 @@ describe("svc doctor", () => {
 
   it("exits with 1 for another server at the address", async (t) => {
     const page = await startReceiver(t);
-    page.answer((_, response) => response.writeHead(200, { "content-type": "text/html" }).end("<html>"));
+    page.respond((_, response) => response.writeHead(200, { "content-type": "text/html" }).end("<html>"));
     const result = await runCli(["doctor", "--json", "--base-url", page.url]);
     assert.equal(result.exit, 1);
     assert.match(findRow(result, "router").detail, /HTML/);
@@ -95,7 +95,7 @@ describe("svc doctor", () => {
 
   it("reports clock skew", async (t) => {
     const service = await startReceiver(t);
-    service.answer((_, response) =>
+    service.respond((_, response) =>
       response.writeHead(200, { date: new Date(Date.now() - 120_000).toUTCString() }).end('{"database":true}'),
     );
     const result = await runCli(["doctor", "--json", "--base-url", service.url]);

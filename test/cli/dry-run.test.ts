@@ -46,11 +46,11 @@ async function runDry(t: TestContext, argv: string, files: Readonly<Record<strin
   for (const [name, content] of Object.entries(files)) await writeFile(join(cwd, name), content);
   const env = { SVC_STATE_DIR: cwd, SVC_CONFIG_DIR: cwd, SVC_CLUSTER_KEY: secret, SVC_EMULATOR_TOKEN: secret };
   const run = (more: string) => runCli(`${argv} --base-url ${base} --dry-run --verbose${more}`, { cwd, env });
-  const [people, program] = [await run(""), await run(" --json")];
-  assert.deepEqual([people.exit, program.exit], [0, 0], people.stderr + program.stderr);
-  const shown = [people, program].map(({ stdout, stderr }) => stdout + stderr).join("");
+  const [result, program] = [await run(""), await run(" --json")];
+  assert.deepEqual([result.exit, program.exit], [0, 0], result.stderr + program.stderr);
+  const shown = [result, program].map(({ stdout, stderr }) => stdout + stderr).join("");
   assert.equal(shown.includes(secret), false, shown);
-  return { people: people.stdout, program: JSON.parse(program.stdout) };
+  return { people: result.stdout, program: JSON.parse(program.stdout) };
 }
 
 describe("secret masking of --dry-run", () => {

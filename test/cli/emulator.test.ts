@@ -41,8 +41,8 @@ describe("svc emulator start", () => {
 
     const status = JSON.parse((await runCli("emulator status --json", { cwd })).stdout);
     assert.deepEqual([status.running, status.router_url, status.mode], [true, ready.router_url, "real"]);
-    const listed = await runCli("contracts templates list --emulator --json=id", { cwd });
-    assert.equal(listed.exit, 0, listed.stderr);
+    const result = await runCli("contracts templates list --emulator --json=id", { cwd });
+    assert.equal(result.exit, 0, result.stderr);
 
     assert.equal((await runCli("emulator stop", { cwd })).exit, 0);
     assert.equal((await ended).exit, 0);
@@ -75,7 +75,7 @@ describe("svc emulator start", () => {
     await ended;
 
     const taken = createServer();
-    await new Promise<void>((up) => taken.listen(0, "127.0.0.1", up));
+    await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
     t.after(() => void taken.close());
     const port = (taken.address() as { port: number }).port;
     const third = await runCli(`emulator start --ephemeral --port ${port}`, { cwd });
@@ -123,8 +123,8 @@ describe("svc emulator repair", () => {
     await runCli("intake create --title kept --workflow-id 201 --emulator", { cwd });
     const file = join(cwd, ".svc/emulator.json");
     const text = await readFile(file, "utf8");
-    const whole = await runCli("emulator repair .svc/emulator.json", { cwd });
-    assert.deepEqual([whole.exit, whole.stdout.startsWith("No damage found")], [0, true]);
+    const result = await runCli("emulator repair .svc/emulator.json", { cwd });
+    assert.deepEqual([result.exit, result.stdout.startsWith("No damage found")], [0, true]);
     const { repaired, damage } = JSON.parse(
       (await runCli("emulator repair .svc/emulator.json --json", { cwd })).stdout,
     );
@@ -181,8 +181,8 @@ describe("svc emulator exec", () => {
 
   it("warns only if other machines can reach the emulator", async (t) => {
     const cwd = await createTestFolder(t);
-    const on = (host: string, ...more: string[]) =>
-      runCli(["emulator", "exec", "--host", host, ...more, "--", process.execPath, "-e", ""], { cwd });
+    const on = (host: string, ...extraArgs: string[]) =>
+      runCli(["emulator", "exec", "--host", host, ...extraArgs, "--", process.execPath, "-e", ""], { cwd });
     const open = "warning: listening on 0.0.0.0: other machines can reach this emulator, ";
     assert.deepEqual(await on("0.0.0.0"), {
       exit: 0,

@@ -11,7 +11,7 @@ const numbers = '{"float":1.0,"big":12345678901234567890,"huge":7e12345,"small":
 
 async function startService(t: TestContext, body: string) {
   const received = await startReceiver(t);
-  received.answer((_, response) => response.writeHead(200, { "content-type": "application/json" }).end(body));
+  received.respond((_, response) => response.writeHead(200, { "content-type": "application/json" }).end(body));
   const cwd = await createTestFolder(t);
   const env = { SVC_BASE_URL: received.url, SVC_CLIENT_ID: "a", SVC_CLIENT_SECRET: "b" };
   const svc = (argv: readonly string[], options: RunOptions = {}) => runCli(argv, { cwd, env, ...options });
@@ -40,7 +40,7 @@ describe("exact numbers in JSON", () => {
       "record_data.x=7e12345",
       "record_data.y=9007199254740993",
     ];
-    const { exit } = await svc(put(...fields.flatMap((one) => ["--set", `external_metadata.${one}`]), "--quiet"));
+    const { exit } = await svc(put(...fields.flatMap((value) => ["--set", `external_metadata.${value}`]), "--quiet"));
     assert.equal(exit, 0);
     assert.equal(
       sent(),

@@ -23,8 +23,8 @@ describe("scripted faults on the command line", () => {
     assert.match(stderr, /418/);
     assert.equal((await svc(["router", "health"])).exit, 0);
 
-    const listed = await svc(["emulator", "fault", "list"]);
-    assert.deepEqual(listed.stdout.trim().split("\n").at(-1)?.split("\t").slice(-2), ["2", "1"]);
+    const result = await svc(["emulator", "fault", "list"]);
+    assert.deepEqual(result.stdout.trim().split("\n").at(-1)?.split("\t").slice(-2), ["2", "1"]);
     assert.equal((await svc(["emulator", "fault", "remove", "1"])).exit, 0);
     await svc(
       "emulator fault add --direction outgoing --effect delay --delay PT5M --webhook 3 --contract T-2 --count 4",

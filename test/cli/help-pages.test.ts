@@ -87,7 +87,7 @@ describe("overview help page", () => {
   it("lists every command in its sections unless declared as unlisted", () => {
     const misplaced = Object.entries(commandGroups).flatMap(([group, { sections, unlisted = [] }]) => {
       const own = commands.filter(({ words }) => words[0] === group).map(({ words }) => words[1]!);
-      const listed = (sections ?? []).flatMap(({ commands, more = [] }) => [...commands, ...more]);
+      const listed = (sections ?? []).flatMap(({ commands, more: extraArgs = [] }) => [...commands, ...extraArgs]);
       const named = [...listed, ...unlisted];
       const missing = sections ? own.filter((word) => !named.includes(word)) : [];
       const twice = named.filter((word, i) => named.indexOf(word) !== i);

@@ -40,7 +40,7 @@ describe("contract workflow on the command line", () => {
 
   it("sends the content type and length to the storage without sender data", async (t) => {
     const service = await startReceiver(t);
-    service.answer(({ method }, response) => {
+    service.respond(({ method }, response) => {
       const upload_url = `${service.url}/bucket/key?X-Sig-Signature=abc`;
       const file = { file_id: "f-1", filename: "a.txt", upload_url, expires_at: "2031-01-02T03:19:05Z" };
       response.end(method === "PUT" ? "" : JSON.stringify({ files: [file] }));
@@ -49,10 +49,10 @@ describe("contract workflow on the command line", () => {
     await writeFile(join(cwd, "a.txt"), "hello");
     const env = { SVC_BASE_URL: service.url, SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "secret", SVC_TOKEN: "token" };
     assert.equal((await runCli("files upload a.txt", { cwd, env })).exit, 0);
-    const [, put] = service.received;
-    const { host: _, connection: __, "user-agent": ___, ...headers } = put!.headers;
+    const [, request] = service.received;
+    const { host: _, connection: __, "user-agent": ___, ...headers } = request!.headers;
     assert.deepEqual(
-      [put!.method, put!.url, headers, put!.body.toString()],
+      [request!.method, request!.url, headers, request!.body.toString()],
       ["PUT", "/bucket/key?X-Sig-Signature=abc", { "content-type": "text/plain", "content-length": "5" }, "hello"],
     );
   });
@@ -132,10 +132,10 @@ describe("contract workflow on the command line", () => {
   it("exits with 75 after the timeout of a wait and at once for an impossible status", async (t) => {
     const { json, svc } = await startCliEmulator(t);
     await json("contracts create --data -", { stdin: JSON.stringify(nda) });
-    const late = await svc("contracts send T-1 --wait executed --wait-timeout 0s");
-    assert.match(late.stderr, /^Sent T-1, waiting for EXECUTED \(at most 0s; change it with --wait-timeout\)$/m);
+    const result = await svc("contracts send T-1 --wait executed --wait-timeout 0s");
+    assert.match(result.stderr, /^Sent T-1, waiting for EXECUTED \(at most 0s; change it with --wait-timeout\)$/m);
     assert.deepEqual(
-      [late.exit, late.stderr.includes("Timed out after 0 s waiting for T-1 to be EXECUTED.")],
+      [result.exit, result.stderr.includes("Timed out after 0 s waiting for T-1 to be EXECUTED.")],
       [75, true],
     );
     await json("contracts create --data -", { stdin: JSON.stringify(nda) });
@@ -202,7 +202,7 @@ describe("contract workflow on the command line", () => {
       const { exit, stderr } = await svc(`api ${argv}`, { tty });
       return [exit, stderr];
     };
-    const note = (what: string) => `${what} is not an operation. The router forwarded it to the clusters\n`;
+    const note = (label: string) => `${label} is not an operation. The router forwarded it to the clusters\n`;
     assert.deepEqual(await told("GET /nope?a=1"), [0, note("GET /nope")]);
     assert.deepEqual(await told("GET /nope", true), [0, note("GET /nope")]);
     assert.deepEqual(await told("POST /router/v1/clusters/"), [0, note("POST /router/v1/clusters/")]);

@@ -28,8 +28,8 @@ describe("suggested command line", () => {
     assert.deepEqual(findProposedCommands(created.stderr), ["svc contracts send T-1 --emulator"]);
     const sent = await runCli("contracts send T-1 --emulator", { cwd });
     assert.deepEqual(findProposedCommands(sent.stderr), ["svc contracts status T-1 --emulator"]);
-    const alone = await runCli("webhooks trigger CONTRACT_SIGNED --emulator", { cwd });
-    assert.deepEqual(findProposedCommands(alone.stderr), ["svc webhooks listen --emulator"]);
+    const result = await runCli("webhooks trigger CONTRACT_SIGNED --emulator", { cwd });
+    assert.deepEqual(findProposedCommands(result.stderr), ["svc webhooks listen --emulator"]);
   });
 
   it("names the program svc, even under npx, and preserves other words", async (t) => {
@@ -46,8 +46,8 @@ describe("suggested command line", () => {
 
   it("uses the same target with --profile, in errors for users and for programs", async (t) => {
     const { cwd, env } = await withProfile(t, "staging");
-    const people = await runCli("--profile staging auth token", { cwd, env });
-    assert.deepEqual(findProposedCommands(people.stderr), ["svc auth device-login --profile staging"]);
+    const result = await runCli("--profile staging auth token", { cwd, env });
+    assert.deepEqual(findProposedCommands(result.stderr), ["svc auth device-login --profile staging"]);
     const programs = await runCli("--profile=staging auth token --json", { cwd, env });
     assert.deepEqual(JSON.parse(programs.stderr).error.next, [
       { argv: ["svc", "auth", "device-login", "--profile", "staging"] },

@@ -17,10 +17,10 @@ interface Recipients {
 describe("user at a terminal", () => {
   it("is prompted for missing input, with only the response on standard output", async (t) => {
     const { svc, emulator } = await startCliEmulator(t);
-    const made = await emulator.api("POST", "/api/v2.1/public/contracts/", {
+    const response = await emulator.api("POST", "/api/v2.1/public/contracts/", {
       body: { contract_template_id: 101, contract_data: {}, counter_party_details: [] },
     });
-    assert.equal(made.status, 201);
+    assert.equal(response.status, 201);
     const ada = simulateUser(["Composite id", enterKey]);
     const { exit, stdout, stderr } = await svc("contracts status --json", ada);
     assert.deepEqual([exit, JSON.parse(stdout).contract_status, ada.waiting()], [0, "DRAFT", []]);
@@ -40,13 +40,13 @@ describe("user at a terminal", () => {
   it("selects the workflow of an intake and existing intakes", async (t) => {
     const { svc } = await startCliEmulator(t);
     const ada = simulateUser(["Title", `Review it${enterKey}`], ["Workflow id", enterKey]);
-    const made = await svc("intake create --json=id,title", ada);
+    const result = await svc("intake create --json=id,title", ada);
     assert.deepEqual(
-      [made.exit, JSON.parse(made.stdout), ada.waiting()],
+      [result.exit, JSON.parse(result.stdout), ada.waiting()],
       [0, { id: 1, title: "Review it" }, []],
-      made.stderr,
+      result.stderr,
     );
-    const offered = stripVTControlCharacters(made.stderr);
+    const offered = stripVTControlCharacters(result.stderr);
     assert.deepEqual([/201 {2}Legal help/.test(offered), /20[234] {2}/.test(offered)], [true, false], offered);
 
     const bob = simulateUser(["Intake id", enterKey]);
@@ -89,11 +89,11 @@ describe("user at a terminal", () => {
     await writeFile(join(cwd, "ids.txt"), "c-1\n");
     const env = { SVC_STATE_DIR: join(cwd, "state") };
     const ada = simulateUser(["Cluster", `${downKey}${enterKey}`]);
-    const mapped = await svc("router map-clients ids.txt", { ...ada, env });
+    const result = await svc("router map-clients ids.txt", { ...ada, env });
     assert.deepEqual(
-      [mapped.exit, mapped.stdout, ada.waiting()],
+      [result.exit, result.stdout, ada.waiting()],
       [0, "Mapped 1 client id to us-1\n", []],
-      mapped.stderr,
+      result.stderr,
     );
 
     const again = simulateUser(["Job", enterKey]);
@@ -167,8 +167,8 @@ describe("user at a terminal", () => {
     const url = "https://hooks.example/x";
     await json(["webhooks", "create", "--title", "mine", "--url", url, "--only-for-activities", "CONTRACT_SIGNED"]);
     const removal = simulateUser(["Webhook id", enterKey]);
-    const removed = await svc("webhooks delete --yes", removal);
-    assert.deepEqual([removed.exit, removal.waiting()], [0, []], removed.stderr);
+    const result = await svc("webhooks delete --yes", removal);
+    assert.deepEqual([result.exit, removal.waiting()], [0, []], result.stderr);
     const again = simulateUser(["Contract ids", enterKey]);
     const triggered = await svc("webhooks re-trigger --dry-run", again);
     assert.match(stripVTControlCharacters(triggered.stderr), /1 {2}NDA {2}DRAFT/);
@@ -206,10 +206,10 @@ describe("user at a terminal", () => {
       ["Last name", `Doe${enterKey}`],
       ["E-mail", `jo@acme.example${enterKey}`],
     );
-    const made = await svc("contracts create", again);
-    assert.deepEqual([made.exit, again.waiting()], [0, []], made.stderr);
+    const result = await svc("contracts create", again);
+    assert.deepEqual([result.exit, again.waiting()], [0, []], result.stderr);
     assert.match(
-      made.stderr,
+      result.stderr,
       /To run this without prompts:\n {2}svc contracts create --contract-template-id 101 --set 'contract_data=\{\}' --set \\\n {4}'counter_party_details=\[/,
     );
   });
@@ -308,8 +308,8 @@ describe("svc without a terminal", () => {
     ["in CI", { tty: true, env: { CI: "true" } }],
     ["with SVC_NO_INPUT", { tty: true, env: { SVC_NO_INPUT: "1" } }],
   ];
-  for (const [where, options] of cases) {
-    it(`shows no prompt ${where} and reports the missing input with exit 2`, async () => {
+  for (const [location, options] of cases) {
+    it(`shows no prompt ${location} and reports the missing input with exit 2`, async () => {
       const { exit, stdout, stderr } = await runCli("router offboard", options);
       assert.deepEqual([exit, stdout], [2, ""]);
       assert.match(stderr, /required\n {2}See svc router offboard --help\.\n$/);

@@ -26,7 +26,7 @@ describe("OAuth secret", () => {
   for (const [line, flag, fields] of cases) {
     it(`is read from a file or a pipe by svc ${line.split(" ", 2).join(" ")} --${flag}-file`, async (t) => {
       const service = await startReceiver(t);
-      service.answer((_, response) => response.end("{}"));
+      service.respond((_, response) => response.end("{}"));
       const cwd = await createTestFolder(t);
       await writeFile(join(cwd, "secret.txt"), `${mark}s3cret\n`);
       const run = (flags: readonly string[], options: RunOptions = {}) =>
@@ -44,8 +44,11 @@ describe("OAuth secret", () => {
         service.received.map(({ body }) => JSON.parse(body.toString())),
         [sent, sent, sent],
       );
-      const both = await run([`--${flag}-file`, "secret.txt", `--${flag}`, "x"]);
-      assert.deepEqual([both.exit, both.stderr.includes(`--${flag}-file cannot be used with --${flag}`)], [2, true]);
+      const result = await run([`--${flag}-file`, "secret.txt", `--${flag}`, "x"]);
+      assert.deepEqual(
+        [result.exit, result.stderr.includes(`--${flag}-file cannot be used with --${flag}`)],
+        [2, true],
+      );
     });
   }
 });
@@ -53,7 +56,7 @@ describe("OAuth secret", () => {
 describe("byte order mark", () => {
   it("is not part of a secret, a profile or a JSON file", async (t) => {
     const service = await startReceiver(t);
-    service.answer((_, response) => response.end("{}"));
+    service.respond((_, response) => response.end("{}"));
     const cwd = await createTestFolder(t);
     await mkdir(join(cwd, "config"));
     const profile = { router_url: service.url, contracts_url: service.url, client_id: "id", client_secret: "secret" };

@@ -18,7 +18,7 @@ describe("svc with a failing service", () => {
     assert.match(stderr, /^error: Failed to reach http:\/\/127.0.0.1:1: connection refused \(ECONNREFUSED\)\.\n.*\n$/);
   });
 
-  const cases: [string, Parameters<Awaited<ReturnType<typeof startReceiver>>["answer"]>[0], number, RegExp][] = [
+  const cases: [string, Parameters<Awaited<ReturnType<typeof startReceiver>>["respond"]>[0], number, RegExp][] = [
     ["responds with 500 to every attempt", 500, 75, /\(HTTP 500\)/],
     [
       "responds with HTML",
@@ -46,10 +46,10 @@ describe("svc with a failing service", () => {
       /requests a wait of 999 s/,
     ],
   ];
-  for (const [what, how, exit, message] of cases) {
-    it(`exits with ${exit} if the service ${what}`, async (t) => {
+  for (const [label, how, exit, message] of cases) {
+    it(`exits with ${exit} if the service ${label}`, async (t) => {
       const service = await startReceiver(t);
-      service.answer(how);
+      service.respond(how);
       const result = await runCli(["router", "health", "--base-url", service.url], { wall: instantly });
       assert.match(result.stderr, message);
       assert.deepEqual([result.exit, result.stdout], [exit, ""]);
@@ -58,7 +58,7 @@ describe("svc with a failing service", () => {
 
   it("exits with 75 after --timeout if the service hangs", async (t) => {
     const service = await startReceiver(t);
-    service.answer(() => {});
+    service.respond(() => {});
     const { exit, stderr } = await runCli([
       "router",
       "health",
@@ -74,7 +74,7 @@ describe("svc with a failing service", () => {
 
   it("retries after the requested wait with a message on standard error", async (t) => {
     const service = await startReceiver(t);
-    service.answer((_, response) => {
+    service.respond((_, response) => {
       const isFirst = service.received.length === 1;
       response.writeHead(isFirst ? 429 : 200, isFirst ? { "retry-after": "7" } : {}).end('{"database":true}');
     });
@@ -85,7 +85,7 @@ describe("svc with a failing service", () => {
 
   it("reports an unknown outcome if a POST fails and suggests no repetition", async (t) => {
     const service = await startReceiver(t);
-    service.answer(503);
+    service.respond(503);
     const line = ["contracts", "send", "T-1", "--json", "--base-url", service.url];
     const { exit, stdout, stderr } = await runCli(line, { wall: instantly, env: key });
     assert.deepEqual([exit, stdout, service.received.length], [1, "", 1]);
@@ -105,7 +105,7 @@ describe("svc with a failing service", () => {
   it("exits with 130 at Ctrl-C without a stack", async (t) => {
     const service = await startReceiver(t);
     let signal: (name: "SIGINT") => void = () => {};
-    service.answer(() => signal("SIGINT"));
+    service.respond(() => signal("SIGINT"));
     const { exit, stdout, stderr } = await runCli(["router", "health", "--base-url", service.url], {
       onStart: (run) => {
         signal = run.signal;
@@ -118,7 +118,7 @@ describe("svc with a failing service", () => {
 describe("--verbose and --debug", () => {
   it("prints every exchange on standard error and hides every secret", async (t) => {
     const service = await startReceiver(t);
-    service.answer((_, response) =>
+    service.respond((_, response) =>
       response
         .writeHead(200, { "set-cookie": "session=abc", "x-request-id": "r-1" })
         .end('{"contract_status":"SIGN","contract_name":"NDA","new":1}'),

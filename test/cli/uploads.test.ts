@@ -22,7 +22,7 @@ async function startStorage(
   const service = await startReceiver(t);
   let ids = 0;
   let puts = 0;
-  service.answer((request, response) => {
+  service.respond((request, response) => {
     if (request.method === "PUT") {
       puts += 1;
       const { status, body = "" } = onPut(request, puts);

@@ -161,8 +161,8 @@ const rejectedLines: [string, string, RegExp][] = [
 ];
 
 describe("invalid command line", () => {
-  for (const [what, argv, message] of rejectedLines) {
-    it(`exits with 2 for ${what}, sends nothing and suggests a fix`, async () => {
+  for (const [label, argv, message] of rejectedLines) {
+    it(`exits with 2 for ${label}, sends nothing and suggests a fix`, async () => {
       const cwd = await mkdtemp(join(tmpdir(), "svc-usage-"));
       await mkdir(join(cwd, "folder"));
       await writeFile(join(cwd, "bad.json"), "{");

@@ -25,7 +25,7 @@ describe("HTTP client", () => {
       requests += 1;
       listener(request, response);
     });
-    await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const client = createClient({
       baseUrls: { router: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
       transport: createTransport(),
@@ -187,7 +187,7 @@ describe("HTTP client", () => {
     assert.equal(requests(), 1);
   });
 
-  for (const [what, bytes, value] of [
+  for (const [label, bytes, value] of [
     [
       "an unasked 100 Continue before a 200",
       'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 17\r\n\r\n{"database":true}',
@@ -195,12 +195,12 @@ describe("HTTP client", () => {
     ],
     ["a 204 with a length and bytes", "HTTP/1.1 204 No Content\r\ncontent-length: 5\r\n\r\nhello", undefined],
   ] as const) {
-    it(`handles ${what}`, async (t) => {
+    it(`handles ${label}`, async (t) => {
       const server = createTcpServer((socket) => {
         socket.on("error", () => {});
         socket.once("data", () => socket.write(bytes));
       });
-      await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
       const client = createClient({
         baseUrls: { router: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
         transport: createTransport(),

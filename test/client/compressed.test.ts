@@ -17,7 +17,7 @@ async function sendAndReceive(
     request.resume();
     response.writeHead(answer.status ?? 200, { "content-encoding": answer.encoding, "x-kept": "yes" }).end(answer.body);
   });
-  await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const transport = createTransport({ maxAnswerBytes });
   t.after(async () => {
     await transport.close();
@@ -60,7 +60,7 @@ describe("response with unrequested compression", () => {
     }
   });
 
-  const damages: [what: string, encoding: string, body: Uint8Array, message: RegExp][] = [
+  const damages: [label: string, encoding: string, body: Uint8Array, message: RegExp][] = [
     ["damaged", "gzip", Buffer.from(text), /: the compressed response is damaged \(Z_DATA_ERROR\)\.$/],
     [
       "cut short",
@@ -71,8 +71,8 @@ describe("response with unrequested compression", () => {
     ["damaged", "br", Buffer.from(text), /: the compressed response is damaged/],
     ["too large after decoding", "gzip", gzipSync("x".repeat(5_000_000)), /larger than 1 MiB/],
   ];
-  for (const [what, encoding, body, message] of damages) {
-    it(`reports a response that is ${what}, encoded as ${encoding}`, async (t) => {
+  for (const [label, encoding, body, message] of damages) {
+    it(`reports a response that is ${label}, encoded as ${encoding}`, async (t) => {
       await assert.rejects(sendAndReceive(t, { encoding, body }, 2 ** 20), (error: Error) => {
         assert.ok(error instanceof NetworkError);
         assert.match(error.message, message);

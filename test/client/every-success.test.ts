@@ -18,7 +18,7 @@ async function startRespondingService(t: TestContext, status: number, body: stri
       response.writeHead(status, body === "" ? {} : { "content-type": "application/json" }).end(body);
     });
   });
-  await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const client = createClient({
     baseUrls: { router: url, contracts: url, emulator: url },
@@ -81,7 +81,7 @@ describe("success status of every operation", () => {
           const request = kind === undefined ? {} : { body: { kind } };
           const outcome = await client
             .send(CheckedCall.check({ ...operation, request }, args), { url: `${url}/signed` })
-            .then(async (answer) => ({ ...answer, value: await readContents(answer.value) }))
+            .then(async (response) => ({ ...response, value: await readContents(response.value) }))
             .catch((error: Error) => ({ value: `${error.name}: ${error.message}`, drift: [] as string[] }));
           const value = getExpectedValue(operation, status, body);
           const isDeclared =

@@ -116,7 +116,7 @@ describe("output of a failed call in a test runner", () => {
     const client = await startClientOf(t, () => {}, { retries: 3 });
     const underWay = formatRejection(client.call("health.show"));
     // The request is being sent.
-    await new Promise((turn) => setImmediate(turn));
+    await new Promise((resolve) => setImmediate(resolve));
     await client.close();
     const closed = "Error: health.show: the client is closed. Send requests before client.close()";
     assert.deepEqual([await underWay, await formatRejection(client.call("health.show"))], [closed, closed]);
@@ -126,7 +126,7 @@ describe("output of a failed call in a test runner", () => {
 /** A client of services that all respond this way. */
 async function startClientOf(t: TestContext, listener: RequestListener, options: object = {}) {
   const server = createServer(listener);
-  await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const baseUrls = { router: url, contracts: url, emulator: url };
   const client = createClient({ baseUrls, credentials: { controlToken: "c" }, ...options });

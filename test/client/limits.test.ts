@@ -40,11 +40,11 @@ async function startRequest(
   const wall = new ManualWallClock();
   const transport = createTransport({ wall, maxAnswerBytes });
   t.after(() => transport.close());
-  const begun = transport.send(
+  const pending = transport.send(
     { method: "GET", url: `${server.url}/x`, headers: {}, body: undefined },
     { timeoutMs: 30_000, chooseReadMode: () => reading, repeatable: true },
   );
-  return { server, wall, begun, text: async () => readBodyText((await begun).body) };
+  return { server, wall, pending, text: async () => readBodyText((await pending).body) };
 }
 
 const describeFailure = (of: Promise<unknown>) =>
@@ -88,8 +88,8 @@ describe("endless response", () => {
 
   it("rejects a declared length over the limit without reading the body", async (t) => {
     const head = `${ok}content-length: ${300 * mebi}\r\n\r\n`;
-    const { server, begun } = await startRequest(t, (play) => play.write(head));
-    assert.deepEqual(await describeFailure(begun), [
+    const { server, pending } = await startRequest(t, (play) => play.write(head));
+    assert.deepEqual(await describeFailure(pending), [
       "ResponseTooLargeError",
       "Failed to read from http://HOST: the response is larger than 256 MiB.",
     ]);
@@ -97,7 +97,7 @@ describe("endless response", () => {
   });
 
   it("applies backpressure while the caller does not read", async (t) => {
-    const { server, begun, wall } = await startRequest(
+    const { server, pending, wall } = await startRequest(
       t,
       (play) => {
         play.write(`${ok}\r\n`);
@@ -105,7 +105,7 @@ describe("endless response", () => {
       },
       "stream",
     );
-    const parts = (await begun).body[Symbol.asyncIterator]();
+    const parts = (await pending).body[Symbol.asyncIterator]();
     await parts.next();
     let before = -1;
     await waitUntil(() => {
@@ -137,8 +137,8 @@ describe("endless response", () => {
 
 describe("phase before the final response", () => {
   it("limits the number of interim responses", async (t) => {
-    const { server, begun } = await startRequest(t, (play) => play.flood("HTTP/1.1 103 Early\r\nlink: </a>\r\n\r\n"));
-    assert.deepEqual(await describeFailure(begun), [
+    const { server, pending } = await startRequest(t, (play) => play.flood("HTTP/1.1 103 Early\r\nlink: </a>\r\n\r\n"));
+    assert.deepEqual(await describeFailure(pending), [
       "ResponseTooLargeError",
       "Failed to read from http://HOST: it sent more than 100 interim responses.",
     ]);
@@ -148,11 +148,11 @@ describe("phase before the final response", () => {
 
   it("does not extend the timeout for interim responses", async (t) => {
     let more = () => {};
-    const { begun, wall } = await startRequest(t, (play) => {
+    const { pending, wall } = await startRequest(t, (play) => {
       more = () => play.write("HTTP/1.1 103 Early\r\nlink: </a>\r\n\r\n");
       more();
     });
-    const outcome = describeFailure(begun);
+    const outcome = describeFailure(pending);
     await waitUntil(() => wall.sleeping.length === 1);
     for (let i = 0; i < 29; i += 1) {
       more();
@@ -168,11 +168,11 @@ describe("phase before the final response", () => {
 
   it("limits header size per line and in total", async (t) => {
     for (const piece of ["x", "x: y\r\n"]) {
-      const { server, begun } = await startRequest(t, (play) => {
+      const { server, pending } = await startRequest(t, (play) => {
         play.write(`${ok}x-flood: `);
         play.flood(piece);
       });
-      assert.deepEqual(await describeFailure(begun), [
+      assert.deepEqual(await describeFailure(pending), [
         "ResponseTooLargeError",
         "Failed to read from http://HOST: its headers are larger than 16 KiB.",
       ]);
@@ -182,8 +182,8 @@ describe("phase before the final response", () => {
   });
 
   it("times out when headers arrive slowly", async (t) => {
-    const { begun, wall } = await startRequest(t, (play) => play.write("HTTP/1.1 200 OK\r\nx-a"));
-    const outcome = describeFailure(begun);
+    const { pending, wall } = await startRequest(t, (play) => play.write("HTTP/1.1 200 OK\r\nx-a"));
+    const outcome = describeFailure(pending);
     await waitUntil(() => wall.sleeping.length === 1);
     await wall.pass(30_000);
     assert.match(String(await outcome), /no response within 30 s/);
@@ -191,7 +191,7 @@ describe("phase before the final response", () => {
 });
 
 describe("response over the size limit", () => {
-  for (const [what, play, adjustable] of [
+  for (const [label, play, adjustable] of [
     ["body", (play) => play.write(`${ok}content-length: ${300 * mebi}\r\n\r\n`), true],
     [
       "headers",
@@ -203,9 +203,9 @@ describe("response over the size limit", () => {
     ],
     ["interim responses", (play) => play.flood("HTTP/1.1 103 Early\r\nlink: </a>\r\n\r\n"), false],
   ] as [string, (play: RawConnection) => void, boolean][]) {
-    it(`${adjustable ? "allows" : "does not allow"} a higher limit for its ${what}`, async (t) => {
-      const { begun } = await startRequest(t, play);
-      await assert.rejects(begun, { name: "ResponseTooLargeError", adjustable });
+    it(`${adjustable ? "allows" : "does not allow"} a higher limit for its ${label}`, async (t) => {
+      const { pending } = await startRequest(t, play);
+      await assert.rejects(pending, { name: "ResponseTooLargeError", adjustable });
     });
   }
 });
@@ -213,8 +213,12 @@ describe("response over the size limit", () => {
 describe("complete response", () => {
   it("stops all timers and does not fail later", async (t) => {
     for (const reading of ["whole", "stream"] as const) {
-      const { begun, wall } = await startRequest(t, (play) => play.write(`${ok}content-length: 2\r\n\r\n{}`), reading);
-      const { body } = await begun;
+      const { pending, wall } = await startRequest(
+        t,
+        (play) => play.write(`${ok}content-length: 2\r\n\r\n{}`),
+        reading,
+      );
+      const { body } = await pending;
       await waitUntil(() => wall.sleeping.length === 0);
       await wall.pass(10 * 60_000);
       assert.equal(await readBodyText(body), "{}");
@@ -224,8 +228,8 @@ describe("complete response", () => {
 
 describe("slow response", () => {
   it("times out before the first byte of a stream", async (t) => {
-    const { begun, text, wall } = await startRequest(t, (play) => play.write(`${ok}\r\n`), "stream");
-    await begun;
+    const { pending, text, wall } = await startRequest(t, (play) => play.write(`${ok}\r\n`), "stream");
+    await pending;
     const outcome = describeFailure(text());
     await waitUntil(() => wall.sleeping.length === 1);
     await wall.pass(30_000);
@@ -237,11 +241,11 @@ describe("slow response", () => {
 
   it("applies a single timeout if the body is buffered", async (t) => {
     let drip = () => {};
-    const { begun, text, wall, server } = await startRequest(t, (play) => {
+    const { pending, text, wall, server } = await startRequest(t, (play) => {
       play.write(`${ok}\r\n`);
       drip = () => play.write(" ");
     });
-    await begun;
+    await pending;
     const outcome = describeFailure(text());
     for (let second = 0; second < 29; second += 1) {
       drip();
@@ -258,7 +262,7 @@ describe("slow response", () => {
 
   it("allows a stream of hours at 1 KiB per second or more", async (t) => {
     let bring = (_bytes: number) => {};
-    const { begun, wall, server } = await startRequest(
+    const { pending, wall, server } = await startRequest(
       t,
       (play) => {
         play.write(`${ok}\r\n`);
@@ -268,11 +272,11 @@ describe("slow response", () => {
     );
     let read = 0;
     const reading = describeFailure(
-      begun.then(async ({ body }) => {
+      pending.then(async ({ body }) => {
         for await (const part of body) read += part.length;
       }),
     );
-    await begun;
+    await pending;
     for (let window = 1; window <= 200; window += 1) {
       bring(30_720);
       await waitUntil(() => read === window * 30_720);

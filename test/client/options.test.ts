@@ -6,7 +6,7 @@ const createClientLater = (options?: object) => () => createClient(options as Pa
 const baseUrls = { router: "http://127.0.0.1:1" };
 
 describe("validation of createClient options", () => {
-  for (const [what, options, message] of [
+  for (const [label, options, message] of [
     ["is misspelled", { baseUrl: {} }, 'unknown option "baseUrl". Did you mean baseUrls?'],
     [
       "is a misspelled service in baseUrls",
@@ -42,7 +42,7 @@ describe("validation of createClient options", () => {
     ],
     ["is not a number", { baseUrls, timeoutMs: "5s" }, "timeoutMs must be a number, 0 or more"],
   ] as const) {
-    it(`rejects an option that ${what}`, () => {
+    it(`rejects an option that ${label}`, () => {
       assert.throws(createClientLater(options), { name: "TypeError", message: `createClient: ${message}` });
     });
   }
@@ -53,7 +53,7 @@ describe("validation of client.call arguments", () => {
   const call = (id: string, args?: object, options?: object) =>
     (client.call as (...given: unknown[]) => Promise<unknown>)(id, args, options);
 
-  for (const [what, given, message] of [
+  for (const [label, given, message] of [
     ["is misspelled", ["contracts.statu"], "Operation contracts.statu not found. Did you mean contracts.status?"],
     [
       "is unknown but whose resource has operations",
@@ -78,7 +78,7 @@ describe("validation of client.call arguments", () => {
       "clock.show requires the option baseUrls.emulator of createClient",
     ],
   ] as const) {
-    it(`rejects an operation that ${what}`, async () => {
+    it(`rejects an operation that ${label}`, async () => {
       await assert.rejects(call(...(given as [string])), { message });
     });
   }

@@ -37,7 +37,7 @@ async function sendThroughProxy(t: TestContext, url: string, origin: string, aut
 /** A service with a host name that only the proxy resolves. */
 async function startService(t: TestContext) {
   const real = await startReceiver(t);
-  real.answer((_, response) => response.end("well"));
+  real.respond((_, response) => response.end("well"));
   return { ...real, url: `${real.url.replace("127.0.0.1", "service.example")}/a?b=c` };
 }
 
@@ -84,11 +84,11 @@ describe("request through a proxy", () => {
     assert.deepEqual(proxy.seen, [`CONNECT ${new URL(url).host}`]);
   });
 
-  for (const [what, authorization, does] of [
+  for (const [label, authorization, does] of [
     ["requires credentials", undefined, "requires credentials"],
     ["rejects the credentials", createBasicAuthorization("ann", "wrong"), "rejected the credentials"],
   ] as const) {
-    it(`rejects the request if the proxy ${what}, without contacting the service`, async (t) => {
+    it(`rejects the request if the proxy ${label}, without contacting the service`, async (t) => {
       const [proxy, { url, received }] = [await startForwardProxy(t, "secret"), await startService(t)];
       for (const target of [url, url.replace("http:", "https:")]) {
         assert.deepEqual(await sendThroughProxy(t, target, proxy.url, authorization), {

@@ -52,17 +52,17 @@ const Thing = z.strictObject({ id: z.int(), owner: z.strictObject({ name: z.stri
 
 describe("response validation", () => {
   it("returns the received value and lists differences from the declaration", async () => {
-    const answer = await read(json(Thing), 200, '{"id":"7","owner":{"name":"Jo","age":9},"new":true}');
-    assert.deepEqual(answer.value, { id: "7", owner: { name: "Jo", age: 9 }, new: true });
+    const response = await read(json(Thing), 200, '{"id":"7","owner":{"name":"Jo","age":9},"new":true}');
+    assert.deepEqual(response.value, { id: "7", owner: { name: "Jo", age: 9 }, new: true });
     assert.deepEqual(
-      answer.drift.map((line) => line.split(":")[0]),
+      response.drift.map((line) => line.split(":")[0]),
       ["id", "owner.age", "new"],
     );
   });
 
   it("reports no drift for a response that matches", async () => {
-    const answer = await read(json(Thing), 200, '{"id":7,"owner":{"name":"Jo"}}');
-    assert.deepEqual(answer.drift, []);
+    const response = await read(json(Thing), 200, '{"id":7,"owner":{"name":"Jo"}}');
+    assert.deepEqual(response.drift, []);
   });
 
   it("reports a union as unreadable only if no member matches", async () => {
@@ -74,14 +74,14 @@ describe("response validation", () => {
     assert.deepEqual(await Promise.all(problems), [undefined, undefined, "the response", undefined]);
   });
 
-  for (const [what, body] of [
+  for (const [label, body] of [
     ["HTML", "<html>login</html>"],
     ["text that is not JSON", '{"id":'],
   ] as const) {
-    it(`rejects ${what} as JSON`, async () => {
+    it(`rejects ${label} as JSON`, async () => {
       await assert.rejects(
         read(json(Thing), 200, body),
-        (error) => error instanceof InvalidResponseError && error.message.includes(what),
+        (error) => error instanceof InvalidResponseError && error.message.includes(label),
       );
     });
   }
@@ -160,9 +160,9 @@ describe("response validation", () => {
       got.push(event);
     assert.deepEqual(got, [{ a: 1 }, { b: 2 }]);
     const stream = { "content-type": "text/event-stream; charset=utf-8" };
-    const answer = await read(events(z.object({})), 200, 'data: {"x":1}\n\n', stream);
+    const response = await read(events(z.object({})), 200, 'data: {"x":1}\n\n', stream);
     const streamed: unknown[] = [];
-    for await (const event of answer.value as AsyncIterable<unknown>) streamed.push(event);
+    for await (const event of response.value as AsyncIterable<unknown>) streamed.push(event);
     assert.deepEqual(streamed, [{ x: 1 }]);
     const missed: (number | undefined)[] = [];
     const slow = 'data: 1\n\nevent: resync\ndata: {"missed":12}\n\nevent:resync\n\ndata: 2\n\n';
@@ -194,8 +194,8 @@ describe("response validation", () => {
     ],
     ["another status", json(Thing), 302, "Expected status 200, but the service responded 302 with HTML."],
   ];
-  for (const [what, response, status, message] of pages) {
-    it(`rejects an HTML page as ${what}`, () =>
+  for (const [label, response, status, message] of pages) {
+    it(`rejects an HTML page as ${label}`, () =>
       assert.rejects(read(response, status, "<html>", page), { name: "InvalidResponseError", status, message }));
   }
 
@@ -228,8 +228,8 @@ describe("error message of a response", () => {
     ],
     ["a page of a proxy", "<html></html>", [undefined, "The service responded with status 418."]],
   ];
-  for (const [what, body, expected] of cases) {
-    it(`comes from ${what}`, () => {
+  for (const [label, body, expected] of cases) {
+    it(`comes from ${label}`, () => {
       const { code, message } = parseProblem(418, body);
       assert.deepEqual([code, message], expected);
     });

@@ -205,7 +205,7 @@ describe("curl and svc commands for a request", () => {
 });
 
 describe("console request list", () => {
-  const logged = (id: number, more: Partial<Request> = {}) => ({ ...request, id, ...more });
+  const logged = (id: number, overrides: Partial<Request> = {}) => ({ ...request, id, ...overrides });
   const ids = () => newestRequests.value.map(({ id }) => id);
 
   it("lists requests since the log was cleared", () => {

@@ -6,7 +6,7 @@ export const begin = Date.parse("2031-01-02T03:04:05Z");
 const minute = 60_000;
 export const formatIsoTime = (minutes: number) => new Date(begin + minutes * minute).toISOString();
 
-export const createWebhook = (more: Partial<Webhook> = {}): Webhook => ({
+export const createWebhook = (overrides: Partial<Webhook> = {}): Webhook => ({
   id: 1,
   cluster_id: "eu-1",
   workspace_id: 1,
@@ -22,11 +22,15 @@ export const createWebhook = (more: Partial<Webhook> = {}): Webhook => ({
   retry_schedule: [...specifiedRetrySchedule],
   forbidden: null,
   created_at: formatIsoTime(0),
-  ...more,
+  ...overrides,
 });
 
 /** A delivery with an attempt at each of the minutes; the last one is answered 200 where it arrived. */
-export const createDelivery = (id: number, minutes: readonly number[], more: Partial<Delivery> = {}): Delivery => ({
+export const createDelivery = (
+  id: number,
+  minutes: readonly number[],
+  overrides: Partial<Delivery> = {},
+): Delivery => ({
   id,
   webhook_id: 1,
   workspace_id: 1,
@@ -45,11 +49,11 @@ export const createDelivery = (id: number, minutes: readonly number[], more: Par
     resend: false,
     planned_at: formatIsoTime(at),
     at: formatIsoTime(at),
-    status: more.outcome === "delivered" && before === minutes.length - 1 ? 200 : 503,
+    status: overrides.outcome === "delivered" && before === minutes.length - 1 ? 200 : 503,
     error: null,
     duration_ms: 1,
     fault: null,
     answer: null,
   })),
-  ...more,
+  ...overrides,
 });

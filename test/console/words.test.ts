@@ -29,8 +29,8 @@ describe("delivery description in the console", () => {
   });
 
   it("marks a failed resend as an error", () => {
-    const again = (more: Parameters<typeof createDelivery>[2]) => {
-      const one = createDelivery(1, [0], more);
+    const again = (overrides: Parameters<typeof createDelivery>[2]) => {
+      const one = createDelivery(1, [0], overrides);
       return { ...one, attempts: one.attempts.map((attempt) => ({ ...attempt, resend: true })) };
     };
     assert.deepEqual(

@@ -188,8 +188,8 @@ describe("command of an operation", () => {
         ["dry-run", "confirm"],
       ],
     ];
-    for (const [what, changes, expected] of kinds)
-      assert.deepEqual(getFlagNames(derive(changes).flags), expected, what);
+    for (const [label, changes, expected] of kinds)
+      assert.deepEqual(getFlagNames(derive(changes).flags), expected, label);
   });
 
   it("accepts the HTTP method as an argument if there are several", () => {

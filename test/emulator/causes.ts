@@ -8,7 +8,7 @@ interface Stage extends TestEmulator {
 }
 
 /** Prepares what an operation needs; what comes back is the one call of it. */
-type Story = (on: Stage) => Promise<() => Promise<TestResponse>>;
+type Story = (fixture: Stage) => Promise<() => Promise<TestResponse>>;
 
 const t1 = { composite_id: "T-1" };
 const one = { contract_id: 1 };
@@ -17,7 +17,8 @@ const metadata = { external_metadata: { id: "deal-1" } };
 const address = { line_one: "2 High Street", city: "Munich", country_iso_code: "DE" };
 const withAddress = { ...acme, organization_details: { address } };
 
-const create = ({ call }: Stage, more: object = {}) => call("contracts.create", {}, createContractRequest(more));
+const create = ({ call }: Stage, overrides: object = {}) =>
+  call("contracts.create", {}, createContractRequest(overrides));
 const autoSend = { workflow_config: { auto_send_to_counterparty: true } };
 const createSignatories = (...names: readonly string[]) => ({
   signatories: names.map((name, i) => ({
@@ -30,18 +31,19 @@ const createSignatories = (...names: readonly string[]) => ({
 });
 
 /** A contract from that template, out to whom it goes first. */
-const createSentContract = (on: Stage, template = 101) => create(on, { contract_template_id: template, ...autoSend });
+const createSentContract = (fixture: Stage, template = 101) =>
+  create(fixture, { contract_template_id: template, ...autoSend });
 const onDraft =
   (...[operation, params, body]: Parameters<OperationCall>): Story =>
-  async (on) => {
-    await create(on);
-    return () => on.call(operation, params, body);
+  async (fixture) => {
+    await create(fixture);
+    return () => fixture.call(operation, params, body);
   };
 const onSent =
   (...[operation, params, body]: Parameters<OperationCall>): Story =>
-  async (on) => {
-    await createSentContract(on);
-    return () => on.call(operation, params, body);
+  async (fixture) => {
+    await createSentContract(fixture);
+    return () => fixture.call(operation, params, body);
   };
 
 const finance = { approvals: [{ name: "Finance", notes: "", approver_user_id: 12 }] };
@@ -66,23 +68,23 @@ const interaction = `payload=${encodeURIComponent(JSON.stringify(button))}`;
 const message = findOperation("chat-b.messaging").examples[0]?.body;
 const onChatA =
   (path: string, body: string): Story =>
-  async (on) => {
-    await create(on);
+  async (fixture) => {
+    await create(fixture);
     const type = body.startsWith("payload") ? "application/x-www-form-urlencoded" : "application/json";
-    return () => on.router("POST", `${integrations}${path}`, { body, headers: { "content-type": type } });
+    return () => fixture.router("POST", `${integrations}${path}`, { body, headers: { "content-type": type } });
   };
 
 /** For each operation that causes activities: stories that together cause all of them. */
 export const stories: Readonly<Record<string, readonly Story[]>> = {
   "contracts.create": [
-    async (on) => () => create(on, { counter_party_details: [withAddress], ...metadata, ...autoSend }),
-    async (on) => () => createSentContract(on, 104),
+    async (fixture) => () => create(fixture, { counter_party_details: [withAddress], ...metadata, ...autoSend }),
+    async (fixture) => () => createSentContract(fixture, 104),
   ],
   "contracts.send": [
     onDraft("contracts.send", t1),
-    async (on) => {
-      await create(on, { contract_template_id: 104 });
-      return () => on.call("contracts.send", t1);
+    async (fixture) => {
+      await create(fixture, { contract_template_id: 104 });
+      return () => fixture.call("contracts.send", t1);
     },
   ],
   "executed.import": [
@@ -116,10 +118,10 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
   "execution.request-review": [onDraft("execution.request-review", one, { assignee_user_id: 12 })],
   "execution.resend-email": [onSent("execution.resend-email", t1, { email_id: "jo@acme.example" })],
   "documents.upload-version": [
-    async (on) => {
-      await create(on);
+    async (fixture) => {
+      await create(fixture);
       const body = { ...(await createDocumentBody()), is_executed_version: true };
-      return () => on.call("documents.upload-version", one, body);
+      return () => fixture.call("documents.upload-version", one, body);
     },
   ],
   "approvals.create": [onDraft("approvals.create", t1, finance)],
@@ -132,24 +134,24 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
   ],
   "external-metadata.put": [
     onDraft("external-metadata.put", { contract_id: "T-1" }, metadata),
-    async (on) => {
-      await create(on, metadata);
-      return () => on.call("external-metadata.put", { contract_id: "T-1" }, metadata);
+    async (fixture) => {
+      await create(fixture, metadata);
+      return () => fixture.call("external-metadata.put", { contract_id: "T-1" }, metadata);
     },
   ],
   "key-pointers.set": [
     onDraft("key-pointers.set", t1, pointer),
-    async (on) => {
-      await create(on);
-      await on.call("key-pointers.set", t1, pointer);
-      return () => on.call("key-pointers.set", t1, createKeyPointerBody("2033-01-01"));
+    async (fixture) => {
+      await create(fixture);
+      await fixture.call("key-pointers.set", t1, pointer);
+      return () => fixture.call("key-pointers.set", t1, createKeyPointerBody("2033-01-01"));
     },
   ],
   "key-pointers.update": [
-    async (on) => {
-      await create(on);
-      await on.call("key-pointers.set", t1, pointer);
-      return () => on.call("key-pointers.update", { ...t1, key_pointer_id: 1 }, { value: "2033-01-01" });
+    async (fixture) => {
+      await create(fixture);
+      await fixture.call("key-pointers.set", t1, pointer);
+      return () => fixture.call("key-pointers.update", { ...t1, key_pointer_id: 1 }, { value: "2033-01-01" });
     },
   ],
   "comments.create": [onDraft("comments.create", one, { comment: "Waiting" })],
@@ -174,60 +176,60 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
     onParty("counterparty-addresses.update", { ...ofOne, address_id: 1 }, { line_one: "3 High Street" }),
   ],
   "emulator-contracts.sign": [
-    async (on) => {
-      await create(on, { ...createSignatories("jo", "kim"), ...autoSend });
-      return () => on.call("emulator-contracts.sign", id, {});
+    async (fixture) => {
+      await create(fixture, { ...createSignatories("jo", "kim"), ...autoSend });
+      return () => fixture.call("emulator-contracts.sign", id, {});
     },
     onSent("emulator-contracts.sign", id, {}),
   ],
   "emulator-contracts.decline": [onSent("emulator-contracts.decline", id, {})],
   "emulator-contracts.complete-review": [
-    async (on) => {
-      await on.call("paper.upload-for-review", {}, await createUploadRequest());
-      return () => on.call("emulator-contracts.complete-review", id, {});
+    async (fixture) => {
+      await fixture.call("paper.upload-for-review", {}, await createUploadRequest());
+      return () => fixture.call("emulator-contracts.complete-review", id, {});
     },
-    async (on) => {
-      await createSentContract(on, 104);
-      return () => on.call("emulator-contracts.complete-review", id, {});
+    async (fixture) => {
+      await createSentContract(fixture, 104);
+      return () => fixture.call("emulator-contracts.complete-review", id, {});
     },
   ],
   "emulator-contracts.approve": [
-    async (on) => {
-      await createSentContract(on, 104);
-      await on.call("approvals.create", t1, finance);
-      await on.call("emulator-contracts.complete-review", id, {});
-      return () => on.call("emulator-contracts.approve", id, {});
+    async (fixture) => {
+      await createSentContract(fixture, 104);
+      await fixture.call("approvals.create", t1, finance);
+      await fixture.call("emulator-contracts.complete-review", id, {});
+      return () => fixture.call("emulator-contracts.approve", id, {});
     },
   ],
   "emulator-contracts.void": [onDraft("emulator-contracts.void", id, {})],
   "emulator-contracts.hold": [onDraft("emulator-contracts.hold", id, {})],
   "emulator-contracts.resume": [
-    async (on) => {
-      await create(on);
-      await on.call("emulator-contracts.hold", id, {});
-      return () => on.call("emulator-contracts.resume", id, {});
+    async (fixture) => {
+      await create(fixture);
+      await fixture.call("emulator-contracts.hold", id, {});
+      return () => fixture.call("emulator-contracts.resume", id, {});
     },
     ...[101, 104].map(
       (template): Story =>
-        async (on) => {
-          await createSentContract(on, template);
-          await on.call("emulator-contracts.hold", id, {});
-          return () => on.call("emulator-contracts.resume", id, {});
+        async (fixture) => {
+          await createSentContract(fixture, template);
+          await fixture.call("emulator-contracts.hold", id, {});
+          return () => fixture.call("emulator-contracts.resume", id, {});
         },
     ),
   ],
   "emulator-contracts.send": [
     onDraft("emulator-contracts.send", id, {}),
-    async (on) => {
-      await create(on, { contract_template_id: 104 });
-      return () => on.call("emulator-contracts.send", id, {});
+    async (fixture) => {
+      await create(fixture, { contract_template_id: 104 });
+      return () => fixture.call("emulator-contracts.send", id, {});
     },
   ],
   "emulator-contracts.mark": [onDraft("emulator-contracts.mark", id, {})],
   "emulator-contracts.unmark": [
-    async (on) => {
-      await createSentContract(on);
-      return () => on.call("emulator-contracts.unmark", id, {});
+    async (fixture) => {
+      await createSentContract(fixture);
+      return () => fixture.call("emulator-contracts.unmark", id, {});
     },
   ],
   "emulator-contracts.request-review": [onDraft("emulator-contracts.request-review", id, {})],
@@ -239,21 +241,21 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
   "chat-a.destination-interaction": [onChatA("destinations/eu/chat_a/webhook/interaction", interaction)],
   "chat-a.destination-event": [onChatA("destinations/eu/chat_a/webhook/event/", mention)],
   "chat-b.messaging": [
-    async (on) => {
-      await create(on);
-      const { token } = (await on.control("POST", "chat-b/token", { body: {} })).body as { token: string };
+    async (fixture) => {
+      await create(fixture);
+      const { token } = (await fixture.control("POST", "chat-b/token", { body: {} })).body as { token: string };
       const headers = { authorization: `Bearer ${token}` };
-      return () => on.router("POST", `${integrations}chat_b/webhook/messaging`, { body: message, headers });
+      return () => fixture.router("POST", `${integrations}chat_b/webhook/messaging`, { body: message, headers });
     },
   ],
   "mailer.webhook": [101, 104].flatMap((template) =>
     mailerEventNames.map(
       (RecordType): Story =>
-        async (on) => {
-          await createSentContract(on, template);
-          const { body } = await on.call("emails.list");
+        async (fixture) => {
+          await createSentContract(fixture, template);
+          const { body } = await fixture.call("emails.list");
           const [{ metadata: Metadata }] = (body as { items: [{ metadata: object }] }).items;
-          return () => on.call("mailer.webhook", {}, { RecordType, Metadata });
+          return () => fixture.call("mailer.webhook", {}, { RecordType, Metadata });
         },
     ),
   ),

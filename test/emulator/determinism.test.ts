@@ -52,11 +52,11 @@ describe("--deterministic", () => {
     assert.equal((await fresh.control("PUT", "state", { body: state })).status, 200);
     // The IDs after this point can equal those of the restarted emulator, but not the IDs in the state.
     assert.notEqual(await createFileId(fresh), ids[0]);
-    const other = await startTestEmulator(t, {
+    const otherEmulator = await startTestEmulator(t, {
       ...options,
       seed: { clusters: [{ id: "eu-1", label: "eu" }], workspaces: [workspace], users: [user] },
     });
-    ids.push(await createFileId(other));
+    ids.push(await createFileId(otherEmulator));
     assert.equal(new Set(ids).size, 3);
   });
 });
@@ -85,12 +85,12 @@ async function runJourney(running: TestEmulator, target: Receiver) {
   const watched = (base: string, always: Readonly<Record<string, string>> = {}) => {
     const send = createSender(base, always);
     return async (method: string, path: string, body?: unknown) => {
-      const answer = await send(method, path, body === undefined ? {} : { body });
-      const headers = [...answer.headers].filter(([name]) => name !== "date");
-      const text = typeof answer.body === "string" ? answer.body : JSON.stringify(answer.body);
-      seen.push([answer.status, headers, text]);
-      assert.ok(answer.status < 400, `${method} ${path}: ${answer.status} ${text}`);
-      return answer.body;
+      const response = await send(method, path, body === undefined ? {} : { body });
+      const headers = [...response.headers].filter(([name]) => name !== "date");
+      const text = typeof response.body === "string" ? response.body : JSON.stringify(response.body);
+      seen.push([response.status, headers, text]);
+      assert.ok(response.status < 400, `${method} ${path}: ${response.status} ${text}`);
+      return response.body;
     };
   };
   const { clientId = "", clientSecret = "", url } = running.clusters[0]!;
@@ -103,13 +103,13 @@ async function runJourney(running: TestEmulator, target: Receiver) {
     url: target.url,
     only_for_activities: ["CONTRACT_CREATED", "CONTRACT_SIGNED", "CONTRACT_EXECUTED"],
   });
-  target.answer(500);
+  target.respond(500);
   const files = [{ filename: "a.pdf", content_type: "application/pdf" }];
   await api("POST", "/api/v2.1/public/workspace/files/uploads/", { files });
   const { id } = (await api("POST", "/api/v2.1/public/contracts/", createContractRequest())) as { id: string };
   await api("POST", `/api/v2.1/public/contracts/${id}/send_to_counterparties`);
   await ask("POST", "clock/advance", { by: "PT5M" });
-  target.answer(200);
+  target.respond(200);
   await ask("POST", `contracts/${id}/sign`, {});
   await ask("POST", "clock/advance", { until_idle: true });
   await api("GET", `/api/v2.1/public/contracts/${id}/status`);

@@ -42,13 +42,13 @@ it("hostile input causes no crash, state change or unhandled rejection", async (
     ["control", "/faults"],
   ] as const;
   const wrong: string[] = [];
-  for (const [what, body, headers] of bodies) {
+  for (const [label, body, headers] of bodies) {
     for (const [door, path] of routes) {
       const { status } = await emulator[door]("POST", path, { body, headers });
-      if (status >= 500) wrong.push(`${status} for ${what} at ${path}`);
+      if (status >= 500) wrong.push(`${status} for ${label} at ${path}`);
     }
     const { status } = await emulator.control("PUT", "/state", { body, headers });
-    if (status < 400 || status >= 500) wrong.push(`${status} for ${what} as a state`);
+    if (status < 400 || status >= 500) wrong.push(`${status} for ${label} as a state`);
   }
 
   const executed = (file_base64: string) => {

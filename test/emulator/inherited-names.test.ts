@@ -78,11 +78,11 @@ describe("name of an inherited object property", () => {
   it("is rejected as a grant type of a cluster", async (t) => {
     const { clusters } = await startTestEmulator(t);
     for (const [grant_type] of inheritedNames) {
-      const answer = await createSender(clusters[0]!.url)("POST", "/api/v1/oauth/token/", {
+      const response = await createSender(clusters[0]!.url)("POST", "/api/v1/oauth/token/", {
         body: new URLSearchParams({ grant_type }).toString(),
         headers: { "content-type": "application/x-www-form-urlencoded" },
       });
-      assert.deepEqual([answer.status, (answer.body as { error: string }).error], [400, "unsupported_grant_type"]);
+      assert.deepEqual([response.status, (response.body as { error: string }).error], [400, "unsupported_grant_type"]);
     }
   });
 

@@ -42,8 +42,8 @@ describe("processing time of a long string", () => {
       const text = unit.repeat(length / unit.length);
       const send = (filename: string) => async () => {
         const files = [{ filename: `${filename}a`, content_type: "application/pdf" }];
-        const answer = await api("POST", "/api/v2.1/public/workspace/files/uploads/", { body: { files } });
-        assert.ok(answer.status < 300, `${answer.status} ${JSON.stringify(answer.body)}`);
+        const response = await api("POST", "/api/v2.1/public/workspace/files/uploads/", { body: { files } });
+        assert.ok(response.status < 300, `${response.status} ${JSON.stringify(response.body)}`);
       };
       const times = await measureCostRatio(send(text), send(createHarmlessText(text)), generous);
       assert.ok(times < generous, `${times} times as long`);

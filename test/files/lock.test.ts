@@ -15,9 +15,9 @@ const wall = createMovedWallClock();
 
 /** The result of an attempt: `held`, or whether the holder lives. An acquired lock is released. */
 async function attempt(file: string): Promise<string> {
-  const taken = await acquireLock(file, { wall });
-  if (isLockConflict(taken)) return taken.life;
-  await taken.release();
+  const lock = await acquireLock(file, { wall });
+  if (isLockConflict(lock)) return lock.life;
+  await lock.release();
   return "held";
 }
 
@@ -48,38 +48,38 @@ describe("process lock", () => {
     const folder = await createTestFolder(t);
     const before = process.umask(0);
     t.after(() => process.umask(before));
-    const taken = await acquireLock(join(folder, "lock"), { wall });
-    if (isLockConflict(taken)) return assert.fail("somebody else has it");
+    const lock = await acquireLock(join(folder, "lock"), { wall });
+    if (isLockConflict(lock)) return assert.fail("somebody else has it");
     const modes = await Promise.all((await readdir(folder)).map(async (name) => (await stat(join(folder, name))).mode));
     assert.deepEqual(new Set(modes.map((mode) => mode & 0o777)), new Set([0o600]));
-    await taken.release();
+    await lock.release();
   });
 
   it("is restored after removal by a user, but does not replace another file", async (t) => {
     const file = join(await createTestFolder(t), "folder", "lock");
     await mkdir(join(file, ".."));
-    const taken = await acquireLock(file, { wall, content: { tells: 1 } });
-    if (isLockConflict(taken)) return assert.fail("somebody else has it");
-    assert.equal(await taken.ensureHeld(), true);
+    const lock = await acquireLock(file, { wall, content: { tells: 1 } });
+    if (isLockConflict(lock)) return assert.fail("somebody else has it");
+    assert.equal(await lock.ensureHeld(), true);
     const before = await readFile(file, "utf8");
     await rm(join(file, ".."), { recursive: true });
-    assert.deepEqual([await taken.ensureHeld(), await readFile(file, "utf8")], [true, before]);
+    assert.deepEqual([await lock.ensureHeld(), await readFile(file, "utf8")], [true, before]);
     await writeFile(file, "mine");
-    assert.deepEqual([await taken.ensureHeld(), await readFile(file, "utf8")], [false, "mine"]);
+    assert.deepEqual([await lock.ensureHeld(), await readFile(file, "utf8")], [false, "mine"]);
     await rm(file);
     await mkdir(file);
-    assert.equal(await taken.ensureHeld(), false);
+    assert.equal(await lock.ensureHeld(), false);
     await rm(file, { recursive: true });
-    await taken.release();
+    await lock.release();
   });
 
   it("remains held in its own process after its socket is removed", async (t) => {
     const folder = await createTestFolder(t);
-    const taken = await acquireLock(join(folder, "lock"), { wall });
-    if (isLockConflict(taken)) return assert.fail("somebody else has it");
+    const lock = await acquireLock(join(folder, "lock"), { wall });
+    if (isLockConflict(lock)) return assert.fail("somebody else has it");
     for (const name of await readdir(folder)) if (name.endsWith(".socket")) await rm(join(folder, name));
     assert.equal(await attempt(join(folder, "lock")), "alive");
-    await taken.release();
+    await lock.release();
     assert.equal(await attempt(join(folder, "lock")), "held");
   });
 
@@ -145,22 +145,22 @@ describe("process lock", () => {
 describe("existing lock file", () => {
   const gonePid = 2 ** 22 + 1;
   const linux = process.platform === "linux" ? false : "the kernel reports no start time of itself or of a process";
-  const cases: [what: string, left: (own: LockHolder) => object, becomes: string, skip?: string | false][] = [
-    ["remains held without a socket while its pid exists", (own) => ({ ...own, pid: process.ppid }), "uncertain"],
-    ["is replaced if an earlier process had the current pid", (own) => own, "held"],
-    ["is replaced if its pid does not exist", (own) => ({ ...own, pid: gonePid }), "held"],
-    ["is replaced if the machine was restarted", (own) => ({ ...own, boot: "an earlier one" }), "held", linux],
-    ["remains held for another machine", (own) => ({ ...own, machine: "elsewhere", boot: "another" }), "remote"],
+  const cases: [label: string, left: (holder: LockHolder) => object, becomes: string, skip?: string | false][] = [
+    ["remains held without a socket while its pid exists", (holder) => ({ ...holder, pid: process.ppid }), "uncertain"],
+    ["is replaced if an earlier process had the current pid", (holder) => holder, "held"],
+    ["is replaced if its pid does not exist", (holder) => ({ ...holder, pid: gonePid }), "held"],
+    ["is replaced if the machine was restarted", (holder) => ({ ...holder, boot: "an earlier one" }), "held", linux],
+    ["remains held for another machine", (holder) => ({ ...holder, machine: "elsewhere", boot: "another" }), "remote"],
     [
       "remains held for another machine with the same name",
-      (own) => ({ ...own, machine_id: "1", boot: "2" }),
+      (holder) => ({ ...holder, machine_id: "1", boot: "2" }),
       "remote",
       linux,
     ],
-    ["remains held for another PID namespace", (own) => ({ ...own, pid_namespace: "pid:[1]" }), "remote"],
+    ["remains held for another PID namespace", (holder) => ({ ...holder, pid_namespace: "pid:[1]" }), "remote"],
   ];
-  for (const [what, left, becomes, skip = false] of cases) {
-    it(what, { skip }, async (t) => {
+  for (const [label, left, becomes, skip = false] of cases) {
+    it(label, { skip }, async (t) => {
       const file = join(await createTestFolder(t), "lock");
       const text = JSON.stringify(left(await createLeftHolder(process.pid)));
       await writeFile(file, text);
@@ -179,25 +179,25 @@ describe("existing lock file", () => {
     assert.equal(await attempt(join(folder, "below", "lock")), "held");
   });
 
-  for (const [what, text] of [
+  for (const [label, text] of [
     ["empty", ""],
     ["full of zeros", "\0\0\0\0"],
     ["truncated", '{"id":"x"'],
   ] as const) {
-    it(`replaces a file that is ${what}, as after a power failure`, async (t) => {
+    it(`replaces a file that is ${label}, as after a power failure`, async (t) => {
       const file = join(await createTestFolder(t), "lock");
       await writeFile(file, text);
       assert.equal(await attempt(file), "held");
     });
   }
 
-  for (const [what, text] of [
+  for (const [label, text] of [
     ["text", "my notes\n"],
     ["a JSON object", '{"name":"mine"}'],
     ["a JSON list", "[]"],
     ["null", "null"],
   ] as const) {
-    it(`rejects a file with ${what} and leaves the file unchanged`, async (t) => {
+    it(`rejects a file with ${label} and leaves the file unchanged`, async (t) => {
       const file = join(await createTestFolder(t), "lock");
       await writeFile(file, text);
       await assert.rejects(attempt(file), {

@@ -125,8 +125,8 @@ describe("cluster with chat_b's official library", { skip: missing }, () => {
     let world: TestEmulator | undefined;
     const target = await startBot(t, () => `${world!.controlUrl}/chat-b/openid-configuration`);
     world = await startBotRouter(t, target, {});
-    const minted = await world.control("POST", "chat-b/token", { body: { service_url: serviceUrl } });
-    const headers = { authorization: `Bearer ${(minted.body as { token: string }).token}` };
+    const response = await world.control("POST", "chat-b/token", { body: { service_url: serviceUrl } });
+    const headers = { authorization: `Bearer ${(response.body as { token: string }).token}` };
     assert.equal((await world.router("POST", path, { body: activity, headers })).status, 200);
     assert.deepEqual(target.texts, ["café é"]);
   });

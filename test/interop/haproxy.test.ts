@@ -93,9 +93,9 @@ function createProxySender(t: TestContext, socketPath: string) {
     });
   };
   const send = async (method: string, url: string, sent?: Sent) => {
-    const answer = await stream(method, url, sent);
-    const text = await answer.body.text();
-    return { status: answer.statusCode, text, body: (text.startsWith("{") ? JSON.parse(text) : {}) as never };
+    const response = await stream(method, url, sent);
+    const text = await response.body.text();
+    return { status: response.statusCode, text, body: (text.startsWith("{") ? JSON.parse(text) : {}) as never };
   };
   return { stream, send };
 }
@@ -157,8 +157,10 @@ it("HAProxy terminates TLS for requests, pages, files and event streams", {
   const { status, text } = await send("GET", `${at.router}${lookUp}`);
   assert.deepEqual({ status, body: JSON.parse(text) }, pickStatusAndBody(await emulator.router("GET", lookUp)));
 
-  const begun = await send("POST", `${at.router}/router/v1/oauth2.0/device/code/`, { body: { client_id: "demo-cli" } });
-  const { verification_uri_complete: page } = begun.body as { verification_uri_complete: string };
+  const response = await send("POST", `${at.router}/router/v1/oauth2.0/device/code/`, {
+    body: { client_id: "demo-cli" },
+  });
+  const { verification_uri_complete: page } = response.body as { verification_uri_complete: string };
   assert.equal(page.startsWith(`${at.router}/`), true, page);
   const shown = await send("GET", page);
   assert.equal(shown.status, 200, shown.text);
@@ -187,7 +189,7 @@ it("HAProxy forwards a chunked webhook with many headers unchanged", {
   const emulator = await startRoutedEmulator(t, { trustedProxies: ["127.0.0.1"], allowedHosts: ["sandbox.example"] });
   const { socketPath } = await startHaproxy(t, { "sandbox.example": { url: emulator.routerUrl, probe } });
   await emulator.map("teams", "us-1", ["T1"]);
-  emulator.us.answer((_, response) => response.writeHead(202, { "x-answered-by": "us" }).end("taken"));
+  emulator.us.respond((_, response) => response.writeHead(202, { "x-answered-by": "us" }).end("taken"));
   const pieces = ['{ "type":"event_callback","team_id":"T1",', '"text":"caf\\u00e9 é', "x".repeat(100_000), '"}'];
   async function* inPieces() {
     for (const piece of pieces) yield Buffer.from(piece);
@@ -204,9 +206,9 @@ it("HAProxy forwards a chunked webhook with many headers unchanged", {
     [202, "us", "taken"],
   );
   assert.deepEqual(emulator.eu.received, []);
-  const [got] = emulator.us.received;
-  assert.equal(got?.body.toString(), pieces.join(""));
-  const kept = Object.entries(got!.headers).filter(([name]) => /^x-(?:many|forwarded)-/.test(name));
+  const [request] = emulator.us.received;
+  assert.equal(request?.body.toString(), pieces.join(""));
+  const kept = Object.entries(request!.headers).filter(([name]) => /^x-(?:many|forwarded)-/.test(name));
   assert.deepEqual(Object.fromEntries(kept), {
     ...many,
     "x-forwarded-for": "198.51.100.7, 127.0.0.1",

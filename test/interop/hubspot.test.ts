@@ -81,7 +81,7 @@ describe("crm_a with the CRM's official library", { skip: missing }, () => {
   for (const version of versions) {
     it(`accepts ${version} signatures of the command line`, async (t) => {
       const app = await startReceiver(t);
-      app.answer((_, response) => response.end("<p>ok</p>"));
+      app.respond((_, response) => response.end("<p>ok</p>"));
       const query = ["--query", "portalId=62515", "--query", "name=A & B"];
       const { exit } = await runCli(
         ["crm-a", "iframe", ...query, "--signature-version", version, "--base-url", app.url],

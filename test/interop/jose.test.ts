@@ -39,7 +39,7 @@ describe("jose's createRemoteJWKSet with the aggregated keys", () => {
 
   it("verifies tokens of the other clusters while one is down", async (t) => {
     const down = await startReceiver(t);
-    down.answer((_, response) => response.destroy());
+    down.respond((_, response) => response.destroy());
     const emulator = await startTestEmulator(t, {
       clock: { mode: "real" },
       seed: {
@@ -61,9 +61,9 @@ describe("jose's createRemoteJWKSet with the aggregated keys", () => {
   });
 
   it("rejects a token signed by another emulator", async (t) => {
-    const [emulator, other] = [await startTestEmulator(t), await startTestEmulator(t)];
+    const [emulator, otherEmulator] = [await startTestEmulator(t), await startTestEmulator(t)];
     const keys = createRemoteJWKSet(new URL(`${emulator.routerUrl}/.well-known/jwks.json`));
-    const { id_token } = await signIn(other, people[0]!);
+    const { id_token } = await signIn(otherEmulator, people[0]!);
     await assert.rejects(jwtVerify(id_token, keys), errors.JWKSNoMatchingKey);
   });
 });

@@ -38,7 +38,7 @@ async function startNginx(t: TestContext, behind: Readonly<Record<string, string
   events {}
   http {
     access_log off;
-    ${temporary.map((what) => `${what}_temp_path ${folder}/${what};`).join(" ")}
+    ${temporary.map((label) => `${label}_temp_path ${folder}/${label};`).join(" ")}
     ssl_certificate ${tls}service.cert.pem; ssl_certificate_key ${tls}service.key.pem;
     ${servers.join("\n")}
   }`;
@@ -49,8 +49,8 @@ async function startNginx(t: TestContext, behind: Readonly<Record<string, string
     child.kill("SIGTERM");
     await gone;
   });
-  await new Promise<void>((up, down) => {
-    const look = () => existsSync(pid) && up();
+  await new Promise<void>((resolve, down) => {
+    const look = () => existsSync(pid) && resolve();
     const watcher = watch(folder, look);
     t.after(() => watcher.close());
     look();
@@ -75,13 +75,13 @@ it("nginx terminates TLS for router and clusters, and every link uses its addres
   type Sent = { readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> };
   const send = async (method: string, url: string, { body, headers = {} }: Sent = {}) => {
     assert.match(url, /^https:\/\/(?:eu-1\.)?sandbox\.example\//);
-    const answer = await request(url, {
+    const response = await request(url, {
       ...{ method, dispatcher },
       ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
       headers: { ...(typeof body === "object" && { "content-type": "application/json" }), ...headers },
     });
-    const text = await answer.body.text();
-    return { status: answer.statusCode, text, body: (text.startsWith("{") ? JSON.parse(text) : {}) as never };
+    const text = await response.body.text();
+    return { status: response.statusCode, text, body: (text.startsWith("{") ? JSON.parse(text) : {}) as never };
   };
   const key = { "client-id": clusters[0]!.clientId!, "client-secret": clusters[0]!.clientSecret! };
   const api = `${at.cluster}/api/v2.1/public`;

@@ -36,7 +36,7 @@ describe("unmodified oauth4webapi client", () => {
       new URL(headers.get("location")!),
       oauth.expectNoState,
     );
-    const answer = await oauth.authorizationCodeGrantRequest(
+    const response = await oauth.authorizationCodeGrantRequest(
       server,
       client,
       oauth.None(),
@@ -45,11 +45,11 @@ describe("unmodified oauth4webapi client", () => {
       verifier,
       insecure,
     );
-    const tokens = await oauth.processAuthorizationCodeResponse(server, client, answer, {
+    const tokens = await oauth.processAuthorizationCodeResponse(server, client, response, {
       expectedNonce: nonce,
       requireIdToken: true,
     });
-    await oauth.validateApplicationLevelSignature(server, answer, insecure);
+    await oauth.validateApplicationLevelSignature(server, response, insecure);
     const { sub } = oauth.getValidatedIdTokenClaims(tokens)!;
     const person = await oauth.userInfoRequest(server, client, tokens.access_token, insecure);
     assert.equal((await oauth.processUserInfoResponse(server, client, sub, person)).email, "eli@fabrikam.example");
@@ -58,29 +58,32 @@ describe("unmodified oauth4webapi client", () => {
   it("finds the OAuth and OpenID Connect metadata of an issuer with a path", async (t) => {
     const issuer = new URL("https://sandbox.example/twin");
     const { routerUrl } = await startTestEmulator(t, { publicUrl: issuer.href });
-    const asked: string[] = [];
+    const requests: string[] = [];
     /** A proxy in front of the router, which removes the path. */
     const proxied = {
       [oauth.customFetch]: (url: string, init: object) => {
         const { pathname } = new URL(url);
-        asked.push(pathname);
+        requests.push(pathname);
         return fetch(`${routerUrl}${pathname.replace(/^\/twin\//, "/")}`, init);
       },
     };
     for (const algorithm of ["oauth2", "oidc"] as const) {
-      const answer = await oauth.discoveryRequest(issuer, { algorithm, ...proxied });
-      const server = await oauth.processDiscoveryResponse(issuer, answer);
+      const response = await oauth.discoveryRequest(issuer, { algorithm, ...proxied });
+      const server = await oauth.processDiscoveryResponse(issuer, response);
       assert.equal(server.token_endpoint, "https://sandbox.example/twin/api/v1/oauth/token/");
     }
-    assert.deepEqual(asked, ["/.well-known/oauth-authorization-server/twin", "/twin/.well-known/openid-configuration"]);
+    assert.deepEqual(requests, [
+      "/.well-known/oauth-authorization-server/twin",
+      "/twin/.well-known/openid-configuration",
+    ]);
   });
 
   it("receives a valid challenge for an expired access token", async (t) => {
     const { routerUrl } = await startTestEmulator(t, { clock: { mode: "real" } });
     const issuer = new URL(routerUrl);
     const server = await oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer, insecure));
-    const answer = await oauth.userInfoRequest(server, client, "worn-out", insecure);
-    await assert.rejects(oauth.processUserInfoResponse(server, client, "11", answer), (error) => {
+    const response = await oauth.userInfoRequest(server, client, "worn-out", insecure);
+    await assert.rejects(oauth.processUserInfoResponse(server, client, "11", response), (error) => {
       assert.ok(error instanceof oauth.WWWAuthenticateChallengeError);
       assert.equal(error.cause[0]!.parameters.error, "invalid_token");
       return true;

@@ -129,7 +129,7 @@ describe("svc auth device-login with oidc-provider", () => {
 
     const { exit, stdout } = await run("auth logout --json");
     assert.deepEqual([exit, JSON.parse(stdout)], [0, [{ address: issuer, revoked: true }]]);
-    const again = await fetch(`${issuer}/token`, {
+    const secondResponse = await fetch(`${issuer}/token`, {
       method: "POST",
       body: new URLSearchParams({
         grant_type: "refresh_token",
@@ -137,7 +137,10 @@ describe("svc auth device-login with oidc-provider", () => {
         client_id: "tool",
       }),
     });
-    assert.deepEqual([again.status, ((await again.json()) as { error: string }).error], [400, "invalid_grant"]);
+    assert.deepEqual(
+      [secondResponse.status, ((await secondResponse.json()) as { error: string }).error],
+      [400, "invalid_grant"],
+    );
   });
 
   it("reports that the user denied the request", async (t) => {

@@ -15,8 +15,8 @@ const discover = (routerUrl: string) =>
 /** Simulates a browser that follows the link and picks a user. */
 async function browse(url: URL, svc_user: string): Promise<URL> {
   url.searchParams.set("svc_user", svc_user);
-  const answer = await fetch(url, { redirect: "manual" });
-  return new URL(answer.headers.get("location")!);
+  const response = await fetch(url, { redirect: "manual" });
+  return new URL(response.headers.get("location")!);
 }
 
 describe("unmodified openid-client", () => {
@@ -62,8 +62,8 @@ describe("unmodified openid-client", () => {
       code_challenge_method: "S256",
       prompt: "none",
     });
-    const answer = await fetch(url, { redirect: "manual" });
-    const back = new URL(answer.headers.get("location")!);
+    const response = await fetch(url, { redirect: "manual" });
+    const back = new URL(response.headers.get("location")!);
     await assert.rejects(openid.authorizationCodeGrant(config, back), { error: "login_required" });
   });
 
@@ -134,12 +134,12 @@ describe("unmodified openid-client", () => {
     const begun = await openid.initiateDeviceAuthorization(config, {});
     const seen: unknown[] = [];
     config[openid.customFetch] = async (url, init) => {
-      const answer = await fetch(url, init as RequestInit);
-      const { error } = (await answer.clone().json()) as { error?: string };
-      seen.push([answer.status, error]);
+      const response = await fetch(url, init as RequestInit);
+      const { error } = (await response.clone().json()) as { error?: string };
+      seen.push([response.status, error]);
       if (seen.length === 1)
         await control("POST", `device-grants/${begun.user_code}`, { body: { status: "AUTHORIZED" } });
-      return answer;
+      return response;
     };
     await openid.pollDeviceAuthorizationGrant(config, { ...begun, interval: 1 });
     assert.deepEqual(seen, [

@@ -77,11 +77,11 @@ describe("user documentation in an empty folder", () => {
     openUserShell(t, { cwd: folder, env: { ...env, PATH: [join(home, "bin"), env.PATH].join(delimiter) } });
 
   /** Runs the commands of a page line by line without user input. */
-  async function pasteAll(shell: UserShell, lines: readonly string[], more: Words = {}) {
+  async function pasteAll(shell: UserShell, lines: readonly string[], extraHeaders: Words = {}) {
     for (const line of lines) {
       if (line in skipReasons) continue;
       let real = line;
-      for (const [here, there] of Object.entries({ ...words, ...more })) real = real.replace(here, there);
+      for (const [here, there] of Object.entries({ ...words, ...extraHeaders })) real = real.replace(here, there);
       const [begins] = Object.keys(endless).filter((start) => line.startsWith(start));
       if (begins) await shell.stay(real, endless[begins]!);
       else await shell.paste(real);
@@ -149,7 +149,7 @@ describe("user documentation in an empty folder", () => {
   };
 
   for (const page of handWrittenPages.filter(
-    (one) => extractCodeBlocks(one, "sh").length > 0 && !prepared.includes(one),
+    (value) => extractCodeBlocks(value, "sh").length > 0 && !prepared.includes(value),
   )) {
     it(`works from top to bottom in ${page}`, async (t) => {
       const paste = pasted[page];

@@ -118,8 +118,18 @@ describe("program with the installed package", () => {
     await compile("compared.ts", "--allowImportingTsExtensions", "--skipLibCheck");
   });
 
-  async function compile(file: string, ...more: string[]): Promise<void> {
-    const flags = ["--noEmit", "--strict", "--target", "es2023", "--module", "nodenext", "--types", "node", ...more];
+  async function compile(file: string, ...extraArgs: string[]): Promise<void> {
+    const flags = [
+      "--noEmit",
+      "--strict",
+      "--target",
+      "es2023",
+      "--module",
+      "nodenext",
+      "--types",
+      "node",
+      ...extraArgs,
+    ];
     // Several threads would each infer the types of all operations.
     const argv = [getModulePath("typescript/bin/tsc"), "--ignoreConfig", "--singleThreaded", ...flags, file];
     await run(process.execPath, argv, { cwd: folder }).catch((error: { stdout: string }) => assert.fail(error.stdout));

@@ -137,8 +137,10 @@ describe("packed tarball in an empty folder", () => {
 
 /** The installation commands of the README. */
 function extractInstallCommands() {
-  const [dev, global, ...more] = extractShellCommands("README.md").filter((line) => line.startsWith("npm install "));
-  assert.deepEqual(more, []);
+  const [dev, global, ...extraArgs] = extractShellCommands("README.md").filter((line) =>
+    line.startsWith("npm install "),
+  );
+  assert.deepEqual(extraArgs, []);
   return { dev: dev!, global: global! };
 }
 

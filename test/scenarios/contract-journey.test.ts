@@ -16,12 +16,12 @@ describe("contract journey", () => {
       body: { files: [{ filename: "brief.txt", content_type: "text/plain" }] },
     });
     const [file] = (uploads.body as { files: { file_id: string; upload_url: string }[] }).files;
-    const put = await fetch(file!.upload_url, {
+    const response = await fetch(file!.upload_url, {
       method: "PUT",
       headers: { "content-type": "text/plain" },
       body: "hello",
     });
-    assert.equal(put.status, 200);
+    assert.equal(response.status, 200);
 
     const intake = await api("POST", "/api/v1/public/legal_intake/", {
       body: { title: "Please draft", workflow_id: 201, file_ids: [file!.file_id] },

@@ -75,7 +75,7 @@ async function runInOrder(t: TestContext, commands: readonly string[]): Promise<
     await started.saw("Press Ctrl-C to stop it.");
     emulator = started;
   }
-  assert.equal((await emulator?.ended)?.exit ?? 0, 0);
+  assert.equal((await emulator?.completion)?.exit ?? 0, 0);
 }
 
 /** Runs commands for a real deployment against an emulator, with the secret in a file. */
@@ -160,7 +160,7 @@ const runs: Readonly<Record<string, (t: TestContext, page: string) => Promise<vo
     }
     await listener!.saw('"CONTRACT_EXECUTED"');
     listener!.signal("SIGINT");
-    assert.equal((await listener!.ended).exit, 130);
+    assert.equal((await listener!.completion).exit, 130);
     assert.ok(app.received.length >= 2, "forwarded once, replayed once");
   },
 
@@ -197,9 +197,9 @@ const runs: Readonly<Record<string, (t: TestContext, page: string) => Promise<vo
         else {
           await svc("webhooks trigger CONTRACT_CREATED");
           started.signal("SIGINT");
-          await started.ended;
+          await started.completion;
           proxy!.signal("SIGINT");
-          assert.equal((await proxy!.ended).exit, 130);
+          assert.equal((await proxy!.completion).exit, 130);
         }
         continue;
       }
@@ -210,8 +210,8 @@ const runs: Readonly<Record<string, (t: TestContext, page: string) => Promise<vo
   },
 
   async "docs/configuration.md"(t, page) {
-    const [configuring = "", completing = "", ...more] = extractCodeBlocks(page, "sh");
-    assert.deepEqual(more, []);
+    const [configuring = "", completing = "", ...extraArgs] = extractCodeBlocks(page, "sh");
+    assert.deepEqual(extraArgs, []);
     await configure(t, parseCommands([configuring]));
     await complete(t, completing);
   },
@@ -231,7 +231,7 @@ const runs: Readonly<Record<string, (t: TestContext, page: string) => Promise<vo
 };
 
 describe("user documentation", () => {
-  for (const page of handWrittenPages.filter((one) => extractCodeBlocks(one, "sh").length > 0)) {
+  for (const page of handWrittenPages.filter((value) => extractCodeBlocks(value, "sh").length > 0)) {
     it(`shows working commands in ${page}`, async (t) => {
       const run = runs[page];
       assert.ok(run, `${page} has commands that this test does not run`);

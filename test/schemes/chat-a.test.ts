@@ -15,8 +15,8 @@ describe("chat_a signature", () => {
     });
   }
 
-  for (const { id, why, timestamp, body, signature } of negative) {
-    it(`rejects vector ${id}: ${why}`, () => {
+  for (const { id, why: reason, timestamp, body, signature } of negative) {
+    it(`rejects vector ${id}: ${reason}`, () => {
       const nowMs = secondsToMs(timestamp);
       const verdict = verifyChatA({ signingSecret, timestamp, body, signature, nowMs });
       assert.deepEqual(verdict, { ok: false, reason: "mismatch" });

@@ -83,7 +83,7 @@ describe("crm_a signature", () => {
     ["another secret", { clientSecret: "x" }, "mismatch"],
     ["a v3 signature declared as v2", { version: "v2" }, "mismatch"],
   ];
-  for (const [what, change, reason] of refused) {
-    it(`rejects ${what}`, () => assert.deepEqual(verify(change), { ok: false, reason }));
+  for (const [label, change, reason] of refused) {
+    it(`rejects ${label}`, () => assert.deepEqual(verify(change), { ok: false, reason }));
   }
 });

@@ -25,8 +25,8 @@ describe("crm_b signed request", () => {
     B7: "unknown-algorithm",
     B8: "malformed",
   };
-  for (const { id, why, signed_request } of crmB.negative) {
-    it(`rejects vector ${id}: ${why}`, () =>
+  for (const { id, why: reason, signed_request } of crmB.negative) {
+    it(`rejects vector ${id}: ${reason}`, () =>
       assert.deepEqual(openCrmB(secret, signed_request), { ok: false, reason: reasons[id] }));
   }
 

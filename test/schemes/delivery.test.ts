@@ -19,8 +19,8 @@ describe("delivery verification", () => {
     ["a Headers object", new Headers({ [header]: hash })],
     ["a header named get", { get: "this", [header]: hash }],
   ];
-  for (const [what, headers] of ways) {
-    it(`accepts ${what}`, () => {
+  for (const [label, headers] of ways) {
+    it(`accepts ${label}`, () => {
       assert.deepEqual(verify(headers), { ok: true });
       assert.deepEqual(verify(headers, Buffer.from(body)), { ok: true });
       assert.deepEqual(verify(headers, `${body} `), { ok: false, reason: "mismatch" });
@@ -41,12 +41,12 @@ describe("delivery verification", () => {
       message: "The body must be the raw bytes, not a parsed value",
     }));
 
-  for (const [what, given, message] of [
+  for (const [label, given, message] of [
     ["is missing", undefined, "is missing. Check that its variable is set."],
     ["is an empty string", "", "is missing. Check that its variable is set."],
     ["is not base64", "s3cr3t!", "is not padded standard base64"],
   ] as const) {
-    it(`rejects a key that ${what}, with or without a signature`, () => {
+    it(`rejects a key that ${label}, with or without a signature`, () => {
       for (const headers of [{}, { [header]: hash }])
         assert.throws(() => verifyDelivery({ body, headers, hmacKey: given as string }), {
           name: "TypeError",

@@ -74,8 +74,8 @@ describe("signed URL", () => {
     ["no query", { url: url.replace(/\?.*/, "") }],
     ["another key", { key: "another" }],
   ];
-  for (const [what, change] of tampered) {
-    it(`is invalid with ${what}, before or after its expiry`, () => {
+  for (const [label, change] of tampered) {
+    it(`is invalid with ${label}, before or after its expiry`, () => {
       assert.deepEqual(ask(change), mismatch);
       assert.deepEqual(ask({ nowMs: nowMs + 86_400_000, ...change }), mismatch);
     });

@@ -40,8 +40,8 @@ describe("Standard Webhooks signature", () => {
     ["a non-numeric timestamp", { "webhook-timestamp": "now" }, "stale"],
     ["a missing header", { "webhook-signature": "" }, "missing"],
   ];
-  for (const [what, change, reason] of refused) {
-    it(`rejects ${what}`, () => assert.deepEqual(verify(change), { ok: false, reason }));
+  for (const [label, change, reason] of refused) {
+    it(`rejects ${label}`, () => assert.deepEqual(verify(change), { ok: false, reason }));
   }
 
   it("rejects a secret that is not base64", () =>

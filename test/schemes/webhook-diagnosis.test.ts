@@ -130,7 +130,7 @@ describe("signature diagnosis", () => {
   const utf16 = Buffer.from(event, "utf16le");
   const withMark = Buffer.from(`\ufeff${event}\r\n`, "utf16le");
   const base64 = Buffer.from(event).toString("base64");
-  const wrapped: readonly (readonly [what: string, body: string | Buffer, codes: readonly string[]])[] = [
+  const wrapped: readonly (readonly [label: string, body: string | Buffer, codes: readonly string[]])[] = [
     ["base64", base64, ["base64-body"]],
     ["base64 in lines", `${base64.slice(0, 20)}\n${base64.slice(20)}\n`, ["base64-body"]],
     ["base64url", Buffer.from(event).toString("base64url"), ["base64-body"]],
@@ -148,8 +148,8 @@ describe("signature diagnosis", () => {
     ],
     ["base64 of gzip", gzipSync(event).toString("base64"), ["base64-body", "gzip"]],
   ];
-  for (const [what, body, codes] of wrapped) {
-    it(`recognizes a body in ${what}`, () => {
+  for (const [label, body, codes] of wrapped) {
+    it(`recognizes a body in ${label}`, () => {
       const { explained, deviations } = diagnose({ key, body: Buffer.from(body), signature: sign(event) });
       assert.deepEqual([explained, deviations.map(({ code }) => code)], [true, codes]);
     });

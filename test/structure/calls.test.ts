@@ -21,7 +21,7 @@ describe("check for banned calls", () => {
     const found = examples.map((line) => findBannedCalls([{ path: "src/cli/x.ts", text: `/*\n*/\n${line}` }]));
     assert.deepEqual(
       found,
-      bans.map(({ what, instead }) => [`src/cli/x.ts:3 has ${what}; use ${instead}`]),
+      bans.map(({ label, instead }) => [`src/cli/x.ts:3 has ${label}; use ${instead}`]),
     );
   });
 

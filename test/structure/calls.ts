@@ -1,7 +1,7 @@
 import { omitComments, type SourceFile } from "./repository.ts";
 
 interface Ban {
-  readonly what: string;
+  readonly label: string;
   readonly pattern: RegExp;
   readonly home: readonly string[];
   readonly instead: string;
@@ -10,61 +10,61 @@ interface Ban {
 /** Calls whose times or ids depend on the machine, or whose names depend on the language. */
 export const bans: readonly Ban[] = [
   {
-    what: "Date.now()",
+    label: "Date.now()",
     pattern: /\bDate\.now\b/,
     home: ["src/base/", "emulator/clock/"],
     instead: "the port Clock (virtual) or Wall",
   },
   {
-    what: "new Date()",
+    label: "new Date()",
     pattern: /\bnew Date\(\s*\)/,
     home: ["src/base/", "emulator/clock/"],
     instead: "the port Clock (virtual) or Wall",
   },
   {
-    what: "performance.now()",
+    label: "performance.now()",
     pattern: /\bperformance\.now\b/,
     home: ["src/base/", "emulator/clock/"],
     instead: "the port Wall",
   },
   {
-    what: "a bare timer",
+    label: "a bare timer",
     pattern: /\bset(Timeout|Interval|Immediate)\(|\bnode:timers\b/,
     home: ["src/base/", "emulator/clock/"],
     instead: "Wall.sleep",
   },
   {
-    what: "an id of its own making",
+    label: "an id of its own making",
     pattern: /\brandomUUID\b/,
     home: ["src/base/"],
     instead: "the port Ids",
   },
   {
-    what: "process.exit()",
+    label: "process.exit()",
     pattern: /\bprocess\.exit\(/,
     home: ["bin/", "src/cli/process/process-host.ts"],
     instead: "an exit code returned by main",
   },
   {
-    what: "writing to a stream by hand",
+    label: "writing to a stream by hand",
     pattern: /\bstd(out|err)\.write\(|\bwrite\((\w+\.)?std(out|err)\b/,
     home: ["bin/", "src/cli/output/", "src/cli/output/github-actions.ts"],
     instead: "Output, or a Printer: what they print is made harmless",
   },
   {
-    what: "a recursive mkdir",
+    label: "a recursive mkdir",
     pattern: /\bmkdir(Sync)?\(.*\brecursive\b/,
     home: [],
     instead: "makeFolder: below /proc it never comes to an end",
   },
   {
-    what: "a record that leaves the key __proto__ out",
+    label: "a record that leaves the key __proto__ out",
     pattern: /\.record\(z\.string\(\)/,
     home: ["src/api/shapes.ts"],
     instead: "dictionary",
   },
   {
-    what: "a table by name that inherits names",
+    label: "a table by name that inherits names",
     // A copy of another object inherits the same names.
     pattern: /^\s*(?:export )?(?:const|let|readonly) #?\w+: (?:Readonly<)?Record<string, .*> = \{(?! \.\.\.)/,
     home: ["src/base/object.ts"],
@@ -81,7 +81,7 @@ export const findBannedCalls = (files: readonly SourceFile[]): string[] =>
     ).split("\n");
     return bans
       .filter(({ home }) => !home.some((place) => path.startsWith(place)))
-      .flatMap(({ what, pattern, instead }) =>
-        lines.flatMap((line, at) => (pattern.test(line) ? [`${path}:${at + 1} has ${what}; use ${instead}`] : [])),
+      .flatMap(({ label, pattern, instead }) =>
+        lines.flatMap((line, at) => (pattern.test(line) ? [`${path}:${at + 1} has ${label}; use ${instead}`] : [])),
       );
   });

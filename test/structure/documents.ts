@@ -11,7 +11,7 @@ export const findDeadPaths = (pages: readonly SourceFile[], paths: readonly stri
       posix.normalize(name!).replace(/\/$/, ""),
     );
     return [...links, ...named]
-      .filter((target) => !paths.some((one) => one === target || one.startsWith(`${target}/`)))
+      .filter((target) => !paths.some((value) => value === target || value.startsWith(`${target}/`)))
       .map((target) => `${path} names ${target}`);
   });
 

@@ -92,10 +92,10 @@ describe("layer check", () => {
     ["src/cli/x.ts", 'import { render } from "preact";', "its home is src/console"],
     ["tools/x.ts", 'import "node:fs";', "the file is in no layer"],
   ];
-  for (const [path, text, why] of refusals) {
+  for (const [path, text, reason] of refusals) {
     it(`rejects ${text} in ${path}`, () => {
       const [told] = findForbiddenImportsIn(path, text);
-      assert.ok(told?.includes(why), `${told} should say: ${why}`);
+      assert.ok(told?.includes(reason), `${told} should say: ${reason}`);
     });
   }
 

@@ -203,7 +203,7 @@ export const findBadSummaries = (commands: readonly CommandDeclaration[]): strin
       ...(summary.length > maxSummary ? [`${summary.length} characters`] : []),
       ...(isImperative(first) ? [] : [`begins with ${first}`]),
       ...(/[.:;]$|: |; /.test(summary) ? ["is more than one phrase"] : []),
-    ].map((what) => `svc ${words.join(" ")} ${what}: ${summary}`);
+    ].map((label) => `svc ${words.join(" ")} ${label}: ${summary}`);
   });
 
 const machine = [
@@ -218,6 +218,8 @@ export const findStrayMarks = (files: readonly SourceFile[]): string[] =>
     text
       .split("\n")
       .flatMap((line, at) =>
-        machine.filter(({ pattern }) => pattern.test(line)).map(({ what }) => `${path}:${at + 1} holds ${what}`),
+        machine
+          .filter(({ pattern }) => pattern.test(line))
+          .map(({ what: label }) => `${path}:${at + 1} holds ${label}`),
       ),
   );

@@ -6,8 +6,8 @@ export async function createConsoleAddress({
   token,
 }: Pick<Emulator, "controlUrl" | "token">): Promise<string> {
   const headers = { authorization: `Bearer ${token}` };
-  const answer = await fetch(`${controlUrl}/sessions/codes`, { method: "POST", headers });
-  return ((await answer.json()) as { url: string }).url;
+  const response = await fetch(`${controlUrl}/sessions/codes`, { method: "POST", headers });
+  return ((await response.json()) as { url: string }).url;
 }
 
 /** Session of a browser. One half is sent by the page, and the other half is a cookie. */
@@ -19,12 +19,12 @@ export interface BrowserSession {
 /** Signs a browser in as the owner of the token. */
 export async function createBrowserSession(of: Pick<Emulator, "controlUrl" | "token">): Promise<BrowserSession> {
   const code = new URL(await createConsoleAddress(of)).hash.slice("#code=".length);
-  const answer = await fetch(`${of.controlUrl}/sessions`, {
+  const response = await fetch(`${of.controlUrl}/sessions`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ code }),
   });
-  const { token } = (await answer.json()) as { token: string };
-  const [cookie = ""] = answer.headers.get("set-cookie")!.split(";");
+  const { token } = (await response.json()) as { token: string };
+  const [cookie = ""] = response.headers.get("set-cookie")!.split(";");
   return { token, headers: { authorization: `Bearer ${token}`, cookie } };
 }

@@ -11,12 +11,12 @@ export const jo = { first_name: "Jo", last_name: "Doe", email: "jo@acme.example"
 export const acme = { is_individual: false, organization_name: "Acme Inc.", poc_details: jo } as const;
 
 /** Creates a request body for a contract from the straight-through template of the demo seed. */
-export const createContractRequest = (more: object = {}): object => ({
+export const createContractRequest = (overrides: object = {}): object => ({
   contract_template_id: 101,
   contract_name: "NDA with Acme",
   contract_data: {},
   counter_party_details: [acme],
-  ...more,
+  ...overrides,
 });
 
 /** Fields of a contract that both sides sign, first Jo and then Ada. */
@@ -36,24 +36,24 @@ export const bilateralSigning = {
 };
 
 /** Creates a request body with the counterparty's document, for review or signature. */
-export const createUploadRequest = async (more: object = {}): Promise<Record<string, unknown>> => ({
+export const createUploadRequest = async (overrides: object = {}): Promise<Record<string, unknown>> => ({
   contract_name: "Their paper",
   contract_type_id: 301,
   file_name: "paper.pdf",
   file_base64: await createPdfBase64(),
   counterparty_organization_name: "Acme Inc.",
   counterparty_poc_details: jo,
-  ...more,
+  ...overrides,
 });
 
 /** Creates a request body for a contract that was executed outside the platform. */
-export const createExecutedImport = (more: object = {}): Promise<Record<string, unknown>> =>
+export const createExecutedImport = (overrides: object = {}): Promise<Record<string, unknown>> =>
   createUploadRequest({
     contract_name: "NDA of 2029",
     file_name: "nda.pdf",
     creator_organization_entity_id: 401,
     counterparty_is_individual: false,
-    ...more,
+    ...overrides,
   });
 
 export interface ContractIds {
@@ -62,19 +62,19 @@ export interface ContractIds {
 }
 
 /** Returns the contract of a response, which must be a success. */
-export async function requireContract(answer: Promise<TestResponse>): Promise<ContractIds> {
-  const { status, body } = await answer;
+export async function requireContract(pendingResponse: Promise<TestResponse>): Promise<ContractIds> {
+  const { status, body } = await pendingResponse;
   assert.equal(status, 201, JSON.stringify(body));
   const { id } = body as { id: string };
   return { id, number: Number(id.slice(2)) };
 }
 
-export const createDraftContract = (api: Api, more: object = {}): Promise<ContractIds> =>
-  requireContract(api("POST", "/api/v2.1/public/contracts/", { body: createContractRequest(more) }));
+export const createDraftContract = (api: Api, overrides: object = {}): Promise<ContractIds> =>
+  requireContract(api("POST", "/api/v2.1/public/contracts/", { body: createContractRequest(overrides) }));
 
 /** Creates a contract and sends it for signature. */
-export async function createSentContract(api: Api, more: object = {}): Promise<ContractIds> {
-  const contract = await createDraftContract(api, more);
+export async function createSentContract(api: Api, overrides: object = {}): Promise<ContractIds> {
+  const contract = await createDraftContract(api, overrides);
   assert.deepEqual(
     pickStatusAndBody(await api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`)),
     {

@@ -13,7 +13,7 @@ export interface StartedProcess {
    * Resolves with `up`, or with name and message of the error. The process can then start another emulator, with
    * additional options.
    */
-  start(more?: EmulatorOptions): Promise<string>;
+  start(options?: EmulatorOptions): Promise<string>;
   signal(name: NodeJS.Signals): void;
   /** Sends SIGKILL. Resolves when the process has ended. */
   kill(): Promise<void>;

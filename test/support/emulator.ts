@@ -17,7 +17,7 @@ export interface TestRequest {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-type Send = (method: string, path: string, sent?: TestRequest) => Promise<TestResponse>;
+type Send = (method: string, path: string, request?: TestRequest) => Promise<TestResponse>;
 
 export interface TestEmulator extends Emulator {
   /** Sends a request to the router, without credentials. */
@@ -63,15 +63,15 @@ const modest = { accept: "*/*", "user-agent": "node" };
 export function createSender(base: string, always: Readonly<Record<string, string>> = {}): Send {
   return async (method, path, { body, headers } = {}) => {
     const isBytes = typeof body === "string" || body instanceof Uint8Array;
-    const answer = await request(`${base}${path.startsWith("/") ? path : `/${path}`}`, {
+    const response = await request(`${base}${path.startsWith("/") ? path : `/${path}`}`, {
       method: method as Dispatcher.HttpMethod,
       headers: mergeHeaders(modest, typeOf(body), always, headers),
       ...(body === undefined ? {} : { body: isBytes ? body : JSON.stringify(body) }),
     });
     return {
-      status: answer.statusCode,
-      headers: createHeaders(answer.headers),
-      body: parseJsonOrText(await answer.body.text()),
+      status: response.statusCode,
+      headers: createHeaders(response.headers),
+      body: parseJsonOrText(await response.body.text()),
     };
   };
 }

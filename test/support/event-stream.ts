@@ -10,7 +10,7 @@ export type StreamedEvent = z.output<typeof declared>;
 export interface EventStream {
   readonly status: number;
   /** Returns all further events up to the first that matches. */
-  until(wanted: (event: StreamedEvent) => boolean): Promise<readonly StreamedEvent[]>;
+  waitFor(wanted: (event: StreamedEvent) => boolean): Promise<readonly StreamedEvent[]>;
   /** Returns the next event. */
   next(): Promise<StreamedEvent>;
   close(): Promise<void>;
@@ -32,8 +32,8 @@ export async function openEventStream(
     authorization: `Bearer ${token}`,
     ...(lastEventId === undefined ? {} : { "last-event-id": lastEventId }),
   };
-  const answer = await fetch(url, { headers, signal: ended.signal });
-  const events = readEvents(answer.body!);
+  const response = await fetch(url, { headers, signal: ended.signal });
+  const events = readEvents(response.body!);
   t.after(() => ended.abort());
   const next = async () => {
     const { done, value } = await events.next();
@@ -41,9 +41,9 @@ export async function openEventStream(
     return value;
   };
   return {
-    status: answer.status,
+    status: response.status,
     next,
-    async until(wanted) {
+    async waitFor(wanted) {
       for (const all: StreamedEvent[] = []; ; ) {
         all.push(await next());
         if (wanted(all.at(-1)!)) return all;

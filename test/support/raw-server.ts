@@ -8,7 +8,7 @@ export interface RawServer {
   /** Returns the number of connections so far. */
   connections(): number;
   /** Sets the bytes of the next responses, with one write per string. */
-  answer(...texts: readonly string[]): void;
+  respond(...texts: readonly string[]): void;
 }
 
 /** Starts a server that responds to each request with exactly these bytes, even if they are invalid HTTP. */
@@ -43,7 +43,7 @@ export async function startRawServer(t: Pick<TestContext, "after">, ...texts: re
     url: `http://127.0.0.1:${(server.address() as net.AddressInfo).port}`,
     received,
     connections: () => count,
-    answer: (...next) => {
+    respond: (...next) => {
       answer = next;
     },
   };

@@ -16,7 +16,7 @@ export interface Receiver {
   readonly url: string;
   readonly received: readonly ReceivedRequest[];
   /** Sets the next responses, by a status or by a function that responds. */
-  answer(how: number | ((request: ReceivedRequest, response: ServerResponse) => void)): void;
+  respond(how: number | ((request: ReceivedRequest, response: ServerResponse) => void)): void;
 }
 
 /**
@@ -47,7 +47,7 @@ export async function startReceiver(t: Pick<TestContext, "after">): Promise<Rece
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     received,
-    answer: (next) => {
+    respond: (next) => {
       how = next;
     },
   };

@@ -10,7 +10,7 @@ export interface RoutedEmulator extends TestEmulator {
   /** Maps identifiers like a cluster, with its key from the test's seed. */
   map(table: Table, cluster: ClusterId, identifiers: readonly string[]): Promise<void>;
   /** Returns the clusters that got requests since the last call, each with method and target. */
-  reached(): string[];
+  listForwarded(): string[];
 }
 
 export type ClusterId = "eu-1" | "us-1";
@@ -76,9 +76,9 @@ export async function startRoutedEmulator(
     us,
     async map(table: Table, cluster: ClusterId, identifiers: readonly string[]) {
       const body = createBulkBody(table, cluster, identifiers);
-      const answer = await emulator.router("POST", bulkOperations[table].path, { body });
-      if (answer.status !== 200) throw new Error(`mapping ${table} answered ${answer.status}`);
+      const response = await emulator.router("POST", bulkOperations[table].path, { body });
+      if (response.status !== 200) throw new Error(`mapping ${table} answered ${response.status}`);
     },
-    reached: () => [...since("eu", eu.received), ...since("us", us.received)],
+    listForwarded: () => [...since("eu", eu.received), ...since("us", us.received)],
   });
 }

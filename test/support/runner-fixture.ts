@@ -15,9 +15,9 @@ export interface RunnerFixture {
   readonly clock: VirtualClock;
   readonly runner: Runner;
   /** Entries that ran, in order, as `+5 name`, in minutes after the start. */
-  readonly seen: string[];
+  readonly runs: string[];
   /** Refs of the entries that failed. */
-  readonly troubles: string[];
+  readonly failures: string[];
   /** Adds entries to the queue in one transaction. Times are in ms after the start. */
   add(...entries: readonly (readonly [after: number, name: string])[]): Promise<void>;
 }
@@ -40,19 +40,19 @@ export async function createRunnerFixture(
   const wall = options.wall ?? systemWallClock;
   const store = options.store ?? openMemoryStore({ collections, wall });
   const clock = await VirtualClock.open(store, wall, { mode: "manual", now: initialTimeMs, ...options.clock });
-  const seen: string[] = [];
-  const troubles: string[] = [];
+  const runs: string[] = [];
+  const failures: string[] = [];
   const runner = new Runner({
     ...options,
     store,
     clock,
     wall,
-    onError: (entry) => troubles.push(entry.ref),
+    onError: (entry) => failures.push(entry.ref),
     handlers: {
       play: {
         prepare: async (_, entries) =>
           entries.map((entry) => async () => {
-            seen.push(`+${(clock.now() - initialTimeMs) / 60_000} ${entry.ref}`);
+            runs.push(`+${(clock.now() - initialTimeMs) / 60_000} ${entry.ref}`);
             return async (tx) => {
               dequeue(tx, entry);
               for (const line of script[entry.ref] ?? []) {
@@ -77,8 +77,8 @@ export async function createRunnerFixture(
     store,
     clock,
     runner,
-    seen,
-    troubles,
+    runs,
+    failures,
     add: (...entries) =>
       store.transaction("add", (tx) => {
         for (const [after, ref] of entries)

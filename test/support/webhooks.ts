@@ -25,7 +25,7 @@ export interface DeliveryFixture {
   readonly clock: VirtualClock;
   readonly runner: Runner;
   /** Subscribes workspace 1 to three activities by default. */
-  subscribe(url: string, more?: Partial<Webhook>): Promise<number>;
+  subscribe(url: string, overrides?: Partial<Webhook>): Promise<number>;
   /** Emits activities of a contract in one transaction. */
   happen(...activities: readonly Activity[]): Promise<void>;
   /**
@@ -85,10 +85,10 @@ export async function createDeliveryFixture(
     clock,
     runner,
     close: () => (closed ??= close()),
-    subscribe: (url, more) =>
+    subscribe: (url, overrides) =>
       store.transaction("subscribe", (tx) => {
         const id = tx.next("webhook");
-        tx.put(webhookRows, { ...createWebhookRow(id, url), ...more });
+        tx.put(webhookRows, { ...createWebhookRow(id, url), ...overrides });
         return id;
       }),
     happen: (...activities) =>

@@ -168,8 +168,11 @@ describe("service that contradicts the specification", () => {
       of("webhook:CONTRACT_CREATED:contract_id:type", " of the payload at contract_id"),
       of("webhook:CONTRACT_CREATED:retry.1:retry-time", ", which fixes the retry schedule"),
     ]);
-    const created = await observing.api("POST", "/api/v2.1/public/contracts/", { body: createContractRequest() });
+    const response = await observing.api("POST", "/api/v2.1/public/contracts/", { body: createContractRequest() });
     const shown = await observing.api("GET", "/api/v2.1/public/contracts/T-1/status");
-    assert.deepEqual([created.status, shown.body], [201, { contract_name: "NDA with Acme", contract_status: "DRAFT" }]);
+    assert.deepEqual(
+      [response.status, shown.body],
+      [201, { contract_name: "NDA with Acme", contract_status: "DRAFT" }],
+    );
   });
 });

@@ -314,7 +314,7 @@ describe("personal data identified by its name", () => {
     const body = JSON.stringify([person, { dob: person.dob, num: person.num }]);
     const { text, found } = await recorded(t, createRequest("application/json", body));
     const gone = ["1984", "23.11", "491515", "2345678", "84250", "52.52", "113.4", "ebulon", "quartz"];
-    assert.deepEqual({ left: gone.filter((one) => text.includes(one)), found }, { left: [], found: [] }, text);
+    assert.deepEqual({ left: gone.filter((value) => text.includes(value)), found }, { left: [], found: [] }, text);
     const [made, again] = JSON.parse(text.split("\n").find((line) => line.startsWith("[{"))!);
     assert.deepEqual(again, { dob: made.dob, num: made.num });
     const form = text.slice(text.indexOf('[{"dob"'), text.indexOf(',"first_name"')).replace(/\d/g, "0");

@@ -32,8 +32,8 @@ async function send(): Promise<void> {
   const worker = async () => {
     for (let line = await lines.next(); !line.done; line = await lines.next()) {
       const headers = { "content-type": "application/json" };
-      const answer = await pool.request({ path, method: "POST", headers, body: line.value });
-      await answer.body.json();
+      const response = await pool.request({ path, method: "POST", headers, body: line.value });
+      await response.body.json();
     }
   };
   await Promise.all(Array.from({ length: Number(connections) }, worker));

@@ -20,7 +20,7 @@ const warming = 3;
 
 /** Loads two servers alternately. The figure is the speed of the first relative to the second. */
 export async function compareServers(
-  what: string,
+  label: string,
   goal: Goal,
   ours: () => Promise<ResourceUse>,
   bare: () => Promise<ResourceUse>,
@@ -32,6 +32,6 @@ export async function compareServers(
     return ms;
   };
   const [oursMs, bareMs] = await runAlternately(rounds, [timed(0, ours), timed(1, bare)], warming);
-  reportFigure(what, computeRatios(bareMs, oursMs), goal);
+  reportFigure(label, computeRatios(bareMs, oursMs), goal);
   writeNote(`by CPU time of the servers ${computeMedian(computeRatios(cpu[1], cpu[0]).slice(warming)).toFixed(2)}`);
 }

@@ -3,10 +3,10 @@
 export type Goal = `${">=" | "<=" | "<"} ${number}` | "";
 
 /** Prints a figure. Several values are printed as their median and their spread. */
-export function reportFigure(what: string, values: number | readonly number[], goal: Goal): void {
+export function reportFigure(label: string, values: number | readonly number[], goal: Goal): void {
   const all = [values].flat().toSorted((a, b) => a - b);
   const spread = all.length > 1 ? `  (${all[0]!.toFixed(2)} to ${all.at(-1)!.toFixed(2)})` : "";
-  process.stdout.write(`${what.padEnd(88)} ${computeMedian(all).toFixed(2).padStart(7)}  ${goal}${spread}\n`);
+  process.stdout.write(`${label.padEnd(88)} ${computeMedian(all).toFixed(2).padStart(7)}  ${goal}${spread}\n`);
 }
 
 /** Prints a note without a goal. */

@@ -21,8 +21,8 @@ describe("svc agent setup", () => {
     assert.deepEqual([exit, stderr], [0, `${skillFile}: created, ${lines} lines\n`]);
     assert.ok(lines <= 400);
     assert.match(text, /^---\nname: svc\ndescription: [^\n]{50,1024}\n---\n\n# svc\n/);
-    const again = await runCli("agent setup --json", { cwd });
-    assert.deepEqual(JSON.parse(again.stdout), { file: join(cwd, skillFile), outcome: "unchanged", lines });
+    const secondResult = await runCli("agent setup --json", { cwd });
+    assert.deepEqual(JSON.parse(secondResult.stdout), { file: join(cwd, skillFile), outcome: "unchanged", lines });
   });
 
   it("writes into another folder", async (t) => {
@@ -52,9 +52,9 @@ describe("svc agent setup", () => {
     const cwd = await createTestFolder(t);
     await mkdir(join(cwd, ".agents/skills/svc"), { recursive: true });
     await writeFile(join(cwd, skillFile), "mine\n");
-    const refused = await runCli("agent setup", { cwd });
+    const result = await runCli("agent setup", { cwd });
     assert.deepEqual(
-      [refused.exit, refused.stderr],
+      [result.exit, result.stderr],
       [2, "error: --force required when not running interactively\n  See svc agent setup --help.\n"],
     );
     assert.equal(await readFile(join(cwd, skillFile), "utf8"), "mine\n");

@@ -21,8 +21,8 @@ describe("svc auth device-login with a browser", () => {
     ["uses the browser in BROWSER", { BROWSER: "firefox" }, "linux", ["firefox"]],
     ["opens no browser with BROWSER=none", { BROWSER: "none", DISPLAY: ":0" }, "linux", undefined],
   ];
-  for (const [what, env, platform, command] of cases) {
-    it(what, () => assert.deepEqual(findBrowserCommand({ env }, platform), command));
+  for (const [label, env, platform, command] of cases) {
+    it(label, () => assert.deepEqual(findBrowserCommand({ env }, platform), command));
   }
 
   /**

@@ -128,7 +128,7 @@ describe("svc auth device-login with the emulator", () => {
     const waiting = startCommand(svc, [...login, "--json"]);
     await waiting.saw("approval_needed");
     waiting.signal("SIGINT");
-    const { exit, stderr } = await waiting.ended;
+    const { exit, stderr } = await waiting.completion;
     assert.deepEqual([exit, stderr, await readdir(cwd)], [130, "", []]);
   });
 

@@ -23,7 +23,7 @@ const signedIn: PollResponse = { status: 200, body: tokens };
 async function signIn(t: TestContext, answers: readonly PollResponse[], changes: object = {}) {
   const server = await startReceiver(t);
   const left = [...answers];
-  server.answer((request, response) => {
+  server.respond((request, response) => {
     const isFirst = request.url.endsWith("/device/code/");
     sendResponse(response, isFirst ? { status: 200, body: { ...challenge, ...changes } } : (left.shift() ?? "cut"));
   });
@@ -133,8 +133,8 @@ describe("device token polling", () => {
     ["no expiry", { expires_in: undefined }],
     ["no device code", { device_code: "" }],
   ];
-  for (const [what, changes] of challenges) {
-    it(`rejects a server response with ${what}`, async (t) => {
+  for (const [label, changes] of challenges) {
+    it(`rejects a server response with ${label}`, async (t) => {
       const { exit, stderr, polls } = await signIn(t, [], changes);
       assert.deepEqual([exit, polls], [1, 0]);
       assert.match(stderr, /The device authorization response is incomplete/);

@@ -37,14 +37,14 @@ describe("stepwise svc auth device-login", () => {
     // An immediate second poll receives slow_down, which is not a decision.
     assert.equal((await svc("auth device-login --finish --no-wait")).exit, 8);
     await emulator.clock.advance({ by: 60_000 });
-    const done = await svc("auth device-login --finish --no-wait --json");
+    const result = await svc("auth device-login --finish --no-wait --json");
     assert.deepEqual(
-      [done.exit, JSON.parse(done.stdout).event, JSON.parse(done.stdout).client_id],
+      [result.exit, JSON.parse(result.stdout).event, JSON.parse(result.stdout).client_id],
       [0, "signed_in", "demo-cli"],
     );
     assert.deepEqual((await readdir(cwd)).sort(), ["tokens.json"]);
     assert.equal((await svc("auth status")).exit, 0);
-    for (const { stdout, stderr } of [begun, early, done])
+    for (const { stdout, stderr } of [begun, early, result])
       assert.equal(`${stdout}${stderr}`.includes(device_code), false);
   });
 
@@ -61,8 +61,8 @@ describe("stepwise svc auth device-login", () => {
     const { svc, decide, cwd } = await startDeviceEmulator(t);
     const { stdout } = await svc(`${begin} --json`);
     await decide(JSON.parse(stdout).user_code, "DENIED");
-    const denied = await svc("auth device-login --finish --no-wait");
-    assert.deepEqual([denied.exit, await readdir(cwd)], [4, []]);
+    const result = await svc("auth device-login --finish --no-wait");
+    assert.deepEqual([result.exit, await readdir(cwd)], [4, []]);
     const nothing = await svc("auth device-login --finish");
     assert.equal(nothing.exit, 2);
     assert.match(nothing.stderr, /No sign-in was started with --no-wait\.\n {2}try: svc auth device-login --no-wait\n/);

@@ -10,9 +10,9 @@ async function startPendingGrant(t: TestContext) {
   const { svc, emulator } = await startCliEmulator(t);
   const { device_code, decide } = await startDeviceAuthorization(emulator);
   const fields = ["--grant-type", deviceGrantType, "--device-code", device_code, "--client-id", "demo-cli"];
-  const poll = async (command: "auth device-token" | "oidc token", ...more: string[]) => {
+  const poll = async (command: "auth device-token" | "oidc token", ...extraArgs: string[]) => {
     await emulator.clock.advance({ by: 60_000 });
-    return svc([...command.split(" "), ...fields, ...more]);
+    return svc([...command.split(" "), ...fields, ...extraArgs]);
   };
   return { svc, emulator, fields, decide, poll };
 }
@@ -63,7 +63,7 @@ describe("single device token request", () => {
   it("reads the error of a response with any status", async (t) => {
     const server = await startReceiver(t);
     const fields = ["--grant-type", deviceGrantType, "--device-code", "d", "--client-id", "c"];
-    server.answer((_, response) =>
+    server.respond((_, response) =>
       response.writeHead(428, { "content-type": "application/json" }).end('{"error":"authorization_pending"}'),
     );
     assert.equal((await runCli(["auth", "device-token", ...fields, "--base-url", server.url])).exit, 8);

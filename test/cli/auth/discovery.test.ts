@@ -25,7 +25,7 @@ async function signIn(
     },
     "/token/": { access_token: "at", token_type: "Bearer" },
   };
-  server.answer(({ url }, response) => {
+  server.respond(({ url }, response) => {
     const document = served[url];
     response.writeHead(document ? 200 : otherwise.status, {
       "content-type": document ? "application/json" : "text/html",
@@ -37,8 +37,8 @@ async function signIn(
     wall: createMovedWallClock(),
     env: { SVC_CONFIG_DIR: await createTestFolder(t) },
   });
-  const asked = server.received.map(({ method, url }) => `${method} ${url}`);
-  return { ...result, asked, origin: server.url };
+  const requests = server.received.map(({ method, url }) => `${method} ${url}`);
+  return { ...result, requests, origin: server.url };
 }
 
 const createMetadata = (issuer: string, origin = issuer) => ({
@@ -53,25 +53,25 @@ const login = ["POST /device/", "POST /token/"];
 
 describe("issuer metadata discovery", () => {
   it("appends the path of OpenID Connect metadata to the issuer (Discovery, 4)", async (t) => {
-    const { exit, asked } = await signIn(t, "/tenant/a", (origin) => ({
+    const { exit, requests } = await signIn(t, "/tenant/a", (origin) => ({
       [`/tenant/a${openid}`]: createMetadata(`${origin}/tenant/a`, origin),
     }));
-    assert.deepEqual([exit, asked], [0, [`GET /tenant/a${openid}`, ...login]]);
+    assert.deepEqual([exit, requests], [0, [`GET /tenant/a${openid}`, ...login]]);
   });
 
   it("inserts the path of OAuth metadata before the issuer's path (RFC 8414, 3.1)", async (t) => {
-    const { exit, asked } = await signIn(t, "/tenant/a", (origin) => ({
+    const { exit, requests } = await signIn(t, "/tenant/a", (origin) => ({
       [`${oauth}/tenant/a`]: createMetadata(`${origin}/tenant/a/`, origin),
       // The metadata of another issuer on the same server.
       [oauth]: createMetadata(origin),
     }));
-    assert.deepEqual([exit, asked], [0, [`GET /tenant/a${openid}`, `GET ${oauth}/tenant/a`, ...login]]);
+    assert.deepEqual([exit, requests], [0, [`GET /tenant/a${openid}`, `GET ${oauth}/tenant/a`, ...login]]);
   });
 
   it("requests each metadata URL once", async (t) => {
-    const { exit, asked } = await signIn(t, "", () => ({}));
-    assert.deepEqual([exit, asked], [1, [`GET ${openid}`, `GET ${oauth}`]]);
-    const { asked: withPath } = await signIn(t, "/tenant/a", () => ({}));
+    const { exit, requests } = await signIn(t, "", () => ({}));
+    assert.deepEqual([exit, requests], [1, [`GET ${openid}`, `GET ${oauth}`]]);
+    const { requests: withPath } = await signIn(t, "/tenant/a", () => ({}));
     assert.deepEqual(withPath, [
       `GET /tenant/a${openid}`,
       `GET ${oauth}/tenant/a`,
@@ -83,7 +83,7 @@ describe("issuer metadata discovery", () => {
   it("skips a web page with any status and requests the next URL", async (t) => {
     const spa = { status: 200, body: page };
     const found = await signIn(t, "", (origin) => ({ [oauth]: createMetadata(origin) }), spa);
-    assert.deepEqual([found.exit, found.asked], [0, [`GET ${openid}`, `GET ${oauth}`, ...login]]);
+    assert.deepEqual([found.exit, found.requests], [0, [`GET ${openid}`, `GET ${oauth}`, ...login]]);
     const none = await signIn(t, "", () => ({}), spa);
     assert.equal(none.exit, 1);
     assert.equal(
@@ -110,10 +110,10 @@ describe("issuer metadata discovery", () => {
       /has a token_endpoint that is not an http URL/,
     ],
   ];
-  for (const [what, document, message] of refused) {
-    it(`rejects metadata ${what} and sends no request to the endpoint`, async (t) => {
-      const { exit, stderr, asked } = await signIn(t, "", (origin) => ({ [openid]: document(origin) }));
-      assert.deepEqual([exit, asked], [1, [`GET ${openid}`, `GET ${oauth}`]]);
+  for (const [label, document, message] of refused) {
+    it(`rejects metadata ${label} and sends no request to the endpoint`, async (t) => {
+      const { exit, stderr, requests } = await signIn(t, "", (origin) => ({ [openid]: document(origin) }));
+      assert.deepEqual([exit, requests], [1, [`GET ${openid}`, `GET ${oauth}`]]);
       assert.match(stderr, message);
     });
   }

@@ -72,13 +72,13 @@ describe("refresh of an expiring token", () => {
     assert.equal(stdout.includes(after.access_token), false);
   });
 
-  for (const [what, expires_at] of [
+  for (const [label, expires_at] of [
     ["has passed", "2031-01-01T00:00:00Z"],
     ["cannot be read", "tomorrow"],
   ] as const) {
-    it(`refreshes a token whose expiry ${what} and tolerates expires_in out of range`, async (t) => {
+    it(`refreshes a token whose expiry ${label} and tolerates expires_in out of range`, async (t) => {
       const server = await startReceiver(t);
-      server.answer((_, response) =>
+      server.respond((_, response) =>
         response.end('{"access_token":"new","token_type":"Bearer","expires_in":1e300,"refresh_token":"next"}'),
       );
       const cwd = await createTestFolder(t);
@@ -96,7 +96,7 @@ describe("refresh of an expiring token", () => {
 
   it("exits with 4 without a retry when the refresh is rejected", async (t) => {
     const server = await startReceiver(t);
-    server.answer((_, response) =>
+    server.respond((_, response) =>
       response.writeHead(400, { "content-type": "application/json" }).end('{"error":"invalid_grant"}'),
     );
     const cwd = await createTestFolder(t);
@@ -128,23 +128,28 @@ describe("refresh of an expiring token", () => {
 
 describe("stored sign-ins", () => {
   it("sends tokens only to the server that issued them", async (t) => {
-    const other = await startReceiver(t);
+    const otherReceiver = await startReceiver(t);
     const { svc, wall, emulator } = await startSignedInCli(t);
-    const { exit, stderr } = await svc(["oidc", "userinfo", "--base-url", other.url], { wall });
-    assert.deepEqual([exit, other.received.length], [4, 0]);
+    const { exit, stderr } = await svc(["oidc", "userinfo", "--base-url", otherReceiver.url], { wall });
+    assert.deepEqual([exit, otherReceiver.received.length], [4, 0]);
     assert.match(stderr, /Sign in with svc auth device-login, or set SVC_TOKEN/);
-    const status = await svc(["auth", "status", "--base-url", other.url], { wall });
+    const status = await svc(["auth", "status", "--base-url", otherReceiver.url], { wall });
     assert.deepEqual(
       [status.exit, status.stderr],
-      [4, `Not signed in at ${other.url}, the server in use. Next: svc auth device-login --base-url ${other.url}\n`],
+      [
+        4,
+        `Not signed in at ${otherReceiver.url}, the server in use. Next: svc auth device-login --base-url ${otherReceiver.url}\n`,
+      ],
     );
-    const doctor = JSON.parse((await svc(["doctor", "--json", "--base-url", other.url], { wall })).stdout) as object[];
+    const doctor = JSON.parse(
+      (await svc(["doctor", "--json", "--base-url", otherReceiver.url], { wall })).stdout,
+    ) as object[];
     assert.deepEqual(
       doctor.find((row) => "check" in row && row.check === "sign-in"),
       {
         check: "sign-in",
         status: "skipped",
-        detail: `Not signed in at ${other.url}, only at ${emulator.routerUrl}`,
+        detail: `Not signed in at ${otherReceiver.url}, only at ${emulator.routerUrl}`,
         hint: null,
       },
     );
@@ -194,8 +199,8 @@ describe("stored sign-ins", () => {
     const { exit, stderr } = await runCli("auth token", { env: { SVC_CONFIG_DIR: cwd } });
     assert.equal(exit, 2);
     assert.match(stderr, /--issuer or --base-url: https:\/\/a.example, https:\/\/b.example/);
-    const named = await runCli("auth token --issuer https://b.example", { env: { SVC_CONFIG_DIR: cwd } });
-    assert.deepEqual([named.exit, named.stdout], [0, "at\n"]);
+    const result = await runCli("auth token --issuer https://b.example", { env: { SVC_CONFIG_DIR: cwd } });
+    assert.deepEqual([result.exit, result.stdout], [0, "at\n"]);
   });
 
   it("selects the only sign-in if no server is configured, and signs out everywhere with --all", async (t) => {

@@ -8,31 +8,31 @@ const people = "name,id\nAda,c-1\nBob,c-2\n";
 
 describe("--column", () => {
   it("implies CSV for a pipe and for a file with any name", async (t) => {
-    const { svc, sent } = await createBulkFixture(t, ["name,id", "Ada,c-1", "Bob,c-2"]);
-    const piped = await svc("router map-clients - --column id --cluster eu-1", { stdin: people });
+    const { svc, listRequests } = await createBulkFixture(t, ["name,id", "Ada,c-1", "Bob,c-2"]);
+    const result = await svc("router map-clients - --column id --cluster eu-1", { stdin: people });
     assert.deepEqual(
-      [piped.exit, piped.stdout, sent()],
+      [result.exit, result.stdout, listRequests()],
       [0, "Mapped 2 client ids to eu-1\n", [["c-1", "c-2"]]],
-      piped.stderr,
+      result.stderr,
     );
     const named = await svc("router map-clients rows.txt --column id --cluster eu-1");
-    assert.deepEqual([named.exit, sent()[1]], [0, ["c-1", "c-2"]], named.stderr);
+    assert.deepEqual([named.exit, listRequests()[1]], [0, ["c-1", "c-2"]], named.stderr);
   });
 
   it("selects fields of NDJSON rows and prints the flag that declares NDJSON", async (t) => {
-    const { svc, sent } = await createBulkFixture(t, []);
+    const { svc, listRequests } = await createBulkFixture(t, []);
     const stdin = '{"name":"Ada","id":"c-1"}\n';
     const guessed = await svc("router map-clients - --column id --cluster eu-1", { stdin });
     assert.equal(guessed.exit, 2);
     assert.match(guessed.stderr, /--input-format ndjson/);
-    const told = await svc("router map-clients - --column id --cluster eu-1 --input-format ndjson", { stdin });
-    assert.deepEqual([told.exit, sent()], [0, [["c-1"]]], told.stderr);
+    const result = await svc("router map-clients - --column id --cluster eu-1 --input-format ndjson", { stdin });
+    assert.deepEqual([result.exit, listRequests()], [0, [["c-1"]]], result.stderr);
   });
 
   it("rejects plain lines, which have no columns", async (t) => {
-    const { svc, sent } = await createBulkFixture(t, ["c-1"]);
+    const { svc, listRequests } = await createBulkFixture(t, ["c-1"]);
     const { exit, stderr } = await svc("router map-clients rows.txt --column id --cluster eu-1 --input-format lines");
-    assert.deepEqual([exit, sent()], [2, []]);
+    assert.deepEqual([exit, listRequests()], [2, []]);
     assert.match(stderr, /^error: --column requires csv, tsv or ndjson: plain lines have no columns\n/);
   });
 });

@@ -116,8 +116,8 @@ describe("disk that loses unsynced data", () => {
     () => () => 0.99,
     ...Array.from({ length: 6 }, (_, seed) => () => createSeededRandom(seed)),
   ];
-  for (const [what, life] of Object.entries(lives)) {
-    it(`retains every reported batch of a job ${what} after a crash at any step`, async () => {
+  for (const [label, life] of Object.entries(lives)) {
+    it(`retains every reported batch of a job ${label} after a crash at any step`, async () => {
       let at = 0;
       for (let isOver = false; !isOver; at += 1) {
         for (const [number, chance] of chances.entries()) {

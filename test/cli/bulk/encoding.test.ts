@@ -10,7 +10,7 @@ const asRows = "--input-format";
 const hint = "  Convert it to UTF-8. From WINDOWS-1252: iconv -f WINDOWS-1252 -t UTF-8 FILE\n";
 
 describe("input with invalid UTF-8", () => {
-  for (const [what, name, flags, text, row] of [
+  for (const [label, name, flags, text, row] of [
     ["lines", "rows.txt", "", "c-1\nc-ü\nc-ö\n", 2],
     ["CSV", "rows.csv", "--column id", "id\nc-ü\nc-ö\n", 2],
     ["CSV, in an unused column", "rows.csv", "--column id", "id,name\nc-1,Ada\nc-2,Zoë\n", 3],
@@ -20,8 +20,8 @@ describe("input with invalid UTF-8", () => {
     ["NDJSON", "rows.ndjson", "--column id", '{"id":"c-1"}\n{"id":"c-ü"}\n', 2],
     ["at the end of the input", "rows.txt", "", "c-1\nc-2\nc-ü", 3],
   ] as const) {
-    it(`rejects the input with its row before anything is sent: ${what}`, async (t) => {
-      const { svc, cwd, sent } = await createBulkFixture(t, []);
+    it(`rejects the input with its row before anything is sent: ${label}`, async (t) => {
+      const { svc, cwd, listRequests } = await createBulkFixture(t, []);
       const format = name.replace("rows.", "").replace("txt", "lines");
       const expected = `error: Row ${row} is not UTF-8\n${hint}`;
       for (const bytes of [latin1(text), gzipSync(latin1(text))]) {
@@ -35,32 +35,32 @@ describe("input with invalid UTF-8", () => {
             yield* each;
           })(),
         ]) {
-          const piped = await svc(`router map-clients - ${asRows} ${format} ${flags} --cluster eu-1 --quiet`, {
+          const result = await svc(`router map-clients - ${asRows} ${format} ${flags} --cluster eu-1 --quiet`, {
             stdin,
           });
-          assert.deepEqual(piped, { exit: 2, stdout: "", stderr: expected });
+          assert.deepEqual(result, { exit: 2, stdout: "", stderr: expected });
         }
       }
-      assert.deepEqual(sent(), []);
+      assert.deepEqual(listRequests(), []);
       assert.equal((await svc("router jobs list --json")).stdout, "[]\n");
     });
   }
 
   it("reports UTF-16 if the input has a byte order mark", async (t) => {
-    const { svc, sent } = await createBulkFixture(t, []);
+    const { svc, listRequests } = await createBulkFixture(t, []);
     const stdin = Buffer.from("\ufeffc-1\n", "utf16le");
     const { exit, stderr } = await svc("router map-clients - --cluster eu-1 --quiet", { stdin });
-    assert.deepEqual([exit, sent()], [2, []]);
+    assert.deepEqual([exit, listRequests()], [2, []]);
     assert.match(stderr, /Row 1 is not UTF-8\n {2}Convert it to UTF-8\. From UTF-16: iconv -f UTF-16 -t UTF-8 FILE\n/);
   });
 
   it("stops the job late in a pipe and resumes it after conversion", async (t) => {
-    const { svc, sent } = await createBulkFixture(t, []);
+    const { svc, listRequests } = await createBulkFixture(t, []);
     const run = "router map-clients - --batch-size 2 --concurrency 1 --cluster eu-1 --quiet";
     const text = "a\nb\nc\nd\ne\nf-ü\n";
     const { exit, stderr } = await svc(run, { stdin: latin1(text) });
     assert.deepEqual(
-      [exit, sent()],
+      [exit, listRequests()],
       [
         3,
         [
@@ -70,23 +70,23 @@ describe("input with invalid UTF-8", () => {
       ],
     );
     assert.match(stderr, /error: Row 6 is not UTF-8\. 4 rows before it are done\.\n {2}Convert/);
-    const resumed = await svc("router jobs resume --last - --quiet", { stdin: text });
-    assert.deepEqual([resumed.exit, sent().slice(2)], [0, [["e", "f-ü"]]], resumed.stderr);
+    const result = await svc("router jobs resume --last - --quiet", { stdin: text });
+    assert.deepEqual([result.exit, listRequests().slice(2)], [0, [["e", "f-ü"]]], result.stderr);
   });
 
   it("accepts characters that are split at any byte", async (t) => {
-    const { svc, sent } = await createBulkFixture(t, []);
+    const { svc, listRequests } = await createBulkFixture(t, []);
     const stdin = (async function* () {
       for (const byte of Buffer.from("\ufeffid\nzoë\n名前\n😀\n")) yield Uint8Array.of(byte);
     })();
     const { exit, stderr } = await svc("router map-clients - --column id --cluster eu-1", { stdin });
-    assert.deepEqual([exit, sent()], [0, [["zoë", "名前", "😀"]]], stderr);
+    assert.deepEqual([exit, listRequests()], [0, [["zoë", "名前", "😀"]]], stderr);
   });
 });
 
 describe("email address validation", () => {
   const long = `${"a".repeat(243)}@ex.example`;
-  for (const [what, row, isAddress] of [
+  for (const [label, row, isAddress] of [
     ["with a NUL", "a\0b@ex.example", false],
     ["with another control character", "a\x1bb@ex.example", false],
     ["with a replacement character", "m\ufffdller@ex.example", false],
@@ -95,7 +95,7 @@ describe("email address validation", () => {
     ["of 254 characters", long, true],
     ["with characters of any script", "müller@名前.example", true],
   ] as const) {
-    it(`${isAddress ? "accepts" : "rejects"} an address ${what}`, async (t) => {
+    it(`${isAddress ? "accepts" : "rejects"} an address ${label}`, async (t) => {
       const { svc, service } = await createBulkFixture(t, [row]);
       const { exit, stderr } = await svc("router map-emails rows.txt --cluster eu-1 --quiet");
       assert.deepEqual([exit, service.calls.length], isAddress ? [0, 1] : [2, 0], stderr);
@@ -104,9 +104,9 @@ describe("email address validation", () => {
   }
 
   it("rejects any other identifier with control characters", async (t) => {
-    const { svc, sent } = await createBulkFixture(t, ["c\x001", ...createNumberedIds(1)]);
+    const { svc, listRequests } = await createBulkFixture(t, ["c\x001", ...createNumberedIds(1)]);
     const { exit, stderr } = await svc("router map-clients rows.txt --cluster eu-1 --quiet");
-    assert.deepEqual([exit, sent()], [2, []]);
+    assert.deepEqual([exit, listRequests()], [2, []]);
     assert.match(stderr, /row 1 \(c\\x001\) is not a valid client id: it contains control characters/);
   });
 });

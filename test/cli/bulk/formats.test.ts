@@ -10,7 +10,7 @@ const run = "router map-clients rows.txt --batch-size 2 --concurrency 1 --cluste
 
 describe("damaged job log", () => {
   type Damage = (text: string) => string;
-  const damages: [what: string, damage: Damage, reason: string][] = [
+  const damages: [label: string, damage: Damage, reason: string][] = [
     [
       "in its middle",
       (text) => text.replace('"started"', '"strated"'),
@@ -38,9 +38,9 @@ describe("damaged job log", () => {
       " was written by another version of svc (format 2)",
     ],
   ];
-  for (const [what, damage, reason] of damages) {
-    it(`reports a log that is damaged ${what} and drops no rows`, async (t) => {
-      const { svc, jobs, sent } = await createBulkFixture(t, createNumberedIds(8), failThirdCall);
+  for (const [label, damage, reason] of damages) {
+    it(`reports a log that is damaged ${label} and drops no rows`, async (t) => {
+      const { svc, jobs, listRequests } = await createBulkFixture(t, createNumberedIds(8), failThirdCall);
       await svc(run);
       const [id] = await readdir(jobs);
       const log = join(jobs, id!, "job.log");
@@ -59,10 +59,10 @@ describe("damaged job log", () => {
           ].join("\n"),
         });
       }
-      const listed = await svc("router jobs list --json=id,status,stopped_because");
-      assert.deepEqual(JSON.parse(listed.stdout), [{ id, status: "damaged", stopped_because: `${log}${reason}` }]);
+      const result = await svc("router jobs list --json=id,status,stopped_because");
+      assert.deepEqual(JSON.parse(result.stdout), [{ id, status: "damaged", stopped_because: `${log}${reason}` }]);
       assert.deepEqual([await readFile(log, "utf8"), await readdir(join(jobs, id!))], [damaged, before]);
-      assert.equal(sent().length, 3);
+      assert.equal(listRequests().length, 3);
     });
   }
 });

@@ -25,7 +25,7 @@ async function* streamPieces(parts: readonly Uint8Array[]): AsyncGenerator<Uint8
 }
 
 describe("input rows", () => {
-  for (const [what, argv, stdin, lists] of [
+  for (const [label, argv, stdin, lists] of [
     ["lines of any system, with a byte order mark", "map-clients -", "\ufeffa\r\nb\n\n  c  ", [["a", "b", "c"]]],
     [
       "batches of the size asked for",
@@ -44,7 +44,7 @@ describe("input rows", () => {
     ["the only field of NDJSON", "map-clients - --input-format ndjson", '{"id":7}\n', [["7"]]],
     ["digests in upper case, which are sent in lower", "map-emails -", `${digest.toUpperCase()}\n`, [[digest]]],
   ] as const) {
-    it(`accepts ${what}`, async (t) => {
+    it(`accepts ${label}`, async (t) => {
       const { exit, lists: got } = await sendInput(t, argv, stdin);
       assert.deepEqual({ exit, got }, { exit: 0, got: lists });
     });
@@ -120,7 +120,7 @@ describe("input rows", () => {
     assert.deepEqual([skipped.exit, skipped.lists], [3, [["a", "b"]]]);
   });
 
-  for (const [what, stdin, row] of [
+  for (const [label, stdin, row] of [
     ["an empty cell", "name,id\nx,a\ny,\nz,b\n", "3 (y,)"],
     ["a quoted empty cell", 'name,id\nx,a\ny,""\nz,b\n', '3 (y,"")'],
     ["a blank cell", "name,id\nx,a\ny,  \nz,b\n", "3 (y,)"],
@@ -128,7 +128,7 @@ describe("input rows", () => {
     ["only empty cells", "name,id\nx,a\n,\nz,b\n", "3 (,)"],
     ["a single quoted empty cell", 'id\na\n""\nb\n', '3 ("")'],
   ] as const) {
-    it(`rejects CSV rows with ${what} in the column and skips blank lines`, async (t) => {
+    it(`rejects CSV rows with ${label} in the column and skips blank lines`, async (t) => {
       const argv = "map-clients - --column id --quiet";
       const refused = await sendInput(t, argv, `${stdin}\n \n`);
       assert.deepEqual([refused.exit, refused.lists], [2, []]);
@@ -168,24 +168,24 @@ describe("input rows", () => {
     );
   });
 
-  for (const [what, stdin] of [
+  for (const [label, stdin] of [
     ["an empty string", '"a"\n""\n"b"\n'],
     ["an object with an empty member", '{"id":"a"}\n{"id":""}\n{"id":"b"}\n'],
     ["an object without the member", '{"id":"a"}\n{"x":"y"}\n{"id":"b"}\n'],
     ["an empty object", '{"id":"a"}\n{}\n{"id":"b"}\n'],
   ] as const) {
-    it(`rejects NDJSON rows that are ${what}`, async (t) => {
+    it(`rejects NDJSON rows that are ${label}`, async (t) => {
       const argv = "map-clients - --input-format ndjson --skip-invalid --column id";
       const { exit, lists, stderr } = await sendInput(t, argv, stdin);
       assert.deepEqual([exit, lists], [3, [["a", "b"]]], stderr);
     });
   }
 
-  for (const [what, rest, why] of [
+  for (const [label, rest, why] of [
     ["that is not closed", '"b,1\nc,2\nd,3\n', "a quote opened at or after line 4 is not closed"],
     ["that is closed lines below", '"b,1\nc,2\nd,"3\n', / in the row that begins at line 4$/],
   ] as const) {
-    it(`reports the position of a quote ${what}`, async (t) => {
+    it(`reports the position of a quote ${label}`, async (t) => {
       const { exit, stderr, lists } = await sendInput(t, "map-clients - --column id --quiet", `id,x\n\na,1\n${rest}`);
       assert.deepEqual([exit, lists], [2, []]);
       const [first = ""] = stderr.split("\n");

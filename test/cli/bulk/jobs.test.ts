@@ -102,9 +102,9 @@ describe("bulk jobs", () => {
     const stopped = /^(job_\w+): map-clients/.exec((await svc(`${run} --retries 0`)).stderr)?.[1];
     const wall = { ...systemWallClock, now: () => Date.parse("2099-01-01T00:00:00Z") };
     const newest = /^(job_\w+): map-clients/.exec((await svc(run, { wall })).stderr)?.[1];
-    const resumed = await svc("router jobs resume --last");
-    assert.deepEqual([resumed.exit, resumed.stdout], [0, "Mapped 6 client ids to eu-1\n"]);
-    assert.ok(resumed.stderr.includes(`${stopped}: `), resumed.stderr);
+    const result = await svc("router jobs resume --last");
+    assert.deepEqual([result.exit, result.stdout], [0, "Mapped 6 client ids to eu-1\n"]);
+    assert.ok(result.stderr.includes(`${stopped}: `), result.stderr);
     assert.deepEqual(await svc("router jobs resume --last"), {
       exit: 0,
       stdout: "",
@@ -115,16 +115,16 @@ describe("bulk jobs", () => {
   it("prints a resume command with the target and without secrets", async (t) => {
     const { svc, service, jobs } = await createBulkFixture(t, createNumberedIds(6), failSecondCall);
     const env = { SVC_BASE_URL: undefined, SVC_CLUSTER_KEY: "very-secret" };
-    const stopped = await svc(`${run} --retries 0 --base-url ${service.url}`, { env });
-    const line = /Resume it with: svc (.*)\n/.exec(stopped.stderr)?.[1] ?? "";
+    const result = await svc(`${run} --retries 0 --base-url ${service.url}`, { env });
+    const line = /Resume it with: svc (.*)\n/.exec(result.stderr)?.[1] ?? "";
     assert.match(line, /^router jobs resume job_\w+ --base-url http:\/\/127/);
     assert.deepEqual((await svc(line, { env })).exit, 0);
     const kept = await readFile(join(await findOnlyJob(jobs), "job.json"), "utf8");
-    assert.ok(kept.includes(service.url) && !kept.includes("very-secret") && !stopped.stderr.includes("very-secret"));
+    assert.ok(kept.includes(service.url) && !kept.includes("very-secret") && !result.stderr.includes("very-secret"));
   });
 
   it("rejects a resume against another service or with a changed file", async (t) => {
-    const { svc, sent, write } = await createBulkFixture(t, createNumberedIds(6), failSecondCall);
+    const { svc, listRequests, write } = await createBulkFixture(t, createNumberedIds(6), failSecondCall);
     const other = await startBulkService(t);
     await svc(`${run} --retries 0`);
     const elsewhere = await svc("router jobs resume --last", { env: { SVC_BASE_URL: other.url } });
@@ -132,13 +132,13 @@ describe("bulk jobs", () => {
     await write("rows.txt", createNumberedIds(7));
     const changed = await svc("router jobs resume --last");
     assert.match(changed.stderr, /rows\.txt has changed \(/);
-    assert.deepEqual([elsewhere.exit, changed.exit, sent().length, other.calls.length], [2, 2, 2, 0]);
+    assert.deepEqual([elsewhere.exit, changed.exit, listRequests().length, other.calls.length], [2, 2, 2, 0]);
   });
 
   it("resumes with a moved file at its new path", async (t) => {
-    const { svc, sent, cwd, write } = await createBulkFixture(t, createNumberedIds(6), failSecondCall);
+    const { svc, listRequests, cwd, write } = await createBulkFixture(t, createNumberedIds(6), failSecondCall);
     await svc(`${run} --retries 0`);
-    const before = sent().flat();
+    const before = listRequests().flat();
     await rename(join(cwd, "rows.txt"), join(cwd, "moved.txt"));
     const gone = await svc("router jobs resume --last");
     assert.equal(gone.exit, 2);
@@ -147,20 +147,20 @@ describe("bulk jobs", () => {
       /no such file\n {2}If the file was moved, use its new path: svc router jobs resume job_\w+ FILE\n/,
     );
     await write("other.txt", createNumberedIds(7));
-    const other = await svc("router jobs resume --last other.txt");
-    assert.deepEqual([other.exit, sent().flat()], [2, before]);
-    assert.match(other.stderr, /other\.txt has changed \(/);
-    const both = await svc("router jobs resume job_x --last");
-    assert.deepEqual([both.exit, both.stderr.split("\n")[0]], [2, "error: <job> cannot be used with --last"]);
+    const otherResult = await svc("router jobs resume --last other.txt");
+    assert.deepEqual([otherResult.exit, listRequests().flat()], [2, before]);
+    assert.match(otherResult.stderr, /other\.txt has changed \(/);
+    const result = await svc("router jobs resume job_x --last");
+    assert.deepEqual([result.exit, result.stderr.split("\n")[0]], [2, "error: <job> cannot be used with --last"]);
     const { exit, stdout, stderr } = await svc("router jobs resume --last moved.txt");
     assert.deepEqual([exit, stdout], [0, "Mapped 6 client ids to eu-1\n"], stderr);
   });
 
   it("runs a finished job only once", async (t) => {
-    const { svc, sent } = await createBulkFixture(t, createNumberedIds(2));
+    const { svc, listRequests } = await createBulkFixture(t, createNumberedIds(2));
     await svc(run);
     const { exit, stderr } = await svc("router jobs resume --last");
-    assert.deepEqual([exit, sent().length], [0, 1]);
+    assert.deepEqual([exit, listRequests().length], [0, 1]);
     const [, id = ""] = /^All jobs are finished; the newest is (job_\w+)$/m.exec(stderr) ?? [];
     assert.deepEqual(await svc(`router jobs resume ${id}`), {
       exit: 0,
@@ -210,9 +210,9 @@ describe("bulk jobs", () => {
     const early = await svc("router jobs prune", { wall });
     assert.deepEqual([early.exit, early.stdout, early.stderr, await left()], [0, "", "No jobs to remove\n", all]);
     now += day;
-    const planned = await svc("router jobs prune --dry-run --json=command,status,rows,finished_at", { wall });
+    const result = await svc("router jobs prune --dry-run --json=command,status,rows,finished_at", { wall });
     const gone = { command: "map-clients", status: "done", rows: 2, finished_at: "2031-01-02T03:04:05Z" };
-    assert.deepEqual([JSON.parse(planned.stdout), planned.stderr, await left()], [[gone], "1 would be removed\n", all]);
+    assert.deepEqual([JSON.parse(result.stdout), result.stderr, await left()], [[gone], "1 would be removed\n", all]);
     const pruned = await svc("router jobs prune --json=command,status,rows,finished_at", { wall });
     assert.deepEqual([JSON.parse(pruned.stdout), pruned.stderr, await left()], [[gone], "Removed 1\n", all.slice(1)]);
     assert.equal((await readdir(jobs)).length, 3);
@@ -292,8 +292,8 @@ describe("bulk jobs", () => {
     const { exit, stderr } = await svc(run, { env: { SVC_STATE_DIR: join(cwd, "blocked") } });
     assert.equal(exit, 0);
     const state = /To resume it: export SVC_STATE_DIR=(\S+)\n/.exec(stderr)?.[1] ?? "";
-    const listed = await svc("router jobs list --json=status", { env: { SVC_STATE_DIR: state } });
-    assert.deepEqual(JSON.parse(listed.stdout), [{ status: "done" }]);
+    const result = await svc("router jobs list --json=status", { env: { SVC_STATE_DIR: state } });
+    assert.deepEqual(JSON.parse(result.stdout), [{ status: "done" }]);
   });
 });
 

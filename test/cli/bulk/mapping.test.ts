@@ -60,8 +60,8 @@ describe("mapping from a file", () => {
   it("formats the result of a few identifiers at a terminal and prints the raw response elsewhere", async (t) => {
     const { svc } = await startCliEmulator(t);
     const emails = "--email-hash-list a@few.example --email-hash-list b@few.example";
-    const mapped = await svc(`router map-emails ${emails} --cluster eu-1`, { tty: true });
-    assert.deepEqual([mapped.exit, mapped.stdout], [0, "Mapped 2 e-mails to eu-1\n"]);
+    const result = await svc(`router map-emails ${emails} --cluster eu-1`, { tty: true });
+    assert.deepEqual([result.exit, result.stdout], [0, "Mapped 2 e-mails to eu-1\n"]);
     const moved = await svc("router map-emails --email-hash-list a@few.example --cluster us-1", { tty: true });
     assert.deepEqual(
       [moved.stdout, moved.stderr],
@@ -138,9 +138,9 @@ describe("mapping from a file", () => {
     await cli.svc("router map-emails - --cluster eu-1", { stdin: "x@d.example\n" });
     await cli.svc("router map-emails - --cluster us-1", { stdin: "y@d.example\n" });
     const stdin = "x@d.example\ny@d.example\nz@d.example\n";
-    const refused = await cli.svc("router unmap-emails - --cluster eu-1 --yes", { stdin });
-    assert.deepEqual([refused.exit, refused.stdout], [2, ""]);
-    assert.match(refused.stderr, /--confirm eu-1 is required/);
+    const result = await cli.svc("router unmap-emails - --cluster eu-1 --yes", { stdin });
+    assert.deepEqual([result.exit, result.stdout], [2, ""]);
+    assert.match(result.stderr, /--confirm eu-1 is required/);
     const wrong = await cli.svc("router unmap-emails - --cluster eu-1 --confirm us-1", { stdin });
     assert.match(wrong.stderr, /--confirm must be eu-1, got "us-1"/);
     assert.equal((await cli.svc("router unmap-emails - --cluster eu-1 --confirm eu-1", { stdin })).exit, 0);
@@ -183,7 +183,7 @@ describe("mapping from a file", () => {
     assert.equal(await getClusterOf(cli, "dry@run.example"), undefined);
   });
 
-  for (const [what, argv, stdin, message] of [
+  for (const [label, argv, stdin, message] of [
     ["a missing input", "router map-emails", "", /<file> is required/],
     [
       "a pipe without -",
@@ -213,11 +213,11 @@ describe("mapping from a file", () => {
       /Cluster "mars" not found. Nothing was sent.\n {2}Known: eu-1, us-1/,
     ],
   ] as const) {
-    it(`rejects ${what}`, async (t) => {
+    it(`rejects ${label}`, async (t) => {
       const cli = await startCliEmulator(t);
       const { exit, stdout, stderr } = await cli.svc(argv, { stdin });
       assert.match(stderr, message);
-      assert.deepEqual([exit, stdout], [what === "an unknown cluster" ? 5 : 2, ""]);
+      assert.deepEqual([exit, stdout], [label === "an unknown cluster" ? 5 : 2, ""]);
     });
   }
 });

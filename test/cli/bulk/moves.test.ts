@@ -31,9 +31,9 @@ describe("undo of moved identifiers", () => {
     const line = "router map-emails - --cluster eu-1 --results all --report report.csv";
     for (const env of [asReal, {}]) {
       await svc("router map-emails - --cluster us-1", { stdin: "ada@x.example\nbob@x.example\n" });
-      const mapped = await svc(line, { stdin, env });
-      const [id = ""] = /job_\w+/.exec(mapped.stderr) ?? [];
-      assert.equal(mapped.exit, 0, mapped.stderr);
+      const result = await svc(line, { stdin, env });
+      const [id = ""] = /job_\w+/.exec(result.stderr) ?? [];
+      assert.equal(result.exit, 0, result.stderr);
       assert.deepEqual(await where(), ["eu-1", "eu-1", "eu-1"]);
       const { stdout } = await svc(`router jobs results ${id} --json=input,moved_from`);
       assert.deepEqual(JSON.parse(stdout), [
@@ -94,9 +94,9 @@ describe("undo of moved identifiers", () => {
     const undone = await svc(`router jobs undo ${id} --yes`);
     assert.equal(undone.stderr.split("\n")[0], "1 e-mail no longer mapped to eu-1: unchanged");
     assert.deepEqual([undone.exit, await where()], [0, ["us-1", "us-1", "eu-1"]]);
-    const again = await svc(`router jobs undo ${id} --yes`);
-    assert.deepEqual([again.exit, again.stdout], [0, ""]);
-    assert.match(again.stderr, / moved nothing that is still mapped to eu-1\n$/);
+    const secondResult = await svc(`router jobs undo ${id} --yes`);
+    assert.deepEqual([secondResult.exit, secondResult.stdout], [0, ""]);
+    assert.match(secondResult.stderr, / moved nothing that is still mapped to eu-1\n$/);
   });
 
   it("rejects a job without recorded moves", async (t) => {
@@ -138,8 +138,8 @@ describe("--verify", () => {
   it("looks up mapped and removed identifiers", async (t) => {
     const { svc } = await startCliEmulator(t);
     for (const env of [asReal, {}]) {
-      const mapped = await svc("router map-emails - --cluster eu-1 --verify", { stdin, env });
-      assert.deepEqual([mapped.exit, mapped.stderr.split("\n")[1]], [0, "Looked up: 3 rows are mapped to eu-1"]);
+      const result = await svc("router map-emails - --cluster eu-1 --verify", { stdin, env });
+      assert.deepEqual([result.exit, result.stderr.split("\n")[1]], [0, "Looked up: 3 rows are mapped to eu-1"]);
       const removed = await svc("router unmap-emails - --cluster eu-1 --confirm eu-1 --verify", { stdin, env });
       assert.deepEqual([removed.exit, removed.stderr.split("\n")[1]], [0, "Looked up: 3 rows are not mapped to eu-1"]);
     }
@@ -154,11 +154,11 @@ describe("--verify", () => {
       { exit: 3, rows: 1, failed: 2, verified: 1, unverified: 0 },
     );
     const results = JSON.parse((await svc("router jobs results --last --json=input,status,code,message")).stdout);
-    const failure = (input: string, where: string) => ({
+    const failure = (input: string, location: string) => ({
       input,
       status: "failed",
       code: "not_verified",
-      message: `${where} when looked up`,
+      message: `${location} when looked up`,
     });
     assert.deepEqual(results, [failure("c-2", "mapped to us-1"), failure("c-3", "not mapped")]);
   });
@@ -179,11 +179,11 @@ describe("--verify", () => {
     const { svc } = await startCliEmulator(t);
     const line = "router map-external-integrations - --integration-type CHAT_B --results all";
     const stdin = "x\nCHAT_B:y\n";
-    const mapped = await svc(`${line} --cluster us-1 --verify`, { stdin });
+    const result = await svc(`${line} --cluster us-1 --verify`, { stdin });
     assert.deepEqual(
-      [mapped.exit, mapped.stderr.split("\n")[1]],
+      [result.exit, result.stderr.split("\n")[1]],
       [0, "Looked up: 2 rows are mapped to us-1"],
-      mapped.stderr,
+      result.stderr,
     );
     const [id = ""] = /job_\w+/.exec((await svc(`${line} --cluster eu-1`, { stdin })).stderr) ?? [];
     const { stdout } = await svc(`router jobs results ${id} --json=input,moved_from`);
@@ -198,10 +198,10 @@ describe("--verify", () => {
     const line = "router map-creator-tokens - --cluster eu-1 --verify";
     const { exit, stderr } = await svc(line, { stdin: "tok-1\n" });
     assert.deepEqual([exit, stderr.split("\n")[1]], [0, "Looked up: 1 row is mapped to eu-1"]);
-    const refused = await svc(line, { stdin: "tok-2\n", env: asReal });
-    assert.equal(refused.exit, 2);
+    const result = await svc(line, { stdin: "tok-2\n", env: asReal });
+    assert.equal(result.exit, 2);
     assert.match(
-      refused.stderr,
+      result.stderr,
       /^error: --verify cannot be used with map-creator-tokens: the service cannot look up creator invite tokens$/m,
     );
     const rows = "client c-1\ncreator-token tok-1\nexternal-integration CHAT_B:x\n";

@@ -165,8 +165,11 @@ describe("svc router offboard with a workspace of an emulator", () => {
       assert.equal((await svc(["router", "resolve", gone])).exit, 5, gone);
     }
     assert.equal((await svc("router resolve T-FABRIKAM")).exit, 0);
-    const again = await svc("router offboard --workspace 1 --confirm eu-1");
-    assert.deepEqual([again.exit, again.stdout, again.stderr], [0, "", "Nothing is mapped to workspace 1\n"]);
+    const secondResult = await svc("router offboard --workspace 1 --confirm eu-1");
+    assert.deepEqual(
+      [secondResult.exit, secondResult.stdout, secondResult.stderr],
+      [0, "", "Nothing is mapped to workspace 1\n"],
+    );
   });
 
   it("rejects a real service", async (t) => {

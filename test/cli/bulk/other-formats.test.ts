@@ -9,7 +9,7 @@ const bom = "\ufeff";
 const ada = [[createHash("sha256").update("ada@example.com").digest("hex")]];
 
 describe("file in an unexpected format", () => {
-  for (const [what, name, command, content, message, flags] of [
+  for (const [label, name, command, content, message, flags] of [
     [
       "a table with ; that would be read as lines",
       "people.txt",
@@ -115,7 +115,7 @@ describe("file in an unexpected format", () => {
       "--column email --column 1",
     ],
   ] as const) {
-    it(`stops before anything is sent and suggests a command: ${what}`, async (t) => {
+    it(`stops before anything is sent and suggests a command: ${label}`, async (t) => {
       const { svc, service, cwd } = await createBulkFixture(t, []);
       await writeFile(join(cwd, name), content);
       const { exit, stdout, stderr } = await svc(`router ${command} ${name} --cluster eu-1 --quiet`);
@@ -139,18 +139,18 @@ describe("file in an unexpected format", () => {
     ] as const) {
       const { svc, service, cwd } = await createBulkFixture(t, []);
       await writeFile(join(cwd, name), content);
-      const refused = await svc(`router map-emails ${name} --cluster eu-1`);
-      const line = /^ {2}try: svc (.*)$/m.exec(refused.stderr)?.[1] ?? refused.stderr;
+      const result = await svc(`router map-emails ${name} --cluster eu-1`);
+      const line = /^ {2}try: svc (.*)$/m.exec(result.stderr)?.[1] ?? result.stderr;
       const { exit, stderr } = await svc(line.replaceAll("'", ""));
       assert.deepEqual([exit, service.calls.map(({ body }) => body.email_hash_list)], [0, ada], stderr);
     }
   });
 
-  for (const [what, bytes] of [
+  for (const [label, bytes] of [
     ["an Excel workbook (.xlsx) or another ZIP archive", Buffer.from("PK\x03\x04\x14\x00\x06\x00rest", "latin1")],
     ["an Excel workbook (.xls) or another Office document", Buffer.from([0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1])],
   ] as const) {
-    it(`stops and reports the format: ${what}`, async (t) => {
+    it(`stops and reports the format: ${label}`, async (t) => {
       const { svc, service, cwd } = await createBulkFixture(t, []);
       await writeFile(join(cwd, "people.xlsx"), bytes);
       for (const stdin of [undefined, bytes]) {
@@ -160,7 +160,7 @@ describe("file in an unexpected format", () => {
         assert.deepEqual([exit, service.calls], [2, []]);
         assert.ok(
           stderr.startsWith(
-            `error: <file>: The input is ${what}, not text.\n  Save it as “CSV UTF-8” and use that file.\n`,
+            `error: <file>: The input is ${label}, not text.\n  Save it as “CSV UTF-8” and use that file.\n`,
           ),
           stderr,
         );
@@ -177,7 +177,7 @@ describe("file in an unexpected format", () => {
       ["map-clients -", "auth0|1\nauth0|2\n", ["auth0|1", "auth0|2"]],
       ["map-clients - --input-format csv", "a,\nb,\n", ["a", "b"]],
     ] as const) {
-      const { svc, sent: got } = await createBulkFixture(t, []);
+      const { svc, listRequests: got } = await createBulkFixture(t, []);
       const { exit, stderr } = await svc(`router ${line} --cluster eu-1 --quiet`, { stdin });
       assert.deepEqual([exit, got()], [0, [sent]], stderr);
     }
@@ -185,12 +185,12 @@ describe("file in an unexpected format", () => {
 
   it("stops in a pipe and in svc router offboard", async (t) => {
     const { svc, service } = await createBulkFixture(t, []);
-    const piped = await svc("router map-emails - --cluster eu-1", { stdin: "Mail;Name\nada@example.com;Ada\n" });
+    const result = await svc("router map-emails - --cluster eu-1", { stdin: "Mail;Name\nada@example.com;Ada\n" });
     const line = "svc router map-emails - --column Mail --input-format csv --delimiter ';' --cluster eu-1";
-    assert.match(piped.stderr, new RegExp(`^  try: ${line}$`, "m"));
+    assert.match(result.stderr, new RegExp(`^  try: ${line}$`, "m"));
     const stdin = "kind,identifier\nclient,c-1\n";
     const offboard = await svc("router offboard eu-1 --from - --confirm eu-1", { stdin });
     assert.match(offboard.stderr, /^ {2}try: svc router offboard eu-1 --from - --input-format csv$/m);
-    assert.deepEqual([piped.exit, offboard.exit, service.calls], [2, 2, []]);
+    assert.deepEqual([result.exit, offboard.exit, service.calls], [2, 2, []]);
   });
 });

@@ -12,13 +12,13 @@ const read = (cwd: string, name: string) => readFile(join(cwd, name), "utf8");
 
 describe("output files of a bulk job", () => {
   for (const flag of outputs) {
-    for (const [what, name] of [
+    for (const [label, name] of [
       ["its input", "rows.txt"],
       ["a link to its input", "link.txt"],
       ["a hard link to its input", "second.txt"],
     ] as const) {
-      it(`rejects ${what} as the output file of ${flag}`, async (t) => {
-        const { svc, cwd, sent } = await createBulkFixture(t, ["a", "b b"]);
+      it(`rejects ${label} as the output file of ${flag}`, async (t) => {
+        const { svc, cwd, listRequests } = await createBulkFixture(t, ["a", "b b"]);
         await symlink("rows.txt", join(cwd, "link.txt"));
         await link(join(cwd, "rows.txt"), join(cwd, "second.txt"));
         for (const more of ["", " --skip-invalid", " --dry-run"]) {
@@ -28,12 +28,12 @@ describe("output files of a bulk job", () => {
             stderr: `error: ${flag} must not be the input file ${name}\n  Choose another file.\n`,
           });
         }
-        assert.deepEqual([await read(cwd, "rows.txt"), sent()], ["a\nb b\n", []]);
+        assert.deepEqual([await read(cwd, "rows.txt"), listRequests()], ["a\nb b\n", []]);
       });
     }
 
     it(`rejects a file with other content for ${flag}`, async (t) => {
-      const { svc, cwd, sent } = await createBulkFixture(t, ["a", "b"]);
+      const { svc, cwd, listRequests } = await createBulkFixture(t, ["a", "b"]);
       await writeFile(join(cwd, "precious.txt"), "precious");
       assert.deepEqual(await svc(`${run} ${flag} precious.txt`), {
         exit: 2,
@@ -43,7 +43,7 @@ describe("output files of a bulk job", () => {
           "  Choose a file that does not exist.\n",
         ].join(""),
       });
-      assert.deepEqual([await read(cwd, "precious.txt"), sent()], ["precious", []]);
+      assert.deepEqual([await read(cwd, "precious.txt"), listRequests()], ["precious", []]);
     });
 
     it(`replaces an empty file or an earlier output of ${flag}`, async (t) => {
@@ -62,17 +62,17 @@ describe("output files of a bulk job", () => {
   }
 
   it("rejects the applied plan and the input file of a resume as output files", async (t) => {
-    const { svc, cwd, sent } = await createBulkFixture(t, ["a"], ({ number }) =>
+    const { svc, cwd, listRequests } = await createBulkFixture(t, ["a"], ({ number }) =>
       number === 1 ? { status: 503 } : undefined,
     );
     await svc(`${run} --plan-out plan.json`);
-    const planned = await svc("router map-clients --apply plan.json --errors-out plan.json");
-    assert.match(planned.stderr, /^error: --errors-out must not be the input file plan\.json\n/);
+    const result = await svc("router map-clients --apply plan.json --errors-out plan.json");
+    assert.match(result.stderr, /^error: --errors-out must not be the input file plan\.json\n/);
     await svc(`${run} --retries 0 --errors-out bad.csv`);
     await writeFile(join(cwd, "bad.csv"), "a\n");
     const resumed = await svc("router jobs resume --last bad.csv");
     assert.match(resumed.stderr, /^error: --errors-out must not be the input file \S*bad\.csv\n/);
-    assert.deepEqual([planned.exit, resumed.exit, await read(cwd, "bad.csv"), sent().length], [2, 2, "a\n", 1]);
+    assert.deepEqual([result.exit, resumed.exit, await read(cwd, "bad.csv"), listRequests().length], [2, 2, "a\n", 1]);
   });
 
   it("omits unhelpful hints if an input file is missing", async (t) => {
@@ -99,7 +99,7 @@ describe("output files of a bulk job", () => {
 
 describe("errors of a bulk job on a full disk", () => {
   it("are reported with the file, and nothing is sent", async (t) => {
-    const { svc, sent } = await createBulkFixture(t, ["a", "b b"]);
+    const { svc, listRequests } = await createBulkFixture(t, ["a", "b b"]);
     for (const more of ["", " --dry-run --skip-invalid"]) {
       const { exit, stderr } = await svc(`${run} --errors-out /dev/full${more}`);
       assert.deepEqual(
@@ -107,7 +107,7 @@ describe("errors of a bulk job on a full disk", () => {
         [1, "error: Failed to write /dev/full: no space is left on the disk (ENOSPC)."],
       );
     }
-    assert.deepEqual(sent(), []);
+    assert.deepEqual(listRequests(), []);
   });
 });
 

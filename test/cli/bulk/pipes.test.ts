@@ -12,21 +12,21 @@ const small = "--batch-size 2 --concurrency 1 --cluster eu-1";
 const failFourthCall = ({ number }: { number: number }) => (number === 4 ? { status: 503 } : undefined);
 
 describe("bulk job with piped input", () => {
-  for (const [what, rows] of [
+  for (const [label, rows] of [
     ["between batches", 2],
     ["in the middle of a batch", 3],
     ["in the last finished batch", 5],
     ["before the first batch", 0],
   ] as const) {
-    it(`rejects a resume with too few rows: ${what}`, async (t) => {
-      const { svc, sent } = await createBulkFixture(t, [], failFourthCall);
+    it(`rejects a resume with too few rows: ${label}`, async (t) => {
+      const { svc, listRequests } = await createBulkFixture(t, [], failFourthCall);
       const all = createNumberedIds(10);
       await svc(`router map-clients - ${small} --retries 0`, { stdin: joinRows(all) });
       const { exit, stdout, stderr } = await svc("router jobs resume --last - --quiet", {
         stdin: joinRows(all.slice(0, rows)),
       });
       const difference = rows === 5 ? "finished rows have changed" : "the input ends before those rows";
-      assert.deepEqual([exit, stdout, sent().length], [2, "", 4], stderr);
+      assert.deepEqual([exit, stdout, listRequests().length], [2, "", 4], stderr);
       assert.ok(
         stderr.includes(
           `error: The rows differ from those that this job started with: ${difference}.\n` +
@@ -35,9 +35,9 @@ describe("bulk job with piped input", () => {
         stderr,
       );
       assert.equal(JSON.parse((await svc("router jobs show --last --json=status")).stdout).status, "interrupted");
-      const whole = await svc("router jobs resume --last -", { stdin: joinRows(all) });
+      const result = await svc("router jobs resume --last -", { stdin: joinRows(all) });
       assert.deepEqual(
-        [whole.exit, whole.stdout, sent().slice(4)],
+        [result.exit, result.stdout, listRequests().slice(4)],
         [
           0,
           "Mapped 10 client ids to eu-1\n",
@@ -51,22 +51,26 @@ describe("bulk job with piped input", () => {
   }
 
   it("resumes with a file of the same rows only", async (t) => {
-    const { svc, sent, write } = await createBulkFixture(t, createNumberedIds(8), failFourthCall);
+    const { svc, listRequests, write } = await createBulkFixture(t, createNumberedIds(8), failFourthCall);
     await svc(`router map-clients - ${small} --retries 0`, { stdin: joinRows(createNumberedIds(8)) });
     await write("other.txt", ["x", ...createNumberedIds(8)]);
     assert.equal((await svc("router jobs resume --last other.txt")).exit, 2);
     const { exit, stdout, stderr } = await svc("router jobs resume --last rows.txt");
-    assert.deepEqual([exit, stdout, sent().slice(4)], [0, "Mapped 8 client ids to eu-1\n", [["c6", "c7"]]], stderr);
+    assert.deepEqual(
+      [exit, stdout, listRequests().slice(4)],
+      [0, "Mapped 8 client ids to eu-1\n", [["c6", "c7"]]],
+      stderr,
+    );
   });
 
   it("reports a consistent number of finished rows at an invalid row", async (t) => {
     for (const flags of ["--json", ""]) {
-      const { svc, sent } = await createBulkFixture(t, []);
+      const { svc, listRequests } = await createBulkFixture(t, []);
       const stdin = joinRows([...createNumberedIds(9), "wrong one", "c10"]);
       const run = `router map-clients - --batch-size 2 --concurrency 6 --cluster eu-1 ${flags} --quiet`;
       const { exit, stderr } = await svc(run, { stdin });
       const counts = [...stderr.matchAll(/(\d+) rows(?: before it are done|")/g)].map(([, count]) => Number(count));
-      assert.deepEqual([exit, sent().length, counts], [3, 4, flags ? [8, 8] : [8]], stderr);
+      assert.deepEqual([exit, listRequests().length, counts], [3, 4, flags ? [8, 8] : [8]], stderr);
     }
   });
 });
@@ -86,7 +90,7 @@ describe("named pipe as input", { skip: process.platform === "win32" && "there a
   }
 
   it("is read once like standard input and resumes with new input", async (t) => {
-    const { svc, sent, filled } = await stage(t, failFourthCall);
+    const { svc, listRequests, filled } = await stage(t, failFourthCall);
     const content = joinRows(createNumberedIds(8));
     const [{ exit, stderr }] = await Promise.all([
       svc(`router map-clients pipe ${small} --retries 0`),
@@ -99,20 +103,20 @@ describe("named pipe as input", { skip: process.platform === "win32" && "there a
     );
     const nothing = await svc("router jobs resume --last");
     assert.match(nothing.stderr, /^error: This job read a pipe\. Pipe the same rows again, with - as the file\.\n/);
-    const [resumed] = await Promise.all([svc("router jobs resume --last ./pipe"), filled(content)]);
+    const [result] = await Promise.all([svc("router jobs resume --last ./pipe"), filled(content)]);
     assert.deepEqual(
-      [resumed.exit, resumed.stdout, sent().slice(4)],
+      [result.exit, result.stdout, listRequests().slice(4)],
       [0, "Mapped 8 client ids to eu-1\n", [["c6", "c7"]]],
     );
   });
 
   it("supports a preview but no plan", async (t) => {
-    const { svc, sent, filled } = await stage(t);
+    const { svc, listRequests, filled } = await stage(t);
     const [dry] = await Promise.all([svc(`router map-clients pipe ${small} --dry-run`), filled("a\nb\n")]);
     assert.deepEqual([dry.exit, dry.stdout.split("\n")[0]], [0, "Would map 2 client ids to eu-1 in 1 call"]);
-    const planned = await svc(`router map-clients pipe ${small} --plan-out plan.json`);
-    assert.match(planned.stderr, /^error: A plan requires a file: pipe cannot be read twice\.\n/);
-    assert.deepEqual([planned.exit, sent()], [2, []]);
+    const result = await svc(`router map-clients pipe ${small} --plan-out plan.json`);
+    assert.match(result.stderr, /^error: A plan requires a file: pipe cannot be read twice\.\n/);
+    assert.deepEqual([result.exit, listRequests()], [2, []]);
   });
 
   it("is reported by its name if the pipe is empty", async (t) => {
@@ -136,11 +140,11 @@ describe("named pipe as input", { skip: process.platform === "win32" && "there a
   });
 
   it("includes a process substitution and the path of standard input", async (t) => {
-    const { svc, sent, cwd } = await createBulkFixture(t, createNumberedIds(3));
+    const { svc, listRequests, cwd } = await createBulkFixture(t, createNumberedIds(3));
     const file = await open(join(cwd, "rows.txt"), "r");
     t.after(() => file.close());
     const { exit, stderr } = await svc(`router map-clients /dev/fd/${file.fd} --cluster eu-1`);
-    assert.deepEqual([exit, sent()], [0, [createNumberedIds(3)]], stderr);
+    assert.deepEqual([exit, listRequests()], [0, [createNumberedIds(3)]], stderr);
     const { input } = JSON.parse((await svc("router jobs show --last --json")).stdout);
     assert.equal(input, "-");
     assert.equal(await readFile(join(cwd, "rows.txt"), "utf8"), joinRows(createNumberedIds(3)));

@@ -10,10 +10,10 @@ const apply = "router map-clients --apply plan.json --concurrency 1";
 
 describe("bulk job plan", () => {
   it("describes a job without sending anything and runs exactly that job without a prompt", async (t) => {
-    const { svc, sent, service, cwd } = await createBulkFixture(t, ["a", "b", "c c", "d"]);
-    const planned = await svc(`${plan} --json`);
-    assert.equal(planned.exit, 0);
-    assert.deepEqual(JSON.parse(planned.stdout), {
+    const { svc, listRequests, service, cwd } = await createBulkFixture(t, ["a", "b", "c c", "d"]);
+    const result = await svc(`${plan} --json`);
+    assert.equal(result.exit, 0);
+    assert.deepEqual(JSON.parse(result.stdout), {
       plan: "plan.json",
       action: "map-clients",
       cluster_id: "eu-1",
@@ -27,13 +27,13 @@ describe("bulk job plan", () => {
       sample: ["a", "b", "d"],
       body: { client_ids: ["a", "b", "d"], cluster_id: "eu-1" },
     });
-    assert.deepEqual(sent(), []);
+    assert.deepEqual(listRequests(), []);
     const { target, input, batch_size } = JSON.parse(await readFile(join(cwd, "plan.json"), "utf8"));
     assert.deepEqual([target, input.path, batch_size], [service.url, join(cwd, "rows.txt"), 2]);
 
     const applied = await svc(apply);
     assert.deepEqual([applied.exit, applied.stdout], [3, "Mapped 3 client ids to eu-1\n"]);
-    assert.deepEqual(sent(), [["a", "b"], ["d"]]);
+    assert.deepEqual(listRequests(), [["a", "b"], ["d"]]);
   });
 
   it("is previewed by --dry-run, which sends nothing", async (t) => {
@@ -45,7 +45,7 @@ describe("bulk job plan", () => {
   });
 
   it("is rejected after a change of the input file", async (t) => {
-    const { svc, sent, write } = await createBulkFixture(t, ["a", "b"]);
+    const { svc, listRequests, write } = await createBulkFixture(t, ["a", "b"]);
     await svc(plan);
     await write("rows.txt", ["a", "x"]);
     const { exit, stderr } = await svc(apply);
@@ -56,7 +56,7 @@ describe("bulk job plan", () => {
   });
 
   it("is rejected for another target", async (t) => {
-    const { svc, sent, service } = await createBulkFixture(t, ["a"]);
+    const { svc, listRequests, service } = await createBulkFixture(t, ["a"]);
     const other = await startBulkService(t);
     await svc(plan);
     const { exit, stderr } = await svc(apply, { env: { SVC_BASE_URL: other.url } });
@@ -67,14 +67,14 @@ describe("bulk job plan", () => {
   });
 
   it("applies to the same content under another name", async (t) => {
-    const { svc, sent, write } = await createBulkFixture(t, ["a"]);
+    const { svc, listRequests, write } = await createBulkFixture(t, ["a"]);
     await svc(plan);
     await write("moved.txt", ["a"]);
     assert.equal((await svc("router map-clients moved.txt --apply plan.json")).exit, 0);
-    assert.deepEqual(sent(), [["a"]]);
+    assert.deepEqual(listRequests(), [["a"]]);
   });
 
-  for (const [what, argv, message] of [
+  for (const [label, argv, message] of [
     [
       "the plan of another command",
       "router map-emails --apply plan.json",
@@ -89,17 +89,17 @@ describe("bulk job plan", () => {
     ["a missing file", "router map-clients --apply gone.json", /cannot read gone.json/],
     ["a pipe", "router map-clients - --cluster eu-1 --plan-out x.json", /standard input cannot be read twice/],
   ] as const) {
-    it(`rejects ${what}`, async (t) => {
-      const { svc, sent } = await createBulkFixture(t, ["a"]);
+    it(`rejects ${label}`, async (t) => {
+      const { svc, listRequests } = await createBulkFixture(t, ["a"]);
       await svc(plan);
       const { exit, stderr } = await svc(argv, { stdin: "a\n" });
       assert.match(stderr, message);
-      assert.deepEqual([exit, sent()], [2, []]);
+      assert.deepEqual([exit, listRequests()], [2, []]);
     });
   }
 
   it("is rejected after tampering", async (t) => {
-    const { svc, cwd, sent } = await createBulkFixture(t, ["a"]);
+    const { svc, cwd, listRequests } = await createBulkFixture(t, ["a"]);
     await writeFile(join(cwd, "plan.json"), '{"version":1,"command":"map-clients"}');
     assert.match((await svc(apply)).stderr, /written by --plan-out: plan\.json is not \(scope is missing or wrong\)/);
     await svc(plan);
@@ -107,14 +107,14 @@ describe("bulk job plan", () => {
     await writeFile(join(cwd, "plan.json"), JSON.stringify({ ...written, batch_size: "2" }));
     const { exit, stderr } = await svc(apply);
     assert.match(stderr, /written by --plan-out: plan\.json is not \(batch_size is missing or wrong\)/);
-    assert.deepEqual([exit, sent()], [2, []]);
+    assert.deepEqual([exit, listRequests()], [2, []]);
   });
 });
 
 describe("shares of one input", () => {
   it("covers every row once with any batch size", async (t) => {
     const rows = Array.from({ length: 23 }, (_, i) => `c${String(i).padStart(2, "0")}`);
-    const { svc, sent } = await createBulkFixture(t, ["", ...rows]);
+    const { svc, listRequests } = await createBulkFixture(t, ["", ...rows]);
     for (const [shard, size] of [
       ["1/3", 2],
       ["2/3", 5],
@@ -127,27 +127,27 @@ describe("shares of one input", () => {
         stderr: "",
       });
     }
-    assert.deepEqual(sent().flat().sort(), rows);
+    assert.deepEqual(listRequests().flat().sort(), rows);
   });
 
   it("allows an empty share if the input has fewer rows than shares", async (t) => {
-    const { svc, sent } = await createBulkFixture(t, ["a", "b"]);
+    const { svc, listRequests } = await createBulkFixture(t, ["a", "b"]);
     const argv = "router map-clients rows.txt --cluster eu-1 --shard 3/9";
     const { exit, stdout, stderr } = await svc(`${argv} --quiet`);
     assert.deepEqual({ exit, stdout, stderr }, { exit: 0, stdout: "Mapped 0 client ids to eu-1\n", stderr: "" });
     assert.match((await svc(argv)).stderr, /Share 3\/9 has no rows\n/);
-    const piped = await svc("router map-clients - --cluster eu-1 --shard 3/9 --quiet", { stdin: "a\nb\n" });
-    assert.deepEqual([piped.exit, piped.stdout], [0, "Mapped 0 client ids to eu-1\n"]);
-    assert.deepEqual(sent(), []);
+    const result = await svc("router map-clients - --cluster eu-1 --shard 3/9 --quiet", { stdin: "a\nb\n" });
+    assert.deepEqual([result.exit, result.stdout], [0, "Mapped 0 client ids to eu-1\n"]);
+    assert.deepEqual(listRequests(), []);
   });
 
   for (const shard of ["0/3", "4/3", "3", "a/b", "1/0"]) {
     it(`rejects the share ${shard}`, async (t) => {
-      const { svc, sent } = await createBulkFixture(t, ["a"]);
+      const { svc, listRequests } = await createBulkFixture(t, ["a"]);
       const { exit, stderr } = await svc(`router map-clients rows.txt --cluster eu-1 --shard ${shard}`);
       const message = `error: --shard must be a share (3/16), got "${shard}"\n  See svc router map-clients --help.\n`;
       assert.deepEqual([exit, stderr], [2, message]);
-      assert.deepEqual(sent(), []);
+      assert.deepEqual(listRequests(), []);
     });
   }
 });

@@ -72,13 +72,13 @@ describe("bulk job report", () => {
   });
 
   it("replaces only a report and supports two formats", async (t) => {
-    const { svc, cwd, sent } = await createBulkFixture(t, createNumberedIds(1));
+    const { svc, cwd, listRequests } = await createBulkFixture(t, createNumberedIds(1));
     await writeFile(join(cwd, "mine.csv"), "mine\n");
     const mine = await svc("router map-clients rows.txt --cluster eu-1 --report mine.csv");
     assert.match(mine.stderr, /^error: --report: mine\.csv exists and was not written by this option$/m);
-    const other = await svc("router map-clients rows.txt --cluster eu-1 --report report.pdf");
-    assert.match(other.stderr, /^error: --report must be a file \.html or \.csv, got "report\.pdf"$/m);
-    assert.deepEqual([mine.exit, other.exit, sent()], [2, 2, []]);
+    const otherResult = await svc("router map-clients rows.txt --cluster eu-1 --report report.pdf");
+    assert.match(otherResult.stderr, /^error: --report must be a file \.html or \.csv, got "report\.pdf"$/m);
+    assert.deepEqual([mine.exit, otherResult.exit, listRequests()], [2, 2, []]);
   });
 });
 
@@ -86,8 +86,8 @@ describe("bulk job counts", () => {
   it("separates distinct identifiers from repeated rows", async (t) => {
     const { svc } = await startCliEmulator(t);
     const stdin = "ada@example.com\nAda@Example.com\nbob@example.com\n";
-    const mapped = await svc("router map-emails - --cluster eu-1", { stdin });
-    assert.equal(mapped.stdout, "Mapped 2 e-mails to eu-1 (3 rows, 1 of them repeated)\n");
+    const result = await svc("router map-emails - --cluster eu-1", { stdin });
+    assert.equal(result.stdout, "Mapped 2 e-mails to eu-1 (3 rows, 1 of them repeated)\n");
     const dry = await svc("router map-emails - --cluster eu-1 --dry-run", { stdin });
     assert.match(dry.stderr, /^1 row repeated: 2 e-mails in total$/m);
   });

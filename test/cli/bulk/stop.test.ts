@@ -27,7 +27,7 @@ describe("stopped bulk job", () => {
   it("ends requests in flight at Ctrl-C, prints how to continue and exits with 130", async (t) => {
     const answers = createGate();
     const keys = createSignalSender();
-    const { svc, sent } = await createBulkFixture(t, createNumberedIds(9), async ({ number }) => {
+    const { svc, listRequests } = await createBulkFixture(t, createNumberedIds(9), async ({ number }) => {
       if (number === 2) {
         keys.send("SIGINT");
         answers.open();
@@ -41,13 +41,13 @@ describe("stopped bulk job", () => {
       stderr,
       /Stopping after at most 2 batches in flight; press Ctrl-C again to stop now\njob_\w+ stopped\. Resume it with: svc router jobs resume job_/,
     );
-    assert.deepEqual(sent().length, 2);
+    assert.deepEqual(listRequests().length, 2);
     const shown = JSON.parse((await svc("router jobs show --last --json")).stdout);
     assert.deepEqual([shown.status, shown.rows, shown.total], ["interrupted", 2, 9]);
 
     const { exit: end, stdout } = await svc("router jobs resume --last");
     assert.deepEqual([end, stdout], [0, "Mapped 9 client ids to eu-1\n"]);
-    assert.deepEqual(sent().flat().sort(), createNumberedIds(9));
+    assert.deepEqual(listRequests().flat().sort(), createNumberedIds(9));
   });
 
   it("finishes at Ctrl-C if no row is left to send", async (t) => {
@@ -66,7 +66,7 @@ describe("stopped bulk job", () => {
     const never = new Promise<undefined>(() => {});
     const keys = createSignalSender();
     const sleeps: number[] = [];
-    const { svc, sent } = await createBulkFixture(t, createNumberedIds(3), ({ number }) => {
+    const { svc, listRequests } = await createBulkFixture(t, createNumberedIds(3), ({ number }) => {
       if (number === 2) keys.send("SIGTERM");
       return number < 3 ? never : undefined;
     });
@@ -76,7 +76,7 @@ describe("stopped bulk job", () => {
     assert.equal(exit, 143);
     assert.ok(sleeps.includes(700));
     assert.equal((await svc("router jobs resume --last")).exit, 0);
-    assert.deepEqual(sent().flat().sort(), ["c0", "c0", "c1", "c1", "c2"]);
+    assert.deepEqual(listRequests().flat().sort(), ["c0", "c0", "c1", "c1", "c2"]);
   });
 
   it("ends a wait for a retry", async (t) => {

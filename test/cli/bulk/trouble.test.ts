@@ -15,7 +15,7 @@ describe("invalid rows in a bulk job", () => {
   const mixed = ["a", "b b", "c", "d d", "e"];
 
   it("stops the job of a file before its start and saves all invalid rows", async (t) => {
-    const { svc, cwd, sent } = await createBulkFixture(t, mixed);
+    const { svc, cwd, listRequests } = await createBulkFixture(t, mixed);
     const { exit, stderr } = await svc(`router map-clients rows.txt ${one} --errors-out bad.csv`);
     assert.equal(
       stderr,
@@ -24,7 +24,7 @@ describe("invalid rows in a bulk job", () => {
         "  Skip invalid rows of rows.txt with --skip-invalid; they are in bad.csv.\n",
       ].join(""),
     );
-    assert.deepEqual([exit, sent()], [2, []]);
+    assert.deepEqual([exit, listRequests()], [2, []]);
     assert.deepEqual((await readFile(join(cwd, "bad.csv"), "utf8")).split("\r\n").slice(1), [
       "2,b b,invalid,invalid_identifier,not a valid client id: it contains spaces,",
       "4,d d,invalid,invalid_identifier,not a valid client id: it contains spaces,",
@@ -34,17 +34,17 @@ describe("invalid rows in a bulk job", () => {
   });
 
   it("stops the job of a pipe at an invalid row and continues without that row", async (t) => {
-    const { svc, sent } = await createBulkFixture(t, []);
+    const { svc, listRequests } = await createBulkFixture(t, []);
     const stdin = "a\nb\nc\nd d\ne\n";
-    const stopped = await svc(`router map-clients - ${one}`, { stdin });
-    assert.equal(stopped.exit, 3);
+    const result = await svc(`router map-clients - ${one}`, { stdin });
+    assert.equal(result.exit, 3);
     assert.match(
-      stopped.stderr,
+      result.stderr,
       /Row 4 \(d d\) is not a valid client id: it contains spaces\. 2 rows before it are done\./,
     );
-    assert.deepEqual(sent(), [["a", "b"]]);
+    assert.deepEqual(listRequests(), [["a", "b"]]);
     const { exit, stdout } = await svc("router jobs resume --last - --skip-invalid", { stdin });
-    assert.deepEqual([exit, stdout, sent()], [3, "Mapped 4 client ids to eu-1\n", [["a", "b"], ["c"], ["e"]]]);
+    assert.deepEqual([exit, stdout, listRequests()], [3, "Mapped 4 client ids to eu-1\n", [["a", "b"], ["c"], ["e"]]]);
   });
 
   for (const [limit, exit] of [
@@ -54,18 +54,18 @@ describe("invalid rows in a bulk job", () => {
     ["40%", 3],
   ] as const) {
     it(`tolerates invalid rows up to --max-errors ${limit}`, async (t) => {
-      const { svc, sent } = await createBulkFixture(t, mixed);
+      const { svc, listRequests } = await createBulkFixture(t, mixed);
       const run = await svc(`router map-clients rows.txt ${one} --max-errors ${limit}`);
-      assert.deepEqual([run.exit, sent()], [exit, exit === 2 ? [] : [["a"], ["c"], ["e"]]]);
+      assert.deepEqual([run.exit, listRequests()], [exit, exit === 2 ? [] : [["a"], ["c"], ["e"]]]);
     });
   }
 
   it("stops the job of a pipe above --max-errors", async (t) => {
-    const { svc, sent } = await createBulkFixture(t, []);
+    const { svc, listRequests } = await createBulkFixture(t, []);
     const { exit, stderr } = await svc(`router map-clients - ${one} --max-errors 1`, {
       stdin: "a\nb b\nc\nd d\ne\nf\n",
     });
-    assert.deepEqual([exit, sent()], [3, [["a"], ["c"]]]);
+    assert.deepEqual([exit, listRequests()], [3, [["a"], ["c"]]]);
     assert.match(
       stderr,
       /error: 2 rows failed, more than --max-errors 1 allows\.\n {2}try: svc router jobs resume job_/,
@@ -85,11 +85,11 @@ describe("invalid rows in a bulk job", () => {
 
 describe("bulk job with rejected requests", () => {
   it("continues after one rejected batch, stores its rows and exits with 3", async (t) => {
-    const { svc, sent } = await createBulkFixture(t, createNumberedIds(6), ({ number }) =>
+    const { svc, listRequests } = await createBulkFixture(t, createNumberedIds(6), ({ number }) =>
       number === 2 ? invalidFieldsResponse : undefined,
     );
     const { exit, stdout, stderr } = await svc(`router map-clients rows.txt ${one} --errors-out bad.csv`);
-    assert.deepEqual([exit, stdout, sent().length], [3, "Mapped 4 client ids to eu-1\n", 3]);
+    assert.deepEqual([exit, stdout, listRequests().length], [3, "Mapped 4 client ids to eu-1\n", 3]);
     assert.match(stderr, /2 rows rejected by the service/);
     const results = await svc("router jobs results --last --json --fields row,input,status");
     assert.deepEqual(JSON.parse(results.stdout), [
@@ -101,11 +101,11 @@ describe("bulk job with rejected requests", () => {
   for (const status of [400, 409, 418]) {
     it(`stops at a failure that no row causes (${status}) and can resume`, async (t) => {
       const refusal = { status, body: { detail: "not now" } };
-      const { svc, sent } = await createBulkFixture(t, createNumberedIds(6), ({ number }) =>
+      const { svc, listRequests } = await createBulkFixture(t, createNumberedIds(6), ({ number }) =>
         number === 2 ? refusal : undefined,
       );
       const { exit, stderr } = await svc(`router map-clients rows.txt ${one} --max-errors 100`);
-      assert.deepEqual([exit, sent().length], [1, 2]);
+      assert.deepEqual([exit, listRequests().length], [1, 2]);
       assert.ok(stderr.includes(`error: not now (HTTP ${status})\n`), stderr);
       assert.equal((await svc("router jobs results --last --json")).stdout, "[]\n");
       assert.equal((await svc("router jobs resume --last")).stdout, "Mapped 6 client ids to eu-1\n");
@@ -113,20 +113,20 @@ describe("bulk job with rejected requests", () => {
   }
 
   it("stops at a rejection of the first batch for reasons other than its rows", async (t) => {
-    const { svc, sent } = await createBulkFixture(t, createNumberedIds(6), () => invalidFieldsResponse);
+    const { svc, listRequests } = await createBulkFixture(t, createNumberedIds(6), () => invalidFieldsResponse);
     const { exit, stderr } = await svc(`router map-clients rows.txt ${one}`);
-    assert.deepEqual([exit, sent().length], [1, 1]);
+    assert.deepEqual([exit, listRequests().length], [1, 1]);
     assert.match(stderr, /stopped\. Resume it with: svc router jobs resume job_\w+\nerror: .*\(HTTP 422\)/);
   });
 
   it("exits with 4 at rejected credentials and resumes with other credentials", async (t) => {
-    const { svc, sent } = await createBulkFixture(t, createNumberedIds(4), ({ number }) =>
+    const { svc, listRequests } = await createBulkFixture(t, createNumberedIds(4), ({ number }) =>
       number === 2 ? { status: 401, body: { detail: "Invalid cluster key" } } : undefined,
     );
     const { exit } = await svc(`router map-clients rows.txt ${one}`);
     assert.equal(exit, 4);
     assert.equal((await svc("router jobs resume --last")).stdout, "Mapped 4 client ids to eu-1\n");
-    assert.deepEqual(sent(), [
+    assert.deepEqual(listRequests(), [
       ["c0", "c1"],
       ["c2", "c3"],
       ["c2", "c3"],
@@ -179,28 +179,28 @@ describe("bulk job with a busy service", () => {
 
   it("waits for Retry-After before the next request and reports the wait", async (t) => {
     const busy = { status: 429, headers: { "retry-after": "42" }, body: { detail: "slow down" } };
-    const { svc, sent } = await createBulkFixture(t, createNumberedIds(4), ({ number }) =>
+    const { svc, listRequests } = await createBulkFixture(t, createNumberedIds(4), ({ number }) =>
       number === 2 ? busy : undefined,
     );
     const { wall, slept } = sleepless();
     const { exit, stderr } = await svc(`router map-clients rows.txt ${one}`, { wall });
-    assert.deepEqual([exit, sent().length], [0, 3]);
+    assert.deepEqual([exit, listRequests().length], [0, 3]);
     assert.ok(slept.some((ms) => ms >= 42_000));
     assert.match(stderr, /rate limited, resuming in 4[23] s/);
   });
 
   it("pauses all requests when one response requires a wait", async (t) => {
     const busy = { status: 429, headers: { "retry-after": "42" } };
-    const { svc, sent } = await createBulkFixture(t, createNumberedIds(8), ({ number }) =>
+    const { svc, listRequests } = await createBulkFixture(t, createNumberedIds(8), ({ number }) =>
       number === 1 ? busy : undefined,
     );
     const wall = new ManualWallClock(Date.parse("2031-01-02T03:04:05Z"));
     const waiting = () => wall.sleeping.filter((ms) => ms >= 42_000).length;
     const run = svc("router map-clients rows.txt --batch-size 2 --concurrency 2 --cluster eu-1", { wall });
-    while (waiting() < 2 && sent().length < 4) await setImmediate();
-    const before = sent().length;
+    while (waiting() < 2 && listRequests().length < 4) await setImmediate();
+    const before = listRequests().length;
     await wall.pass(43_000);
-    assert.deepEqual([(await run).exit, before, sent().length], [0, 2, 5]);
+    assert.deepEqual([(await run).exit, before, listRequests().length], [0, 2, 5]);
   });
 
   it("exits with 75 at a wait longer than --max-wait and can resume", async (t) => {
@@ -214,12 +214,12 @@ describe("bulk job with a busy service", () => {
   });
 
   it("exits with 75 after all retries, also for POST", async (t) => {
-    const { svc, sent } = await createBulkFixture(t, createNumberedIds(4), ({ number }) =>
+    const { svc, listRequests } = await createBulkFixture(t, createNumberedIds(4), ({ number }) =>
       number > 1 ? { status: 503 } : undefined,
     );
     const { wall } = sleepless();
     const { exit } = await svc(`router map-clients rows.txt ${one} --retries 2`, { wall });
-    assert.deepEqual([exit, sent().length], [75, 4]);
+    assert.deepEqual([exit, listRequests().length], [75, 4]);
   });
 });
 
@@ -232,10 +232,10 @@ describe("bulk job with batches too large for the service", () => {
   const four = "router map-clients rows.txt --cluster eu-1 --batch-size 4 --concurrency 1";
 
   it("sends a batch in halves and splits later batches in advance", async (t) => {
-    const { svc, service, sent } = await createBulkFixture(t, createNumberedIds(8), atMost(2));
+    const { svc, service, listRequests } = await createBulkFixture(t, createNumberedIds(8), atMost(2));
     const { exit, stdout } = await svc(four);
     assert.deepEqual([exit, stdout], [0, "Mapped 8 client ids to eu-1\n"]);
-    assert.deepEqual(sent(), [
+    assert.deepEqual(listRequests(), [
       ["c0", "c1", "c2", "c3"],
       ["c0", "c1"],
       ["c2", "c3"],
@@ -247,12 +247,12 @@ describe("bulk job with batches too large for the service", () => {
   });
 
   it("splits a batch down to the rejected row and reports that row", async (t) => {
-    const { svc, sent } = await createBulkFixture(t, createNumberedIds(4), ({ body }) =>
+    const { svc, listRequests } = await createBulkFixture(t, createNumberedIds(4), ({ body }) =>
       (body.client_ids as string[]).includes("c2") ? { status: 413, body: { detail: "too large" } } : undefined,
     );
     const { exit, stdout } = await svc(four);
     assert.deepEqual([exit, stdout], [3, "Mapped 3 client ids to eu-1\n"]);
-    assert.deepEqual(sent(), [["c0", "c1", "c2", "c3"], ["c0", "c1"], ["c2", "c3"], ["c2"], ["c3"]]);
+    assert.deepEqual(listRequests(), [["c0", "c1", "c2", "c3"], ["c0", "c1"], ["c2", "c3"], ["c2"], ["c3"]]);
     const results = await svc("router jobs results --last --json");
     assert.deepEqual(JSON.parse(results.stdout), [
       { row: 3, input: "c2", status: "failed", code: "http_413", message: "too large", moved_from: "" },
@@ -260,22 +260,22 @@ describe("bulk job with batches too large for the service", () => {
   });
 
   it("stops if the service accepts no row", async (t) => {
-    const { svc, sent } = await createBulkFixture(t, createNumberedIds(6), atMost(0));
+    const { svc, listRequests } = await createBulkFixture(t, createNumberedIds(6), atMost(0));
     const { exit, stderr } = await svc(four);
-    assert.deepEqual([exit, sent().length], [1, 6]);
+    assert.deepEqual([exit, listRequests().length], [1, 6]);
     assert.match(stderr, /\(HTTP 413\)/);
   });
 
   it("repeats the whole batch if the job stopped between its halves", async (t) => {
     let isDown = true;
-    const { svc, sent } = await createBulkFixture(t, createNumberedIds(4), (call) => {
+    const { svc, listRequests } = await createBulkFixture(t, createNumberedIds(4), (call) => {
       if (size(call) > 2) return { status: 413 };
       return isDown && (call.body.client_ids as string[])[0] === "c2" ? { status: 503 } : undefined;
     });
     assert.equal((await svc(`${four} --retries 0`)).exit, 75);
     isDown = false;
     assert.equal((await svc("router jobs resume --last")).stdout, "Mapped 4 client ids to eu-1\n");
-    assert.deepEqual(sent().slice(-2), [
+    assert.deepEqual(listRequests().slice(-2), [
       ["c0", "c1"],
       ["c2", "c3"],
     ]);

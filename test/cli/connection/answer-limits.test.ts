@@ -82,12 +82,12 @@ describe("endless response", () => {
     ]);
     await listening.saw('"ready"');
     const ready = listening.events().find(({ type }) => type === "ready") as unknown as { url: string };
-    const answer = await fetch(ready.url, { method: "POST", body: "{}" });
+    const response = await fetch(ready.url, { method: "POST", body: "{}" });
     assert.deepEqual(
-      [answer.status, await answer.text()],
+      [response.status, await response.text()],
       [502, `Failed to read from ${app.url}: the response is larger than 1 MiB.`],
     );
-    assert.equal((await listening.ended).exit, 0);
+    assert.equal((await listening.completion).exit, 0);
     assert.ok(emulator.routerUrl && app.sent() < mebi + between);
   });
 });
@@ -131,7 +131,7 @@ describe("svc webhooks listen", () => {
       answer += text;
       if (answer.includes("too large for a webhook")) socket.destroy();
     });
-    const closed = new Promise<void>((done) => socket.on("close", () => done()));
+    const closed = new Promise<void>((resolve) => socket.on("close", () => resolve()));
     socket.on("error", () => {});
     socket.write("POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n");
     const piece = `10000\r\n${"x".repeat(65_536)}\r\n`;
@@ -145,7 +145,7 @@ describe("svc webhooks listen", () => {
     assert.match(answer, /^HTTP\/1\.1 413 .*too large for a webhook/s);
     assert.ok(sent < 8 * mebi + between, `${sent}`);
     await fetch(url, { method: "POST", body: "{}" });
-    const { exit, stderr } = await listening.ended;
+    const { exit, stderr } = await listening.completion;
     assert.equal(exit, 0);
     assert.match(stderr, /Rejected a request larger than 8 MiB/);
   });

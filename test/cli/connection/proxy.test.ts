@@ -14,7 +14,7 @@ const encoded = encodeURIComponent(password);
 /** A service with a host name that only the proxy can resolve. */
 async function startService(t: TestContext) {
   const real = await startReceiver(t);
-  real.answer((_, response) => response.end('{"database":true}'));
+  real.respond((_, response) => response.end('{"database":true}'));
   return { url: real.url.replace("127.0.0.1", "service.example"), received: real.received };
 }
 
@@ -25,7 +25,7 @@ async function startSocketServer(t: TestContext, onConnection: (socket: Socket) 
     open.add(socket.on("error", () => {}));
     onConnection(socket);
   });
-  await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.after(() => {
     for (const socket of open) socket.destroy();
     server.close();
@@ -33,8 +33,8 @@ async function startSocketServer(t: TestContext, onConnection: (socket: Socket) 
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-const runHealth = (url: string, env: RunOptions["env"], ...more: string[]): Promise<RunResult> =>
-  runCli(["router", "health", "--base-url", url, "--retries", "0", "--verbose", ...more], { env });
+const runHealth = (url: string, env: RunOptions["env"], ...extraArgs: string[]): Promise<RunResult> =>
+  runCli(["router", "health", "--base-url", url, "--retries", "0", "--verbose", ...extraArgs], { env });
 
 const getErrorLine = ({ stderr }: RunResult): string =>
   stderr.split("\n").find((line) => line.startsWith("error:")) ?? stderr;
@@ -174,9 +174,9 @@ describe("proxy from the environment", () => {
       [rowOf(well), well.exit, well.stdout.includes("hunter2")],
       [{ status: "ok", detail: `${url} responds through ${proxy.url} (HTTP_PROXY)` }, 0, false],
     );
-    const refused = await asked(proxy.url);
+    const result = await asked(proxy.url);
     assert.deepEqual(
-      [rowOf(refused), refused.exit],
+      [rowOf(result), result.exit],
       [{ status: "failed", detail: `The proxy ${proxy.url} requires credentials (407).` }, 4],
     );
     const none = await asked("socks5://ann:s3cret@127.0.0.1:1");

@@ -64,7 +64,7 @@ describe("svc contracts reconcile", () => {
     await json("emulator sign T-1");
     await emulator.clock.advance({ by: minute });
     // Three of four deliveries arrive.
-    await listener.ended;
+    await listener.completion;
     const since = ["contracts", "reconcile", "--since", "2031-01-02T03:04:05Z", "--received"];
     const some = await svc([...since, "hooks", "--json"]);
     const rows = JSON.parse(some.stdout) as Row[];
@@ -88,8 +88,8 @@ describe("svc contracts reconcile", () => {
     });
     await rm(join(cwd, "all.ndjson"));
     await writeFile(join(cwd, "none.ndjson"), "");
-    const none = await svc([...since, "none.ndjson", "--json"]);
-    assert.deepEqual([none.exit, (JSON.parse(none.stdout) as Row[]).length], [1, 4]);
+    const result = await svc([...since, "none.ndjson", "--json"]);
+    assert.deepEqual([result.exit, (JSON.parse(result.stdout) as Row[]).length], [1, 4]);
   });
 
   for (const [argv, message] of [

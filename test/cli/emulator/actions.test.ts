@@ -37,12 +37,12 @@ describe("svc in GitHub Actions", () => {
     assert.match(rest.at(-1)!, /^::error title=svc%3A usage::No service address is configured\.%0AUse --base-url/);
   });
 
-  for (const [what, argv, env] of [
+  for (const [label, argv, env] of [
     ["outside of GitHub Actions", "contracts status T-1", {}],
     ["with --no-annotations", "contracts status T-1 --no-annotations", actions],
     ["with --json, where standard error is one line of JSON", "contracts status T-1 --json", actions],
   ] as const) {
-    it(`adds no annotation ${what}`, async () => {
+    it(`adds no annotation ${label}`, async () => {
       const { stderr } = await runCli(argv, { env });
       assert(!stderr.includes("::error"), stderr);
     });

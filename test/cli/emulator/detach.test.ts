@@ -72,10 +72,10 @@ async function startDetached(t: TestContext, argv: string, options: Parameters<t
 }
 
 /** Resolves once the file contains the text. */
-const waitForFileText = (path: string, wanted: string): Promise<void> =>
+const waitForFileText = (path: string, expected: string): Promise<void> =>
   new Promise((resolve) => {
     const look = () => {
-      if (!readFileSync(path, "utf8").includes(wanted)) return;
+      if (!readFileSync(path, "utf8").includes(expected)) return;
       watcher.close();
       resolve();
     };
@@ -97,8 +97,8 @@ describe("svc emulator start --detach", () => {
     await runCli("emulator clock advance --by PT5M", { cwd });
     await waitForFileText(log, "clock.advance");
 
-    const stopped = await runCli("emulator stop --json", { cwd });
-    assert.deepEqual([stopped.exit, JSON.parse(stopped.stdout)], [0, { stopped: true }]);
+    const result = await runCli("emulator stop --json", { cwd });
+    assert.deepEqual([result.exit, JSON.parse(result.stdout)], [0, { stopped: true }]);
     assert.equal((await runCli("emulator status", { cwd })).stdout, "not running\n");
     assert.equal((await stat(log)).mode & 0o777, 0o600);
 

@@ -22,8 +22,8 @@ async function startEmulatorAndCli(t: TestContext) {
     SVC_EMULATOR_URL: `${ended}/_emulator`,
     SVC_EMULATOR_TOKEN: "earlier",
   };
-  const svc = (argv: string, more: Readonly<Record<string, string>> = {}, folder = cwd) =>
-    runCli(argv, { cwd: folder, env: { ...env, ...more } });
+  const svc = (argv: string, extraHeaders: Readonly<Record<string, string>> = {}, folder = cwd) =>
+    runCli(argv, { cwd: folder, env: { ...env, ...extraHeaders } });
   const told = (variable: string) =>
     `${variable} points to an emulator that has ended. The emulator of this folder is at ${emulator.routerUrl}. To use it: eval "$(svc emulator env)" again.`;
   return { svc, twin: emulator, told, folder: cwd, elsewhere: await createTestFolder(t) };
@@ -126,7 +126,7 @@ describe("shell with variables of an ended emulator", () => {
       [status.exit, JSON.parse(status.stdout).router_url, status.stderr],
       [0, emulator.routerUrl, `${told("SVC_EMULATOR_URL")}\n`],
     );
-    const stopped = await svc("emulator stop");
-    assert.deepEqual([stopped.exit, stopped.stderr], [0, `${told("SVC_EMULATOR_URL")}\nStopped\n`]);
+    const result = await svc("emulator stop");
+    assert.deepEqual([result.exit, result.stderr], [0, `${told("SVC_EMULATOR_URL")}\nStopped\n`]);
   });
 });

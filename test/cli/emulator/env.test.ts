@@ -77,8 +77,8 @@ describe("svc emulator env", () => {
     const workspaces = (await emulator.control("GET", "workspaces")).body as Record<string, string | number>[];
     const { id, name, client_id, client_secret, hmac_key, cluster_id } = workspaces[1]!;
     const { url, clusterKey } = emulator.clusters.find((cluster) => cluster.id === cluster_id)!;
-    for (const wanted of [String(id), String(name)]) {
-      const { stdout } = await runCli(["emulator", "env", "--workspace", wanted, "--json"], { cwd });
+    for (const expected of [String(id), String(name)]) {
+      const { stdout } = await runCli(["emulator", "env", "--workspace", expected, "--json"], { cwd });
       const { SVC_CONTRACTS_URL, SVC_CLIENT_ID, SVC_CLIENT_SECRET, SVC_CLUSTER_KEY, SVC_WEBHOOK_HMAC_KEY } =
         JSON.parse(stdout);
       assert.deepEqual(
@@ -132,8 +132,8 @@ describe("svc emulator env", () => {
     });
     const { TEXT: _, NODE: __, ...env } = JSON.parse(seen) as Record<string, string>;
     assert.equal(env.SVC_TOKEN, undefined);
-    const listed = await runCli("contracts templates list --json=id", { env, cwd: "/nonexistent" });
-    assert.deepEqual([listed.exit, JSON.parse(listed.stdout).length > 0], [0, true]);
+    const result = await runCli("contracts templates list --json=id", { env, cwd: "/nonexistent" });
+    assert.deepEqual([result.exit, JSON.parse(result.stdout).length > 0], [0, true]);
   });
 
   for (const shell of ["bash", "zsh", "fish"] as const) {
@@ -177,7 +177,7 @@ describe("svc emulator env", () => {
     const { stdout, stderr } = await runCli("emulator env --shell github", { cwd, env: { GITHUB_ACTIONS: "true" } });
     const secrets = [
       emulator.token,
-      ...emulator.clusters.flatMap((one) => [one.clientSecret, one.clusterKey, one.hmacKey]),
+      ...emulator.clusters.flatMap((cluster) => [cluster.clientSecret, cluster.clusterKey, cluster.hmacKey]),
     ];
     assert.equal(stderr, secrets.map((secret) => `::add-mask::${secret}\n`).join(""));
     assert.deepEqual([stdout.includes("::"), stdout.startsWith(`SVC_BASE_URL=${emulator.routerUrl}\n`)], [false, true]);
@@ -191,9 +191,9 @@ describe("svc emulator env", () => {
 
   it("prints no variables if no emulator is running or if it would end with the command", async (t) => {
     const cwd = await createTestFolder(t);
-    const none = await runCli("emulator env", { cwd });
-    assert.deepEqual([none.exit, none.stdout], [5, ""]);
-    assert.match(none.stderr, /No emulator is running \(state: .*\)\.\n.*\n {2}try: svc emulator start/);
+    const result = await runCli("emulator env", { cwd });
+    assert.deepEqual([result.exit, result.stdout], [5, ""]);
+    assert.match(result.stderr, /No emulator is running \(state: .*\)\.\n.*\n {2}try: svc emulator start/);
     const inside = await runCli("emulator env --emulator", { cwd });
     assert.deepEqual([inside.exit, inside.stdout], [2, ""]);
   });

@@ -12,7 +12,7 @@ describe("svc emulator events", () => {
     await createDraftContract(emulator.api);
     await first.saw('"request:');
     first.signal("SIGINT");
-    await first.ended;
+    await first.completion;
     const [, contract, request] = first.events().filter(({ event }) => event !== "clock");
     assert.deepEqual([contract?.event, contract?.ref, request?.event], ["contract", "T-1", "request"]);
 
@@ -20,7 +20,7 @@ describe("svc emulator events", () => {
     const next = startCommand(svc, ["emulator", "events", "--json", "--after", String(request?.id)]);
     await next.saw('"T-2"');
     next.signal("SIGINT");
-    await next.ended;
+    await next.completion;
     assert.deepEqual(
       next.events().filter(({ ref }) => ref === "T-1"),
       [],
@@ -35,6 +35,6 @@ describe("svc emulator events", () => {
     await stream.saw('"begin"');
     assert.equal(await streams(), 1);
     stream.signal("SIGINT");
-    await stream.ended;
+    await stream.completion;
   });
 });

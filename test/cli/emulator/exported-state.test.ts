@@ -8,8 +8,8 @@ import { runCli } from "../../support/cli/run-cli.ts";
 describe("exported state as --file", () => {
   it("is rejected unchanged with its kind and an import command in any layout", async (t) => {
     const cwd = await createTestFolder(t);
-    const exported = await runCli("emulator state export --emulator -o exported.json", { cwd });
-    assert.equal(exported.exit, 0, exported.stderr);
+    const result = await runCli("emulator state export --emulator -o exported.json", { cwd });
+    assert.equal(result.exit, 0, result.stderr);
     const file = join(cwd, "exported.json");
     const text = await readFile(file, "utf8");
     for (const layout of [text, JSON.stringify(JSON.parse(text))]) {
@@ -46,9 +46,9 @@ describe("document other than an exported state", () => {
 describe("snapshot as --file", () => {
   it("is rejected unchanged with its kind and a start command", async (t) => {
     const cwd = await createTestFolder(t);
-    const saved = await runCli("emulator snapshot save prepared --emulator --json=file", { cwd });
-    assert.equal(saved.exit, 0, saved.stderr);
-    const { file } = JSON.parse(saved.stdout) as { file: string };
+    const result = await runCli("emulator snapshot save prepared --emulator --json=file", { cwd });
+    assert.equal(result.exit, 0, result.stderr);
+    const { file } = JSON.parse(result.stdout) as { file: string };
     const text = await readFile(file, "utf8");
     assert.deepEqual(await runCli(["emulator", "start", "--port", "0", "--file", file], { cwd }), {
       exit: 1,
@@ -68,8 +68,8 @@ describe("file of another user as --file", () => {
     ["a text", "hello\n"],
     ["nothing", ""],
   ] as const;
-  for (const [what, content] of others) {
-    it(`is rejected unchanged and not reported as damaged: ${what}`, async (t) => {
+  for (const [label, content] of others) {
+    it(`is rejected unchanged and not reported as damaged: ${label}`, async (t) => {
       const cwd = await createTestFolder(t);
       const file = join(cwd, "package.json");
       await writeFile(file, content);

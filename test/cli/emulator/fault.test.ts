@@ -7,8 +7,8 @@ describe("svc emulator fault", () => {
     const { svc, json } = await startCliEmulator(t);
     const argv = "emulator fault add --direction incoming --operation templates.list --status 503 --count 1";
     const { id } = await json<{ id: number }>(argv);
-    const refused = await svc("contracts templates list --retries 0");
-    assert.deepEqual([refused.exit, refused.stderr.includes("(HTTP 503)")], [75, true]);
+    const result = await svc("contracts templates list --retries 0");
+    assert.deepEqual([result.exit, result.stderr.includes("(HTTP 503)")], [75, true]);
     assert.equal((await svc("contracts templates list")).exit, 0);
     const [fault] = await json<{ matched: number; hit: number }[]>("emulator fault list");
     assert.deepEqual([fault!.matched, fault!.hit], [2, 1]);

@@ -30,7 +30,7 @@ async function startSpyServer(t: TestContext) {
     seen.push(`${request.url} ${request.headers["client-id"] ?? ""} ${request.headers.authorization ?? ""}`.trim());
     response.writeHead(404, { "content-type": "application/json" }).end("{}");
   });
-  await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.after(() => void server.close());
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen };
 }
@@ -70,8 +70,10 @@ describe("command in the folder of a running emulator", () => {
     >[];
     const [, { client_id, client_secret }] = workspaces as [unknown, (typeof workspaces)[number]];
     const env = { SVC_CLIENT_ID: client_id, SVC_CLIENT_SECRET: client_secret };
-    const as = async (more: object) => {
-      const { exit, stdout, stderr } = await svc("contracts templates list --fields id", { env: { ...env, ...more } });
+    const as = async (overrides: object) => {
+      const { exit, stdout, stderr } = await svc("contracts templates list --fields id", {
+        env: { ...env, ...overrides },
+      });
       return { exit, ids: stdout.trim().split("\n"), isUnused: stderr.includes("Not used") };
     };
     assert.deepEqual(await as({}), { exit: 0, ids: ["103"], isUnused: false });
@@ -83,8 +85,8 @@ describe("command in the folder of a running emulator", () => {
     const env = JSON.parse((await svc("emulator env --json")).stdout) as Record<string, string>;
     const { SVC_CLIENT_ID, SVC_CLIENT_SECRET, SVC_CLUSTER_KEY, SVC_CLUSTERS } = env;
     const own = { SVC_CLIENT_ID, SVC_CLIENT_SECRET, SVC_CLUSTER_KEY, SVC_CLUSTERS };
-    const unused = async (more: object) => {
-      const { exit, stderr } = await svc("contracts templates list --emulator", { env: { ...own, ...more } });
+    const unused = async (overrides: object) => {
+      const { exit, stderr } = await svc("contracts templates list --emulator", { env: { ...own, ...overrides } });
       return [exit, /^Ignored: (.*) \(/m.exec(stderr)?.[1]];
     };
     assert.deepEqual(await unused({}), [0, undefined]);
@@ -128,8 +130,8 @@ describe("command in the folder of a running emulator", () => {
     const explained = { exit: 0, stdout: "The signature matches.\n", stderr: note };
     assert.deepEqual(await svc(`webhooks explain body.json --signature ${signature}`), explained);
     const env = { SVC_WEBHOOK_HMAC_KEY: Buffer.from("another key").toString("base64") };
-    const other = await svc(`webhooks verify body.json --signature ${signature}`, { env });
-    assert.deepEqual([other.exit, other.stderr.includes("Using")], [1, false]);
+    const otherResult = await svc(`webhooks verify body.json --signature ${signature}`, { env });
+    assert.deepEqual([otherResult.exit, otherResult.stderr.includes("Using")], [1, false]);
   });
 
   it("separates the emulator's token and sign-in from those of a real service", async (t) => {
@@ -144,7 +146,7 @@ describe("command in the folder of a running emulator", () => {
     );
   });
 
-  for (const [what, argv, env] of [
+  for (const [label, argv, env] of [
     ["--base-url", "contracts templates list --base-url REAL", { SVC_CLIENT_ID: "real-id", SVC_CLIENT_SECRET: "x" }],
     [
       "the environment",
@@ -154,7 +156,7 @@ describe("command in the folder of a running emulator", () => {
     ["--profile", "contracts templates list --profile prod", {}],
     ["SVC_PROFILE", "contracts templates list", { SVC_PROFILE: "prod" }],
   ] as const) {
-    it(`prefers ${what} to the emulator and withholds the emulator's token`, async (t) => {
+    it(`prefers ${label} to the emulator and withholds the emulator's token`, async (t) => {
       const { svc, twin: emulator, real } = await startFolderEmulator(t);
       const put = (text: string) => text.replace("REAL", real.url);
       const given = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, put(value)]));
@@ -214,7 +216,7 @@ describe("untrusted run file", () => {
     const starting = createServer((_, response) => {
       response.writeHead(503, { "content-type": "application/json" }).end('{"instance_id":"y"}');
     });
-    await new Promise<void>((up) => starting.listen(0, "127.0.0.1", up));
+    await new Promise<void>((resolve) => starting.listen(0, "127.0.0.1", resolve));
     t.after(() => void starting.close());
     const url = `http://127.0.0.1:${(starting.address() as AddressInfo).port}`;
     const content = { router_url: url, token: "x", pid: process.pid, instance_id: "y" };

@@ -41,16 +41,16 @@ async function startWithJsonLog(
     run,
     lines,
     router: createSender(routerUrl),
-    ask: createSender(routerUrl, { authorization: "Bearer s3cret-of-the-run" }),
+    send: createSender(routerUrl, { authorization: "Bearer s3cret-of-the-run" }),
   };
 }
 
 describe("svc emulator start --log json", () => {
   it("writes one document per request and state change without secrets", async (t) => {
-    const { run, lines, router, ask } = await startWithJsonLog(t);
+    const { run, lines, router, send } = await startWithJsonLog(t);
     await router("GET", "/router/v1/clusters/by_token/very-secret-token/");
-    await ask("POST", "/_emulator/reset");
-    await ask("POST", "/_emulator/clock/advance", { body: { by: "PT5M" } });
+    await send("POST", "/_emulator/reset");
+    await send("POST", "/_emulator/clock/advance", { body: { by: "PT5M" } });
     await run.saw('"operation":"clock.advance"');
     const { exit } = await run.stopped("SIGTERM");
     assert.equal(exit, 143);
@@ -101,7 +101,7 @@ describe("svc emulator start with SVC_GRACE", () => {
     for (const [grace, SVC_GRACE] of Object.entries({ none: "", long: "60s" })) {
       const { run, router } = await startWithJsonLog(t, ["--seed", "seed.json"], cwd, { SVC_GRACE });
       let stopped: ReturnType<typeof run.stopped> | undefined;
-      backend.answer(async (_, response) => {
+      backend.respond(async (_, response) => {
         stopped = run.stopped("SIGTERM");
         await run.saw('"event":"stopping"');
         // The wait exceeds the default grace period.

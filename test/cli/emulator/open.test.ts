@@ -24,7 +24,7 @@ async function createRecordingBrowser(folder: string) {
   await chmod(program, 0o755);
   const read = async (): Promise<string> => {
     const text = await readFile(told, "utf8").catch(() => "");
-    return text === "" ? new Promise((turn) => setImmediate(turn)).then(read) : text;
+    return text === "" ? new Promise((resolve) => setImmediate(resolve)).then(read) : text;
   };
   return { program, told: read };
 }
@@ -122,18 +122,18 @@ describe("svc emulator open", () => {
     const nowhere = await runCli("emulator open --json", { cwd });
     assert.deepEqual([nowhere.exit, nowhere.stdout, JSON.parse(nowhere.stderr).error.code], [5, "", "no_emulator"]);
 
-    const embedded = await runCli("emulator open --emulator", { cwd });
-    assert.deepEqual([embedded.exit, embedded.stdout], [2, ""]);
+    const result = await runCli("emulator open --emulator", { cwd });
+    assert.deepEqual([result.exit, result.stdout], [2, ""]);
   });
 
   it("preserves existing console sessions", async (t) => {
     const { cwd, twin: emulator } = await startEmulatorInFolder(t);
     const { stdout } = await runCli("emulator open --url", { cwd });
     const body = { code: stdout.trim().split("#code=")[1] };
-    const begun = await emulator.router("POST", "/_emulator/sessions", { body });
-    const { token } = begun.body as { token: string };
+    const response = await emulator.router("POST", "/_emulator/sessions", { body });
+    const { token } = response.body as { token: string };
     await runCli("emulator open --url", { cwd });
-    const [cookie = ""] = begun.headers.get("set-cookie")!.split(";");
+    const [cookie = ""] = response.headers.get("set-cookie")!.split(";");
     const headers = { authorization: `Bearer ${token}`, cookie };
     const clock = await emulator.router("GET", "/_emulator/clock", { headers });
     assert.deepEqual(pickStatusAndBody(clock), pickStatusAndBody(await emulator.control("GET", "clock")));

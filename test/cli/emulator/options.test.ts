@@ -45,8 +45,8 @@ describe("svc emulator exec", () => {
     ["a rate limit", { SVC_RATE_LIMIT: "-1" }, "", 'SVC_RATE_LIMIT must be a number at least 0, got "-1"'],
     ["a timeout", { SVC_WEBHOOK_TIMEOUT: "x" }, "", 'SVC_WEBHOOK_TIMEOUT must be a duration (30s, PT2H35M), got "x"'],
   ];
-  for (const [what, env, flags, message] of wrong) {
-    it(`explains the format of ${what}`, async () => {
+  for (const [label, env, flags, message] of wrong) {
+    it(`explains the format of ${label}`, async () => {
       const { exit, stderr } = await runCli(`emulator exec ${flags} -- true`.replace(/ +/g, " "), { env });
       assert.deepEqual([exit, stderr.split("\n")[0]], [2, `error: ${message}`]);
     });

@@ -46,9 +46,9 @@ describe("emulator with a removed folder", () => {
     await run("emulator tokens create before --role read");
     const ended = once(emulator.child, "exit");
     await rm(join(cwd, ".svc"), { recursive: true });
-    const stopped = await run("emulator stop");
+    const result = await run("emulator stop");
     await ended;
-    assert.deepEqual([stopped.exit, stopped.stderr], [0, "Stopped\n"]);
+    assert.deepEqual([result.exit, result.stderr], [0, "Stopped\n"]);
     assert.equal(await listTokenNames((line) => runCli(`${line} --emulator`, { cwd })), "name\nbefore\n");
   });
 });
@@ -62,8 +62,8 @@ describe("emulator with a replaced state file", () => {
     await rename(`${file}.copy`, file);
     await emulator.saw("was replaced by another file. Move it away to restore it from memory");
     const foreign = await readFile(file, "utf8");
-    const refused = await run("emulator tokens create meanwhile --role read");
-    assert.deepEqual([refused.exit, /was replaced by another file/.test(refused.stderr)], [75, true]);
+    const result = await run("emulator tokens create meanwhile --role read");
+    assert.deepEqual([result.exit, /was replaced by another file/.test(result.stderr)], [75, true]);
     assert.equal(await readFile(file, "utf8"), foreign);
 
     await rename(file, join(cwd, "foreign.json"));
@@ -81,8 +81,8 @@ describe("emulator with a replaced state file", () => {
     await rename(`${file}.copy`, file);
     await emulator.saw("was replaced by another file");
     const ended = once(emulator.child, "exit");
-    const stopped = await run("emulator stop");
-    assert.match(stopped.stderr, /^warning: the emulator could not save its state; recent changes are lost\n/);
+    const result = await run("emulator stop");
+    assert.match(result.stderr, /^warning: the emulator could not save its state; recent changes are lost\n/);
     assert.equal((await ended)[0], 1);
     assert.match(emulator.stderr(), /Recent changes are lost/);
   });

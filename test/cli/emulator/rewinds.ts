@@ -7,9 +7,9 @@ const create =
   "contracts create --contract-template-id 101 --contract-name Lease --set contract_data={} --set counter_party_details=[]";
 
 /** Defines the test of rewinding from the command line for one kind of store. */
-export function testRewindCommand(place: StoreOptionsFactory): void {
+export function testRewindCommand(createStoreOptions: StoreOptionsFactory): void {
   it("svc emulator rewind rewinds by steps, request or time and saves the later state", async (t) => {
-    const { svc, json } = await startCliEmulator(t, await place(t));
+    const { svc, json } = await startCliEmulator(t, await createStoreOptions(t));
     const exists = async () => (await svc("contracts status T-1")).exit === 0;
     await json(create);
     assert.equal((await svc("emulator snapshot save drafted")).exit, 0);

@@ -144,7 +144,7 @@ async function isPortInUse(port: number): Promise<boolean> {
       ),
     ),
   );
-  await Promise.all(servers.map((server) => server.listening && new Promise((closed) => server.close(closed))));
+  await Promise.all(servers.map((server) => server.listening && new Promise((resolve) => server.close(resolve))));
   return taken.includes(true);
 }
 
@@ -153,7 +153,7 @@ describe("--ready-file", () => {
     const { cwd, run } = await startEmulatorCommand(t, "emulator start --port 0 --ephemeral --ready-file up.json");
     assert.equal(JSON.parse(await readFile(join(cwd, "up.json"), "utf8")).event, "ready");
     run.signal("SIGINT");
-    await run.ended;
+    await run.completion;
     assert.equal(existsSync(join(cwd, "up.json")), false);
   });
 
@@ -173,7 +173,7 @@ describe("--ready-file", () => {
     const { exit } = await runCli("emulator start --port 0 --ready-file up.json", { cwd });
     assert.deepEqual([exit, await readFile(join(cwd, "up.json"), "utf8")], [1, before]);
     run.signal("SIGINT");
-    await run.ended;
+    await run.completion;
     assert.equal(existsSync(join(cwd, "up.json")), false);
   });
 
@@ -183,7 +183,7 @@ describe("--ready-file", () => {
     const { run } = await startEmulatorCommand(t, "emulator start --port 0 --ephemeral --ready-file up.json", {}, cwd);
     assert.equal((await stat(join(cwd, "up.json"))).mode & 0o777, 0o600);
     run.signal("SIGINT");
-    await run.ended;
+    await run.completion;
   });
 
   it("leaves a file with other content unchanged", async (t) => {

@@ -98,8 +98,8 @@ describe("svc emulator exec --from", () => {
     assert.deepEqual(await found(".svc/emulator.json"), [200, 200]);
     assert.equal((await svc("emulator state export -o exported.json")).exit, 0);
     assert.deepEqual(await found("exported.json"), [200, 200]);
-    const again = await startTestEmulator(t, { from: join(cwd, "copied.json") });
-    assert.equal(await getContractStatus(again.api, contract), "DRAFT");
+    const restartedEmulator = await startTestEmulator(t, { from: join(cwd, "copied.json") });
+    assert.equal(await getContractStatus(restartedEmulator.api, contract), "DRAFT");
   });
 
   it("finds the snapshots of a reachable emulator whose state is in another folder", async (t) => {
@@ -116,7 +116,8 @@ describe("svc emulator exec --from", () => {
     await createDraftContract(emulator.api);
     await emulator.snapshot("prepared");
     await createDraftContract(emulator.api);
-    const svc = (argv: string, more: readonly string[] = []) => runCli([...argv.split(" "), ...more], { cwd });
+    const svc = (argv: string, extraArgs: readonly string[] = []) =>
+      runCli([...argv.split(" "), ...extraArgs], { cwd });
     assert.deepEqual(await svc("emulator exec --from prepared -- true"), {
       exit: 5,
       stdout: "",
@@ -145,10 +146,10 @@ describe("svc emulator exec --from", () => {
     const copy = await startTestEmulator(t, { file, from: join(cwd, "one/emulator.json.snapshots/uploaded.json") });
     await createDraftContract(copy.api);
     await copy.close();
-    const again = await startTestEmulator(t, { file });
-    const shown = await again.api("GET", `/api/v2.1/public/workspace/files/${file_id}/`);
-    assert.equal(await (await fetch((shown.body as { signed_url: string }).signed_url)).text(), "bytes");
-    assert.equal((await again.api("GET", "/api/v2.1/public/contracts/T-1/status")).status, 200);
+    const restartedEmulator = await startTestEmulator(t, { file });
+    const response = await restartedEmulator.api("GET", `/api/v2.1/public/workspace/files/${file_id}/`);
+    assert.equal(await (await fetch((response.body as { signed_url: string }).signed_url)).text(), "bytes");
+    assert.equal((await restartedEmulator.api("GET", "/api/v2.1/public/contracts/T-1/status")).status, 200);
   });
 
   it("rejects invalid combinations and changes nothing", async (t) => {

@@ -12,7 +12,7 @@ export async function started(
   folder?: string,
 ) {
   const cwd = folder ?? (await createTestFolder(t));
-  const run = startCommand((argv, more) => runCli(argv, { cwd, env, ...more }), `${line} --json`.split(" "));
+  const run = startCommand((argv, options) => runCli(argv, { cwd, env, ...options }), `${line} --json`.split(" "));
   addCleanup(t, () => run.stop());
   await run.saw('"ready"');
   const [ready] = run.events() as { router_url: string }[];

@@ -14,9 +14,9 @@ it("--emulator in a subfolder uses the state of the parent folder, which git ign
   assert.equal((await runCli(hooks, { cwd })).exit, 0);
   assert.equal(await readFile(join(cwd, ".svc/.gitignore"), "utf8"), "*\n");
 
-  const shown = await runCli("emulator webhooks --emulator --fields title", { cwd: below });
+  const result = await runCli("emulator webhooks --emulator --fields title", { cwd: below });
   const above = join("..", "..", ".svc/emulator.json");
-  assert.deepEqual(shown, { exit: 0, stdout: "Mine\n", stderr: `Using the emulator's state in ${above}\n` });
+  assert.deepEqual(result, { exit: 0, stdout: "Mine\n", stderr: `Using the emulator's state in ${above}\n` });
   assert.deepEqual(await readdir(below), []);
 
   const own = await runCli("emulator webhooks --emulator --fields title", { cwd });
@@ -31,6 +31,6 @@ it("--emulator skips an unreadable .svc in a parent folder", async (t) => {
   await symlink(".svc", join(cwd, ".svc"));
   const status = await runCli("contracts status T-1", { cwd: below });
   assert.deepEqual([status.exit, status.stderr.split("\n")[0]], [2, "error: No service address is configured."]);
-  const own = await runCli("emulator webhooks --emulator --fields title", { cwd: below });
-  assert.deepEqual([own.exit, await readdir(below)], [0, [".svc"]], own.stderr);
+  const result = await runCli("emulator webhooks --emulator --fields title", { cwd: below });
+  assert.deepEqual([result.exit, await readdir(below)], [0, [".svc"]], result.stderr);
 });

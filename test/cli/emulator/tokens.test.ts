@@ -26,9 +26,9 @@ describe("svc emulator tokens", () => {
     assert.deepEqual(made, { name: "ci", role: "operate" });
     const asCi = { env: { SVC_EMULATOR_TOKEN: token } };
     assert.equal((await svc("emulator clock advance --by PT5M", asCi)).exit, 0);
-    const refused = await svc("emulator reset --yes", asCi);
+    const result = await svc("emulator reset --yes", asCi);
     assert.deepEqual(
-      [refused.exit, refused.stdout, refused.stderr.split("\n")[0]],
+      [result.exit, result.stdout, result.stderr.split("\n")[0]],
       [4, "", "error: The role admin is required. The token ci has the role operate (HTTP 403)"],
     );
 
@@ -83,10 +83,13 @@ describe("profile with a shared emulator", () => {
 
   it("yields to the environment and withholds its token from other services", async (t) => {
     const { emulator, svc } = await startSharedEmulator(t);
-    const other = await startCliEmulator(t);
+    const otherEmulator = await startCliEmulator(t);
     await svc(`config set emulator_url ${emulator.controlUrl}`);
     await svc("config set emulator_token --secret-file token.txt");
-    const ofOther = { SVC_EMULATOR_URL: other.emulator.controlUrl, SVC_EMULATOR_TOKEN: other.emulator.token };
+    const ofOther = {
+      SVC_EMULATOR_URL: otherEmulator.emulator.controlUrl,
+      SVC_EMULATOR_TOKEN: otherEmulator.emulator.token,
+    };
     assert.equal((await svc("emulator clock advance --by PT1S", ofOther)).exit, 0);
     assert.equal((await svc("emulator clock --profile default", ofOther)).exit, 0);
     assert.equal((await svc("emulator clock advance --by PT1S --profile default", ofOther)).exit, 4);

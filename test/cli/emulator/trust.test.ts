@@ -15,7 +15,7 @@ async function createRecordingBrowser(folder: string) {
   await chmod(program, 0o755);
   const read = async (): Promise<string> => {
     const text = await readFile(told, "utf8").catch(() => "");
-    return text === "" ? new Promise((turn) => setImmediate(turn)).then(read) : text;
+    return text === "" ? new Promise((resolve) => setImmediate(resolve)).then(read) : text;
   };
   return { program, told: read };
 }
@@ -25,7 +25,7 @@ describe("foreign folder with a run file", () => {
   async function cloned(t: TestContext, { mode, url, answers }: { mode: number; url?: string; answers?: string }) {
     const cwd = await createTestFolder(t);
     const author = await startReceiver(t);
-    author.answer(({ url: path }, response) => {
+    author.respond(({ url: path }, response) => {
       const instance = { instance_id: answers ?? "theirs", version: "0.0.0", role: "leader" };
       const code = { code: "c", url: "--renderer-cmd-prefix=x", expires_in: 60 };
       const body = path === "/_emulator/ready" ? instance : code;
@@ -109,7 +109,7 @@ describe("svc emulator open", () => {
     it(`opens only the requested address for any server response: ${url}`, async (t) => {
       const cwd = await createTestFolder(t);
       const host = await startReceiver(t);
-      host.answer((_, response) => {
+      host.respond((_, response) => {
         const body = JSON.stringify({ code: "a b", url, expires_in: 60 });
         response.writeHead(201, { "content-type": "application/json" }).end(body);
       });
@@ -133,9 +133,9 @@ describe("foreign emulator state", () => {
     return { author, cwd };
   }
   /** Starts an emulator in the folder and stops it. Returns "up", or the result of a failed start. */
-  async function start(cwd: string, more: readonly string[] = [], keys?: string): Promise<"up" | RunResult> {
+  async function start(cwd: string, extraArgs: readonly string[] = [], keys?: string): Promise<"up" | RunResult> {
     let [isUp, stop] = [false, () => {}];
-    const ended = await runCli(["emulator", "start", "--port", "0", ...more], {
+    const result = await runCli(["emulator", "start", "--port", "0", ...extraArgs], {
       cwd,
       ...(keys !== undefined && simulateUser(["Use it?", keys])),
       onStart: ({ signal }) => {
@@ -147,7 +147,7 @@ describe("foreign emulator state", () => {
         stop();
       },
     });
-    return isUp ? "up" : ended;
+    return isUp ? "up" : result;
   }
 
   it("is rejected by start, --emulator and exec --from until the user trusts the state", async (t) => {
@@ -160,8 +160,8 @@ describe("foreign emulator state", () => {
       stdout: "",
       stderr: `${message}Use it with --trust-state, or choose another state with --file.\n`,
     });
-    const embedded = await runCli("emulator webhooks --emulator", { cwd });
-    assert.deepEqual(embedded, {
+    const result = await runCli("emulator webhooks --emulator", { cwd });
+    assert.deepEqual(result, {
       exit: 1,
       stdout: "",
       stderr: `${message}Use it with svc emulator start --trust-state.\n`,
@@ -176,8 +176,8 @@ describe("foreign emulator state", () => {
 
   it("is accepted by explicit path, and permanently after --trust-state", async (t) => {
     const { cwd } = await copied(t);
-    const named = await runCli(["emulator", "webhooks", "--emulator", "--file", ".svc/emulator.json"], { cwd });
-    assert.equal(named.exit, 0, named.stderr);
+    const result = await runCli(["emulator", "webhooks", "--emulator", "--file", ".svc/emulator.json"], { cwd });
+    assert.equal(result.exit, 0, result.stderr);
     assert.notEqual(await start(cwd), "up");
     assert.equal(await start(cwd, ["--trust-state"]), "up");
     assert.equal(await start(cwd), "up");

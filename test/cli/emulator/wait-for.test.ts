@@ -19,7 +19,7 @@ async function startResyncingLog(t: TestContext) {
   const { body } = await emulator.control("GET", "requests?operation=clusters.list");
   const { items } = body as { items: object[] };
   const service = await startReceiver(t);
-  service.answer((_, response) =>
+  service.respond((_, response) =>
     response
       .writeHead(200, { "content-type": "text/event-stream" })
       .end(`event: resync\ndata: {"missed":12}\n\ndata: ${JSON.stringify(items[0])}\n\n`),
@@ -44,22 +44,22 @@ describe("svc emulator wait-for", () => {
       ["CONTRACT_CREATED"],
     );
     await svc("emulator clock advance --by PT1M");
-    const late = await svc("emulator wait-for --activity CONTRACT_CREATED --new --wait-timeout 0s");
-    assert.equal(late.exit, 75);
+    const result = await svc("emulator wait-for --activity CONTRACT_CREATED --new --wait-timeout 0s");
+    assert.equal(result.exit, 75);
     assert.match(
-      late.stderr,
+      result.stderr,
       /Timed out after 0 s waiting for CONTRACT_CREATED \(virtual time: 2031-01-02T03:05:05\.000Z\)\./,
     );
-    assert.match(late.stderr, /Seen: CONTRACT_CREATED of T-1 at 2031-01-02T03:04:05/);
+    assert.match(result.stderr, /Seen: CONTRACT_CREATED of T-1 at 2031-01-02T03:04:05/);
   });
 
   it("advances virtual time to due entries and no further than necessary", async (t) => {
     const { svc, json } = await withContract(t);
     const app = await startReceiver(t);
-    app.answer(500);
+    app.respond(500);
     await svc(["webhooks", "create", "--title", "x", "--url", app.url, "--only-for-activities", "CONTRACT_SIGNED"]);
     await svc("webhooks trigger CONTRACT_SIGNED");
-    app.answer((_, response) => response.writeHead(app.received.length === 3 ? 200 : 500).end());
+    app.respond((_, response) => response.writeHead(app.received.length === 3 ? 200 : 500).end());
     const [delivery] = await json<{ outcome: string }[]>("emulator wait-for --outcome delivered --within PT3H");
     assert.equal(delivery!.outcome, "delivered");
     assert.equal((await json<{ now: string }>("emulator clock")).now, "2031-01-02T03:19:05.000Z");
@@ -126,7 +126,7 @@ describe("svc emulator wait-for", () => {
     const waiting = startCommand(svc, ["emulator", "wait-for", "--activity", "CONTRACT_VOIDED"]);
     while ((await svc("emulator requests --operation clock.show --json=id")).stdout === "[]\n");
     waiting.signal("SIGINT");
-    assert.equal((await waiting.ended).exit, 130);
+    assert.equal((await waiting.completion).exit, 130);
   });
 
   for (const [argv, message] of [
@@ -164,8 +164,8 @@ describe("svc emulator requests", () => {
       [usual.stdout, usual.stderr],
       ["contracts.create\n", "1 read of the control plane hidden. To show them: --reads\n"],
     );
-    const whole = await svc("emulator requests --fields operation --reads");
-    assert.deepEqual([whole.stdout, whole.stderr], ["contracts.create\nrequests.list\nrequests.list\n", ""]);
+    const result = await svc("emulator requests --fields operation --reads");
+    assert.deepEqual([result.stdout, result.stderr], ["contracts.create\nrequests.list\nrequests.list\n", ""]);
     const watching = startCommand(svc, [
       "emulator",
       "requests",
@@ -180,7 +180,7 @@ describe("svc emulator requests", () => {
     await svc("contracts status T-7");
     await watching.saw('"status":404');
     watching.signal("SIGTERM");
-    assert.equal((await watching.ended).exit, 143);
+    assert.equal((await watching.completion).exit, 143);
     assert.deepEqual(
       watching
         .events()
@@ -210,7 +210,7 @@ describe("svc emulator requests", () => {
     await fetch(`${url}/api/v2.1/public/contracts/T-7/status`, { headers });
     await watching.saw('"status":404');
     watching.signal("SIGTERM");
-    await watching.ended;
+    await watching.completion;
     const workspaces = watching
       .events()
       .slice(1)
@@ -225,7 +225,7 @@ describe("svc emulator requests", () => {
     await svc("contracts status T-7");
     await watching.saw("404");
     watching.signal("SIGINT");
-    const { stdout } = await watching.ended;
+    const { stdout } = await watching.completion;
     assert.match(
       stdout,
       /^2031-01-02T03:04:05\.000Z eu-1 GET \/api\/v2\.1\/public\/contracts\/T-7\/status 404 \d+ ms not-found\n$/,

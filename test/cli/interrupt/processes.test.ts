@@ -35,7 +35,7 @@ async function assertEndsInTime(
 /** A service that never responds. `asked` resolves at the first request. */
 async function startHangingService(t: TestContext) {
   const service = await startReceiver(t);
-  const asked = new Promise<void>((resolve) => service.answer(() => resolve()));
+  const asked = new Promise<void>((resolve) => service.respond(() => resolve()));
   return { url: service.url, asked };
 }
 
@@ -190,7 +190,7 @@ describe("svc process at Ctrl-C", () => {
     const service = await startReceiver(t);
     // The request for the list of clusters fails at once, because the job does not depend on it.
     const asked = new Promise<void>((resolve) =>
-      service.answer(({ method }, response) => {
+      service.respond(({ method }, response) => {
         if (method === "POST") resolve();
         else response.writeHead(404).end();
       }),

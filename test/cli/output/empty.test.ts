@@ -5,7 +5,7 @@ import { createDraftContract } from "../../support/contracts.ts";
 
 it("a list with an offset beyond its last row reports the total in every format", async (t) => {
   const { svc, emulator } = await startCliEmulator(t);
-  for (let made = 0; made < 3; made += 1) await createDraftContract(emulator.api);
+  for (let i = 0; i < 3; i += 1) await createDraftContract(emulator.api);
   const note = "Nothing from --page 99; the total is 3. For all: --all\n";
   const plain = await svc("contracts list --page 99");
   assert.deepEqual([plain.exit, plain.stdout, plain.stderr], [0, "", note]);

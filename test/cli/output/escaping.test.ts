@@ -50,8 +50,8 @@ describe("escaped text for users", () => {
     it(`leaves ${text} unchanged`, () => assert.equal(escapeControlCharacters(text), text));
   }
 
-  for (const [what, [text, shown]] of Object.entries(attacks)) {
-    it(`shows ${what}`, () => {
+  for (const [label, [text, shown]] of Object.entries(attacks)) {
+    it(`shows ${label}`, () => {
       assert.equal(escapeControlCharacters(text), shown);
       assert.equal(escapeControlCharacters(shown), shown);
     });
@@ -63,7 +63,7 @@ describe("escaped text for users", () => {
 
 describe("escaped JSON", () => {
   it("preserves the meaning and contains no terminal control sequences", () => {
-    for (const [text] of [...Object.values(attacks), ...ordinary.map((one) => [one] as const)]) {
+    for (const [text] of [...Object.values(attacks), ...ordinary.map((value) => [value] as const)]) {
       const document = { [text]: [text] };
       const json = escapeJson(JSON.stringify(document, null, 2));
       assert.deepEqual(JSON.parse(json), document);

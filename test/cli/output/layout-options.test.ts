@@ -37,21 +37,21 @@ describe("layout options", () => {
         .resume()
         .on("end", () => response.writeHead(200, { "content-type": type }).end(isStream ? "data: {}\n\n" : "{}"));
     });
-    await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     t.after(() => server.close());
     const service = { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
-    const lines = (await prepareSendingLines()).filter(({ shown }) => !/--(json|fields|format)/.test(shown));
-    const wrong = await findFailingCases(
+    const lines = (await prepareSendingLines()).filter(({ label }) => !/--(json|fields|format)/.test(label));
+    const failures = await findFailingCases(
       lines,
-      ({ shown }) => shown,
-      async (one) => {
+      ({ label }) => label,
+      async (example) => {
         const flags = ["--json", "--fields", "xyzzy", "--timeout", "4s", "--quiet"];
-        const { result } = await runPrepared(t, one, service, flags);
+        const { result } = await runPrepared(t, example, service, flags);
         const isHonored = result.stdout.includes('"xyzzy"') || result.stdout === "[]\n";
         return isHonored || result.exit !== 0 ? undefined : formatRunResult(result);
       },
     );
-    assert.deepEqual(wrong, {});
+    assert.deepEqual(failures, {});
   });
 
   for (const line of [
@@ -85,7 +85,7 @@ describe("layout options", () => {
     });
   }
 
-  for (const [url, what] of [
+  for (const [url, label] of [
     ["http://svc.example/#x", "a fragment"],
     ["http://svc.example/?a=b", "a query"],
     ["http://svc.example/a b", "blanks"],
@@ -100,7 +100,7 @@ describe("layout options", () => {
       for (const [flags, env] of given) {
         const { exit, stdout, stderr } = await runCli(["router", "health", ...flags], { env });
         assert.deepEqual([exit, stdout], [2, ""]);
-        assert.ok(stderr.includes(` must be a URL without ${what}, got "${url}"`), stderr);
+        assert.ok(stderr.includes(` must be a URL without ${label}, got "${url}"`), stderr);
       }
     });
   }

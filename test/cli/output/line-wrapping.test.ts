@@ -33,9 +33,9 @@ describe("message in a narrow window", () => {
     await svc("webhooks create --title dead --url http://127.0.0.1:9/hook --only-for-activities CONTRACT_CREATED");
     await createDraftContract(emulator.api);
     await svc("emulator clock advance --by PT5M");
-    const shown = await svc("emulator trace delivery:1", { tty: true, columns: 80, env: { NO_COLOR: "1" } });
+    const result = await svc("emulator trace delivery:1", { tty: true, columns: 80, env: { NO_COLOR: "1" } });
     assert.equal(
-      shown.stdout,
+      result.stdout,
       [
         "2031-01-02T03:04:05.000Z  request:2  contracts.create POST",
         "                          /api/v2.1/public/contracts/  requested by a client",

@@ -7,7 +7,7 @@ import { createDraftContract } from "../../support/contracts.ts";
 
 it("a piped list reports omitted rows unless --all or --limit is given", async (t) => {
   const { svc, json, emulator } = await startCliEmulator(t);
-  for (let made = 0; made < 13; made += 1) await createDraftContract(emulator.api);
+  for (let i = 0; i < 13; i += 1) await createDraftContract(emulator.api);
 
   const short = await svc("contracts list --fields id");
   assert.deepEqual(
@@ -31,8 +31,8 @@ it("a piped list reports omitted rows unless --all or --limit is given", async (
   const four = await svc("contracts list --limit 4 --fields id");
   assert.deepEqual([four.stdout, four.stderr], ["T-13\nT-12\nT-11\nT-10\n", "4 of 13 shown. For all: --all\n"]);
   assert.equal((await svc("contracts list --quiet")).stderr, "");
-  const both = await svc("contracts list --all --page 2");
-  assert.deepEqual([both.exit, /--all cannot be used with --page/.test(both.stderr)], [2, true], both.stderr);
+  const result = await svc("contracts list --all --page 2");
+  assert.deepEqual([result.exit, /--all cannot be used with --page/.test(result.stderr)], [2, true], result.stderr);
 });
 
 it("every command with --limit accepts --all", async () => {
@@ -71,7 +71,7 @@ it("the list of deliveries, newest first, supports --all and --limit", async (t)
   const { svc, emulator } = await startCliEmulator(t, { clock: { mode: "manual" } });
   const url = "http://127.0.0.1:9/hooks";
   await svc(`webhooks create --title t --url ${url} --only-for-activities CONTRACT_CREATED`);
-  for (let made = 0; made < 3; made += 1) await createDraftContract(emulator.api);
+  for (let i = 0; i < 3; i += 1) await createDraftContract(emulator.api);
   for (const command of ["emulator deliveries", "webhooks deliveries"]) {
     const two = await svc(`${command} --limit 2`);
     assert.deepEqual([two.stdout.split("\n").length - 1, two.stderr], [2, "2 of 3 shown. For all: --all\n"], command);
@@ -94,8 +94,11 @@ it("svc api --include prints status and headers before the body", async (t) => {
     stdout,
     /^200\n(?:[\w-]+: .*\n)*content-type: application\/json.*\n(?:[\w-]+: .*\n)*\n\{"database":true\}$/,
   );
-  const wrong = await svc("api GET / --header secret=1");
-  assert.deepEqual([wrong.exit, wrong.stderr.split("\n")[0]], [2, 'error: --header must be NAME:VALUE, got "secret…"']);
+  const result = await svc("api GET / --header secret=1");
+  assert.deepEqual(
+    [result.exit, result.stderr.split("\n")[0]],
+    [2, 'error: --header must be NAME:VALUE, got "secret…"'],
+  );
 });
 
 it("svc rejects binary output on a terminal before anything is sent", async (t) => {
@@ -127,8 +130,8 @@ it("svc emulator clock advance reports an advance past no entries", async (t) =>
 
 it("csv in a pipe leaves values unchanged, and an empty list prints a hint", async (t) => {
   const { svc, emulator } = await startCliEmulator(t);
-  const none = await svc("contracts list");
-  assert.deepEqual([none.stdout, none.stderr], ["", "Nothing found; to create one: svc contracts create\n"]);
+  const result = await svc("contracts list");
+  assert.deepEqual([result.stdout, result.stderr], ["", "Nothing found; to create one: svc contracts create\n"]);
   const name = "NDA\u001b[31m with\u0007 Acme";
   await createDraftContract(emulator.api, { contract_name: name });
   assert.equal(
@@ -141,7 +144,7 @@ it("csv in a pipe leaves values unchanged, and an empty list prints a hint", asy
 
 it("a filter accepts an operator in its name, as documented in its help", async (t) => {
   const { svc, emulator } = await startCliEmulator(t);
-  for (let made = 0; made < 3; made += 1) await createDraftContract(emulator.api);
+  for (let i = 0; i < 3; i += 1) await createDraftContract(emulator.api);
   const ids = async (...flags: string[]) => {
     const { exit, stdout, stderr } = await svc(["contracts", "list", "--fields", "id", ...flags]);
     return [exit, stdout, stderr];

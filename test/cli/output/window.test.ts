@@ -28,9 +28,9 @@ describe("window of unknown width", () => {
     assert.deepEqual(await show(0, "", { COLUMNS: "64" }), known);
     assert.deepEqual(await show(64, "", { COLUMNS: "200" }), known);
     assert.deepEqual(await svc("emulator webhooks --format table", { env: { COLUMNS: "64" } }), known);
-    const whole = await svc("emulator webhooks --format table");
+    const result = await svc("emulator webhooks --format table");
     for (const odd of ["0", "wide", "-64"]) {
-      assert.deepEqual(await svc("emulator webhooks --format table", { env: { COLUMNS: odd } }), whole, odd);
+      assert.deepEqual(await svc("emulator webhooks --format table", { env: { COLUMNS: odd } }), result, odd);
     }
   });
 });

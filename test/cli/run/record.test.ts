@@ -37,7 +37,7 @@ describe("svc run --record", () => {
       await send("GET", `contracts/${id}/status`);
       if (i % 2 === 0) await act(`contracts/${id}/send`);
       if (i % 8 === 0) await act(`contracts/${id}/sign`, { email: "jo@acme.example" });
-      if (i % 8 === 0) await stage.emulator.clock.advance({ by: "PT1H" });
+      if (i % 8 === 0) await emulator.emulator.clock.advance({ by: "PT1H" });
     }
     await send("GET", "contracts/");
     const kim = { is_individual: true, poc_details: { first_name: "Kim", email: "kim@acme.example" } };
@@ -46,7 +46,7 @@ describe("svc run --record", () => {
     await send("POST", `contracts/${id}/send_to_counterparties`);
     await act(`contracts/${id}/sign`, { email: "jo@acme.example" });
     const { status } = await act(`contracts/${id}/sign`, { email: "jo@acme.example" });
-    const { exit, stdout, stderr } = await stage.svc("run --record story.yaml");
+    const { exit, stdout, stderr } = await emulator.svc("run --record story.yaml");
     assert.deepEqual([exit, stderr, status], [0, "", 400]);
     assert.equal(stdout, "Wrote story.yaml: 4 of 200 requests kept.\n");
     assert.equal(
@@ -82,18 +82,18 @@ steps:
       failure: already-signed
 `,
     );
-    const again = await stage.svc("run story.yaml");
-    assert.deepEqual([again.exit, again.stderr], [0, ""], again.stdout);
-    assert.match(again.stdout, /ok +\d {2}as jo@acme\.example sign T-1 {2}400 \(already-signed\)/);
+    const secondResult = await emulator.svc("run story.yaml");
+    assert.deepEqual([secondResult.exit, secondResult.stderr], [0, ""], secondResult.stdout);
+    assert.match(secondResult.stdout, /ok +\d {2}as jo@acme\.example sign T-1 {2}400 \(already-signed\)/);
   });
 
   it("prompts before the replacement of a file", async (t) => {
-    const stage = await startCliEmulator(t, { clock: { mode: "manual" } });
-    await createRequester(stage).send("POST", "contracts/", contract);
-    await writeFile(join(stage.cwd, "story.yaml"), "steps: [{ advance: PT1H }]\n");
-    const refused = await stage.svc("run --record story.yaml");
+    const emulator = await startCliEmulator(t, { clock: { mode: "manual" } });
+    await createRequester(emulator).send("POST", "contracts/", contract);
+    await writeFile(join(emulator.cwd, "story.yaml"), "steps: [{ advance: PT1H }]\n");
+    const result = await emulator.svc("run --record story.yaml");
     assert.deepEqual(
-      [refused.exit, refused.stderr.split("\n")[0], await read(stage, "story.yaml")],
+      [result.exit, result.stderr.split("\n")[0], await read(emulator, "story.yaml")],
       [2, "error: --yes required when not running interactively", "steps: [{ advance: PT1H }]\n"],
     );
     const replaced = await stage.svc("run --record story.yaml --yes");
@@ -101,8 +101,8 @@ steps:
   });
 
   it("escapes dollars in values", async (t) => {
-    const stage = await startCliEmulator(t, { clock: { mode: "manual" } });
-    const { send, act } = createRequester(stage);
+    const emulator = await startCliEmulator(t, { clock: { mode: "manual" } });
+    const { send, act } = createRequester(emulator);
     const jo = { is_individual: true, poc_details: { first_name: `$Jo $\{x} $$`, email: "jo@acme.example" } };
     const { id } = await send("POST", "contracts/", { ...contract, counter_party_details: [jo] });
     await act(`contracts/${id}/sign`, { email: "$jo@acme.example" });
@@ -110,15 +110,15 @@ steps:
     assert.deepEqual([exit, stdout, stderr], [0, "Wrote story.yaml: 2 of 2 requests kept.\n", ""]);
     const story = await read(stage, "story.yaml");
     assert.deepEqual(story.match(/(?<=first_name: |as: ).*/g), [`$$Jo $$\{x} $$$$`, "$$jo@acme.example"]);
-    const again = await stage.svc("run story.yaml");
-    assert.deepEqual([again.exit, again.stderr], [0, ""], again.stdout);
+    const secondResult = await emulator.svc("run story.yaml");
+    assert.deepEqual([secondResult.exit, secondResult.stderr], [0, ""], secondResult.stdout);
   });
 
   it("opens a receiver for a created webhook and repeats the elapsed time", async (t) => {
-    const stage = await startCliEmulator(t, { clock: { mode: "manual" } });
-    const { send } = createRequester(stage, stage.emulator.routerUrl);
+    const emulator = await startCliEmulator(t, { clock: { mode: "manual" } });
+    const { send } = createRequester(emulator, emulator.emulator.routerUrl);
     const app = await startReceiver(t);
-    app.answer(500);
+    app.respond(500);
     for (let i = 0; i < 5; i += 1) await send("POST", "contracts/", contract);
     await send("POST", "webhooks/", { title: "x", url: app.url, only_for_activities: ["CONTRACT_CREATED"] });
     await send("POST", "contracts/", contract);
@@ -152,33 +152,33 @@ steps:
           answers: [ 500, 500, 500, 500, 500, 500 ]
 `,
     );
-    const again = await stage.svc("run story.yaml");
-    assert.deepEqual([again.exit, again.stderr], [0, ""], again.stdout);
+    const secondResult = await emulator.svc("run story.yaml");
+    assert.deepEqual([secondResult.exit, secondResult.stderr], [0, ""], secondResult.stdout);
   });
 
   it("repeats the responses of a receiver in the order in which it gave them to several deliveries", async (t) => {
-    const stage = await startCliEmulator(t, { clock: { mode: "manual" } });
-    const { send } = createRequester(stage);
+    const emulator = await startCliEmulator(t, { clock: { mode: "manual" } });
+    const { send } = createRequester(emulator);
     const app = await startReceiver(t);
     const statuses = [500, 501, 502, 503];
-    app.answer((_, response) => void response.writeHead(statuses.shift()!).end());
+    app.respond((_, response) => void response.writeHead(statuses.shift()!).end());
     await send("POST", "webhooks/", { title: "x", url: app.url, only_for_activities: ["CONTRACT_CREATED"] });
     // The second contract is created after the first attempt for the first one and before its retry.
     for (const pause of ["PT1M", "PT5M"]) {
       await send("POST", "contracts/", contract);
-      await stage.emulator.clock.advance({ by: pause });
+      await emulator.emulator.clock.advance({ by: pause });
     }
-    const { exit, out, err } = await stage.svc("run --record story.yaml");
-    assert.deepEqual([exit, out, err], [0, "Wrote story.yaml: 3 of 3 requests kept.\n", ""]);
+    const { exit, stdout, stderr } = await stage.svc("run --record story.yaml");
+    assert.deepEqual([exit, stdout, stderr], [0, "Wrote story.yaml: 3 of 3 requests kept.\n", ""]);
     const story = await read(stage, "story.yaml");
     assert.deepEqual(story.match(/answers: .*/g), ["answers: [ 500, 501, 502, 503 ]", "answers: [ 501, 503 ]"]);
-    const again = await stage.svc("run story.yaml");
-    assert.deepEqual([again.exit, again.err], [0, ""], again.out);
+    const secondResult = await emulator.svc("run story.yaml");
+    assert.deepEqual([secondResult.exit, secondResult.stderr], [0, ""], secondResult.stdout);
   });
 
   it("refers to a created webhook by its receiver", async (t) => {
-    const stage = await startCliEmulator(t, { clock: { mode: "manual" } });
-    const { send } = createRequester(stage);
+    const emulator = await startCliEmulator(t, { clock: { mode: "manual" } });
+    const { send } = createRequester(emulator);
     const webhook = { title: "x", url: "http://localhost:9/hooks", only_for_activities: ["CONTRACT_CREATED"] };
     await send("POST", "webhooks/", webhook);
     const { id } = await send("POST", "webhooks/", webhook);
@@ -204,11 +204,11 @@ steps:
   });
 
   it("reports an empty recording and the valid subjects of a story", async (t) => {
-    const stage = await startCliEmulator(t);
-    const none = await stage.svc("run --record story.yaml");
-    const other = await stage.svc("run --record story.yaml --about request:99");
+    const emulator = await startCliEmulator(t);
+    const result = await emulator.svc("run --record story.yaml");
+    const otherResult = await emulator.svc("run --record story.yaml --about request:99");
     assert.deepEqual(
-      [none.exit, none.stderr, other.exit, other.stderr],
+      [result.exit, result.stderr, otherResult.exit, otherResult.stderr],
       [
         2,
         "error: The request log of the emulator has no request that a scenario can repeat\n  Use the emulator first: svc emulator requests shows the log.\n",

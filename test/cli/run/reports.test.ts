@@ -46,7 +46,7 @@ describe("reports of svc run", () => {
       ([, element = "", attributes = ""]) =>
         [...attributes.matchAll(/ ([\w-]+)=/g)]
           .map(([, name = ""]) => `${element} ${name}`)
-          .filter((one) => !jenkins.has(one)),
+          .filter((value) => !jenkins.has(value)),
     );
     const lacking = ["name", "tests", "failures", "errors"].filter(
       (name) => !new RegExp(`<testsuite [^>]*\\b${name}=`).test(xml),
@@ -121,11 +121,14 @@ steps:
     ];
     // The same seed produces the same keys.
     const { clusters, token } = await startTestEmulator(t, { deterministic: true, clock: { mode: "manual" } });
-    const secrets = [token, ...clusters.flatMap((one) => [one.clientSecret, one.clusterKey, one.hmacKey])];
+    const secrets = [
+      token,
+      ...clusters.flatMap((cluster) => [cluster.clientSecret, cluster.clusterKey, cluster.hmacKey]),
+    ];
     const shown = secrets.filter((secret) => secret !== undefined && printed.join("\n").includes(secret));
     assert.deepEqual([run.exit, shown], [1, []]);
     assert.deepEqual(
-      printed.map((one) => one.includes("[hidden]")),
+      printed.map((value) => value.includes("[hidden]")),
       [true, true, true, true, true, true],
     );
   });
@@ -155,7 +158,7 @@ steps:
 
   it("names the key that a program needs if the program rejects all webhooks", async (t) => {
     const app = await startReceiver(t);
-    app.answer(401);
+    app.respond(401);
     const story = `
 steps:
   - receiver: app

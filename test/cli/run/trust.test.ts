@@ -12,7 +12,7 @@ const byHand = "It calls no operation. Run it in a shell.";
 const elsewhere = "A step runs against the emulator of its scenario.";
 
 /** Command lines that reach beyond the scenario, with the reason for each rejection. */
-const rejectedLines: readonly (readonly [line: string, why: string])[] = [
+const rejectedLines: readonly (readonly [line: string, reason: string])[] = [
   [
     "config set contracts_url http://127.0.0.1:9 --profile prod",
     `svc config set cannot be run by a scenario. ${byHand}`,
@@ -68,7 +68,7 @@ describe("svc run with untrusted files", () => {
     }
     assert.deepEqual(
       shown,
-      rejectedLines.map(([line, why]) => [line, `error: story.yaml:2:10: ${why}\n`]),
+      rejectedLines.map(([line, reason]) => [line, `error: story.yaml:2:10: ${reason}\n`]),
     );
     assert.deepEqual(await readdir(cwd), ["story.yaml"]);
   });
@@ -208,8 +208,8 @@ describe("literal dollar sign in svc run", () => {
     const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "story.yaml"), story);
     const updated = await runCli("run story.yaml --update", { cwd });
-    const again = await runCli("run story.yaml", { cwd });
-    assert.deepEqual([updated.exit, again.exit], [0, 0], again.stdout);
+    const secondResult = await runCli("run story.yaml", { cwd });
+    assert.deepEqual([updated.exit, secondResult.exit], [0, 0], secondResult.stdout);
     assert.equal(
       await readFile(join(cwd, "story.yaml"), "utf8"),
       story.replace("title: x", () => `title: "$$Jo $$\{x}"`),

@@ -42,8 +42,8 @@ describe("svc complete", () => {
     ["nothing for free text", ["contracts", "status", ""], [":4"]],
     ["nothing for an unknown command", ["nonsense", ""], [":4"]],
   ];
-  for (const [what, words, expected] of cases) {
-    it(`completes ${what}`, async () => assert.deepEqual(await completeWords(words), expected));
+  for (const [label, words, expected] of cases) {
+    it(`completes ${label}`, async () => assert.deepEqual(await completeWords(words), expected));
   }
 
   it("completes profiles or nothing if the profile file is damaged", async (t) => {
@@ -99,18 +99,18 @@ describe("completion with Tab", () => {
     skip: describeMissingPrograms("bash", "tmux"),
   }, async (t) => {
     const folder = await createShellFolder(t, "bash");
-    const { keys, until } = await openTerminal(t, ["bash", "--norc", "--noprofile"], { folder });
+    const { keys, waitFor } = await openTerminal(t, ["bash", "--norc", "--noprofile"], { folder });
     await keys("source script; source script; clear; echo loaded", "Enter");
-    await until(/^loaded$/m);
+    await waitFor(/^loaded$/m);
     await keys("svc contracts stat", "Tab");
-    await until("svc contracts status");
+    await waitFor("svc contracts status");
     await keys("T-1 --json=contract_n", "Tab");
-    await until("--json=contract_name");
+    await waitFor("--json=contract_name");
     await keys("C-u", "svc contracts send --wait ex", "Tab");
-    await until("--wait executed");
+    await waitFor("--wait executed");
     await keys("C-u", "svc contracts $(id>ran) ", "Tab", "C-u", "svc contracts send --set=$(id>ran)=", "Tab", "C-u");
     await keys("clear; ls; echo listed", "Enter");
-    const screen = await until(/^listed$/m);
+    const screen = await waitFor(/^listed$/m);
     assert.equal(/\bran\b/.test(screen), false, screen);
   });
 
@@ -118,39 +118,39 @@ describe("completion with Tab", () => {
     skip: describeMissingPrograms("bash", "tmux"),
   }, async (t) => {
     const folder = await createShellFolder(t, "bash");
-    const { keys, until } = await openTerminal(t, ["bash", "--norc", "--noprofile"], { folder });
+    const { keys, waitFor } = await openTerminal(t, ["bash", "--norc", "--noprofile"], { folder });
     await keys("source script; clear; echo loaded", "Enter");
-    await until(/^loaded$/m);
+    await waitFor(/^loaded$/m);
     await keys("svc contracts list --base-url http://127.0.0.1:1 --form", "Tab");
-    await until("--base-url http://127.0.0.1:1 --format");
+    await waitFor("--base-url http://127.0.0.1:1 --format");
     await keys("C-u", "svc  --base-url   http://127.0.0.1:1 contracts stat", "Tab");
-    await until("http://127.0.0.1:1 contracts status");
+    await waitFor("http://127.0.0.1:1 contracts status");
     await keys("C-u", "svc contracts send --set=owner=ada@northwind.example --wait=ex", "Tab");
-    await until("--wait=executed");
+    await waitFor("--wait=executed");
     await keys("C-u", "svc contracts status --base-url=http://127.0.0.1:1 --fields=contract_name,contract_s", "Tab");
-    await until("--fields=contract_name,contract_status");
+    await waitFor("--fields=contract_name,contract_status");
   });
 
   it("works in zsh and runs no typed text", { skip: describeMissingPrograms("zsh", "tmux") }, async (t) => {
     const folder = await createShellFolder(t, "zsh");
-    const { keys, until } = await openTerminal(t, ["zsh", "-f"], { folder });
+    const { keys, waitFor } = await openTerminal(t, ["zsh", "-f"], { folder });
     // The default Tab binding of zsh expands $(…) itself before completion.
     const bind = "bindkey '^I' complete-word";
     await keys(`autoload -Uz compinit && compinit -u -D && source ./script; ${bind}; clear; echo loaded`, "Enter");
-    await until(/^loaded$/m);
+    await waitFor(/^loaded$/m);
     await keys("svc contracts stat", "Tab");
-    await until("svc contracts status");
+    await waitFor("svc contracts status");
     await keys("C-u", "svc contracts send --wait ex", "Tab");
-    await until("--wait executed");
+    await waitFor("--wait executed");
     await keys("C-u", "svc contracts send --base-url http://127.0.0.1:1 --wait=ex", "Tab");
-    await until("--wait=executed");
+    await waitFor("--wait=executed");
     await keys("C-u", "svc contracts create --data ./scr", "Tab");
-    await until("--data ./script");
+    await waitFor("--data ./script");
     for (const word of ["$(id>ran)=", "--set=$(id>ran)=", "--data=`id>ran`=x"]) {
       await keys("C-u", `svc contracts create ${word}`, "Tab");
     }
     await keys("C-u", "clear; ls; echo listed", "Enter");
-    const screen = await until(/^listed$/m);
+    const screen = await waitFor(/^listed$/m);
     assert.equal(/\bran\b/.test(screen), false, screen);
   });
 
@@ -165,11 +165,11 @@ describe("completion with Tab", () => {
       const folder = await createProjectFolder(t, shell);
       const ready = { bash: "", zsh: "autoload -Uz compinit && compinit -u -D; " }[shell];
       const plain = { bash: ["--norc", "--noprofile"], zsh: ["-f"] }[shell];
-      const { keys, until } = await openTerminal(t, [shell, ...plain], { folder });
+      const { keys, waitFor } = await openTerminal(t, [shell, ...plain], { folder });
       await keys(`${ready}source ./script; svc() { npx svc "$@"; }; clear; echo loaded`, "Enter");
-      await until(/^loaded$/m);
+      await waitFor(/^loaded$/m);
       await keys("svc contracts stat", "Tab");
-      await until("svc contracts status");
+      await waitFor("svc contracts status");
     });
   }
 

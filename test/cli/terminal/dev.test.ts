@@ -21,36 +21,36 @@ async function startDevSession(
   const app = await startReceiver(t);
   const argv = ["dev", "--port", "0", "--forward-to", app.url, "--activities", "CONTRACT_CREATED", ...flags];
   const opened = await openSvcTerminal(t, argv, { folder, columns, env: { SVC_CONFIG_DIR: folder, ...env } });
-  await opened.until("all keys");
+  await opened.waitFor("all keys");
   return { ...opened, app, folder };
 }
 
 describe("svc dev at a terminal", { skip }, () => {
   for (const columns of [40, 80, 200]) {
     it(`creates, signs, resends, fails, advances and diagnoses by keys in ${columns} columns`, async (t) => {
-      const { keys, until, written, folder } = await startDevSession(t, columns);
+      const { keys, waitFor, written, folder } = await startDevSession(t, columns);
       await keys("c");
-      await until("Created T-1.");
-      await until(/verified\s+200 in/);
+      await waitFor("Created T-1.");
+      await waitFor(/verified\s+200 in/);
       await keys("s");
-      await until("T-1 is EXECUTED.");
+      await waitFor("T-1 is EXECUTED.");
       await keys("r");
-      await until("svc emulator deliveries resend 1");
+      await waitFor("svc emulator deliveries resend 1");
       await keys("f");
-      await until(/The next three attempts do not\s+arrive\./);
+      await waitFor(/The next three attempts do not\s+arrive\./);
       await keys("c");
-      await until("Created T-2.");
+      await waitFor("Created T-2.");
       await keys("n");
-      await until(/svc emulator clock advance\s+--next/);
+      await waitFor(/svc emulator clock advance\s+--next/);
       await keys("w");
       // The output is longer than a small window.
-      await until(/Next attempt/);
-      const screen = await keys("?").then(() => until(/q {2}quit\n/));
+      await waitFor(/Next attempt/);
+      const screen = await keys("?").then(() => waitFor(/q {2}quit\n/));
       const status = screen.trimEnd().split("\n").at(-1)!;
       assert.match(status, /^virtual \d\d:\d\d:\d\d( \||$)/, screen);
       assert.ok(status.length < columns, screen);
       await keys("q");
-      const end = await until("done");
+      const end = await waitFor("done");
       assert.match(end, /exit=0/);
       assert.equal(end.includes("modes changed"), false, end);
       assert.equal((await written()).includes("undefined"), false);
@@ -62,28 +62,28 @@ describe("svc dev at a terminal", { skip }, () => {
     const folder = await createTestFolder(t);
     const browser = join(folder, "browser");
     await writeFile(browser, `#!/bin/sh\necho "$1" > "${folder}/opened"\n`, { mode: 0o755 });
-    const { keys, until } = await startDevSession(t, 120, [], { BROWSER: browser, CI: "", SSH_CONNECTION: "" });
+    const { keys, waitFor } = await startDevSession(t, 120, [], { BROWSER: browser, CI: "", SSH_CONNECTION: "" });
     await keys("o");
-    const shown = await until(/Opened http:\S+ in the browser/);
+    const shown = await waitFor(/Opened http:\S+ in the browser/);
     assert.match(shown, /\$ svc emulator open\n/);
     const opened = await readFile(join(folder, "opened"), "utf8");
     const page = /Opened (\S+) in/.exec(shown)![1];
     assert.deepEqual(opened.replace(/=[\w-]+\n$/, "=…"), `${page}#code=…`);
     await keys("q");
-    await until("exit=0");
+    await waitFor("exit=0");
   });
 
   it("fits its status line to a window that becomes narrower and wider", async (t) => {
-    const { keys, until, resize } = await startDevSession(t, 120);
-    await until(/virtual date \d{4}-\d\d-\d\d/);
+    const { keys, waitFor, resize } = await startDevSession(t, 120);
+    await waitFor(/virtual date \d{4}-\d\d-\d\d/);
     await resize(40);
     await keys("?");
-    const narrow = await until(/q {2}quit\nvirtual \d\d:\d\d:\d\d/);
+    const narrow = await waitFor(/q {2}quit\nvirtual \d\d:\d\d:\d\d/);
     assert.ok(narrow.trimEnd().split("\n").at(-1)!.length < 40, narrow);
     await resize(120);
-    await until(/virtual date \d{4}-\d\d-\d\d/);
+    await waitFor(/virtual date \d{4}-\d\d-\d\d/);
     await keys("q");
-    await until("exit=0");
+    await waitFor("exit=0");
   });
 
   it("ends with its terminal and removes its webhook", async (t) => {
@@ -95,9 +95,9 @@ describe("svc dev at a terminal", { skip }, () => {
   });
 
   it("exits with 130 at Ctrl-C and restores the terminal", async (t) => {
-    const { keys, until, cursor, folder } = await startDevSession(t, 80);
+    const { keys, waitFor, cursor, folder } = await startDevSession(t, 80);
     await keys("C-c");
-    const end = await until("done");
+    const end = await waitFor("done");
     assert.match(end, /exit=130/);
     assert.equal(/modes changed|error:/.test(end), false, end);
     assert.equal(await cursor(), true);

@@ -32,11 +32,11 @@ async function runVisit(t: TestContext, argv: readonly string[], visit: Visit): 
   const surroundings = { ...credentials, SVC_CONFIG_DIR: folder, SVC_STATE_DIR: folder, ...env };
   const terminal = await openSvcTerminal(t, argv, { folder, env: surroundings, columns: 200 });
   for (const [seen, ...keys] of steps) {
-    await terminal.until(seen);
+    await terminal.waitFor(seen);
     await terminal.keys(...keys);
   }
   await meanwhile?.(terminal);
-  const screen = await terminal.until(/^done$/m);
+  const screen = await terminal.waitFor(/^done$/m);
   assert.match(screen, new RegExp(`^(?:\\^C)?exit=${exit}$`, "m"));
   assert.equal(screen.includes("modes changed"), false, screen);
   const written = await terminal.written();
@@ -47,7 +47,7 @@ async function runVisit(t: TestContext, argv: readonly string[], visit: Visit): 
 /** A lone surrogate is dropped, because encoding would replace it with U+FFFD. */
 const attackSent = hostileText.replace("\ud800", "");
 
-const createAttribute = (more: object) => ({
+const createAttribute = (overrides: object) => ({
   variable: hostileText,
   display_label: hostileText,
   help_text: hostileText,
@@ -57,7 +57,7 @@ const createAttribute = (more: object) => ({
     { label: hostileText, value: hostileText },
     { label: `${hostileText}2`, value: 2 },
   ],
-  ...more,
+  ...overrides,
 });
 
 /** A response to every read (templates, contracts, attributes) and to a creation. */
@@ -138,17 +138,17 @@ describe("untrusted string at a terminal", { skip }, () => {
 
   it("is harmless in deliveries and in responses of the forwarding target", async (t) => {
     const program = await startReceiver(t);
-    program.answer((_, response) => response.writeHead(500, "pwn ::stop-commands::").end(attackSent));
+    program.respond((_, response) => response.writeHead(500, "pwn ::stop-commands::").end(attackSent));
     const env = { SVC_WEBHOOK_HMAC_KEY: Buffer.alloc(64, 7).toString("base64") };
     const argv = ["webhooks", "listen", "--no-register", "--forward-to", program.url];
     const written = await runVisit(t, [...argv, "--base-url", program.url], {
       env,
       exit: 130,
       async meanwhile(terminal) {
-        const [, url] = /Listening on (\S+) /.exec(await terminal.until(/Listening on \S+ \(press/))!;
+        const [, url] = /Listening on (\S+) /.exec(await terminal.waitFor(/Listening on \S+ \(press/))!;
         const body = JSON.stringify({ activity: hostileText, contract_id: 7 });
         await fetch(`${url}/%1b%5b2J`, { method: "POST", body, headers: { "x-content-hash": "\x9b2J" } });
-        await terminal.until("<-- 500");
+        await terminal.waitFor("<-- 500");
         await terminal.keys("C-c");
       },
     });
@@ -157,7 +157,7 @@ describe("untrusted string at a terminal", { skip }, () => {
 
   it("is harmless as a file name and as a response of a receiver", async (t) => {
     const program = await startReceiver(t);
-    program.answer((_, response) => response.writeHead(500).end(attackSent));
+    program.respond((_, response) => response.writeHead(500).end(attackSent));
     const name = "pwn\n::stop-commands::\x1b[2J\u202e.json";
     const env = { SVC_WEBHOOK_HMAC_KEY: Buffer.alloc(64, 7).toString("base64") };
     const argv = ["webhooks", "replay", name, "--to", program.url];

@@ -24,8 +24,8 @@ async function openTerminalAt(
 }
 
 /** Checks that Ctrl-C ended the command silently and the terminal is restored. */
-async function assertTerminalRestored({ until, cursor }: Terminal): Promise<void> {
-  const screen = await until(/^done$/m);
+async function assertTerminalRestored({ waitFor, cursor }: Terminal): Promise<void> {
+  const screen = await waitFor(/^done$/m);
   assert.match(screen, /exit=130$/m);
   assert.equal(/error:|modes changed|\.js:\d/.test(screen), false, screen);
   assert.equal(await cursor(), true);
@@ -41,7 +41,7 @@ async function startTemplateService(t: TestContext, count: number): Promise<stri
     attributes: [{ ...asked, type: "array of options", options }],
     counter_party_kind: "Individual",
   });
-  service.answer((_, response) => response.writeHead(200, { "content-type": "application/json" }).end(body));
+  service.respond((_, response) => response.writeHead(200, { "content-type": "application/json" }).end(body));
   return service.url;
 }
 
@@ -56,10 +56,10 @@ describe("Ctrl-C at a terminal", { skip }, () => {
     ["a confirmation", "config remove old", () => nowhere, "(y/N)"],
     ["a name", 'router offboard eu-1 --set client_ids=["c"]', () => nowhere, "Type eu-1"],
   ];
-  for (const [what, line, service, shown] of questions) {
-    it(`leaves a prompt for ${what}`, async (t) => {
+  for (const [label, line, service, shown] of questions) {
+    it(`leaves a prompt for ${label}`, async (t) => {
       const terminal = await openTerminalAt(t, line.split(" "), await service(t));
-      await terminal.until(shown);
+      await terminal.waitFor(shown);
       await terminal.keys("C-c");
       await assertTerminalRestored(terminal);
     });
@@ -67,18 +67,18 @@ describe("Ctrl-C at a terminal", { skip }, () => {
 
   it("leaves a prompt for several options after earlier prompts", async (t) => {
     const terminal = await openTerminalAt(t, ["contracts", "create"], await startTemplateService(t, 1));
-    await terminal.until("Template 0");
+    await terminal.waitFor("Template 0");
     await terminal.keys("Enter");
-    await terminal.until("Desk");
+    await terminal.waitFor("Desk");
     await terminal.keys("C-c");
     await assertTerminalRestored(terminal);
   });
 
   it("ends a wait with a spinner in a window without a width", async (t) => {
     const service = await startReceiver(t);
-    service.answer(() => {});
+    service.respond(() => {});
     const terminal = await openTerminalAt(t, ["router", "health"], service.url);
-    await terminal.until("Check the health");
+    await terminal.waitFor("Check the health");
     await terminal.resize(0);
     await terminal.keys("C-c");
     await assertTerminalRestored(terminal);
@@ -86,15 +86,15 @@ describe("Ctrl-C at a terminal", { skip }, () => {
 
   it("completes a wait with a spinner in a window without a width", async (t) => {
     const service = await startReceiver(t);
-    let answer = () => {};
-    service.answer((_, response) => {
-      answer = () => response.writeHead(200).end('{"database":true}');
+    let respond = () => {};
+    service.respond((_, response) => {
+      respond = () => response.writeHead(200).end('{"database":true}');
     });
     const terminal = await openTerminalAt(t, ["router", "health"], service.url);
-    await terminal.until("Check the health");
+    await terminal.waitFor("Check the health");
     await terminal.resize(0);
-    answer();
-    await terminal.until(/^exit=0$/m);
+    respond();
+    await terminal.waitFor(/^exit=0$/m);
   });
 });
 
@@ -131,7 +131,7 @@ describe("Ctrl-C in an editor", { skip }, () => {
       emulator.routerUrl,
       env,
     );
-    await terminal.until("editing");
+    await terminal.waitFor("editing");
     return { terminal, sent: () => receiving.received.map(({ body }) => body.toString()) };
   }
 
@@ -139,10 +139,10 @@ describe("Ctrl-C in an editor", { skip }, () => {
     const { terminal, sent } = await editing(t, withKeys);
     for (const times of [1, 2, 3]) {
       await terminal.keys("C-c");
-      await terminal.until(`took Ctrl-C ${times}`);
+      await terminal.waitFor(`took Ctrl-C ${times}`);
     }
     await terminal.keys("Enter");
-    await terminal.until(/^exit=0$/m);
+    await terminal.waitFor(/^exit=0$/m);
     assert.deepEqual(sent(), ['{"by":"hand"}']);
   });
 

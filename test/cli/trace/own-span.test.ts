@@ -72,8 +72,8 @@ describe("span of a command", () => {
     const service = await startReceiver(t);
     const { svc } = await startCliEmulator(t);
     const otel = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" };
-    const told = async (more: Readonly<Record<string, string>>) => {
-      await svc("router health", { env: { SVC_ROUTER_URL: service.url, ...more } });
+    const told = async (extraHeaders: Readonly<Record<string, string>>) => {
+      await svc("router health", { env: { SVC_ROUTER_URL: service.url, ...extraHeaders } });
       return service.received.at(-1)!.headers.tracestate;
     };
     const tracestate = "rojo=00f067aa0ba902b7, congo=t61rcWkgMzE,tenant@vendor=a b";
@@ -99,7 +99,7 @@ describe("span of a command", () => {
 
   it("has no effect on a command with an unreachable or silent collector", async (t) => {
     const silent = await startReceiver(t);
-    silent.answer(() => {});
+    silent.respond(() => {});
     const { svc } = await startCliEmulator(t);
     const usual = await svc("router clusters --json");
     for (const url of ["http://127.0.0.1:9", silent.url, "nowhere"]) {

@@ -28,14 +28,14 @@ const run = (argv: readonly string[]) => runCli([...argv, ...nowhere, ...getNoRe
 describe("command with an invalid command line", () => {
   it("rejects an unknown flag with exit 2, as text and as JSON", async () => {
     const expected = { exit: 2, message: /no-such-flag/ };
-    const wrong = await findFailingCases(
+    const failures = await findFailingCases(
       everywhere,
       getCommandName,
       async ({ words }) =>
         findTextErrorDefect(await run([...words, "--no-such-flag"]), expected) ??
         findJsonErrorDefect(await run([...words, "--no-such-flag", "--json"]), expected),
     );
-    assert.deepEqual(wrong, {});
+    assert.deepEqual(failures, {});
   });
 
   it("reports missing input with exit 2, as text and as JSON", async () => {
@@ -45,26 +45,26 @@ describe("command with an invalid command line", () => {
     );
     assert.ok(needy.length > 100, String(needy.length));
     const expected = { exit: 2, message: /required/ };
-    const wrong = await findFailingCases(
+    const failures = await findFailingCases(
       needy,
       getCommandName,
       async ({ words }) =>
         findTextErrorDefect(await run(words), expected) ??
         findJsonErrorDefect(await run([...words, "--json"]), expected),
     );
-    assert.deepEqual(wrong, {});
+    assert.deepEqual(failures, {});
   });
 
   it("rejects an extra argument with exit 2", async () => {
     const fixed = everywhere.filter(({ positionals }) => !positionals.some(({ variadic }) => variadic));
-    const wrong = await findFailingCases(fixed, getCommandName, async (command) =>
+    const failures = await findFailingCases(fixed, getCommandName, async (command) =>
       findTextErrorDefect(await run([...command.words, ...createPositionals(command), "one-too-many"]), {
         exit: 2,
         // A group that is also a command parses the word as a subcommand.
         message: /too many arguments|unknown command/,
       }),
     );
-    assert.deepEqual(wrong, {});
+    assert.deepEqual(failures, {});
   });
 
   it("rejects an invalid value of a flag with exit 2 and names the flag", async () => {
@@ -74,7 +74,7 @@ describe("command with an invalid command line", () => {
         .map(({ flag }) => ({ command, flag })),
     );
     assert.ok(cases.length > 80, String(cases.length));
-    const wrong = await findFailingCases(
+    const failures = await findFailingCases(
       cases,
       ({ command, flag }) => `${getCommandName(command)} --${flag}`,
       async ({ command, flag }) =>
@@ -84,13 +84,13 @@ describe("command with an invalid command line", () => {
           message: new RegExp(`--${flag}\\b.*nonsense`),
         }),
     );
-    assert.deepEqual(wrong, {});
+    assert.deepEqual(failures, {});
   });
 
   it("rejects an invalid value of a global flag with exit 2 and names the flag", async () => {
     const free = new Set(["fields", "profile"]);
     const cases = globalFlags.filter(({ type, flag }) => type !== "switch" && type !== "boolean" && !free.has(flag));
-    const wrong = await findFailingCases(
+    const failures = await findFailingCases(
       cases,
       ({ flag }) => flag,
       async ({ flag }) =>
@@ -99,11 +99,11 @@ describe("command with an invalid command line", () => {
           message: new RegExp(`--${flag}\\b.*nonsense`),
         }),
     );
-    assert.deepEqual(wrong, {});
+    assert.deepEqual(failures, {});
   });
 
   it("prints a help page with an example and exits with 0", async () => {
-    const wrong = await findFailingCases(everywhere, getCommandName, async ({ words, positionals, summary }) => {
+    const failures = await findFailingCases(everywhere, getCommandName, async ({ words, positionals, summary }) => {
       const { exit, stdout, stderr } = await runCli([...words, "--help"]);
       const usage = `Usage: svc ${words.join(" ")}`;
       const isWhole =
@@ -117,6 +117,6 @@ describe("command with an invalid command line", () => {
         ? undefined
         : formatRunResult({ exit, stdout, stderr });
     });
-    assert.deepEqual(wrong, {});
+    assert.deepEqual(failures, {});
   });
 });

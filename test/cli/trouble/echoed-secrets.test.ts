@@ -9,7 +9,7 @@ describe("secret in a request path", () => {
   for (const flags of ["--verbose", "--debug", "--json", "--json --debug"]) {
     it(`is hidden on standard error with ${flags}, even if the service echoes the secret`, async (t) => {
       const service = await startReceiver(t);
-      service.answer(({ url }, response) => {
+      service.respond(({ url }, response) => {
         const detail = `No invite ${secret} at ${url}`;
         response.writeHead(404, { "content-type": "application/json" }).end(JSON.stringify({ detail }));
       });

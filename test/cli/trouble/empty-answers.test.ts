@@ -17,7 +17,7 @@ async function startUploadService(t: TestContext, answer: (response: ServerRespo
     response.writeHead(200, { "content-type": "application/json" });
     response.end(JSON.stringify({ signed_url: `${url}/stored` }));
   });
-  await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.after(() => server.close());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const cwd = await createTestFolder(t);
@@ -32,11 +32,11 @@ async function startUploadService(t: TestContext, answer: (response: ServerRespo
 const hint = "  Check that the base URL belongs to the service, not to a web page or a proxy.\n";
 
 describe("empty response to a read", () => {
-  for (const [what, answer] of [
+  for (const [label, answer] of [
     ["no bytes", (response: ServerResponse) => response.writeHead(200).end()],
     ["blanks", (response: ServerResponse) => response.writeHead(200).end(" \n")],
   ] as const) {
-    it(`fails the command: ${what}`, async (t) => {
+    it(`fails the command: ${label}`, async (t) => {
       const { svc } = await startUploadService(t, answer);
       for (const argv of [
         "contracts status T-1 --quiet",
@@ -61,7 +61,7 @@ it("an empty response to a write is reported without a response body", async (t)
 });
 
 describe("incomplete download", () => {
-  const answers: [what: string, answer: (response: ServerResponse) => void, message: string][] = [
+  const answers: [label: string, answer: (response: ServerResponse) => void, message: string][] = [
     [
       "part of the document",
       (response) => response.writeHead(206, { "content-range": "bytes 0-3/900" }).end("part"),
@@ -73,8 +73,8 @@ describe("incomplete download", () => {
       "Expected a document, but the service answered 204 with an empty body.",
     ],
   ];
-  for (const [what, answer, message] of answers) {
-    it(`preserves the previous file: ${what}`, async (t) => {
+  for (const [label, answer, message] of answers) {
+    it(`preserves the previous file: ${label}`, async (t) => {
       const { svc, kept } = await startUploadService(t, answer);
       assert.deepEqual(await svc(`files download ${fileId} -o good.pdf --quiet`), {
         exit: 1,

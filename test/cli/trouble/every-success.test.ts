@@ -22,7 +22,7 @@ async function startRespondingService(t: TestContext, status: number, body: stri
       response.writeHead(status, body === "" ? {} : { "content-type": "application/json" }).end(body);
     });
   });
-  await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.after(() => server.close());
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, answered };
 }
@@ -35,12 +35,12 @@ describe("successful 2xx response to a command", () => {
     for (const body of status === 204 ? [""] : ['{"id":"C-1"}', ""]) {
       it(`is accepted with status ${status} ${body === "" ? "without a body" : "with a body"}`, async (t) => {
         const service = await startRespondingService(t, status, body);
-        const wrong = await findFailingCases(
+        const failures = await findFailingCases(
           derived,
-          ({ shown }) => shown,
-          async (one) => {
-            const spec = one.line.command as CommandSpec;
-            const { result } = await runPrepared(t, one, service, ["--json"]);
+          ({ label }) => label,
+          async (example) => {
+            const spec = example.line.command as CommandSpec;
+            const { result } = await runPrepared(t, example, service, ["--json"]);
             const isAsDeclared = spec.answers[status] !== undefined || isPassing(spec);
             const isTold = result.stderr.includes(
               `The response of ${spec.operation} differs from its declaration: status ${status} `,
@@ -54,28 +54,28 @@ describe("successful 2xx response to a command", () => {
             return isRight ? undefined : formatRunResult(result);
           },
         );
-        assert.deepEqual(wrong, {});
+        assert.deepEqual(failures, {});
       });
     }
   }
 
   it("causes no error in a hand-written command", async (t) => {
-    const wrong: Record<string, string> = {};
+    const failures: Record<string, string> = {};
     for (const status of [200, 201, 202, 204]) {
       const service = await startRespondingService(t, status, status === 204 ? "" : '{"id":"C-1"}');
       const found = await findFailingCases(
-        lines.filter((one) => !derived.includes(one)),
-        ({ shown }) => `${status} ${shown}`,
-        async (one) => {
+        lines.filter((example) => !derived.includes(example)),
+        ({ label }) => `${status} ${label}`,
+        async (example) => {
           // The auth commands require the statuses of OAuth.
-          if (getCommandName(one.line.command).startsWith("auth ")) return undefined;
-          const { result } = await runPrepared(t, one, service, ["--json", "--timeout", "4s"]);
+          if (getCommandName(example.line.command).startsWith("auth ")) return undefined;
+          const { result } = await runPrepared(t, example, service, ["--json", "--timeout", "4s"]);
           return /refused/.test(result.stderr) ? formatRunResult(result) : undefined;
         },
       );
-      Object.assign(wrong, found);
+      Object.assign(failures, found);
     }
-    assert.deepEqual(wrong, {});
+    assert.deepEqual(failures, {});
   });
 
   it("prints a contract created with 200 and reports the difference in one line", async (t) => {

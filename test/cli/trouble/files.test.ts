@@ -45,7 +45,7 @@ const places: readonly FileInput[] = (await loadAllCommands()).flatMap((command)
 );
 const formatName = ({ command, place }: FileInput): string => `${getCommandName(command)} ${place}`;
 const isWritten = ({ spec }: FileInput): boolean => isFlag(spec) && outputFileFlags.has(spec.flag);
-const read = places.filter((one) => !isWritten(one));
+const read = places.filter((input) => !isWritten(input));
 const written = places.filter(isWritten);
 
 const key = Buffer.alloc(64, 7).toString("base64");
@@ -86,11 +86,18 @@ function createLine({ command, place, spec }: FileInput, file: string): string[]
   const needed = command.flags
     .filter((flag) => flag.required && flag !== spec && (flag.target?.in !== "body" || place === "--output"))
     .flatMap(({ flag, choices }) => [`--${flag}`, flag === "file" ? "rows.txt" : (choices?.[0] ?? "1")]);
-  const more = besides.filter(([of]) => of.test(name)).flatMap(([, words]) => words.split(" "));
+  const extraArgs = besides.filter(([of]) => of.test(name)).flatMap(([, words]) => words.split(" "));
   const named = isFlag(spec) ? [`--${spec.flag}`, spec.isBase64 ? `@${file}` : file] : [];
-  const hasRest = more.indexOf("--");
-  const flags = hasRest < 0 ? more : more.slice(0, hasRest);
-  return [...command.words, ...positionals, ...needed, ...named, ...flags, ...(hasRest < 0 ? [] : more.slice(hasRest))];
+  const hasRest = extraArgs.indexOf("--");
+  const flags = hasRest < 0 ? extraArgs : extraArgs.slice(0, hasRest);
+  return [
+    ...command.words,
+    ...positionals,
+    ...needed,
+    ...named,
+    ...flags,
+    ...(hasRest < 0 ? [] : extraArgs.slice(hasRest)),
+  ];
 }
 
 /** Whether the output requires input rows. */
@@ -120,13 +127,19 @@ const run = (argv: readonly string[], cwd: string, options: RunOptions = {}) => 
   return runCli([...argv.slice(0, rest), ...nowhere, ...argv.slice(rest)], { cwd, env, ...options });
 };
 
-async function checkFileInput(t: TestContext, one: FileInput, file: string, message: RegExp, options: RunOptions = {}) {
+async function checkFileInput(
+  t: TestContext,
+  input: FileInput,
+  file: string,
+  message: RegExp,
+  options: RunOptions = {},
+) {
   const cwd = await createTrapFolder(t);
-  const result = await run(createLine(one, file), cwd, options);
-  const names = result.stderr.includes(one.place) || result.stderr.includes(one.place.replaceAll("_", "-"));
+  const result = await run(createLine(input, file), cwd, options);
+  const names = result.stderr.includes(input.place) || result.stderr.includes(input.place.replaceAll("_", "-"));
   return (
     findTextErrorDefect(result, { exit: 2, message }) ??
-    (names ? undefined : `does not name ${one.place}: ${formatRunResult(result)}`) ??
+    (names ? undefined : `does not name ${input.place}: ${formatRunResult(result)}`) ??
     (await findChangedFiles(cwd, given))
   );
 }
@@ -147,11 +160,16 @@ const canBeEmpty = ({ command, place, spec }: FileInput): boolean =>
 describe("input file of a command line", () => {
   it("is tested in more than 120 positions", () => assert.ok(read.length > 120, String(read.length)));
 
-  const cases: [string, string, RegExp, (one: FileInput) => boolean][] = [
+  const cases: [string, string, RegExp, (input: FileInput) => boolean][] = [
     ["is missing", "none.json", /no such file|cannot read/, () => true],
-    ["is a folder", "folder", /is a folder, not a file/, (one) => !canBeFolder(one)],
+    ["is a folder", "folder", /is a folder, not a file/, (input) => !canBeFolder(input)],
     ["cannot be read", "loop.json", /cannot read|ELOOP/, () => true],
-    ["is empty", "empty.json", /is empty|has no rows|must be a file written by --plan-out/, (one) => !canBeEmpty(one)],
+    [
+      "is empty",
+      "empty.json",
+      /is empty|has no rows|must be a file written by --plan-out/,
+      (input) => !canBeEmpty(input),
+    ],
     [
       "is a file instead of a folder",
       "empty.json",
@@ -159,12 +177,12 @@ describe("input file of a command line", () => {
       ({ spec }) => isFlag(spec) && spec.placeholder === "DIR",
     ],
   ];
-  for (const [what, file, message, concerns] of cases) {
-    it(`is rejected with exit 2 and its name if it ${what}`, async (t) => {
-      const wrong = await findFailingCases(read.filter(concerns), formatName, (one) =>
-        checkFileInput(t, one, file, message),
+  for (const [label, file, message, concerns] of cases) {
+    it(`is rejected with exit 2 and its name if it ${label}`, async (t) => {
+      const failures = await findFailingCases(read.filter(concerns), formatName, (input) =>
+        checkFileInput(t, input, file, message),
       );
-      assert.deepEqual(wrong, {});
+      assert.deepEqual(failures, {});
     });
   }
 
@@ -173,10 +191,10 @@ describe("input file of a command line", () => {
       isFlag(spec) ? (spec.placeholder ?? "").endsWith("|-") : /- for standard input/.test(spec.description),
     );
     assert.ok(piped.length > 100, String(piped.length));
-    const wrong = await findFailingCases(piped, formatName, (one) =>
-      checkFileInput(t, one, "-", /is a terminal/, { tty: true }),
+    const failures = await findFailingCases(piped, formatName, (input) =>
+      checkFileInput(t, input, "-", /is a terminal/, { tty: true }),
     );
-    assert.deepEqual(wrong, {});
+    assert.deepEqual(failures, {});
   });
 });
 
@@ -186,12 +204,14 @@ describe("output file of a command line", () => {
     ["is in a missing folder", "none/file.json", /cannot write .*it does not exist/],
     ["is below a file", "rows.txt/file.json", /cannot write .*a part of its path is not a folder/],
   ];
-  for (const [what, file, message] of cases) {
-    it(`is rejected with exit 2 before anything is sent if it ${what}`, async (t) => {
+  for (const [label, file, message] of cases) {
+    it(`is rejected with exit 2 before anything is sent if it ${label}`, async (t) => {
       // --save creates a missing folder.
-      const concerned = written.filter(({ place }) => place !== "--save" || what === "is below a file");
-      const wrong = await findFailingCases(concerned, formatName, (one) => checkFileInput(t, one, file, message));
-      assert.deepEqual(wrong, {});
+      const concerned = written.filter(({ place }) => place !== "--save" || label === "is below a file");
+      const failures = await findFailingCases(concerned, formatName, (input) =>
+        checkFileInput(t, input, file, message),
+      );
+      assert.deepEqual(failures, {});
     });
   }
 });

@@ -11,50 +11,50 @@ const lines = await prepareSendingLines();
 const getLineName = ({ line }: PreparedLine): string => getCommandName(line.command);
 
 /** Whether the error reports completed work, also with --json: a started job, a removed sign-in. */
-function reportsProgress(one: PreparedLine, { stderr }: RunResult): boolean {
-  if (!isJob(one) && getLineName(one) !== "auth logout") return false;
+function reportsProgress(example: PreparedLine, { stderr }: RunResult): boolean {
+  if (!isJob(example) && getLineName(example) !== "auth logout") return false;
   const { error } = JSON.parse(stderr) as {
     error: { code: string; exitCode: number; details: string[]; next: { argv: string[] }[] };
   };
   if (error.code !== "interrupted" || error.exitCode !== 130) return false;
-  if (!isJob(one)) return /^The sign-in at \S+ is removed from this machine\. /.test(error.details[0] ?? "");
+  if (!isJob(example)) return /^The sign-in at \S+ is removed from this machine\. /.test(error.details[0] ?? "");
   return (
     /^job_\w+ stopped after 0 rows$/.test(error.details[0] ?? "") &&
     error.next[0]!.argv.slice(0, 4).join(" ") === "svc router jobs resume"
   );
 }
 
-const isJob = (one: PreparedLine): boolean =>
-  /^router ((un)?map-|jobs resume|offboard)/.test(getLineName(one)) &&
-  !/--(email-hash-list|client-ids|\w+-tokens)/.test(one.shown);
+const isJob = (example: PreparedLine): boolean =>
+  /^router ((un)?map-|jobs resume|offboard)/.test(getLineName(example)) &&
+  !/--(email-hash-list|client-ids|\w+-tokens)/.test(example.label);
 
-function findDefect(one: PreparedLine, given: RunResult): string | undefined {
+function findDefect(example: PreparedLine, given: RunResult): string | undefined {
   const result = removeSecretWarning(given);
   const { exit, stdout, stderr } = result;
   if (`${stdout}${stderr}`.includes(testSecret) || exit !== 130 || stdout !== "") return formatRunResult(result);
-  return stderr === "" || reportsProgress(one, result) ? undefined : formatRunResult(result);
+  return stderr === "" || reportsProgress(example, result) ? undefined : formatRunResult(result);
 }
 
 describe("command that sends requests", () => {
   it("exits with 130 at Ctrl-C during a request, silently and without leftover files", async (t) => {
     const server = await startHostileService(t);
-    const wrong = await findFailingCases(
+    const failures = await findFailingCases(
       lines,
-      ({ shown }) => shown,
-      async (one) => {
+      ({ label }) => label,
+      async (example) => {
         let interrupt: (() => void) | undefined;
         const endpoint = server.endpoint({ trouble: "hangs", onTrouble: () => interrupt?.() });
-        const { result, cwd, files } = await runPrepared(t, one, endpoint, ["--json", "--quiet"], {
+        const { result, cwd, files } = await runPrepared(t, example, endpoint, ["--json", "--quiet"], {
           onStart: ({ signal }) => {
             interrupt = () => signal("SIGINT");
           },
         });
         const mayChange = (path: string) =>
-          path.startsWith("state/jobs/") || (getLineName(one) === "auth logout" && path === "config/tokens.json");
-        return findDefect(one, result) ?? (await findChangedFiles(cwd, files, mayChange));
+          path.startsWith("state/jobs/") || (getLineName(example) === "auth logout" && path === "config/tokens.json");
+        return findDefect(example, result) ?? (await findChangedFiles(cwd, files, mayChange));
       },
       50,
     );
-    assert.deepEqual(wrong, {});
+    assert.deepEqual(failures, {});
   });
 });

@@ -63,7 +63,7 @@ async function startStrangeServer(t: TestContext, words: string | undefined): Pr
     if (words === undefined) socket.destroy();
     else socket.end(words);
   });
-  await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.after(() => server.close());
   return `http://127.0.0.1:${(server.address() as { port: number }).port}`;
 }
@@ -98,9 +98,9 @@ it("svc explains a TLS mismatch for https without TLS and http with TLS", async 
   assert.equal(exit, 75, stderr);
   assert.match(stderr, /the server does not speak TLS; its URL may begin with http:\/\//);
   const safe = (await startTlsService(t)).replace("https://service.example", "http://127.0.0.1");
-  const other = await runCli(["router", "clusters", "--base-url", safe, "--retries", "0"]);
-  assert.equal(other.exit, 75, other.stderr);
-  assert.match(other.stderr, /^error: Failed to reach .*\n {2}Check the address \(https:\/\/ for TLS\)/);
+  const otherResult = await runCli(["router", "clusters", "--base-url", safe, "--retries", "0"]);
+  assert.equal(otherResult.exit, 75, otherResult.stderr);
+  assert.match(otherResult.stderr, /^error: Failed to reach .*\n {2}Check the address \(https:\/\/ for TLS\)/);
   const cwd = await createTestFolder(t);
   await writeFile(join(cwd, "saved.json"), "{}");
   await writeFile(join(cwd, "saved.headers"), "x-svc-webhook-content-hash: 00\n");

@@ -63,7 +63,7 @@ describe("broken standard error", () => {
   for (const code of ["EPIPE", "ENOSPC"]) {
     it(`leaves the command running (${code})`, async (t) => {
       const service = await startReceiver(t);
-      service.answer((_, response) => response.end('{"database":true}'));
+      service.respond((_, response) => response.end('{"database":true}'));
       const argv = ["router", "health", "--base-url", service.url, "--verbose"];
       assert.deepEqual(await onBrokenOutput(argv, code, "stderr"), { exit: 0, text: "true\n" });
     });
@@ -106,7 +106,7 @@ describe("output file", () => {
     const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "a.pdf"), "before", { mode: 0o600 });
     const service = await startReceiver(t);
-    service.answer((_, response) => response.writeHead(200, { "content-type": "application/pdf" }).end("%PDF-after"));
+    service.respond((_, response) => response.writeHead(200, { "content-type": "application/pdf" }).end("%PDF-after"));
     const env = { SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "key" };
     const argv = ["contracts", "download", "T-1", "-o", "a.pdf", "--base-url", service.url];
     assert.equal((await runCli(argv, { cwd, env })).exit, 0);

@@ -32,9 +32,9 @@ async function startWithFailingService(t: TestContext) {
 describe("command with several requests and a failing service", () => {
   it("reports the uploaded files", async (t) => {
     const { breaking } = await startWithFailingService(t);
-    const told = await breaking(2, ["files", "upload", "a.txt", "b.txt"]);
-    assert.deepEqual([told.exitCode, told.retryable, told.details.length], [1, false, 1]);
-    assert.match(told.details[0]!, /^a\.txt is uploaded: [\da-f-]{36}$/);
+    const error = await breaking(2, ["files", "upload", "a.txt", "b.txt"]);
+    assert.deepEqual([error.exitCode, error.retryable, error.details.length], [1, false, 1]);
+    assert.match(error.details[0]!, /^a\.txt is uploaded: [\da-f-]{36}$/);
     // The first upload failed, so there is no completed work to report.
     assert.deepEqual((await breaking(1, ["files", "upload", "a.txt", "b.txt"])).details ?? [], []);
   });
@@ -42,26 +42,26 @@ describe("command with several requests and a failing service", () => {
   it("reports the uploaded files if the intake is not created", async (t) => {
     const { breaking } = await startWithFailingService(t);
     const argv = ["intake", "create", "--title", "x", "--workflow-id", "201", "--file", "a.txt"];
-    const told = await breaking(2, argv);
-    assert.deepEqual([told.exitCode, told.details.length], [1, 1]);
-    assert.match(told.details[0]!, /^a\.txt is uploaded: /);
+    const error = await breaking(2, argv);
+    assert.deepEqual([error.exitCode, error.details.length], [1, 1]);
+    assert.match(error.details[0]!, /^a\.txt is uploaded: /);
   });
 
   it("reports that a contract is sent if the wait fails", async (t) => {
     const { breaking, json } = await startWithFailingService(t);
-    const told = await breaking(1, ["contracts", "send", "T-1", "--wait", "executed"]);
-    assert.deepEqual([told.exitCode, told.details], [75, ["T-1 was sent, but the wait for EXECUTED failed"]]);
+    const error = await breaking(1, ["contracts", "send", "T-1", "--wait", "executed"]);
+    assert.deepEqual([error.exitCode, error.details], [75, ["T-1 was sent, but the wait for EXECUTED failed"]]);
     assert.notEqual((await json<{ contract_status: string }>("contracts status T-1")).contract_status, "DRAFT");
   });
 
   it("continues the wait when run again for a sent contract", async (t) => {
     const { svc } = await startWithFailingService(t);
-    const late = await svc("contracts send T-1 --wait executed --wait-timeout 1s --json --quiet");
-    const { code, retryable } = JSON.parse(late.stderr).error;
-    assert.deepEqual([late.exit, code, retryable], [75, "wait_timeout", true]);
-    const again = await svc("contracts send T-1 --wait executed --wait-timeout 1s");
-    assert.equal(again.exit, 75);
-    assert.match(again.stderr, /^T-1 was already sent, waiting for EXECUTED/);
+    const result = await svc("contracts send T-1 --wait executed --wait-timeout 1s --json --quiet");
+    const { code, retryable } = JSON.parse(result.stderr).error;
+    assert.deepEqual([result.exit, code, retryable], [75, "wait_timeout", true]);
+    const secondResult = await svc("contracts send T-1 --wait executed --wait-timeout 1s");
+    assert.equal(secondResult.exit, 75);
+    assert.match(secondResult.stderr, /^T-1 was already sent, waiting for EXECUTED/);
     let signed = 0;
     while ((await svc("emulator sign T-1")).exit === 0) signed += 1;
     assert.ok(signed > 0);
@@ -74,8 +74,8 @@ describe("command with several requests and a failing service", () => {
     const { breaking, svc } = await startWithFailingService(t);
     const app = await startReceiver(t);
     await svc(["webhooks", "create", "--title", "x", "--url", app.url, "--only-for-activities", "CONTRACT_SIGNED"]);
-    const told = await breaking(1, ["webhooks", "trigger", "CONTRACT_SIGNED", "--contract", "T-1"]);
-    assert.deepEqual([told.exitCode, told.details], [1, ["Sent the webhooks of T-1: deliveries 1"]]);
+    const error = await breaking(1, ["webhooks", "trigger", "CONTRACT_SIGNED", "--contract", "T-1"]);
+    assert.deepEqual([error.exitCode, error.details], [1, ["Sent the webhooks of T-1: deliveries 1"]]);
     assert.equal(app.received.length, 1);
   });
 
@@ -83,9 +83,9 @@ describe("command with several requests and a failing service", () => {
     const { breaking, json } = await startWithFailingService(t);
     const argv = ["emulator", "wait-for", "--activity", "CONTRACT_VOIDED", "--within", "PT1H"];
     // Four requests pass: clock, state, clock and advance. The next look fails.
-    const told = await breaking(4, argv);
+    const error = await breaking(4, argv);
     const { now } = await json<{ now: string }>("emulator clock");
-    assert.deepEqual([told.exitCode, told.details], [1, [`Virtual time was advanced to ${now}`]]);
+    assert.deepEqual([error.exitCode, error.details], [1, [`Virtual time was advanced to ${now}`]]);
     assert.equal(now, "2031-01-02T04:04:05.000Z");
   });
 });

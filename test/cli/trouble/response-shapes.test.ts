@@ -53,7 +53,7 @@ async function startService(t: TestContext, body: string): Promise<{ url: string
     const type = isStream ? "text/event-stream" : "application/json";
     response.writeHead(route?.status ?? 200, { "content-type": type }).end(isStream ? `data: ${body}\n\n` : body);
   });
-  await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.after(() => {
     server.closeAllConnections();
     server.close();
@@ -74,16 +74,16 @@ describe("response with the right media type and the wrong shape", () => {
   for (const [name, body] of Object.entries(bodies)) {
     it(`causes no unexpected error in any command: ${name}`, async (t) => {
       const at = await startService(t, body);
-      const wrong = await findFailingCases(
+      const failures = await findFailingCases(
         // Every example runs with a response without fields.
         body === "{}" ? lines : selectOneOfEachKind(lines),
-        ({ shown }) => shown,
-        async (one) => {
-          const { result } = await runPrepared(t, one, at, ["--json", "--quiet", "--timeout", "4s"]);
+        ({ label }) => label,
+        async (example) => {
+          const { result } = await runPrepared(t, example, at, ["--json", "--quiet", "--timeout", "4s"]);
           return findDefect(result);
         },
       );
-      assert.deepEqual(wrong, {});
+      assert.deepEqual(failures, {});
     });
   }
 
@@ -92,10 +92,10 @@ describe("response with the right media type and the wrong shape", () => {
       const at = await startService(t, body);
       const read = lines.filter(({ line }) => readers.has(getCommandName(line.command)));
       const codes = new Map<string, string>();
-      for (const one of read) {
-        const { result } = await runPrepared(t, one, at, ["--json", "--quiet", "--timeout", "4s"]);
+      for (const example of read) {
+        const { result } = await runPrepared(t, example, at, ["--json", "--quiet", "--timeout", "4s"]);
         const told = result.stderr === "" ? undefined : (JSON.parse(result.stderr) as { error: { code: string } });
-        codes.set(one.shown, told?.error.code ?? `exit ${result.exit}`);
+        codes.set(example.label, told?.error.code ?? `exit ${result.exit}`);
       }
       const isFine = (shown: string) => body === "[]" && /^(router jobs resume|webhooks (why|schedule))/.test(shown);
       const others = [...codes].filter(([shown, code]) => code !== "unreadable_answer" && !isFine(shown));

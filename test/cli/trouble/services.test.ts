@@ -41,82 +41,84 @@ const outcomes: Readonly<Record<AnyFault, ExpectedError>> = {
 };
 
 /** Commands with other outcomes. */
-const special: Readonly<Record<string, (result: RunResult, trouble: AnyFault) => boolean>> = {
+const special: Readonly<Record<string, (result: RunResult, fault: AnyFault) => boolean>> = {
   // auth logout removes the sign-in regardless of the server's response to the revocation.
   "auth logout": ({ exit, stdout, stderr }) =>
     exit === 0 &&
     stdout.includes('"revoked": false') &&
     /^\S+ did not confirm that the tokens are revoked\.\n$/.test(stderr),
   // A missing emulator is a valid status.
-  "emulator status": ({ exit, stdout, stderr }, trouble) =>
-    trouble === "is unreachable" && exit === 5 && stdout === '{\n  "running": false\n}\n' && stderr === "",
+  "emulator status": ({ exit, stdout, stderr }, fault) =>
+    fault === "is unreachable" && exit === 5 && stdout === '{\n  "running": false\n}\n' && stderr === "",
   // A retry is useless, because there is no emulator to stop.
-  "emulator stop": (result, trouble) =>
-    trouble === "is unreachable" &&
-    findJsonErrorDefect(result, { exit: 5, message: /has already ended/ }) === undefined,
+  "emulator stop": (result, fault) =>
+    fault === "is unreachable" && findJsonErrorDefect(result, { exit: 5, message: /has already ended/ }) === undefined,
   // doctor prints each check and exits with the code of the first failed check.
-  doctor: ({ exit, stdout, stderr }, trouble) => {
+  doctor: ({ exit, stdout, stderr }, fault) => {
     const failed = (JSON.parse(stdout) as { status: string }[]).filter(({ status }) => status === "failed");
-    return exit === outcomes[trouble].exit && failed.length > 0 && stderr === "";
+    return exit === outcomes[fault].exit && failed.length > 0 && stderr === "";
   },
 };
 
-const isSilent = (trouble: AnyFault): boolean => trouble === "hangs" || trouble === "stalls";
+const isSilent = (fault: AnyFault): boolean => fault === "hangs" || fault === "stalls";
 const getLineName = ({ line }: PreparedLine): string => getCommandName(line.command);
 const getOutputKind = ({ line: { command } }: PreparedLine): string =>
   (command as Partial<CommandSpec>).output ?? (command as { spec?: CommandSpec }).spec?.output ?? "";
 /** Whether the command forwards HTML pages. */
-const acceptsPages = (one: PreparedLine): boolean =>
-  ["api", "emulator console asset"].includes(getLineName(one)) ||
-  (["passthrough", "html"].includes(getOutputKind(one)) && !one.line.argv.includes("--mint"));
+const acceptsPages = (example: PreparedLine): boolean =>
+  ["api", "emulator console asset"].includes(getLineName(example)) ||
+  (["passthrough", "html"].includes(getOutputKind(example)) && !example.line.argv.includes("--mint"));
 /** Whether the command prints its output while it arrives. */
-const isStreaming = (one: PreparedLine): boolean =>
-  getLineName(one) === "api" || ["bytes", "events"].includes(getOutputKind(one)) || one.line.argv.includes("--follow");
+const isStreaming = (example: PreparedLine): boolean =>
+  getLineName(example) === "api" ||
+  ["bytes", "events"].includes(getOutputKind(example)) ||
+  example.line.argv.includes("--follow");
 /** Whether the command waits longer for events or receivers. See `interrupted.test.ts`. */
-const isPatient = (one: PreparedLine, trouble: AnyFault): boolean =>
-  (trouble === "stalls" && (getOutputKind(one) === "events" || one.line.argv.includes("--follow"))) ||
-  (isSilent(trouble) && getLineName(one) === "webhooks trigger");
+const isPatient = (example: PreparedLine, fault: AnyFault): boolean =>
+  (fault === "stalls" && (getOutputKind(example) === "events" || example.line.argv.includes("--follow"))) ||
+  (isSilent(fault) && getLineName(example) === "webhooks trigger");
 
-function findDefect(one: PreparedLine, given: RunResult, trouble: AnyFault): string | undefined {
+function findDefect(example: PreparedLine, given: RunResult, fault: AnyFault): string | undefined {
   const result = removeSecretWarning(given);
   const { exit, stdout, stderr } = result;
   if (`${stdout}${stderr}`.includes(testSecret)) return `tells a secret: ${formatRunResult(result)}`;
-  if (special[getLineName(one)]?.(result, trouble)) return undefined;
-  if (trouble === "responds with HTML" && acceptsPages(one)) {
+  if (special[getLineName(example)]?.(result, fault)) return undefined;
+  if (fault === "responds with HTML" && acceptsPages(example)) {
     return exit === 0 && stderr === "" && stdout.includes("Welcome") ? undefined : formatRunResult(result);
   }
-  return findJsonErrorDefect(result, { ...outcomes[trouble], streams: isStreaming(one) });
+  return findJsonErrorDefect(result, { ...outcomes[fault], streams: isStreaming(example) });
 }
 
 /** The files that a failed command may leave: a reported job, and the sign-in to remove. */
 const createAllowedFileFilter = (name: string) => (path: string) =>
   path.startsWith("state/jobs/") || (name === "auth logout" && path === "config/tokens.json");
 
-async function checkWithFault(t: TestContext, one: PreparedLine, trouble: AnyFault, service: { url: string }) {
-  const soon = isSilent(trouble) ? ["--timeout", "4s"] : [];
-  const { result, cwd, files } = await runPrepared(t, one, service, ["--json", "--quiet", ...soon]);
+async function checkWithFault(t: TestContext, example: PreparedLine, fault: AnyFault, service: { url: string }) {
+  const soon = isSilent(fault) ? ["--timeout", "4s"] : [];
+  const { result, cwd, files } = await runPrepared(t, example, service, ["--json", "--quiet", ...soon]);
   return (
-    findDefect(one, result, trouble) ?? (await findChangedFiles(cwd, files, createAllowedFileFilter(getLineName(one))))
+    findDefect(example, result, fault) ??
+    (await findChangedFiles(cwd, files, createAllowedFileFilter(getLineName(example))))
   );
 }
 
 describe("command that sends requests", () => {
   it("sends a request in this test or is listed as local", async (t) => {
     const server = await startHostileService(t);
-    const wrong = await findFailingCases(
+    const failures = await findFailingCases(
       lines,
-      ({ shown }) => shown,
-      async (one) => {
+      ({ label }) => label,
+      async (example) => {
         const endpoint = server.endpoint({ trouble: "responds with 500" });
-        const { result } = await runPrepared(t, one, endpoint, []);
+        const { result } = await runPrepared(t, example, endpoint, []);
         if (endpoint.requests() === 0) return "sends nothing";
         // Plain output, like that for users.
-        const isJson = one.line.argv.some((word) => word.startsWith("--json"));
-        const isOther = getLineName(one) in special || getLineName(one) === "api" || isJson;
+        const isJson = example.line.argv.some((word) => word.startsWith("--json"));
+        const isOther = getLineName(example) in special || getLineName(example) === "api" || isJson;
         return isOther ? undefined : findTextErrorDefect(result, outcomes["responds with 500"]);
       },
     );
-    assert.deepEqual(wrong, {});
+    assert.deepEqual(failures, {});
     const seen = new Set(lines.map(getLineName));
     const unseen = (await loadAllCommands())
       .map(getCommandName)
@@ -127,15 +129,18 @@ describe("command that sends requests", () => {
   for (const trouble of ["is unreachable", ...serviceFaults] as const) {
     it(`exits with ${outcomes[trouble].exit} and one message when the service ${trouble}`, async (t) => {
       const server = await startHostileService(t);
-      const wrong = await findFailingCases(
+      const failures = await findFailingCases(
         // Every example runs without a service. The derived commands share one code for the other failures.
-        (trouble === "is unreachable" ? lines : selectOneOfEachKind(lines)).filter((one) => !isPatient(one, trouble)),
-        ({ shown }) => shown,
-        (one) => checkWithFault(t, one, trouble, trouble === "is unreachable" ? nowhere : server.endpoint({ trouble })),
+        (trouble === "is unreachable" ? lines : selectOneOfEachKind(lines)).filter(
+          (example) => !isPatient(example, trouble),
+        ),
+        ({ label }) => label,
+        (example) =>
+          checkWithFault(t, example, trouble, trouble === "is unreachable" ? nowhere : server.endpoint({ trouble })),
         // A timeout is noticed a second late, so more examples run concurrently.
         isSilent(trouble) ? 150 : 16,
       );
-      assert.deepEqual(wrong, {});
+      assert.deepEqual(failures, {});
     });
   }
 });

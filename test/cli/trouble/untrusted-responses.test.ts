@@ -23,8 +23,8 @@ type Spec = Partial<Pick<CommandSpec, "columns" | "rows" | "fields" | "output">>
 const getSpec = ({ line: { command } }: PreparedLine): Spec => (command as { spec?: Spec }).spec ?? (command as Spec);
 
 /** A response of the expected shape with the attack in every string and one extra field. */
-function createHostileResponse(one: PreparedLine): unknown {
-  const { columns = [], fields = [], rows } = getSpec(one);
+function createHostileResponse(example: PreparedLine): unknown {
+  const { columns = [], fields = [], rows } = getSpec(example);
   const row = Object.fromEntries(
     [...fields, ...columns.map((column) => (typeof column === "string" ? column : column.name)), "id", hostileText].map(
       (name) => [name.split(".")[0]!, hostileText],
@@ -45,30 +45,30 @@ const hostileErrorBodies: Readonly<Record<string, unknown>> = {
 };
 
 /** Whether the content is forwarded unchanged to programs. */
-const isContent = (one: PreparedLine): boolean =>
-  ["api", "files download"].includes(getCommandName(one.line.command)) ||
-  ["bytes", "html"].includes(getSpec(one).output ?? "");
+const isContent = (example: PreparedLine): boolean =>
+  ["api", "files download"].includes(getCommandName(example.line.command)) ||
+  ["bytes", "html"].includes(getSpec(example).output ?? "");
 
 /** Whether the output is a file, which must never change. */
-const isFile = (one: PreparedLine): boolean => getCommandName(one.line.command) !== "api" && isContent(one);
+const isFile = (example: PreparedLine): boolean => getCommandName(example.line.command) !== "api" && isContent(example);
 
 interface Surroundings {
   /** Whether all examples run there, including derived commands that differ only in their words. */
   readonly all?: boolean;
   readonly flags?: readonly string[];
   readonly options?: Pick<RunOptions, "env" | "tty">;
-  readonly wrong: (result: RunResult, one: PreparedLine) => string | undefined;
+  readonly wrong: (result: RunResult, example: PreparedLine) => string | undefined;
 }
 
 const surroundings: Readonly<Record<string, Surroundings>> = {
   "in a pipe": {
     all: true,
     flags: ["--verbose"],
-    wrong: ({ stdout, stderr }, one) => findTerminalEscape(isContent(one) ? stderr : stdout + stderr),
+    wrong: ({ stdout, stderr }, example) => findTerminalEscape(isContent(example) ? stderr : stdout + stderr),
   },
   "as JSON, in a pipe": {
     flags: ["--json", "--debug"],
-    wrong: ({ stdout, stderr }, one) => findTerminalEscape(isContent(one) ? stderr : stdout + stderr),
+    wrong: ({ stdout, stderr }, example) => findTerminalEscape(isContent(example) ? stderr : stdout + stderr),
   },
   "on a terminal": {
     flags: ["--no-input", "--color", "--debug"],
@@ -83,12 +83,12 @@ const surroundings: Readonly<Record<string, Surroundings>> = {
   "in the log of a runner": {
     flags: ["--verbose"],
     options: { env: { GITHUB_ACTIONS: "true", CI: "true" } },
-    wrong: ({ stdout, stderr }, one) => findRunnerCommand(isFile(one) ? stderr : `${stdout}\n${stderr}`),
+    wrong: ({ stdout, stderr }, example) => findRunnerCommand(isFile(example) ? stderr : `${stdout}\n${stderr}`),
   },
   "as JSON, in the log of a runner": {
     flags: ["--json"],
     options: { env: { GITHUB_ACTIONS: "true", CI: "true" } },
-    wrong: ({ stdout, stderr }, one) => findRunnerCommand(isFile(one) ? stderr : `${stdout}\n${stderr}`),
+    wrong: ({ stdout, stderr }, example) => findRunnerCommand(isFile(example) ? stderr : `${stdout}\n${stderr}`),
   },
 };
 
@@ -99,45 +99,45 @@ const selectsFormat = ({ line: { argv } }: PreparedLine): boolean =>
 async function checkHostileResponses(
   t: TestContext,
   at: Surroundings,
-  answer: (one: PreparedLine) => { status: number; body: unknown },
+  answer: (example: PreparedLine) => { status: number; body: unknown },
   tried = selectOneOfEachKind(lines),
 ) {
   const service = await startHostileTextService(t);
   let reached = 0;
-  const wrong = await findFailingCases(
-    tried.filter((one) => !selectsFormat(one)),
-    ({ shown }) => shown,
-    async (one) => {
-      const { result } = await runPrepared(t, one, service.endpoint(answer(one)), at.flags ?? [], at.options);
+  const failures = await findFailingCases(
+    tried.filter((example) => !selectsFormat(example)),
+    ({ label }) => label,
+    async (example) => {
+      const { result } = await runPrepared(t, example, service.endpoint(answer(example)), at.flags ?? [], at.options);
       if (`${result.stdout}${result.stderr}`.includes("pwn")) reached += 1;
-      return at.wrong(result, one);
+      return at.wrong(result, example);
     },
     16,
   );
-  return { wrong, reached };
+  return { failures, reached };
 }
 
 describe("untrusted response of a service", () => {
-  for (const [where, at] of Object.entries(surroundings)) {
-    it(`has no effect on a terminal or runner ${where}`, async (t) => {
-      const { wrong, reached } = await checkHostileResponses(
+  for (const [location, at] of Object.entries(surroundings)) {
+    it(`has no effect on a terminal or runner ${location}`, async (t) => {
+      const { failures, reached } = await checkHostileResponses(
         t,
         at,
-        (one) => ({ status: 200, body: createHostileResponse(one) }),
+        (example) => ({ status: 200, body: createHostileResponse(example) }),
         at.all ? lines : undefined,
       );
-      assert.deepEqual(wrong, {});
+      assert.deepEqual(failures, {});
       assert.ok(reached > 50, `only ${reached} command lines printed it`);
     });
 
-    it(`has no effect on a terminal or runner as a rejection ${where}`, async (t) => {
+    it(`has no effect on a terminal or runner as a rejection ${location}`, async (t) => {
       const all = Object.values(hostileErrorBodies);
       let next = 0;
-      const { wrong, reached } = await checkHostileResponses(t, at, () => ({
+      const { failures, reached } = await checkHostileResponses(t, at, () => ({
         status: 422,
         body: all[next++ % all.length],
       }));
-      assert.deepEqual(wrong, {});
+      assert.deepEqual(failures, {});
       assert.ok(reached > 100, `only ${reached} command lines printed it`);
     });
   }

@@ -75,9 +75,9 @@ describe("svc verify replay --against with a profile", () => {
 
   it("finds no drift in a service with other keys, users and contracts", async (t) => {
     const { replay } = recording;
-    const other = await startTestEmulator(t, { clock: { mode: "manual", start: "2031-03-04T05:06:07Z" } });
-    await populateService(other, 9);
-    const { exit, drift, compared, differences } = await replay(other);
+    const otherEmulator = await startTestEmulator(t, { clock: { mode: "manual", start: "2031-03-04T05:06:07Z" } });
+    await populateService(otherEmulator, 9);
+    const { exit, drift, compared, differences } = await replay(otherEmulator);
     assert.deepEqual({ exit, drift, differences }, { exit: 0, drift: 0, differences: [] });
     assert.ok(compared > 40, `${compared}`);
   });
@@ -106,8 +106,8 @@ describe("svc verify replay --against with a profile", () => {
     const other = await startTestEmulator(t);
     await populateService(other, 3);
     const { exit, differences } = await replay(
-      other,
-      await startDeviatingService(t, other.clusters[0]!.url, deviateResponses, "responses"),
+      otherEmulator,
+      await startDeviatingService(t, otherEmulator.clusters[0]!.url, deviateResponses, "responses"),
     );
     const isShown = (id: string) =>
       !/^(?:counterparties\.create|comments\.create|files\.initialize)/.test(id) && !id.endsWith("item-order");

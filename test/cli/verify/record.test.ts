@@ -89,7 +89,7 @@ describe("svc verify record", () => {
       (await readdir(join(cwd, "corpus")).catch(() => [] as string[])).some((name) => name.includes("contracts.send"));
     while (!(await created())) await new Promise(setImmediate);
     recording.signal("SIGINT");
-    const { exit, stderr } = await recording.ended;
+    const { exit, stderr } = await recording.completion;
     assert.equal(exit, 130, stderr);
     const { results } = await json<{ results: { contract_status: string }[] }>("contracts list");
     assert.deepEqual(
@@ -171,9 +171,9 @@ describe("svc verify proxy with svc webhooks listen --save", () => {
     await listening.saw('"ready"');
     await api("POST", "/api/v2.1/public/contracts/", { body: createContractRequest() });
     await emulator.clock.advance({ by: 1_000 });
-    assert.equal((await listening.ended).exit, 0);
+    assert.equal((await listening.completion).exit, 0);
     await api("GET", "/api/v2.1/public/contracts/");
-    assert.equal((await proxy.ended).exit, 0);
+    assert.equal((await proxy.completion).exit, 0);
     assert.deepEqual((await readOperations(join(cwd, "corpus"))).sort(), [
       "CONTRACT_CREATED",
       "COUNTER_PARTY_CONTACT_CREATED",
@@ -206,6 +206,6 @@ describe("svc verify proxy with svc webhooks listen --save", () => {
       received += piece;
     }
     assert.deepEqual(received.match(/HTTP\/1\.1 \d+/g), ["HTTP/1.1 413", "HTTP/1.1 413"]);
-    assert.equal((await proxy.ended).exit, 0);
+    assert.equal((await proxy.completion).exit, 0);
   });
 });

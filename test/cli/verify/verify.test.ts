@@ -41,7 +41,7 @@ async function startWithRecordedCorpus(t: TestContext): Promise<CliEmulator> {
   });
   await api("GET", `${base}/contracts/`);
   await api("GET", `${base}/contracts/T-77/status`);
-  const { exit, stderr } = await proxy.ended;
+  const { exit, stderr } = await proxy.completion;
   assert.deepEqual(
     { exit, recorded: /^Recorded 5 exchanges in corpus/m.test(stderr) },
     { exit: 0, recorded: true },
@@ -99,7 +99,7 @@ describe("svc verify proxy", () => {
     await fetch(`${url}/whole`).then((response) => response.text());
     await proxy.saw("00001-");
     proxy.signal("SIGINT");
-    const { stderr } = await proxy.ended;
+    const { stderr } = await proxy.completion;
     assert.deepEqual(
       stderr.split("\n").filter((line) => /recorded/i.test(line)),
       [
@@ -324,8 +324,8 @@ describe("--observed", () => {
       SVC_EMULATOR_URL: "",
       SVC_EMULATOR_TOKEN: "",
     };
-    const started = await svc("emulator start --detach --port 0 --observed corpus --json", { env });
-    assert.equal(started.exit, 0, started.stderr);
+    const result = await svc("emulator start --detach --port 0 --observed corpus --json", { env });
+    assert.equal(result.exit, 0, result.stderr);
     const shown = await svc("contracts list --json", { env: { ...env, SVC_CLIENT_ID: "", SVC_CLIENT_SECRET: "" } });
     const stopped = await svc("emulator stop", { env });
     assert.deepEqual(

@@ -124,11 +124,11 @@ describe("svc webhooks certify --command", () => {
 
   it("prints the output of a receiver that does not start", async (t) => {
     const { svc } = await createReceiverFolder(t);
-    const ended = await svc("echo no database; exit 3");
+    const result = await svc("echo no database; exit 3");
     assert.deepEqual(
       [
-        ended.exit,
-        ended.stderr
+        result.exit,
+        result.stderr
           .split("\n")
           .slice(0, 2)
           .map((line) => line.replace(/\d{4,}/, "N")),
@@ -157,14 +157,14 @@ describe("svc webhooks certify --command", () => {
       [0, "Waiting until the receiver listens at http://localhost:N, for at most 20 s"],
     );
     const kept = "kept/genuine.json --headers kept/genuine.headers --key-file kept/emulator-hmac.key";
-    const explained = await runCli(["webhooks", "explain", ...kept.split(" ")], { cwd, env: {} });
-    assert.equal(explained.exit, 0, explained.stderr);
+    const result = await runCli(["webhooks", "explain", ...kept.split(" ")], { cwd, env: {} });
+    assert.equal(result.exit, 0, result.stderr);
   });
 
   it("continues the emulator and the receiver until Ctrl-C with --console", async (t) => {
     const { cwd, port } = await createReceiverFolder(t);
     const argv = ["--to", String(port), "--command", `${node} receiver.mjs`, "--only", "genuine"];
-    const { address, interrupt, ended } = await startCertifyConsole(argv, cwd);
+    const { address, interrupt, completion } = await startCertifyConsole(argv, cwd);
     const { origin, hash } = new URL(address);
     const session = await fetch(`${origin}/_emulator/sessions`, {
       method: "POST",
@@ -173,7 +173,7 @@ describe("svc webhooks certify --command", () => {
     });
     assert.deepEqual([session.status, await isOpen(port)], [201, true]);
     interrupt();
-    const { exit, stdout } = await ended;
+    const { exit, stdout } = await completion;
     assert.deepEqual([exit, /passed/.test(stdout), await isOpen(port)], [0, true, false]);
   });
 

@@ -123,9 +123,9 @@ describe("svc webhooks certify", () => {
       duplicate: "passed",
       "duplicate.after-hang-up": "passed",
     });
-    const unknown = await certify(["--only", "signature.mising"]);
+    const result = await certify(["--only", "signature.mising"]);
     const message = '--only must be a check, got "signature.mising"';
-    assert.deepEqual([unknown.exit, unknown.stderr.includes(message)], [2, true], unknown.stderr);
+    assert.deepEqual([result.exit, result.stderr.includes(message)], [2, true], result.stderr);
   });
 
   it("prints the key at a terminal and waits until the receiver has the key", async (t) => {
@@ -231,9 +231,9 @@ describe("svc webhooks certify", () => {
     const last = ["webhooks", "certify", "--last", "--json"];
     assert.equal((await runCli(last, { cwd, env })).exit, 2);
     await certify(["--only", "genuine"]);
-    const again = await runCli([...last, "--language", "go"], { cwd, env });
-    const { url: same, language, checks } = reportOf(again);
-    assert.deepEqual([again.exit, same, language, checks.map(({ id }) => id)], [0, url, "go", ["genuine"]]);
+    const secondResult = await runCli([...last, "--language", "go"], { cwd, env });
+    const { url: same, language, checks } = reportOf(secondResult);
+    assert.deepEqual([secondResult.exit, same, language, checks.map(({ id }) => id)], [0, url, "go", ["genuine"]]);
   });
 
   it("runs no check after the time limit and exits with 1 for skipped checks", async (t) => {

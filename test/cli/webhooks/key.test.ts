@@ -21,10 +21,10 @@ it("svc webhooks hmac-key prints a valid key in every output format", async (t) 
 
   await writeFile(join(cwd, "key"), `my key: ${key}\n`);
   for (const command of ["verify", "explain"]) {
-    const refused = await svc(`webhooks ${command} body.json --signature ${signature} --key-file key`);
-    assert.deepEqual([refused.exit, refused.stdout], [2, ""]);
+    const result = await svc(`webhooks ${command} body.json --signature ${signature} --key-file key`);
+    assert.deepEqual([result.exit, result.stdout], [2, ""]);
     assert.match(
-      refused.stderr,
+      result.stderr,
       /^error: --key-file: key: the key is not base64\. To print it, run svc webhooks hmac-key\.\n/,
     );
   }

@@ -15,7 +15,7 @@ describe("webhook of a listener", () => {
         answers(request.method ?? "", response);
       });
     });
-    await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     t.after(() => server.close().closeAllConnections());
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const key = Buffer.alloc(64, 7).toString("base64");
@@ -27,7 +27,7 @@ describe("webhook of a listener", () => {
     response.writeHead(201, { "content-type": "application/json" }).end(JSON.stringify({ id: 7 }));
   const lastLines = (stderr: string) => stderr.split("\n").slice(-3, -1);
 
-  const failures: [what: string, fail: (response: ServerResponse) => void, reason: (url: string) => string][] = [
+  const failures: [label: string, fail: (response: ServerResponse) => void, reason: (url: string) => string][] = [
     [
       "the service rejects the deletion",
       (response) => response.writeHead(503).end(),
@@ -40,15 +40,15 @@ describe("webhook of a listener", () => {
     ],
     ["no response arrives", () => {}, (url) => `Failed to reach ${url}: no response within 700 ms (ETIMEDOUT).`],
   ];
-  for (const [what, fail, reason] of failures) {
-    it(`is reported if it cannot be deleted because ${what}`, async (t) => {
+  for (const [label, fail, reason] of failures) {
+    it(`is reported if it cannot be deleted because ${label}`, async (t) => {
       const { url, listen } = await service(t, (method, response) =>
         method === "POST" ? created(response) : fail(response),
       );
       const listening = listen();
       await listening.saw('"ready"');
       listening.signal("SIGINT");
-      const { exit, stderr } = await listening.ended;
+      const { exit, stderr } = await listening.completion;
       assert.deepEqual(
         [exit, lastLines(stderr)],
         [130, [`warning: Webhook 7 was not deleted. ${reason(url)}`, "To delete it: svc webhooks delete 7"]],
@@ -63,19 +63,19 @@ describe("webhook of a listener", () => {
     const listening = listen();
     await listening.saw('"ready"');
     listening.signal("SIGINT");
-    const { exit, stderr } = await listening.ended;
+    const { exit, stderr } = await listening.completion;
     assert.deepEqual([exit, stderr.includes("was not deleted")], [130, false], stderr);
   });
 
-  const unknown: [what: string, fail: (response: ServerResponse) => void][] = [
+  const unknown: [label: string, fail: (response: ServerResponse) => void][] = [
     ["a broken connection", (response) => response.destroy()],
     ["a 500", (response) => response.writeHead(500).end()],
     ["a response without an ID", (response) => response.writeHead(201).end()],
   ];
-  for (const [what, fail] of unknown) {
-    it(`is reported if it may have been created: ${what}`, async (t) => {
+  for (const [label, fail] of unknown) {
+    it(`is reported if it may have been created: ${label}`, async (t) => {
       const { listen } = await service(t, (_method, response) => fail(response));
-      const { exit, stderr } = await listen().ended;
+      const { exit, stderr } = await listen().completion;
       assert.equal(exit, 1, stderr);
       assert.match(
         stderr,

@@ -103,7 +103,7 @@ describe("svc webhooks listen without deliveries", () => {
     );
     assert.equal((await svc("emulator webhooks resend 1")).exit, 0);
     listener.signal("SIGINT");
-    assert.equal((await listener.ended).exit, 130);
+    assert.equal((await listener.completion).exit, 130);
     assert.deepEqual(getEventTypes(listener).slice(-7), ["webhook_enabled", ...Array(6).fill("delivery")]);
   });
 
@@ -126,7 +126,7 @@ describe("svc webhooks listen without deliveries", () => {
     await listener.saw("webhook_enabled");
     assert.equal((await svc("webhooks trigger CONTRACT_SIGNED")).exit, 0);
     listener.signal("SIGINT");
-    await listener.ended;
+    await listener.completion;
   });
 
   it("leaves the webhook disabled with --no-enable and prints how to enable it", async (t) => {
@@ -142,7 +142,7 @@ describe("svc webhooks listen without deliveries", () => {
     await listener.saw("webhook_enabled");
     assert.equal(listener.stderr().includes("accepts connections"), false, listener.stderr());
     listener.signal("SIGINT");
-    await listener.ended;
+    await listener.completion;
   });
 
   it("reports that a user disabled or deleted the webhook or that another state lacks it", async (t) => {
@@ -155,7 +155,7 @@ describe("svc webhooks listen without deliveries", () => {
     assert.equal((await svc("emulator reset --yes")).exit, 0);
     await listener.saw("webhook_deleted");
     listener.signal("SIGINT");
-    await listener.ended;
+    await listener.completion;
     assert.deepEqual(listener.stderr().split("\n").slice(-4), [
       "Webhook 1 was disabled by a user. To enable it: svc emulator webhooks enable 1",
       "Webhook 1 is enabled again. To resend undelivered deliveries: svc emulator webhooks resend 1",
@@ -168,13 +168,13 @@ describe("svc webhooks listen without deliveries", () => {
     const cwd = await createTestFolder(t);
     const file = join(cwd, ".svc/emulator.json");
     const first = await startTestEmulator(t, { file });
-    const listener = await startListener((argv, more) => runCli(argv, { cwd, ...more }), []);
+    const listener = await startListener((argv, options) => runCli(argv, { cwd, ...options }), []);
     await first.close();
     await listener.saw("emulator_ended");
     const second = await startTestEmulator(t, { file });
     await listener.saw("emulator_back");
     listener.signal("SIGINT");
-    await listener.ended;
+    await listener.completion;
     assert.deepEqual((await second.control("GET", "/webhooks")).body, []);
     assert.deepEqual(getEventTypes(listener), ["version", "ready", "emulator_ended", "emulator_back"]);
     const lines = listener
@@ -203,6 +203,6 @@ describe("svc webhooks listen without deliveries", () => {
       /^Another emulator is now running at .* To subscribe to it, run svc webhooks listen again\.$/m,
     );
     listener.signal("SIGINT");
-    await listener.ended;
+    await listener.completion;
   });
 });

@@ -28,7 +28,7 @@ describe("svc webhooks listen", () => {
     assert.deepEqual(subscription!.only_for_activities, ["CONTRACT_SIGNED", "CONTRACT_VOIDED"]);
     assert.equal((await svc("webhooks trigger CONTRACT_SIGNED")).exit, 0);
     assert.equal((await svc("webhooks trigger CONTRACT_VOIDED")).exit, 0);
-    assert.equal((await listening.ended).exit, 0);
+    assert.equal((await listening.completion).exit, 0);
     const [version, ready, ...deliveries] = listening.events();
     assert.deepEqual(version, { type: "version", ui: "1.0" });
     assert.deepEqual([ready!.type, ready!.webhook_id], ["ready", subscription!.id]);
@@ -56,11 +56,11 @@ describe("svc webhooks listen", () => {
   it("accepts no more deliveries than requested, even while the last delivery is in progress", async (t) => {
     const { svc } = await withContract(t);
     const app = await startReceiver(t);
-    let answer = () => {};
-    const asked = new Promise<void>((reached) =>
-      app.answer((_, response) => {
-        answer = () => void response.end();
-        reached();
+    let respond = () => {};
+    const asked = new Promise<void>((resolve) =>
+      app.respond((_, response) => {
+        respond = () => void response.end();
+        resolve();
       }),
     );
     const argv = ["webhooks", "listen", "--activities", "CONTRACT_SIGNED", "--forward-to", app.url, "--count", "1"];
@@ -71,8 +71,8 @@ describe("svc webhooks listen", () => {
     const first = post();
     await asked;
     assert.equal(await post(), 503);
-    answer();
-    assert.deepEqual([await first, (await listening.ended).exit, app.received.length], [200, 0, 1]);
+    respond();
+    assert.deepEqual([await first, (await listening.completion).exit, app.received.length], [200, 0, 1]);
     assert.equal(listening.events().filter(({ type }) => type === "delivery").length, 1);
     assert.match(listening.stderr(), /is subscribed to 1 activity\n/);
   });
@@ -105,11 +105,11 @@ describe("svc webhooks listen", () => {
     await listening.saw('"ready"');
     const { url } = listening.events()[1] as { url: string };
     const post = async () => {
-      const answer = await fetch(url, { method: "POST", body: "{}" });
-      return [answer.status, await answer.text()];
+      const response = await fetch(url, { method: "POST", body: "{}" });
+      return [response.status, await response.text()];
     };
     const first = await post();
-    app.answer("HTTP/1.1 204 No Content\r\ncontent-length: 2\r\n\r\nok");
+    app.respond("HTTP/1.1 204 No Content\r\ncontent-length: 2\r\n\r\nok");
     assert.deepEqual(
       [first, await post()],
       [
@@ -117,7 +117,7 @@ describe("svc webhooks listen", () => {
         [204, ""],
       ],
     );
-    assert.equal((await listening.ended).exit, 0);
+    assert.equal((await listening.completion).exit, 0);
   });
 
   it("prints the key of an emulator and removes webhooks of dead listeners", async (t) => {
@@ -158,7 +158,7 @@ describe("svc webhooks listen", () => {
   it("forwards the raw bytes with their signature and returns the response", async (t) => {
     const { svc, json, key } = await withContract(t);
     const app = await startReceiver(t);
-    app.answer((_, response) => response.writeHead(503, { "content-type": "text/plain" }).end("not now"));
+    app.respond((_, response) => response.writeHead(503, { "content-type": "text/plain" }).end("not now"));
     const to = `${app.url.replace("http://", "")}/hooks`;
     const listening = startCommand(svc, [
       "webhooks",
@@ -176,15 +176,15 @@ describe("svc webhooks listen", () => {
     assert.equal(triggered.exit, 1);
     const [row] = JSON.parse(triggered.stdout) as { status: number; response_body: string; outcome: string }[];
     assert.deepEqual([row!.status, row!.response_body, row!.outcome], [503, "not now", "retrying"]);
-    await listening.ended;
-    const [got] = app.received;
+    await listening.completion;
+    const [request] = app.received;
     assert.deepEqual(
-      [got!.method, got!.url, got!.headers["x-tunnel"], got!.headers["x-svc-webhook-content-hash"]],
-      ["POST", "/hooks", "yes", contentHash(key, got!.body)],
+      [request!.method, request!.url, request!.headers["x-tunnel"], request!.headers["x-svc-webhook-content-hash"]],
+      ["POST", "/hooks", "yes", contentHash(key, request!.body)],
     );
     const [log] = await json<{ id: number }[]>("webhooks deliveries");
     const sent = await json<{ request_body: string }>(`emulator deliveries show ${log!.id}`);
-    assert.equal(got!.body.toString(), sent.request_body);
+    assert.equal(request!.body.toString(), sent.request_body);
     const { forwarded } = listening.events().at(-1) as { forwarded: { status: number } };
     assert.equal(forwarded.status, 503);
   });
@@ -199,7 +199,7 @@ describe("svc webhooks listen", () => {
       [first.exit, first.stdout, second.stdout],
       [1, '[\n  {\n    "status": 502\n  }\n]\n', first.stdout],
     );
-    const { exit, stdout, stderr } = await listening.ended;
+    const { exit, stdout, stderr } = await listening.completion;
     assert.equal(exit, 0);
     assert.match(
       stdout,
@@ -214,7 +214,7 @@ describe("svc webhooks listen", () => {
     await listening.saw('"ready"');
     await svc("webhooks trigger CONTRACT_SIGNED");
     await svc("webhooks trigger CONTRACT_EXECUTED");
-    await listening.ended;
+    await listening.completion;
     const names = ["0001-CONTRACT_SIGNED", "0002-CONTRACT_EXECUTED"];
     assert.deepEqual(
       (await readdir(join(cwd, "hooks"))).sort(),
@@ -224,8 +224,8 @@ describe("svc webhooks listen", () => {
     assert.equal((await svc("webhooks verify hooks/0001-CONTRACT_SIGNED.json")).stdout, "valid\n");
 
     const app = await startReceiver(t);
-    const replayed = await svc(["webhooks", "replay", "hooks/0001-CONTRACT_SIGNED.json", "--to", app.url, "--json"]);
-    assert.equal(replayed.exit, 0);
+    const result = await svc(["webhooks", "replay", "hooks/0001-CONTRACT_SIGNED.json", "--to", app.url, "--json"]);
+    assert.equal(result.exit, 0);
     const latest = await svc(["webhooks", "replay", "--last", "1", "--from", "hooks", "--to", app.url]);
     assert.match(latest.stdout, /^--> .*0002-CONTRACT_EXECUTED\.json http.*\n<-- 200 in \d+ ms\n$/);
     const bodies = await Promise.all(names.map((name) => readFile(join(cwd, "hooks", `${name}.json`))));
@@ -260,7 +260,7 @@ describe("svc webhooks listen", () => {
       statuses,
       cases.map(([, , status]) => status),
     );
-    await listening.ended;
+    await listening.completion;
     const reasons = listening
       .events()
       .slice(2)
@@ -277,7 +277,7 @@ describe("svc webhooks listen", () => {
     await listening.saw('"ready"');
     assert.equal((await json<unknown[]>("emulator webhooks")).length, 1);
     listening.signal("SIGINT");
-    assert.equal((await listening.ended).exit, 130);
+    assert.equal((await listening.completion).exit, 130);
     assert.deepEqual(await json("emulator webhooks"), []);
   });
 
@@ -295,7 +295,7 @@ describe("svc webhooks listen", () => {
     );
     assert.equal(listening.events()[1]!.webhook_id, null);
     await fetch(String(listening.events()[1]!.url), { method: "POST", body: "{}" });
-    assert.equal((await listening.ended).exit, 0);
+    assert.equal((await listening.completion).exit, 0);
     assert(!listening.stderr().includes(key));
   });
 

@@ -78,7 +78,7 @@ describe("svc with a scheme that was added to the list of schemes", () => {
   it("certifies a receiver that verifies it, to which the emulator sends it", async (t) => {
     const { svc } = await createMadeUpSchemeCli(t);
     const hooks = await startReceiver(t);
-    hooks.answer(({ headers, body: given }, response) => {
+    hooks.respond(({ headers, body: given }, response) => {
       const text = `${headers["x-made-up-time"]}:${given}`;
       const expected = `mu1=${createHmac("sha256", raw).update(text).digest("base64")}`;
       response.writeHead(headers["x-made-up-signature"] === expected ? 200 : 401).end();

@@ -26,15 +26,15 @@ describe("svc emulator deliveries resend", () => {
     const { svc, emulator } = await startCliEmulator(t);
     const app = await startReceiver(t);
     await svc(create("Mine", app.url));
-    app.answer(503);
+    app.respond(503);
     await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 1 });
     const failed = await svc("emulator deliveries resend 1 --json");
     assert.deepEqual([failed.exit, JSON.parse(failed.stdout).attempts[1].status], [1, 503]);
-    app.answer(204);
+    app.respond(204);
     const arrived = await svc("emulator deliveries resend 1 --json");
     assert.deepEqual([arrived.exit, JSON.parse(arrived.stdout).outcome], [0, "delivered"]);
-    app.answer(500);
+    app.respond(500);
     assert.equal((await svc("emulator deliveries resend 1")).exit, 1);
   });
 
@@ -43,7 +43,7 @@ describe("svc emulator deliveries resend", () => {
     const app = await startReceiver(t);
     await svc(create("Mine", app.url));
     await svc("emulator webhooks disable 1");
-    for (let made = 0; made < 3; made += 1) await createDraftContract(emulator.api);
+    for (let i = 0; i < 3; i += 1) await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 1 });
     const sent = await json<{ id: number; outcome: string }[]>("emulator deliveries resend 2 1");
     assert.deepEqual(
@@ -57,11 +57,11 @@ describe("svc emulator deliveries resend", () => {
       app.received.map(({ body }) => JSON.parse(body.toString()).contract_id),
       [2, 1],
     );
-    app.answer(500);
+    app.respond(500);
     const failed = await svc("emulator deliveries resend 3 1 --fields id,status_text");
     assert.deepEqual([failed.exit, failed.stdout], [1, "3\tskipped: webhook disabled\n1\tdelivered\n"]);
-    const unknown = await svc("emulator deliveries resend 1 99 --fields id");
-    assert.deepEqual([unknown.exit, unknown.stdout], [5, "1\n"]);
+    const result = await svc("emulator deliveries resend 1 99 --fields id");
+    assert.deepEqual([result.exit, result.stdout], [5, "1\n"]);
   });
 });
 
@@ -69,11 +69,11 @@ describe("svc emulator webhooks resend", () => {
   it("resends deliveries that wait for a retry, as svc webhooks why suggests", async (t) => {
     const { svc, json, emulator } = await startCliEmulator(t);
     const app = await startReceiver(t);
-    app.answer(503);
+    app.respond(503);
     await svc(create("Mine", app.url));
     await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 155 * 60_000 });
-    app.answer(204);
+    app.respond(204);
     const { steps } = JSON.parse((await svc("webhooks why 1 --json")).stdout) as {
       steps: { command: string | null }[];
     };
@@ -89,7 +89,7 @@ describe("svc emulator webhooks resend", () => {
   it("skips deliveries before their first attempt and counts repeated failures", async (t) => {
     const { svc, emulator } = await startCliEmulator(t);
     const app = await startReceiver(t);
-    app.answer(503);
+    app.respond(503);
     await svc(create("Mine", app.url));
     await svc("emulator fault add --direction outgoing --effect delay --delay PT3M --count 1");
     await createDraftContract(emulator.api);
@@ -109,7 +109,7 @@ describe("svc emulator webhooks resend", () => {
   it("reports the cause of a failed resend", async (t) => {
     const { svc, emulator } = await startCliEmulator(t);
     const app = await startReceiver(t);
-    app.answer((_, response) => void response.writeHead(500).end("the table is locked"));
+    app.respond((_, response) => void response.writeHead(500).end("the table is locked"));
     await svc(create("Mine", app.url));
     await svc(create("Dead", dead));
     await createDraftContract(emulator.api);

@@ -11,7 +11,7 @@ const unreachableWarning = "The emulator could not be reached. The default sched
 describe("svc webhooks schedule", () => {
   it("lists each scheduled attempt with its reason", async (t) => {
     const { svc, app, json, webhook } = await startCliEmulatorWithReceiver(t);
-    app.answer(500);
+    app.respond(500);
     await svc("webhooks trigger CONTRACT_SIGNED");
     await svc("emulator clock advance --by PT5M");
     assert.deepEqual(await json("webhooks schedule"), [
@@ -115,13 +115,13 @@ describe("svc webhooks schedule", () => {
         SVC_CLIENT_ID: cluster.clientId,
         SVC_CLIENT_SECRET: cluster.clientSecret,
       };
-      const made = await svc(
+      const result = await svc(
         "webhooks create --title app --url http://127.0.0.1:9/ --only-for-activities CONTRACT_SIGNED",
         {
           env: env as Record<string, string>,
         },
       );
-      assert.equal(made.exit, 0, made.stderr);
+      assert.equal(result.exit, 0, result.stderr);
     }
     const { stdout, stderr } = await svc("webhooks schedule --rule --json");
     assert.equal((JSON.parse(stdout) as object[]).length, 7);

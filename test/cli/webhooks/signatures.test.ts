@@ -136,7 +136,7 @@ describe("svc webhooks explain", () => {
   const sha512 = (k: string | Buffer, text: string) => createHmac("sha512", k).update(text);
   const raw = Buffer.from(key, "base64");
   const utf8 = '{"name": "Zoë", "n": 1}\n';
-  const cases: readonly (readonly [what: string, body: string, signature: string, codes: string[]])[] = [
+  const cases: readonly (readonly [label: string, body: string, signature: string, codes: string[]])[] = [
     ["an undecoded key", body, sha512(key, body).digest("hex"), ["key-not-decoded"]],
     ["an undecoded key with a newline", body, sha512(`${key}\n`, body).digest("hex"), ["key-with-newline"]],
     ["base64 instead of hexadecimal", body, sha512(raw, body).digest("base64"), ["base64-signature"]],
@@ -166,8 +166,8 @@ describe("svc webhooks explain", () => {
       ["key-not-decoded", "json-compact", "base64-signature"],
     ],
   ];
-  for (const [what, given, sign, codes] of cases) {
-    it(`detects ${what}`, async () => {
+  for (const [label, given, sign, codes] of cases) {
+    it(`detects ${label}`, async () => {
       const { exit, stdout } = await runCli(["webhooks", "explain", "-", "--signature", sign, "--json"], {
         env,
         stdin: given,
@@ -229,14 +229,14 @@ describe("svc webhooks explain for a digest of another length", () => {
 });
 
 describe("svc webhooks explain for a malformed signature", () => {
-  for (const [given, why] of [
+  for (const [given, reason] of [
     ["xyz", "it has 3 characters"],
     ["", "it is empty"],
     [`${signature.slice(0, 40)} ${signature.slice(41)}`, '" " at character 41 is not allowed'],
   ] as const) {
-    it(`reports that ${why}`, async () => {
+    it(`reports that ${reason}`, async () => {
       const { exit, stdout } = await runCli(["webhooks", "explain", "-", "--signature", given], { env, stdin: body });
-      const last = `It is malformed: ${why}. X-SVC-WEBHOOK-CONTENT-HASH has 128 lower-case hexadecimal digits.`;
+      const last = `It is malformed: ${reason}. X-SVC-WEBHOOK-CONTENT-HASH has 128 lower-case hexadecimal digits.`;
       assert.deepEqual([exit, stdout.trimEnd().split("\n").at(-1)], [1, last]);
     });
   }

@@ -63,8 +63,8 @@ describe("svc webhooks trigger", () => {
       [["--raw", "-", "--data", "x.json"], 2, "--data cannot be used with --raw"],
       [["--edit"], 2, "--edit requires a terminal"],
     ] as const) {
-      const refused = await svc([...trigger, ...flags], { stdin: "{}" });
-      assert.deepEqual([refused.exit, refused.stderr.includes(message)], [exit, true], refused.stderr);
+      const result = await svc([...trigger, ...flags], { stdin: "{}" });
+      assert.deepEqual([result.exit, result.stderr.includes(message)], [exit, true], result.stderr);
     }
     assert.equal(app.received.length, 2);
   });
@@ -123,13 +123,13 @@ describe("svc webhooks trigger", () => {
 
   it("exits 1 when the receiver is unreachable or does not respond with 2xx", async (t) => {
     const { svc, app } = await startCliEmulatorWithReceiver(t);
-    app.answer(302);
+    app.respond(302);
     const redirected = await svc("webhooks trigger CONTRACT_SIGNED --json=status,answer,outcome");
     assert.deepEqual(
       [redirected.exit, JSON.parse(redirected.stdout)],
       [1, [{ status: 302, answer: "status 302", outcome: "retrying" }]],
     );
-    app.answer((_, response) => response.destroy());
+    app.respond((_, response) => response.destroy());
     const gone = await svc("webhooks trigger CONTRACT_SIGNED --json=status,outcome");
     assert.deepEqual([gone.exit, JSON.parse(gone.stdout)], [1, [{ status: null, outcome: "retrying" }]]);
   });
@@ -155,8 +155,8 @@ describe("svc webhooks trigger", () => {
     const { svc, app } = await startCliEmulatorWithReceiver(t);
     const typo = await svc("webhooks trigger CONTRACT_SIGNT");
     assert.deepEqual([typo.exit, typo.stderr.includes("Did you mean CONTRACT_SIGNED?")], [2, true]);
-    const unknown = await svc("webhooks trigger CONTRACT_SIGNED --contract T-9");
-    assert.deepEqual([unknown.exit, unknown.stderr.includes("Contract T-9 not found")], [5, true]);
+    const result = await svc("webhooks trigger CONTRACT_SIGNED --contract T-9");
+    assert.deepEqual([result.exit, result.stderr.includes("Contract T-9 not found")], [5, true]);
     const planned = await svc("webhooks trigger CONTRACT_SIGNED --dry-run --json");
     assert.deepEqual([planned.exit, JSON.parse(planned.stdout).body], [0, { activity: "CONTRACT_SIGNED", wait: true }]);
     assert.equal(app.received.length, 0);
@@ -164,13 +164,13 @@ describe("svc webhooks trigger", () => {
 
   it("sends an activity to a single webhook", async (t) => {
     const { svc, app, webhook, json } = await startCliEmulatorWithReceiver(t);
-    const other = await startReceiver(t);
-    const argv = ["webhooks", "create", "--title", "other", "--url", other.url];
+    const otherReceiver = await startReceiver(t);
+    const argv = ["webhooks", "create", "--title", "other", "--url", otherReceiver.url];
     const { id } = await json<{ id: number }>([...argv, "--only-for-activities", "CONTRACT_SIGNED"]);
     const sent = await svc(`webhooks trigger CONTRACT_SIGNED --webhook ${id}`);
-    assert.deepEqual([sent.exit, app.received.length, other.received.length], [0, 0, 1], sent.stderr);
-    const unknown = await svc("webhooks trigger CONTRACT_SIGNED --webhook 9");
-    assert.deepEqual([webhook, unknown.exit, unknown.stderr.includes("Webhook 9 not found")], [1, 5, true]);
+    assert.deepEqual([sent.exit, app.received.length, otherReceiver.received.length], [0, 0, 1], sent.stderr);
+    const result = await svc("webhooks trigger CONTRACT_SIGNED --webhook 9");
+    assert.deepEqual([webhook, result.exit, result.stderr.includes("Webhook 9 not found")], [1, 5, true]);
   });
 
   it("creates a contract if the workspace has none", async (t) => {
@@ -187,7 +187,7 @@ describe("svc webhooks replay", () => {
     const { svc, app, json } = await startCliEmulatorWithReceiver(t);
     for (const status of ["A", "B", "C"]) await svc(`webhooks trigger CONTRACT_SIGNED --set contract_status=${status}`);
     const before = app.received.map(({ body, headers }) => [body.toString(), headers["x-svc-webhook-content-hash"]]);
-    app.answer((_, response) => response.writeHead(500).end("out of\norder\n"));
+    app.respond((_, response) => response.writeHead(500).end("out of\norder\n"));
     const { exit, stdout } = await svc("webhooks replay --last 2");
     assert.equal(exit, 1);
     assert.match(
@@ -236,7 +236,7 @@ describe("svc webhooks deliveries", () => {
   it("lists and filters deliveries with their latest response", async (t) => {
     const { svc, app, json, webhook } = await startCliEmulatorWithReceiver(t);
     await svc("webhooks trigger CONTRACT_SIGNED");
-    app.answer(503);
+    app.respond(503);
     await svc("webhooks trigger CONTRACT_SIGNED");
     const rows = await json<Record<string, unknown>[]>("webhooks deliveries");
     const wanted = ["webhook_id", "outcome", "attempts", "answer", "next_attempt_at"] as const;
@@ -255,17 +255,17 @@ describe("svc webhooks deliveries", () => {
     const { svc, app, webhook } = await startCliEmulatorWithReceiver(t);
     const watching = startCommand(svc, ["webhooks", "deliveries", "--follow", "--json"]);
     await watching.saw('"version"');
-    app.answer(500);
+    app.respond(500);
     await svc("webhooks trigger CONTRACT_SIGNED");
     await watching.saw('"retrying"');
-    app.answer(200);
+    app.respond(200);
     await svc("emulator clock advance --by PT5M");
     await watching.saw('"delivered"');
     await svc(`emulator webhooks disable ${webhook}`);
     await svc("webhooks trigger CONTRACT_SIGNED");
     await watching.saw('"skipped_disabled"');
     watching.signal("SIGINT");
-    assert.equal((await watching.ended).exit, 130);
+    assert.equal((await watching.completion).exit, 130);
     const told = watching.events().slice(1) as {
       at: string;
       outcome: string;
@@ -285,14 +285,14 @@ describe("svc webhooks deliveries", () => {
     const { svc, app } = await startCliEmulatorWithReceiver(t);
     const watching = startCommand(svc, ["webhooks", "deliveries", "--follow", "--outcome", "delivered", "--json"]);
     await watching.saw('"version"');
-    app.answer(500);
+    app.respond(500);
     await svc("webhooks trigger CONTRACT_SIGNED");
-    app.answer(200);
+    app.respond(200);
     await svc("emulator clock advance --by PT5M");
     await svc("webhooks trigger CONTRACT_SIGNED");
     await watching.saw('"id":2');
     watching.signal("SIGINT");
-    await watching.ended;
+    await watching.completion;
     assert.deepEqual(
       watching
         .events()
@@ -313,7 +313,7 @@ describe("svc webhooks deliveries", () => {
     const watching = startCommand(svc, ["webhooks", "deliveries", "--follow"]);
     while (!watching.stderr().includes("Following")) await svc("emulator ready");
     assert.equal((await svc("emulator stop")).exit, 0);
-    assert.deepEqual(await watching.ended, {
+    assert.deepEqual(await watching.completion, {
       exit: 0,
       stdout: "",
       stderr: "Following (press Ctrl-C to stop)\nThe emulator has ended\n",

@@ -24,10 +24,10 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
     const { svc, emulator } = await startCliEmulator(t);
     const app = await startReceiver(t);
     let answered = () => {};
-    const came = new Promise<void>((arrived) => {
-      app.answer((_, response) => {
+    const came = new Promise<void>((resolve) => {
+      app.respond((_, response) => {
         answered = () => response.writeHead(200).end();
-        arrived();
+        resolve();
       });
     });
     await svc(create("Slow", app.url));
@@ -154,7 +154,7 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
 
   it("prints a summary table first, then details of the worst webhook", async (t) => {
     const { svc, emulator } = await startCliEmulator(t);
-    for (let made = 1; made <= 12; made += 1) await svc(create(`Hook-${made}`, `${dead}/${made}`));
+    for (let i = 1; i <= 12; i += 1) await svc(create(`Hook-${i}`, `${dead}/${i}`));
     await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 1 });
     // The webhook received no request, and no attempt failed.

@@ -16,14 +16,14 @@ describe("webhooks that svc webhooks why selects", () => {
     await svc(create("Bad", dead));
     await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 1 });
-    const both = await svc("webhooks why");
-    assert.match(both.stdout, /^2 Bad .*failing +2031-01-02 03:04 +connection refused$/m);
-    assert.match(both.stdout, /^1 Good .*active +the last one arrived$/m);
-    assert.match(both.stdout, /\n\nWebhook 2 {2}Bad/);
+    const result = await svc("webhooks why");
+    assert.match(result.stdout, /^2 Bad .*failing +2031-01-02 03:04 +connection refused$/m);
+    assert.match(result.stdout, /^1 Good .*active +the last one arrived$/m);
+    assert.match(result.stdout, /\n\nWebhook 2 {2}Bad/);
     const fine = await svc("webhooks why 1");
     assert.deepEqual([fine.exit, /Last delivered 2031-01-02T03:04:05/.test(fine.stdout)], [0, true]);
     const [first] = (await emulator.control("GET", "workspaces")).body as { name: string }[];
-    assert.equal((await svc(["webhooks", "why", first!.name])).stdout, both.stdout);
+    assert.equal((await svc(["webhooks", "why", first!.name])).stdout, result.stdout);
 
     await svc(create("Third", `${dead}/3`));
     await createDraftContract(emulator.api);
@@ -51,11 +51,14 @@ describe("webhooks that svc webhooks why selects", () => {
 
   it("lists existing webhooks for an unknown ID, or suggests creating one", async (t) => {
     const { svc } = await startCliEmulator(t);
-    const none = await svc("webhooks why");
-    assert.deepEqual([none.exit, none.stderr], [5, "error: No webhooks found.\n  try: svc webhooks listen\n"]);
+    const result = await svc("webhooks why");
+    assert.deepEqual([result.exit, result.stderr], [5, "error: No webhooks found.\n  try: svc webhooks listen\n"]);
     await svc(create("Mine", dead));
-    const other = await svc("webhooks why 7");
-    assert.deepEqual([other.exit, other.stderr], [5, "error: Webhook 7 not found.\n  try: svc webhooks list\n"]);
+    const otherResult = await svc("webhooks why 7");
+    assert.deepEqual(
+      [otherResult.exit, otherResult.stderr],
+      [5, "error: Webhook 7 not found.\n  try: svc webhooks list\n"],
+    );
     const padded = await svc("webhooks why 01");
     assert.deepEqual([padded.exit, padded.stderr.split("\n")[0]], [5, 'error: Webhook "01" not found.']);
     const typed = await svc("webhooks why Mien");
@@ -82,10 +85,10 @@ describe("webhooks that svc webhooks why selects", () => {
     const either = await svc("webhooks why Nod");
     assert.deepEqual([either.exit, either.stderr.split("\n")[0]], [2, 'error: "Nod" is ambiguous: Node, Nodding']);
     await svc(create(name.split(" ")[0]!, `${dead}/4`));
-    const both = await svc(["webhooks", "why", name.slice(0, 5)]);
+    const result = await svc(["webhooks", "why", name.slice(0, 5)]);
     const [title, workspace] = [name.split(" ")[0], `${name} (workspace 1)`];
     assert.deepEqual(
-      [both.exit, both.stderr.split("\n")[0]],
+      [result.exit, result.stderr.split("\n")[0]],
       [2, `error: "${name.slice(0, 5)}" is ambiguous: ${title}, ${workspace}`],
     );
   });

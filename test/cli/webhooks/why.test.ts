@@ -144,11 +144,11 @@ describe("svc webhooks why", () => {
         "",
       ],
     );
-    const found = await svc("webhooks why --json");
-    const { disabled, because_of, skipped, skipped_deliveries, cut_short_deliveries } = JSON.parse(found.stdout);
+    const result = await svc("webhooks why --json");
+    const { disabled, because_of, skipped, skipped_deliveries, cut_short_deliveries } = JSON.parse(result.stdout);
     assert.deepEqual(disabled, { at: "2031-01-02T05:39:05.000Z", by: "attempt:1.6" });
     assert.deepEqual(
-      because_of.map(({ what }: { what: string }) => what),
+      because_of.map(({ what: label }: { what: string }) => label),
       ["contracts.create POST /api/v2.1/public/contracts/"],
     );
     const told = (all: { id: number; outcome: string; attempts: number }[]) =>
@@ -208,12 +208,12 @@ describe("svc webhooks why", () => {
   it("reports a disallowed address immediately, with the flag that allows it", async (t) => {
     const { svc, emulator } = await startCliEmulator(t);
     const url = "https://hooks.example.com/y";
-    const why =
+    const reason =
       "Host hooks.example.com is not allowed for webhooks. Start the emulator with --webhook-allow hooks.example.com.";
     const created = await svc(create("Away", url));
     assert.deepEqual(
       [created.exit, created.stderr],
-      [0, `warning: the emulator will not send to this address: ${why}\n`],
+      [0, `warning: the emulator will not send to this address: ${reason}\n`],
     );
     assert.equal((await svc(create("Here", dead))).stderr, "");
     const before = await svc("webhooks why Away");
@@ -222,7 +222,7 @@ describe("svc webhooks why", () => {
       stdout: [
         `Webhook 1  Away  ${url}  ACTIVE  workspace 1 (Northwind Legal)`,
         "",
-        `Deliveries are blocked: ${why}`,
+        `Deliveries are blocked: ${reason}`,
         "",
         "Restart the emulator with this host allowed: svc emulator start --webhook-allow hooks.example.com",
         "",
@@ -241,7 +241,7 @@ describe("svc webhooks why", () => {
     const { svc, emulator } = await startCliEmulator(t);
     const app = await startReceiver(t);
     const answered = `{"error":\n  "the \u001b[31mtable\u001b[0m is locked"}${" and so on".repeat(50)}`;
-    app.answer((_, response) => void response.writeHead(500).end(answered));
+    app.respond((_, response) => void response.writeHead(500).end(answered));
     await svc(create("Mine", app.url));
     await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 1 });
@@ -281,7 +281,7 @@ describe("svc webhooks why", () => {
   it("fits the conclusion on one screen with any number of failures", async (t) => {
     const { svc, emulator } = await startCliEmulator(t);
     const app = await startReceiver(t);
-    app.answer((_, response) => void response.writeHead(500).end("the table is locked ".repeat(30)));
+    app.respond((_, response) => void response.writeHead(500).end("the table is locked ".repeat(30)));
     for (const title of ["A webhook with quite a long title", "Other"])
       await svc([
         "webhooks",
@@ -293,12 +293,12 @@ describe("svc webhooks why", () => {
         "--only-for-activities",
         "CONTRACT_CREATED",
       ]);
-    for (let made = 0; made < 9; made += 1) await createDraftContract(emulator.api);
+    for (let i = 0; i < 9; i += 1) await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 400 * 60_000 });
     for (const line of ["webhooks why 1", "webhooks why"]) {
       const { stdout } = await svc(line, { tty: true, columns: 80, env: { NO_COLOR: "1" } });
       const lines = stdout.trimEnd().split("\n");
-      assert.ok(lines.length <= 25 && lines.every((one) => one.length <= 80), stdout);
+      assert.ok(lines.length <= 25 && lines.every((value) => value.length <= 80), stdout);
       assert.match(stdout, /Enable the webhook: svc emulator webhooks enable 1\n.*resend 1\n$/);
     }
     const narrow = await svc("webhooks why 1", { tty: true, columns: 80, env: { NO_COLOR: "1" } });
@@ -309,7 +309,7 @@ describe("svc webhooks why", () => {
   it("identifies the common cause of the failures", async (t) => {
     const { svc, emulator } = await startCliEmulator(t);
     const app = await startReceiver(t);
-    app.answer(({ body }, response) => void response.writeHead(body.includes("CONTRACT_CREATED") ? 500 : 200).end());
+    app.respond(({ body }, response) => void response.writeHead(body.includes("CONTRACT_CREATED") ? 500 : 200).end());
     await svc([
       "webhooks",
       "create",
@@ -320,7 +320,7 @@ describe("svc webhooks why", () => {
       "--only-for-activities",
       "CONTRACT_CREATED,COUNTER_PARTY_CREATED",
     ]);
-    for (let made = 0; made < 2; made += 1) {
+    for (let i = 0; i < 2; i += 1) {
       await createDraftContract(emulator.api);
       await svc("webhooks trigger COUNTER_PARTY_CREATED");
       await emulator.clock.advance({ by: 1 });

@@ -7,7 +7,7 @@ import { createRunnerFixture, initialTimeMs, toMilliseconds } from "../../suppor
 
 describe("clock advance", () => {
   it("runs due entries by time, then ID, each at its own time", async (t) => {
-    const { add, runner, seen } = await createRunnerFixture(t);
+    const { add, runner, runs } = await createRunnerFixture(t);
     await add(
       [toMilliseconds(20), "late"],
       [toMilliseconds(5), "a"],
@@ -16,7 +16,7 @@ describe("clock advance", () => {
     );
     const { ran, ...rest } = await runner.advance({ by: toMilliseconds(20) });
 
-    assert.deepEqual(seen, ["+5 a", "+5 b", "+20 late"]);
+    assert.deepEqual(runs, ["+5 a", "+5 b", "+20 late"]);
     assert.deepEqual(
       ran.map(({ at, ref, outcome }) => [at - initialTimeMs, ref, outcome]),
       [
@@ -35,15 +35,15 @@ describe("clock advance", () => {
   });
 
   it("runs entries that are added during the advance and due before its target", async (t) => {
-    const { add, runner, seen } = await createRunnerFixture(t, {
+    const { add, runner, runs } = await createRunnerFixture(t, {
       first: ["after 5 second", "after 30 third"],
       second: ["after 0 at once"],
     });
     await add([toMilliseconds(10), "first"]);
     await runner.advance({ by: toMilliseconds(39) });
-    assert.deepEqual(seen, ["+10 first", "+15 second", "+15 at once"]);
+    assert.deepEqual(runs, ["+10 first", "+15 second", "+15 at once"]);
     await runner.advance({ by: toMilliseconds(1) });
-    assert.deepEqual(seen.at(-1), "+40 third");
+    assert.deepEqual(runs.at(-1), "+40 third");
   });
 
   it("stops at the next due time or when the queue is empty", async (t) => {
@@ -89,11 +89,11 @@ describe("clock advance", () => {
       },
     );
     await runner.advance({ to: initialTimeMs + toMilliseconds(10) });
-    assert.deepEqual(seen, ["+1 at 1", "+2 at 2", "+2 at 2", "+3 at 3", "+4 at 4"]);
+    assert.deepEqual(runs, ["+1 at 1", "+2 at 2", "+2 at 2", "+3 at 3", "+4 at 4"]);
   });
 
   it("skips an entry whose handler throws and continues with the others", async (t) => {
-    const { add, runner, seen, troubles } = await createRunnerFixture(t, { bad: ["throw"] });
+    const { add, runner, runs, failures } = await createRunnerFixture(t, { bad: ["throw"] });
     await add([toMilliseconds(1), "bad"], [toMilliseconds(1), "good"]);
     const { ran, pending } = await runner.advance({ by: toMilliseconds(2) });
     assert.deepEqual(
@@ -103,7 +103,7 @@ describe("clock advance", () => {
         ["good", "done"],
       ],
     );
-    assert.deepEqual([seen, troubles, pending], [["+1 bad", "+1 good"], ["bad"], 1]);
+    assert.deepEqual([runs, failures, pending], [["+1 bad", "+1 good"], ["bad"], 1]);
   });
 
   it("produces the same trace in one step or two, equal to a simple model", async () => {
@@ -147,7 +147,7 @@ async function traceOf({ entries, adds }: Plan, stops: readonly number[]): Promi
   const script = Object.fromEntries(
     Object.entries(adds).map(([name, added]) => [name, added.map(([after, other]) => `after ${after} ${other}`)]),
   );
-  const { add, runner, seen } = await createRunnerFixture(
+  const { add, runner, runs } = await createRunnerFixture(
     { after: (end) => void ends.push(end as () => unknown) },
     script,
     {
@@ -157,7 +157,7 @@ async function traceOf({ entries, adds }: Plan, stops: readonly number[]): Promi
   await add(...entries.map(([at, name]) => [toMilliseconds(at), name] as const));
   for (const stop of stops) await runner.advance({ to: initialTimeMs + toMilliseconds(stop) });
   for (const end of ends) await end();
-  return seen;
+  return runs;
 }
 
 /** The definition, over a plain list. */

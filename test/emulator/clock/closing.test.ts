@@ -16,14 +16,14 @@ async function withPatientWork(
 ) {
   const store = openMemoryStore({ collections, wall });
   const clock = await VirtualClock.open(store, wall, { mode: "manual", now: begin });
-  const troubles: string[] = [];
+  const failures: string[] = [];
   const working = createSignal();
   const runner = new Runner({
     store,
     ...(closeSignal && { closeSignal }),
     clock,
     wall,
-    onError: ({ ref }) => troubles.push(ref),
+    onError: ({ ref }) => failures.push(ref),
     handlers: {
       patient: {
         prepare: async (_, entries) =>
@@ -42,14 +42,14 @@ async function withPatientWork(
   });
   await store.transaction("add", (tx) => enqueue(tx, { due: begin, kind: "patient", concurrency_key: "a", ref: "a" }));
   await working.raised;
-  return { runner, store, troubles };
+  return { runner, store, failures };
 }
 
 describe("closing emulator", () => {
   it("leaves an aborted entry in the queue for the next start", async () => {
     const wall = new ManualWallClock();
     const putDown = createSignal();
-    const { runner, store, troubles } = await withPatientWork(wall, { putDown: putDown.raised });
+    const { runner, store, failures } = await withPatientWork(wall, { putDown: putDown.raised });
     let isClosed = false;
     const closed = runner.close().then(() => {
       isClosed = true;
@@ -60,15 +60,15 @@ describe("closing emulator", () => {
     putDown.raise();
     await closed;
     assert.deepEqual(await store.read((view) => view.count(schedule)), 1);
-    assert.deepEqual(troubles, []);
+    assert.deepEqual(failures, []);
   });
 
   it("does not wait for aborted work", async () => {
     const wall = new ManualWallClock();
-    const { runner, store, troubles } = await withPatientWork(wall, { closeSignal: AbortSignal.abort() });
+    const { runner, store, failures } = await withPatientWork(wall, { closeSignal: AbortSignal.abort() });
     await runner.close();
     assert.deepEqual(await store.read((view) => view.count(schedule)), 1);
-    assert.deepEqual(troubles, []);
+    assert.deepEqual(failures, []);
   });
 });
 

@@ -13,7 +13,7 @@ interface Workshop {
   readonly runner: Runner;
   /** Refs of the started entries, in order. */
   readonly begun: string[];
-  readonly troubles: string[];
+  readonly failures: string[];
   /** The number of entries that are started and not released. */
   readonly atWork: number;
   /** Adds entries to the queue in one transaction, written `key ref`, due at this many ms after the start. */
@@ -38,13 +38,13 @@ async function createHeldRunner(
   const store = openMemoryStore({ collections, wall });
   const clock = await VirtualClock.open(store, wall, { mode: "manual", now: begin + 1_000 });
   const begun: string[] = [];
-  const troubles: string[] = [];
+  const failures: string[] = [];
   const held = new Map<string, () => void>();
   const runner = new Runner({
     store,
     clock,
     wall,
-    onError: ({ ref }, error) => troubles.push(`${ref}: ${(error as Error).message}`),
+    onError: ({ ref }, error) => failures.push(`${ref}: ${(error as Error).message}`),
     handlers: {
       work: {
         prepare: async (_, entries) =>
@@ -80,7 +80,7 @@ async function createHeldRunner(
   return {
     runner,
     begun,
-    troubles,
+    failures,
     letGo,
     replaceState() {
       runner.replaceState(clock.createStateAt(clock.now()));
@@ -145,7 +145,7 @@ describe("concurrency key", () => {
     assert.deepEqual(shop.begun, ["a0", "b0"]);
     await shop.letGo("a0");
     await shop.letGo("a1");
-    assert.deepEqual([shop.begun, shop.troubles], [["a0", "b0", "a1", "a2"], []]);
+    assert.deepEqual([shop.begun, shop.failures], [["a0", "b0", "a1", "a2"], []]);
   });
 
   it("starts its next entry immediately after being empty", async (t) => {
@@ -212,7 +212,7 @@ describe("failing entry", () => {
     const shop = await createHeldRunner(t, undefined, trial);
     await shop.add(0, "a good0", "b bad", "c odd", "d good1");
     assert.deepEqual(shop.begun, ["good0", "good1"]);
-    assert.deepEqual(shop.troubles.toSorted(), [
+    assert.deepEqual(shop.failures.toSorted(), [
       "bad: spoilt",
       "odd: No handler is registered for schedule entries of kind unknown",
     ]);

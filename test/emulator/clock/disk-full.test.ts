@@ -88,7 +88,7 @@ describe("clock while the disk is full", () => {
     };
     assert.equal((await emulator.control("PUT", "clock", { body: { mode: "auto" } })).status, 200);
     let isFull = false;
-    hook.answer(async (_, response) => {
+    hook.respond(async (_, response) => {
       await disk.fill();
       await repeatUntil503(() => emulator.control("PUT", "clock", { body: { speed: 2 } }));
       response.writeHead(500).end();
@@ -96,8 +96,8 @@ describe("clock while the disk is full", () => {
     });
     await createDraftContract(emulator.api);
     while (!isFull) await emulator.control("GET", "ready");
-    hook.answer((_, response) => {
-      hook.answer(200);
+    hook.respond((_, response) => {
+      hook.respond(200);
       response.writeHead(500).end();
     });
     await disk.makeRoom();
@@ -115,20 +115,20 @@ describe("clock while the disk is full", () => {
     });
     const path = join(await createTemporaryFolder(t), "emulator.json");
     const store = await openFileStore({ path, collections, wall, disk });
-    const { add, seen, clock } = await createRunnerFixture(t, {}, { store, wall, clock: { mode: "auto" } });
+    const { add, runs, clock } = await createRunnerFixture(t, {}, { store, wall, clock: { mode: "auto" } });
     room = 1;
     await add([toMilliseconds(5), "a"]);
     while (store.writable) await waitForIdle();
     // The file is truncated first, which may take any time.
     for (let turns = 0; turns < 500 && clock.now() !== initialTimeMs; turns += 1) await waitForIdle();
-    assert.deepEqual([seen, clock.now()], [[], initialTimeMs]);
+    assert.deepEqual([runs, clock.now()], [[], initialTimeMs]);
 
     room = Number.POSITIVE_INFINITY;
-    while (seen.length === 0) {
+    while (runs.length === 0) {
       await waitForIdle();
       await wall.pass(10_000);
     }
-    assert.deepEqual(seen, ["+5 a"]);
+    assert.deepEqual(runs, ["+5 a"]);
   });
 });
 

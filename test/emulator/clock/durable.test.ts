@@ -47,7 +47,7 @@ const overrideStore = (store: Store, difference: Partial<Store>): Store => ({
 describe("due entry", () => {
   it("starts only after the entry is durable", async (t) => {
     const { store, hold, release } = await openStoreOnHeldDisk(t);
-    const { runner, seen } = await createRunnerFixture(t, {}, { store });
+    const { runner, runs } = await createRunnerFixture(t, {}, { store });
 
     hold();
     const added = store.transaction("add", (tx) =>
@@ -55,11 +55,11 @@ describe("due entry", () => {
     );
     const ended = runner.waitUntilIdle();
     await waitForIdle();
-    assert.deepEqual(seen, []);
+    assert.deepEqual(runs, []);
 
     release();
     await Promise.all([added, ended]);
-    assert.deepEqual(seen, ["+0 a"]);
+    assert.deepEqual(runs, ["+0 a"]);
   });
 
   it("starts only after the advanced time is durable, despite concurrent writes", async (t) => {
@@ -76,7 +76,7 @@ describe("due entry", () => {
         return store.transaction(name, work);
       },
     });
-    const { runner, seen, add } = await createRunnerFixture(t, {}, { store: busy });
+    const { runner, runs, add } = await createRunnerFixture(t, {}, { store: busy });
     await add([toMilliseconds(5), "a"]);
     await runner.waitUntilIdle();
 
@@ -87,11 +87,11 @@ describe("due entry", () => {
     isHeld = false;
     leave();
     await waitForIdle();
-    assert.deepEqual(seen, []);
+    assert.deepEqual(runs, []);
 
     release();
     await advanced;
-    assert.deepEqual(seen, ["+5 a"]);
+    assert.deepEqual(runs, ["+5 a"]);
   });
 
   it("starts once if it is added while a user reads the queue", async (t) => {
@@ -106,13 +106,13 @@ describe("due entry", () => {
     });
     const names = Array.from({ length: 40 }, (_, i) => `n${i}`);
     const script = Object.fromEntries(names.map((name, i) => [name, i % 2 ? [] : [`after 0 late ${name}`]]));
-    const { runner, seen, add } = await createRunnerFixture(t, script, { store: slow });
+    const { runner, runs, add } = await createRunnerFixture(t, script, { store: slow });
     for (const name of names) {
       await add([0, name]);
       await waitForIdle();
     }
     await runner.waitUntilIdle();
     const late = names.filter((_, i) => i % 2 === 0).map((name) => `late ${name}`);
-    assert.deepEqual([...seen].sort(), [...names, ...late].map((name) => `+0 ${name}`).sort());
+    assert.deepEqual([...runs].sort(), [...names, ...late].map((name) => `+0 ${name}`).sort());
   });
 });

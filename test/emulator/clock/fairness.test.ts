@@ -33,9 +33,9 @@ async function createQueue(t: TestContext): Promise<Queue> {
   return {
     begun,
     reached: (count) =>
-      new Promise((done) => {
-        waiting.push({ count, done });
-        if (begun.length >= count) done();
+      new Promise((resolve) => {
+        waiting.push({ count, done: resolve });
+        if (begun.length >= count) resolve();
       }),
     add: (owner, entries, keys) =>
       store.transaction("add", (tx) => {
@@ -112,7 +112,7 @@ describe("workspace with many ready entries", () => {
     await add("quiet", 20, 1);
     await reached(64 + 20);
     assert.deepEqual(
-      ["hanging", "quiet"].map((owner) => begun.filter((one) => one === owner).length),
+      ["hanging", "quiet"].map((owner) => begun.filter((value) => value === owner).length),
       [64, 20],
     );
   });

@@ -84,14 +84,14 @@ describe("schedule queue", () => {
   it("does not list the queue for entries that are due immediately", async (t) => {
     const listed: unknown[] = [];
     const store = createRecordingStore(openMemoryStore({ collections, wall: systemWallClock }), listed);
-    const { runner, seen, add } = await createRunnerFixture(t, {}, { store });
+    const { runner, runs, add } = await createRunnerFixture(t, {}, { store });
     await runner.waitUntilIdle();
     listed.length = 0;
     const names = Array.from({ length: 20 }, (_, i) => `n${i}`);
     await Promise.all(names.map((name) => add([0, name])));
     await runner.waitUntilIdle();
     assert.deepEqual(
-      seen,
+      runs,
       names.map((name) => `+0 ${name}`),
     );
     assert.deepEqual(listed, []);

@@ -10,69 +10,69 @@ import { createRunnerFixture, initialTimeMs, toMilliseconds } from "../../suppor
 describe("clock mode", () => {
   it("runs each entry at its time, scaled by the clock speed, in mode real", async (t) => {
     const wall = new ManualWallClock();
-    const { add, runner, seen } = await createRunnerFixture(t, {}, { wall, clock: { mode: "real", speed: 60 } });
+    const { add, runner, runs } = await createRunnerFixture(t, {}, { wall, clock: { mode: "real", speed: 60 } });
     await add([toMilliseconds(5), "a"], [toMilliseconds(20), "b"]);
     await wall.pass(4_999);
-    assert.deepEqual(seen, []);
+    assert.deepEqual(runs, []);
     await wall.pass(1);
     await runner.waitUntilIdle();
-    assert.deepEqual(seen, ["+5 a"]);
+    assert.deepEqual(runs, ["+5 a"]);
     await wall.pass(15_000);
     await runner.waitUntilIdle();
-    assert.deepEqual(seen, ["+5 a", "+20 b"]);
+    assert.deepEqual(runs, ["+5 a", "+20 b"]);
   });
 
   it("runs a later entry with an earlier due time in mode real", async (t) => {
     const wall = new ManualWallClock();
-    const { add, runner, seen } = await createRunnerFixture(t, {}, { wall, clock: { mode: "real", speed: 1 } });
+    const { add, runner, runs } = await createRunnerFixture(t, {}, { wall, clock: { mode: "real", speed: 1 } });
     await add([toMilliseconds(20), "late"]);
     await wall.pass(1_000);
     await add([toMilliseconds(1), "early"], [0, "at once"]);
     await runner.waitUntilIdle();
     // The time that had already passed when it was due.
-    assert.deepEqual(seen, [`+${1 / 60} at once`]);
+    assert.deepEqual(runs, [`+${1 / 60} at once`]);
     await wall.pass(toMilliseconds(1));
     await runner.waitUntilIdle();
-    assert.deepEqual(seen.slice(1), ["+1 early"]);
+    assert.deepEqual(runs.slice(1), ["+1 early"]);
   });
 
   it("continues from the end of an advance in mode real", async (t) => {
     const wall = new ManualWallClock();
-    const { add, runner, seen, clock } = await createRunnerFixture(t, {}, { wall, clock: { mode: "real", speed: 1 } });
+    const { add, runner, runs, clock } = await createRunnerFixture(t, {}, { wall, clock: { mode: "real", speed: 1 } });
     await add([toMilliseconds(5), "a"], [toMilliseconds(6), "b"], [toMilliseconds(11), "c"]);
     await runner.advance({ by: toMilliseconds(10) });
-    assert.deepEqual([seen, clock.now()], [["+5 a", "+6 b"], initialTimeMs + toMilliseconds(10)]);
+    assert.deepEqual([runs, clock.now()], [["+5 a", "+6 b"], initialTimeMs + toMilliseconds(10)]);
     await wall.pass(toMilliseconds(1));
     await runner.waitUntilIdle();
-    assert.deepEqual(seen, ["+5 a", "+6 b", "+11 c"]);
+    assert.deepEqual(runs, ["+5 a", "+6 b", "+11 c"]);
   });
 
   it("runs due entries immediately and later ones only on advance in mode manual", async (t) => {
     const wall = new ManualWallClock();
-    const { add, runner, seen } = await createRunnerFixture(t, {}, { wall });
+    const { add, runner, runs } = await createRunnerFixture(t, {}, { wall });
     await add([0, "now"], [1, "later"]);
     await runner.waitUntilIdle();
     await wall.pass(toMilliseconds(60));
-    assert.deepEqual(seen, ["+0 now"]);
+    assert.deepEqual(runs, ["+0 now"]);
   });
 
   it("jumps to the next due time when idle in mode auto", async (t) => {
-    const { add, seen, clock, store } = await createRunnerFixture(
+    const { add, runs, clock, store } = await createRunnerFixture(
       t,
       { a: ["after 5 b"], b: ["after 80 c"] },
       { clock: { mode: "auto" } },
     );
     const played = new Promise<void>((resolve) => {
-      store.watch([schedule], () => void (seen.length === 3 && resolve()));
+      store.watch([schedule], () => void (runs.length === 3 && resolve()));
     });
     await add([0, "a"]);
     await played;
-    assert.deepEqual([seen, clock.now()], [["+0 a", "+5 b", "+85 c"], initialTimeMs + toMilliseconds(85)]);
+    assert.deepEqual([runs, clock.now()], [["+0 a", "+5 b", "+85 c"], initialTimeMs + toMilliseconds(85)]);
   });
 
   it("applies a new mode immediately", async (t) => {
     const wall = new ManualWallClock();
-    const { add, runner, seen } = await createRunnerFixture(t, {}, { wall });
+    const { add, runner, runs } = await createRunnerFixture(t, {}, { wall });
     await add([toMilliseconds(3), "a"]);
     assert.deepEqual(await runner.setClock({ mode: "real", speed: 180 }), {
       now: initialTimeMs,
@@ -83,7 +83,7 @@ describe("clock mode", () => {
     });
     await wall.pass(1_000);
     await runner.waitUntilIdle();
-    assert.deepEqual(seen, ["+3 a"]);
+    assert.deepEqual(runs, ["+3 a"]);
   });
 
   it("runs overdue entries in order at the present time after a pause", async (t) => {
@@ -95,14 +95,14 @@ describe("clock mode", () => {
     await wall.pass(toMilliseconds(10));
     const after = await createRunnerFixture(t, {}, { store, wall, clock: { mode: "real" }, deterministic: true });
     await after.runner.waitUntilIdle();
-    assert.deepEqual(after.seen, ["+10 first", "+10 second"]);
+    assert.deepEqual(after.runs, ["+10 first", "+10 second"]);
   });
 
   it("runs due entries while closing and leaves the rest in the queue", async (t) => {
-    const { add, runner, seen, store } = await createRunnerFixture(t, { a: ["after 0 b"] });
+    const { add, runner, runs, store } = await createRunnerFixture(t, { a: ["after 0 b"] });
     await add([0, "a"], [toMilliseconds(1), "later"]);
     await runner.close();
     const left = await store.read((view) => view.list(schedule));
-    assert.deepEqual([seen, left.map(({ ref }) => ref)], [["+0 a", "+0 b"], ["later"]]);
+    assert.deepEqual([runs, left.map(({ ref }) => ref)], [["+0 a", "+0 b"], ["later"]]);
   });
 });

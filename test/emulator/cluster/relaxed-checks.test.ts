@@ -17,8 +17,8 @@ async function startWithFindings(t: TestContext) {
   return {
     ...emulator,
     /** The findings of a request that is accepted. */
-    async noted(answer: Promise<TestResponse>) {
-      const { status, body } = await answer;
+    async noted(pendingResponse: Promise<TestResponse>) {
+      const { status, body } = await pendingResponse;
       assert.ok(status < 300, JSON.stringify(body));
       return getLastFindings(emulator);
     },

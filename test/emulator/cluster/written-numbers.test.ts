@@ -48,8 +48,8 @@ describe("free-form value with numbers", () => {
     assert.ok(updated!.includes('"record_data":{"sum":99999999999999999999.50}'), updated);
     await emulator.close();
 
-    const again = await startTestEmulator(t, { file });
-    const shown = await requestText(again, "GET", "/contracts/T-1/external_metadata");
+    const restartedEmulator = await startTestEmulator(t, { file });
+    const shown = await requestText(restartedEmulator, "GET", "/contracts/T-1/external_metadata");
     assert.ok(shown.includes('"record_data":{"sum":99999999999999999999.50}'), shown);
   });
 

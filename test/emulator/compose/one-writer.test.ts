@@ -97,11 +97,11 @@ describe("state behind a symbolic link", () => {
 });
 
 describe("unrelated file at the run file's path", () => {
-  for (const [what, make, is] of [
+  for (const [label, make, is] of [
     ["a dangling symbolic link", (path: string) => symlink("nowhere", path), "a symbolic link"],
     ["a file with other contents", (path: string) => writeFile(path, "mine\n"), "a file with other contents"],
   ] as const) {
-    it(`rejects ${what} with a message and leaves the file unchanged`, async (t) => {
+    it(`rejects ${label} with a message and leaves the file unchanged`, async (t) => {
       const cwd = await createTestFolder(t);
       await make(join(cwd, "my.run"));
       const look = async () => readlink(join(cwd, "my.run")).catch(() => readFile(join(cwd, "my.run"), "utf8"));

@@ -42,7 +42,7 @@ describe("emulator under --deterministic", () => {
     const emulator = await startTestEmulator(t, { deterministic: true });
     const sink = await startReceiver(t);
     let answered = 0;
-    sink.answer(async (_, response) => {
+    sink.respond(async (_, response) => {
       if (answered === 0) await createSentContract(emulator.api);
       answered += 1;
       response.writeHead(200).end();

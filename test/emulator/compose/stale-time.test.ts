@@ -6,10 +6,10 @@ import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { startTestEmulator } from "../../support/emulator.ts";
 
 /** The messages of an emulator that starts with a clock that differs by `ms` from the wall clock. */
-async function startAndGetWarnings(t: TestContext, ms: number, more: EmulatorOptions = {}): Promise<string[]> {
+async function startAndGetWarnings(t: TestContext, ms: number, options: EmulatorOptions = {}): Promise<string[]> {
   const lines: string[] = [];
   const start = new Date(Date.now() + ms).toISOString();
-  await startTestEmulator(t, { clock: { mode: "manual", start }, log: (line) => lines.push(line), ...more });
+  await startTestEmulator(t, { clock: { mode: "manual", start }, log: (line) => lines.push(line), ...options });
   return lines;
 }
 

@@ -14,8 +14,8 @@ async function upload({ api }: TestEmulator, text: string): Promise<string> {
   const files = [{ filename: "msa.pdf", content_type: "application/pdf" }];
   const { body } = await api("POST", "/api/v2.1/public/workspace/files/uploads/", { body: { files } });
   const [{ upload_url: url }] = (body as { files: [{ upload_url: string }] }).files;
-  const answer = await fetch(url, { method: "PUT", body: text, headers: { "content-type": "application/pdf" } });
-  assert.equal(answer.status, 200);
+  const response = await fetch(url, { method: "PUT", body: text, headers: { "content-type": "application/pdf" } });
+  assert.equal(response.status, 200);
   return createHash("sha256").update(text).digest("hex");
 }
 
@@ -66,12 +66,12 @@ it("importing a state restarts the 30 days of unreferenced uploads", async (t) =
   const [file, folder] = [join(cwd, "emulator.json"), join(cwd, "files")];
   const first = await startTestEmulator(t, { file });
   const hash = await upload(first, "exported");
-  const exported = (await first.control("GET", "state")).body;
+  const state = (await first.control("GET", "state")).body;
   await first.control("POST", "reset");
   await first.close();
   const second = await startTestEmulator(t, { file });
   assert.deepEqual((await readdir(folder)).sort(), [hash, "svc-unnamed.json"].sort());
-  assert.equal((await second.control("PUT", "state", { body: exported })).status, 200);
+  assert.equal((await second.control("PUT", "state", { body: state })).status, 200);
   assert.deepEqual(await readdir(folder), [hash]);
 });
 

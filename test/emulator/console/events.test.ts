@@ -46,7 +46,7 @@ describe("console event stream", () => {
     const emulator = await startTestEmulator(t);
     const stream = await openStartedStream(t, emulator);
     await createSentContract(emulator.api);
-    const events = await stream.until(isRequest("contracts.send"));
+    const events = await stream.waitFor(isRequest("contracts.send"));
     assert.deepEqual(
       summarizeEvents(events).filter((line) => !line.startsWith("request")),
       ["contract T-1", "contract T-1", "email email:1"],
@@ -63,14 +63,16 @@ describe("console event stream", () => {
   it("emits a new delivery, and each attempt with its outcome", async (t) => {
     const emulator = await startTestEmulator(t);
     const sink = await startReceiver(t);
-    sink.answer(503);
+    sink.respond(503);
     await subscribe(emulator, sink.url);
     const stream = await openStartedStream(t, emulator);
     await createDraftContract(emulator.api);
     await emulator.control("POST", "clock/advance", { body: { by: "PT5M" } });
-    sink.answer(200);
+    sink.respond(200);
     await emulator.control("POST", "clock/advance", { body: { by: "PT10M" } });
-    const events = await stream.until((event) => event.event === "delivery" && event.delivery.outcome === "delivered");
+    const events = await stream.waitFor(
+      (event) => event.event === "delivery" && event.delivery.outcome === "delivered",
+    );
     const deliveries = events.flatMap((event) => (event.event === "delivery" ? [event] : []));
     assert.deepEqual(
       deliveries.map(({ at, ref, delivery: { outcome, attempt } }) => [
@@ -96,7 +98,7 @@ describe("console event stream", () => {
     const emulator = await startTestEmulator(t);
     const stream = await openStartedStream(t, emulator);
     const kind = (wanted: StreamedEvent["event"]) => async () =>
-      (await stream.until(({ event }) => event === wanted)).at(-1)!;
+      (await stream.waitFor(({ event }) => event === wanted)).at(-1)!;
     const [clock, faults, snapshots, devices] = (["clock", "faults", "snapshots", "device"] as const).map(kind);
 
     await emulator.control("PUT", "clock", { body: { mode: "real", speed: 60 } });
@@ -128,16 +130,16 @@ describe("console event stream", () => {
   it("emits an event when the state is replaced by a restore, import or reset", async (t) => {
     const emulator = await startTestEmulator(t);
     await emulator.control("PUT", "snapshots/kept");
-    const exported = (await emulator.control("GET", "state")).body;
+    const state = (await emulator.control("GET", "state")).body;
     const stream = await openStartedStream(t, emulator);
     const isState = ({ event }: StreamedEvent) => event === "state";
     for (const change of [
       () => emulator.control("POST", "snapshots/kept/restore"),
-      () => emulator.control("PUT", "state", { body: exported }),
+      () => emulator.control("PUT", "state", { body: state }),
       () => emulator.control("POST", "reset"),
     ]) {
       assert.ok((await change()).status < 300);
-      await stream.until(isState);
+      await stream.waitFor(isState);
     }
   });
 
@@ -154,29 +156,29 @@ describe("console event stream", () => {
     const emulator = await startTestEmulator(t);
     const first = await openStartedStream(t, emulator);
     await createDraftContract(emulator.api);
-    const before = await first.until(isRequest("contracts.create"));
+    const before = await first.waitFor(isRequest("contracts.create"));
     await first.close();
     await createDraftContract(emulator.api);
 
     const { id } = before.at(-1)!;
     const after = await openEventStream(t, emulator, { after: id });
-    const missed = await after.until(isRequest("contracts.create"));
+    const missed = await after.waitFor(isRequest("contracts.create"));
     assert.deepEqual(summarizeEvents(missed), ["contract T-2", "request request:3"]);
 
     // A browser reconnects to the same URL and sends the last event ID in the header.
-    const again = await openEventStream(t, emulator, { after: before[0]!.id, lastEventId: id });
-    assert.deepEqual(await again.until(isRequest("contracts.create")), missed);
+    const secondStream = await openEventStream(t, emulator, { after: before[0]!.id, lastEventId: id });
+    assert.deepEqual(await secondStream.waitFor(isRequest("contracts.create")), missed);
   });
 
   it("sends resync after a dropped, unknown or foreign event ID", async (t) => {
     const emulator = await startTestEmulator(t);
     const stream = await openStartedStream(t, emulator);
     await createDraftContract(emulator.api);
-    const { id } = (await stream.until(isRequest("contracts.create"))).at(-1)!;
-    const other = await startTestEmulator(t);
-    const run = other.instanceId.slice(0, 8);
+    const { id } = (await stream.waitFor(isRequest("contracts.create"))).at(-1)!;
+    const otherEmulator = await startTestEmulator(t);
+    const run = otherEmulator.instanceId.slice(0, 8);
     for (const after of [id, `${run}-1`, "made-up", ""]) {
-      const resumed = await openEventStream(t, other, { after });
+      const resumed = await openEventStream(t, otherEmulator, { after });
       assert.deepEqual(await resumed.next(), { id: `${run}-0`, at, event: "resync", ref: null }, after);
     }
   });
@@ -185,7 +187,7 @@ describe("console event stream", () => {
     const emulator = await startTestEmulator(t);
     const [gone, slow] = [await openStartedStream(t, emulator), await openStartedStream(t, emulator)];
     await createDraftContract(emulator.api);
-    const { id } = (await gone.until(isRequest("contracts.create"))).at(-1)!;
+    const { id } = (await gone.waitFor(isRequest("contracts.create"))).at(-1)!;
     await gone.close();
     // A long target with few segments makes large events at low cost, because each segment is scanned for secrets.
     const long = `/${`${Array(4).fill("abcdefghijklmnopqrst").join(".")}/`.repeat(165)}`;
@@ -194,9 +196,9 @@ describe("console event stream", () => {
       await Promise.all(Array.from({ length: 20 }, () => emulator.router("GET", long)));
     const back = await openEventStream(t, emulator, { after: id });
     assert.equal((await back.next()).event, "resync");
-    await slow.until(({ event }) => event === "resync");
+    await slow.waitFor(({ event }) => event === "resync");
     await createDraftContract(emulator.api);
-    await slow.until(({ ref }) => ref === "T-2");
+    await slow.waitFor(({ ref }) => ref === "T-2");
   });
 
   it("continues after a resync without a gap", async (t) => {
@@ -207,7 +209,7 @@ describe("console event stream", () => {
     await stream.close();
     await createDraftContract(emulator.api);
     const resumed = await openEventStream(t, emulator, { after: id });
-    const events = await resumed.until(isRequest("contracts.create"));
+    const events = await resumed.waitFor(isRequest("contracts.create"));
     assert.deepEqual(summarizeEvents(events), ["contract T-1", "request request:2"]);
   });
 
@@ -218,7 +220,7 @@ describe("console event stream", () => {
       ((await emulator.control("GET", "usage")).body as { events: { streams: number } }).events.streams;
     assert.equal(await kept(), 7);
     await createDraftContract(emulator.api);
-    const all = await Promise.all(streams.map((stream) => stream.until(isRequest("contracts.create"))));
+    const all = await Promise.all(streams.map((stream) => stream.waitFor(isRequest("contracts.create"))));
     for (const one of all) assert.deepEqual(one, all[0]);
     for (const stream of streams) await stream.close();
     while ((await kept()) > 0);
@@ -228,7 +230,7 @@ describe("console event stream", () => {
     const emulator = await startTestEmulator(t);
     const stream = await openStartedStream(t, emulator);
     const ends = assert.rejects(
-      stream.until(() => false),
+      stream.waitFor(() => false),
       /ended|terminated/,
     );
     await emulator.close();
@@ -237,8 +239,8 @@ describe("console event stream", () => {
 
   it("requires permission to read", async (t) => {
     const emulator = await startTestEmulator(t);
-    const answer = await emulator.router("GET", "/_emulator/events");
-    assert.equal(pickStatusAndBody(answer).status, 401);
+    const response = await emulator.router("GET", "/_emulator/events");
+    assert.equal(pickStatusAndBody(response).status, 401);
   });
 });
 

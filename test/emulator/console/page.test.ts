@@ -109,7 +109,7 @@ describe("console page", () => {
       ["a page that hides where it is from", { origin: "null" }, 403],
       ["another host", { host: "evil.example" }, 403],
     ];
-    for (const [what, headers, status] of asked) assert.equal(await getStatus(url, headers), status, what);
+    for (const [label, headers, status] of asked) assert.equal(await getStatus(url, headers), status, label);
   });
 });
 
@@ -118,7 +118,7 @@ function getStatus(url: string, headers: Readonly<Record<string, string>> = {}):
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
     const path = url.slice(url.indexOf("/", "http://".length));
-    const asked = request({ hostname, port, path, headers }, (answer) => resolve(answer.resume().statusCode ?? 0));
+    const asked = request({ hostname, port, path, headers }, (response) => resolve(response.resume().statusCode ?? 0));
     asked.on("error", reject).end();
   });
 }
@@ -126,11 +126,11 @@ function getStatus(url: string, headers: Readonly<Record<string, string>> = {}):
 /** The raw bytes of a file, because fetch would decode them. */
 const downloadFile = (url: string, headers: Record<string, string>) =>
   new Promise<{ encoding: string | undefined; vary: string | undefined; bytes: Buffer }>((resolve, reject) => {
-    const asked = request(url, { headers }, (answer) => {
+    const asked = request(url, { headers }, (response) => {
       const pieces: Buffer[] = [];
-      answer.on("data", (piece: Buffer) => pieces.push(piece));
-      answer.on("end", () => {
-        const { "content-encoding": encoding, vary } = answer.headers;
+      response.on("data", (piece: Buffer) => pieces.push(piece));
+      response.on("end", () => {
+        const { "content-encoding": encoding, vary } = response.headers;
         resolve({ encoding, vary, bytes: Buffer.concat(pieces) });
       });
     });

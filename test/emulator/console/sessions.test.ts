@@ -52,9 +52,12 @@ const startSignedInBrowser = async (t: TestContext) => {
 describe("console session", () => {
   it("is created with a code and has the permissions of the control token", async (t) => {
     const emulator = await startTestEmulator(t);
-    const made = await emulator.control("POST", "sessions/codes");
-    const { code, ...rest } = made.body as { code: string };
-    assert.deepEqual([made.status, rest], [201, { url: `${emulator.controlUrl}/ui/#code=${code}`, expires_in: 60 }]);
+    const response = await emulator.control("POST", "sessions/codes");
+    const { code, ...rest } = response.body as { code: string };
+    assert.deepEqual(
+      [response.status, rest],
+      [201, { url: `${emulator.controlUrl}/ui/#code=${code}`, expires_in: 60 }],
+    );
 
     const { status, body, headers } = await begin(emulator, code);
     const { token, ...about } = body as { token: string };
@@ -64,12 +67,12 @@ describe("console session", () => {
     assert.deepEqual(attributes, ["Max-Age=43200; HttpOnly; SameSite=Strict"]);
     assert.equal(headers.get("cache-control"), "no-store");
 
-    const ask = createSender(emulator.controlUrl, { authorization: `Bearer ${token}`, cookie });
+    const send = createSender(emulator.controlUrl, { authorization: `Bearer ${token}`, cookie });
     assert.deepEqual(
-      await ask("GET", "clock").then(pickStatusAndBody),
+      await send("GET", "clock").then(pickStatusAndBody),
       await emulator.control("GET", "clock").then(pickStatusAndBody),
     );
-    assert.equal((await ask("POST", "clock/advance", { body: { by: "PT5M" } })).status, 200);
+    assert.equal((await send("POST", "clock/advance", { body: { by: "PT5M" } })).status, 200);
   });
 
   it("rejects a used or unknown code", async (t) => {
@@ -117,8 +120,8 @@ describe("console session", () => {
     assert.equal((await get({ origin: "https://evil.example" })).status, 403);
     assert.equal((await get({ "sec-fetch-site": "same-site" })).status, 403);
     const { authorization, cookie } = browser.headers;
-    const asked = await emulator.router("GET", "/_emulator/clock", { headers: { cookie } });
-    assert.deepEqual(pickStatusAndBody(asked), unauthorizedResponse, "no cookie counts alone");
+    const response = await emulator.router("GET", "/_emulator/clock", { headers: { cookie } });
+    assert.deepEqual(pickStatusAndBody(response), unauthorizedResponse, "no cookie counts alone");
     for (const other of [
       { cookie: "" },
       { cookie: `${cookie}x` },
@@ -154,8 +157,8 @@ describe("console session", () => {
     const code = await createSignInCode(first);
     await first.close();
     const next = await startTestEmulator(t, { token });
-    const ask = createSender(next.controlUrl, browser.headers);
-    assert.deepEqual(await ask("GET", "clock").then(pickStatusAndBody), unknownTokenResponse);
+    const send = createSender(next.controlUrl, browser.headers);
+    assert.deepEqual(await send("GET", "clock").then(pickStatusAndBody), unknownTokenResponse);
     assert.deepEqual(await begin(next, code).then(pickStatusAndBody), invalidCodeResponse);
   });
 

@@ -13,9 +13,9 @@ const activity = {
 };
 
 async function mintToken({ control }: TestEmulator, body: object = {}): Promise<{ token: string; kid: string }> {
-  const answer = await control("POST", "chat-b/token", { body });
-  assert.equal(answer.status, 200);
-  return answer.body as { token: string; kid: string };
+  const response = await control("POST", "chat-b/token", { body });
+  assert.equal(response.status, 200);
+  return response.body as { token: string; kid: string };
 }
 
 describe("issuer of bot-framework tokens", () => {

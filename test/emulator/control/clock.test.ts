@@ -14,8 +14,8 @@ describe("clock on the control plane", () => {
 
   it("clock.set changes mode and speed", async (t) => {
     const { control } = await startTestEmulator(t);
-    const set = await control("PUT", "clock", { body: { mode: "auto", speed: 60 } });
-    assert.deepEqual(pickStatusAndBody(set), {
+    const response = await control("PUT", "clock", { body: { mode: "auto", speed: 60 } });
+    assert.deepEqual(pickStatusAndBody(response), {
       status: 200,
       body: { now: "2031-01-02T03:04:05.000Z", mode: "auto", speed: 60, next_due: null, pending: 0 },
     });
@@ -32,7 +32,7 @@ describe("clock on the control plane", () => {
   it("clock.advance accepts a duration, a time, the next entry, or an empty queue", async (t) => {
     const { control, api } = await startTestEmulator(t);
     const sink = await startReceiver(t);
-    sink.answer(500);
+    sink.respond(500);
     await subscribe(api, sink.url);
     await createContract(api);
     const advance = async (body: unknown) => (await control("POST", "clock/advance", { body })).body;
@@ -117,7 +117,7 @@ describe("clock on the control plane", () => {
     const { control, api } = await startTestEmulator(t);
     const sink = await startReceiver(t);
     const advanced = new Promise<TestResponse>((resolve) =>
-      sink.answer(async (_, response) => {
+      sink.respond(async (_, response) => {
         const answer = await control("POST", "clock/advance", { body: { by: "PT1M" } });
         response.writeHead(200).end();
         resolve(answer);
@@ -149,7 +149,7 @@ describe("clock on the control plane", () => {
     const sink = await startReceiver(t);
     let release = () => {};
     const held = new Promise<void>((resolve) =>
-      sink.answer((_, response) => {
+      sink.respond((_, response) => {
         release = () => void response.writeHead(200).end();
         resolve();
       }),

@@ -7,16 +7,16 @@ it("clusters.list returns every cluster with its keys and first API key", async 
   const emulator = await startTestEmulator(t);
   assert.deepEqual(pickStatusAndBody(await emulator.control("GET", "clusters")), {
     status: 200,
-    body: emulator.clusters.map((one, i) => ({
-      id: one.id,
+    body: emulator.clusters.map((cluster, i) => ({
+      id: cluster.id,
       label: ["eu", "us"][i],
-      url: one.url,
-      own_url: one.url,
+      url: cluster.url,
+      own_url: cluster.url,
       external: false,
-      cluster_key: one.clusterKey,
-      client_id: one.clientId,
-      client_secret: one.clientSecret,
-      hmac_key: one.hmacKey,
+      cluster_key: cluster.clusterKey,
+      client_id: cluster.clientId,
+      client_secret: cluster.clientSecret,
+      hmac_key: cluster.hmacKey,
     })),
   });
   const env = { SVC_EMULATOR_URL: emulator.controlUrl, SVC_EMULATOR_TOKEN: emulator.token };

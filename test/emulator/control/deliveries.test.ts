@@ -36,7 +36,7 @@ describe("webhooks on the control plane", () => {
   it("emulator-webhooks.enable and disable switch one webhook and reset its failures", async (t) => {
     const running = await startTestEmulator(t);
     const sink = await startReceiver(t);
-    sink.answer(500);
+    sink.respond(500);
     const id = await subscribe(running, sink.url);
     await createContract(running);
     await running.control("POST", "clock/advance", { body: { until_idle: true } });
@@ -55,7 +55,7 @@ describe("webhooks on the control plane", () => {
     const sink = await startReceiver(t);
     const id = await subscribe(running, sink.url);
     await running.control("POST", `webhooks/${id}/disable`);
-    for (let made = 0; made < 3; made += 1) await createContract(running);
+    for (let i = 0; i < 3; i += 1) await createContract(running);
     await running.control("POST", "clock/advance", { body: { by: "PT1M" } });
     const resend = async () => {
       const { body } = await running.control("POST", `webhooks/${id}/resend`);
@@ -63,7 +63,7 @@ describe("webhooks on the control plane", () => {
       return [items.map((item) => [item.id, item.status_text]), remaining];
     };
     let responseCount = 0;
-    sink.answer((_, response) => {
+    sink.respond((_, response) => {
       responseCount += 1;
       response.writeHead(responseCount === 2 ? 500 : 204).end();
     });
@@ -125,7 +125,7 @@ describe("deliveries on the control plane", () => {
   it("deliveries.list returns deliveries with their attempts and the number dropped", async (t) => {
     const running = await startTestEmulator(t);
     const sink = await startReceiver(t);
-    sink.answer((_, response) => void response.writeHead(503).end("busy\n  still"));
+    sink.respond((_, response) => void response.writeHead(503).end("busy\n  still"));
     const id = await subscribe(running, sink.url);
     const contract = await createContract(running);
     await running.control("POST", "clock/advance", { body: { by: "PT1M" } });
@@ -195,7 +195,7 @@ describe("deliveries on the control plane", () => {
   it("deliveries.show returns the bodies of the request and the responses", async (t) => {
     const running = await startTestEmulator(t);
     const sink = await startReceiver(t);
-    sink.answer((_, response) => void response.writeHead(200).end("thanks"));
+    sink.respond((_, response) => void response.writeHead(200).end("thanks"));
     await subscribe(running, sink.url);
     await createContract(running);
     await running.control("POST", "clock/advance", { body: { by: "PT1M" } });
@@ -279,9 +279,9 @@ describe("deliveries on the control plane", () => {
     const all = await running.control("POST", `webhooks/${webhook}/resend`);
     assert.deepEqual(all.body, { items: [], remaining: 0 });
     const { outcome, label } = (await running.control("POST", "deliveries/1/resend")).body as Record<string, unknown>;
-    const [sent] = sink.received;
+    const [request] = sink.received;
     assert.deepEqual(
-      [outcome, label, sent?.body.toString(), sent?.headers["x-svc-webhook-content-hash"], sink.received.length],
+      [outcome, label, request?.body.toString(), request?.headers["x-svc-webhook-content-hash"], sink.received.length],
       ["delivered", made.label, made.body, "00", 1],
     );
   });
@@ -296,7 +296,7 @@ describe("deliveries on the control plane", () => {
 
   it("deliveries.show and deliveries.resend reject unknown deliveries (no-such-delivery)", async (t) => {
     const { control } = await startTestEmulator(t);
-    const refused = {
+    const rejection = {
       status: 404,
       body: {
         error: {
@@ -306,8 +306,8 @@ describe("deliveries on the control plane", () => {
         },
       },
     };
-    assert.deepEqual(pickStatusAndBody(await control("GET", "deliveries/7")), refused);
-    assert.deepEqual(pickStatusAndBody(await control("POST", "deliveries/7/resend")), refused);
+    assert.deepEqual(pickStatusAndBody(await control("GET", "deliveries/7")), rejection);
+    assert.deepEqual(pickStatusAndBody(await control("POST", "deliveries/7/resend")), rejection);
   });
 
   it("deliveries.resend rejects a deleted webhook (webhook-deleted)", async (t) => {
@@ -342,17 +342,17 @@ interface Whole {
   }[];
 }
 
-async function subscribe({ api }: TestEmulator, url: string, more: object = {}): Promise<number> {
-  const body = { title: "Hooks", url, only_for_activities: ["CONTRACT_CREATED"], ...more };
-  const answer = await api("POST", "/api/v2.1/public/webhooks/", { body });
-  assert.equal(answer.status, 201, JSON.stringify(answer.body));
-  return (answer.body as { id: number }).id;
+async function subscribe({ api }: TestEmulator, url: string, overrides: object = {}): Promise<number> {
+  const body = { title: "Hooks", url, only_for_activities: ["CONTRACT_CREATED"], ...overrides };
+  const response = await api("POST", "/api/v2.1/public/webhooks/", { body });
+  assert.equal(response.status, 201, JSON.stringify(response.body));
+  return (response.body as { id: number }).id;
 }
 
 /** Creates a contract, which emits CONTRACT_CREATED, and returns its number. */
 async function createContract({ api }: TestEmulator): Promise<number> {
   const body = { contract_template_id: 101, contract_name: "Lease", contract_data: {}, counter_party_details: [] };
-  const answer = await api("POST", "/api/v2.1/public/contracts/", { body });
-  assert.equal(answer.status, 201, JSON.stringify(answer.body));
-  return Number((answer.body as { id: string }).id.replace(/^T-/, ""));
+  const response = await api("POST", "/api/v2.1/public/contracts/", { body });
+  assert.equal(response.status, 201, JSON.stringify(response.body));
+  return Number((response.body as { id: string }).id.replace(/^T-/, ""));
 }

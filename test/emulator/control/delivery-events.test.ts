@@ -13,8 +13,10 @@ interface StreamedDelivery {
 }
 
 const formatEvent = ({ id, webhook_id, outcome, attempt }: StreamedDelivery): string => {
-  const what = attempt ? `${attempt.resend ? "resend" : "attempt"} ${attempt.number}: ${attempt.status}` : "no attempt";
-  return `delivery ${id} to webhook ${webhook_id}, ${what}, ${outcome}`;
+  const label = attempt
+    ? `${attempt.resend ? "resend" : "attempt"} ${attempt.number}: ${attempt.status}`
+    : "no attempt";
+  return `delivery ${id} to webhook ${webhook_id}, ${label}, ${outcome}`;
 };
 
 /** Opens the stream, and returns a function that reads the next events. */
@@ -48,7 +50,7 @@ describe("deliveries.watch", () => {
   it("returns further attempts, resends and skips, without earlier ones", async (t) => {
     const emulator = await startTestEmulator(t);
     const receiver = await startReceiver(t);
-    receiver.answer(500);
+    receiver.respond(500);
     const id = await subscribe(emulator.api, receiver.url);
     await createDraftContract(emulator.api);
     await advance(emulator, "PT1S");
@@ -93,8 +95,8 @@ describe("deliveries.watch", () => {
     const api = createSender(emulator.routerUrl, { "client-id": client_id, "client-secret": client_secret });
     await subscribe(emulator.api, receiver.url);
     const own = await subscribe(api, receiver.url);
-    const made = await emulator.control("POST", "tokens/bound", { body: { role: "read", workspace } });
-    const next = await follow(t, { ...emulator, token: (made.body as { token: string }).token });
+    const response = await emulator.control("POST", "tokens/bound", { body: { role: "read", workspace } });
+    const next = await follow(t, { ...emulator, token: (response.body as { token: string }).token });
     await createDraftContract(emulator.api);
     await createDraftContract(api, { contract_template_id: 103 });
     await advance(emulator, "PT1S");

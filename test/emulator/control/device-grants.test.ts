@@ -68,8 +68,8 @@ describe("device approval on the control plane", () => {
   it("uses the acting user of the first workspace by default", async (t) => {
     const emulator = await startTestEmulator(t);
     const waiting = await startDeviceAuthorization(emulator);
-    const answer = await approve(emulator, waiting.user_code.toLowerCase(), { status: "AUTHORIZED" });
-    assert.deepEqual(answer.body, {
+    const response = await approve(emulator, waiting.user_code.toLowerCase(), { status: "AUTHORIZED" });
+    assert.deepEqual(response.body, {
       user_code: waiting.user_code.toLowerCase(),
       status: "AUTHORIZED",
       cluster_id: "eu-1",
@@ -179,9 +179,12 @@ describe("device page", () => {
     assert.match(text, /Demo command line requests access/);
     assert.match(text, /<option value="us-1">us-1 \(us\)<\/option>/);
     const fields = { status: "AUTHORIZED", cluster_id: "us-1", email: "" };
-    const done = await submit(emulator, text, fields, { origin: emulator.routerUrl, "sec-fetch-site": "same-origin" });
-    assert.equal(done.status, 200);
-    assert.match(String(done.body), /The device is approved/);
+    const response = await submit(emulator, text, fields, {
+      origin: emulator.routerUrl,
+      "sec-fetch-site": "same-origin",
+    });
+    assert.equal(response.status, 200);
+    assert.match(String(response.body), /The device is approved/);
     assert.equal(((await getOwner(emulator, waiting)) as { sub: string }).sub, "31");
   });
 
@@ -189,8 +192,8 @@ describe("device page", () => {
     const emulator = await startTestEmulator(t);
     const waiting = await startDeviceAuthorization(emulator);
     const { text } = await open(emulator, waiting.user_code);
-    const done = await submit(emulator, text, { status: "DENIED", cluster_id: "eu-1" });
-    assert.match(String(done.body), /The device is denied/);
+    const response = await submit(emulator, text, { status: "DENIED", cluster_id: "eu-1" });
+    assert.match(String(response.body), /The device is denied/);
     assert.deepEqual((await waiting.poll()).body, { error: "access_denied" });
   });
 
@@ -217,7 +220,7 @@ describe("device page", () => {
   it("rejects a form without its token and forms from other sites", async (t) => {
     const emulator = await startTestEmulator(t);
     const mine = await startDeviceAuthorization(emulator);
-    const other = await startDeviceAuthorization(emulator);
+    const otherDevice = await startDeviceAuthorization(emulator);
     const { text } = await open(emulator, mine.user_code);
     const fields = { status: "AUTHORIZED", cluster_id: "eu-1" };
     const stale = {
@@ -225,7 +228,11 @@ describe("device page", () => {
       body: createErrorBody("stale_form", "The form was not made by this emulator.", "Load the page again."),
     };
     await assertRejected(emulator, () => submit(emulator, text, { ...fields, form_token: "guess" }), stale);
-    await assertRejected(emulator, () => submit(emulator, text, { ...fields, user_code: other.user_code }), stale);
+    await assertRejected(
+      emulator,
+      () => submit(emulator, text, { ...fields, user_code: otherDevice.user_code }),
+      stale,
+    );
     const foreign = { origin: "https://evil.example", "sec-fetch-site": "cross-site" };
     assert.equal((await submit(emulator, text, fields, foreign)).status, 403);
     assert.deepEqual((await mine.poll()).body, { error: "authorization_pending" });

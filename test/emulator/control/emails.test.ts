@@ -8,12 +8,12 @@ const at = "2031-01-02T03:04:05.000Z";
 const trial = "/router/v1/trial/signup";
 const form = { first_name: "Zoe", job_title: "GC", company_name: "Newco", industry: "Software", use_case: "Sales" };
 
-async function startTrial({ router }: TestEmulator, more: object = {}): Promise<string> {
+async function startTrial({ router }: TestEmulator, overrides: object = {}): Promise<string> {
   const { body } = await router("POST", trial, { body: { email: "zoe@newco.example", captcha: "yes" } });
   const { token } = body as { token: string };
   const invited_users = [{ email: "bob@newco.example", first_name: "Bob" }];
-  const answer = await router("POST", `${trial}/complete`, { body: { ...form, token, invited_users, ...more } });
-  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  const response = await router("POST", `${trial}/complete`, { body: { ...form, token, invited_users, ...overrides } });
+  assert.equal(response.status, 200, JSON.stringify(response.body));
   return token;
 }
 

@@ -59,9 +59,9 @@ describe("fault for incoming requests", () => {
         answer_body: { detail: "Slow down" },
       },
     });
-    const answer = await router("GET", health);
-    assert.deepEqual(pickStatusAndBody(answer), { status: 429, body: { detail: "Slow down" } });
-    assert.equal(answer.headers.get("retry-after"), "7");
+    const response = await router("GET", health);
+    assert.deepEqual(pickStatusAndBody(response), { status: 429, body: { detail: "Slow down" } });
+    assert.equal(response.headers.get("retry-after"), "7");
   });
 
   const narrow = [
@@ -72,8 +72,8 @@ describe("fault for incoming requests", () => {
     ["header value", { header: "Accept: text/x-other" }],
     ["operation", { operation: "contracts.create" }],
   ] as const;
-  for (const [what, matcher] of narrow) {
-    it(`does not affect requests with a different ${what}`, async (t) => {
+  for (const [label, matcher] of narrow) {
+    it(`does not affect requests with a different ${label}`, async (t) => {
       const { control, router } = await startTestEmulator(t);
       await control("POST", "faults", { body: { direction: "incoming", status: 503, ...matcher } });
       assert.equal((await router("GET", health)).status, 200);
@@ -87,8 +87,8 @@ describe("fault for incoming requests", () => {
     ["header name", { header: "X-Probe" }],
     ["header value", { header: "x-probe: yes" }],
   ] as const;
-  for (const [what, matcher] of wide) {
-    it(`matches requests by ${what}`, async (t) => {
+  for (const [label, matcher] of wide) {
+    it(`matches requests by ${label}`, async (t) => {
       const { control, router } = await startTestEmulator(t);
       await control("POST", "faults", { body: { direction: "incoming", status: 503, ...matcher } });
       assert.equal((await router("GET", health, { headers: { "x-probe": "yes" } })).status, 503);

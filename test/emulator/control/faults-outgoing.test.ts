@@ -65,78 +65,78 @@ const isGenuine = ({ clusters }: Scene, { body, headers }: ReceivedRequest) =>
 
 describe("fault for outgoing webhooks", () => {
   it("sends the same bytes twice and counts them once with duplicate", async (t) => {
-    const world = await startWithFault(t, { effect: "duplicate", count: 1 });
-    await world.happen("CONTRACT_SIGNED", "CONTRACT_EXECUTED");
-    assert.deepEqual(listReceived(world), ["CONTRACT_SIGNED", "CONTRACT_SIGNED", "CONTRACT_EXECUTED"]);
-    assert.deepEqual(world.target.received[1]!.body, world.target.received[0]!.body);
-    assert.ok(world.target.received.every((each) => isGenuine(world, each)));
-    assert.deepEqual(await world.log(), ["CONTRACT_SIGNED delivered, +0 200", "CONTRACT_EXECUTED delivered, +0 200"]);
+    const fixture = await startWithFault(t, { effect: "duplicate", count: 1 });
+    await fixture.happen("CONTRACT_SIGNED", "CONTRACT_EXECUTED");
+    assert.deepEqual(listReceived(fixture), ["CONTRACT_SIGNED", "CONTRACT_SIGNED", "CONTRACT_EXECUTED"]);
+    assert.deepEqual(fixture.target.received[1]!.body, fixture.target.received[0]!.body);
+    assert.ok(fixture.target.received.every((each) => isGenuine(fixture, each)));
+    assert.deepEqual(await fixture.log(), ["CONTRACT_SIGNED delivered, +0 200", "CONTRACT_EXECUTED delivered, +0 200"]);
   });
 
   it("sends nothing with drop, and retries on schedule", async (t) => {
-    const world = await startWithFault(t, { effect: "drop", attempt: 1 });
-    await world.happen("CONTRACT_SIGNED");
-    assert.deepEqual(listReceived(world), []);
-    assert.deepEqual(await world.log(), ["CONTRACT_SIGNED retrying, +0 dropped"]);
-    await world.control("POST", "clock/advance", { body: { by: "PT5M" } });
-    assert.deepEqual(listReceived(world), ["CONTRACT_SIGNED"]);
-    assert.deepEqual(await world.log(), ["CONTRACT_SIGNED delivered, +0 dropped, +5 200"]);
+    const fixture = await startWithFault(t, { effect: "drop", attempt: 1 });
+    await fixture.happen("CONTRACT_SIGNED");
+    assert.deepEqual(listReceived(fixture), []);
+    assert.deepEqual(await fixture.log(), ["CONTRACT_SIGNED retrying, +0 dropped"]);
+    await fixture.control("POST", "clock/advance", { body: { by: "PT5M" } });
+    assert.deepEqual(listReceived(fixture), ["CONTRACT_SIGNED"]);
+    assert.deepEqual(await fixture.log(), ["CONTRACT_SIGNED delivered, +0 dropped, +5 200"]);
   });
 
   it("changes the body after signing with tamper", async (t) => {
-    const world = await startWithFault(t, { effect: "tamper", count: 1 });
-    await world.happen("CONTRACT_SIGNED", "CONTRACT_SIGNED");
-    const [bad, good] = world.target.received;
-    assert.equal(isGenuine(world, bad!), false);
-    assert.equal(isGenuine(world, good!), true);
-    assert.deepEqual(JSON.parse(bad!.body.toString()), { tampered: true, ...JSON.parse(good!.body.toString()) });
-    assert.equal(bad!.headers[hashHeader], good!.headers[hashHeader]);
+    const fixture = await startWithFault(t, { effect: "tamper", count: 1 });
+    await fixture.happen("CONTRACT_SIGNED", "CONTRACT_SIGNED");
+    const [request, good] = fixture.target.received;
+    assert.equal(isGenuine(fixture, request!), false);
+    assert.equal(isGenuine(fixture, good!), true);
+    assert.deepEqual(JSON.parse(request!.body.toString()), { tampered: true, ...JSON.parse(good!.body.toString()) });
+    assert.equal(request!.headers[hashHeader], good!.headers[hashHeader]);
   });
 
   it("signs unchanged bytes with another key with wrong_key", async (t) => {
-    const world = await startWithFault(t, { effect: "wrong_key", count: 1 });
-    await world.happen("CONTRACT_SIGNED", "CONTRACT_SIGNED");
-    const [bad, good] = world.target.received;
-    assert.deepEqual(bad!.body, good!.body);
-    assert.equal(isGenuine(world, bad!), false);
-    assert.equal(isGenuine(world, good!), true);
+    const fixture = await startWithFault(t, { effect: "wrong_key", count: 1 });
+    await fixture.happen("CONTRACT_SIGNED", "CONTRACT_SIGNED");
+    const [request, good] = fixture.target.received;
+    assert.deepEqual(request!.body, good!.body);
+    assert.equal(isGenuine(fixture, request!), false);
+    assert.equal(isGenuine(fixture, good!), true);
   });
 
   it("sends once after the given virtual time with delay", async (t) => {
-    const world = await startWithFault(t, { effect: "delay", delay: "PT3M" });
-    await world.happen("CONTRACT_SIGNED");
-    assert.deepEqual(await world.log(), ["CONTRACT_SIGNED waiting"]);
-    const { body } = await world.control("POST", "clock/advance", { body: { by: "PT10M" } });
+    const fixture = await startWithFault(t, { effect: "delay", delay: "PT3M" });
+    await fixture.happen("CONTRACT_SIGNED");
+    assert.deepEqual(await fixture.log(), ["CONTRACT_SIGNED waiting"]);
+    const { body } = await fixture.control("POST", "clock/advance", { body: { by: "PT10M" } });
     assert.deepEqual(
       (body as { ran: { kind: string; outcome: string }[] }).ran.map(({ kind, outcome }) => `${kind} ${outcome}`),
       ["deliver delivered"],
     );
-    assert.deepEqual(await world.log(), ["CONTRACT_SIGNED delivered, +3 200"]);
+    assert.deepEqual(await fixture.log(), ["CONTRACT_SIGNED delivered, +3 200"]);
   });
 
   it("does not delay a resend, whose caller waits for the response", async (t) => {
-    const world = await startWithFault(t, { effect: "delay", activity: "CONTRACT_VOIDED" });
-    await world.happen("CONTRACT_VOIDED");
-    await world.control("POST", "deliveries/1/resend");
-    assert.deepEqual(await world.log(), ["CONTRACT_VOIDED delivered, +0 200"]);
+    const fixture = await startWithFault(t, { effect: "delay", activity: "CONTRACT_VOIDED" });
+    await fixture.happen("CONTRACT_VOIDED");
+    await fixture.control("POST", "deliveries/1/resend");
+    assert.deepEqual(await fixture.log(), ["CONTRACT_VOIDED delivered, +0 200"]);
   });
 
   it("sends the next delivery first with reorder", async (t) => {
-    const world = await startWithFault(t, { effect: "reorder", count: 1 });
-    await world.happen("CONTRACT_SIGNED", "CONTRACT_EXECUTED");
-    assert.deepEqual(listReceived(world), ["CONTRACT_EXECUTED"]);
-    await world.control("POST", "clock/advance", { body: { by: "PT1M" } });
-    assert.deepEqual(listReceived(world), ["CONTRACT_EXECUTED", "CONTRACT_SIGNED"]);
+    const fixture = await startWithFault(t, { effect: "reorder", count: 1 });
+    await fixture.happen("CONTRACT_SIGNED", "CONTRACT_EXECUTED");
+    assert.deepEqual(listReceived(fixture), ["CONTRACT_EXECUTED"]);
+    await fixture.control("POST", "clock/advance", { body: { by: "PT1M" } });
+    assert.deepEqual(listReceived(fixture), ["CONTRACT_EXECUTED", "CONTRACT_SIGNED"]);
   });
 
   it("moves a waiting delivery directly after the next one with reorder", async (t) => {
-    const world = await startWithFault(t, { effect: "reorder", attempt: 2, count: 1 });
-    world.target.answer(500);
-    await world.happen("CONTRACT_SIGNED", "CONTRACT_EXECUTED");
-    world.target.answer(200);
-    await world.control("POST", "clock/advance", { body: { by: "PT6M" } });
-    assert.deepEqual(listReceived(world).slice(2), ["CONTRACT_EXECUTED", "CONTRACT_SIGNED"]);
-    assert.deepEqual(await world.log(), [
+    const fixture = await startWithFault(t, { effect: "reorder", attempt: 2, count: 1 });
+    fixture.target.respond(500);
+    await fixture.happen("CONTRACT_SIGNED", "CONTRACT_EXECUTED");
+    fixture.target.respond(200);
+    await fixture.control("POST", "clock/advance", { body: { by: "PT6M" } });
+    assert.deepEqual(listReceived(fixture).slice(2), ["CONTRACT_EXECUTED", "CONTRACT_SIGNED"]);
+    assert.deepEqual(await fixture.log(), [
       `CONTRACT_SIGNED delivered, +0 500, +${5 + 1 / 60} 200`,
       "CONTRACT_EXECUTED delivered, +0 500, +5 200",
     ]);
@@ -151,17 +151,17 @@ describe("fault for outgoing webhooks", () => {
   ];
   for (const matcher of spared) {
     it(`does not affect attempts that do not match ${JSON.stringify(matcher)}`, async (t) => {
-      const world = await startWithFault(t, { effect: "drop", ...matcher });
-      await world.happen("CONTRACT_SIGNED");
-      assert.deepEqual(listReceived(world), ["CONTRACT_SIGNED"]);
+      const fixture = await startWithFault(t, { effect: "drop", ...matcher });
+      await fixture.happen("CONTRACT_SIGNED");
+      assert.deepEqual(listReceived(fixture), ["CONTRACT_SIGNED"]);
     });
   }
 
   for (const matcher of [{ webhook: 1 }, { activity: "CONTRACT_SIGNED" }, { contract: 1 }, { path: "/hooks/*" }]) {
     it(`matches attempts by ${JSON.stringify(matcher)}`, async (t) => {
-      const world = await startWithFault(t, { effect: "drop", ...matcher });
-      await world.happen("CONTRACT_SIGNED");
-      assert.deepEqual(listReceived(world), []);
+      const fixture = await startWithFault(t, { effect: "drop", ...matcher });
+      await fixture.happen("CONTRACT_SIGNED");
+      assert.deepEqual(listReceived(fixture), []);
     });
   }
 

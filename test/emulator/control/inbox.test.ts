@@ -12,11 +12,11 @@ describe("inbox of an emulated cluster", () => {
   it("clusters.inbox returns bytes and headers as received, oldest first", async (t) => {
     const { control, router } = await startTestEmulator(t);
     const body = Buffer.from('{ "a": "\u00e4",\n "b":1.0 }');
-    const answer = await router("POST", "/some/path?x=1", {
+    const response = await router("POST", "/some/path?x=1", {
       body,
       headers: { "X-Cluster-Id": "us-1", "X-Signature": "abc", "content-type": "application/json" },
     });
-    assert.deepEqual(pickStatusAndBody(answer), {
+    assert.deepEqual(pickStatusAndBody(response), {
       status: 200,
       body: { cluster_id: "us-1", method: "POST", path: "/some/path" },
     });
@@ -79,24 +79,24 @@ describe("inbox of an emulated cluster", () => {
         apps: { answers: [{ path: "/scripted", method: "PUT", status: 202, headers: { "x-a": "b" }, body: [1] }] },
       },
     });
-    const answer = await running.router("PUT", "/scripted", { headers: { "x-cluster-id": "eu-1" } });
-    assert.deepEqual(pickStatusAndBody(answer), { status: 202, body: [1] });
-    assert.equal(answer.headers.get("x-a"), "b");
+    const response = await running.router("PUT", "/scripted", { headers: { "x-cluster-id": "eu-1" } });
+    assert.deepEqual(pickStatusAndBody(response), { status: 202, body: [1] });
+    assert.equal(response.headers.get("x-a"), "b");
     const { body } = await running.control("GET", "clusters/eu-1/inbox");
     assert.equal((body as { items: Row[] }).items[0]!.status, 202);
   });
 
   it("exists only for emulated clusters", async (t) => {
-    const other = await startReceiver(t);
+    const otherReceiver = await startReceiver(t);
     const { control } = await startTestEmulator(t, {
-      seed: { clusters: [{ id: "x-1", label: "x", external_url: other.url }] },
+      seed: { clusters: [{ id: "x-1", label: "x", external_url: otherReceiver.url }] },
     });
     assert.deepEqual(pickStatusAndBody(await control("GET", "clusters/x-1/inbox")), {
       status: 409,
       body: {
         error: {
           code: "external_cluster",
-          message: `Cluster x-1 is external (${other.url}). The emulator does not store its data or requests.`,
+          message: `Cluster x-1 is external (${otherReceiver.url}). The emulator does not store its data or requests.`,
         },
       },
     });

@@ -50,7 +50,7 @@ describe("GET /_emulator/metrics", () => {
   it("reports attempts by response, deliveries by outcome, and pending deliveries", async (t) => {
     const emulator = await startTestEmulator(t);
     const failing = await startReceiver(t);
-    failing.answer(503);
+    failing.respond(503);
     const hook = (url: string) => ({ title: "Mine", url, only_for_activities: ["CONTRACT_CREATED"] });
     await emulator.api("POST", "/api/v2.1/public/webhooks/", { body: hook(failing.url) });
     await emulator.api("POST", "/api/v2.1/public/webhooks/", { body: hook((await startReceiver(t)).url) });
@@ -135,7 +135,7 @@ describe("GET /_emulator/metrics", () => {
     // Request counters appear with the first request.
     await lines(plainText);
     const counters = new Set(["svc_requests", "svc_delivery_attempts", "svc_delivery_outcomes", "process_cpu_seconds"]);
-    for (const what of ["active", "idle"]) counters.add(`nodejs_eventloop_${what}_seconds`);
+    for (const label of ["active", "idle"]) counters.add(`nodejs_eventloop_${label}_seconds`);
     const asText = (line: string) => {
       const [hash, keyword, name = "", ...rest] = line.split(" ");
       return hash === "#" && counters.has(name) ? [hash, keyword, `${name}_total`, ...rest].join(" ") : line;

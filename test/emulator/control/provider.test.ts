@@ -15,9 +15,9 @@ async function signInAs(
 ): Promise<string> {
   const shown = await (await fetch(url)).text();
   const body = new URLSearchParams({ ...getHiddenFields(shown), ...person });
-  const answer = await createSender(routerUrl)("POST", "/_emulator/provider", { body: String(body), headers: form });
-  assert.equal(answer.status, 303, JSON.stringify(answer.body));
-  return answer.headers.get("location")!.slice(routerUrl.length);
+  const response = await createSender(routerUrl)("POST", "/_emulator/provider", { body: String(body), headers: form });
+  assert.equal(response.status, 303, JSON.stringify(response.body));
+  return response.headers.get("location")!.slice(routerUrl.length);
 }
 
 const begin = async ({ router }: TestEmulator, path: string) =>
@@ -36,11 +36,11 @@ describe("trial signup with a provider", () => {
         `${emulator.routerUrl}/_emulator/provider?flow=trial&provider=${provider}&state=${state}`,
       );
       const back = await signInAs(emulator, authorization_url, { email: "zoe@newco.example", name: "Zoe" });
-      const answer = await emulator.router("GET", back);
-      const { token, ...rest } = answer.body as { token: string };
+      const response = await emulator.router("GET", back);
+      const { token, ...rest } = response.body as { token: string };
       assert.match(token, /^trl_/);
       assert.deepEqual(
-        { status: answer.status, rest },
+        { status: response.status, rest },
         {
           status: 200,
           rest: {
@@ -208,10 +208,10 @@ describe("provider page", () => {
     await assertRejected(emulator, submit({ flow: "login" }), stale);
     assert.equal((await submit({}, { origin: "https://evil.example" })()).status, 403);
     assert.equal((await submit({}, { "sec-fetch-site": "cross-site" })()).status, 403);
-    const again = await submit({ email: "nobody" })();
-    assert.equal(again.status, 200);
-    assert.match(String(again.body), /The e-mail address is not valid/);
-    assert.deepEqual(getHiddenFields(String(again.body)), getHiddenFields(shown));
+    const secondResponse = await submit({ email: "nobody" })();
+    assert.equal(secondResponse.status, 200);
+    assert.match(String(secondResponse.body), /The e-mail address is not valid/);
+    assert.deepEqual(getHiddenFields(String(secondResponse.body)), getHiddenFields(shown));
     assert.equal((await submit({}, { origin: emulator.routerUrl, "sec-fetch-site": "same-origin" })()).status, 303);
   });
 });

@@ -10,11 +10,11 @@ describe("whole state on the control plane", () => {
     const emulator = await startTestEmulator(t);
     const contract = await createDraftContract(emulator.api);
     await emulator.control("POST", "clock/advance", { body: { by: "PT1H" } });
-    const { body: exported } = await emulator.control("GET", "state");
+    const { body: state } = await emulator.control("GET", "state");
     assert.equal((await emulator.control("POST", "reset")).status, 204);
     assert.equal((await emulator.api("GET", `/api/v2.1/public/contracts/${contract.id}/status`)).status, 404);
 
-    assert.deepEqual(pickStatusAndBody(await emulator.control("PUT", "state", { body: exported })), {
+    assert.deepEqual(pickStatusAndBody(await emulator.control("PUT", "state", { body: state })), {
       status: 200,
       body: { now: "2031-01-02T04:04:05.000Z", backup_snapshot: "before-1" },
     });
@@ -25,11 +25,11 @@ describe("whole state on the control plane", () => {
 
   it("is saved before an import of another state, and can be restored", async (t) => {
     const emulator = await startTestEmulator(t);
-    const { body: exported } = await emulator.control("GET", "state");
+    const { body: state } = await emulator.control("GET", "state");
     const contract = await createDraftContract(emulator.api);
     const imported = { status: 200, body: { now: "2031-01-02T03:04:05.000Z", backup_snapshot: "before-1" } };
-    assert.deepEqual(pickStatusAndBody(await emulator.control("PUT", "state", { body: exported })), imported);
-    assert.deepEqual(pickStatusAndBody(await emulator.control("PUT", "state", { body: exported })).body, {
+    assert.deepEqual(pickStatusAndBody(await emulator.control("PUT", "state", { body: state })), imported);
+    assert.deepEqual(pickStatusAndBody(await emulator.control("PUT", "state", { body: state })).body, {
       ...imported.body,
       backup_snapshot: null,
     });
@@ -41,12 +41,9 @@ describe("whole state on the control plane", () => {
     const emulator = await startTestEmulator(t);
     await createWebhook(emulator, "https://receiver.example/");
     const first = await createDraftContract(emulator.api);
-    const { body: exported } = await emulator.control("GET", "state");
+    const { body: state } = await emulator.control("GET", "state");
     for (const sequences of [{}, { contract: 0, delivery: 0, webhook: 0 }, undefined]) {
-      assert.equal(
-        (await emulator.control("PUT", "state", { body: { ...(exported as object), sequences } })).status,
-        200,
-      );
+      assert.equal((await emulator.control("PUT", "state", { body: { ...(state as object), sequences } })).status, 200);
       assert.equal((await createDraftContract(emulator.api)).id, "T-2");
       assert.equal(await getContractStatus(emulator.api, first), "DRAFT");
       await emulator.control("POST", "clock/advance", { body: { by: "PT1M" } });
@@ -59,17 +56,14 @@ describe("whole state on the control plane", () => {
   it("rejects invalid times and numbers without changes", async (t) => {
     const emulator = await startTestEmulator(t);
     const contract = await createDraftContract(emulator.api);
-    const { body: exported } = await emulator.control("GET", "state");
-    const { rows, sequences } = exported as { rows: Record<string, object[]>; sequences: object };
+    const { body: state } = await emulator.control("GET", "state");
+    const { rows, sequences } = state as { rows: Record<string, object[]>; sequences: object };
     const changed = (name: string, change: object) => ({
-      ...(exported as object),
+      ...(state as object),
       rows: { ...rows, [name]: rows[name]!.map((row) => ({ ...row, ...change })) },
     });
     const cases = [
-      [
-        { ...(exported as object), sequences: { ...sequences, contract: 2 ** 53 - 1 } },
-        /: Sequence contract is at 9007/,
-      ],
+      [{ ...(state as object), sequences: { ...sequences, contract: 2 ** 53 - 1 } }, /: Sequence contract is at 9007/],
       [changed("contracts", { id: 2 ** 53 - 1 }), /: Sequence contract is at 9007/],
       [
         changed("contracts", { created_at: 9e15 }),
@@ -86,9 +80,9 @@ describe("whole state on the control plane", () => {
       ],
     ] as const;
     for (const [body, expected] of cases) {
-      const answer = await emulator.control("PUT", "state", { body });
-      assert.equal(answer.status, 400);
-      assert.match((answer.body as { error: { message: string } }).error.message, expected);
+      const response = await emulator.control("PUT", "state", { body });
+      assert.equal(response.status, 400);
+      assert.match((response.body as { error: { message: string } }).error.message, expected);
     }
     assert.equal(await getContractStatus(emulator.api, contract), "DRAFT");
   });
@@ -107,18 +101,18 @@ describe("whole state on the control plane", () => {
 
   it("accepts an import larger than other request bodies", async (t) => {
     const emulator = await startTestEmulator(t);
-    const { body: exported } = await emulator.control("GET", "state");
-    const { mappings } = exported as { mappings: Record<string, object> };
+    const { body: state } = await emulator.control("GET", "state");
+    const { mappings } = state as { mappings: Record<string, object> };
     const hashes = Array.from({ length: 20_000 }, (_, i) => i.toString(16).padStart(4_000, "0"));
     const body = {
-      ...(exported as object),
+      ...(state as object),
       mappings: { ...mappings, cluster_emails: Object.fromEntries(hashes.map((hash) => [hash, "us-1"])) },
     };
     assert.ok(JSON.stringify(body).length > 64 * 1_024 * 1_024);
     assert.equal((await emulator.control("PUT", "state", { body })).status, 200);
     const email_hash = hashes.at(-1);
-    const found = await emulator.router("GET", `/router/v1/cluster_emails/email/${email_hash}`);
-    assert.deepEqual(pickStatusAndBody(found), { status: 200, body: { email_hash, cluster_id: "us-1" } });
+    const response = await emulator.router("GET", `/router/v1/cluster_emails/email/${email_hash}`);
+    assert.deepEqual(pickStatusAndBody(response), { status: 200, body: { email_hash, cluster_id: "us-1" } });
   });
 
   it("rejects a document that is not a state, without changes", async (t) => {
@@ -141,8 +135,8 @@ describe("whole state on the control plane", () => {
   });
 
   it("rejects a state with other clusters", async (t) => {
-    const other = await startTestEmulator(t, { seed: { clusters: [{ id: "in-1", label: "in" }] } });
-    const { body: foreign } = await other.control("GET", "state");
+    const otherEmulator = await startTestEmulator(t, { seed: { clusters: [{ id: "in-1", label: "in" }] } });
+    const { body: foreign } = await otherEmulator.control("GET", "state");
     const emulator = await startTestEmulator(t);
     await assertRejected(emulator, () => emulator.control("PUT", "state", { body: foreign }), {
       status: 400,

@@ -19,9 +19,9 @@ const listWorkspaces = async ({ control }: Pick<TestEmulator, "control">) =>
 
 /** Returns functions that send requests with a new token. */
 async function createTokenSender(emulator: TestEmulator, body: { readonly role: string; readonly workspace?: string }) {
-  const made = await emulator.control("POST", `tokens/${body.role}-${body.workspace ? "bound" : "free"}`, { body });
-  assert.equal(made.status, 201, JSON.stringify(made.body));
-  return createSender(emulator.controlUrl, { authorization: `Bearer ${(made.body as { token: string }).token}` });
+  const response = await emulator.control("POST", `tokens/${body.role}-${body.workspace ? "bound" : "free"}`, { body });
+  assert.equal(response.status, 201, JSON.stringify(response.body));
+  return createSender(emulator.controlUrl, { authorization: `Bearer ${(response.body as { token: string }).token}` });
 }
 
 /** Starts an emulator with a sent contract and its webhook in each of the first two workspaces. */
@@ -73,8 +73,8 @@ describe("read-only token", () => {
       "user-tasks",
       "trials",
     ];
-    const textOf = async (ask: typeof reads) => {
-      const answers = await Promise.all(paths.map((path) => ask("GET", path)));
+    const textOf = async (send: typeof reads) => {
+      const answers = await Promise.all(paths.map((path) => send("GET", path)));
       assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200]);
       return JSON.stringify(answers.map(({ body }) => body));
     };
@@ -100,8 +100,8 @@ describe("read-only token", () => {
 
   it("receives no secrets in event streams", async (t) => {
     const { emulator } = await startSharedEmulator(t);
-    const made = await emulator.control("POST", "tokens/viewer", { body: { role: "read" } });
-    const headers = { authorization: `Bearer ${(made.body as { token: string }).token}` };
+    const response = await emulator.control("POST", "tokens/viewer", { body: { role: "read" } });
+    const headers = { authorization: `Bearer ${(response.body as { token: string }).token}` };
     const { body } = await fetch(`${emulator.controlUrl}/events`, { headers });
     const reader = body!.getReader();
     await reader.read();
@@ -118,9 +118,9 @@ describe("read-only token", () => {
 describe("workspace token", () => {
   it("only reads data of its workspace", async (t) => {
     const { emulator, first, second } = await startSharedEmulator(t);
-    const ask = await createTokenSender(emulator, { role: "operate", workspace: second.name.toUpperCase() });
+    const send = await createTokenSender(emulator, { role: "operate", workspace: second.name.toUpperCase() });
     const idsOf = async (path: string, field: string) => {
-      const { body } = await ask("GET", path);
+      const { body } = await send("GET", path);
       const items = (Array.isArray(body) ? body : (body as { items: object[] }).items) as Record<string, unknown>[];
       return [...new Set(items.map((item) => item[field]))];
     };
@@ -134,9 +134,9 @@ describe("workspace token", () => {
       const { items } = (await control("GET", "requests")).body as { items: { operation: string | null }[] };
       return items.filter(({ operation }) => operation === "contracts.create").length;
     };
-    assert.deepEqual([await made({ control: ask }), await made(emulator)], [1, 2]);
+    assert.deepEqual([await made({ control: send }), await made(emulator)], [1, 2]);
 
-    const statusOf = async (path: string) => (await ask("GET", path)).status;
+    const statusOf = async (path: string) => (await send("GET", path)).status;
     const pairs = ["contracts/T-", "deliveries/", "traces/T-", "traces/delivery:", "traces/webhook:"];
     const found = await Promise.all(
       pairs.map(async (path) => [await statusOf(`${path}1`), await statusOf(`${path}2`)]),
@@ -146,7 +146,7 @@ describe("workspace token", () => {
       pairs.map(() => [404, 200]),
     );
     assert.equal(await statusOf("traces/request:1"), 404);
-    const clusters = (await ask("GET", "clusters")).body as Record<string, unknown>[];
+    const clusters = (await send("GET", "clusters")).body as Record<string, unknown>[];
     const own = clusters.find(({ client_id }) => client_id === second.client_id)!;
     assert.deepEqual(
       [own.client_secret, own.cluster_key, JSON.stringify(clusters).includes(first.client_secret)],
@@ -156,9 +156,9 @@ describe("workspace token", () => {
 
   it("only changes data of its workspace", async (t) => {
     const { emulator, second } = await startSharedEmulator(t);
-    const ask = await createTokenSender(emulator, { role: "operate", workspace: String(second.id) });
+    const send = await createTokenSender(emulator, { role: "operate", workspace: String(second.id) });
     const statusOf = async (method: string, path: string, body?: object) =>
-      (await ask(method, path, body && { body })).status;
+      (await send(method, path, body && { body })).status;
     for (const [method, path, body] of [
       ["POST", "contracts/T-%/hold", {}],
       ["POST", "contracts/T-%/resume", {}],
@@ -191,7 +191,7 @@ describe("workspace token", () => {
       operate: await createTokenSender(emulator, { role: "operate", workspace: second.name }),
       admin: await createTokenSender(emulator, { role: "admin", workspace: second.name }),
     };
-    for (const [role, ask] of Object.entries(asks)) {
+    for (const [role, send] of Object.entries(asks)) {
       for (const [method, path, body] of [
         ["POST", "clock/advance", { by: "PT1S" }],
         ["PUT", "clock", { mode: "auto" }],
@@ -202,9 +202,9 @@ describe("workspace token", () => {
         ["GET", "clusters/eu-1/inbox", undefined],
         ["GET", "metrics", undefined],
       ] as const) {
-        assert.deepEqual(pickStatusAndBody(await ask(method, path, body && { body })), refused(`${role}-bound`), path);
+        assert.deepEqual(pickStatusAndBody(await send(method, path, body && { body })), refused(`${role}-bound`), path);
       }
-      assert.equal((await ask("GET", "clock")).status, 200);
+      assert.equal((await send("GET", "clock")).status, 200);
     }
     assert.deepEqual(pickStatusAndBody(await asks.admin("POST", "reset")), refused("admin-bound"));
     assert.deepEqual(pickStatusAndBody(await asks.admin("GET", "tokens")), refused("admin-bound"));
@@ -213,11 +213,12 @@ describe("workspace token", () => {
   it("becomes invalid when its workspace is removed or its number is reused", async (t) => {
     const emulator = await startTestEmulator(t);
     const team = (await emulator.control("POST", "workspaces", { body: { name: "Team A" } })).body as Workspace;
-    const ask = await createTokenSender(emulator, { role: "read", workspace: "Team A" });
-    assert.equal((await ask("GET", "contracts")).status, 200);
+    const send = await createTokenSender(emulator, { role: "read", workspace: "Team A" });
+    assert.equal((await send("GET", "contracts")).status, 200);
     await emulator.control("POST", "reset");
-    const other = (await emulator.control("POST", "workspaces", { body: { name: "Team B" } })).body as Workspace;
-    assert.deepEqual([other.id, (await ask("GET", "contracts")).status], [team.id, 401]);
+    const otherWorkspace = (await emulator.control("POST", "workspaces", { body: { name: "Team B" } }))
+      .body as Workspace;
+    assert.deepEqual([otherWorkspace.id, (await send("GET", "contracts")).status], [team.id, 401]);
     assert.deepEqual(
       pickStatusAndBody(await emulator.control("POST", "tokens/x", { body: { role: "read", workspace: "Team A" } }))
         .status,

@@ -19,7 +19,7 @@ async function createToken(emulator: TestEmulator, name: string, role: Role) {
   const { status, body } = await emulator.control("POST", `tokens/${name}`, { body: { role } });
   const { token, ...rest } = body as { token: string };
   assert.deepEqual([status, rest], [201, { name, role }]);
-  return { token, ask: createSender(emulator.controlUrl, { authorization: `Bearer ${token}` }) };
+  return { token, send: createSender(emulator.controlUrl, { authorization: `Bearer ${token}` }) };
 }
 
 const createTokenHeader = (token: string) => ({ authorization: `Bearer ${token}` });
@@ -72,13 +72,13 @@ describe("named control plane token", () => {
       await streams(session.headers),
       await openStream(emulator, createTokenHeader(other.token)),
     ];
-    const waiting = one.ask("GET", "wait?activity=CONTRACT_SIGNED&timeout_ms=60000");
+    const waiting = one.send("GET", "wait?activity=CONTRACT_SIGNED&timeout_ms=60000");
     await emulator.control("DELETE", "tokens/one");
     await Promise.all(followed.map(({ ended }) => ended));
     assert.deepEqual(pickStatusAndBody(await waiting), unknownTokenResponse);
     await createSender(emulator.controlUrl, session.headers)("DELETE", "sessions");
     await Promise.all(page.map(({ ended }) => ended));
-    assert.equal(await Promise.race([otherStream.ended, other.ask("GET", "clock").then(() => "goes on")]), "goes on");
+    assert.equal(await Promise.race([otherStream.ended, other.send("GET", "clock").then(() => "goes on")]), "goes on");
     await otherStream.leave();
   });
 
@@ -90,31 +90,31 @@ describe("named control plane token", () => {
       await createToken(emulator, "boss", "admin"),
     ];
     const move = { body: { by: "PT5M" } };
-    assert.equal((await reader.ask("GET", "clock")).status, 200);
+    assert.equal((await reader.send("GET", "clock")).status, 200);
     assert.deepEqual(
-      pickStatusAndBody(await reader.ask("POST", "clock/advance", move)),
+      pickStatusAndBody(await reader.send("POST", "clock/advance", move)),
       createInsufficientRoleResponse("reader", "read", "operate"),
     );
-    assert.equal((await ci.ask("POST", "clock/advance", move)).status, 200);
+    assert.equal((await ci.send("POST", "clock/advance", move)).status, 200);
     assert.deepEqual(
-      pickStatusAndBody(await ci.ask("POST", "reset")),
+      pickStatusAndBody(await ci.send("POST", "reset")),
       createInsufficientRoleResponse("ci", "operate", "admin"),
     );
     assert.deepEqual(
-      pickStatusAndBody(await ci.ask("GET", "tokens")),
+      pickStatusAndBody(await ci.send("GET", "tokens")),
       createInsufficientRoleResponse("ci", "operate", "admin"),
     );
     assert.deepEqual(
-      pickStatusAndBody(await ci.ask("POST", "tokens/more", { body: { role: "admin" } })),
+      pickStatusAndBody(await ci.send("POST", "tokens/more", { body: { role: "admin" } })),
       createInsufficientRoleResponse("ci", "operate", "admin"),
     );
-    assert.equal((await boss.ask("POST", "reset")).status, 204);
+    assert.equal((await boss.send("POST", "reset")).status, 204);
     assert.deepEqual(await listTokens(emulator), ["reader read", "ci operate", "boss admin"]);
   });
 
   it("is required by every protected operation, with the declared role", async (t) => {
     const emulator = await startTestEmulator(t);
-    const { ask } = await createToken(emulator, "reader", "read");
+    const { send } = await createToken(emulator, "reader", "read");
     const needs: Record<string, string[]> = { operate: [], admin: [] };
     const allowed: Record<string, string[]> = { operate: [], admin: [] };
     for (const operation of registry.filter(({ service }) => service.name === "emulator")) {
@@ -123,7 +123,7 @@ describe("named control plane token", () => {
       if (role === undefined || role === "read") continue;
       needs[role]!.push(operation.id);
       const path = operation.path.replace("/_emulator/", "").replace(/\{\w+\}/g, "1");
-      const { status, body } = await ask(String(operation.method), path);
+      const { status, body } = await send(String(operation.method), path);
       const words = (body as { error: { message: string } }).error.message;
       if (status === 403 && words.startsWith(`The role ${role} is required.`)) allowed[role]!.push(operation.id);
     }
@@ -147,7 +147,7 @@ describe("named control plane token", () => {
 
   it("is rejected immediately after revocation, along with its sessions", async (t) => {
     const emulator = await startTestEmulator(t);
-    const { ask, token } = await createToken(emulator, "ci", "operate");
+    const { send, token } = await createToken(emulator, "ci", "operate");
     const browser = createSender(
       emulator.controlUrl,
       (await createBrowserSession({ controlUrl: emulator.controlUrl, token })).headers,
@@ -160,7 +160,7 @@ describe("named control plane token", () => {
 
     assert.equal((await emulator.control("DELETE", "tokens/ci")).status, 204);
     const answers = async () => [
-      pickStatusAndBody(await ask("GET", "clock")),
+      pickStatusAndBody(await send("GET", "clock")),
       pickStatusAndBody(await browser("GET", "clock")),
     ];
     assert.deepEqual(await answers(), [unknownTokenResponse, unknownTokenResponse]);
@@ -198,16 +198,16 @@ describe("named control plane token", () => {
       );
     const [first, second] = [await signedIn(one), await signedIn(other)];
     const statuses = async () => [(await first("GET", "clock")).status, (await second("GET", "clock")).status];
-    await one.ask("DELETE", "sessions");
+    await one.send("DELETE", "sessions");
     assert.deepEqual(await statuses(), [401, 200]);
-    await boss.ask("DELETE", "sessions");
+    await boss.send("DELETE", "sessions");
     assert.deepEqual(await statuses(), [401, 401]);
   });
 
   it("appears by name in the request log", async (t) => {
     const emulator = await startTestEmulator(t);
-    const { ask } = await createToken(emulator, "ci", "operate");
-    await ask("POST", "reset");
+    const { send } = await createToken(emulator, "ci", "operate");
+    await send("POST", "reset");
     await emulator.control("POST", "clock/advance", { body: { by: "PT1S" } });
     await emulator.router("POST", "/_emulator/clock/advance", { body: { by: "PT1S" } });
     await emulator.api("GET", "/api/v2.1/public/contracts/templates/");
@@ -265,29 +265,32 @@ async function createStateBeforeRevocation(t: TestContext) {
   const emulator = await startTestEmulator(t, { file });
   const gone = await createToken(emulator, "gone", "admin");
   await emulator.control("PUT", "snapshots/prepared");
-  const exported = (await emulator.control("GET", "state")).body;
+  const state = (await emulator.control("GET", "state")).body;
   await emulator.control("DELETE", "tokens/gone");
   const validToken = await createToken(emulator, "kept", "admin");
-  const statuses = async () => [(await gone.ask("GET", "clock")).status, (await validToken.ask("GET", "clock")).status];
-  return { emulator, file, exported, validToken, statuses };
+  const statuses = async () => [
+    (await gone.send("GET", "clock")).status,
+    (await validToken.send("GET", "clock")).status,
+  ];
+  return { emulator, file, state, validToken, statuses };
 }
 
 describe("named token across state changes", () => {
   it("survives a reset, and stays revoked after a restore, import or rewind", async (t) => {
-    const { emulator, exported, validToken, statuses } = await createStateBeforeRevocation(t);
+    const { emulator, state, validToken, statuses } = await createStateBeforeRevocation(t);
     const seen: Record<string, unknown> = {};
     const ways = {
-      reset: () => validToken.ask("POST", "reset"),
-      import: () => validToken.ask("PUT", "state", { body: exported }),
-      restore: () => validToken.ask("POST", "snapshots/prepared/restore"),
+      reset: () => validToken.send("POST", "reset"),
+      import: () => validToken.send("PUT", "state", { body: state }),
+      restore: () => validToken.send("POST", "snapshots/prepared/restore"),
     };
     for (const [name, go] of Object.entries(ways)) {
       const { status } = await go();
       seen[name] = [status, ...(await statuses()), ...(await listTokens(emulator))];
     }
     await emulator.control("PUT", "clock", { body: { mode: "manual" } });
-    await validToken.ask("POST", "clock/advance", { body: { by: "PT5M" } });
-    const { status } = await validToken.ask("POST", "rewind", { body: { steps: 1 } });
+    await validToken.send("POST", "clock/advance", { body: { by: "PT5M" } });
+    const { status } = await validToken.send("POST", "rewind", { body: { steps: 1 } });
     seen.rewind = [status, ...(await statuses()), ...(await listTokens(emulator))];
     const after = [401, 200, "kept admin"];
     assert.deepEqual(seen, {
@@ -320,8 +323,8 @@ describe("named token across state changes", () => {
   it("survives a restart with its last use, and is stored as a hash", async (t) => {
     const file = join(await createTestFolder(t), "emulator.json");
     const first = await startTestEmulator(t, { file });
-    const { token, ask } = await createToken(first, "ci", "read");
-    await ask("GET", "clock");
+    const { token, send } = await createToken(first, "ci", "read");
+    await send("GET", "clock");
     const used = async (emulator: TestEmulator) =>
       ((await emulator.control("GET", "tokens")).body as { last_used_at: string | null }[]).map(
         ({ last_used_at }) => last_used_at !== null,

@@ -14,14 +14,14 @@ const triggerActivity = ({ control }: TestEmulator, activity: string) =>
 async function startPendingWait(
   { control }: TestEmulator,
   query: string,
-): Promise<{ readonly answer: Promise<TestResponse> }> {
+): Promise<{ readonly pendingResponse: Promise<TestResponse> }> {
   let isAnswered = false;
-  const answer = control("GET", `wait?${query}&timeout_ms=20000`).finally(() => {
+  const pendingResponse = control("GET", `wait?${query}&timeout_ms=20000`).finally(() => {
     isAnswered = true;
   });
   for (let i = 0; i < 3; i += 1) await control("GET", "clock");
   assert.equal(isAnswered, false);
-  return { answer };
+  return { pendingResponse };
 }
 
 describe("GET /_emulator/wait", () => {
@@ -43,9 +43,9 @@ describe("GET /_emulator/wait", () => {
   it("waits for an activity, even without a webhook", async (t) => {
     const running = await startTestEmulator(t);
     await createDraftContract(running.api);
-    const { answer } = await startPendingWait(running, "activity=CONTRACT_VOIDED");
+    const { pendingResponse } = await startPendingWait(running, "activity=CONTRACT_VOIDED");
     await triggerActivity(running, "CONTRACT_VOIDED");
-    const { body } = await answer;
+    const { body } = await pendingResponse;
     assert.deepEqual((body as { reached: boolean }).reached, true);
   });
 
@@ -54,16 +54,19 @@ describe("GET /_emulator/wait", () => {
     await createDraftContract(running.api);
     await running.control("POST", "clock/advance", { body: { by: "PT1M" } });
     const since = "2031-01-02T03:05:05Z";
-    const { answer } = await startPendingWait(running, `activity=CONTRACT_CREATED&count=2&since=${since}`);
+    const { pendingResponse } = await startPendingWait(running, `activity=CONTRACT_CREATED&count=2&since=${since}`);
     await createDraftContract(running.api);
     await createDraftContract(running.api);
-    const { activities } = (await answer).body as { activities: { contract_id: number }[] };
+    const { activities } = (await pendingResponse).body as { activities: { contract_id: number }[] };
     assert.deepEqual(
       activities.map(({ contract_id }) => contract_id),
       [3, 2],
     );
-    const other = await running.control("GET", "wait?activity=CONTRACT_CREATED&contract=T-2&count=2&timeout_ms=0");
-    assert.equal((other.body as { reached: boolean }).reached, false);
+    const otherResponse = await running.control(
+      "GET",
+      "wait?activity=CONTRACT_CREATED&contract=T-2&count=2&timeout_ms=0",
+    );
+    assert.equal((otherResponse.body as { reached: boolean }).reached, false);
   });
 
   it("returns the contract when its status changes", async (t) => {
@@ -81,15 +84,18 @@ describe("GET /_emulator/wait", () => {
         contract: { ...shown, contract_status: "SIGN" },
       },
     });
-    const { answer } = await startPendingWait(running, status);
+    const { pendingResponse } = await startPendingWait(running, status);
     await running.control("POST", `contracts/${contract.id}/sign`, { body: {} });
-    assert.deepEqual(((await answer).body as { contract: object }).contract, { ...shown, contract_status: "EXECUTED" });
+    assert.deepEqual(((await pendingResponse).body as { contract: object }).contract, {
+      ...shown,
+      contract_status: "EXECUTED",
+    });
   });
 
   it("returns the delivery with the outcome, or other deliveries after a timeout", async (t) => {
     const running = await startTestEmulator(t);
     const target = await startReceiver(t);
-    target.answer(500);
+    target.respond(500);
     await running.api("POST", "/api/v2.1/public/webhooks/", {
       body: { title: "Hooks", url: target.url, only_for_activities: ["CONTRACT_CREATED"] },
     });
@@ -101,10 +107,10 @@ describe("GET /_emulator/wait", () => {
       status: 200,
       body: { reached: false, now, activities: [], deliveries: [{ ...row, outcome: "retrying" }], contract: null },
     });
-    const { answer } = await startPendingWait(running, "outcome=delivered&activity=CONTRACT_CREATED");
-    target.answer(200);
+    const { pendingResponse } = await startPendingWait(running, "outcome=delivered&activity=CONTRACT_CREATED");
+    target.respond(200);
     await running.control("POST", "clock/advance", { body: { by: "PT5M" } });
-    const { reached, deliveries } = (await answer).body as { reached: boolean; deliveries: object[] };
+    const { reached, deliveries } = (await pendingResponse).body as { reached: boolean; deliveries: object[] };
     assert.deepEqual({ reached, deliveries }, { reached: true, deliveries: [{ ...row, outcome: "delivered" }] });
   });
 
@@ -140,8 +146,8 @@ describe("GET /_emulator/wait", () => {
 
   it("ends when the emulator stops", async (t) => {
     const running = await startTestEmulator(t);
-    const { answer } = await startPendingWait(running, "activity=CONTRACT_SIGNED");
-    await Promise.allSettled([running.close(), answer]);
+    const { pendingResponse } = await startPendingWait(running, "activity=CONTRACT_SIGNED");
+    await Promise.allSettled([running.close(), pendingResponse]);
   });
 
   it("rejects an unknown contract", async (t) => {

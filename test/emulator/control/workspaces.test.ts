@@ -42,15 +42,15 @@ describe("POST /_emulator/workspaces", () => {
     const hook = { title: "Ours", url: inbox.url, only_for_activities: ["CONTRACT_CREATED"] };
     assert.equal((await api("POST", "/webhooks/", { body: hook })).status, 201);
     const router = createSender(emulator.routerUrl, key);
-    const created = await router("POST", "/api/v2.1/public/contracts/", {
+    const response = await router("POST", "/api/v2.1/public/contracts/", {
       body: createContractRequest({ contract_template_id: first!.id }),
     });
-    assert.equal(created.status, 201);
+    assert.equal(response.status, 201);
     await emulator.control("POST", "clock/advance", { body: { until_idle: true } });
     assert.equal(inbox.received.length, 1);
 
-    const other = await emulator.api("GET", "/api/v2.1/public/contracts/list/");
-    assert.equal(JSON.stringify(other.body).includes("NDA with Acme"), false);
+    const otherResponse = await emulator.api("GET", "/api/v2.1/public/contracts/list/");
+    assert.equal(JSON.stringify(otherResponse.body).includes("NDA with Acme"), false);
     const listed = (await emulator.control("GET", "workspaces")).body as Workspace[];
     assert.deepEqual(
       listed.find(({ id }) => id === workspace.id),
@@ -128,9 +128,11 @@ async function createBusyTeam(emulator: TestEmulator, inbox: string) {
   const hook = { title: "Ours", url: inbox, only_for_activities: ["CONTRACT_CREATED"] };
   assert.equal((await api("POST", "/webhooks/", { body: hook })).status, 201);
   const [first] = await templates();
-  const made = await api("POST", "/contracts/", { body: createContractRequest({ contract_template_id: first!.id }) });
-  assert.equal(made.status, 201);
-  const { id } = made.body as { id: string };
+  const response = await api("POST", "/contracts/", {
+    body: createContractRequest({ contract_template_id: first!.id }),
+  });
+  assert.equal(response.status, 201);
+  const { id } = response.body as { id: string };
   const number = id.replace(/\D/g, "");
   assert.equal((await api("POST", `/contracts/${number}/comments/`, { body: { comment: "ours" } })).status, 201);
   assert.equal((await api("POST", `/contracts/${id}/send_to_counterparties`)).status, 200);
@@ -267,13 +269,13 @@ describe("workspace with unresponsive receivers", () => {
     const subscribe = (api: typeof loud.api, url: string) =>
       api("POST", "/webhooks/", { body: { title: "x", url, only_for_activities: ["CONTRACT_CREATED"] } });
     const silent = await startReceiver(t);
-    const full = new Promise<void>((resolve) => silent.answer(() => silent.received.length === 64 && resolve()));
+    const full = new Promise<void>((resolve) => silent.respond(() => silent.received.length === 64 && resolve()));
     for (let i = 0; i < 100; i += 1) await subscribe(loud.api, silent.url);
     await create(loud);
     await full;
     const inbox = await startReceiver(t);
     const received = new Promise<void>((resolve) =>
-      inbox.answer((_, response) => {
+      inbox.respond((_, response) => {
         response.writeHead(200).end();
         resolve();
       }),

@@ -37,11 +37,11 @@ const createRespondingPart = (
 describe("HTTP response", () => {
   it("is JSON without a charset, in declared order, with both timestamps", async (t) => {
     const { origin } = await startTestServer(t, [createRespondingPart(strict, () => ({ b: 1, a: "é" }))]);
-    const answer = await fetch(`${origin}/made`);
-    assert.equal(await answer.text(), '{"a":"é","b":1}');
-    assert.equal(answer.headers.get("content-type"), "application/json");
-    assert.equal(answer.headers.get("x-svc-time"), toIsoMillis(now));
-    assert.notEqual(new Date(answer.headers.get("date")!).getUTCFullYear(), 2031);
+    const response = await fetch(`${origin}/made`);
+    assert.equal(await response.text(), '{"a":"é","b":1}');
+    assert.equal(response.headers.get("content-type"), "application/json");
+    assert.equal(response.headers.get("x-svc-time"), toIsoMillis(now));
+    assert.notEqual(new Date(response.headers.get("date")!).getUTCFullYear(), 2031);
   });
 
   for (const [kind, response, result, expected] of [
@@ -197,7 +197,7 @@ describe("HTTP response", () => {
 describe("error handling of emulator bugs", () => {
   const words = "The emulator has a bug in made.get. This is not a response of the service. See its stderr.";
   const undeclared = createOperation(router, "GET", "/made", {}, { responses: strict });
-  for (const [what, operation, handler, message] of [
+  for (const [label, operation, handler, message] of [
     ["an undeclared field", undeclared, () => ({ a: "x", c: 1 }), "The response is not as declared"],
     ["an undeclared failure", undeclared, () => fail("not-found"), "It fails with not-found, which is undeclared"],
     ["an undeclared status", undeclared, () => reply(201 as never, {} as never), "Status 201 is not declared"],
@@ -220,7 +220,7 @@ describe("error handling of emulator bugs", () => {
       'Invalid character in header content ["x-a"]',
     ],
   ] as const) {
-    it(`reports ${what} without sending details to the client`, async (t) => {
+    it(`reports ${label} without sending details to the client`, async (t) => {
       const { send, bugs } = await startTestServer(t, [createSingleOperationPart(operation, handler)]);
       assert.deepEqual(await send("GET", "/made"), {
         status: 500,
@@ -269,12 +269,12 @@ describe("state replacement during a request", () => {
   };
   const message = "The state was replaced while this request was in progress. Nothing was saved.";
 
-  for (const [what, service, path, body] of [
+  for (const [label, service, path, body] of [
     ["an operation", router, "/made", { detail: message }],
     ["the control plane", emulator, "/_emulator/made", { error: { code: "state_replaced", message } }],
     ["an undeclared path that a cluster serves", contracts, "/forwarded", { detail: message }],
   ] as const) {
-    it(`causes a retryable 503 response and a finding for ${what}`, async (t) => {
+    it(`causes a retryable 503 response and a finding for ${label}`, async (t) => {
       const parts = [
         createSingleOperationPart(createOperation(service, "GET", service === emulator ? path : "/made"), late),
       ] as const;

@@ -25,8 +25,8 @@ async function post(t: TestContext, schema: z.ZodType, body: string | Buffer, he
   const { send } = await startTestServer(t, [
     createSingleOperationPart(createOperation(router, "POST", "/made", { body: json(schema) }), echo),
   ]);
-  const answer = await send("POST", "/made", { headers, body });
-  return { status: answer.status, body: answer.body };
+  const response = await send("POST", "/made", { headers, body });
+  return { status: response.status, body: response.body };
 }
 
 const anything = z.object({ a: z.any() });
@@ -51,18 +51,18 @@ describe("JSON body", () => {
     ["[true,null,{}]", "[true,null,{}]"],
   ] as const) {
     it(`echoes ${sent} as ${printed ?? "a string"}`, async (t) => {
-      const answer = await post(t, text, `{"a":${sent}}`);
-      if (printed === undefined) assert.equal(answer.status, 200);
+      const response = await post(t, text, `{"a":${sent}}`);
+      if (printed === undefined) assert.equal(response.status, 200);
       else {
         const item = `{"type":"string_type","loc":["body","a"],"msg":"Input should be a valid string","input":${printed}}`;
-        assert.deepEqual(answer, { status: 422, body: `{"detail":[${item}]}` });
+        assert.deepEqual(response, { status: 422, body: `{"detail":[${item}]}` });
       }
     });
   }
 
   it("echoes a lone surrogate as U+FFFD", async (t) => {
-    const answer = await post(t, z.object({ a: z.array(z.string()) }), '{"a":"x\\udc00y"}');
-    assert.equal(JSON.parse(answer.body).detail[0].input, "x\ufffdy");
+    const response = await post(t, z.object({ a: z.array(z.string()) }), '{"a":"x\\udc00y"}');
+    assert.equal(JSON.parse(response.body).detail[0].input, "x\ufffdy");
   });
 
   it("can be UTF-16 or UTF-32, or start with a byte order mark", async (t) => {
@@ -111,8 +111,8 @@ describe("JSON body", () => {
   });
 
   it("reports the position of an error in code points", async (t) => {
-    const answer = await post(t, anything, '{"a":"😀😀",}');
-    assert.deepEqual(JSON.parse(answer.body).detail[0].loc, ["body", 10]);
+    const response = await post(t, anything, '{"a":"😀😀",}');
+    assert.deepEqual(JSON.parse(response.body).detail[0].loc, ["body", 10]);
   });
 
   for (const [service, of, byte, says] of [
@@ -162,8 +162,8 @@ describe("JSON value of a wrong type", () => {
         const { send } = await startTestServer(t, [
           createSingleOperationPart(createOperation(service, "POST", "/made", { body: json(schema) }), echo),
         ]);
-        const answer = await send("POST", "/made", { headers: jsonType, body: JSON.stringify(sent) });
-        assert.deepEqual([answer.status, JSON.parse(answer.body).body], [200, read], service.name);
+        const response = await send("POST", "/made", { headers: jsonType, body: JSON.stringify(sent) });
+        assert.deepEqual([response.status, JSON.parse(response.body).body], [200, read], service.name);
       }
     });
   }
@@ -172,8 +172,8 @@ describe("JSON value of a wrong type", () => {
     const { send } = await startTestServer(t, [
       createSingleOperationPart(createOperation(contracts, "POST", "/made", { body: json(rows) }), echo),
     ]);
-    const taken = await send("POST", "/made", { headers: jsonType, body: '{"rows":[{"id":1},{"id":"2"}]}' });
-    assert.deepEqual(JSON.parse(taken.body).body, { rows: [{ id: 1 }, { id: 2 }] });
+    const response = await send("POST", "/made", { headers: jsonType, body: '{"rows":[{"id":1},{"id":"2"}]}' });
+    assert.deepEqual(JSON.parse(response.body).body, { rows: [{ id: 1 }, { id: 2 }] });
     const refused = await send("POST", "/made", { headers: jsonType, body: '{"rows":[{"id":"2"},{"id":"1e3"}]}' });
     assert.deepEqual(JSON.parse(refused.body), {
       rows: { 1: { id: ["Input should be a valid integer, unable to parse string as an integer"] } },
@@ -184,10 +184,10 @@ describe("JSON value of a wrong type", () => {
     const { send } = await startTestServer(t, [
       createSingleOperationPart(createOperation(emulator, "POST", "/_emulator/made", { body: json(schema) }), echo),
     ]);
-    const answer = await send("POST", "/_emulator/made", { headers: jsonType, body: '{"n":"201"}' });
-    assert.equal(answer.status, 400);
+    const response = await send("POST", "/_emulator/made", { headers: jsonType, body: '{"n":"201"}' });
+    assert.equal(response.status, 400);
     assert.equal(
-      JSON.parse(answer.body).error.message,
+      JSON.parse(response.body).error.message,
       "n: Input should be a valid integer, unable to parse string as an integer",
     );
   });
@@ -200,8 +200,8 @@ describe("form body", () => {
     const { send } = await startTestServer(t, [
       createSingleOperationPart(createOperation(router, "POST", "/made", { body: form(schema) }), echo),
     ]);
-    const answer = await send("POST", "/made", { headers: formType, body: "a=1&a=x%2By+z%zz&b=&__proto__=1" });
-    assert.deepEqual(JSON.parse(answer.body).body, { a: "x+y z%zz" });
+    const response = await send("POST", "/made", { headers: formType, body: "a=1&a=x%2By+z%zz&b=&__proto__=1" });
+    assert.deepEqual(JSON.parse(response.body).body, { a: "x+y z%zz" });
   });
 
   it("can be multipart, but only with a boundary", async (t) => {
@@ -209,8 +209,11 @@ describe("form body", () => {
       createSingleOperationPart(createOperation(router, "POST", "/made", { body: form(schema) }), echo),
     ]);
     const body = '--x\r\ncontent-disposition: form-data; name="a"\r\n\r\nhello\r\n--x--\r\n';
-    const sent = await send("POST", "/made", { headers: { "content-type": "multipart/form-data; boundary=x" }, body });
-    assert.deepEqual(JSON.parse(sent.body).body, { a: "hello" });
+    const response = await send("POST", "/made", {
+      headers: { "content-type": "multipart/form-data; boundary=x" },
+      body,
+    });
+    assert.deepEqual(JSON.parse(response.body).body, { a: "hello" });
     const lost = await send("POST", "/made", { headers: { "content-type": "multipart/form-data" }, body });
     assert.deepEqual([lost.status, lost.body], [400, '{"detail":"Missing boundary in multipart."}']);
   });
@@ -220,10 +223,13 @@ describe("form body", () => {
       createSingleOperationPart(createOperation(router, "POST", "/made", { body: form(schema) }), echo),
     ]);
     const body = '--x\r\ncontent-disposition: form-data; name="a"; filename="a.txt"\r\n\r\nhello\r\n--x--\r\n';
-    const sent = await send("POST", "/made", { headers: { "content-type": "multipart/form-data; boundary=x" }, body });
+    const response = await send("POST", "/made", {
+      headers: { "content-type": "multipart/form-data; boundary=x" },
+      body,
+    });
     const problem = { type: "string_type", loc: ["body", "a"], msg: "Input should be a valid string" };
     // FastAPI's quote of a file contains Python internals.
-    assert.deepEqual(JSON.parse(sent.body).detail, [{ ...problem, input: { filename: "a.txt", size: 5 } }]);
+    assert.deepEqual(JSON.parse(response.body).detail, [{ ...problem, input: { filename: "a.txt", size: 5 } }]);
   });
 
   it("is accepted instead of JSON unless bodies are strict", async (t) => {
@@ -232,8 +238,8 @@ describe("form body", () => {
     const strict = await startTestServer(t, [createSingleOperationPart(operation, echo)], {
       settings: { strict: new Set(["bodies"]), lenientSlashes: false },
     });
-    const taken = await lenient.send("POST", "/made", { headers: formType, body: "a=1" });
-    assert.deepEqual(JSON.parse(taken.body).body, { a: "1" });
+    const response = await lenient.send("POST", "/made", { headers: formType, body: "a=1" });
+    assert.deepEqual(JSON.parse(response.body).body, { a: "1" });
     const asJson = await lenient.send("POST", "/made", { headers: jsonType, body: '{"a":"1"}' });
     assert.deepEqual(JSON.parse(asJson.body).body, { a: "1" });
     const refused = await strict.send("POST", "/made", { headers: formType, body: "a=1" });
@@ -254,8 +260,8 @@ describe("form body", () => {
         settings: { strict: new Set(["bodies"]), lenientSlashes: false },
       },
     );
-    const taken = await send("POST", "/made", { headers: formType, body: "a=1" });
-    assert.deepEqual(JSON.parse(taken.body).body, { a: "1" });
+    const response = await send("POST", "/made", { headers: formType, body: "a=1" });
+    assert.deepEqual(JSON.parse(response.body).body, { a: "1" });
   });
 });
 
@@ -278,13 +284,13 @@ describe("raw body", () => {
   it("is joined from its chunks", async (t) => {
     const operation = createOperation(router, "POST", "/made", { body: json(z.any()) });
     const { origin } = await startTestServer(t, [createSingleOperationPart(operation, echo)]);
-    const answer = await fetch(`${origin}/made`, {
+    const response = await fetch(`${origin}/made`, {
       method: "POST",
       headers: jsonType,
       duplex: "half",
       body: new Blob(['{"a":', "1}"]).stream(),
     } as RequestInit);
-    assert.deepEqual(await answer.json(), { params: {}, query: {}, headers: {}, body: { a: 1 } });
+    assert.deepEqual(await response.json(), { params: {}, query: {}, headers: {}, body: { a: 1 } });
   });
 
   it("streams to the handler while it arrives, without the body limit", async (t) => {
@@ -296,8 +302,8 @@ describe("raw body", () => {
         return size;
       }),
     ]);
-    const answer = await send("PUT", "/made", { body: Buffer.alloc(70 * 1024 * 1024) });
-    assert.equal(answer.body, String(70 * 1024 * 1024));
+    const response = await send("PUT", "/made", { body: Buffer.alloc(70 * 1024 * 1024) });
+    assert.equal(response.body, String(70 * 1024 * 1024));
   });
 
   it("is not read for a GET request", async (t) => {
@@ -319,8 +325,8 @@ describe("body over 64 MiB", () => {
       const path = service === emulator ? "/_emulator/made" : "/made";
       const operation = createOperation(service, "POST", path, { body: json(z.any()) });
       const { origin } = await startTestServer(t, [createSingleOperationPart(operation, echo)]);
-      const announced = await fetch(origin + path, { method: "POST", headers: jsonType, body: tooLarge });
-      assert.deepEqual([announced.status, await announced.text()], [413, body]);
+      const response = await fetch(origin + path, { method: "POST", headers: jsonType, body: tooLarge });
+      assert.deepEqual([response.status, await response.text()], [413, body]);
       const chunked = await fetch(origin + path, {
         method: "POST",
         headers: jsonType,

@@ -47,12 +47,12 @@ async function sendInvalidBody(t: TestContext, service: typeof contracts | typeo
     createSingleOperationPart(createOperation(service, "POST", path, { body: json(intake) }), echo),
   ]);
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  const answer = await send("POST", path, { headers: jsonType, body: text });
-  return { status: answer.status, failure: log.list()[0]!.failure, body: JSON.parse(answer.body) };
+  const response = await send("POST", path, { headers: jsonType, body: text });
+  return { status: response.status, failure: log.list()[0]!.failure, body: JSON.parse(response.body) };
 }
 
 describe("contract API validation error", () => {
-  for (const [what, body, fields] of [
+  for (const [label, body, fields] of [
     ["a missing field", {}, { title: ["Field required"] }],
     ["a missing body", "", { title: ["Field required"] }],
     ["a wrong type", { title: 1 }, { title: ["Input should be a valid string"] }],
@@ -126,7 +126,7 @@ describe("contract API validation error", () => {
       },
     ],
   ] as const) {
-    it(`reports ${what}`, async (t) => {
+    it(`reports ${label}`, async (t) => {
       assert.deepEqual(await sendInvalidBody(t, contracts, body), {
         status: 400,
         failure: "invalid-fields",
@@ -176,8 +176,8 @@ describe("invalid ID in a path", () => {
   it("is reported as not found if the operation declares that failure", async (t) => {
     const operation = createOperation(contracts, "GET", "/made/{id}", params, { failures: ["not-found"] });
     const { send } = await startTestServer(t, [createSingleOperationPart(operation, echo)]);
-    const answer = await send("GET", "/made/T-1");
-    assert.deepEqual([answer.status, answer.body], [404, '{"detail":"Not found."}']);
+    const response = await send("GET", "/made/T-1");
+    assert.deepEqual([response.status, response.body], [404, '{"detail":"Not found."}']);
     assert.deepEqual(JSON.parse((await send("GET", "/made/17")).body).params, { id: 17 });
   });
 
@@ -185,14 +185,14 @@ describe("invalid ID in a path", () => {
     const { send } = await startTestServer(t, [
       createSingleOperationPart(createOperation(contracts, "GET", "/made/{id}", params), echo),
     ]);
-    const answer = await send("GET", "/made/T-1");
+    const response = await send("GET", "/made/T-1");
     const message = "Input should be a valid integer, unable to parse string as an integer";
-    assert.deepEqual([answer.status, JSON.parse(answer.body)], [400, { id: [message] }]);
+    assert.deepEqual([response.status, JSON.parse(response.body)], [400, { id: [message] }]);
   });
 });
 
 describe("control plane validation error", () => {
-  for (const [what, body, message] of [
+  for (const [label, body, message] of [
     [
       "all invalid fields",
       { title: 1, limit: 0 },
@@ -202,7 +202,7 @@ describe("control plane validation error", () => {
     ["malformed JSON", "{", "body: not JSON, Expecting property name enclosed in double quotes at character 1"],
     ["a missing body", "", "body: Field required"],
   ] as const) {
-    it(`reports ${what}`, async (t) => {
+    it(`reports ${label}`, async (t) => {
       assert.deepEqual(await sendInvalidBody(t, emulator, body), {
         status: 400,
         failure: "invalid-control-input",
@@ -218,9 +218,9 @@ describe("control plane validation error", () => {
       body: json(z.object({}).optional()),
     });
     const { send } = await startTestServer(t, [createSingleOperationPart(operation, echo)]);
-    const wrong = await send("POST", "/_emulator/made/x?limit=y");
+    const response = await send("POST", "/_emulator/made/x?limit=y");
     const integer = "Input should be a valid integer, unable to parse string as an integer";
-    assert.equal(JSON.parse(wrong.body).error.message, `path id: ${integer}; query limit: ${integer}`);
+    assert.equal(JSON.parse(response.body).error.message, `path id: ${integer}; query limit: ${integer}`);
     const type = await send("POST", "/_emulator/made/1?limit=1", {
       headers: { "content-type": "text/plain" },
       body: "{}",
@@ -239,10 +239,10 @@ describe("router validation error", () => {
       body: json(z.object({ rows: z.array(z.object({ id: z.string(), type: z.enum(["T"]) })) })),
     });
     const { send } = await startTestServer(t, [createSingleOperationPart(operation, echo)]);
-    const answer = await send("POST", "/made/C", { headers: jsonType, body: '{"rows":[{"id":1.0},7]}' });
+    const response = await send("POST", "/made/C", { headers: jsonType, body: '{"rows":[{"id":1.0},7]}' });
     const expected = { expected: "'A' or 'B'" };
     assert.equal(
-      answer.body,
+      response.body,
       JSON.stringify({
         detail: [
           { type: "enum", loc: ["path", "kind"], msg: "Input should be 'A' or 'B'", input: "C", ctx: expected },
@@ -266,8 +266,8 @@ describe("router validation error", () => {
     const { send } = await startTestServer(t, [
       createSingleOperationPart(createOperation(router, "POST", "/made", { body: json(schema) }), echo),
     ]);
-    const wrong = await send("POST", "/made", { headers: jsonType, body: '{"last_name":1,"users":[2]}' });
-    assert.deepEqual(JSON.parse(wrong.body).detail, [
+    const response = await send("POST", "/made", { headers: jsonType, body: '{"last_name":1,"users":[2]}' });
+    assert.deepEqual(JSON.parse(response.body).detail, [
       { type: "string_type", loc: ["body", "last_name"], msg: "Input should be a valid string", input: 1 },
       { type: "string_type", loc: ["body", "users", 0], msg: "Input should be a valid string", input: 2 },
     ]);
@@ -280,8 +280,8 @@ describe("router validation error", () => {
       createSingleOperationPart(createOperation(router, "POST", "/made", { body: form(schema) }), echo),
     ]);
     const headers = { "content-type": "application/x-www-form-urlencoded" };
-    const answer = await send("POST", "/made", { headers, body: "kind=x&c=1" });
-    assert.deepEqual(JSON.parse(answer.body).detail, [
+    const response = await send("POST", "/made", { headers, body: "kind=x&c=1" });
+    assert.deepEqual(JSON.parse(response.body).detail, [
       { type: "enum", loc: ["body", "kind"], msg: "Input should be 'A'", input: "x", ctx: { expected: "'A'" } },
       { type: "missing", loc: ["body", "b"], msg: "Field required", input: { kind: "x", c: "1" } },
     ]);

@@ -73,11 +73,11 @@ async function ask({ send }: TestServer, { request }: Case) {
 describe("FastAPI-compatible validation", () => {
   for (const recorded of validation) {
     it(`matches the FastAPI response for the case "${recorded.name}"`, async (t) => {
-      const answer = await ask(await startRouter(t), recorded);
+      const response = await ask(await startRouter(t), recorded);
       const { status, headers, body } = recorded.response;
       // The recorded successes come from a stub, so only their success counts.
-      if (status === 200) assert.equal(answer.status, 200);
-      else assert.deepEqual(answer, { status, headers, body });
+      if (status === 200) assert.equal(response.status, 200);
+      else assert.deepEqual(response, { status, headers, body });
     });
   }
 });
@@ -86,15 +86,15 @@ describe("catch-all for unmatched requests", () => {
   for (const recorded of http.routing) {
     it(`matches the FastAPI response for the case "${recorded.name}"`, async (t) => {
       const serving = await startRouter(t);
-      const answer = await ask(serving, recorded);
-      assert.equal(answer.status, recorded.response.status);
-      if (answer.status === 200) {
-        assert.equal(answer.headers["x-svc-matched"], "catch-all");
+      const response = await ask(serving, recorded);
+      assert.equal(response.status, recorded.response.status);
+      if (response.status === 200) {
+        assert.equal(response.headers["x-svc-matched"], "catch-all");
         assert.deepEqual(
           serving.log.list().map(({ operation }) => operation),
           ["catch-all"],
         );
-      } else assert.deepEqual(answer, recorded.response);
+      } else assert.deepEqual(response, recorded.response);
     });
   }
 
@@ -132,12 +132,12 @@ describe("JSON parse error of the router", () => {
       // An empty body never reaches the parser, but a single blank does.
       const body = text === "" ? " " : text;
       const { send } = await startRouter(t);
-      const answer = await send("POST", "/router/v1/cluster_emails/bulk", {
+      const response = await send("POST", "/router/v1/cluster_emails/bulk", {
         headers: { "content-type": "application/json" },
         body,
       });
       const at = text === "" ? 1 : pos;
-      assert.deepEqual(JSON.parse(answer.body), {
+      assert.deepEqual(JSON.parse(response.body), {
         detail: [{ type: "json_invalid", loc: ["body", at], msg: "JSON decode error", input: {}, ctx: { error } }],
       });
     });

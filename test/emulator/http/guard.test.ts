@@ -42,9 +42,9 @@ describe("Host header", () => {
   ]) {
     it(`is rejected if it is ${JSON.stringify(host.slice(0, 40))}`, async (t) => {
       const { send, log } = await startTestServer(t, open());
-      const answer = await send("GET", "/made", { headers: { host } });
-      assert.equal(answer.status, 403);
-      assert.match(answer.body, /^\{"detail":"Host .* start it with --allowed-host\."\}$/);
+      const response = await send("GET", "/made", { headers: { host } });
+      assert.equal(response.status, 403);
+      assert.match(response.body, /^\{"detail":"Host .* start it with --allowed-host\."\}$/);
       assert.deepEqual(
         log.list().map(({ status }) => status),
         [403],
@@ -93,9 +93,9 @@ describe("cross-site page", () => {
     const link = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" };
     assert.equal((await send("GET", "/_emulator/page", { headers: link })).body, "<p>page</p>");
     assert.equal((await send("POST", "/_emulator/act", { headers: { origin } })).status, 200);
-    const answer = await send("GET", "/made", { headers: { origin: "https://app.example" } });
+    const response = await send("GET", "/made", { headers: { origin: "https://app.example" } });
     // The response has no header that lets the other site's page read it.
-    assert.deepEqual(answer, { status: 200, headers: { "content-type": "application/json" }, body: '"in"' });
+    assert.deepEqual(response, { status: 200, headers: { "content-type": "application/json" }, body: '"in"' });
   });
 });
 

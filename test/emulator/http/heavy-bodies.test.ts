@@ -10,13 +10,13 @@ const json = { "content-type": "application/json" };
 const bulk = "/router/v1/cluster_emails/bulk";
 
 describe("body with too many parts for memory", () => {
-  for (const [what, body] of [
+  for (const [label, body] of [
     ["values", list("1", 5_000_001)],
     ["objects", list("{}", 5_000_001)],
     ["objects in an unclosed list", list("{}", 5_000_001).slice(0, -1)],
     ["members", `{${Array.from({ length: 1_000_001 }, (_, i) => `"${i}":1`).join(",")}}`],
   ] as const) {
-    it(`is rejected without parsing for too many ${what}`, async (t) => {
+    it(`is rejected without parsing for too many ${label}`, async (t) => {
       const { router, api } = await startTestEmulator(t);
       assert.deepEqual(pickStatusAndBody(await router("POST", bulk, { body, headers: json })), unparsable);
       const { status, body: refused } = await api("POST", "/api/v2.1/public/contracts/", { body, headers: json });
@@ -62,10 +62,10 @@ describe("validation error of a large body", () => {
   it("reports at most 1,000 problems of a list", async (t) => {
     const { router } = await startTestEmulator(t);
     const body = `{"cluster_id":"eu-1","email_hash_list":${list("1", 300_000)}}`;
-    const refused = await router("POST", bulk, { body, headers: json });
+    const response = await router("POST", bulk, { body, headers: json });
     const item = { type: "string_type", msg: "Input should be a valid string", input: 1 };
     const detail = Array.from({ length: 1_000 }, (_, i) => ({ ...item, loc: ["body", "email_hash_list", i] }));
-    assert.deepEqual(pickStatusAndBody(refused), { status: 422, body: { detail } });
+    assert.deepEqual(pickStatusAndBody(response), { status: 422, body: { detail } });
   });
 
   it("quotes short values in full and marks omitted long values", async (t) => {

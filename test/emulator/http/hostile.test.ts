@@ -117,14 +117,14 @@ describe("server under hostile input", () => {
     await fc.assert(
       fc.asyncProperty(fc.array(piece, { maxLength: 8 }), fc.string({ maxLength: 20 }), async (pieces, value) => {
         const header = Buffer.from(value.replace(/[\r\n\0]/g, " "));
-        const answer = read(
+        const response = read(
           await exchangeBytes(origin, [
             Buffer.from(`GET /${pieces.join("")} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nx-a: `),
             header,
             "\r\n\r\n",
           ]),
         );
-        assert.ok(answer.status >= 200 && answer.status < 500, `${pieces.join("")}: ${answer.status}`);
+        assert.ok(response.status >= 200 && response.status < 500, `${pieces.join("")}: ${response.status}`);
       }),
       { numRuns: 300 },
     );

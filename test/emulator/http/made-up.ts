@@ -17,7 +17,7 @@ export const createOperation = (
   method: Operation["method"],
   path: string,
   request: RequestShape = {},
-  more: Partial<Operation> = {},
+  overrides: Partial<Operation> = {},
 ): Operation => ({
   id: `made.${[method].flat()[0]!.toLowerCase()}`,
   service,
@@ -31,7 +31,7 @@ export const createOperation = (
   cli: { by: "made" },
   basis: "specified",
   examples: [],
-  ...more,
+  ...overrides,
 });
 
 /** One operation with its handler. */

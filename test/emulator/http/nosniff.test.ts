@@ -24,10 +24,10 @@ it("every response of every listener disables content type sniffing", async (t) 
     "a body that is too large": `POST /api/v2.1/public/contracts/ HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: 99999999999\r\n\r\n`,
   };
   for (const origin of [routerUrl, ...clusters.map(({ url }) => url)]) {
-    for (const [what, request] of Object.entries(requests)) {
+    for (const [label, request] of Object.entries(requests)) {
       const answer = (await exchangeBytes(origin, [request])).toString("latin1");
       const sent = answer.match(/^x-content-type-options: (.*)\r$/gim);
-      assert.deepEqual(sent, ["x-content-type-options: nosniff\r"], `${what} at ${origin}: ${answer}`);
+      assert.deepEqual(sent, ["x-content-type-options: nosniff\r"], `${label} at ${origin}: ${answer}`);
     }
   }
 });

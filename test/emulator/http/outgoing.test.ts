@@ -113,12 +113,12 @@ describe("timeout of a webhook attempt", () => {
     const wall = new ManualWallClock();
     const post = createPoster(t, { wall });
     const sink = await startReceiver(t);
-    let answer = () => {};
+    let respond = () => {};
     const asked = () =>
-      new Promise<void>((reached) =>
-        sink.answer((_, response) => {
-          answer = () => void response.writeHead(200).end("late");
-          reached();
+      new Promise<void>((resolve) =>
+        sink.respond((_, response) => {
+          respond = () => void response.writeHead(200).end("late");
+          resolve();
         }),
       );
 
@@ -126,7 +126,7 @@ describe("timeout of a webhook attempt", () => {
     const inTime = post(sink.url);
     await slow;
     await wall.pass(59_000);
-    answer();
+    respond();
     assert.deepEqual(await inTime, { status: 200, body: Buffer.from("late") });
 
     const slower = asked();
@@ -152,27 +152,27 @@ describe("timeout of a webhook attempt", () => {
 describe("host name of a receiver", () => {
   it("is resolved once, and the connection uses the checked address", async (t) => {
     const sink = await startReceiver(t);
-    const asked: string[] = [];
+    const requests: string[] = [];
     // The first address is the one at the check. A second lookup would return the other one.
     const rebinding = [["127.0.0.1"], ["169.254.169.254"]];
     const lookup = createLookup((name) => {
-      asked.push(name);
+      requests.push(name);
       return rebinding.shift()!;
     });
     const post = createPoster(t, { allow: ["hooks.example"], lookup });
     const { port } = new URL(sink.url);
     assert.deepEqual(await post(`http://hooks.example:${port}/x`), { status: 200, body: Buffer.alloc(0) });
-    assert.deepEqual([asked, sink.received[0]?.headers.host], [["hooks.example"], `hooks.example:${port}`]);
+    assert.deepEqual([requests, sink.received[0]?.headers.host], [["hooks.example"], `hooks.example:${port}`]);
   });
 
-  const cases: readonly (readonly [what: string, options: Partial<WebhookSenderOptions>, addresses: string[]])[] = [
+  const cases: readonly (readonly [label: string, options: Partial<WebhookSenderOptions>, addresses: string[]])[] = [
     ["a metadata service despite an allowed host", { allow: ["hooks.example"] }, ["169.254.169.254"]],
     ["this machine under --strict=receivers", { strict: true }, ["127.0.0.1"]],
     ["a private network under --strict=receivers", { strict: true }, ["10.0.0.7"]],
     ["a private address among public ones", { strict: true }, ["93.184.216.34", "fd12::1"]],
   ];
-  for (const [what, options, addresses] of cases) {
-    it(`is rejected if it resolves to ${what}`, async (t) => {
+  for (const [label, options, addresses] of cases) {
+    it(`is rejected if it resolves to ${label}`, async (t) => {
       const post = createPoster(t, { ...options, lookup: createLookup(() => addresses) });
       const refused = await post("https://hooks.example:1/");
       assert.equal("error" in refused && refused.error.code, "address_not_allowed");

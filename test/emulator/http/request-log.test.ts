@@ -257,7 +257,7 @@ describe("GET /_emulator/requests", () => {
   it("hides invite tokens on every listener, in any spelling", async (t) => {
     const emulator = await startTestEmulator(t, { seed: "demo" });
     const secret = "creator-northwind";
-    const watched = await fetch(`${emulator.controlUrl}/requests/events`, {
+    const response = await fetch(`${emulator.controlUrl}/requests/events`, {
       headers: { authorization: `Bearer ${emulator.token}` },
     });
     const targets = [
@@ -279,7 +279,7 @@ describe("GET /_emulator/requests", () => {
     assert.equal(JSON.stringify(items).includes(secret), false, JSON.stringify(items, null, 1));
     const reached = new Set(items.map(({ listener }) => listener));
     assert.ok(reached.has("router") && reached.has(emulator.clusters[0]!.id));
-    const reader = watched.body!.getReader();
+    const reader = response.body!.getReader();
     let events = "";
     while (!events.includes("/oauth")) events += Buffer.from((await reader.read()).value!).toString();
     await reader.cancel();

@@ -57,9 +57,9 @@ describe("router path", () => {
   ] as const) {
     it(`is decoded before matching: ${target.slice(0, 40)}`, async (t) => {
       const { send } = await startTestServer(t, createRouterParts());
-      const answer = await send("GET", target);
-      assert.equal(answer.headers["x-svc-matched"], undefined);
-      assert.deepEqual(JSON.parse(answer.body).params, { name });
+      const response = await send("GET", target);
+      assert.equal(response.headers["x-svc-matched"], undefined);
+      assert.deepEqual(JSON.parse(response.body).params, { name });
     });
   }
 
@@ -77,8 +77,8 @@ describe("router path", () => {
   ] as const) {
     it(`reaches the catch-all if it is unmatched: ${method} ${target}`, async (t) => {
       const { send } = await startTestServer(t, createRouterParts());
-      const answer = await send(method, target);
-      assert.deepEqual(answer, {
+      const response = await send(method, target);
+      assert.deepEqual(response, {
         status: 200,
         headers: { "x-svc-matched": "catch-all" },
         body: JSON.stringify({ full_path }),
@@ -155,8 +155,8 @@ describe("contract API path", () => {
 
   it("is served with and without a slash if slashes are lenient", async (t) => {
     const { send, log } = await startTestServer(t, parts(), { settings: { strict: new Set(), lenientSlashes: true } });
-    const answer = await send("GET", "/api/v2.1/public/contracts/T-1/status/");
-    assert.deepEqual(JSON.parse(answer.body).params, { id: "T-1" });
+    const response = await send("GET", "/api/v2.1/public/contracts/T-1/status/");
+    assert.deepEqual(JSON.parse(response.body).params, { id: "T-1" });
     await send("GET", "/api/v2.1/public/contracts/T-1/status");
     assert.deepEqual(
       log.list().map(({ findings }) => findings),
@@ -250,8 +250,8 @@ describe("request parameter", () => {
   it("is converted to its schema type, with the last value if repeated", async (t) => {
     const { send } = await startTestServer(t, [createSingleOperationPart(operation, echo)]);
     const target = "/made?count=1&count=%202%20&price=1.5&open=YES&tags=a&tags=b&sizes=1_000&word=07&other=1";
-    const answer = await send("GET", target, { headers: { "x-limit": "9", "x-other": "1" } });
-    assert.deepEqual(JSON.parse(answer.body), {
+    const response = await send("GET", target, { headers: { "x-limit": "9", "x-other": "1" } });
+    assert.deepEqual(JSON.parse(response.body), {
       params: {},
       query: { count: 2, price: 1.5, open: true, tags: ["a", "b"], sizes: [1000], word: "07" },
       headers: { "x-limit": 9 },
@@ -260,11 +260,11 @@ describe("request parameter", () => {
 
   it("is rejected as in pydantic, the query before headers", async (t) => {
     const { send } = await startTestServer(t, [createSingleOperationPart(operation, echo)]);
-    const answer = await send("GET", "/made?count=1.5&price=x&open=maybe&sizes=1&sizes=y", {
+    const response = await send("GET", "/made?count=1.5&price=x&open=maybe&sizes=1&sizes=y", {
       headers: { "x-limit": "z" },
     });
     assert.deepEqual(
-      JSON.parse(answer.body).detail.map(({ type, loc, input }: Record<string, unknown>) => ({ type, loc, input })),
+      JSON.parse(response.body).detail.map(({ type, loc, input }: Record<string, unknown>) => ({ type, loc, input })),
       [
         { type: "int_parsing", loc: ["query", "count"], input: "1.5" },
         { type: "float_parsing", loc: ["query", "price"], input: "x" },

@@ -27,7 +27,7 @@ const starters: Readonly<Record<ClusterFailure, (t: TestContext) => Promise<Rout
   "no-cluster-reachable": (t) => startUnreachable(t),
   "cluster-timeout": async (t) => {
     const emulator = await startRoutedEmulator(t, { apps, upstreamTimeoutMs: 100, chatUpstreamTimeoutMs: 100 });
-    for (const cluster of [emulator.eu, emulator.us]) cluster.answer(() => {});
+    for (const cluster of [emulator.eu, emulator.us]) cluster.respond(() => {});
     return emulator;
   },
   "forwarding-loop": (t) => startRoutedEmulator(t, { apps }),

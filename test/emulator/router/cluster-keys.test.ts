@@ -36,8 +36,8 @@ describe("declared failure of a cluster key", () => {
       for (const operation of declaring) {
         const { method, target, ...sent } = createExampleRequest(operation, cluster);
         const headers: Record<string, string> = key === undefined ? {} : { "x-cluster-key": key };
-        const answer = await router(method, target, { ...sent, headers });
-        assert.deepEqual(pickStatusAndBody(answer), createFailureResponse(code, { cluster }), operation.id);
+        const response = await router(method, target, { ...sent, headers });
+        assert.deepEqual(pickStatusAndBody(response), createFailureResponse(code, { cluster }), operation.id);
       }
     });
   }

@@ -33,7 +33,7 @@ describe("path similar to a control plane path", () => {
         [status, body.error.code, body.error.message],
         [404, "not_found", "Path not found in the control plane."],
       );
-      assert.deepEqual(emulator.reached(), []);
+      assert.deepEqual(emulator.listForwarded(), []);
     });
 
     it(`returns 404 from a cluster without an inbox entry: ${spelling}`, async (t) => {
@@ -56,7 +56,7 @@ describe("path similar to a control plane path", () => {
       const { host } = new URL(emulator.routerUrl);
       const head = `GET ${target} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`;
       assert.equal(read(await exchangeBytes(emulator.routerUrl, [head])).status, expected);
-      assert.deepEqual(emulator.reached(), []);
+      assert.deepEqual(emulator.listForwarded(), []);
     });
   }
 
@@ -64,7 +64,7 @@ describe("path similar to a control plane path", () => {
     it(`is forwarded if it is a different path: ${path}`, async (t) => {
       const emulator = await startRoutedEmulator(t);
       await emulator.router("GET", path);
-      assert.deepEqual(emulator.reached(), [`eu GET ${path}`, `us GET ${path}`]);
+      assert.deepEqual(emulator.listForwarded(), [`eu GET ${path}`, `us GET ${path}`]);
     });
   }
 });
@@ -88,7 +88,10 @@ describe("control plane token", () => {
     const requests = (await emulator.control("GET", "requests?operation=catch-all")).body as {
       items: readonly { findings: readonly object[] }[];
     };
-    const omitted = (where: string) => ({ code: "credentials-omitted", detail: `authorization: not for ${where}` });
+    const omitted = (location: string) => ({
+      code: "credentials-omitted",
+      detail: `authorization: not for ${location}`,
+    });
     const dropped = { code: "answer-dropped", detail: "us-1 responded 200, not the first" };
     const several = { code: "asked-several", detail: "eu-1, us-1" };
     assert.deepEqual(

@@ -43,7 +43,7 @@ describe("request log of the routing service", () => {
       asked,
       { code: "answer-dropped", detail: "us-1 responded 200, not the first" },
     ]);
-    emulator.eu.answer((_, response) => response.destroy());
+    emulator.eu.respond((_, response) => response.destroy());
     await emulator.router("GET", "/x");
     assert.deepEqual(await getNewestFindings(emulator), [
       asked,
@@ -55,7 +55,7 @@ describe("request log of the routing service", () => {
     const emulator = await startRoutedEmulator(t, { upstreamTimeoutMs: 500 });
     let finish = () => {};
     const finished = new Promise<void>((resolve) => {
-      emulator.us.answer((_, response) => {
+      emulator.us.respond((_, response) => {
         response.on("close", resolve);
         finish = () => response.end("late");
       });

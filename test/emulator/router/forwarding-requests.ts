@@ -6,7 +6,7 @@ import type { TestResponse } from "../../support/emulator.ts";
 import type { RoutedEmulator } from "../../support/routed-emulator.ts";
 
 /** Sends one request of an operation, with additional headers. */
-type SendRequest = (emulator: RoutedEmulator, more?: Readonly<Record<string, string>>) => Promise<TestResponse>;
+type SendRequest = (emulator: RoutedEmulator, extraHeaders?: Readonly<Record<string, string>>) => Promise<TestResponse>;
 
 /** Requests of an operation. A request is undefined if the operation never reaches one cluster, or never all. */
 interface ForwardingRequests {
@@ -34,12 +34,12 @@ export async function mapIdentifiers(emulator: RoutedEmulator): Promise<void> {
 
 const get =
   (path: string, headers: Readonly<Record<string, string>> = {}): SendRequest =>
-  ({ router }, more) =>
-    router("GET", path, { headers: { ...headers, ...more } });
+  ({ router }, extraHeaders) =>
+    router("GET", path, { headers: { ...headers, ...extraHeaders } });
 const post =
   (path: string, body: unknown, headers: Readonly<Record<string, string>> = {}): SendRequest =>
-  ({ router }, more) =>
-    router("POST", path, { body, headers: { ...headers, ...more } });
+  ({ router }, extraHeaders) =>
+    router("POST", path, { body, headers: { ...headers, ...extraHeaders } });
 
 /** Creates a request with an identifier of eu-1, and one with an unmapped identifier. */
 const createBoth = (create: (name: string) => SendRequest, owned: string): ForwardingRequests => ({
@@ -55,18 +55,18 @@ const withinDefault = "/router/v1/integrations/destinations/default/chat_a";
 
 const [{ body: activity }] = receiveActivity.examples;
 const serviceUrl = "https://chat-b.example/eu";
-const sendActivity: SendRequest = async (emulator, more) => {
+const sendActivity: SendRequest = async (emulator, extraHeaders) => {
   const { body } = await emulator.control("POST", "chat-b/token", { body: { service_url: serviceUrl } });
   const authorization = `Bearer ${(body as { token: string }).token}`;
   return post("/router/v1/integrations/chat_b/webhook/messaging", { ...activity, serviceUrl })(emulator, {
     authorization,
-    ...more,
+    ...extraHeaders,
   });
 };
 
 const openCrmA =
   (target: string): SendRequest =>
-  (emulator, more) => {
+  (emulator, extraHeaders) => {
     const timestamp = String(Date.parse("2031-01-02T03:04:05Z"));
     const url = emulator.routerUrl + target;
     const signed = { version: "v3", clientSecret: crmSecret, method: "GET", url, body: "", timestamp } as const;
@@ -74,7 +74,7 @@ const openCrmA =
       "x-crm-a-signature": signCrmA(signed),
       "x-crm-a-signature-version": "v3",
       "x-crm-a-signature-timestamp": timestamp,
-      ...more,
+      ...extraHeaders,
     });
   };
 

@@ -83,11 +83,11 @@ async function startHostileRouter(t: TestContext): Promise<Stage> {
       // A path that no longer matches the operation reaches the catch-all.
       const allowed = listDeclaredStatuses(matched === "catch-all" ? catchAll : operation);
       const { body = "", ...rest } = hostile;
-      const what = `${operation.id} ${JSON.stringify(rest).slice(0, 200)} ${Buffer.from(body).subarray(0, 80)}`;
-      assert.ok(allowed.has(status), `${what} answered ${status}, declared are ${[...allowed].join(", ")}`);
-      assert.ok(!names.includes("x-injected"), what);
+      const label = `${operation.id} ${JSON.stringify(rest).slice(0, 200)} ${Buffer.from(body).subarray(0, 80)}`;
+      assert.ok(allowed.has(status), `${label} answered ${status}, declared are ${[...allowed].join(", ")}`);
+      assert.ok(!names.includes("x-injected"), label);
       const after = await state();
-      if (status >= 400) assert.equal(after, before, what);
+      if (status >= 400) assert.equal(after, before, label);
       before = after;
     },
   };

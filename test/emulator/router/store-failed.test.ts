@@ -68,29 +68,29 @@ describe("a router with a read-only disk", () => {
       body: { email_hash: "a", cluster_id: "eu-1" },
     });
 
-    const refused = { status: 503, body: { detail: "The service cannot write its state" } };
+    const rejection = { status: 503, body: { detail: "The service cannot write its state" } };
     for (const table of Object.keys(bulkOperations) as (keyof typeof bulkOperations)[]) {
       for (const method of ["POST", "DELETE"]) {
         assert.deepEqual(
           pickStatusAndBody(
             await send(method, bulkOperations[table].path, { body: createBulkBody(table, "eu-1", ["a"]) }),
           ),
-          refused,
+          rejection,
         );
       }
     }
     assert.deepEqual(
       pickStatusAndBody(await send("DELETE", "/router/v1/clusters/eu-1/workspace-data", { body: {} })),
-      refused,
+      rejection,
     );
     const signatory = { signatory_hash: "h", cluster: "eu-1" };
     assert.deepEqual(
       pickStatusAndBody(await send("POST", "/router/v1/contract_signatories/", { body: signatory })),
-      refused,
+      rejection,
     );
     assert.deepEqual(
       pickStatusAndBody(await send("POST", "/router/v1/mailer/inbound/blackhole", { body: "x" })),
-      refused,
+      rejection,
     );
   });
 });

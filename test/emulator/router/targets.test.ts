@@ -25,10 +25,10 @@ describe("request target", () => {
     it(`is rejected by the router with ${status}: ${line}`, async (t) => {
       const emulator = await startRoutedEmulator(t);
       const { host } = new URL(emulator.routerUrl);
-      const answer = read(await exchangeBytes(emulator.routerUrl, [createRequestHead(line, host)]));
-      assert.equal(answer.status, status);
-      if (body) assert.deepEqual(JSON.parse(answer.body), body);
-      assert.deepEqual(emulator.reached(), [], "no cluster is asked");
+      const response = read(await exchangeBytes(emulator.routerUrl, [createRequestHead(line, host)]));
+      assert.equal(response.status, status);
+      if (body) assert.deepEqual(JSON.parse(response.body), body);
+      assert.deepEqual(emulator.listForwarded(), [], "no cluster is asked");
     });
   }
 
@@ -45,12 +45,12 @@ describe("request target", () => {
     it(`is accepted and forwarded to a cluster: ${JSON.stringify(line)}`, async (t) => {
       const emulator = await startRoutedEmulator(t);
       const { host } = new URL(emulator.routerUrl);
-      const answer = read(
+      const response = read(
         await exchangeBytes(emulator.routerUrl, [Buffer.from(createRequestHead(line, host), "latin1")]),
       );
-      assert.equal(answer.status, 200);
+      assert.equal(response.status, 200);
       const seen = reached === "/" && line.startsWith("GET //") ? "//x/y" : reached;
-      assert.deepEqual(new Set(emulator.reached()), new Set([`eu GET ${seen}`, `us GET ${seen}`]));
+      assert.deepEqual(new Set(emulator.listForwarded()), new Set([`eu GET ${seen}`, `us GET ${seen}`]));
     });
   }
 
@@ -68,7 +68,7 @@ describe("request target", () => {
           },
         ],
       );
-      assert.deepEqual(emulator.reached(), []);
+      assert.deepEqual(emulator.listForwarded(), []);
     });
   }
 
@@ -94,16 +94,16 @@ describe("request target", () => {
           },
         ],
       );
-      assert.deepEqual(emulator.reached(), []);
+      assert.deepEqual(emulator.listForwarded(), []);
     });
   }
 
   it("determines the forwarded host if it is absolute", async (t) => {
     const emulator = await startRoutedEmulator(t);
-    const answer = read(
+    const response = read(
       await exchangeBytes(emulator.routerUrl, [createRequestHead("GET http://named.localhost:1/x", "localhost")]),
     );
-    assert.equal(answer.status, 200);
+    assert.equal(response.status, 200);
     assert.deepEqual(emulator.eu.received[0]?.headers["x-forwarded-host"], "named.localhost:1");
   });
 
@@ -111,7 +111,7 @@ describe("request target", () => {
     it(`is rejected with the invalid host ${host}`, async (t) => {
       const emulator = await startRoutedEmulator(t);
       assert.equal(read(await exchangeBytes(emulator.routerUrl, [createRequestHead("GET /x", host)])).status, 403);
-      assert.deepEqual(emulator.reached(), []);
+      assert.deepEqual(emulator.listForwarded(), []);
     });
   }
 
@@ -121,7 +121,7 @@ describe("request target", () => {
     for (const line of [`GET http://${host}`, `GET http://${host}?x=1`, "GET /"]) {
       assert.equal(read(await exchangeBytes(emulator.routerUrl, [createRequestHead(line, host)])).status, 200, line);
     }
-    assert.deepEqual(emulator.reached(), []);
+    assert.deepEqual(emulator.listForwarded(), []);
   });
 
   it("is accepted with invalid punycode in the host", async (t) => {

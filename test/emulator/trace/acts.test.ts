@@ -13,7 +13,7 @@ interface Node {
   readonly id: string;
   readonly parent: string | null;
   readonly trace: string;
-  readonly what: string;
+  readonly label: string;
 }
 
 const listTraceNodes = async ({ control }: TestEmulator, ref: string) =>
@@ -21,8 +21,8 @@ const listTraceNodes = async ({ control }: TestEmulator, ref: string) =>
 
 /** Returns a summary of each cause in the state. */
 async function listCauses({ control }: TestEmulator): Promise<readonly string[]> {
-  const { rows } = (await control("GET", "state")).body as { rows: { causes: readonly { what: string }[] } };
-  return rows.causes.map(({ what }) => what);
+  const { rows } = (await control("GET", "state")).body as { rows: { causes: readonly { label: string }[] } };
+  return rows.causes.map(({ label }) => label);
 }
 
 /** Submits the form of an emulator page with the user's input. */
@@ -39,9 +39,9 @@ describe("user action on a page", () => {
     const contract = await createSentContract(emulator.api);
     await submitSuccessfully(await getSigningLink(emulator, contract, "jo@acme.example"), { act: "sign", text: "" });
     const nodes = await listTraceNodes(emulator, "T-1");
-    const signed = nodes.find(({ what }) => what.startsWith("CONTRACT_SIGNED"));
+    const signed = nodes.find(({ label }) => label.startsWith("CONTRACT_SIGNED"));
     const cause = nodes.find(({ id }) => id === signed?.parent);
-    assert.match(String(cause?.what), /^POST \/\S+$/);
+    assert.match(String(cause?.label), /^POST \/\S+$/);
   });
 
   it("is the cause of a device approval and a provider sign-in", async (t) => {
@@ -54,7 +54,7 @@ describe("user action on a page", () => {
     await submit(emulator, authorization_url, "/_emulator/provider", { email: "zoe@newco.example", name: "Zoe" });
     const causes = await listCauses(emulator);
     for (const act of [/ POST \/_emulator\/device$/, / POST \/_emulator\/provider$/]) {
-      assert.equal(causes.filter((what) => act.test(what)).length, 1, causes.join("\n"));
+      assert.equal(causes.filter((label) => act.test(label)).length, 1, causes.join("\n"));
     }
   });
 });
@@ -75,11 +75,11 @@ describe("traceparent header", () => {
     it(`is ignored if it is malformed: ${JSON.stringify(traceparent)}`, async (t) => {
       const emulator = await startTestEmulator(t);
       const webhook = { title: "a", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_SIGNED"] };
-      const answer = await emulator.api("POST", "/api/v2.1/public/webhooks/", {
+      const response = await emulator.api("POST", "/api/v2.1/public/webhooks/", {
         body: webhook,
         headers: { traceparent },
       });
-      assert.equal(answer.status, 201);
+      assert.equal(response.status, 201);
       const [{ trace: own, ...node } = assert.fail()] = (await listTraceNodes(
         emulator,
         "request:1",

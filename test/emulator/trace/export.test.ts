@@ -59,7 +59,7 @@ describe("trace export", () => {
     const sink = await startCollector(t);
     const emulator = await startTestEmulator(t, { otel: { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url } });
     const last = new Promise<void>((resolve) => {
-      sink.answer((_, response) => {
+      sink.respond((_, response) => {
         response.writeHead(200).end();
         if (sink.spans().filter(({ name }) => name.startsWith("contracts.create ")).length === 2) resolve();
       });
@@ -131,10 +131,10 @@ describe("trace export", () => {
       told(line);
     };
     const emulator = await startTestEmulator(t, { otel, log });
-    sink.answer(503);
+    sink.respond(503);
     await createDraftContract(emulator.api);
     await first;
-    sink.answer(200);
+    sink.respond(200);
     await emulator.close();
     const counts = sink.received.map(({ body }) => JSON.parse(body.toString()).resourceSpans[0].scopeSpans[0].spans);
     assert.deepEqual(counts[1], counts[0]);
@@ -148,14 +148,14 @@ describe("trace export", () => {
 
     const refusing = await startTestEmulator(t, { otel });
     const refused = new Promise<void>((resolve) => {
-      sink.answer((_, response) => {
+      sink.respond((_, response) => {
         response.writeHead(400).end();
         resolve();
       });
     });
     await createDraftContract(refusing.api);
     await refused;
-    sink.answer(200);
+    sink.respond(200);
     const before = sink.received.length;
     await createDraftContract(refusing.api);
     await refusing.close();
@@ -197,7 +197,7 @@ function measureHeapBytes(): number {
 /** Starts a collector that accepts requests and never responds. */
 async function startSilentReceiver(t: TestContext): Promise<string> {
   const sink = await startReceiver(t);
-  sink.answer(() => {});
+  sink.respond(() => {});
   return sink.url;
 }
 
@@ -210,18 +210,18 @@ describe("unresponsive collector", () => {
     const [{ id, clusterKey }] = emulator.clusters as unknown as [{ id: string; clusterKey: string }];
     const pool = new Pool(emulator.routerUrl, { connections: 8 });
     t.after(() => pool.destroy());
-    let made = 0;
+    let i = 0;
     const statuses = new Set<number>();
     const some = async (count: number) => {
-      const until = made + count;
+      const until = i + count;
       const each = async () => {
-        while (made < until) {
-          made += 1;
+        while (i < until) {
+          i += 1;
           const { statusCode, body } = await pool.request({
             method: "POST",
             path: bulkOperations.clients.path,
             headers: { "content-type": "application/json", "x-cluster-key": clusterKey },
-            body: JSON.stringify(createBulkBody("clients", id, [`client-${made}`])),
+            body: JSON.stringify(createBulkBody("clients", id, [`client-${i}`])),
           });
           statuses.add(statusCode);
           await body.dump();

@@ -11,7 +11,7 @@ interface Node {
   readonly parent: string | null;
   readonly parent_span: string | null;
   readonly span: string;
-  readonly what: string;
+  readonly label: string;
   readonly because: string;
 }
 
@@ -26,11 +26,11 @@ describe("forwarded request in a trace", () => {
     const emulator = await startTestEmulator(t);
     const { clientId = "", clientSecret = "" } = emulator.clusters[0]!;
     const headers = { "client-id": clientId, "client-secret": clientSecret, traceparent };
-    const made = await emulator.router("POST", "/api/v2.1/public/contracts/", {
+    const response = await emulator.router("POST", "/api/v2.1/public/contracts/", {
       body: createContractRequest(),
       headers,
     });
-    assert.equal(made.status, 201, JSON.stringify(made.body));
+    assert.equal(response.status, 201, JSON.stringify(response.body));
     const nodes = await listTraceNodes(emulator, callerTrace.trace);
     const [first, second] = nodes;
     assert.deepEqual(
@@ -40,8 +40,8 @@ describe("forwarded request in a trace", () => {
         ["request:2", "request:1", first?.span, "caused by request:1"],
       ],
     );
-    assert.match(String(first?.what), /^catch-all POST /);
-    assert.match(String(second?.what), /^contracts\.create POST /);
+    assert.match(String(first?.label), /^catch-all POST /);
+    assert.match(String(second?.label), /^contracts\.create POST /);
     assert.ok(nodes.slice(2).every(({ parent }) => parent !== null && parent !== "request:1"));
     assert.deepEqual(await listTraceNodes(emulator, "request:1"), nodes);
   });
@@ -60,8 +60,8 @@ describe("forwarded request in a trace", () => {
     const outside = await startRoutedEmulator(t);
     await outside.router("GET", "/api/v1/anything", { headers: { "x-svc-link": "mine" } });
     for (const { received } of [outside.eu, outside.us]) {
-      const [got] = received;
-      assert.deepEqual([got?.headers["x-svc-link"], got?.url], [undefined, "/api/v1/anything"]);
+      const [request] = received;
+      assert.deepEqual([request?.headers["x-svc-link"], request?.url], [undefined, "/api/v1/anything"]);
     }
     const emulator = await startTestEmulator(t);
     await emulator.router("POST", "/some/path", { body: {}, headers: { "x-cluster-id": "us-1" } });
@@ -85,7 +85,7 @@ describe("cluster report to the router", () => {
     await createSentContract(emulator.api);
     await waitUntilIdle(emulator);
     const nodes = await listTraceNodes(emulator, "request:2");
-    const reports = nodes.filter(({ id, what }) => id.startsWith("request:") && what.includes("/router/v1/"));
+    const reports = nodes.filter(({ id, label }) => id.startsWith("request:") && label.includes("/router/v1/"));
     assert.ok(reports.length > 0);
     assert.deepEqual([...new Set(reports.map(({ parent }) => parent))], ["request:2"]);
   });

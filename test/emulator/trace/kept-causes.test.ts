@@ -28,7 +28,7 @@ async function getRows({ control }: Pick<TestEmulator, "control">): Promise<Rows
 
 /** Summarizes the stored causes: the operation, the previous cause and the clock advance. */
 const summarizeCauses = ({ causes }: Pick<Rows, "causes">) =>
-  causes.map(({ id, what, before, moved_by }) => [id, what, before, moved_by].filter(Boolean).join(" | "));
+  causes.map(({ id, what: label, before, moved_by }) => [id, label, before, moved_by].filter(Boolean).join(" | "));
 
 const formatEvents = ({ webhook_events }: Rows) => webhook_events.map(({ activity, cause }) => `${cause} ${activity}`);
 
@@ -59,7 +59,7 @@ describe("an effect of a request", () => {
     const rows = await getRows(emulator);
     assert.deepEqual(summarizeCauses(rows).slice(0, 3), opening);
     const signing = rows.causes.find(
-      ({ what }) => what === "emulator-contracts.sign POST /_emulator/contracts/T-1/sign",
+      ({ what: label }) => label === "emulator-contracts.sign POST /_emulator/contracts/T-1/sign",
     );
     assert.ok(signing);
     const events = formatEvents(rows);
@@ -126,7 +126,7 @@ describe("an effect of a request", () => {
       await emulator.api("POST", `${path}${query}`, { body: dead });
     const shown = ["", "", "?x=[redacted]", "?y=[redacted]", ""].map((query) => `webhooks.create POST ${path}${query}`);
     assert.deepEqual(
-      (await getRows(emulator)).causes.map(({ what }) => what),
+      (await getRows(emulator)).causes.map(({ what: label }) => label),
       shown,
     );
   });

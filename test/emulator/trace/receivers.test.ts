@@ -26,7 +26,7 @@ async function deliver(t: TestContext, options: object) {
   await emulator.api("POST", "/api/v2.1/public/webhooks/", { body: webhook });
   const { number } = await createDraftContract(emulator.api);
   await emulator.control("GET", "clock");
-  sink.answer(503);
+  sink.respond(503);
   const body = { activity: "CONTRACT_CREATED", contract_id: number };
   await emulator.control("POST", "activities", { body, headers: createTraceHeader(caller) });
   await emulator.control("POST", "clock/advance", { body: { by: "PT5M" } });

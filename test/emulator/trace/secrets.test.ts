@@ -56,7 +56,7 @@ describe("trace of a whole contract journey", () => {
       const { body } = await emulator.control("GET", `traces/${ref}`);
       found.push(...(body as { nodes: readonly TraceNode[] }).nodes);
     }
-    assert.ok(found.some(({ what }) => what.includes("/hook")));
+    assert.ok(found.some(({ what: label }) => label.includes("/hook")));
     const text = JSON.stringify([found, buildOtlpDocument(found.map(toSpan), {}, { name: "svc", version: "1" })]);
     assert.deepEqual(
       [...secrets].filter((secret) => text.includes(secret) || text.includes(encodeURIComponent(secret))),

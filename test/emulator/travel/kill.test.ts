@@ -16,9 +16,9 @@ const maxDurationMs = 120;
 const getRows = async ({ control }: Pick<EmulatorProcess, "control">): Promise<unknown> =>
   ((await control("GET", "state")).body as { rows: unknown }).rows;
 
-describeForEachStore("kill -9 during save, restore and rewind", (place) => {
+describeForEachStore("kill -9 during save, restore and rewind", (createStoreOptions) => {
   it(`leaves the old or the new state and complete snapshots after ${kills} kills`, async (t) => {
-    const options = { port: 0, clock: { mode: "manual" }, ...(await place(t)) } as const;
+    const options = { port: 0, clock: { mode: "manual" }, ...(await createStoreOptions(t)) } as const;
     const first = await startTestEmulator(t, options);
     await createDraftContract(first.api);
     await first.snapshot("begun");

@@ -20,11 +20,11 @@ describe("snapshot API of the library", () => {
     assert.deepEqual(await emulator.snapshot(), { name: "snapshot-2", at });
 
     await emulator.clock.advance({ by: "PT1H" });
-    const other = await createDraftContract(emulator.api);
+    const otherContract = await createDraftContract(emulator.api);
     assert.deepEqual(await emulator.restore("drafted"), { backupSnapshot: "before-1" });
     assert.deepEqual([await getState(emulator), emulator.clock.now()], [drafted, at]);
     assert.deepEqual(await emulator.restore("before-1"), { backupSnapshot: "before-2" });
-    assert.equal(await getContractStatus(emulator.api, other), "DRAFT");
+    assert.equal(await getContractStatus(emulator.api, otherContract), "DRAFT");
     assert.deepEqual(await emulator.restore(unnamed), { backupSnapshot: "before-3" });
     assert.equal(await getContractStatus(emulator.api, contract), "DRAFT");
     assert.deepEqual(await getState(emulator), drafted);
@@ -90,16 +90,16 @@ describe("fork of an emulator", () => {
   it("continues byte for byte like the original, even after the original closes", async (t) => {
     const emulator = await startTestEmulator(t, { deterministic: true });
     const sink = await startReceiver(t);
-    sink.answer(503);
+    sink.respond(503);
     await createWebhook(emulator, sink.url);
     await createDraftContract(emulator.api);
     const fork = await forkEmulator(t, emulator);
     const goOn = async (one: TestEmulator) => {
       const from = sink.received.length;
       const advanced = await one.clock.advance({ by: "PT2H35M" });
-      const made = await createDraftContract(one.api);
+      const contract = await createDraftContract(one.api);
       await one.clock.advance({ untilIdle: true });
-      return { advanced, made, bytes: getRequestBytesSince(sink, from) };
+      return { advanced, contract, bytes: getRequestBytesSince(sink, from) };
     };
     const first = await goOn(emulator);
     await emulator.close();
@@ -120,8 +120,8 @@ describe("fork of an emulator", () => {
       body: { direction: "incoming", operation: "contracts.create", status: 503, count: 1 },
     });
     const fork = await forkEmulator(t, emulator);
-    const shown = await fork.api("GET", `/api/v2.1/public/workspace/files/${file_id}/`);
-    const { signed_url } = shown.body as { signed_url: string };
+    const response = await fork.api("GET", `/api/v2.1/public/workspace/files/${file_id}/`);
+    const { signed_url } = response.body as { signed_url: string };
     assert.ok(signed_url.startsWith(fork.clusters[0]!.url), signed_url);
     assert.equal(await (await fetch(signed_url)).text(), "bytes");
     const create = async ({ api }: TestEmulator) =>
@@ -144,9 +144,10 @@ describe("fork of an emulator", () => {
     const emulator = await startTestEmulator(t);
     const contract = await createDraftContract(emulator.api);
     const forks = await Promise.all([forkEmulator(t, emulator), forkEmulator(t, emulator), forkEmulator(t, emulator)]);
-    const again = await forkEmulator(t, forks[0]);
-    for (const fork of [...forks, again]) assert.equal(await getContractStatus(fork.api, contract), "DRAFT");
-    assert.equal(new Set([...forks, again].map(({ routerUrl }) => routerUrl)).size, 4);
+    const restartedEmulator = await forkEmulator(t, forks[0]);
+    for (const fork of [...forks, restartedEmulator])
+      assert.equal(await getContractStatus(fork.api, contract), "DRAFT");
+    assert.equal(new Set([...forks, restartedEmulator].map(({ routerUrl }) => routerUrl)).size, 4);
   });
 });
 

@@ -23,8 +23,8 @@ const createUnusableSnapshotResponse = (name: string, reason: string) =>
   );
 
 /** The line number depends on the demo seed. */
-async function maskLineNumber(answer: Promise<TestResponse>): Promise<TestResponse> {
-  const { body, ...rest } = await answer;
+async function maskLineNumber(pendingResponse: Promise<TestResponse>): Promise<TestResponse> {
+  const { body, ...rest } = await pendingResponse;
   return { ...rest, body: JSON.parse(JSON.stringify(body).replace(/line \d+/, "line N")) };
 }
 
@@ -76,8 +76,8 @@ describe("snapshot name", () => {
     const emulator = await startTestEmulator(t, { file: join(await createTestFolder(t), "emulator.json") });
     await save(emulator, "Prepared");
     const hint = "Choose another name, or use --replace.";
-    const taken = createErrorResponse(409, "snapshot_exists", "Snapshot Prepared already exists.", hint);
-    assert.deepEqual(pickStatusAndBody(await emulator.control("PUT", "snapshots/prepared")), taken);
+    const response = createErrorResponse(409, "snapshot_exists", "Snapshot Prepared already exists.", hint);
+    assert.deepEqual(pickStatusAndBody(await emulator.control("PUT", "snapshots/prepared")), response);
     assert.equal((await emulator.control("PUT", "snapshots/prepared?replace=true")).status, 201);
     const { body } = await emulator.control("GET", "snapshots");
     assert.deepEqual(
@@ -122,8 +122,8 @@ describe("modified snapshot file", () => {
       "line N: svc 9.9.9 wrote it, with version 91 of contracts; this version of svc reads versions up to 1",
     ],
   };
-  for (const [what, [change, reason]] of Object.entries(harm)) {
-    it(`returns unusable-snapshot for a file that is ${what}`, async (t) => {
+  for (const [label, [change, reason]] of Object.entries(harm)) {
+    it(`returns unusable-snapshot for a file that is ${label}`, async (t) => {
       const file = join(await createTestFolder(t), "emulator.json");
       const emulator = await startTestEmulator(t, { file });
       await save(emulator, "harmed");
@@ -172,15 +172,18 @@ describe("modified snapshot file", () => {
   });
 
   it("returns an error for a snapshot of other clusters", async (t) => {
-    const [one, two] = [
+    const [value, two] = [
       join(await createTestFolder(t), "emulator.json"),
       join(await createTestFolder(t), "emulator.json"),
     ];
-    const other = await startTestEmulator(t, { file: one, seed: { clusters: [{ id: "in-1", label: "in" }] } });
-    await save(other, "foreign");
+    const otherEmulator = await startTestEmulator(t, {
+      file: value,
+      seed: { clusters: [{ id: "in-1", label: "in" }] },
+    });
+    await save(otherEmulator, "foreign");
     const emulator = await startTestEmulator(t, { file: two });
     await save(emulator, "foreign");
-    await rename(join(`${one}.snapshots`, "foreign.json"), join(`${two}.snapshots`, "foreign.json"));
+    await rename(join(`${value}.snapshots`, "foreign.json"), join(`${two}.snapshots`, "foreign.json"));
     const reason = "it has the clusters in-1, but this emulator runs eu-1, us-1";
     await assertRejected(
       emulator,

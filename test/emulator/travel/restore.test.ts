@@ -11,7 +11,7 @@ describe("snapshot restore", () => {
   it("repeats the same run byte for byte, with the same time, IDs and retries", async (t) => {
     const emulator = await startTestEmulator(t, { deterministic: true });
     const sink = await startReceiver(t);
-    sink.answer(503);
+    sink.respond(503);
     await createWebhook(emulator, sink.url);
     const contract = await createSentContract(emulator.api);
     await save(emulator, "sent");
@@ -19,12 +19,12 @@ describe("snapshot restore", () => {
     const goOn = async () => {
       const from = sink.received.length;
       const signed = await emulator.control("POST", `contracts/${contract.id}/sign`, { body: {} });
-      const advanced = await emulator.control("POST", "clock/advance", { body: { by: "PT2H35M" } });
+      const response = await emulator.control("POST", "clock/advance", { body: { by: "PT2H35M" } });
       const made = await createDraftContract(emulator.api);
       const details = await emulator.api("GET", `/api/v2.1/public/contracts/${made.id}/`);
       return {
         signed: signed.body,
-        advanced: advanced.body,
+        advanced: response.body,
         details: details.body,
         bytes: getRequestBytesSince(sink, from),
       };
@@ -41,7 +41,7 @@ describe("snapshot restore", () => {
     await save(emulator, "drafted");
     const saved = await getState(emulator);
     await emulator.control("POST", "clock/advance", { body: { by: "PT1H" } });
-    const other = await createDraftContract(emulator.api);
+    const otherContract = await createDraftContract(emulator.api);
     const left = await getState(emulator);
 
     assert.deepEqual(await restore(emulator, "drafted"), {
@@ -54,7 +54,7 @@ describe("snapshot restore", () => {
     assert.equal((await restore(emulator, "before-1")).backup_snapshot, "before-2");
     assert.deepEqual(await getState(emulator), left);
     assert.deepEqual(
-      [await getContractStatus(emulator.api, contract), await getContractStatus(emulator.api, other)],
+      [await getContractStatus(emulator.api, contract), await getContractStatus(emulator.api, otherContract)],
       ["DRAFT", "DRAFT"],
     );
   });

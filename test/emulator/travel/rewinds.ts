@@ -9,15 +9,19 @@ import { assertRejected } from "../../support/rejections.ts";
 import { createWebhook, getRequestBytesSince, getState, restore } from "./travel.ts";
 
 /** An emulator with a stored state and a stopped clock. */
-async function startStoredEmulator(place: StoreOptionsFactory, t: TestContext, more: EmulatorOptions = {}) {
-  const options = { deterministic: true, ...(await place(t)), ...more };
+async function startStoredEmulator(
+  createStoreOptions: StoreOptionsFactory,
+  t: TestContext,
+  more: EmulatorOptions = {},
+) {
+  const options = { deterministic: true, ...(await createStoreOptions(t)), ...more };
   return { options, emulator: await startTestEmulator(t, options) };
 }
 
 export async function rewind({ control }: TestEmulator, body: object): Promise<Record<string, unknown>> {
-  const answer = pickStatusAndBody(await control("POST", "rewind", { body }));
-  assert.equal(answer.status, 200, JSON.stringify(answer.body));
-  return answer.body as Record<string, unknown>;
+  const response = pickStatusAndBody(await control("POST", "rewind", { body }));
+  assert.equal(response.status, 200, JSON.stringify(response.body));
+  return response.body as Record<string, unknown>;
 }
 
 /** The exported state, byte for byte. */
@@ -58,14 +62,14 @@ const noHistory = refusal(
 );
 
 /** Defines the tests of rewinding for one kind of store. */
-export function testRewind(place: StoreOptionsFactory): void {
+export function testRewind(createStoreOptions: StoreOptionsFactory): void {
   it("undoes a clock advance with or without due entries, also on a running clock", async (t) => {
-    const { emulator } = await startStoredEmulator(place, t, {
+    const { emulator } = await startStoredEmulator(createStoreOptions, t, {
       deterministic: false,
       clock: { mode: "real", speed: 1 },
     });
     const sink = await startReceiver(t);
-    sink.answer(503);
+    sink.respond(503);
     const minutesSince = (begin: number) => Math.floor((emulator.clock.now() - begin) / 60_000);
     for (const isAnythingDue of [false, true]) {
       if (isAnythingDue) {
@@ -84,7 +88,7 @@ export function testRewind(place: StoreOptionsFactory): void {
   });
 
   it("does not count reads of the log as steps", async (t) => {
-    const { emulator } = await startStoredEmulator(place, t);
+    const { emulator } = await startStoredEmulator(createStoreOptions, t);
     const sink = await startReceiver(t);
     await createWebhook(emulator, sink.url);
     await createDraftContract(emulator.api);
@@ -98,9 +102,9 @@ export function testRewind(place: StoreOptionsFactory): void {
   });
 
   it("restores the state exported before a request, from which the run repeats", async (t) => {
-    const { emulator } = await startStoredEmulator(place, t);
+    const { emulator } = await startStoredEmulator(createStoreOptions, t);
     const sink = await startReceiver(t);
-    sink.answer(503);
+    sink.respond(503);
     await createWebhook(emulator, sink.url);
     const contract = await createSentContract(emulator.api);
     await advance(emulator, { until_idle: true });
@@ -108,9 +112,9 @@ export function testRewind(place: StoreOptionsFactory): void {
     const goOn = async () => {
       const from = sink.received.length;
       const signed = await emulator.control("POST", `contracts/${contract.id}/sign`, { body: {} });
-      const advanced = await advance(emulator, { by: "PT2H35M" });
+      const response = await advance(emulator, { by: "PT2H35M" });
       const made = await createDraftContract(emulator.api);
-      return { signed: signed.body, advanced: advanced.body, made, bytes: getRequestBytesSince(sink, from) };
+      return { signed: signed.body, advanced: response.body, made, bytes: getRequestBytesSince(sink, from) };
     };
     const first = await goOn();
     const left = await getState(emulator);
@@ -126,7 +130,7 @@ export function testRewind(place: StoreOptionsFactory): void {
   });
 
   it("undoes one request or clock advance at a time, also after restarts", async (t) => {
-    const { emulator, options } = await startStoredEmulator(place, t);
+    const { emulator, options } = await startStoredEmulator(createStoreOptions, t);
     const states = [await exportState(emulator)];
     for (const step of [
       () => createDraftContract(emulator.api),
@@ -137,18 +141,18 @@ export function testRewind(place: StoreOptionsFactory): void {
       states.push(await exportState(emulator));
     }
     await emulator.close();
-    const again = await startTestEmulator(t, options);
-    await createDraftContract(again.api);
-    await rewind(again, { steps: 1 });
+    const restartedEmulator = await startTestEmulator(t, options);
+    await createDraftContract(restartedEmulator.api);
+    await rewind(restartedEmulator, { steps: 1 });
     // The restart began a new sequence of IDs.
     const { rows } = JSON.parse(states[3]!);
-    assert.deepEqual(JSON.parse(await exportState(again)).rows, rows);
-    await rewind(again, { steps: 1 });
-    assert.equal(await exportState(again), states[2]);
-    await rewind(again, { steps: 2 });
-    assert.equal(await exportState(again), states[0]);
+    assert.deepEqual(JSON.parse(await exportState(restartedEmulator)).rows, rows);
+    await rewind(restartedEmulator, { steps: 1 });
+    assert.equal(await exportState(restartedEmulator), states[2]);
+    await rewind(restartedEmulator, { steps: 2 });
+    assert.equal(await exportState(restartedEmulator), states[0]);
     assert.deepEqual(
-      pickStatusAndBody(await again.control("POST", "rewind", { body: { steps: 1 } })),
+      pickStatusAndBody(await restartedEmulator.control("POST", "rewind", { body: { steps: 1 } })),
       createOutOfRangeResponse("1 step: the history is empty"),
     );
   });
@@ -156,7 +160,7 @@ export function testRewind(place: StoreOptionsFactory): void {
   for (const mode of ["manual", "real"] as const) {
     it(`undoes a signature and its internal requests in clock mode ${mode}`, async (t) => {
       const { emulator } = await startStoredEmulator(
-        place,
+        createStoreOptions,
         t,
         mode === "manual" ? {} : { deterministic: false, clock: { mode } },
       );
@@ -186,9 +190,9 @@ export function testRewind(place: StoreOptionsFactory): void {
   }
 
   it("restores the state and the time of a given virtual time", async (t) => {
-    const { emulator } = await startStoredEmulator(place, t);
+    const { emulator } = await startStoredEmulator(createStoreOptions, t);
     const sink = await startReceiver(t);
-    sink.answer(503);
+    sink.respond(503);
     await createWebhook(emulator, sink.url);
     await createDraftContract(emulator.api);
     await advance(emulator, { by: "PT9M" });
@@ -205,9 +209,9 @@ export function testRewind(place: StoreOptionsFactory): void {
   });
 
   it("follows the history of the snapshot after a restore", async (t) => {
-    const { emulator } = await startStoredEmulator(place, t);
+    const { emulator } = await startStoredEmulator(createStoreOptions, t);
     await createDraftContract(emulator.api);
-    const one = await exportState(emulator);
+    const value = await exportState(emulator);
     await createDraftContract(emulator.api);
     await emulator.snapshot("two");
     await createDraftContract(emulator.api);
@@ -219,11 +223,11 @@ export function testRewind(place: StoreOptionsFactory): void {
       createOutOfRangeResponse(`to before ${third}: the history does not include it`),
     );
     await rewind(emulator, { steps: 1 });
-    assert.equal(await exportState(emulator), one);
+    assert.equal(await exportState(emulator), value);
   });
 
   it("starts a new history with an imported or reset state", async (t) => {
-    const { emulator } = await startStoredEmulator(place, t);
+    const { emulator } = await startStoredEmulator(createStoreOptions, t);
     await createDraftContract(emulator.api);
     await emulator.control("POST", "reset");
     const reset = await exportState(emulator);
@@ -235,7 +239,7 @@ export function testRewind(place: StoreOptionsFactory): void {
   });
 
   it("saves no backup if it undoes no step", async (t) => {
-    const { emulator } = await startStoredEmulator(place, t);
+    const { emulator } = await startStoredEmulator(createStoreOptions, t);
     await createDraftContract(emulator.api);
     await rewind(emulator, { steps: 1 });
     await createDraftContract(emulator.api);
@@ -252,7 +256,7 @@ export function testRewind(place: StoreOptionsFactory): void {
   });
 
   it("is available to programs", async (t) => {
-    const { emulator } = await startStoredEmulator(place, t);
+    const { emulator } = await startStoredEmulator(createStoreOptions, t);
     const state = await getState(emulator);
     await createDraftContract(emulator.api);
     assert.deepEqual(await emulator.rewind({ steps: 1 }), { backupSnapshot: "before-1" });
@@ -265,9 +269,9 @@ export function testRewind(place: StoreOptionsFactory): void {
 }
 
 /** Defines the tests of rejected rewinds, which change nothing, for one kind of store. */
-export function testRejectedRewind(place: StoreOptionsFactory): void {
+export function testRejectedRewind(createStoreOptions: StoreOptionsFactory): void {
   it("rejects a future time (time-in-future) and an unknown cause (rewind-out-of-range)", async (t) => {
-    const { emulator } = await startStoredEmulator(place, t);
+    const { emulator } = await startStoredEmulator(createStoreOptions, t);
     await createDraftContract(emulator.api);
     const ahead = "Cannot rewind to the future: virtual time is 2031-01-02T03:04:05.000Z.";
     const cases: [object, ReturnType<typeof refusal>][] = [
@@ -304,7 +308,7 @@ export function testRejectedRewind(place: StoreOptionsFactory): void {
   });
 
   it("returns no-history in memory and without a history", async (t) => {
-    const { emulator } = await startStoredEmulator(place, t, { historyBytes: 0 });
+    const { emulator } = await startStoredEmulator(createStoreOptions, t, { historyBytes: 0 });
     for (const one of [emulator, await startTestEmulator(t)]) {
       await createDraftContract(one.api);
       await assertRejected(one, () => one.control("POST", "rewind", { body: { steps: 1 } }), noHistory);

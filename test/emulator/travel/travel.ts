@@ -17,8 +17,8 @@ export async function createWebhook(
 }
 
 export async function save({ control }: TestEmulator, name: string): Promise<void> {
-  const answer = await control("PUT", `snapshots/${name}`);
-  assert.equal(answer.status, 201, JSON.stringify(answer.body));
+  const response = await control("PUT", `snapshots/${name}`);
+  assert.equal(response.status, 201, JSON.stringify(response.body));
 }
 
 /** Restores a snapshot, and returns the response. */

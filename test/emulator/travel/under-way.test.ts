@@ -18,7 +18,7 @@ describe("running work at a restore", () => {
     await createWebhook(emulator, sink.url);
     await save(emulator, "quiet");
     const quiet = await getState(emulator);
-    const pendingResponse = new Promise<ServerResponse>((resolve) => sink.answer((_, response) => resolve(response)));
+    const pendingResponse = new Promise<ServerResponse>((resolve) => sink.respond((_, response) => resolve(response)));
     await createDraftContract(emulator.api);
     const response = await pendingResponse;
 
@@ -37,7 +37,7 @@ describe("running work at a restore", () => {
     const sink = await startReceiver(t);
     await createWebhook(emulator, sink.url);
     await save(emulator, "quiet");
-    const pendingResponse = new Promise<ServerResponse>((resolve) => sink.answer((_, response) => resolve(response)));
+    const pendingResponse = new Promise<ServerResponse>((resolve) => sink.respond((_, response) => resolve(response)));
     await createDraftContract(emulator.api);
     const advancing = emulator.control("POST", "clock/advance", { body: { by: "PT9H" } });
     await pendingResponse;
@@ -145,8 +145,8 @@ describe("data outside the rows of the state", () => {
     const files = [{ filename: "msa.pdf", content_type: "application/pdf" }];
     const { body } = await first.api("POST", "/api/v2.1/public/workspace/files/uploads/", { body: { files } });
     const [{ upload_url: url }] = (body as { files: [{ upload_url: string }] }).files;
-    const sent = await fetch(url, { method: "PUT", body: "bytes", headers: { "content-type": "application/pdf" } });
-    assert.equal(sent.status, 200);
+    const response = await fetch(url, { method: "PUT", body: "bytes", headers: { "content-type": "application/pdf" } });
+    assert.equal(response.status, 200);
     await save(first, "uploaded");
     await first.control("POST", "reset");
     await first.close();

@@ -46,7 +46,7 @@ describe("webhook schedule after kill -9", () => {
   it("does not change after a kill between attempts", async (t) => {
     const file = join(await createTestFolder(t), "emulator.json");
     const sink = await startReceiver(t);
-    sink.answer(500);
+    sink.respond(500);
     const start = () => startEmulatorProcess(t, { file, clock: { mode: "manual", start: initialTime } });
 
     let emulator = await start();
@@ -56,14 +56,12 @@ describe("webhook schedule after kill -9", () => {
     const planned = [0, 5, 15, 35, 75, 155];
     const attempts = planned.map((at) => `+${at} 500`);
     // Each process runs until one minute after the next attempt, and is then killed.
-    for (let made = 1; made < planned.length; made += 1) {
+    for (let i = 1; i < planned.length; i += 1) {
       await emulator.kill();
       emulator = await start();
-      const next = planned[made]!;
-      assert.deepEqual(await listDeliveries(emulator), [
-        { outcome: "retrying", next, attempts: attempts.slice(0, made) },
-      ]);
-      await advance(emulator, `PT${next - planned[made - 1]!}M`);
+      const next = planned[i]!;
+      assert.deepEqual(await listDeliveries(emulator), [{ outcome: "retrying", next, attempts: attempts.slice(0, i) }]);
+      await advance(emulator, `PT${next - planned[i - 1]!}M`);
     }
 
     await emulator.kill();
@@ -80,20 +78,20 @@ describe("webhook schedule after kill -9", () => {
   it("repeats an attempt interrupted by a kill", async (t) => {
     const file = join(await createTestFolder(t), "emulator.json");
     const sink = await startReceiver(t);
-    sink.answer(500);
+    sink.respond(500);
     const start = () => startEmulatorProcess(t, { file, clock: { mode: "manual", start: initialTime } });
 
     const before = await start();
     await subscribe(before, sink.url);
     await createDraftContract(before.api);
     await advance(before, "PT1M");
-    const reached = new Promise<void>((resolve) => sink.answer(() => resolve()));
+    const reached = new Promise<void>((resolve) => sink.respond(() => resolve()));
     const broken = advance(before, "PT10M").catch(() => "nobody answered");
     await reached;
     await before.kill();
     assert.equal(await broken, "nobody answered");
 
-    sink.answer(200);
+    sink.respond(200);
     const after = await start();
     await advance(after, "PT10M");
     assert.deepEqual(await listDeliveries(after), [
@@ -110,7 +108,7 @@ describe("webhook schedule after kill -9", () => {
     const [receivers, events, unsure] = [2_000, 5, 256];
     const retries = receivers * events;
 
-    sink.answer(500);
+    sink.respond(500);
     const first = await start();
     await runConcurrently(receivers, 16, async (n) => {
       assert.equal((await subscribe(first, `${sink.url}/${n}`)).status, 201);
@@ -129,7 +127,7 @@ describe("webhook schedule after kill -9", () => {
       next_due: initialTime.replace("04:05Z", "09:05.000Z"),
     });
     const amidst = new Promise<void>((resolve) => {
-      sink.answer((_, response) => {
+      sink.respond((_, response) => {
         response.end();
         if (sink.received.length === retries + 4_321) resolve();
       });

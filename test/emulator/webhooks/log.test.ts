@@ -35,14 +35,14 @@ describe("resend of a delivery", () => {
   it("makes one attempt outside the schedule, whose success ends the delivery", async (t) => {
     const office = await createDeliveryFixture(t);
     const sink = await startReceiver(t);
-    sink.answer(500);
+    sink.respond(500);
     const id = await office.subscribe(sink.url);
     await office.happen("CONTRACT_CREATED");
     await office.runner.advance({ by: toMilliseconds(1) });
 
     assert.equal(await resendDelivery(office, 1), "retrying");
     assert.deepEqual(await office.subscription(id), { status: "ACTIVE", failure_count: 2 });
-    sink.answer(200);
+    sink.respond(200);
     assert.equal(await resendDelivery(office, 1), "delivered");
     assert.deepEqual(await office.story(), [
       { webhook: id, outcome: "delivered", attempts: ["+0 500", "+1 500", "+1 200"] },
@@ -54,7 +54,7 @@ describe("resend of a delivery", () => {
   it("does not change the schedule on failure", async (t) => {
     const office = await createDeliveryFixture(t);
     const sink = await startReceiver(t);
-    sink.answer(500);
+    sink.respond(500);
     await office.subscribe(sink.url);
     await office.happen("CONTRACT_CREATED");
     await office.runner.advance({ by: toMilliseconds(1) });
@@ -80,7 +80,7 @@ describe("resend of a delivery", () => {
   it("disables the webhook at the sixth failure", async (t) => {
     const office = await createDeliveryFixture(t);
     const sink = await startReceiver(t);
-    sink.answer(500);
+    sink.respond(500);
     const id = await office.subscribe(sink.url, { failure_count: 5 });
     await office.store.transaction("off", (tx) => setWebhookEnabled(tx, id, false, office.clock.now()));
     await office.happen("CONTRACT_CREATED");
@@ -123,7 +123,7 @@ describe("delivery log", () => {
     const office = await createDeliveryFixture(t);
     const good = await startReceiver(t);
     const bad = await startReceiver(t);
-    bad.answer(500);
+    bad.respond(500);
     const one = await office.subscribe(good.url);
     const two = await office.subscribe(bad.url, { only_for_activities: ["CONTRACT_SIGNED"] });
     await office.happen("CONTRACT_CREATED", "CONTRACT_SIGNED", "CONTRACT_SIGNED");
@@ -145,7 +145,7 @@ describe("delivery log", () => {
   it("returns the sent body and the response", async (t) => {
     const office = await createDeliveryFixture(t);
     const sink = await startReceiver(t);
-    sink.answer((_, response) => void response.writeHead(418).end("no coffee"));
+    sink.respond((_, response) => void response.writeHead(418).end("no coffee"));
     await office.subscribe(sink.url);
     await office.happen("CONTRACT_CREATED");
     await office.runner.waitUntilIdle();
@@ -174,7 +174,7 @@ describe("delivery log", () => {
     const office = await createDeliveryFixture(t);
     const good = await startReceiver(t);
     const bad = await startReceiver(t);
-    bad.answer(500);
+    bad.respond(500);
     await office.subscribe(good.url);
     await office.subscribe(bad.url, { failure_count: 5 });
     await office.happen("CONTRACT_CREATED");
@@ -197,7 +197,7 @@ describe("delivery log", () => {
   it("skips due deliveries of a deleted webhook", async (t) => {
     const office = await createDeliveryFixture(t);
     const sink = await startReceiver(t);
-    sink.answer(500);
+    sink.respond(500);
     const id = await office.subscribe(sink.url);
     await office.happen("CONTRACT_CREATED");
     await office.runner.waitUntilIdle();

@@ -25,7 +25,7 @@ describe("delivery attempt", () => {
   it("sends a signed POST of the event with the same bytes each time", async (t) => {
     const { subscribe, happen, runner } = await createDeliveryFixture(t);
     const sink = await startReceiver(t);
-    sink.answer(500);
+    sink.respond(500);
     await subscribe(`${sink.url}/hooks?team=a`, { custom_headers: { "X-Team": "legal" } });
     await happen("CONTRACT_SIGNED");
     await runner.advance({ next: true });
@@ -56,7 +56,7 @@ describe("delivery attempt", () => {
       const settings = { webhookSchemes: ["standard"] as const, deterministic };
       const { subscribe, happen, runner } = await createDeliveryFixture(t, { settings, wall });
       const sink = await startReceiver(t);
-      sink.answer(500);
+      sink.respond(500);
       await subscribe(sink.url);
       await happen("CONTRACT_SIGNED");
       await runner.waitUntilIdle();
@@ -94,7 +94,7 @@ describe("delivery attempt", () => {
     it(`treats the response ${status} as ${outcome}`, async (t) => {
       const { subscribe, happen, runner, story } = await createDeliveryFixture(t);
       const sink = await startReceiver(t);
-      sink.answer((_, response) => void response.writeHead(status, { location: sink.url }).end());
+      sink.respond((_, response) => void response.writeHead(status, { location: sink.url }).end());
       const id = await subscribe(sink.url);
       await happen("CONTRACT_CREATED");
       await runner.waitUntilIdle();
@@ -137,12 +137,12 @@ describe("delivery attempt", () => {
     const slow = await startReceiver(t);
     let finish = () => {};
     const reached = [
-      new Promise<void>((resolve) => hanging.answer(() => resolve())),
+      new Promise<void>((resolve) => hanging.respond(() => resolve())),
       new Promise<void>((resolve) =>
-        trickling.answer((_, response) => void response.writeHead(200).write("almost", () => resolve())),
+        trickling.respond((_, response) => void response.writeHead(200).write("almost", () => resolve())),
       ),
       new Promise<void>((resolve) =>
-        slow.answer((_, response) => {
+        slow.respond((_, response) => {
           finish = () => void response.writeHead(200).end("ok");
           resolve();
         }),
@@ -182,7 +182,7 @@ describe("delivery attempt", () => {
   it("stores the first 64 kB of an endless response and stops reading", async (t) => {
     const { subscribe, happen, runner, store } = await createDeliveryFixture(t);
     const sink = await startReceiver(t);
-    sink.answer((_, response) => {
+    sink.respond((_, response) => {
       response.writeHead(200);
       const more = () => {
         while (!response.destroyed && response.write("x".repeat(16_384)));

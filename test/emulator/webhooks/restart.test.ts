@@ -21,7 +21,7 @@ describe("webhook schedule after a restart", () => {
   it("continues from its last state", async (t) => {
     const open = await createStoreOpener(t);
     const sink = await startReceiver(t);
-    sink.answer(500);
+    sink.respond(500);
     const before = await createDeliveryFixture(t, { store: await open() });
     const id = await before.subscribe(sink.url);
     await before.happen("CONTRACT_CREATED");
@@ -43,7 +43,7 @@ describe("webhook schedule after a restart", () => {
   it("repeats an attempt without a recorded outcome", async (t) => {
     const open = await createStoreOpener(t);
     const sink = await startReceiver(t);
-    const reached = new Promise<void>((resolve) => sink.answer(() => resolve()));
+    const reached = new Promise<void>((resolve) => sink.respond(() => resolve()));
     const before = await createDeliveryFixture(t, { store: await open(), wall: impatient });
     const id = await before.subscribe(sink.url);
     await before.happen("CONTRACT_CREATED");
@@ -51,7 +51,7 @@ describe("webhook schedule after a restart", () => {
     // The attempt hangs. Closing aborts the attempt without a record.
     await before.close();
 
-    sink.answer(200);
+    sink.respond(200);
     const after = await createDeliveryFixture(t, { store: await open() });
     await after.runner.waitUntilIdle();
     assert.deepEqual(await after.story(), [{ webhook: id, outcome: "delivered", attempts: ["+0 200"] }]);

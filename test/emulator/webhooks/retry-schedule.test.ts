@@ -10,11 +10,11 @@ import { startReceiver } from "../../support/receiver.ts";
 async function listAttemptTimes(t: TestContext, options: EmulatorOptions) {
   const { api, control, clock } = await startTestEmulator(t, options);
   const sink = await startReceiver(t);
-  sink.answer(500);
+  sink.respond(500);
   const only_for_activities = ["CONTRACT_CREATED"];
   const path = "/api/v2.1/public/webhooks/";
-  const made = await api("POST", path, { body: { title: "dead", url: sink.url, only_for_activities } });
-  assert.equal(made.status, 201, JSON.stringify(made.body));
+  const response = await api("POST", path, { body: { title: "dead", url: sink.url, only_for_activities } });
+  assert.equal(response.status, 201, JSON.stringify(response.body));
   await createDraftContract(api);
   await clock.advance({ untilIdle: true });
   const { items } = (await control("GET", "/deliveries")).body as { items: Delivery[] };

@@ -10,7 +10,7 @@ describe("retry schedule", () => {
   it("disables a failing webhook after six attempts and skips the seventh", async (t) => {
     const { subscribe, happen, runner, story, subscription } = await createDeliveryFixture(t);
     const sink = await startReceiver(t);
-    sink.answer(500);
+    sink.respond(500);
     const id = await subscribe(sink.url);
 
     await happen("CONTRACT_CREATED");
@@ -31,7 +31,7 @@ describe("retry schedule", () => {
   it("counts failures per webhook across concurrent events", async (t) => {
     const { subscribe, happen, runner, story, subscription } = await createDeliveryFixture(t);
     const sink = await startReceiver(t);
-    sink.answer(500);
+    sink.respond(500);
     const id = await subscribe(sink.url);
 
     await happen("CONTRACT_CREATED", "CONTRACT_SIGNED");
@@ -53,9 +53,9 @@ describe("retry schedule", () => {
     const sink = await startReceiver(t);
     // No request gets a response before all six have arrived, so that all run together.
     const held: (() => void)[] = [];
-    sink.answer((_, response) => {
+    sink.respond((_, response) => {
       held.push(() => response.writeHead(500).end());
-      if (held.length === 6) for (const answer of held) answer();
+      if (held.length === 6) for (const respond of held) respond();
     });
     const id = await subscribe(sink.url);
 
@@ -75,7 +75,7 @@ describe("retry schedule", () => {
     let open = 0;
     let most = 0;
     const held: (() => void)[] = [];
-    sink.answer((_, response) => {
+    sink.respond((_, response) => {
       open += 1;
       most = Math.max(most, open);
       held.push(() => {
@@ -85,7 +85,7 @@ describe("retry schedule", () => {
       // The first two wait for each other, and for any other one.
       if (sink.received.length >= 2)
         setImmediate(() => {
-          for (const answer of held.splice(0)) answer();
+          for (const respond of held.splice(0)) respond();
         });
     });
     await subscribe(sink.url, { failure_count: 4 });
@@ -98,17 +98,17 @@ describe("retry schedule", () => {
   it("resets the counter after any 2xx", async (t) => {
     const { subscribe, happen, runner, story, subscription } = await createDeliveryFixture(t);
     const sink = await startReceiver(t);
-    sink.answer(500);
+    sink.respond(500);
     const id = await subscribe(sink.url);
 
     await happen("CONTRACT_CREATED");
     await runner.advance({ by: toMilliseconds(35) });
     assert.deepEqual(await subscription(id), { status: "ACTIVE", failure_count: 4 });
-    sink.answer(202);
+    sink.respond(202);
     await happen("CONTRACT_SIGNED");
     await runner.waitUntilIdle();
     assert.deepEqual(await subscription(id), { status: "ACTIVE", failure_count: 0 });
-    sink.answer(500);
+    sink.respond(500);
     await runner.advance({ untilIdle: true });
 
     assert.deepEqual(await story(), [
@@ -122,7 +122,7 @@ describe("retry schedule", () => {
   it("rounds attempts up to the next whole minute with the worker tick", async (t) => {
     const { subscribe, happen, runner, story } = await createDeliveryFixture(t, { settings: { workerTick: true } });
     const sink = await startReceiver(t);
-    sink.answer(500);
+    sink.respond(500);
     const id = await subscribe(sink.url);
 
     await happen("CONTRACT_CREATED");
@@ -137,7 +137,7 @@ describe("retry schedule", () => {
   it("continues after the webhook is enabled, without resending skipped events", async (t) => {
     const { subscribe, happen, runner, story, store, subscription, clock } = await createDeliveryFixture(t);
     const sink = await startReceiver(t);
-    sink.answer(500);
+    sink.respond(500);
     const id = await subscribe(sink.url);
     const turn = (on: boolean) => store.transaction("switch", (tx) => setWebhookEnabled(tx, id, on, clock.now()));
 
@@ -147,7 +147,7 @@ describe("retry schedule", () => {
     await happen("CONTRACT_SIGNED");
     await runner.waitUntilIdle();
     await turn(true);
-    sink.answer(200);
+    sink.respond(200);
     await runner.advance({ untilIdle: true });
 
     assert.deepEqual(await story(), [
@@ -161,13 +161,13 @@ describe("retry schedule", () => {
     const { subscribe, happen, runner, story } = await createDeliveryFixture(t);
     const hanging = await startReceiver(t);
     const held: (() => void)[] = [];
-    hanging.answer((_, response) => void held.push(() => response.writeHead(500).end()));
+    hanging.respond((_, response) => void held.push(() => response.writeHead(500).end()));
     const healthy = await startReceiver(t);
     const dead = await subscribe(hanging.url);
     const well = await subscribe(healthy.url);
 
     const reached = new Promise<void>((resolve) =>
-      healthy.answer((_, response) => {
+      healthy.respond((_, response) => {
         response.writeHead(200).end();
         if (healthy.received.length === 8) resolve();
       }),
@@ -176,7 +176,7 @@ describe("retry schedule", () => {
     await reached;
     assert.deepEqual({ held: held.length, healthy: healthy.received.length }, { held: 6, healthy: 8 });
 
-    for (const answer of held) answer();
+    for (const respond of held) respond();
     await runner.waitUntilIdle();
     const outcomes = (await story()).map(({ webhook, outcome }) => `${webhook} ${outcome}`);
     assert.deepEqual(outcomes.filter((line) => line === `${well} delivered`).length, 8);
@@ -187,14 +187,14 @@ describe("retry schedule", () => {
     const { subscribe, happen, runner, story } = await createDeliveryFixture(t);
     const hanging = await startReceiver(t);
     const held: (() => void)[] = [];
-    hanging.answer((_, response) => void held.push(() => response.writeHead(200).end()));
+    hanging.respond((_, response) => void held.push(() => response.writeHead(200).end()));
     for (let i = 0; i < 12; i += 1) await subscribe(hanging.url);
     await happen(...Array.from({ length: 6 }, () => "CONTRACT_CREATED" as const));
 
     const healthy = await startReceiver(t);
     const well = await subscribe(healthy.url);
     const reached = new Promise<void>((resolve) =>
-      healthy.answer((_, response) => {
+      healthy.respond((_, response) => {
         response.writeHead(200).end();
         if (healthy.received.length === 8) resolve();
       }),
@@ -203,8 +203,8 @@ describe("retry schedule", () => {
     await reached;
     assert.ok(held.length < 64, `${held.length} hang`);
 
-    hanging.answer(200);
-    for (const answer of held) answer();
+    hanging.respond(200);
+    for (const respond of held) respond();
     await runner.waitUntilIdle();
     const delivered = (await story()).filter(({ outcome }) => outcome === "delivered");
     assert.deepEqual([delivered.length, delivered.filter(({ webhook }) => webhook === well).length], [12 * 14 + 8, 8]);

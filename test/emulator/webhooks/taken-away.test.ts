@@ -11,7 +11,7 @@ async function startHeldReceiver(t: Parameters<typeof startReceiver>[0]) {
   const sink = await startReceiver(t);
   const held: ((status: number) => void)[] = [];
   let arrived = () => {};
-  sink.answer((_, response) => {
+  sink.respond((_, response) => {
     held.push((status) => response.writeHead(status).end());
     arrived();
   });
@@ -124,7 +124,7 @@ describe("attempt waiting for capacity", () => {
     sink.held[0]!(200);
     await office.runner.waitUntilIdle();
     assert.deepEqual(await listQueue(office), [[2, "deliver", 9]]);
-    sink.answer(200);
+    sink.respond(200);
     await office.runner.advance({ untilIdle: true });
     assert.deepEqual(await office.story(), [
       { webhook: id, outcome: "delivered", attempts: ["+0 200"] },

@@ -73,7 +73,7 @@ describe("fault script", () => {
     const told: PendingAttempt[] = [];
     const office = await createDeliveryFixture(t, { intervene: (about) => void told.push(about) });
     const sink = await startReceiver(t);
-    sink.answer(500);
+    sink.respond(500);
     const id = await office.subscribe(sink.url);
     await office.happen("CONTRACT_CREATED");
     await office.runner.advance({ by: toMilliseconds(5) });

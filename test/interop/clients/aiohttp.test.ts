@@ -7,7 +7,7 @@ import { createClientFolder, getEmulatorEnvironment } from "../../support/foreig
 import { runForJson } from "../../support/foreign/program.ts";
 import { difficultFileName } from "../../support/foreign/sign-in.ts";
 
-const made = await installPythonPackages("aiohttp==3.14.5", "yarl==1.25.1");
+const installation = await installPythonPackages("aiohttp==3.14.5", "yarl==1.25.1");
 
 /** Names with characters that yarl may encode differently, and the names under which they are stored. */
 const names: readonly (readonly [given: string, kept: string])[] = [
@@ -26,14 +26,14 @@ const names: readonly (readonly [given: string, kept: string])[] = [
   [difficultFileName, difficultFileName],
 ];
 
-it("aiohttp uploads and downloads by signed URLs that yarl re-encodes", { skip: made.missing }, async (t) => {
-  if (made.missing !== undefined) return;
+it("aiohttp uploads and downloads by signed URLs that yarl re-encodes", { skip: installation.missing }, async (t) => {
+  if (installation.missing !== undefined) return;
   const emulator = await startTestEmulator(t);
   const cwd = await createClientFolder(t, emulator, import.meta.url, "aiohttp/client.py");
   const argv = ["client.py", JSON.stringify(names.map(([given]) => given))];
   const expected = names.map(([given, kept]) => [200, `The bytes of ${given}`, kept]);
   assert.deepEqual(
-    await runForJson(join(made.folder, "bin/python"), argv, { cwd, env: getEmulatorEnvironment(emulator) }),
+    await runForJson(join(installation.folder, "bin/python"), argv, { cwd, env: getEmulatorEnvironment(emulator) }),
     {
       "as text": expected,
       "as it stands": expected,

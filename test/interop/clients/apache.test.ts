@@ -65,11 +65,11 @@ async function startApache(t: TestContext, issuer: string): Promise<string> {
     await gone;
     await rm(folder, { recursive: true, force: true });
   });
-  await new Promise<void>((up, down) => {
+  await new Promise<void>((resolve, down) => {
     const look = () => {
       if (!readFileSync(log, "utf8").includes("resuming normal operations")) return;
       watcher.close();
-      up();
+      resolve();
     };
     const watcher = watch(log, look);
     look();

@@ -10,11 +10,11 @@ import { waitUntilIdle } from "../../support/rejections.ts";
 import { createTemporaryFolder } from "../../support/store.ts";
 import { callerTrace, listTraceNodes, triggerAllTraceKinds } from "../../support/trace-kinds.ts";
 
-const made = await installPythonPackages("opentelemetry-proto==1.38.0");
+const installation = await installPythonPackages("opentelemetry-proto==1.38.0");
 const kinds: Readonly<Record<string, string>> = { request: "SERVER", event: "PRODUCER", attempt: "CLIENT" };
 
-it("OpenTelemetry message types parse every span of an emulator", { skip: made.missing }, async (t) => {
-  if (made.missing !== undefined) return;
+it("OpenTelemetry message types parse every span of an emulator", { skip: installation.missing }, async (t) => {
+  if (installation.missing !== undefined) return;
   const sink = await startCollector(t);
   const emulator = await startTestEmulator(t, { autoSignMs: 600_000, otel: { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url } });
   await triggerAllTraceKinds(t, emulator);
@@ -24,7 +24,7 @@ it("OpenTelemetry message types parse every span of an emulator", { skip: made.m
   const cwd = await createTemporaryFolder(t);
   await writeFile(join(cwd, "exports"), sink.received.map(({ body }) => `${body}\n`).join(""));
   const program = new URL("./opentelemetry/read.py", import.meta.url).pathname;
-  const read = (await runForJson(join(made.folder, "bin/python"), [program, "exports"], { cwd })) as {
+  const read = (await runForJson(join(installation.folder, "bin/python"), [program, "exports"], { cwd })) as {
     services: readonly string[];
     spans: readonly { spanId: string; parentSpanId?: string }[];
   };
@@ -34,11 +34,11 @@ it("OpenTelemetry message types parse every span of an emulator", { skip: made.m
   assert.deepEqual(
     byId(read.spans),
     byId(
-      nodes.map(({ trace, span, parent_span, what, kind }) => ({
+      nodes.map(({ trace, span, parent_span, what: label, kind }) => ({
         traceId: trace,
         spanId: span,
         ...(parent_span !== null && { parentSpanId: parent_span }),
-        name: what,
+        name: label,
         kind: `SPAN_KIND_${kinds[kind] ?? "INTERNAL"}`,
       })),
     ),

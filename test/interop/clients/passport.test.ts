@@ -8,13 +8,13 @@ import { runForJson } from "../../support/foreign/program.ts";
 import { startSignInEmulator } from "../../support/foreign/sign-in.ts";
 
 const packages = ["passport@0.7.0", "passport-openidconnect@0.1.2", "express@5.1.0", "express-session@1.18.2"];
-const made = await installNpmPackages(...packages);
+const installation = await installNpmPackages(...packages);
 
-it("passport-openidconnect signs a user in to a web app without PKCE", { skip: made.missing }, async (t) => {
-  if (made.missing !== undefined) return;
+it("passport-openidconnect signs a user in to a web app without PKCE", { skip: installation.missing }, async (t) => {
+  if (installation.missing !== undefined) return;
   const emulator = await startSignInEmulator(t);
   const cwd = await createClientFolder(t, emulator, import.meta.url, "passport/server.mjs");
-  await symlink(join(made.folder, "node_modules"), join(cwd, "node_modules"));
+  await symlink(join(installation.folder, "node_modules"), join(cwd, "node_modules"));
   assert.deepEqual(await runForJson(process.execPath, ["server.mjs"], { cwd, env: getEmulatorEnvironment(emulator) }), {
     status: 200,
     body: {

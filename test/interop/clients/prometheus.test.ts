@@ -8,7 +8,7 @@ import { runForJson } from "../../support/foreign/program.ts";
 import { createTemporaryFolder } from "../../support/store.ts";
 import { triggerAllTraceKinds } from "../../support/trace-kinds.ts";
 
-const made = await installPythonPackages("prometheus-client==0.22.1");
+const installation = await installPythonPackages("prometheus-client==0.22.1");
 
 interface Family {
   readonly type: string;
@@ -19,8 +19,8 @@ interface Family {
 
 type Read = Readonly<Record<string, Family>>;
 
-it("the Prometheus client library parses the metrics in both formats", { skip: made.missing }, async (t) => {
-  if (made.missing !== undefined) return;
+it("the Prometheus client library parses the metrics in both formats", { skip: installation.missing }, async (t) => {
+  if (installation.missing !== undefined) return;
   const emulator = await startTestEmulator(t, { autoSignMs: 600_000 });
   await triggerAllTraceKinds(t, emulator);
   // The first scrape makes both formats count scrapes.
@@ -33,7 +33,7 @@ it("the Prometheus client library parses the metrics in both formats", { skip: m
     await writeFile(join(cwd, name), String(body));
   }
   const program = new URL("./prometheus/read.py", import.meta.url).pathname;
-  const read = (await runForJson(join(made.folder, "bin/python"), [program], { cwd })) as Record<
+  const read = (await runForJson(join(installation.folder, "bin/python"), [program], { cwd })) as Record<
     keyof typeof accepted,
     Read
   >;

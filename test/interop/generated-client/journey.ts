@@ -40,7 +40,7 @@ export async function runJourney(started: JourneyAddresses) {
     }),
   );
   const file = uploads.files[0]!;
-  const put = await fetch(file.upload_url, {
+  const response = await fetch(file.upload_url, {
     method: "PUT",
     headers: { "content-type": "text/plain" },
     body: "hello",
@@ -104,7 +104,7 @@ export async function runJourney(started: JourneyAddresses) {
 
   return {
     clusters: clusters.map(({ cluster_id }) => cluster_id),
-    put: put.status,
+    put: response.status,
     attachments: intake.attachments.map(({ name }) => name),
     sent: sent.contract_status,
     recipients: recipients.items.map(({ recipient, status }) => `${recipient.user.email} ${status}`),

@@ -8,7 +8,9 @@ import { createClientFolder } from "../../support/foreign/journey.ts";
 import { runProgram } from "../../support/foreign/program.ts";
 
 const versions = { newman: "6.2.2", "openapi-to-postmanv2": "6.3.3" };
-const made = await installNpmPackages(...Object.entries(versions).map(([name, version]) => `${name}@${version}`));
+const installation = await installNpmPackages(
+  ...Object.entries(versions).map(([name, version]) => `${name}@${version}`),
+);
 
 interface Execution {
   readonly item: { readonly name: string };
@@ -24,12 +26,12 @@ const withSecret = {
 };
 
 it("Newman runs Postman's collection of the contract API with valid credentials", {
-  skip: made.missing,
+  skip: installation.missing,
 }, async (t) => {
-  if (made.missing !== undefined) return;
+  if (installation.missing !== undefined) return;
   const emulator = await startTestEmulator(t);
   const cwd = await createClientFolder(t, emulator, import.meta.url);
-  const bin = join(made.folder, "node_modules/.bin");
+  const bin = join(installation.folder, "node_modules/.bin");
   const options = "folderStrategy=Tags,parametersResolution=Example";
   await runProgram(join(bin, "openapi2postmanv2"), ["-s", "contracts.json", "-o", "collection.json", "-O", options], {
     cwd,

@@ -8,13 +8,13 @@ import { createClientFolder, expectedJourney, getEmulatorEnvironment } from "../
 import { runForJson, runProgram } from "../../support/foreign/program.ts";
 
 const version = "2.8.2";
-const made = await installGoProgram(
+const installation = await installGoProgram(
   `oapi-codegen-${version}`,
   `github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v${version}`,
 );
 
-it(`oapi-codegen ${version} generates a working Go client`, { skip: made.missing }, async (t) => {
-  if (made.missing !== undefined) return;
+it(`oapi-codegen ${version} generates a working Go client`, { skip: installation.missing }, async (t) => {
+  if (installation.missing !== undefined) return;
   const emulator = await startTestEmulator(t);
   const cwd = await createClientFolder(t, emulator, import.meta.url, "oapi-codegen/main.go");
   await runProgram("go", ["mod", "init", "example.test/journey"], { cwd });
@@ -24,7 +24,9 @@ it(`oapi-codegen ${version} generates a working Go client`, { skip: made.missing
     const options = { "skip-prune": true };
     const config = { package: name, output: `${name}/client.go`, generate: { models: true, client: true } };
     await writeFile(join(cwd, `${name}.yaml`), JSON.stringify({ ...config, "output-options": options }));
-    await runProgram(join(made.folder, "bin/oapi-codegen"), ["--config", `${name}.yaml`, `${name}.json`], { cwd });
+    await runProgram(join(installation.folder, "bin/oapi-codegen"), ["--config", `${name}.yaml`, `${name}.json`], {
+      cwd,
+    });
   }
   await runProgram("go", ["mod", "tidy"], { cwd });
   assert.deepEqual(

@@ -9,7 +9,7 @@ import { canRun, runForJson, runProgram } from "../../support/foreign/program.ts
 
 const version = "7.17.0";
 const artifact = `org.openapitools:openapi-generator-cli:${version}`;
-const made = await installPrograms({
+const installation = await installPrograms({
   name: `openapi-generator-${version}`,
   needs: ["mvn", "--version"],
   steps: [
@@ -30,13 +30,13 @@ const generate = (folder: string, cwd: string, argv: readonly string[]) =>
   });
 
 describe(`openapi-generator ${version}`, () => {
-  it("generates a working Go client", { skip: made.missing ?? goMissing }, async (t) => {
-    if (made.missing !== undefined) return;
+  it("generates a working Go client", { skip: installation.missing ?? goMissing }, async (t) => {
+    if (installation.missing !== undefined) return;
     const emulator = await startTestEmulator(t);
     const cwd = await createClientFolder(t, emulator, import.meta.url, "openapi-generator/main.go");
     for (const name of services) {
       const options = `packageName=${name},withGoMod=false,isGoSubmodule=true`;
-      await generate(made.folder, cwd, ["-g", "go", "-i", `${name}.json`, "-o", name, "-p", options]);
+      await generate(installation.folder, cwd, ["-g", "go", "-i", `${name}.json`, "-o", name, "-p", options]);
     }
     await runProgram("go", ["mod", "init", "example.test/journey"], { cwd });
     await runProgram("go", ["mod", "tidy"], { cwd });
@@ -52,13 +52,13 @@ describe(`openapi-generator ${version}`, () => {
     ["router", "okhttp-gson", "Routing", { clusters, unmapped }],
     ["contracts", "native", "Journey", ofContracts],
   ] as const) {
-    it(`generates a working Java client of ${name}`, { skip: made.missing }, async (t) => {
-      if (made.missing !== undefined) return;
+    it(`generates a working Java client of ${name}`, { skip: installation.missing }, async (t) => {
+      if (installation.missing !== undefined) return;
       const emulator = await startTestEmulator(t);
       const cwd = await createClientFolder(t, emulator, import.meta.url, `openapi-generator/${program}.java`);
       const packages = `invokerPackage=${name},apiPackage=${name}.api,modelPackage=${name}.model`;
       const options = ["--library", library, "-p", `${packages},openApiNullable=false`];
-      await generate(made.folder, cwd, ["-g", "java", "-i", `${name}.json`, "-o", ".", ...options]);
+      await generate(installation.folder, cwd, ["-g", "java", "-i", `${name}.json`, "-o", ".", ...options]);
       await copyFile(join(cwd, `${program}.java`), join(cwd, `src/main/java/${program}.java`));
       await runProgram("mvn", ["-q", "compile", "dependency:build-classpath", "-Dmdep.outputFile=classpath.txt"], {
         cwd,

@@ -7,13 +7,13 @@ import { createClientFolder, expectedJourney, getEmulatorEnvironment } from "../
 import { runForJson, runProgram } from "../../support/foreign/program.ts";
 
 const version = "0.29.1";
-const made = await installPythonPackages(`openapi-python-client==${version}`);
+const installation = await installPythonPackages(`openapi-python-client==${version}`);
 
-it(`openapi-python-client ${version} generates a working client`, { skip: made.missing }, async (t) => {
-  if (made.missing !== undefined) return;
+it(`openapi-python-client ${version} generates a working client`, { skip: installation.missing }, async (t) => {
+  if (installation.missing !== undefined) return;
   const emulator = await startTestEmulator(t);
   const cwd = await createClientFolder(t, emulator, import.meta.url, "openapi-python-client/journey.py");
-  const bin = join(made.folder, "bin");
+  const bin = join(installation.folder, "bin");
   for (const name of ["router", "contracts", "emulator"]) {
     const argv = ["generate", "--meta", "none", "--path", `${name}.json`, "--output-path", name];
     await runProgram(join(bin, "openapi-python-client"), argv, { cwd });

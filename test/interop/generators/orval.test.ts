@@ -9,12 +9,12 @@ import { createClientFolder, expectedJourney, getEmulatorEnvironment } from "../
 import { runForJson, runProgram } from "../../support/foreign/program.ts";
 
 const version = "8.20.0";
-const made = await installNpmPackages(`orval@${version}`);
+const installation = await installNpmPackages(`orval@${version}`);
 const modules = fileURLToPath(new URL("../../../node_modules", import.meta.url));
 const strict = ["--strict", "--noEmit", "--skipLibCheck", "--allowImportingTsExtensions"];
 
-it(`orval ${version} generates a working TypeScript client`, { skip: made.missing }, async (t) => {
-  if (made.missing !== undefined) return;
+it(`orval ${version} generates a working TypeScript client`, { skip: installation.missing }, async (t) => {
+  if (installation.missing !== undefined) return;
   const emulator = await startTestEmulator(t);
   const cwd = await createClientFolder(t, emulator, import.meta.url, "orval/journey.mts");
   const target = (name: string) => ({
@@ -23,7 +23,7 @@ it(`orval ${version} generates a working TypeScript client`, { skip: made.missin
   });
   const config = { router: target("router"), contracts: target("contracts") };
   await writeFile(join(cwd, "orval.config.mjs"), `export default ${JSON.stringify(config)};`);
-  await runProgram(join(made.folder, "node_modules/.bin/orval"), ["--config", "orval.config.mjs"], { cwd });
+  await runProgram(join(installation.folder, "node_modules/.bin/orval"), ["--config", "orval.config.mjs"], { cwd });
   await symlink(modules, join(cwd, "node_modules"));
   await writeFile(join(cwd, "package.json"), '{"type":"module"}');
   const tsc = join(modules, "typescript/bin/tsc");

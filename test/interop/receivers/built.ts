@@ -43,9 +43,9 @@ async function buildNodeReceiver(file: string): Promise<BuiltReceiver> {
   return { command: `exec '${process.execPath}' '${join(folder, file)}'` };
 }
 
-function createPythonReceiver(installed: Installation, file: string): BuiltReceiver {
-  if (installed.missing !== undefined) return installed;
-  return { command: `exec '${join(installed.folder, "bin/python")}' -B '${join(fixtures, "python", file)}'` };
+function createPythonReceiver(installation: Installation, file: string): BuiltReceiver {
+  if (installation.missing !== undefined) return installation;
+  return { command: `exec '${join(installation.folder, "bin/python")}' -B '${join(fixtures, "python", file)}'` };
 }
 
 /** Builds a Go program from all or the named files of a folder. */

@@ -43,9 +43,9 @@ describe("folder docs/receivers", () => {
 });
 
 async function installPythonReceiver(): Promise<BuiltReceiver> {
-  const installed = await installPythonPackages("flask==3.1.3", "fastapi==0.165.0", "uvicorn==0.54.0");
-  if (installed.missing !== undefined) return installed;
-  return { command: `exec '${join(installed.folder, "bin/python")}' -B '${join(folder, "receiver.py")}'` };
+  const installation = await installPythonPackages("flask==3.1.3", "fastapi==0.165.0", "uvicorn==0.54.0");
+  if (installation.missing !== undefined) return installation;
+  return { command: `exec '${join(installation.folder, "bin/python")}' -B '${join(folder, "receiver.py")}'` };
 }
 
 /** Runs with .NET, or with Mono, which accepts the same source. */

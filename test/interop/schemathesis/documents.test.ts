@@ -42,18 +42,18 @@ const createCredentialHeaders = ({ clusters, token }: TestEmulator): Readonly<Re
 
 /** The version is pinned, because another one generates other requests and can check more. */
 const version = "4.32.5";
-const installed = await installPythonPackages(`schemathesis==${version}`);
+const installation = await installPythonPackages(`schemathesis==${version}`);
 
 describe("schemathesis check of the OpenAPI documents", {
   concurrency: true,
 }, () => {
   for (const service of documentedServices) {
-    it(`finds no difference between ${service} and its document`, { skip: installed.missing }, async (t) => {
-      if (installed.missing !== undefined) return;
+    it(`finds no difference between ${service} and its document`, { skip: installation.missing }, async (t) => {
+      if (installation.missing !== undefined) return;
       const emulator = await startTestEmulator(t, { deterministic: true });
       const { leftOut, failures } = accepted[service];
       const document = `${emulator.controlUrl}/openapi/${service}.json`;
-      const { exit, report, met } = await run(t, join(installed.folder, "bin/schemathesis"), service, [
+      const { exit, report, met } = await run(t, join(installation.folder, "bin/schemathesis"), service, [
         document,
         ...["--url", await getFirstServerUrl(document)],
         ...createCredentialHeaders(emulator)[service].flatMap((header) => ["--header", header]),
@@ -62,7 +62,7 @@ describe("schemathesis check of the OpenAPI documents", {
         ...always,
       ]);
       assert.equal(exit, 0, report);
-      const unmet = failures.map(({ why }) => why).filter((why) => !met.has(why));
+      const unmet = failures.map(({ why: reason }) => reason).filter((reason) => !met.has(reason));
       // A short run finds some of these only by chance, and others after any change of a declaration.
       if (isLong) assert.deepEqual(unmet, [], "what nothing meets any more is not to be listed");
     });

@@ -14,9 +14,9 @@ export interface BulkFixture {
   readonly cwd: string;
   /** Folder of the jobs. */
   readonly jobs: string;
-  svc(argv: string | readonly string[], more?: RunOptions): Promise<RunResult>;
+  svc(argv: string | readonly string[], options?: RunOptions): Promise<RunResult>;
   /** Returns the client ids of each request in the order of arrival. */
-  sent(): unknown[];
+  listRequests(): unknown[];
   write(name: string, rows: readonly string[]): Promise<void>;
 }
 
@@ -37,8 +37,8 @@ export async function createBulkFixture(
     service,
     cwd,
     jobs: join(cwd, "state", "jobs"),
-    svc: (argv, more = {}) => runCli(argv, { cwd, ...more, env: { ...env, ...more.env } }),
-    sent: () => service.calls.map(({ body }) => body.client_ids),
+    svc: (argv, options = {}) => runCli(argv, { cwd, ...options, env: { ...env, ...options.env } }),
+    listRequests: () => service.calls.map(({ body }) => body.client_ids),
     write,
   };
 }

@@ -5,14 +5,14 @@ interface CertifyConsole {
   /** Address that signs one browser in. */
   readonly address: string;
   interrupt(): void;
-  readonly ended: Promise<RunResult>;
+  readonly completion: Promise<RunResult>;
 }
 
 /** Runs `svc webhooks certify --console` until it prints the address of its console. */
 export const startCertifyConsole = (argv: readonly string[], cwd: string): Promise<CertifyConsole> =>
   new Promise((resolve, reject) => {
     let interrupt = () => {};
-    const ended = runCli(["webhooks", "certify", ...argv, "--console"], {
+    const completion = runCli(["webhooks", "certify", ...argv, "--console"], {
       cwd,
       env: { SVC_CONFIG_DIR: join(cwd, "config"), PATH: process.env.PATH },
       onStart: ({ signal }) => {
@@ -20,8 +20,8 @@ export const startCertifyConsole = (argv: readonly string[], cwd: string): Promi
       },
       onError: (stderr) => {
         const address = /^Console, .*: (\S+)\n/m.exec(stderr)?.[1];
-        if (address !== undefined) resolve({ address, interrupt: () => interrupt(), ended });
+        if (address !== undefined) resolve({ address, interrupt: () => interrupt(), completion });
       },
     });
-    void ended.then(({ stderr }) => reject(new Error(`It ended without an address: ${stderr}`)));
+    void completion.then(({ stderr }) => reject(new Error(`It ended without an address: ${stderr}`)));
   });

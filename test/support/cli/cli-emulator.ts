@@ -34,17 +34,17 @@ export async function startCliEmulator(
 ): Promise<CliEmulator> {
   const cwd = await createTestFolder(t);
   const emulator = await startTestEmulator(t, options);
-  const svc = (argv: string | readonly string[], more: RunOptions = {}) => {
+  const svc = (argv: string | readonly string[], options: RunOptions = {}) => {
     const host = { env: { SVC_CONFIG_DIR: cwd } } as unknown as Parameters<typeof buildChildEnvironment>[1];
-    return runCli(argv, { cwd, ...more, env: { ...buildChildEnvironment(emulator, host), ...more.env } });
+    return runCli(argv, { cwd, ...options, env: { ...buildChildEnvironment(emulator, host), ...options.env } });
   };
   return {
     emulator: emulator,
     cwd,
     svc,
-    async json(argv, more) {
+    async json(argv, options) {
       const words = typeof argv === "string" ? argv.split(" ") : argv;
-      const { exit, stdout, stderr } = await svc([...words, "--json"], more);
+      const { exit, stdout, stderr } = await svc([...words, "--json"], options);
       if (exit !== 0) throw new Error(`svc ${words.join(" ")} exited ${exit}: ${stderr}`);
       return JSON.parse(stdout);
     },

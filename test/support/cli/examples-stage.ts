@@ -261,7 +261,7 @@ async function runExample(
   await mkdir(join(cwd, "bin"));
   for (const [name, content] of Object.entries(programs)) await writeFile(join(cwd, name), content, { mode: 0o755 });
   for (const [name, content] of Object.entries(createFiles(stage))) {
-    if ([...story, line].some((one) => one.includes(name.replace(".headers", ""))))
+    if ([...story, line].some((value) => value.includes(name.replace(".headers", ""))))
       await writeFile(join(cwd, name), content);
   }
   if (line.includes("--from prepared")) await svc("emulator state export -o prepared");
@@ -329,7 +329,7 @@ const beginnings = Object.values(elsewhere).flatMap(([exit, starts]) => starts.m
  * above.
  */
 export async function runExamples(examples: readonly Example[], built: CliBuild) {
-  const wrong: Record<string, string> = {};
+  const failures: Record<string, string> = {};
   const unused = new Set(beginnings.map(({ start }) => start));
   for (const example of examples) {
     const line = example.argv.join(" ");
@@ -337,9 +337,9 @@ export async function runExamples(examples: readonly Example[], built: CliBuild)
     const other = beginnings.find(({ start }) => line.startsWith(start));
     if (other) unused.delete(other.start);
     const expected = stopped ? signalCodes.SIGINT : (other?.exit ?? 0);
-    if (exit !== expected) wrong[line] = `${exit} ${stderr.split("\n")[0]}`;
+    if (exit !== expected) failures[line] = `${exit} ${stderr.split("\n")[0]}`;
   }
-  return { wrong, unused: [...unused] };
+  return { failures, unused: [...unused] };
 }
 
 /**

@@ -48,12 +48,12 @@ export interface EndpointOptions {
 export async function startHostileService(
   t: Pick<TestContext, "after">,
 ): Promise<{ endpoint(options: EndpointOptions): HostileEndpoint }> {
-  const endpoints = new Map<string, (path: string, asked: IncomingMessage, response: ServerResponse) => unknown>();
-  const server = createServer((asked, response) => {
+  const endpoints = new Map<string, (path: string, incoming: IncomingMessage, response: ServerResponse) => unknown>();
+  const server = createServer((incoming, response) => {
     // The metadata path of an issuer precedes the issuer's own path (RFC 8414, 3.1).
-    const [, name = "", path = "/"] = /^(?:\/\.well-known\/[\w-]+)?\/(\d+)(.*)$/s.exec(asked.url ?? "") ?? [];
-    const answer = endpoints.get(name);
-    if (answer) answer(path, asked, response);
+    const [, name = "", path = "/"] = /^(?:\/\.well-known\/[\w-]+)?\/(\d+)(.*)$/s.exec(incoming.url ?? "") ?? [];
+    const respond = endpoints.get(name);
+    if (respond) respond(path, incoming, response);
     else response.writeHead(404).end();
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -66,11 +66,11 @@ export async function startHostileService(
     endpoint({ trouble, passes = 0, to = [], onTrouble }) {
       const url = `${base}/${endpoints.size + 1}`;
       let count = 0;
-      endpoints.set(String(endpoints.size + 1), (path, asked, response) => {
+      endpoints.set(String(endpoints.size + 1), (path, incoming, response) => {
         count += 1;
-        if (count <= passes) return forwardRequest({ path, asked, response, to, url });
-        asked.resume();
-        const isStream = asked.headers.accept === "text/event-stream";
+        if (count <= passes) return forwardRequest({ path, incoming, response, to, url });
+        incoming.resume();
+        const isStream = incoming.headers.accept === "text/event-stream";
         plays[trouble](response, isStream ? "text/event-stream" : "application/json");
         onTrouble?.();
       });
@@ -83,27 +83,31 @@ export async function startHostileService(
  * Forwards a request to a real service and replaces its addresses in the response, so that all requests come to the
  * endpoint.
  */
-function forwardRequest(of: {
+function forwardRequest(exchange: {
   path: string;
-  asked: IncomingMessage;
+  incoming: IncomingMessage;
   response: ServerResponse;
   to: readonly string[];
   url: string;
 }): void {
-  const { path, asked, response, to, url } = of;
+  const { path, incoming, response, to, url } = exchange;
   // Signed addresses belong to a cluster, the last base URL. All other requests go to the router.
   const upstream = new URL(path.startsWith("/_storage/") ? to.at(-1)! : to[0]!);
-  const options: RequestOptions = { method: asked.method, path, headers: { ...asked.headers, host: upstream.host } };
-  const forward = request(upstream, options, async (answer) => {
+  const options: RequestOptions = {
+    method: incoming.method,
+    path,
+    headers: { ...incoming.headers, host: upstream.host },
+  };
+  const forward = request(upstream, options, async (upstreamResponse) => {
     const pieces: Buffer[] = [];
-    for await (const piece of answer) pieces.push(piece as Buffer);
+    for await (const piece of upstreamResponse) pieces.push(piece as Buffer);
     let body = Buffer.concat(pieces);
-    if (answer.headers["content-type"]?.includes("json")) {
+    if (upstreamResponse.headers["content-type"]?.includes("json")) {
       body = Buffer.from(to.reduce((text, address) => text.replaceAll(address, url), body.toString()));
     }
-    const { "content-length": _, "transfer-encoding": __, ...headers } = answer.headers;
-    response.writeHead(answer.statusCode!, { ...headers, "content-length": body.length }).end(body);
+    const { "content-length": _, "transfer-encoding": __, ...headers } = upstreamResponse.headers;
+    response.writeHead(upstreamResponse.statusCode!, { ...headers, "content-length": body.length }).end(body);
   });
   forward.on("error", () => response.destroy());
-  asked.pipe(forward);
+  incoming.pipe(forward);
 }

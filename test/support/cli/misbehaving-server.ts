@@ -48,7 +48,7 @@ export async function startMisbehavingServer(
       });
     });
   });
-  await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.after(() => {
     for (const socket of sockets) socket.destroy();
     server.close();

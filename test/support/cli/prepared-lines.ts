@@ -93,21 +93,21 @@ const further: readonly string[] = [
 export interface PreparedLine {
   readonly line: CommandLine;
   /** The example as it is run. */
-  readonly shown: string;
+  readonly label: string;
 }
 
 /** Prepares every example of every command that sends a request to a service. */
 export async function prepareSendingLines(): Promise<readonly PreparedLine[]> {
   const commands = await loadAllCommands();
-  const more = further.map((shown): CommandLine => {
-    const argv = shown.split(" ");
+  const more = further.map((text): CommandLine => {
+    const argv = text.split(" ");
     const named = commands.filter(({ words }) => words.every((word, i) => argv[i] === word));
     const command = named.sort((a, b) => b.words.length - a.words.length)[0]!;
     return { command, argv, files: {} };
   });
   return [...(await createCommandLines()).filter((line) => !isLocal(line)), ...more].map((line) => {
     const name = line.argv.join(" ");
-    return { line, shown: changed[name] ?? name };
+    return { line, label: changed[name] ?? name };
   });
 }
 
@@ -142,7 +142,7 @@ const removeOtherFormat = (argv: readonly string[], flags: readonly string[]): r
 /** Runs a line in a new folder against a service. Returns the folder. */
 export async function runPrepared(
   t: Pick<TestContext, "after">,
-  { line, shown }: PreparedLine,
+  { line, label }: PreparedLine,
   { url }: HostileEndpoint | { url: string },
   flags: readonly string[],
   options: Pick<RunOptions, "onStart" | "env" | "tty"> = {},
@@ -164,13 +164,13 @@ export async function runPrepared(
     // A token in the environment has precedence over sign-ins.
     ...(/^auth (device-login|token|refresh|logout|status)$/.test(name) ? { SVC_TOKEN: "" } : {}),
   };
-  const run = (argv: readonly string[], more: RunOptions = {}, service = url) =>
+  const run = (argv: readonly string[], options: RunOptions = {}, service = url) =>
     runCli([...removeOtherFormat(argv, flags), "--base-url", service, "--retries", "0", "--yes", ...flags], {
       cwd,
       env,
       wall: createMovedWallClock(),
       stdin: line.stdin ?? "{}",
-      ...more,
+      ...options,
     });
   const { env: _, ...rest } = options;
   if (name === "router jobs resume") {
@@ -181,7 +181,7 @@ export async function runPrepared(
     await moveJobs(join(cwd, "state", "jobs"), nowhere, url);
   }
   const isChanged = changed[line.argv.join(" ")] !== undefined;
-  const argv = isChanged ? shown.split(" ").map((word) => (word === "URL" ? url : word)) : line.argv;
+  const argv = isChanged ? label.split(" ").map((word) => (word === "URL" ? url : word)) : line.argv;
   const confirmed = name === "router offboard" && !argv.includes("--confirm") ? ["--confirm", "eu-1"] : [];
   return { result: await run([...argv, ...confirmed], rest), cwd, files };
 }

@@ -12,7 +12,7 @@ export interface RunningCommand {
   signal(name: "SIGINT" | "SIGTERM"): void;
   /** Ends a command that the test did not end. Resolves when the command has ended. */
   stop(): Promise<void>;
-  readonly ended: Promise<RunResult>;
+  readonly completion: Promise<RunResult>;
 }
 
 /** Time limit in ms for expected output. Afterwards the command is ended and the test fails with its output. */
@@ -32,7 +32,7 @@ export function startCommand(
     isSignaled = true;
     run?.signal(name);
   };
-  const ended = svc(argv, {
+  const completion = svc(argv, {
     ...options,
     onStart: (started) => {
       run = started;
@@ -43,13 +43,13 @@ export function startCommand(
     },
   });
   return {
-    ended,
+    completion,
     stderr: () => run?.stderr() ?? "",
     signal,
     async stop() {
       // A second signal would force the end.
       if (!isSignaled) signal("SIGTERM");
-      await ended;
+      await completion;
     },
     events: () =>
       stdout
@@ -60,7 +60,7 @@ export function startCommand(
       Promise.race([
         new Promise<void>((resolve) => {
           const late = setTimeout(() => signal("SIGTERM"), patienceMs);
-          void ended.then(() => clearTimeout(late));
+          void completion.then(() => clearTimeout(late));
           look = () => {
             if (!stdout.includes(text)) return;
             clearTimeout(late);
@@ -68,7 +68,7 @@ export function startCommand(
           };
           look();
         }),
-        ended.then(({ exit, stderr }) => {
+        completion.then(({ exit, stderr }) => {
           if (!stdout.includes(text))
             throw new Error(`It ended with ${exit} and never printed ${text}: ${stdout}${stderr}`);
         }),

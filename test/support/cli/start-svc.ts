@@ -62,15 +62,15 @@ export async function startSvcProcess(
     child,
     stdout: () => text.stdout,
     stderr: () => text.stderr,
-    saw: (wanted) =>
+    saw: (expected) =>
       Promise.race([
         new Promise<void>((resolve) => {
-          const look = () => (text.stdout.includes(wanted) || text.stderr.includes(wanted)) && resolve();
+          const look = () => (text.stdout.includes(expected) || text.stderr.includes(expected)) && resolve();
           looks.add(look);
           look();
         }),
         gone.then((exit) => {
-          throw new Error(`ended with ${exit} before it printed ${wanted}: ${text.stdout}${text.stderr}`);
+          throw new Error(`ended with ${exit} before it printed ${expected}: ${text.stdout}${text.stderr}`);
         }),
       ]),
     async stopped(name) {

@@ -26,7 +26,7 @@ export interface Terminal {
   /** Types keys by name, such as `Enter`, `C-c`, `Tab` and `Down`. Other words are typed literally. */
   keys(...names: readonly string[]): Promise<void>;
   /** Resolves with the screen when it contains the text. Rejects with the screen otherwise. */
-  until(shown: string | RegExp): Promise<string>;
+  waitFor(shown: string | RegExp): Promise<string>;
   /** Reports whether the cursor is visible. */
   cursor(): Promise<boolean>;
   /** Returns all bytes written to the terminal. */
@@ -118,7 +118,7 @@ export async function openTerminal(
     async keys(...names) {
       await tmux("send-keys", ...names);
     },
-    async until(shown) {
+    async waitFor(shown) {
       const deadline = performance.now() + patienceMs;
       for (;;) {
         const bytes = await countWritten();

@@ -12,7 +12,7 @@ export async function startTlsService(t: Pick<TestContext, "after">): Promise<st
   const server = createServer({ key: read("key"), cert: read("cert") }, (_, response) =>
     response.end('{"database":true}'),
   );
-  await new Promise<void>((up) => server.listen(0, "127.0.0.1", up));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.after(() => {
     server.closeAllConnections();
     server.close();

@@ -9,6 +9,6 @@ import { acquireLock, isLockConflict } from "../../../src/files/lock.ts";
 const [, , file] = process.argv as [string, string, string];
 process.stdout.write("up\n");
 for await (const _ of createInterface({ input: process.stdin })) {
-  const taken = await acquireLock(file, { wall: systemWallClock });
-  process.stdout.write(`${isLockConflict(taken) ? taken.life : "held"}\n`);
+  const lock = await acquireLock(file, { wall: systemWallClock });
+  process.stdout.write(`${isLockConflict(lock) ? lock.life : "held"}\n`);
 }

@@ -15,12 +15,12 @@ export interface Library {
  * again.
  */
 export async function installLibrary(pinned: string): Promise<Library> {
-  const made = await installNpmPackages(pinned);
+  const installation = await installNpmPackages(pinned);
   return {
-    missing: made.missing,
+    missing: installation.missing,
     load(packageName) {
-      if (made.missing !== undefined) throw new Error(made.missing);
-      return createRequire(join(made.folder, "package.json"))(packageName);
+      if (installation.missing !== undefined) throw new Error(installation.missing);
+      return createRequire(join(installation.folder, "package.json"))(packageName);
     },
   };
 }

@@ -25,6 +25,6 @@ export async function createDownloadUrl({ api }: TestEmulator): Promise<string> 
   const [file] = (body as { files: { file_id: string; upload_url: string }[] }).files;
   const { file_id = "", upload_url = "" } = file ?? {};
   await fetch(upload_url, { method: "PUT", body: "hello", headers: { "content-type": "text/plain" } });
-  const shown = await api("GET", `/api/v2.1/public/workspace/files/${file_id}/`);
-  return (shown.body as { signed_url: string }).signed_url;
+  const response = await api("GET", `/api/v2.1/public/workspace/files/${file_id}/`);
+  return (response.body as { signed_url: string }).signed_url;
 }

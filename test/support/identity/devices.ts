@@ -18,9 +18,9 @@ export async function startDeviceAuthorization(
   { router }: Pick<TestEmulator, "router">,
   client_id = "demo-cli",
 ): Promise<Device> {
-  const begun = await router("POST", "/router/v1/oauth2.0/device/code/", { body: { client_id } });
-  if (begun.status !== 200) throw new Error(`no device code: ${JSON.stringify(begun.body)}`);
-  const { device_code, user_code } = begun.body as { device_code: string; user_code: string };
+  const response = await router("POST", "/router/v1/oauth2.0/device/code/", { body: { client_id } });
+  if (response.status !== 200) throw new Error(`no device code: ${JSON.stringify(response.body)}`);
+  const { device_code, user_code } = response.body as { device_code: string; user_code: string };
   return {
     device_code,
     user_code,

@@ -34,7 +34,7 @@ export async function startIssuer(t: Pick<TestContext, "after">): Promise<Issuer
   let published: object = base;
   const server = await startReceiver(t);
   const metadataUrl = `${server.url}/v1/metadata`;
-  server.answer((request, response) => {
+  server.respond((request, response) => {
     const body =
       request.url === "/v1/metadata"
         ? { issuer: botApp.issuer, jwks_uri: `${server.url}/v1/keys` }

@@ -33,8 +33,8 @@ export const formatParameters = (base: ParameterChanges, changes: ParameterChang
 export const authorize = (
   { router }: Pick<TestEmulator, "router">,
   changes: ParameterChanges = {},
-  sent: TestRequest = {},
-) => router("GET", `${authorizePath}?${formatParameters(authorizationRequest, changes)}`, sent);
+  request: TestRequest = {},
+) => router("GET", `${authorizePath}?${formatParameters(authorizationRequest, changes)}`, request);
 
 /** Returns the parameters of a redirect to the client, with the redirect URI under "". */
 export function getRedirectParameters({ headers }: TestResponse): Record<string, string> {
@@ -61,9 +61,9 @@ export async function getAuthorizationCode(
   svc_user: string,
   changes: ParameterChanges = {},
 ) {
-  const answer = await authorize(emulator, { svc_user, ...changes });
-  const { code } = getRedirectParameters(answer);
-  if (code === undefined) throw new Error(`no code: ${answer.status} ${answer.headers.get("location")}`);
+  const response = await authorize(emulator, { svc_user, ...changes });
+  const { code } = getRedirectParameters(response);
+  if (code === undefined) throw new Error(`no code: ${response.status} ${response.headers.get("location")}`);
   return code;
 }
 

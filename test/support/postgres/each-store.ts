@@ -13,15 +13,15 @@ export const placeInFile: StoreOptionsFactory = async (t) => ({
 });
 
 /** Defines tests with a PostgreSQL server. They belong to the slow suites (`test/run.ts`). */
-export function describeInPostgres(what: string, tests: (place: StoreOptionsFactory) => void): void {
-  describe(`${what}, in PostgreSQL`, { skip: postgresSkipReason }, () => {
+export function describeInPostgres(label: string, tests: (createStoreOptions: StoreOptionsFactory) => void): void {
+  describe(`${label}, in PostgreSQL`, { skip: postgresSkipReason }, () => {
     const server = startPostgresServer();
     tests(async () => ({ store: server().url(), schema: server().freshSchema(), ephemeral: false }));
   });
 }
 
 /** Defines the same tests for each kind of store, for behavior that must be equal. */
-export function describeForEachStore(what: string, tests: (place: StoreOptionsFactory) => void): void {
-  describe(`${what}, in a file`, () => tests(placeInFile));
-  describeInPostgres(what, tests);
+export function describeForEachStore(label: string, tests: (createStoreOptions: StoreOptionsFactory) => void): void {
+  describe(`${label}, in a file`, () => tests(placeInFile));
+  describeInPostgres(label, tests);
 }

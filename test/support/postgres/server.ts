@@ -147,8 +147,8 @@ export class PostgresServer {
     writeFileSync(join(this.#data, "pg_hba.conf"), `${lines}\nlocal all all trust\nhost all all all trust\n`);
   }
 
-  async start(more: readonly string[] = []): Promise<void> {
-    const settings = ["listen_addresses=", `unix_socket_directories=${this.folder}`, ...this.#settings, ...more];
+  async start(extraArgs: readonly string[] = []): Promise<void> {
+    const settings = ["listen_addresses=", `unix_socket_directories=${this.folder}`, ...this.#settings, ...extraArgs];
     const words = ["-D", this.#data, ...settings.flatMap((setting) => ["-c", setting])];
     this.#process = spawn(join(bin!, "postgres"), words, { ...this.#user, cwd: this.folder, stdio: "ignore" });
     const ended = once(this.#process, "exit").then(() => {

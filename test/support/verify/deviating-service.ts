@@ -5,7 +5,7 @@ import type { TestContext } from "node:test";
 /** An intercepted message whose JSON can be replaced. */
 export interface InterceptedMessage {
   /** Activity of a webhook, or method and path of a request. */
-  readonly what: string;
+  readonly label: string;
   status: number;
   headers: Record<string, string>;
   /** Parsed body, or undefined if the body is not JSON. */
@@ -19,7 +19,7 @@ export interface InterceptedMessage {
 export type Deviation = (passing: InterceptedMessage) => void;
 
 const listen = async (t: Pick<TestContext, "after">, server: Server): Promise<string> => {
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.after(() => {
     server.close();
     server.closeAllConnections();
@@ -51,7 +51,7 @@ export async function startDeviatingService(
       const { host: _, connection: __, "content-length": ___, ...headers } = incoming.headers as Record<string, string>;
       const body = sent.toString();
       const request: InterceptedMessage = {
-        what: String((parseJsonIfValid(body) as { activity?: string })?.activity),
+        label: String((parseJsonIfValid(body) as { activity?: string })?.activity),
         status: 0,
         headers,
         json: parseJsonIfValid(body),
@@ -59,7 +59,7 @@ export async function startDeviatingService(
       if (changes === "requests") deviate(request);
       if (request.isDropped) return void outgoing.writeHead(200).end("ok");
       const shown = changes === "requests" ? (request.text ?? JSON.stringify(request.json)) : sent;
-      const answer = await fetch(to + url, {
+      const response = await fetch(to + url, {
         method,
         headers: request.headers,
         redirect: "manual",
@@ -70,11 +70,11 @@ export async function startDeviatingService(
         "keep-alive": _____,
         connection: ______,
         ...others
-      } = Object.fromEntries(answer.headers);
-      const bytes = Buffer.from(await answer.arrayBuffer());
+      } = Object.fromEntries(response.headers);
+      const bytes = Buffer.from(await response.arrayBuffer());
       const passing: InterceptedMessage = {
-        what: `${method} ${url.split("?")[0]}`,
-        status: answer.status,
+        label: `${method} ${url.split("?")[0]}`,
+        status: response.status,
         headers: others,
         json: parseJsonIfValid(bytes.toString()),
       };

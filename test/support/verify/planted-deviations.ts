@@ -4,7 +4,7 @@ type Row = Record<string, unknown>;
 const getRows = (json: unknown, name: string): Row[] => (json as Record<string, Row[]>)[name]!;
 const reverseFields = (row: Row): Row => Object.fromEntries(Object.entries(row).reverse());
 const matchesMessage = (passing: InterceptedMessage, method: string, path: RegExp, status: number): boolean =>
-  passing.status === status && new RegExp(`^${method} .*${path.source}$`).test(passing.what);
+  passing.status === status && new RegExp(`^${method} .*${path.source}$`).test(passing.label);
 
 /** Differences between the planted service and the emulator that do not contradict the specification. */
 export const plantedResponses: Readonly<Record<string, Deviation>> = {
@@ -70,13 +70,13 @@ export const plantedResponses: Readonly<Record<string, Deviation>> = {
 
 export const plantedWebhooks: Readonly<Record<string, Deviation>> = {
   "webhook:CONTRACT_CREATED:contract_template_id:absent"(p) {
-    if (p.what === "CONTRACT_CREATED") delete (p.json as Row).contract_template_id;
+    if (p.label === "CONTRACT_CREATED") delete (p.json as Row).contract_template_id;
   },
   "webhook:CONTRACT_CREATED:header.x-event:header"(p) {
-    if (p.what === "CONTRACT_CREATED") p.headers["x-event"] = "CONTRACT_CREATED";
+    if (p.label === "CONTRACT_CREATED") p.headers["x-event"] = "CONTRACT_CREATED";
   },
   "webhook:COUNTER_PARTY_CREATED:COUNTER_PARTY_CREATED:missing-activity"(p) {
-    if (p.what === "COUNTER_PARTY_CREATED") p.isDropped = true;
+    if (p.label === "COUNTER_PARTY_CREATED") p.isDropped = true;
   },
   "webhook:CONTRACT_CREATED:spelling"(p) {
     p.text = JSON.stringify(p.json, undefined, 1)
@@ -91,7 +91,7 @@ export const contradictInResponses: Deviation = (p) => {
   if (matchesMessage(p, "GET", /\/status/, 200)) (p.json as Row).contract_status = 7;
 };
 export const contradictInWebhooks: Deviation = (p) => {
-  if (p.what === "CONTRACT_CREATED") (p.json as Row).contract_id = String((p.json as Row).contract_id);
+  if (p.label === "CONTRACT_CREATED") (p.json as Row).contract_id = String((p.json as Row).contract_id);
 };
 
 export const deviateResponses: Deviation = (passing) => {

@@ -22,7 +22,7 @@ export async function recordSession(
   emulator: TestEmulator,
   folder: string,
   to = emulator.clusters[0]!.url,
-  answer: WebhookResponder = (_, at) => ({ status: 200, at }),
+  respond: WebhookResponder = (_, at) => ({ status: 200, at }),
 ): Promise<RecordedSession> {
   const recorder = await ExchangeRecorder.open(folder);
   const stored: Promise<unknown>[] = [];
@@ -42,7 +42,7 @@ export async function recordSession(
       const pairs = Object.entries(headers).map(([name, value]) => [name, String(value)] as const);
       const { activity } = JSON.parse(body.toString()) as { activity: string };
       const request = { method: "POST", target: path, headers: pairs, body };
-      const { status, at } = answer(activity, emulator.clock.now());
+      const { status, at } = respond(activity, emulator.clock.now());
       const response = { status, headers: [], body: Buffer.from("") };
       stored.push(
         recorder.add({
@@ -65,12 +65,12 @@ export async function recordSession(
   });
   return {
     receiverUrl: receiver.url,
-    async api(method, path, sent) {
+    async api(method, path, request) {
       await emulator.clock.advance({ by: 1_700 });
-      const answer = await send(method, path, sent);
+      const response = await send(method, path, request);
       // The resulting webhooks are delivered before the next request.
       await emulator.clock.advance({ by: 1 });
-      return answer;
+      return response;
     },
     async end() {
       await emulator.clock.advance({ by: 1_000 });
@@ -101,7 +101,7 @@ export async function readReferenceData({ api }: Pick<RecordedSession, "api">): 
 
 /** Creates a contract, reads it and the list, comments and uploads. Some requests are invalid. */
 export async function runContractJourney({ api }: Pick<RecordedSession, "api">, name: string): Promise<void> {
-  const created = await api("POST", `${base}/contracts/`, {
+  const response = await api("POST", `${base}/contracts/`, {
     body: {
       contract_template_id: 101,
       contract_data: {},
@@ -110,7 +110,7 @@ export async function runContractJourney({ api }: Pick<RecordedSession, "api">, 
       ],
     },
   });
-  const { id, contract_id } = created.body as { id: string; contract_id: number };
+  const { id, contract_id } = response.body as { id: string; contract_id: number };
   await api("GET", `${base}/contracts/${id}/status`);
   await api("GET", `${base}/contracts/T-${contract_id + 900_000}/status`);
   await api("GET", `${base}/contracts/T-${contract_id + 900_000}/recipients/`);
@@ -142,7 +142,7 @@ export const subscribe = ({ api }: Pick<RecordedSession, "api">, url: string, ..
 /** Populates a service with contracts, comments, counterparties, intakes and webhooks. Some contracts are sent. */
 export async function populateService({ api }: TestEmulator, contracts: number): Promise<void> {
   for (let at = 0; at < contracts; at += 1) {
-    const made = await api("POST", `${base}/contracts/`, {
+    const response = await api("POST", `${base}/contracts/`, {
       body: {
         contract_template_id: 101,
         contract_data: {},
@@ -151,7 +151,7 @@ export async function populateService({ api }: TestEmulator, contracts: number):
         ],
       },
     });
-    const { id, contract_id } = made.body as { id: string; contract_id: number };
+    const { id, contract_id } = response.body as { id: string; contract_id: number };
     await api("POST", `${base}/contracts/${contract_id}/comments/`, { body: { comment: "Ready?" } });
     if (at % 2 === 1) await api("POST", `${base}/contracts/${id}/send_to_counterparties`);
     await api("POST", `${base}/counter_parties/`, {

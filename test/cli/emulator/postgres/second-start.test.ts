@@ -17,7 +17,7 @@ describe("second svc emulator start of a store in one folder", { skip: postgresS
     const env = { SVC_STORE_SCHEMA: server().freshSchema() };
     const { cwd, url } = await started(t, `emulator start --port 0 ${store}`, env);
     const second = startCommand(
-      (argv, more) => runCli(argv, { cwd, env, ...more }),
+      (argv, options) => runCli(argv, { cwd, env, ...options }),
       [...`emulator start --port 0 ${store} --json`.split(" ")],
     );
     addCleanup(t, () => second.stop());
@@ -27,7 +27,7 @@ describe("second svc emulator start of a store in one folder", { skip: postgresS
     const [{ router_url, leader }] = second.events() as [{ router_url: string; leader: string }];
     assert.deepEqual([leader, await urlAt(`${state}.run`), await urlAt(`${state}.2.run`)], [url, url, router_url]);
     assert.equal((await runCli(`emulator stop --file ${state}.2`, { cwd })).exit, 0);
-    await second.ended;
+    await second.completion;
     assert.equal(existsSync(`${state}.2.run`), false);
     assert.equal((await runCli("emulator status", { cwd })).exit, 0);
   });

@@ -11,8 +11,11 @@ async function startBillingApp(t: TestContext) {
     ...emulator,
     /** Sends an event through the router and returns the findings of the cluster. */
     async bill(body: object) {
-      const answer = await emulator.router("POST", "/router/v1/billing/webhook", { body, headers: { authorization } });
-      assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: {} });
+      const response = await emulator.router("POST", "/router/v1/billing/webhook", {
+        body,
+        headers: { authorization },
+      });
+      assert.deepEqual(pickStatusAndBody(response), { status: 200, body: {} });
       const { items } = (await emulator.control("GET", "requests?path=/router/v1/billing/webhook")).body as {
         items: { findings: { code: string; detail: string }[] }[];
       };
@@ -30,10 +33,10 @@ async function startBillingApp(t: TestContext) {
   };
 }
 
-const createBillingEvent = (event_type: string, subscription?: object, more: object = {}) => ({
+const createBillingEvent = (event_type: string, subscription?: object, overrides: object = {}) => ({
   event_type,
   content: { customer: { id: "eu-1_1" }, ...(subscription && { subscription }) },
-  ...more,
+  ...overrides,
 });
 
 describe("billing event at an emulated cluster", () => {

@@ -9,7 +9,7 @@ const chatA = "/router/v1/integrations/chat_a/webhook";
 /** Contract T-1 and its comments from chats. */
 async function startChatApp(t: TestContext) {
   const emulator = await startTestEmulator(t);
-  const told = await subscribe(t, emulator, ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"]);
+  const readPayloads = await subscribe(t, emulator, ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"]);
   await createDraftContract(emulator.api);
   const form = (payload: object) => ({
     body: `payload=${encodeURIComponent(JSON.stringify(payload))}`,
@@ -17,7 +17,7 @@ async function startChatApp(t: TestContext) {
   });
   return {
     ...emulator,
-    told,
+    readPayloads,
     event: (event: object, team_id = "T-NORTHWIND") =>
       emulator.router("POST", `${chatA}/event/`, { body: { type: "event_callback", team_id, event } }),
     interact: (payload: object, team = "T-NORTHWIND") =>
@@ -50,11 +50,11 @@ const nothing = { status: 200, body: {} };
 
 describe("message that names a contract", () => {
   it("creates a comment from chat_a", async (t) => {
-    const { event, comments, told } = await startChatApp(t);
+    const { event, comments, readPayloads } = await startChatApp(t);
     const text = "<@U1> what about T-1?";
     assert.deepEqual(pickStatusAndBody(await event({ type: "app_mention", user: "U7", text })), added);
     assert.deepEqual(await comments(), [text]);
-    const [activity] = await told();
+    const [activity] = await readPayloads();
     assert.deepEqual(activity?.activity_data.performed_by, { name: "U7" });
   });
 
@@ -79,7 +79,7 @@ describe("message that names a contract", () => {
 describe("interaction that names a contract", () => {
   const button = { action_id: "approve", text: { type: "plain_text", text: "Looks good" }, value: "T-1" };
   const field = { values: { note: { text: { type: "plain_text_input", value: "Please shorten section 4" } } } };
-  const interactions: readonly (readonly [what: string, payload: object, comment: string])[] = [
+  const interactions: readonly (readonly [label: string, payload: object, comment: string])[] = [
     ["a button", { type: "block_actions", actions: [button] }, "jo: Looks good"],
     [
       "a menu",
@@ -93,12 +93,12 @@ describe("interaction that names a contract", () => {
     ],
     ["a shortcut on a message", { type: "message_action", callback_id: "T-1" }, "jo: message_action"],
   ];
-  for (const [what, payload, comment] of interactions) {
-    it(`creates a comment from ${what} of chat_a`, async (t) => {
-      const { interact, comments, told } = await startChatApp(t);
+  for (const [label, payload, comment] of interactions) {
+    it(`creates a comment from ${label} of chat_a`, async (t) => {
+      const { interact, comments, readPayloads } = await startChatApp(t);
       assert.deepEqual(pickStatusAndBody(await interact(payload)), added);
       assert.deepEqual(await comments(), [comment]);
-      assert.deepEqual(listActivityNames(await told()), ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"]);
+      assert.deepEqual(listActivityNames(await readPayloads()), ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"]);
     });
   }
 
@@ -109,13 +109,13 @@ describe("interaction that names a contract", () => {
     assert.deepEqual(await comments(), ["Signed on paper"]);
   });
 
-  for (const [what, named, team, finding] of [
+  for (const [label, named, team, finding] of [
     ["no contract", "later", "T-NORTHWIND", "unknown-contract: no contract is given"],
     ["an unknown contract", "T-99", "T-NORTHWIND", "unknown-contract: the workspace has no contract T-99"],
     ["a contract by another letter", "H-1", "T-NORTHWIND", "unknown-contract: the workspace has no contract H-1"],
     ["a contract in a team of no workspace", "T-1", "T-OTHER", "unknown-workspace: no workspace of eu-1 has T-OTHER"],
   ] as const) {
-    it(`records a finding for an interaction with ${what}`, async (t) => {
+    it(`records a finding for an interaction with ${label}`, async (t) => {
       const { interact, router, clusters, comments, findings } = await startChatApp(t);
       const teams = { cluster_id: "eu-1", chat_a_team_id_list: ["T-OTHER"] };
       const headers = { "x-cluster-key": clusters[0]!.clusterKey };
@@ -135,7 +135,7 @@ describe("interaction that names a contract", () => {
 
 describe("options menu of chat_a", () => {
   const option = (id: string, name: string) => ({ text: { type: "plain_text", text: `${id} ${name}` }, value: id });
-  const listed = (answer: TestResponse) => (answer.body as { options: object[] }).options;
+  const listed = (response: TestResponse) => (response.body as { options: object[] }).options;
 
   it("lists the workspace's contracts that match the query, newest first", async (t) => {
     const { api, options } = await startChatApp(t);

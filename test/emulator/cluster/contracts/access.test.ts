@@ -10,7 +10,7 @@ const at = "2031-01-02T03:04:05.000Z";
 const invite = ({ api }: TestEmulator, items: unknown, contract: number | string = 1) =>
   api("POST", `/api/v2.1/public/contracts/${contract}/invite/`, { body: { items } });
 
-const done = { status: 200, body: "" };
+const emptyResponse = { status: 200, body: "" };
 const read = { permission_name: "CONTRACT.READ" };
 
 const getAccess = async ({ control }: TestEmulator) =>
@@ -27,7 +27,10 @@ describe("contract-details.invite", () => {
     const emulator = await startTestEmulator(t);
     await createDraftContract(emulator.api);
     assert.equal(await canBenRead(emulator), false);
-    assert.deepEqual(pickStatusAndBody(await invite(emulator, [{ user_id: 12, ...read, note: "Please look" }])), done);
+    assert.deepEqual(
+      pickStatusAndBody(await invite(emulator, [{ user_id: 12, ...read, note: "Please look" }])),
+      emptyResponse,
+    );
     assert.equal(await canBenRead(emulator), true);
     const row = {
       user: { id: 12, name: "Ben Okafor", email: "ben@northwind.example" },
@@ -44,7 +47,7 @@ describe("contract-details.invite", () => {
   it("grants access to all users with a role", async (t) => {
     const emulator = await startTestEmulator(t);
     await createDraftContract(emulator.api);
-    assert.deepEqual(pickStatusAndBody(await invite(emulator, [{ role_id: 1, ...read }])), done);
+    assert.deepEqual(pickStatusAndBody(await invite(emulator, [{ role_id: 1, ...read }])), emptyResponse);
     assert.equal(await canBenRead(emulator), false);
     await invite(emulator, [{ role_id: 2, ...read }]);
     assert.equal(await canBenRead(emulator), true);
@@ -62,7 +65,7 @@ describe("contract-details.invite", () => {
       { new_user_email: max.toUpperCase(), permission_name: "CONTRACT.EDIT" },
       { new_user_email: "ben@northwind.example", ...read },
     ];
-    assert.deepEqual(pickStatusAndBody(await invite(emulator, rows)), done);
+    assert.deepEqual(pickStatusAndBody(await invite(emulator, rows)), emptyResponse);
     await waitUntilIdle(emulator);
     const { items } = (await emulator.control("GET", "invitations?kind=creator")).body as {
       items: { token: string; email: string | null; state: string }[];
@@ -146,8 +149,8 @@ describe("contract-details.invite", () => {
       },
     ],
   ];
-  for (const [what, items, problems] of invalid) {
-    it(`rejects ${what} with field errors, without changes`, async (t) => {
+  for (const [label, items, problems] of invalid) {
+    it(`rejects ${label} with field errors, without changes`, async (t) => {
       const emulator = await startTestEmulator(t);
       await createDraftContract(emulator.api);
       await assertRejected(emulator, () => invite(emulator, items), createFieldErrors(problems));

@@ -14,15 +14,15 @@ interface CreatedContract {
 
 async function createContract(api: TestEmulator["api"], template = 101): Promise<CreatedContract> {
   const poc_details = { first_name: "Jo", last_name: "Diaz", email: "jo@acme.example" };
-  const answer = await api("POST", `${base}/`, {
+  const response = await api("POST", `${base}/`, {
     body: {
       contract_template_id: template,
       contract_data: {},
       counter_party_details: [{ is_individual: false, organization_name: "Acme Corp", poc_details }],
     },
   });
-  assert.equal(answer.status, 201, JSON.stringify(answer.body));
-  return answer.body as CreatedContract;
+  assert.equal(response.status, 201, JSON.stringify(response.body));
+  return response.body as CreatedContract;
 }
 
 const performed_by = { name: "Ada Keller", email: "ada@northwind.example" };
@@ -34,10 +34,10 @@ describe("comments API", () => {
   it("adds comments, lists them newest first and emits each one", async (t) => {
     const emulator = await startTestEmulator(t);
     const contract = await createContract(emulator.api);
-    const told = await subscribe(t, emulator, ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"]);
+    const readPayloads = await subscribe(t, emulator, ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"]);
     const first = { id: 1, contract_id: contract.contract_id, comment: "Hello !!@12!!", replies: [] };
-    const answer = await emulator.api("POST", comments(contract), { body: { comment: "Hello !!@12!!" } });
-    assert.deepEqual(pickStatusAndBody(answer), { status: 201, body: first });
+    const response = await emulator.api("POST", comments(contract), { body: { comment: "Hello !!@12!!" } });
+    assert.deepEqual(pickStatusAndBody(response), { status: 201, body: first });
     await emulator.api("POST", comments(contract), { body: { comment: "Second" } });
 
     const second = { id: 2, contract_id: contract.contract_id, comment: "Second", replies: [] };
@@ -52,7 +52,7 @@ describe("comments API", () => {
       results: [first],
     });
 
-    const [event, ...rest] = await told();
+    const [event, ...rest] = await readPayloads();
     assert.equal(rest.length, 1);
     assert.equal(event?.contract_id, contract.contract_id);
     assert.equal(event?.contract_status, "DRAFT");
@@ -82,10 +82,13 @@ describe("key-pointers API", () => {
   it("creates and updates key pointers by field name or ID, emitting each change", async (t) => {
     const emulator = await startTestEmulator(t);
     const { id } = await createContract(emulator.api);
-    const told = await subscribe(t, emulator, ["CONTRACT_KEY_POINTER_CREATION", "CONTRACT_KEY_POINTER_UPDATION"]);
+    const readPayloads = await subscribe(t, emulator, [
+      "CONTRACT_KEY_POINTER_CREATION",
+      "CONTRACT_KEY_POINTER_UPDATION",
+    ]);
     assert.deepEqual(pickStatusAndBody(await emulator.api("GET", pointers(id))), { status: 200, body: [] });
 
-    const set = await emulator.api("POST", `${pointers(id)}/bulk`, {
+    const response = await emulator.api("POST", `${pointers(id)}/bulk`, {
       body: {
         key_pointers: [
           { key_pointer_field_name: "expiry_date", value: "2032-01-01" },
@@ -93,9 +96,9 @@ describe("key-pointers API", () => {
         ],
       },
     });
-    assert.deepEqual(pickStatusAndBody(set), { status: 200, body: [shown(expiry), shown(purpose)] });
+    assert.deepEqual(pickStatusAndBody(response), { status: 200, body: [shown(expiry), shown(purpose)] });
 
-    const again = await emulator.api("POST", `${pointers(id)}/bulk`, {
+    const secondResponse = await emulator.api("POST", `${pointers(id)}/bulk`, {
       body: {
         key_pointers: [
           { key_pointer_id: 2, value: "Purchase" },
@@ -104,7 +107,7 @@ describe("key-pointers API", () => {
       },
     });
     const changed = [shown({ ...purpose, value: "Purchase" }), shown({ ...expiry, value: null })];
-    assert.deepEqual(pickStatusAndBody(again), { status: 200, body: changed });
+    assert.deepEqual(pickStatusAndBody(secondResponse), { status: 200, body: changed });
 
     const one = await emulator.api("PATCH", `${pointers(id)}/1`, { body: { value: "2033-01-01" } });
     assert.deepEqual(pickStatusAndBody(one), { status: 200, body: shown({ ...expiry, value: "2033-01-01" }) });
@@ -113,7 +116,7 @@ describe("key-pointers API", () => {
       shown({ ...purpose, value: "Purchase" }),
     ]);
 
-    const events = await told();
+    const events = await readPayloads();
     assert.deepEqual(listActivityNames(events), [
       "CONTRACT_KEY_POINTER_CREATION",
       "CONTRACT_KEY_POINTER_CREATION",
@@ -217,9 +220,9 @@ describe("approvals API", () => {
   it("requests approvals in order and records decisions of the approvers", async (t) => {
     const emulator = await startTestEmulator(t);
     const { id, contract_id } = await createContract(emulator.api);
-    const told = await subscribe(t, emulator, ["CONTRACT_APPROVAL_REQUESTED", "CONTRACT_APPROVAL_COMPLETED"]);
-    const asked = await emulator.api("POST", approvals(id), { body: { approvals: [finance, legal] } });
-    assert.deepEqual(pickStatusAndBody(asked), {
+    const readPayloads = await subscribe(t, emulator, ["CONTRACT_APPROVAL_REQUESTED", "CONTRACT_APPROVAL_COMPLETED"]);
+    const response = await emulator.api("POST", approvals(id), { body: { approvals: [finance, legal] } });
+    assert.deepEqual(pickStatusAndBody(response), {
       status: 201,
       body: [
         { id: 1, contract_id, ...finance, is_sent: true },
@@ -262,7 +265,10 @@ describe("approvals API", () => {
         ],
       },
     });
-    assert.deepEqual(listActivityNames(await told()), ["CONTRACT_APPROVAL_REQUESTED", "CONTRACT_APPROVAL_COMPLETED"]);
+    assert.deepEqual(listActivityNames(await readPayloads()), [
+      "CONTRACT_APPROVAL_REQUESTED",
+      "CONTRACT_APPROVAL_COMPLETED",
+    ]);
   });
 
   it("rejects an approval while an earlier group is pending", async (t) => {
@@ -341,8 +347,8 @@ describe("contract of another workspace", () => {
     it(`returns 404 from ${operation}`, async (t) => {
       const emulator = await startTestEmulator(t);
       const { contract_id } = await createContract(emulator.api);
-      const other = await createWorkspaceApi(emulator, 2);
-      await assertRejected(emulator, () => other(method, path(contract_id), { body }), notFoundResponse);
+      const otherApi = await createWorkspaceApi(emulator, 2);
+      await assertRejected(emulator, () => otherApi(method, path(contract_id), { body }), notFoundResponse);
       await assertRejected(emulator, () => emulator.api(method, path(999), { body }), notFoundResponse);
     });
   }
@@ -353,8 +359,8 @@ describe("contract of another workspace", () => {
       const { id } = await createContract(emulator.api);
       const set = { body: { key_pointers } };
       assert.equal((await emulator.api("POST", `${base}/${id}/key_pointers/bulk`, set)).status, 200);
-      const other = await createWorkspaceApi(emulator, 2);
-      await assertRejected(emulator, () => other(method, path(id), { body }), notFoundResponse);
+      const otherApi = await createWorkspaceApi(emulator, 2);
+      await assertRejected(emulator, () => otherApi(method, path(id), { body }), notFoundResponse);
       for (const unknown of ["T-999", id.slice(2), id.replace("T", "H")]) {
         await assertRejected(emulator, () => emulator.api(method, path(unknown), { body }), notFoundResponse);
       }
@@ -367,9 +373,9 @@ describe("counterparty activity", () => {
     const emulator = await startTestEmulator(t);
     await createContract(emulator.api);
     const newest = await createContract(emulator.api);
-    const told = await subscribe(t, emulator, ["COUNTER_PARTY_UPDATED"]);
+    const readPayloads = await subscribe(t, emulator, ["COUNTER_PARTY_UPDATED"]);
     await emulator.api("PATCH", "/api/v2.1/public/counter_parties/1", { body: { brand_name: "ACME" } });
-    const [event] = await told();
+    const [event] = await readPayloads();
     assert.equal(event?.contract_id, newest.contract_id);
     assert.deepEqual(event?.activity_data, { performed_by, timestamp, counterparty_id: 1 });
   });

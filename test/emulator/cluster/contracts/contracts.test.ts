@@ -125,10 +125,10 @@ describe("contract outside the workspace", () => {
         emulator.api(method, `/api/v2.1/public/contracts/${id}/${tail}`, method === "POST" ? { body: {} } : {});
       for (const id of ["T-999", "H-1", "1", "t-1", "T-01"])
         await assertRejected(emulator, () => ask(id), notFoundResponse);
-      const other = await createWorkspaceApi(emulator, 2);
+      const otherApi = await createWorkspaceApi(emulator, 2);
       await assertRejected(
         emulator,
-        () => other(method, `/api/v2.1/public/contracts/T-1/${tail}`, method === "POST" ? { body: {} } : {}),
+        () => otherApi(method, `/api/v2.1/public/contracts/T-1/${tail}`, method === "POST" ? { body: {} } : {}),
         notFoundResponse,
       );
     });
@@ -168,7 +168,7 @@ it("contract page escapes names, loads no resources and may be framed", async (t
 
 it("contract numbers form one sequence across clusters", async (t) => {
   const emulator = await startTestEmulator(t);
-  const other = await createWorkspaceApi(emulator, 3);
+  const otherApi = await createWorkspaceApi(emulator, 3);
   assert.equal((await createDraftContract(emulator.api)).id, "T-1");
-  assert.equal((await createDraftContract(other, { contract_template_id: 106 })).id, "T-2");
+  assert.equal((await createDraftContract(otherApi, { contract_template_id: 106 })).id, "T-2");
 });

@@ -57,9 +57,9 @@ describe("creating a contract from a template", () => {
 
   it("emits CONTRACT_CREATED with all contract data, then CONTRACT_EXTERNAL_METADATA_CREATED", async (t) => {
     const emulator = await startTestEmulator(t);
-    const told = await subscribe(t, emulator, ["CONTRACT_CREATED", "CONTRACT_EXTERNAL_METADATA_CREATED"]);
+    const readPayloads = await subscribe(t, emulator, ["CONTRACT_CREATED", "CONTRACT_EXTERNAL_METADATA_CREATED"]);
     await createDraftContract(emulator.api, { external_metadata: { id: "deal-42" } });
-    const [created, metadata, ...rest] = await told();
+    const [created, metadata, ...rest] = await readPayloads();
     assert.deepEqual(rest, []);
     const ada = { name: "Ada Keller", email: "ada@northwind.example" };
     assert.deepEqual(created, {
@@ -105,12 +105,12 @@ describe("creating a contract from a template", () => {
 
   it("accepts an individual by name and an own entity by reference ID", async (t) => {
     const emulator = await startTestEmulator(t);
-    const told = await subscribe(t, emulator, ["CONTRACT_CREATED"]);
+    const readPayloads = await subscribe(t, emulator, ["CONTRACT_CREATED"]);
     await createDraftContract(emulator.api, {
       counter_party_details: [{ is_individual: true, poc_details: jo }],
       entity_reference_id: "NW-US",
     });
-    const [created] = await told();
+    const [created] = await readPayloads();
     assert.deepEqual(created?.counterparties, [
       { type: "Individual", poc_name: "Jo Doe", poc_email: "jo@acme.example", counterparty_id: 1 },
     ]);
@@ -236,12 +236,12 @@ describe("creating a contract from a template", () => {
       createDomainError("SVC_ASSUMED_102", "No signatories are configured for this contract."),
     ],
   ];
-  for (const [what, more, expected] of refusals) {
-    it(`rejects ${what}`, async (t) => {
+  for (const [label, overrides, expected] of refusals) {
+    it(`rejects ${label}`, async (t) => {
       const emulator = await startTestEmulator(t);
       await assertRejected(
         emulator,
-        () => emulator.api("POST", "/api/v2.1/public/contracts/", { body: createContractRequest(more) }),
+        () => emulator.api("POST", "/api/v2.1/public/contracts/", { body: createContractRequest(overrides) }),
         expected,
       );
     });
@@ -278,10 +278,11 @@ describe("template of a custom seed", () => {
       { counter_party_details: { "0": { is_individual: ["The template takes counterparties of kind Individual"] } } },
     ],
   ];
-  for (const [what, more, problems] of refusals) {
-    it(`rejects a template ${what}`, async (t) => {
+  for (const [label, overrides, problems] of refusals) {
+    it(`rejects a template ${label}`, async (t) => {
       const emulator = await startTestEmulator(t, { seed });
-      const create = () => emulator.api("POST", "/api/v2.1/public/contracts/", { body: createContractRequest(more) });
+      const create = () =>
+        emulator.api("POST", "/api/v2.1/public/contracts/", { body: createContractRequest(overrides) });
       await assertRejected(emulator, create, createFieldErrors(problems));
     });
   }
@@ -313,10 +314,10 @@ describe("template of a custom seed", () => {
       ],
     ],
   ];
-  for (const [whom, more, expected] of signing) {
+  for (const [whom, overrides, expected] of signing) {
     it(`lets the template's own signatory sign after ${whom}`, async (t) => {
       const emulator = await startTestEmulator(t, { seed });
-      const { id } = await createDraftContract(emulator.api, { contract_template_id: 114, ...more });
+      const { id } = await createDraftContract(emulator.api, { contract_template_id: 114, ...overrides });
       const { body } = await emulator.api("GET", `/api/v2.1/public/contracts/${id}/recipients/`);
       const { items } = body as { items: { recipient: { user: { email: string }; recipient_order: number } }[] };
       assert.deepEqual(

@@ -19,14 +19,14 @@ describe("contract data", () => {
   it("updates single keys before signature and emits the change", async (t) => {
     const emulator = await startTestEmulator(t);
     const contract = await createDraftContract(emulator.api, bilateralSigning);
-    const told = await subscribe(t, emulator, ["CONTRACT_DATA_UPDATED"]);
+    const readPayloads = await subscribe(t, emulator, ["CONTRACT_DATA_UPDATED"]);
     const patch = (data: unknown) =>
       emulator.api("PATCH", `/api/v2.1/public/contracts/${contract.id}/contract_data`, { body: { data } });
     assert.deepEqual(pickStatusAndBody(await patch({ seats: 20, plan: "plus" })), {
       status: 200,
       body: { data: { start_date: "2031-02-01", seats: 20, plan: "plus" } },
     });
-    assert.deepEqual(listActivityNames(await told()), ["CONTRACT_DATA_UPDATED"]);
+    assert.deepEqual(listActivityNames(await readPayloads()), ["CONTRACT_DATA_UPDATED"]);
     await assertRejected(
       emulator,
       () => patch({ seats: null, start_date: "2031-02-30", plan: "gold" }),
@@ -85,7 +85,7 @@ describe("business user", () => {
   it("must belong to the workspace and appears in payloads", async (t) => {
     const emulator = await startTestEmulator(t);
     const { number } = await createDraftContract(emulator.api);
-    const told = await subscribe(t, emulator, ["CONTRACT_VOIDED"]);
+    const readPayloads = await subscribe(t, emulator, ["CONTRACT_VOIDED"]);
     const set = (user_id: number, id = number) =>
       emulator.api("PATCH", `/api/v2.1/public/contracts/${id}/business_user/`, { body: { user_id } });
     assert.deepEqual(pickStatusAndBody(await set(12)), {
@@ -93,7 +93,7 @@ describe("business user", () => {
       body: { user_id: 12, contract_id: 1, type: "BUSINESS" },
     });
     await emulator.control("POST", "contracts/1/void");
-    assert.deepEqual((await told())[0]?.business_user, { name: "Ben Okafor", email: "ben@northwind.example" });
+    assert.deepEqual((await readPayloads())[0]?.business_user, { name: "Ben Okafor", email: "ben@northwind.example" });
     await assertRejected(
       emulator,
       () => set(21),
@@ -183,27 +183,27 @@ it("contract routes return 404 for an invalid contract number", async (t) => {
 it("contract routes return 404 for a contract of another workspace", async (t) => {
   const emulator = await startTestEmulator(t);
   await createDraftContract(emulator.api);
-  const other = await createWorkspaceApi(emulator, 2);
+  const otherApi = await createWorkspaceApi(emulator, 2);
   await assertRejected(
     emulator,
-    () => other("PATCH", "/api/v2.1/public/contracts/T-1/contract_data", { body: { data: {} } }),
+    () => otherApi("PATCH", "/api/v2.1/public/contracts/T-1/contract_data", { body: { data: {} } }),
     notFoundResponse,
   );
-  await assertRejected(emulator, () => other("GET", "/api/v2.1/public/contracts/T-1/notes"), notFoundResponse);
+  await assertRejected(emulator, () => otherApi("GET", "/api/v2.1/public/contracts/T-1/notes"), notFoundResponse);
   await assertRejected(
     emulator,
-    () => other("PUT", "/api/v2.1/public/contracts/T-1/notes/1", { body: { text: "x" } }),
+    () => otherApi("PUT", "/api/v2.1/public/contracts/T-1/notes/1", { body: { text: "x" } }),
     notFoundResponse,
   );
   await assertRejected(
     emulator,
-    () => other("PATCH", "/api/v2.1/public/contracts/1/business_user/", { body: { user_id: 21 } }),
+    () => otherApi("PATCH", "/api/v2.1/public/contracts/1/business_user/", { body: { user_id: 21 } }),
     capitalNotFound,
   );
   const relation = { related_contract_id: 1, relation_type: "CHILD" };
   await assertRejected(
     emulator,
-    () => other("POST", "/api/v2.1/public/contracts/1/contract_relation/", { body: relation }),
+    () => otherApi("POST", "/api/v2.1/public/contracts/1/contract_relation/", { body: relation }),
     notFoundResponse,
   );
 });

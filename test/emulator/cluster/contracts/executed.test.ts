@@ -14,13 +14,13 @@ import { assertRejected } from "../../../support/rejections.ts";
 
 const path = "/api/v2.1/public/contracts/executed_contracts/";
 
-const createImportRequest = (more: object = {}) =>
-  createExecutedImport({ external_metadata: { id: "doc-7", integration_name: "archive" }, ...more });
+const createImportRequest = (overrides: object = {}) =>
+  createExecutedImport({ external_metadata: { id: "doc-7", integration_name: "archive" }, ...overrides });
 
 describe("import of an executed contract", () => {
   it("returns the whole record with a historical ID and emits only CONTRACT_CREATED", async (t) => {
     const emulator = await startTestEmulator(t);
-    const told = await subscribe(t, emulator, [
+    const readPayloads = await subscribe(t, emulator, [
       "CONTRACT_CREATED",
       "CONTRACT_EXECUTED",
       "CONTRACT_SIGNED",
@@ -45,7 +45,7 @@ describe("import of an executed contract", () => {
         reference_id: "SVC-1",
       },
     });
-    const events = await told();
+    const events = await readPayloads();
     assert.deepEqual(listActivityNames(events), ["CONTRACT_CREATED", "CONTRACT_EXTERNAL_METADATA_CREATED"]);
     assert.equal(events[0]?.contract_id, 1);
     assert.equal(events[0]?.contract_kind, "EXECUTED_CONTRACT");
@@ -62,9 +62,9 @@ describe("import of an executed contract", () => {
       organization_entity_id: "402",
       counterparty_details,
     };
-    const answer = await api("POST", path, { body });
-    assert.equal(answer.status, 201);
-    assert.equal((answer.body as { counter_party_name: string }).counter_party_name, "Jo Doe");
+    const response = await api("POST", path, { body });
+    assert.equal(response.status, 201);
+    assert.equal((response.body as { counter_party_name: string }).counter_party_name, "Jo Doe");
   });
 
   it("prefers the specification's field name if both are sent", async (t) => {
@@ -136,10 +136,10 @@ describe("import of an executed contract", () => {
       },
     ],
   ];
-  for (const [what, more, problems] of refusals) {
-    it(`rejects ${what}`, async (t) => {
+  for (const [label, overrides, problems] of refusals) {
+    it(`rejects ${label}`, async (t) => {
       const emulator = await startTestEmulator(t);
-      const body = await createImportRequest(more);
+      const body = await createImportRequest(overrides);
       await assertRejected(emulator, () => emulator.api("POST", path, { body }), createFieldErrors(problems));
     });
   }

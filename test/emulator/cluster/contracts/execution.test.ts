@@ -20,7 +20,7 @@ describe("marking for execution", () => {
   it("requests signatures in status DRAFT or REDLINING, and unmarking restores that status", async (t) => {
     const emulator = await startTestEmulator(t);
     const contract = await createDraftContract(emulator.api);
-    const told = await subscribe(t, emulator, [
+    const readPayloads = await subscribe(t, emulator, [
       "CONTRACT_MARK_FOR_EXECUTION",
       "CONTRACT_UNMARK_FOR_EXECUTION",
       "CONTRACT_SIGNATURE_REQUESTED",
@@ -37,14 +37,17 @@ describe("marking for execution", () => {
 
     assert.deepEqual(pickStatusAndBody(await mark()), { status: 200, body: "" });
     assert.deepEqual(await listRecipients(emulator.api, contract), ["jo@acme.example IN_PROGRESS"]);
-    assert.deepEqual(listActivityNames(await told()), ["CONTRACT_MARK_FOR_EXECUTION", "CONTRACT_SIGNATURE_REQUESTED"]);
+    assert.deepEqual(listActivityNames(await readPayloads()), [
+      "CONTRACT_MARK_FOR_EXECUTION",
+      "CONTRACT_SIGNATURE_REQUESTED",
+    ]);
     await assertRejected(emulator, mark, createForbiddenError("SIGN", "marked for execution"));
 
     assert.deepEqual(pickStatusAndBody(await unmark()), { status: 200, body: "" });
     assert.equal(await getContractStatus(emulator.api, contract), "REDLINING");
     assert.deepEqual(await listRecipients(emulator.api, contract), ["jo@acme.example PENDING"]);
     await emulator.control("POST", "clock/advance", { body: { by: "PT1H" } });
-    assert.deepEqual(listActivityNames(await told()), ["CONTRACT_UNMARK_FOR_EXECUTION"]);
+    assert.deepEqual(listActivityNames(await readPayloads()), ["CONTRACT_UNMARK_FOR_EXECUTION"]);
     assert.equal((await mark()).status, 200);
   });
 
@@ -52,10 +55,10 @@ describe("marking for execution", () => {
     const emulator = await startTestEmulator(t);
     const mark = ({ id }: { id: string }) =>
       emulator.api("POST", `/api/v2.1/public/contracts/${id}/mark_for_execution/`);
-    const nobody = await createDraftContract(emulator.api, { counter_party_details: [] });
+    const contract = await createDraftContract(emulator.api, { counter_party_details: [] });
     await assertRejected(
       emulator,
-      () => mark(nobody),
+      () => mark(contract),
       createDomainError("SVC_ASSUMED_102", "No signatories are configured for this contract."),
     );
     const reviewed = await createDraftContract(emulator.api);
@@ -82,7 +85,7 @@ describe("voiding through the API", () => {
   it("requires a note, is final, and rejects executed contracts", async (t) => {
     const emulator = await startTestEmulator(t);
     const contract = await createSentContract(emulator.api);
-    const told = await subscribe(t, emulator, ["CONTRACT_VOIDED"]);
+    const readPayloads = await subscribe(t, emulator, ["CONTRACT_VOIDED"]);
     const voided = (id: string, body: object) =>
       emulator.api("POST", `/api/v2.1/public/contracts/${id}/status/void`, { body });
     await assertRejected(emulator, () => voided(contract.id, {}), createFieldErrors({ note: ["Field required"] }));
@@ -93,7 +96,7 @@ describe("voiding through the API", () => {
     );
     assert.deepEqual(pickStatusAndBody(await voided(contract.id, { note: "Deal lost" })), { status: 204, body: "" });
     assert.equal(await getContractStatus(emulator.api, contract), "VOIDED");
-    assert.deepEqual(listActivityNames(await told()), ["CONTRACT_VOIDED"]);
+    assert.deepEqual(listActivityNames(await readPayloads()), ["CONTRACT_VOIDED"]);
     await assertRejected(
       emulator,
       () => voided(contract.id, { note: "again" }),
@@ -113,7 +116,7 @@ describe("review request", () => {
   it("blocks sending a draft until the review is complete", async (t) => {
     const emulator = await startTestEmulator(t);
     const contract = await createDraftContract(emulator.api);
-    const told = await subscribe(t, emulator, ["CONTRACT_REVIEW_REQUESTED"]);
+    const readPayloads = await subscribe(t, emulator, ["CONTRACT_REVIEW_REQUESTED"]);
     const body = { assignee_user_id: 12, description: "Please" };
     assert.deepEqual(
       pickStatusAndBody(
@@ -124,7 +127,7 @@ describe("review request", () => {
         body: "",
       },
     );
-    assert.deepEqual(listActivityNames(await told()), ["CONTRACT_REVIEW_REQUESTED"]);
+    assert.deepEqual(listActivityNames(await readPayloads()), ["CONTRACT_REVIEW_REQUESTED"]);
     const send = () => emulator.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`);
     await assertRejected(
       emulator,
@@ -160,7 +163,7 @@ describe("resending the signing e-mail", () => {
     const emulator = await startTestEmulator(t);
     const contract = await createSentContract(emulator.api);
     await emulator.control("POST", "clock/advance", { body: { by: "PT1H" } });
-    const told = await subscribe(t, emulator, [
+    const readPayloads = await subscribe(t, emulator, [
       "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT",
       "SIGNING_EMAIL_DELIVERED",
     ]);
@@ -169,9 +172,9 @@ describe("resending the signing e-mail", () => {
         body: { email_id },
       });
     assert.deepEqual(pickStatusAndBody(await resend("jo@acme.example")), { status: 200, body: "" });
-    assert.deepEqual(listActivityNames(await told()), ["CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT"]);
+    assert.deepEqual(listActivityNames(await readPayloads()), ["CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT"]);
     await emulator.control("POST", "clock/advance", { body: { by: "PT1M" } });
-    assert.deepEqual(listActivityNames(await told()), ["SIGNING_EMAIL_DELIVERED"]);
+    assert.deepEqual(listActivityNames(await readPayloads()), ["SIGNING_EMAIL_DELIVERED"]);
     const { body } = await emulator.api("GET", `/api/v2.1/public/contracts/${contract.id}/recipients/`);
     const [item] = (body as { items: { recipient: { last_sent_for_signature_at: string } }[] }).items;
     assert.equal(item?.recipient.last_sent_for_signature_at, "2031-01-02T04:04:05Z");
@@ -213,7 +216,7 @@ describe("contract of another workspace", () => {
   it("returns 404 from every execution route", async (t) => {
     const emulator = await startTestEmulator(t);
     await createDraftContract(emulator.api);
-    const other = await createWorkspaceApi(emulator, 2);
+    const otherApi = await createWorkspaceApi(emulator, 2);
     const routes: readonly (readonly [string, object])[] = [
       ["T-1/mark_for_execution/", {}],
       ["T-1/unmark_for_execution", {}],
@@ -224,7 +227,7 @@ describe("contract of another workspace", () => {
     for (const [tail, body] of routes)
       await assertRejected(
         emulator,
-        () => other("POST", `/api/v2.1/public/contracts/${tail}`, { body }),
+        () => otherApi("POST", `/api/v2.1/public/contracts/${tail}`, { body }),
         notFoundResponse,
       );
   });

@@ -10,7 +10,7 @@ describe("external metadata", () => {
   it("creates metadata at the first write, and later replaces record_data as a whole", async (t) => {
     const emulator = await startTestEmulator(t);
     const { id } = await createDraftContract(emulator.api);
-    const told = await subscribe(t, emulator, [
+    const readPayloads = await subscribe(t, emulator, [
       "CONTRACT_EXTERNAL_METADATA_CREATED",
       "CONTRACT_EXTERNAL_METADATA_UPDATED",
     ]);
@@ -35,7 +35,7 @@ describe("external metadata", () => {
       status: 200,
       body: { external_metadata: both },
     });
-    const events = await told();
+    const events = await readPayloads();
     assert.deepEqual(listActivityNames(events), [
       "CONTRACT_EXTERNAL_METADATA_CREATED",
       "CONTRACT_EXTERNAL_METADATA_UPDATED",
@@ -93,7 +93,7 @@ describe("external metadata", () => {
   it("rejects unknown contracts and malformed metadata", async (t) => {
     const emulator = await startTestEmulator(t);
     await createDraftContract(emulator.api);
-    const other = await createWorkspaceApi(emulator, 2);
+    const otherApi = await createWorkspaceApi(emulator, 2);
     const body = { external_metadata: { id: "1" } };
     await assertRejected(
       emulator,
@@ -102,12 +102,12 @@ describe("external metadata", () => {
     );
     await assertRejected(
       emulator,
-      () => other("POST", "/api/v2.1/public/contracts/T-1/external_metadata", { body }),
+      () => otherApi("POST", "/api/v2.1/public/contracts/T-1/external_metadata", { body }),
       notFoundResponse,
     );
     await assertRejected(
       emulator,
-      () => other("GET", "/api/v2.1/public/contracts/T-1/external_metadata"),
+      () => otherApi("GET", "/api/v2.1/public/contracts/T-1/external_metadata"),
       notFoundResponse,
     );
     const put = (external_metadata: unknown) => () =>

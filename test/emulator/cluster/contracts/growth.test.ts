@@ -77,8 +77,8 @@ describe("contract with very many parts", () => {
         assert.equal((await relate(below.number, above.number)).status < 300, true);
       below = above;
     }
-    const alone = await createDraftContract(api);
-    assert.equal((await relate(alone.number, 1)).status < 300, true);
+    const contract = await createDraftContract(api);
+    assert.equal((await relate(contract.number, 1)).status < 300, true);
   });
 });
 
@@ -95,15 +95,15 @@ describe("oversized webhook payload of a request", () => {
       contract_template_id: 102,
       contract_data: { start_date: "2031-02-01", seats: 3 },
     });
-    const many = await createDraftContract(api, body(80));
+    const contract = await createDraftContract(api, body(80));
     assert.deepEqual(
-      pickStatusAndBody(await api("POST", `/api/v2.1/public/contracts/${many.id}/send_to_counterparties`)),
+      pickStatusAndBody(await api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`)),
       {
         status: 413,
         body: { detail: "Request body is too large." },
       },
     );
-    assert.equal(await getContractStatus(api, many), "DRAFT");
+    assert.equal(await getContractStatus(api, contract), "DRAFT");
     assert.equal(await getContractStatus(api, await createSentContract(api, body(40))), "SIGN");
   });
 });

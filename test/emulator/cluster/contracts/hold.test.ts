@@ -10,19 +10,19 @@ const performAction = async ({ control }: TestEmulator, verb: string, { id }: Co
 };
 
 /** A contract put on hold before its e-mails arrive, and the e-mail activities emitted afterwards. */
-async function onHold(t: TestContext, more: object = {}) {
+async function onHold(t: TestContext, overrides: object = {}) {
   const emulator = await startTestEmulator(t);
-  const told = await subscribe(t, emulator, [
+  const readPayloads = await subscribe(t, emulator, [
     "SIGNING_EMAIL_DELIVERED",
     "SIGNING_EMAIL_NOT_DELIVERED",
     "REDLINING_EMAIL_DELIVERED",
   ]);
-  const contract = await createDraftContract(emulator.api, more);
+  const contract = await createDraftContract(emulator.api, overrides);
   await performAction(emulator, "send", contract);
   await performAction(emulator, "hold", contract);
   const later = async (by: string) => {
     await emulator.control("POST", "clock/advance", { body: { by } });
-    return (await told()).map(({ activity, contract_status, activity_data: { email_event_data: mail } }) => [
+    return (await readPayloads()).map(({ activity, contract_status, activity_data: { email_event_data: mail } }) => [
       activity,
       contract_status,
       (mail as { recipient_email: string }).recipient_email,

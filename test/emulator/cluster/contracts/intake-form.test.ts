@@ -16,14 +16,14 @@ import { assertRejected, notFoundResponse } from "../../../support/rejections.ts
 const uploadContract = async (
   { api }: TestEmulator,
   route: "review" | "sign",
-  more: object = {},
+  overrides: object = {},
 ): Promise<ContractIds> =>
   requireContract(
     api("POST", `/api/v2.1/public/contracts/upload_${route}_contracts/`, {
       body: await createUploadRequest({
         creator_signatories: [{ email: "ada@northwind.example" }],
         intake_form_data: { purpose: "Joint project" },
-        ...more,
+        ...overrides,
       }),
     }),
   );
@@ -35,13 +35,13 @@ describe("change of intake form answers", () => {
   it("updates individual answers and emits the change", async (t) => {
     const emulator = await startTestEmulator(t);
     const { id, number } = await uploadContract(emulator, "review");
-    const told = await subscribe(t, emulator, ["CONTRACT_DATA_UPDATED"]);
-    const answer = await emulator.api("PATCH", `/api/v2.1/public/contracts/${id}/intake_form/response`, {
+    const readPayloads = await subscribe(t, emulator, ["CONTRACT_DATA_UPDATED"]);
+    const response = await emulator.api("PATCH", `/api/v2.1/public/contracts/${id}/intake_form/response`, {
       body: { value: { type: "USD", value: 12 }, region: "EU" },
     });
     const data = { purpose: "Joint project", value: { type: "USD", value: 12 }, region: "EU" };
-    assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: { data, created: initialTime } });
-    assert.deepEqual(listActivityNames(await told()), ["CONTRACT_DATA_UPDATED"]);
+    assert.deepEqual(pickStatusAndBody(response), { status: 200, body: { data, created: initialTime } });
+    assert.deepEqual(listActivityNames(await readPayloads()), ["CONTRACT_DATA_UPDATED"]);
 
     const responses = (type: string) =>
       emulator.api("GET", `/api/v2.1/public/contracts/${number}/questionnaire/responses/?questionnaire_type=${type}`);
@@ -84,10 +84,10 @@ describe("change of intake form answers", () => {
     const emulator = await startTestEmulator(t);
     const patch = (id: string) => () =>
       emulator.api("PATCH", `/api/v2.1/public/contracts/${id}/intake_form/response`, { body: { purpose: "x" } });
-    const reviewed = await uploadContract(emulator, "review");
-    await emulator.control("POST", `contracts/${reviewed.id}/complete-review`, { body: {} });
-    await emulator.api("POST", `/api/v2.1/public/contracts/${reviewed.id}/mark_for_execution/`, { body: {} });
-    await assertRejected(emulator, patch(reviewed.id), createClosedFormError("the contract is in status SIGN"));
+    const contract = await uploadContract(emulator, "review");
+    await emulator.control("POST", `contracts/${contract.id}/complete-review`, { body: {} });
+    await emulator.api("POST", `/api/v2.1/public/contracts/${contract.id}/mark_for_execution/`, { body: {} });
+    await assertRejected(emulator, patch(contract.id), createClosedFormError("the contract is in status SIGN"));
     const fixed = await uploadContract(emulator, "review", { contract_type_id: 302 });
     await assertRejected(emulator, patch(fixed.id), createClosedFormError("its workflow has no editable response"));
     const template = await createDraftContract(emulator.api);

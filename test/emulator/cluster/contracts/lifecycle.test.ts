@@ -22,7 +22,7 @@ const signatory = {
   action: null,
 };
 
-const createContract = (more: Partial<Contract> = {}): Contract => ({
+const createContract = (overrides: Partial<Contract> = {}): Contract => ({
   id: 7,
   cluster_id: "eu-1",
   workspace_id: 1,
@@ -53,7 +53,7 @@ const createContract = (more: Partial<Contract> = {}): Contract => ({
   sent_for_signature_at: null,
   executed_at: null,
   deleted_at: null,
-  ...more,
+  ...overrides,
 });
 
 const createReview = (by: ContractReview["by"], completed_at: number | null = null): ContractReview => ({
@@ -145,10 +145,10 @@ describe("contract lifecycle", () => {
     ["a review is open", { reviews: [createReview("internal")] }, "review-open"],
     ["an approval is pending", { approvals: [createApproval("PENDING")] }, "approvals-pending"],
   ];
-  for (const [what, more, code] of blocked) {
-    it(`neither sends nor marks a contract while ${what}`, () => {
-      assert.equal(getNextStatus(createContract(more), "send"), code);
-      assert.equal(getNextStatus(createContract({ ...more, status: "REDLINING" }), "mark-for-execution"), code);
+  for (const [label, overrides, code] of blocked) {
+    it(`neither sends nor marks a contract while ${label}`, () => {
+      assert.equal(getNextStatus(createContract(overrides), "send"), code);
+      assert.equal(getNextStatus(createContract({ ...overrides, status: "REDLINING" }), "mark-for-execution"), code);
     });
   }
 

@@ -197,7 +197,7 @@ describe("contract list", () => {
       const pages = [1, 2, 3, 4, 5].map((page) => list(emulator.api, `?${filter}&limit=5&page=${page}`));
       assert.deepEqual(getIds((await Promise.all(pages)).flatMap(({ results }) => results)), alone.get(filter));
     }
-    for (const [a, b] of some.flatMap((one, i) => some.slice(i).map((other) => [one, other] as const))) {
+    for (const [a, b] of some.flatMap((value, i) => some.slice(i).map((other) => [value, other] as const))) {
       const both = alone.get(a)!.filter((id) => alone.get(b)!.includes(id));
       if (a.split("=")[0] !== b.split("=")[0])
         assert.deepEqual(getIds(await listAll(emulator.api, `${a}&${b}`)), both, `${a} ${b}`);

@@ -55,7 +55,7 @@ describe("request without changes", () => {
 
   it("emits the first metadata as created, even if the contract had none", async (t) => {
     const emulator = await startTestEmulator(t);
-    const told = await subscribe(t, emulator, [
+    const readPayloads = await subscribe(t, emulator, [
       "CONTRACT_EXTERNAL_METADATA_CREATED",
       "CONTRACT_EXTERNAL_METADATA_UPDATED",
     ]);
@@ -63,8 +63,8 @@ describe("request without changes", () => {
     const write = (external_metadata: object) =>
       emulator.api("POST", `${base}/contracts/${id}/external_metadata`, { body: { external_metadata } });
     await write({});
-    assert.deepEqual(listActivityNames(await told()), []);
+    assert.deepEqual(listActivityNames(await readPayloads()), []);
     await write({ id: "deal-42" });
-    assert.deepEqual(listActivityNames(await told()), ["CONTRACT_EXTERNAL_METADATA_CREATED"]);
+    assert.deepEqual(listActivityNames(await readPayloads()), ["CONTRACT_EXTERNAL_METADATA_CREATED"]);
   });
 });

@@ -41,16 +41,19 @@ const record = (url: string, status: string) => ({
 describe("third-party paper for review", () => {
   it("blocks signature until the review is complete", async (t) => {
     const emulator = await startTestEmulator(t);
-    const told = await subscribe(t, emulator, [
+    const readPayloads = await subscribe(t, emulator, [
       "CONTRACT_CREATED",
       "CONTRACT_REVIEW_REQUESTED",
       "CONTRACT_REVIEW_COMPLETED",
       "CONTRACT_MARK_FOR_EXECUTION",
       "CONTRACT_SIGNATURE_REQUESTED",
     ]);
-    const answer = await emulator.api("POST", review, { body: await createUploadRequest() });
-    assert.deepEqual(pickStatusAndBody(answer), { status: 201, body: record(emulator.clusters[0]!.url, "REDLINING") });
-    const first = listActivityNames(await told());
+    const response = await emulator.api("POST", review, { body: await createUploadRequest() });
+    assert.deepEqual(pickStatusAndBody(response), {
+      status: 201,
+      body: record(emulator.clusters[0]!.url, "REDLINING"),
+    });
+    const first = listActivityNames(await readPayloads());
     const mark = () => emulator.api("POST", "/api/v2.1/public/contracts/T-1/mark_for_execution/", { body: {} });
     await assertRejected(
       emulator,
@@ -67,7 +70,7 @@ describe("third-party paper for review", () => {
     assert.deepEqual(pickStatusAndBody(await mark()), { status: 200, body: "" });
     assert.equal(await getContractStatus(emulator.api, { id: "T-1", number: 1 }), "SIGN");
     assert.deepEqual(first, ["CONTRACT_CREATED", "CONTRACT_REVIEW_REQUESTED"]);
-    assert.deepEqual(listActivityNames(await told()), [
+    assert.deepEqual(listActivityNames(await readPayloads()), [
       "CONTRACT_REVIEW_COMPLETED",
       "CONTRACT_MARK_FOR_EXECUTION",
       "CONTRACT_SIGNATURE_REQUESTED",
@@ -76,8 +79,8 @@ describe("third-party paper for review", () => {
 
   it("accepts a reviewer by address or role, and a counterparty by workspace", async (t) => {
     const { api, control } = await startTestEmulator(t);
-    const upload = async (more: object) =>
-      requireContract(api("POST", review, { body: await createUploadRequest(more) }));
+    const upload = async (overrides: object) =>
+      requireContract(api("POST", review, { body: await createUploadRequest(overrides) }));
     await upload({ contract_type_id: 302 });
     await upload({ reviewer: { org_user_email: "BEN@northwind.example", description: "Section 4" } });
     await upload({ reviewer: { role_id: 1 }, counterparty_organization_name: undefined, counterparty_workspace_id: 9 });
@@ -101,27 +104,27 @@ describe("third-party paper for review", () => {
 describe("third-party paper for signature", () => {
   it("proceeds directly to signature by both sides", async (t) => {
     const emulator = await startTestEmulator(t);
-    const told = await subscribe(t, emulator, [
+    const readPayloads = await subscribe(t, emulator, [
       "CONTRACT_CREATED",
       "CONTRACT_EXTERNAL_METADATA_CREATED",
       "CONTRACT_SIGNATURE_REQUESTED",
       "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT",
       "SIGNING_EMAIL_DELIVERED",
     ]);
-    const answer = await emulator.api("POST", sign, { body: await createUploadRequest(ready) });
-    assert.deepEqual(pickStatusAndBody(answer), { status: 201, body: record(emulator.clusters[0]!.url, "SIGN") });
+    const response = await emulator.api("POST", sign, { body: await createUploadRequest(ready) });
+    assert.deepEqual(pickStatusAndBody(response), { status: 201, body: record(emulator.clusters[0]!.url, "SIGN") });
     assert.deepEqual(await listRecipients(emulator.api, { id: "T-1", number: 1 }), [
       "ada@northwind.example IN_PROGRESS",
       "jo@acme.example IN_PROGRESS",
     ]);
-    assert.deepEqual(listActivityNames(await told()), [
+    assert.deepEqual(listActivityNames(await readPayloads()), [
       "CONTRACT_CREATED",
       "CONTRACT_SIGNATURE_REQUESTED",
       "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT",
       "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT",
     ]);
     await emulator.control("POST", "clock/advance", { body: { by: "PT1M" } });
-    assert.deepEqual(listActivityNames(await told()), ["SIGNING_EMAIL_DELIVERED", "SIGNING_EMAIL_DELIVERED"]);
+    assert.deepEqual(listActivityNames(await readPayloads()), ["SIGNING_EMAIL_DELIVERED", "SIGNING_EMAIL_DELIVERED"]);
     await emulator.control("POST", "contracts/T-1/decline", { body: { email: "jo@acme.example" } });
     assert.equal(await getContractStatus(emulator.api, { id: "T-1", number: 1 }), "REDLINING");
   });
@@ -175,10 +178,10 @@ describe("third-party paper validation", () => {
     ["for review", review],
     ["for signature", sign],
   ] as const) {
-    for (const [what, more, expected] of both) {
-      it(`rejects paper ${route} ${what}`, async (t) => {
+    for (const [label, overrides, expected] of both) {
+      it(`rejects paper ${route} ${label}`, async (t) => {
         const emulator = await startTestEmulator(t);
-        const body = await createUploadRequest({ ...ready, ...more });
+        const body = await createUploadRequest({ ...ready, ...overrides });
         await assertRejected(emulator, () => emulator.api("POST", path, { body }), expected);
       });
     }

@@ -16,18 +16,18 @@ describe("sending a contract to its counterparties", () => {
   it("requests signatures, and emits the e-mail delivery a minute later", async (t) => {
     const emulator = await startTestEmulator(t);
     const contract = await createDraftContract(emulator.api);
-    const told = await subscribe(t, emulator, [
+    const readPayloads = await subscribe(t, emulator, [
       "CONTRACT_SIGNATURE_REQUESTED",
       "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT",
       "SIGNING_EMAIL_DELIVERED",
     ]);
-    const answer = await emulator.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`, {
+    const response = await emulator.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`, {
       body: {},
     });
-    assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: {} });
+    assert.deepEqual(pickStatusAndBody(response), { status: 200, body: {} });
     assert.equal(await getContractStatus(emulator.api, contract), "SIGN");
 
-    const [requested, notified, ...rest] = await told();
+    const [requested, notified, ...rest] = await readPayloads();
     assert.deepEqual(rest, []);
     assert.equal(requested?.activity, "CONTRACT_SIGNATURE_REQUESTED");
     assert.equal(requested?.contract_status, "SIGN");
@@ -38,7 +38,7 @@ describe("sending a contract to its counterparties", () => {
     });
 
     await emulator.control("POST", "clock/advance", { body: { to: "2031-01-02T03:05:04Z" } });
-    assert.deepEqual(await told(), [
+    assert.deepEqual(await readPayloads(), [
       {
         ...requested,
         activity: "SIGNING_EMAIL_DELIVERED",
@@ -67,13 +67,13 @@ describe("sending a contract to its counterparties", () => {
         sign_order: i === 0 ? 1 : 2,
       })),
     });
-    const told = await subscribe(t, emulator, [
+    const readPayloads = await subscribe(t, emulator, [
       "CONTRACT_SIGNED",
       "CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT",
       "SIGNING_EMAIL_DELIVERED",
     ]);
     const next = async () =>
-      (await told()).map(({ activity, activity_data: { signatory, email_event_data: mail } }) => [
+      (await readPayloads()).map(({ activity, activity_data: { signatory, email_event_data: mail } }) => [
         activity,
         (signatory as { email: string } | undefined)?.email ?? (mail as { recipient_email: string })?.recipient_email,
       ]);
@@ -111,12 +111,15 @@ describe("sending a contract to its counterparties", () => {
   it("sends the contract for review first if the template requires it", async (t) => {
     const emulator = await startTestEmulator(t);
     const contract = await createDraftContract(emulator.api, { contract_template_id: 104 });
-    const told = await subscribe(t, emulator, ["CONTRACT_SENT_TO_COUNTERPARTY", "CONTRACT_SIGNATURE_REQUESTED"]);
+    const readPayloads = await subscribe(t, emulator, [
+      "CONTRACT_SENT_TO_COUNTERPARTY",
+      "CONTRACT_SIGNATURE_REQUESTED",
+    ]);
     await emulator.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`, {
       body: { cc_emails: ["cc@acme.example"] },
     });
     assert.equal(await getContractStatus(emulator.api, contract), "REDLINING");
-    const [shared, ...rest] = await told();
+    const [shared, ...rest] = await readPayloads();
     assert.deepEqual(rest, []);
     assert.equal(shared?.contract_status, "REDLINING");
     assert.deepEqual(shared?.activity_data.counterparty_email_recipients, {
@@ -128,13 +131,13 @@ describe("sending a contract to its counterparties", () => {
   it("emits the delivery of the review e-mail to all recipients, including copies", async (t) => {
     const emulator = await startTestEmulator(t);
     const contract = await createDraftContract(emulator.api, { contract_template_id: 104 });
-    const told = await subscribe(t, emulator, ["REDLINING_EMAIL_DELIVERED"]);
+    const readPayloads = await subscribe(t, emulator, ["REDLINING_EMAIL_DELIVERED"]);
     await emulator.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`, {
       body: { to_emails: ["legal@acme.example"], cc_emails: ["jo@acme.example"] },
     });
     await emulator.control("POST", "clock/advance", { body: { by: "PT1M" } });
     assert.deepEqual(
-      (await told()).map(({ activity_data }) => activity_data.email_event_data),
+      (await readPayloads()).map(({ activity_data }) => activity_data.email_event_data),
       [
         { recipient_email: "legal@acme.example", email_mode: "to", occured_at: "2031-01-02T03:05:05.000000Z" },
         { recipient_email: "jo@acme.example", email_mode: "cc", occured_at: "2031-01-02T03:05:05.000000Z" },
@@ -178,13 +181,13 @@ describe("sending a contract to its counterparties", () => {
 
   it("rejects a contract with an open review or a pending approval", async (t) => {
     const emulator = await startTestEmulator(t);
-    const reviewed = await createDraftContract(emulator.api);
-    await emulator.api("POST", `/api/v2.1/public/contracts/${reviewed.number}/review_request/`, {
+    const contract = await createDraftContract(emulator.api);
+    await emulator.api("POST", `/api/v2.1/public/contracts/${contract.number}/review_request/`, {
       body: { assignee_user_id: 12 },
     });
     await assertRejected(
       emulator,
-      () => emulator.api("POST", `/api/v2.1/public/contracts/${reviewed.id}/send_to_counterparties`, { body: {} }),
+      () => emulator.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`, { body: {} }),
       createDomainError("SVC_ASSUMED_103", "The review of this contract is not complete."),
     );
     const approved = await createDraftContract(emulator.api);

@@ -16,7 +16,7 @@ async function isShown({ api }: TestEmulator, id: string, scoping: string | unde
     ),
   );
   const shown = answers.map(({ status }) => status === 200);
-  for (const [i, answer] of answers.entries()) if (!shown[i]) assert.deepEqual(answer, notFoundResponse);
+  for (const [i, response] of answers.entries()) if (!shown[i]) assert.deepEqual(response, notFoundResponse);
   assert.equal(new Set(shown).size, 1, JSON.stringify(answers));
   return shown[0]!;
 }
@@ -40,8 +40,8 @@ describe("Enforce-User-Scoping", () => {
 
   const ties: Readonly<Record<string, (emulator: TestEmulator) => Promise<string>>> = {
     made: async ({ api }) => {
-      const asBen: TestEmulator["api"] = (method, path, sent) =>
-        api(method, path, { ...sent, headers: { "user-email": ben } });
+      const asBen: TestEmulator["api"] = (method, path, request) =>
+        api(method, path, { ...request, headers: { "user-email": ben } });
       return (await createDraftContract(asBen)).id;
     },
     owns: async ({ api }) => {

@@ -19,7 +19,10 @@ describe("counterparty-contacts API", () => {
   it("creates, updates and deletes contacts, one of which is always primary", async (t) => {
     const emulator = await startTestEmulator(t);
     await emulator.api("POST", counterpartiesPath, { body: acme });
-    const told = await subscribe(t, emulator, ["COUNTER_PARTY_CONTACT_CREATED", "COUNTER_PARTY_CONTACT_UPDATED"]);
+    const readPayloads = await subscribe(t, emulator, [
+      "COUNTER_PARTY_CONTACT_CREATED",
+      "COUNTER_PARTY_CONTACT_UPDATED",
+    ]);
 
     // The first contact is primary, even if the request does not specify it.
     const first = { id: 1, ...jo, is_primary: true };
@@ -60,7 +63,7 @@ describe("counterparty-contacts API", () => {
     await emulator.api("POST", contacts, { body: jo });
     assert.equal((await emulator.api("DELETE", `${contacts}/3/`)).status, 204);
     assert.deepEqual((await emulator.api("GET", contacts)).body, list({ ...both[1], is_primary: true }));
-    assert.deepEqual(listActivityNames(await told()), [
+    assert.deepEqual(listActivityNames(await readPayloads()), [
       "COUNTER_PARTY_CONTACT_CREATED",
       "COUNTER_PARTY_CONTACT_CREATED",
       "COUNTER_PARTY_CONTACT_UPDATED",
@@ -109,7 +112,10 @@ describe("counterparty-addresses API", () => {
   it("creates and updates addresses, and shows the primary one with the counterparty", async (t) => {
     const emulator = await startTestEmulator(t);
     await emulator.api("POST", counterpartiesPath, { body: acme });
-    const told = await subscribe(t, emulator, ["COUNTER_PARTY_ADDRESS_CREATED", "COUNTER_PARTY_ADDRESS_UPDATED"]);
+    const readPayloads = await subscribe(t, emulator, [
+      "COUNTER_PARTY_ADDRESS_CREATED",
+      "COUNTER_PARTY_ADDRESS_UPDATED",
+    ]);
     const first = { id: 1, ...office, state_name: "", zipcode: "" };
     assert.deepEqual(pickStatusAndBody(await emulator.api("POST", addresses, { body: office })), {
       status: 201,
@@ -125,13 +131,13 @@ describe("counterparty-addresses API", () => {
     assert.deepEqual((await emulator.api("GET", addresses)).body, list(first, second));
 
     const changed = { ...second, country_name: "Germany" };
-    const answer = await emulator.api("PATCH", `${addresses}2/`, {
+    const response = await emulator.api("PATCH", `${addresses}2/`, {
       body: { country_iso_code: "DE", is_primary: true },
     });
-    assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: changed });
+    assert.deepEqual(pickStatusAndBody(response), { status: 200, body: changed });
     const { body } = await emulator.api("GET", getCounterpartyPath(1));
     assert.deepEqual((body as { primary_address: unknown }).primary_address, changed);
-    assert.deepEqual(listActivityNames(await told()), [
+    assert.deepEqual(listActivityNames(await readPayloads()), [
       "COUNTER_PARTY_ADDRESS_CREATED",
       "COUNTER_PARTY_ADDRESS_CREATED",
       "COUNTER_PARTY_ADDRESS_UPDATED",

@@ -16,12 +16,12 @@ const list = (...results: unknown[]) => ({ page: 1, limit: 10, total_results: re
 describe("counterparties.create", () => {
   it("stores an organization with its contact and address, and emits all three", async (t) => {
     const emulator = await startTestEmulator(t);
-    const told = await subscribe(t, emulator, [
+    const readPayloads = await subscribe(t, emulator, [
       "COUNTER_PARTY_CREATED",
       "COUNTER_PARTY_CONTACT_CREATED",
       "COUNTER_PARTY_ADDRESS_CREATED",
     ]);
-    const answer = await emulator.api("POST", counterpartiesPath, {
+    const response = await emulator.api("POST", counterpartiesPath, {
       body: {
         ...acme,
         organization_type: "Corporation",
@@ -42,7 +42,7 @@ describe("counterparties.create", () => {
       custom_fields: { vendor_id: 7 },
       brand_name: "ACME",
     };
-    assert.deepEqual(pickStatusAndBody(answer), { status: 201, body: record });
+    assert.deepEqual(pickStatusAndBody(response), { status: 201, body: record });
     assert.deepEqual(pickStatusAndBody(await emulator.api("GET", getCounterpartyPath(1))), {
       status: 200,
       body: record,
@@ -51,7 +51,7 @@ describe("counterparties.create", () => {
     const by = { performed_by: { name: "Ada Keller", email: "ada@northwind.example" } };
     const timestamp = "2031-01-02T03:04:05.000000Z";
     // Contract keys are absent without a contract.
-    assert.deepEqual(await told(), [
+    assert.deepEqual(await readPayloads(), [
       { activity: "COUNTER_PARTY_CREATED", activity_data: { ...by, timestamp, counterparty_id: 1 } },
       {
         activity: "COUNTER_PARTY_CONTACT_CREATED",
@@ -66,10 +66,10 @@ describe("counterparties.create", () => {
 
   it("stores an individual under the individual's name", async (t) => {
     const { api } = await startTestEmulator(t);
-    const answer = await api("POST", counterpartiesPath, {
+    const response = await api("POST", counterpartiesPath, {
       body: { is_individual: true, contact_name: "Kim Lee", contact_email: "kim@lee.example" },
     });
-    assert.deepEqual(pickStatusAndBody(answer), {
+    assert.deepEqual(pickStatusAndBody(response), {
       status: 201,
       body: {
         id: 1,
@@ -83,7 +83,7 @@ describe("counterparties.create", () => {
   });
 
   const required = ["Field required"];
-  const malformed: [what: string, body: object, fields: unknown][] = [
+  const malformed: [label: string, body: object, fields: unknown][] = [
     ["an empty body", {}, { is_individual: required }],
     ["an organization without a name", { is_individual: false }, { organization_name: required }],
     ["a person without contact", { is_individual: true }, { contact_name: required, contact_email: required }],
@@ -99,8 +99,8 @@ describe("counterparties.create", () => {
       { primary_address: { city_name: required, country_name: required } },
     ],
   ];
-  for (const [what, body, fields] of malformed) {
-    it(`rejects ${what}`, async (t) => {
+  for (const [label, body, fields] of malformed) {
+    it(`rejects ${label}`, async (t) => {
       const emulator = await startTestEmulator(t);
       await assertRejected(emulator, () => emulator.api("POST", counterpartiesPath, { body }), {
         status: 400,
@@ -186,8 +186,8 @@ describe("counterparty activities of a contract", () => {
           intake_form_data: { purpose: "x" },
         }),
       };
-      const answer = await emulator.api("POST", `/api/v2.1/public/contracts/${path}`, { body });
-      assert.equal(answer.status, 201, JSON.stringify(answer.body));
+      const response = await emulator.api("POST", `/api/v2.1/public/contracts/${path}`, { body });
+      assert.equal(response.status, 201, JSON.stringify(response.body));
       assert.deepEqual(few(await next()), [
         ["COUNTER_PARTY_CREATED", i + 1],
         ["COUNTER_PARTY_CONTACT_CREATED", i + 1, i + 1],
@@ -224,8 +224,8 @@ describe("counterparties.list, counterparties.show and counterparties.update", (
     await emulator.api("POST", counterpartiesPath, {
       body: { ...acme, brand_name: "ACME", custom_fields: { a: 1, b: 2 } },
     });
-    const told = await subscribe(t, emulator, ["COUNTER_PARTY_UPDATED"]);
-    const answer = await emulator.api("PATCH", getCounterpartyPath(1), {
+    const readPayloads = await subscribe(t, emulator, ["COUNTER_PARTY_UPDATED"]);
+    const response = await emulator.api("PATCH", getCounterpartyPath(1), {
       body: { name: "Acme Inc.", custom_fields: { b: 3 } },
     });
     const record = {
@@ -237,9 +237,9 @@ describe("counterparties.list, counterparties.show and counterparties.update", (
       custom_fields: { a: 1, b: 3 },
       brand_name: "ACME",
     };
-    assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: record });
+    assert.deepEqual(pickStatusAndBody(response), { status: 200, body: record });
     assert.deepEqual((await emulator.api("GET", getCounterpartyPath(1))).body, record);
-    assert.deepEqual(listActivityNames(await told()), ["COUNTER_PARTY_UPDATED"]);
+    assert.deepEqual(listActivityNames(await readPayloads()), ["COUNTER_PARTY_UPDATED"]);
   });
 
   it("rejects a counterparty of another workspace", async (t) => {

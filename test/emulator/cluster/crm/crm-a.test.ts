@@ -39,26 +39,26 @@ interface Cards {
 
 async function startCrm(t: TestContext) {
   const emulator = await startTestEmulator(t);
-  const ask = asCrm(emulator);
+  const get = asCrm(emulator);
   return {
     emulator,
-    ask,
+    get,
     cluster: emulator.clusters[0]!.url,
     /** A contract of a CRM record, found by the lookup of `external-metadata`. */
-    contractOf: (id: string, more: object = {}, name = `Of ${id}`) =>
-      createDraftContract(emulator.api, { contract_name: name, external_metadata: { id, ...more } }),
-    cards: async (query: string, who = acting) => (await ask(`${cards}?${query}&${who}`)).body as Cards,
+    contractOf: (id: string, overrides: object = {}, name = `Of ${id}`) =>
+      createDraftContract(emulator.api, { contract_name: name, external_metadata: { id, ...overrides } }),
+    cards: async (query: string, who = acting) => (await get(`${cards}?${query}&${who}`)).body as Cards,
   };
 }
 
 describe("crm_a card list for a record", () => {
   it("shows a card for each contract that names the record, with a working link", async (t) => {
-    const { ask, cluster, contractOf } = await startCrm(t);
+    const { get, cluster, contractOf } = await startCrm(t);
     const { id, number } = await contractOf("9", { record_type: "deal" }, "<b>Lease</b>");
     const page = `${cluster}/contracts/${id}`;
     const frame = (label: string, uri: string) => ({ type: "IFRAME", width: 890, height: 748, uri, label });
-    const answer = await ask(`${cards}?${deal}&${acting}`);
-    assert.deepEqual(pickStatusAndBody(answer), {
+    const response = await get(`${cards}?${deal}&${acting}`);
+    assert.deepEqual(pickStatusAndBody(response), {
       status: 200,
       body: {
         results: [
@@ -76,7 +76,7 @@ describe("crm_a card list for a record", () => {
         primaryAction: frame("Open contracts", `${cluster}${iframe}?${deal}&${acting}`),
       },
     });
-    const { results, primaryAction } = answer.body as Cards;
+    const { results, primaryAction } = response.body as Cards;
     const links = [...results.flatMap(({ link, actions }) => [link, ...actions.map(({ uri }) => uri)])];
     for (const link of [...links, primaryAction!.uri]) assert.equal((await fetch(link)).status, 200, link);
     const listed = await (await fetch(primaryAction!.uri)).text();
@@ -94,7 +94,7 @@ describe("crm_a card list for a record", () => {
   });
 
   it("shows only contracts in workspaces of the acting CRM user", async (t) => {
-    const { ask, cluster, cards, contractOf } = await startCrm(t);
+    const { get, cluster, cards, contractOf } = await startCrm(t);
     const { number } = await contractOf("9");
     assert.deepEqual(
       (await cards(deal)).results.map(({ title }) => title),
@@ -104,9 +104,9 @@ describe("crm_a card list for a record", () => {
     for (const who of ["dina@contoso.example", "nobody@x.example", "cleo@northwind.example", ""]) {
       const named = `userEmail=${encodeURIComponent(who)}`;
       assert.deepEqual(await cards(deal, named), { results: [] }, who);
-      assert.match(String((await ask(`${iframe}?${deal}&${named}`)).body), /No contract names this record/);
-      const moved = await ask(`${iframe}?contract_id=${number}&${named}`);
-      assert.equal(moved.headers.get("location"), `${cluster}/contracts/${number}`);
+      assert.match(String((await get(`${iframe}?${deal}&${named}`)).body), /No contract names this record/);
+      const response = await get(`${iframe}?contract_id=${number}&${named}`);
+      assert.equal(response.headers.get("location"), `${cluster}/contracts/${number}`);
     }
   });
 
@@ -121,29 +121,29 @@ describe("crm_a card list for a record", () => {
 
 describe("embedded app of crm_a", () => {
   it("redirects to the page of the named contract by either ID", async (t) => {
-    const { ask, cluster, contractOf } = await startCrm(t);
+    const { get, cluster, contractOf } = await startCrm(t);
     const { id, number } = await contractOf("9");
     for (const named of [id, String(number)]) {
-      const answer = await ask(`${iframe}?contract_id=${named}&${acting}`);
-      assert.deepEqual([answer.status, answer.headers.get("location")], [302, `${cluster}/contracts/${id}`]);
+      const response = await get(`${iframe}?contract_id=${named}&${acting}`);
+      assert.deepEqual([response.status, response.headers.get("location")], [302, `${cluster}/contracts/${id}`]);
     }
   });
 
   it("escapes the contract ID within the path of its page", async (t) => {
-    const { ask, cluster } = await startCrm(t);
-    const { headers } = await ask(`${iframe}?contract_id=${encodeURIComponent("../..//evil\r\nx: 1")}`);
+    const { get, cluster } = await startCrm(t);
+    const { headers } = await get(`${iframe}?contract_id=${encodeURIComponent("../..//evil\r\nx: 1")}`);
     assert.equal(headers.get("location"), `${cluster}/contracts/..%2F..%2F%2Fevil%0D%0Ax%3A%201`);
   });
 
   it("escapes the record's markup in a page that may be framed", async (t) => {
-    const { ask } = await startCrm(t);
+    const { get } = await startCrm(t);
     const attack = "</script><script>alert(1)</script>";
     const query = new URLSearchParams({ portalId: attack, associatedObjectId: "245", associatedObjectType: "CONTACT" });
-    const answer = await ask(`${iframe}?${query}`);
-    assert.equal(answer.status, 200);
-    assert.equal(answer.headers.get("content-type"), "text/html; charset=utf-8");
-    assert.doesNotMatch(answer.headers.get("content-security-policy") ?? "", /frame-ancestors/);
-    const page = String(answer.body);
+    const response = await get(`${iframe}?${query}`);
+    assert.equal(response.status, 200);
+    assert.equal(response.headers.get("content-type"), "text/html; charset=utf-8");
+    assert.doesNotMatch(response.headers.get("content-security-policy") ?? "", /frame-ancestors/);
+    const page = String(response.body);
     assert.ok(!page.includes("<script>alert"), page);
     assert.match(page, /No contract names this record/);
     const [, context = ""] = /<script type="application\/json" id="context">(.*)<\/script>/.exec(page) ?? [];
@@ -156,8 +156,8 @@ describe("embedded app of crm_a", () => {
   });
 
   it("records the unchanged request in the cluster's inbox", async (t) => {
-    const { emulator, ask } = await startCrm(t);
-    await ask(`${iframe}?${deal}`);
+    const { emulator, get } = await startCrm(t);
+    await get(`${iframe}?${deal}`);
     const { body } = await emulator.control("GET", "clusters/eu-1/inbox");
     const [{ method, target }] = (body as { items: { method: string; target: string }[] }).items as [never];
     assert.deepEqual({ method, target }, { method: "GET", target: `${iframe}?${deal}` });

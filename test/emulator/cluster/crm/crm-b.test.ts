@@ -25,20 +25,20 @@ const parseContext = (page: unknown): unknown => {
 
 describe("crm_b canvas page", () => {
   it("contains the context of the signed request without the CRM's tokens", async (t) => {
-    const answer = await open(await startTestEmulator(t), signEnvelope());
-    assert.equal(answer.status, 200);
-    assert.equal(answer.headers.get("content-type"), "text/html; charset=utf-8");
-    assert.deepEqual(parseContext(answer.body), envelope.context);
-    assert.ok(!String(answer.body).includes("secret-token"));
-    assert.ok(!String(answer.body).includes("<b>Keller"));
+    const response = await open(await startTestEmulator(t), signEnvelope());
+    assert.equal(response.status, 200);
+    assert.equal(response.headers.get("content-type"), "text/html; charset=utf-8");
+    assert.deepEqual(parseContext(response.body), envelope.context);
+    assert.ok(!String(response.body).includes("secret-token"));
+    assert.ok(!String(response.body).includes("<b>Keller"));
   });
 
   it("accepts multipart form data and a request without a context", async (t) => {
     const emulator = await startTestEmulator(t);
     const parts = new FormData();
     parts.set("signed_request", signEnvelope({ issuedAt: null }));
-    const answer = await fetch(emulator.routerUrl + path, { method: "POST", body: parts });
-    assert.deepEqual([answer.status, parseContext(await answer.text())], [200, {}]);
+    const response = await fetch(emulator.routerUrl + path, { method: "POST", body: parts });
+    assert.deepEqual([response.status, parseContext(await response.text())], [200, {}]);
   });
 
   it("responds to a GET without a context", async (t) => {
@@ -59,20 +59,20 @@ describe("crm_b canvas page", () => {
   it("loads its front end from index_url_override if it is allowed", async (t) => {
     const emulator = await startTestEmulator(t);
     const at = (url: string) => `?index_url_override=${encodeURIComponent(url)}`;
-    for (const answer of [
+    for (const response of [
       await open(emulator, signEnvelope(), at("https://front.example/app/?v=2")),
       await emulator.router("GET", path + at("https://front.example/app/?v=2")),
     ]) {
-      assert.equal(answer.status, 200);
-      assert.match(String(answer.body), /<iframe [^>]*src="https:\/\/front\.example\/app\/\?v=2"/);
-      assert.match(answer.headers.get("content-security-policy") ?? "", /frame-src https:\/\/front\.example;/);
+      assert.equal(response.status, 200);
+      assert.match(String(response.body), /<iframe [^>]*src="https:\/\/front\.example\/app\/\?v=2"/);
+      assert.match(response.headers.get("content-security-policy") ?? "", /frame-src https:\/\/front\.example;/);
     }
-    for (const answer of [
+    for (const response of [
       await emulator.router("GET", path + at("")),
       await createSender(emulator.clusters[0]!.url)("GET", path + at("https://else.example/")),
     ]) {
-      assert.equal(answer.status, 200);
-      assert.ok(!String(answer.body).includes("<iframe"));
+      assert.equal(response.status, 200);
+      assert.ok(!String(response.body).includes("<iframe"));
     }
   });
 });

@@ -61,11 +61,11 @@ describe("contract download", () => {
   it("returns the newest uploaded version, directly and by an unauthenticated link", async (t) => {
     const emulator = await startTestEmulator(t);
     const contract = await createDraftContract(emulator.api);
-    const told = await subscribe(t, emulator, ["CONTRACT_VERSION_UPLOADED"]);
+    const readPayloads = await subscribe(t, emulator, ["CONTRACT_VERSION_UPLOADED"]);
     const second = await createPdf(2);
     const body = { document_name: "v2.pdf", document_base_64: second.toString("base64") };
     assert.deepEqual(pickStatusAndBody(await upload(emulator, contract.number, body)), { status: 201, body: "" });
-    assert.deepEqual(listActivityNames(await told()), ["CONTRACT_VERSION_UPLOADED"]);
+    assert.deepEqual(listActivityNames(await readPayloads()), ["CONTRACT_VERSION_UPLOADED"]);
     assert.deepEqual((await download(emulator, contract.id)).bytes, second);
 
     const { body: link } = await emulator.api("POST", `/api/v2.1/public/contracts/${contract.id}/download_link`);
@@ -91,11 +91,11 @@ describe("contract download", () => {
       const emulator = await startTestEmulator(t);
       const { id, number } = await createDraftContract(emulator.api);
       const bytes = await createPdf();
-      const answer = await upload(emulator, number, {
+      const response = await upload(emulator, number, {
         document_name: sent,
         document_base_64: bytes.toString("base64"),
       });
-      assert.equal(answer.status, 201);
+      assert.equal(response.status, 201);
       const { headers } = await download(emulator, id);
       assert.equal(headers.get("content-disposition"), `attachment; ${shown}`);
       const { body } = await emulator.api("POST", `/api/v2.1/public/contracts/${id}/download_link`);
@@ -124,7 +124,7 @@ describe("contract download", () => {
 
   it("returns no PDF of paper without a PDF version", async (t) => {
     const emulator = await startTestEmulator(t);
-    const answer = emulator.api("POST", "/api/v2.1/public/contracts/upload_review_contracts/", {
+    const pendingResponse = emulator.api("POST", "/api/v2.1/public/contracts/upload_review_contracts/", {
       body: {
         contract_name: "Their paper",
         contract_type_id: 302,
@@ -134,7 +134,7 @@ describe("contract download", () => {
         counterparty_poc_details: jo,
       },
     });
-    const { id } = await requireContract(answer);
+    const { id } = await requireContract(pendingResponse);
     const { body } = await emulator.control("GET", "state");
     const state = body as { rows: { contracts: { versions: object[] }[] } };
     state.rows.contracts[0]!.versions = [];
@@ -280,7 +280,7 @@ describe("version upload", () => {
   it("executes the contract if the version is executed, regardless of missing signatures", async (t) => {
     const emulator = await startTestEmulator(t);
     const contract = await createSentContract(emulator.api);
-    const told = await subscribe(t, emulator, [
+    const readPayloads = await subscribe(t, emulator, [
       "CONTRACT_VERSION_UPLOADED",
       "CONTRACT_EXECUTED",
       "SIGNING_EMAIL_DELIVERED",
@@ -291,7 +291,7 @@ describe("version upload", () => {
     assert.equal((await upload(emulator, contract.number, { ...document, is_executed_version: true })).status, 201);
     assert.equal(await getContractStatus(emulator.api, contract), "EXECUTED");
     await emulator.control("POST", "clock/advance", { body: { by: "PT1H" } });
-    assert.deepEqual(listActivityNames(await told()), ["CONTRACT_VERSION_UPLOADED", "CONTRACT_EXECUTED"]);
+    assert.deepEqual(listActivityNames(await readPayloads()), ["CONTRACT_VERSION_UPLOADED", "CONTRACT_EXECUTED"]);
     await assertRejected(
       emulator,
       () => upload(emulator, contract.number, { ...document, is_executed_version: true }),
@@ -316,8 +316,8 @@ describe("version upload", () => {
       { document_base_64: ["Input should be a valid DOCX"] },
     ],
   ];
-  for (const [what, body, problems] of wrong) {
-    it(`rejects ${what}`, async (t) => {
+  for (const [label, body, problems] of wrong) {
+    it(`rejects ${label}`, async (t) => {
       const emulator = await startTestEmulator(t);
       const { number } = await createDraftContract(emulator.api);
       await assertRejected(emulator, () => upload(emulator, number, body), createFieldErrors(problems));
@@ -351,26 +351,26 @@ describe("upload of supporting documents", () => {
 it("document routes return 404 for a contract of another workspace", async (t) => {
   const emulator = await startTestEmulator(t);
   await createDraftContract(emulator.api);
-  const other = await createWorkspaceApi(emulator, 2);
+  const otherApi = await createWorkspaceApi(emulator, 2);
   const document = { document_name: "v2.pdf", document_base_64: (await createPdf()).toString("base64") };
   const supporting = { name: "Prices", file_name: "prices.txt", file_base64: "MTAgRVVSCg==" };
-  await assertRejected(emulator, () => other("POST", "/api/v2.1/public/contracts/T-1/download"), notFoundResponse);
+  await assertRejected(emulator, () => otherApi("POST", "/api/v2.1/public/contracts/T-1/download"), notFoundResponse);
   await assertRejected(
     emulator,
-    () => other("POST", "/api/v2.1/public/contracts/1/download_docx/", { body: {} }),
+    () => otherApi("POST", "/api/v2.1/public/contracts/1/download_docx/", { body: {} }),
     notFoundResponse,
   );
-  await assertRejected(emulator, () => other("GET", "/api/v2.1/public/contracts/T-1/content"), notFoundResponse);
+  await assertRejected(emulator, () => otherApi("GET", "/api/v2.1/public/contracts/T-1/content"), notFoundResponse);
   await assertRejected(
     emulator,
-    () => other("POST", "/api/v2.1/public/contracts/T-1/download_link", { body: {} }),
+    () => otherApi("POST", "/api/v2.1/public/contracts/T-1/download_link", { body: {} }),
     notFoundResponse,
   );
   await assertRejected(
     emulator,
-    () => other("POST", "/api/v2.1/public/contracts/1/contract_version/", { body: document }),
+    () => otherApi("POST", "/api/v2.1/public/contracts/1/contract_version/", { body: document }),
     notFoundResponse,
   );
   const path = "/api/v2.1/public/supported_documents/T-1/";
-  await assertRejected(emulator, () => other("POST", path, { body: supporting }), notFoundResponse);
+  await assertRejected(emulator, () => otherApi("POST", path, { body: supporting }), notFoundResponse);
 });

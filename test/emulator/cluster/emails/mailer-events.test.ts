@@ -43,10 +43,10 @@ describe("event of the e-mail provider", () => {
     await createSentContract(emulator.api);
     const next = await subscribe(t, emulator, emailActivities);
     const [{ metadata: Metadata }] = (await listEmails(emulator)) as [Email];
-    const answer = await emulator.router("POST", path, {
+    const response = await emulator.router("POST", path, {
       body: { RecordType: "Open", Metadata, Recipient: "jo@acme.example" },
     });
-    assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: {} });
+    assert.deepEqual(pickStatusAndBody(response), { status: 200, body: {} });
     const events = (await next()).map(
       ({ activity, activity_data: { performed_by, timestamp: _, ...data }, contract_id }) => ({
         activity,
@@ -74,9 +74,9 @@ describe("event of the e-mail provider", () => {
     const emulator = await startTestEmulator(t);
     await createSentContract(emulator.api);
     await createSentContract(emulator.api);
-    const of = (Metadata: object, more: object) =>
+    const of = (Metadata: object, overrides: object) =>
       emulator.router("POST", path, {
-        body: { RecordType: "Click", Metadata: { cluster_id: "eu-1", ...Metadata }, ...more },
+        body: { RecordType: "Click", Metadata: { cluster_id: "eu-1", ...Metadata }, ...overrides },
       });
     const clicked = async () =>
       (await listEmails(emulator)).map(({ id, events }) => [id, ...events.map(({ detail }) => detail)]);

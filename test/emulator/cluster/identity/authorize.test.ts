@@ -35,9 +35,9 @@ describe("authorization request", () => {
       [3, "us-1"],
     ] as const) {
       const link = getLinks(String(body))[i]!;
-      const answer = await emulator.router("GET", `${authorizePath}${link}`);
-      assert.equal(answer.status, 302);
-      const { code, ...rest } = getRedirectParameters(answer);
+      const response = await emulator.router("GET", `${authorizePath}${link}`);
+      assert.equal(response.status, 302);
+      const { code, ...rest } = getRedirectParameters(response);
       assert.match(code!, new RegExp(`^${cluster}_[\\w-]{43}$`));
       assert.deepEqual(rest, { "": callbackUrl, state: authorizationRequest.state, iss: emulator.routerUrl });
     }
@@ -46,19 +46,19 @@ describe("authorization request", () => {
   it("redirects a browser to the router if the request for another cluster reached this one directly", async (t) => {
     const emulator = await startTestEmulator(t);
     const query = formatParameters(authorizationRequest, { cluster_id: "us-1", svc_user: eli });
-    const answer = await fetch(`${emulator.clusters[0]!.url}${authorizePath}?${query}`, { redirect: "manual" });
-    assert.equal(answer.status, 302);
-    assert.equal(answer.headers.get("location"), `${emulator.routerUrl}${authorizePath}?${query}`);
+    const response = await fetch(`${emulator.clusters[0]!.url}${authorizePath}?${query}`, { redirect: "manual" });
+    assert.equal(response.status, 302);
+    assert.equal(response.headers.get("location"), `${emulator.routerUrl}${authorizePath}?${query}`);
   });
 
   it("accepts a POST form", async (t) => {
     const emulator = await startTestEmulator(t);
-    const answer = await emulator.router("POST", authorizePath, {
+    const response = await emulator.router("POST", authorizePath, {
       body: formatParameters(authorizationRequest, { svc_user: ada }),
       headers: { "content-type": "application/x-www-form-urlencoded" },
     });
-    assert.equal(answer.status, 302);
-    assert.match(getRedirectParameters(answer).code!, /^eu-1_/);
+    assert.equal(response.status, 302);
+    assert.match(getRedirectParameters(response).code!, /^eu-1_/);
   });
 
   it("preserves the client's query byte for byte, and adds no state", async (t) => {
@@ -119,10 +119,10 @@ describe("authorization request", () => {
     it(`${allowed ? "redirects" : "does not redirect"} ${client_id} to ${redirect_uri}`, async (t) => {
       const seed = { clusters: [{ id: "eu-1", label: "eu" }], oauth_clients: clients };
       const emulator = await startTestEmulator(t, { seed });
-      const answer = await authorize(emulator, { client_id, redirect_uri, prompt: "none" });
-      assert.equal(answer.status, allowed ? 302 : 400);
-      if (allowed) assert.ok(answer.headers.get("location")!.startsWith(redirect_uri!));
-      else assert.match(String(answer.body), /redirect_uri is missing or not allowed for this client/);
+      const response = await authorize(emulator, { client_id, redirect_uri, prompt: "none" });
+      assert.equal(response.status, allowed ? 302 : 400);
+      if (allowed) assert.ok(response.headers.get("location")!.startsWith(redirect_uri!));
+      else assert.match(String(response.body), /redirect_uri is missing or not allowed for this client/);
     });
   }
 
@@ -158,9 +158,9 @@ describe("authorization request", () => {
   for (const [changes, problem] of problems) {
     it(`redirects ${JSON.stringify(changes)} to the client with ${JSON.stringify(problem)}`, async (t) => {
       const emulator = await startTestEmulator(t);
-      const answer = await authorize(emulator, changes);
-      assert.equal(answer.status, 302);
-      assert.deepEqual(getRedirectParameters(answer), {
+      const response = await authorize(emulator, changes);
+      assert.equal(response.status, 302);
+      assert.deepEqual(getRedirectParameters(response), {
         "": callbackUrl,
         ...problem,
         state: authorizationRequest.state,
@@ -175,9 +175,9 @@ describe("repeated parameter", () => {
 
   it("redirects to the client with invalid_request", async (t) => {
     const emulator = await startTestEmulator(t);
-    const answer = await emulator.router("GET", target("scope=openid"));
-    assert.equal(answer.status, 302);
-    assert.deepEqual(getRedirectParameters(answer), {
+    const response = await emulator.router("GET", target("scope=openid"));
+    assert.equal(response.status, 302);
+    assert.deepEqual(getRedirectParameters(response), {
       "": callbackUrl,
       error: "invalid_request",
       error_description: "scope is repeated",
@@ -231,10 +231,10 @@ describe("sign-in session", () => {
       const { cookie, attributes } = await begin(emulator, email);
       assert.deepEqual(attributes, ["Path=/api/v1/oauth/", "Max-Age=43200", "HttpOnly", "SameSite=Lax"]);
       for (const prompt of [undefined, "none"]) {
-        const answer = await authorize(emulator, { prompt }, { headers: { cookie: `other=1; ${cookie}` } });
-        assert.equal(answer.status, 302);
-        assert.match(getRedirectParameters(answer).code ?? "", new RegExp(`^${cluster}_`));
-        assert.equal(answer.headers.get("set-cookie"), null);
+        const response = await authorize(emulator, { prompt }, { headers: { cookie: `other=1; ${cookie}` } });
+        assert.equal(response.status, 302);
+        assert.match(getRedirectParameters(response).code ?? "", new RegExp(`^${cluster}_`));
+        assert.equal(response.headers.get("set-cookie"), null);
       }
     }
   });
@@ -292,8 +292,8 @@ describe("sign-in session", () => {
   it("rejects an unknown state", async (t) => {
     const emulator = await startTestEmulator(t);
     const cookie = "svc_session=eu-1_guess";
-    const answer = await authorize(emulator, { prompt: "none", login_hint: ada }, { headers: { cookie } });
-    assert.equal(getRedirectParameters(answer).error, "login_required");
+    const response = await authorize(emulator, { prompt: "none", login_hint: ada }, { headers: { cookie } });
+    assert.equal(getRedirectParameters(response).error, "login_required");
   });
 });
 
@@ -311,8 +311,8 @@ describe("id_token_hint", () => {
       const cookie = await cookieOf(emulator, email);
       await emulator.clock.advance({ by: 2 * 3_600_000 });
       const silent = { prompt: "none", id_token_hint: id_token };
-      const answer = await authorize(emulator, silent, { headers: { cookie } });
-      assert.match(getRedirectParameters(answer).code ?? "", new RegExp(`^${cluster}_`));
+      const response = await authorize(emulator, silent, { headers: { cookie } });
+      assert.match(getRedirectParameters(response).code ?? "", new RegExp(`^${cluster}_`));
     }
   });
 

@@ -16,9 +16,9 @@ const bodies: Record<string, string | Uint8Array> = {
 };
 
 for (const path of paths) {
-  for (const [what, body] of Object.entries(bodies)) {
+  for (const [label, body] of Object.entries(bodies)) {
     for (const type of ["application/json", "application/x-www-form-urlencoded"]) {
-      it(`${path} rejects ${what} as ${type} without changes`, async (t) => {
+      it(`${path} rejects ${label} as ${type} without changes`, async (t) => {
         const emulator = await startTestEmulator(t);
         const before = (await emulator.control("GET", "state")).body;
         const { url } = emulator.clusters[0]!;
@@ -39,8 +39,8 @@ it("userinfo and authorization reject malformed and oversized credentials", asyn
     `Bearer ${"x.".repeat(4_000)}`,
     "Bearer eyJhbGciOiJSUzI1NiJ9.bnVsbA.x",
   ]) {
-    const answer = await createSender(url)("GET", "/api/v1/oauth/userinfo/", { headers: { authorization } });
-    assert.equal(answer.status, 401, authorization.slice(0, 40));
+    const response = await createSender(url)("GET", "/api/v1/oauth/userinfo/", { headers: { authorization } });
+    assert.equal(response.status, 401, authorization.slice(0, 40));
   }
   const cookie = `svc_session=eu-1_${"x".repeat(4_000)}; svc_session=%ff`;
   const answer = await createSender(url)("GET", "/api/v1/oauth/authorize/?client_id=demo-cli", { headers: { cookie } });

@@ -69,28 +69,28 @@ describe("confidential client", () => {
 
   it("requires a challenge if the request names a method", async (t) => {
     const emulator = await startTestEmulator(t, { seed: confidentialClientSeed });
-    const answer = await authorize(emulator, {
+    const response = await authorize(emulator, {
       ...parametersWithoutPkce,
       code_challenge_method: "S256",
       svc_user: email,
     });
     const problem = createInvalidRequestBody("code_challenge_method requires code_challenge");
-    assert.deepEqual(getRedirectParameters(answer), { ...back, ...problem, iss: emulator.routerUrl });
+    assert.deepEqual(getRedirectParameters(response), { ...back, ...problem, iss: emulator.routerUrl });
   });
 
   it("requires PKCE with --strict=pkce", async (t) => {
     const emulator = await startTestEmulator(t, { seed: confidentialClientSeed, strict: ["pkce"] });
-    const answer = await authorize(emulator, { ...parametersWithoutPkce, svc_user: email });
+    const response = await authorize(emulator, { ...parametersWithoutPkce, svc_user: email });
     const problem = createInvalidRequestBody("code_challenge is missing: PKCE is required");
-    assert.deepEqual(getRedirectParameters(answer), { ...back, ...problem, iss: emulator.routerUrl });
+    assert.deepEqual(getRedirectParameters(response), { ...back, ...problem, iss: emulator.routerUrl });
   });
 });
 
 it("public client always requires PKCE", async (t) => {
   const emulator = await startTestEmulator(t);
-  const answer = await authorize(emulator, { ...parametersWithoutPkce, client_id: "demo-cli", svc_user: email });
-  assert.deepEqual(pickStatusAndBody(answer).status, 302);
-  assert.equal(getRedirectParameters(answer).error_description, "code_challenge is missing: PKCE is required");
+  const response = await authorize(emulator, { ...parametersWithoutPkce, client_id: "demo-cli", svc_user: email });
+  assert.deepEqual(pickStatusAndBody(response).status, 302);
+  assert.equal(getRedirectParameters(response).error_description, "code_challenge is missing: PKCE is required");
 });
 
 describe("authorization code of a user who is no longer active", () => {
@@ -108,8 +108,8 @@ describe("authorization code of a user who is no longer active", () => {
       [{ code_verifier: `${pkceVerifier.slice(0, -1)}l` }, "code_verifier does not match"],
       [{}, "The user is no longer active"],
     ] as const) {
-      const answer = await requestToken(emulator, { ...good, ...changes });
-      assert.deepEqual(pickStatusAndBody(answer), {
+      const response = await requestToken(emulator, { ...good, ...changes });
+      assert.deepEqual(pickStatusAndBody(response), {
         status: 400,
         body: { error: "invalid_grant", error_description: problem },
       });

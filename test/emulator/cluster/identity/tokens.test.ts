@@ -39,11 +39,11 @@ describe("authorization code", () => {
     const emulator = await startTestEmulator(t);
     const code = await getAuthorizationCode(emulator, eli, { nonce: "n-0S6", scope: "openid email" });
     await emulator.clock.advance({ by: 60_000 });
-    const answer = await requestToken(emulator, createExchangeFields(code));
-    assert.equal(answer.headers.get("cache-control"), "no-store");
-    const { access_token, refresh_token, id_token, ...rest } = answer.body as Tokens;
+    const response = await requestToken(emulator, createExchangeFields(code));
+    assert.equal(response.headers.get("cache-control"), "no-store");
+    const { access_token, refresh_token, id_token, ...rest } = response.body as Tokens;
     assert.deepEqual(
-      { status: answer.status, rest },
+      { status: response.status, rest },
       { status: 200, rest: { token_type: "Bearer", expires_in: 3_600, scope: "openid email" } },
     );
     assert.match(refresh_token, /^us-1_[\w-]{43}$/);
@@ -98,8 +98,8 @@ describe("authorization code", () => {
     ],
     ["with an unknown code", { code: "us-1_guess" }, tokenError("invalid_grant", "The code is unknown")],
   ];
-  for (const [what, changes, expected] of wrong) {
-    it(`rejects a request ${what} without invalidating the code`, async (t) => {
+  for (const [label, changes, expected] of wrong) {
+    it(`rejects a request ${label} without invalidating the code`, async (t) => {
       const emulator = await startTestEmulator(t);
       const good = createExchangeFields(await getAuthorizationCode(emulator, eli));
       await assertRejected(emulator, () => requestToken(emulator, { ...good, ...changes }), expected);
@@ -257,9 +257,9 @@ describe("confidential client", () => {
     assert.equal((await requestToken(emulator, good)).headers.get("www-authenticate"), null);
     // These contain no colon, no valid base64, and no valid UTF-8.
     for (const unreadable of ["Y29uZjI=", "%%%", Buffer.from([99, 58, 0xff]).toString("base64")]) {
-      const refused = await requestToken(emulator, good, { authorization: `Basic ${unreadable}` });
+      const response = await requestToken(emulator, good, { authorization: `Basic ${unreadable}` });
       assert.deepEqual(
-        [refused.status, refused.body, refused.headers.get("www-authenticate")],
+        [response.status, response.body, response.headers.get("www-authenticate")],
         [
           401,
           { error: "invalid_client", error_description: "The client is unknown, or its secret is wrong" },
@@ -320,12 +320,12 @@ describe("access token", () => {
     ["header", (access_token) => ({ headers: { authorization: `Bearer ${access_token}` } })],
     ["form", (access_token) => ({ headers: formHeaders, body: formatParameters({}, { access_token }) })],
   ];
-  for (const [where, carry] of carriers) {
-    it(`returns the same claims for a POST with the token in its ${where}`, async (t) => {
+  for (const [location, carry] of carriers) {
+    it(`returns the same claims for a POST with the token in its ${location}`, async (t) => {
       const emulator = await startTestEmulator(t);
       const { access_token } = await signIn(emulator, eli);
-      const answer = await emulator.router("POST", "/api/v1/oauth/userinfo/", carry(access_token));
-      assert.deepEqual(pickStatusAndBody(answer), pickStatusAndBody(await getUserinfo(emulator, access_token)));
+      const response = await emulator.router("POST", "/api/v1/oauth/userinfo/", carry(access_token));
+      assert.deepEqual(pickStatusAndBody(response), pickStatusAndBody(await getUserinfo(emulator, access_token)));
     });
   }
 
@@ -336,10 +336,10 @@ describe("access token", () => {
       headers: { ...formHeaders, authorization: `Bearer ${access_token}` },
       body: formatParameters({}, { access_token }),
     };
-    const answer = await emulator.router("POST", "/api/v1/oauth/userinfo/", both);
-    const why = "The access token cannot be sent both in the header and in the form";
-    assert.deepEqual(pickStatusAndBody(answer), tokenError("invalid_request", why));
-    assert.equal(answer.headers.get("www-authenticate"), 'Bearer error="invalid_request"');
+    const response = await emulator.router("POST", "/api/v1/oauth/userinfo/", both);
+    const reason = "The access token cannot be sent both in the header and in the form";
+    assert.deepEqual(pickStatusAndBody(response), tokenError("invalid_request", reason));
+    assert.equal(response.headers.get("www-authenticate"), 'Bearer error="invalid_request"');
   });
 
   it("rejects an invalid token in a POST and ignores a token in a URL", async (t) => {
@@ -351,12 +351,12 @@ describe("access token", () => {
       401,
     );
     const missing = { status: 401, body: { detail: "Not authenticated" } };
-    for (const [target, headers, refused, challenge] of [
+    for (const [target, headers, response, challenge] of [
       ["/api/v1/oauth/userinfo/", { authorization: "Bearer guess" }, gone, 'Bearer error="invalid_token"'],
       [`/api/v1/oauth/userinfo/?access_token=${access_token}`, {}, missing, 'Bearer realm="oauth"'],
     ] as const) {
       const answer = await emulator.router("POST", target, { headers });
-      assert.deepEqual(pickStatusAndBody(answer), refused);
+      assert.deepEqual(pickStatusAndBody(answer), response);
       assert.equal(answer.headers.get("www-authenticate"), challenge);
     }
   });
@@ -385,13 +385,13 @@ describe("access token", () => {
       `${none}.${claims}.`,
       id_token,
     ]) {
-      const answer = await getUserinfo(emulator, token);
+      const response = await getUserinfo(emulator, token);
       assert.deepEqual(
-        pickStatusAndBody(answer),
+        pickStatusAndBody(response),
         tokenError("invalid_token", "The access token is altered or expired, or its user is no longer active", 401),
         token,
       );
-      assert.equal(answer.headers.get("www-authenticate"), 'Bearer error="invalid_token"');
+      assert.equal(response.headers.get("www-authenticate"), 'Bearer error="invalid_token"');
     }
   });
 });

@@ -15,18 +15,18 @@ interface Begun {
 }
 
 const begin = async ({ control }: TestEmulator, app: string, body: object = {}): Promise<Begun> => {
-  const answer = await control("POST", `installations/${app}`, { body });
-  assert.equal(answer.status, 201, JSON.stringify(answer.body));
-  return answer.body as Begun;
+  const response = await control("POST", `installations/${app}`, { body });
+  assert.equal(response.status, 201, JSON.stringify(response.body));
+  return response.body as Begun;
 };
 
 /** Submits the provider's page and returns the target of its redirect at the router. */
 async function submit(emulator: TestEmulator, url: string, fields: Readonly<Record<string, string>>): Promise<string> {
   const page = String((await emulator.router("GET", url.slice(emulator.routerUrl.length))).body);
   const body = String(new URLSearchParams({ ...getHiddenFields(page), ...fields }));
-  const answer = await emulator.router("POST", "/_emulator/provider", { body, headers: form });
-  assert.equal(answer.status, 303, String(answer.body));
-  return answer.headers.get("location")!.slice(emulator.routerUrl.length);
+  const response = await emulator.router("POST", "/_emulator/provider", { body, headers: form });
+  assert.equal(response.status, 303, String(response.body));
+  return response.headers.get("location")!.slice(emulator.routerUrl.length);
 }
 
 const listInstallations = async ({ control }: TestEmulator) =>
@@ -222,9 +222,9 @@ describe("starting an installation on the control plane", () => {
     const page = String((await emulator.router("GET", authorization_url.slice(emulator.routerUrl.length))).body);
     assert.match(page, /<h1>Connect chat_a<\/h1>/);
     const body = String(new URLSearchParams({ ...getHiddenFields(page), team_id: " ", name: "N" }));
-    const again = await emulator.router("POST", "/_emulator/provider", { body, headers: form });
+    const secondResponse = await emulator.router("POST", "/_emulator/provider", { body, headers: form });
     assert.deepEqual(
-      [again.status, /The team ID must not be empty or contain spaces/.test(String(again.body))],
+      [secondResponse.status, /The team ID must not be empty or contain spaces/.test(String(secondResponse.body))],
       [200, true],
     );
   });

@@ -5,7 +5,7 @@ import { assertRejected, notFoundResponse } from "../../../support/rejections.ts
 import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
 const path = "/api/v1/public/legal_intake/";
-const denied = { status: 403, body: { detail: "You do not have permission to perform this action." } };
+const forbidden = { status: 403, body: { detail: "You do not have permission to perform this action." } };
 const ada = { id: 11, name: "Ada Keller", email: "ada@northwind.example", designation: "General Counsel" };
 const ben = { id: 12, name: "Ben Okafor", email: "ben@northwind.example", designation: "Contract Manager" };
 
@@ -165,7 +165,7 @@ describe("intake.create", () => {
     );
   });
 
-  const malformed: [what: string, body: object, fields: unknown][] = [
+  const malformed: [label: string, body: object, fields: unknown][] = [
     ["an empty body", {}, { title: ["Field required"], workflow_id: ["Field required"] }],
     [
       "a title of 256 characters",
@@ -207,8 +207,8 @@ describe("intake.create", () => {
       },
     ],
   ];
-  for (const [what, body, fields] of malformed) {
-    it(`rejects ${what}`, async (t) => {
+  for (const [label, body, fields] of malformed) {
+    it(`rejects ${label}`, async (t) => {
       const emulator = await startTestEmulator(t);
       await assertRejected(emulator, () => emulator.api("POST", path, { body }), { status: 400, body: fields });
     });
@@ -279,16 +279,17 @@ describe("intake.delete", () => {
   it("returns 403, not 404, for unknown, deleted and foreign intakes", async (t) => {
     const emulator = await startTestEmulator(t);
     const own = await created(emulator.api);
-    const other = await createWorkspaceApi(emulator, 2);
-    const foreign = await created(other, { workflow_id: 204 });
+    const otherApi = await createWorkspaceApi(emulator, 2);
+    const foreign = await created(otherApi, { workflow_id: 204 });
     assert.deepEqual(pickStatusAndBody(await emulator.api("DELETE", `${path}${own.id}/`)), { status: 204, body: "" });
 
     for (const id of [own.id, foreign.id, 999]) {
-      await assertRejected(emulator, () => emulator.api("GET", `${path}${id}/`), denied);
-      await assertRejected(emulator, () => emulator.api("PATCH", `${path}${id}/`, { body: { title: "Mine" } }), denied);
-      await assertRejected(emulator, () => emulator.api("DELETE", `${path}${id}/`), denied);
+      await assertRejected(emulator, () => emulator.api("GET", `${path}${id}/`), forbidden);
+      const body = { title: "Mine" };
+      await assertRejected(emulator, () => emulator.api("PATCH", `${path}${id}/`, { body }), forbidden);
+      await assertRejected(emulator, () => emulator.api("DELETE", `${path}${id}/`), forbidden);
     }
-    assert.equal((await other("GET", `${path}${foreign.id}/`)).status, 200);
+    assert.equal((await otherApi("GET", `${path}${foreign.id}/`)).status, 200);
 
     // The service has no path with an invalid ID.
     for (const method of ["GET", "PATCH", "DELETE"]) {

@@ -31,13 +31,13 @@ describe("user-tasks.create", () => {
   it("returns a task that the intake also lists", async (t) => {
     const emulator = await startTestEmulator(t);
     await createIntake(emulator);
-    const given = await createTask(emulator, {
+    const response = await createTask(emulator, {
       title: "Ask for the budget",
       assignees: [toBen],
       task_category: "INTAKE_TASK",
       task_associations: [createIntakeReference(1), createIntakeReference(1)],
     });
-    assert.deepEqual(pickStatusAndBody(given), { status: 201, body: task });
+    assert.deepEqual(pickStatusAndBody(response), { status: 201, body: task });
     assert.deepEqual(await listTasks(emulator), [task]);
   });
 
@@ -45,14 +45,14 @@ describe("user-tasks.create", () => {
     const emulator = await startTestEmulator(t);
     await createIntake(emulator);
     const more = { notes: "By Friday", priority: "HIGH", absolute_due_date: "2031-01-03T05:04:05.700+02:00" };
-    const given = await createTask(emulator, {
+    const response = await createTask(emulator, {
       title: task.title,
       assignees: [toBen],
       task_associations: [createIntakeReference(1)],
       ...more,
     });
     const dated = { ...task, ...more, absolute_due_date: "2031-01-03T03:04:05Z", status: "UPCOMING" };
-    assert.deepEqual(pickStatusAndBody(given), { status: 201, body: dated });
+    assert.deepEqual(pickStatusAndBody(response), { status: 201, body: dated });
     await emulator.control("POST", "clock/advance", { body: { by: "P1D" } });
     assert.deepEqual(await listTasks(emulator), [dated]);
     await emulator.control("POST", "clock/advance", { body: { to: "2031-01-03T03:04:05.001Z" } });
@@ -108,8 +108,8 @@ describe("user-tasks.create", () => {
       },
     ],
   ];
-  for (const [what, body, problems] of invalid) {
-    it(`rejects ${what} with field errors, without changes`, async (t) => {
+  for (const [label, body, problems] of invalid) {
+    it(`rejects ${label} with field errors, without changes`, async (t) => {
       const emulator = await startTestEmulator(t);
       await createIntake(emulator);
       await assertRejected(emulator, () => createTask(emulator, body), createFieldErrors(problems));

@@ -79,8 +79,8 @@ describe("invitation token", () => {
       workspace: { id: 1, name: "Northwind Legal" },
       contract: { id, contract_name: "NDA with Acme", contract_status: "SIGN" },
     };
-    const answer = await emulator.router("GET", `/v3/contract-invite/counter_party/by_token/${token}`);
-    assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: expected });
+    const response = await emulator.router("GET", `/v3/contract-invite/counter_party/by_token/${token}`);
+    assert.deepEqual(pickStatusAndBody(response), { status: 200, body: expected });
   });
 });
 
@@ -112,8 +112,8 @@ describe("lookup of sign-in methods", () => {
         ["oauth", "ProviderC"],
       ],
     );
-    const begun = await emulator.router("GET", sign_in[1]!.login_url.slice(emulator.routerUrl.length));
-    const { state, authorization_url } = begun.body as { state: string; authorization_url: string };
+    const response = await emulator.router("GET", sign_in[1]!.login_url.slice(emulator.routerUrl.length));
+    const { state, authorization_url } = response.body as { state: string; authorization_url: string };
     assert.match(state, /^us-1_/);
     assert.equal(new URL(authorization_url).searchParams.get("provider"), "ProviderB");
   });
@@ -129,9 +129,9 @@ describe("lookup of sign-in methods", () => {
 
   it("requires an address", async (t) => {
     const emulator = await startTestEmulator(t);
-    const ask = createSender(emulator.clusters[0]!.url);
+    const send = createSender(emulator.clusters[0]!.url);
     for (const body of ["", "[]", '{"email":1}', "{"]) {
-      assert.deepEqual(pickStatusAndBody(await ask("POST", "/api/v1/svc_auth/login_v2/", { body })), {
+      assert.deepEqual(pickStatusAndBody(await send("POST", "/api/v1/svc_auth/login_v2/", { body })), {
         status: 400,
         body: { detail: "The request has no email" },
       });
@@ -158,12 +158,18 @@ describe("sign-up with a provider", () => {
   it("creates the account and the workspace for later sign-ins", async (t) => {
     const emulator = await startTestEmulator(t);
     assert.equal((await withProvider(emulator, "login", max, "us-1")).status, 404);
-    const made = await withProvider(emulator, "signup", max, "us-1");
-    assert.equal(made.status, 200, JSON.stringify(made.body));
-    const { user_id, workspace_id } = made.body as { user_id: number; workspace_id: number };
+    const response = await withProvider(emulator, "signup", max, "us-1");
+    assert.equal(response.status, 200, JSON.stringify(response.body));
+    const { user_id, workspace_id } = response.body as { user_id: number; workspace_id: number };
     await waitUntilIdle(emulator);
-    assert.deepEqual(pickStatusAndBody(await withProvider(emulator, "login", max, "us-1")), pickStatusAndBody(made));
-    assert.deepEqual(pickStatusAndBody(await withProvider(emulator, "signup", max, "us-1")), pickStatusAndBody(made));
+    assert.deepEqual(
+      pickStatusAndBody(await withProvider(emulator, "login", max, "us-1")),
+      pickStatusAndBody(response),
+    );
+    assert.deepEqual(
+      pickStatusAndBody(await withProvider(emulator, "signup", max, "us-1")),
+      pickStatusAndBody(response),
+    );
     const home = await emulator.router("GET", `/router/v1/cluster_emails/email/${hashEmail(max)}`);
     assert.deepEqual(home.body, { email_hash: hashEmail(max), cluster_id: "us-1" });
     const all = (await emulator.control("GET", "workspaces")).body as {
@@ -182,9 +188,9 @@ describe("sign-up with a provider", () => {
 
   it("rejects a user of another cluster and a deactivated user", async (t) => {
     const emulator = await startTestEmulator(t);
-    const refused = { status: 400, body: { detail: "An account with this e-mail exists" } };
-    assert.deepEqual(pickStatusAndBody(await withProvider(emulator, "signup", "eli@fabrikam.example")), refused);
-    assert.deepEqual(pickStatusAndBody(await withProvider(emulator, "signup", "cleo@northwind.example")), refused);
+    const rejection = { status: 400, body: { detail: "An account with this e-mail exists" } };
+    assert.deepEqual(pickStatusAndBody(await withProvider(emulator, "signup", "eli@fabrikam.example")), rejection);
+    assert.deepEqual(pickStatusAndBody(await withProvider(emulator, "signup", "cleo@northwind.example")), rejection);
   });
 
   it("accepts the invitation of an invited user and ends its token", async (t) => {

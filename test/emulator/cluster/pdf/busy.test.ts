@@ -12,7 +12,7 @@ import { assertRejected } from "../../../support/rejections.ts";
 
 describe("PDF reader without free capacity", () => {
   const contracts = "/api/v2.1/public/contracts";
-  const refused = { status: 503, body: { detail: "Too many documents are being read. Try again later." } };
+  const rejection = { status: 503, body: { detail: "Too many documents are being read. Try again later." } };
   const ready = {
     creator_signatories: [{ email: "ada@northwind.example", title: "General Counsel" }],
     intake_form_data: { purpose: "Joint project" },
@@ -31,7 +31,7 @@ describe("PDF reader without free capacity", () => {
       );
       const request = { body: await body() };
       const { mock } = t.mock.method(PdfReader.prototype, "read", async () => pdfReaderBusy);
-      await assertRejected(emulator, () => emulator.api("POST", `${contracts}/${path}`, request), refused);
+      await assertRejected(emulator, () => emulator.api("POST", `${contracts}/${path}`, request), rejection);
       mock.restore();
       assert.equal((await emulator.api("POST", `${contracts}/${path}`, request)).status, 201);
     });

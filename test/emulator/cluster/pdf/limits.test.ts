@@ -35,8 +35,8 @@ describe("hostile PDF", () => {
     ["a page tree 50,000 deep", () => hostile.createDeepPageTreePdf(50_000), undefined],
     ["a million objects", () => hostile.createManyObjectsPdf(1_000_000), undefined],
   ];
-  for (const [what, make, problem] of files) {
-    it(`returns a result for ${what}`, async () => {
+  for (const [label, make, problem] of files) {
+    it(`returns a result for ${label}`, async () => {
       const file = make();
       const expected = problem === undefined ? { lines: none } : { problem };
       assert.deepEqual(await patient.read("text", file), expected);
@@ -74,8 +74,8 @@ describe("PDF reader limits", () => {
     ["forms that double thirty times", () => hostile.createDoublingPdf(30)],
     ["two million operators", () => hostile.createOperatorsPdf(2_000_000)],
   ];
-  for (const [what, make] of endless) {
-    it(`aborts ${what} at the limit and reads the next file`, async (t) => {
+  for (const [label, make] of endless) {
+    it(`aborts ${label} at the limit and reads the next file`, async (t) => {
       const wall = new ManualWallClock();
       const reader = new PdfReader(wall);
       t.after(() => reader.close());

@@ -28,8 +28,8 @@ describe("PDF validation (DECISIONS.md, P18)", () => {
     "blanks and NULs after the end": async () => Buffer.concat([await createPdf(), encodeLatin1("\n \0\0\n")]),
     "an owner password alone": async () => createEncryptedPdf({ ownerPassword: "owner" }),
   };
-  for (const [what, make] of Object.entries(accepted)) {
-    it(`accepts ${what}`, async () => {
+  for (const [label, make] of Object.entries(accepted)) {
+    it(`accepts ${label}`, async () => {
       assert.equal(await findPdfProblem(await make(), pdfs), undefined);
     });
   }
@@ -65,8 +65,8 @@ describe("PDF validation (DECISIONS.md, P18)", () => {
     ["a web page", async () => encodeLatin1("<html><body>404 Not Found</body></html>"), noStructure],
     ["random bytes", async () => Buffer.alloc(5_000, "noise"), noStructure],
   ];
-  for (const [what, make, problem] of refused) {
-    it(`rejects ${what}`, async () => {
+  for (const [label, make, problem] of refused) {
+    it(`rejects ${label}`, async () => {
       assert.equal(await findPdfProblem(await make(), pdfs), problem);
     });
   }
@@ -77,24 +77,24 @@ describe("PDF validation (DECISIONS.md, P18)", () => {
     });
   }
 
-  for (const [what, end] of [
+  for (const [label, end] of [
     ["LF, as base64 of GNU does", "\n"],
     ["CRLF, as MIME does", "\r\n"],
   ] as const) {
-    it(`accepts base64 with lines that end in ${what}`, async () => {
+    it(`accepts base64 with lines that end in ${label}`, async () => {
       const wrapped = vectors.pdf.minimal_valid_base64.replace(/.{1,76}/g, (line) => `${line}${end}`);
       const file = Buffer.from(vectors.pdf.minimal_valid_base64, "base64");
       assert.deepEqual(await checkPdf(wrapped, pdfs, fail), { file });
     });
   }
 
-  for (const [what, wrong] of [
+  for (const [label, wrong] of [
     ["a data URL", (text: string) => `data:application/pdf;base64,${text}`],
     ["blanks", (text: string) => text.replace(/(.{76})/g, "$1 ")],
     ["no padding", (text: string) => text.replace(/=*$/, "")],
     ["the URL-safe alphabet", (text: string) => `${text.slice(0, -4)}-_==`],
   ] as const) {
-    it(`rejects base64 with ${what}`, async () => {
+    it(`rejects base64 with ${label}`, async () => {
       // 316 bytes require two padding characters.
       const { problem } = await checkPdf(wrong(vectors.pdf.minimal_valid_base64), pdfs, fail);
       assert.equal(problem, "Input should be valid base64");
@@ -128,7 +128,7 @@ describe("generated PDF of a template contract", () => {
     assert.deepEqual((await renderPdf(sheet)).bytes, file);
   });
 
-  for (const [what, text] of [
+  for (const [label, text] of [
     ["Polish, German and punctuation", "Łódź – „Dom“ 5 €, 1 ₹, № 7, ½ × 3 ≤ 4"],
     ["Romanian, Turkish and Vietnamese", "Țară și țuică, İstanbul, Nguyễn Thị Hồng"],
     ["Greek", "Ἀθῆναι, Σύμβαση εμπιστευτικότητας"],
@@ -178,7 +178,7 @@ describe("generated PDF of a template contract", () => {
     }
   });
 
-  for (const [what, huge] of [
+  for (const [label, huge] of [
     ["a text of 5 million lines", { ...sheet, rows: [["Purpose", "\n".repeat(5_000_000)]] as const }],
     [
       "a million signatories",
@@ -189,7 +189,7 @@ describe("generated PDF of a template contract", () => {
       { ...sheet, title: "word ".repeat(5_000_000), rows: [["a", "b ".repeat(9e6)]] as const },
     ],
   ] as const) {
-    it(`ends after 100 pages and yields after each page: ${what}`, async () => {
+    it(`ends after 100 pages and yields after each page: ${label}`, async () => {
       let turns = 0;
       let isDone = false;
       const count = () => {

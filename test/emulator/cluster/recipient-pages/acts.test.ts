@@ -38,7 +38,7 @@ describe("contract page of a recipient", () => {
   it("allows a signatory to sign and shows the signature after a reload", async (t) => {
     const emulator = await startTestEmulator(t);
     const contract = await createSentContract(emulator.api);
-    const told = await subscribe(t, emulator, ["CONTRACT_SIGNED", "CONTRACT_EXECUTED"]);
+    const readPayloads = await subscribe(t, emulator, ["CONTRACT_SIGNED", "CONTRACT_EXECUTED"]);
     const link = await getSigningLink(emulator, contract, jo);
     const page = await openPage(link);
     assert.equal(
@@ -55,7 +55,7 @@ describe("contract page of a recipient", () => {
     );
     assert.deepEqual(await listRecipients(emulator.api, contract), ["jo@acme.example COMPLETED signed"]);
     assert.equal(await getContractStatus(emulator.api, contract), "EXECUTED");
-    const [signed, executed, ...rest] = await told();
+    const [signed, executed, ...rest] = await readPayloads();
     assert.deepEqual(rest, []);
     assert.deepEqual(signed?.activity_data.performed_by, { name: "Jo Doe", email: jo });
     assert.deepEqual(executed?.activity_data.performed_by, { name: "SYSTEM" });
@@ -131,7 +131,7 @@ describe("contract page of a recipient", () => {
   it("allows members of the workspace to review and approve in sequence", async (t) => {
     const emulator = await startTestEmulator(t);
     const contract = await createDraftContract(emulator.api);
-    const told = await subscribe(t, emulator, ["CONTRACT_REVIEW_COMPLETED", "CONTRACT_APPROVAL_COMPLETED"]);
+    const readPayloads = await subscribe(t, emulator, ["CONTRACT_REVIEW_COMPLETED", "CONTRACT_APPROVAL_COMPLETED"]);
     const approvals = [
       { name: "Legal", notes: "", approver_role_id: 1, order: 1 },
       { name: "Finance", notes: "", approver_user_id: 12, order: 2 },
@@ -155,7 +155,7 @@ describe("contract page of a recipient", () => {
     await submitSuccessfully(bens, { act: "complete-review" });
     assert.deepEqual(await turns(), [[jo], [ben], [ada]]);
     assert.deepEqual(
-      (await told()).map(({ activity, activity_data }) => [activity, activity_data.performed_by]),
+      (await readPayloads()).map(({ activity, activity_data }) => [activity, activity_data.performed_by]),
       [
         ["CONTRACT_APPROVAL_COMPLETED", { name: "Ada Keller", email: ada }],
         ["CONTRACT_APPROVAL_COMPLETED", { name: "Ben Okafor", email: ben }],
@@ -176,7 +176,7 @@ describe("contract page of a recipient", () => {
   it("accepts comments from users whose turn it is, and shows each user's own", async (t) => {
     const emulator = await startTestEmulator(t);
     const contract = await createSentContract(emulator.api);
-    const told = await subscribe(t, emulator, ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"]);
+    const readPayloads = await subscribe(t, emulator, ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"]);
     const comments = `/api/v2.1/public/contracts/${contract.number}/comments/`;
     await emulator.api("POST", comments, { body: { comment: "For us alone" } });
     const link = await getSigningLink(emulator, contract, jo);
@@ -189,7 +189,7 @@ describe("contract page of a recipient", () => {
       ["Why <b>three</b> seats?", "For us alone"],
     );
     assert.deepEqual(
-      (await told()).map(({ activity_data }) => activity_data.performed_by),
+      (await readPayloads()).map(({ activity_data }) => activity_data.performed_by),
       [
         { name: "Ada Keller", email: ada },
         { name: "Jo Doe", email: jo },
@@ -200,7 +200,7 @@ describe("contract page of a recipient", () => {
   it("records once that the link of the e-mail was opened", async (t) => {
     const emulator = await startTestEmulator(t);
     const contract = await createSentContract(emulator.api);
-    const told = await subscribe(t, emulator, [
+    const readPayloads = await subscribe(t, emulator, [
       "MAILER_EMAIL_EVENT",
       "SIGNING_EMAIL_LINK_CLICKED",
       "SIGNING_EMAIL_OPENED",
@@ -208,9 +208,9 @@ describe("contract page of a recipient", () => {
     const link = await getSigningLink(emulator, contract, jo);
     const clicked = ["MAILER_EMAIL_EVENT", "SIGNING_EMAIL_LINK_CLICKED"];
     await openPage(link);
-    assert.deepEqual(listActivityNames(await told()), clicked);
+    assert.deepEqual(listActivityNames(await readPayloads()), clicked);
     await openPage(link);
-    assert.deepEqual(listActivityNames(await told()), []);
+    assert.deepEqual(listActivityNames(await readPayloads()), []);
     const { items } = (await emulator.control("GET", "emails?contract=T-1")).body as { items: { events: object[] }[] };
     assert.deepEqual(items[0]!.events, [
       { type: "Click", at: "2031-01-02T03:04:05.000Z", detail: link.replace(emulator.clusters[0]!.url, "") },
@@ -219,6 +219,6 @@ describe("contract page of a recipient", () => {
     const body = { email_id: jo };
     await emulator.api("POST", `/api/v2.1/public/contracts/${contract.id}/signatories/resend_email/`, { body });
     await openPage(link);
-    assert.deepEqual(listActivityNames(await told()), clicked);
+    assert.deepEqual(listActivityNames(await readPayloads()), clicked);
   });
 });

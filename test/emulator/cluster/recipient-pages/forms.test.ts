@@ -27,9 +27,9 @@ const ordered = {
   contract_data: { start_date: "2031-02-01", seats: 3 },
 };
 
-async function openSigningPage(t: Parameters<typeof startTestEmulator>[0], more: object = {}) {
+async function openSigningPage(t: Parameters<typeof startTestEmulator>[0], overrides: object = {}) {
   const emulator = await startTestEmulator(t);
-  const contract = await createSentContract(emulator.api, more);
+  const contract = await createSentContract(emulator.api, overrides);
   const link = await getSigningLink(emulator, contract, jo);
   await openPage(link);
   return { emulator, contract, link };

@@ -143,7 +143,7 @@ describe("contract_link", () => {
   it("shows the contract to unauthenticated users without actions", async (t) => {
     const emulator = await startTestEmulator(t);
     await createSentContract(emulator.api);
-    const told = await subscribe(t, emulator, ["MAILER_EMAIL_EVENT"]);
+    const readPayloads = await subscribe(t, emulator, ["MAILER_EMAIL_EVENT"]);
     const url = `${emulator.clusters[0]!.url}/contracts/T-1`;
     const page = await openPage(url);
     assert.equal(
@@ -153,10 +153,10 @@ describe("contract_link", () => {
         "Signatories Jo Doe Acme Inc., jo@acme.example Asked to sign 2031-01-02 at 03:04 UTC",
     );
     assert.doesNotMatch(page.html, /<form|<script|<button/);
-    assert.deepEqual(await told(), []);
+    assert.deepEqual(await readPayloads(), []);
     for (const method of ["POST", "PUT", "DELETE"]) {
-      const answer = await fetch(url, { method });
-      assert.deepEqual([answer.status, answer.headers.get("allow")], [405, "GET, HEAD"]);
+      const response = await fetch(url, { method });
+      assert.deepEqual([response.status, response.headers.get("allow")], [405, "GET, HEAD"]);
     }
   });
 
@@ -186,11 +186,11 @@ describe("contract_link", () => {
 describe("document behind a link", () => {
   const documentOf = async (page: RecipientPage, base: string) => {
     const [path] = getLinks(page.html);
-    const answer = await fetch(new URL(path!, base));
-    const header = (name: string) => answer.headers.get(name);
+    const response = await fetch(new URL(path!, base));
+    const header = (name: string) => response.headers.get(name);
     return {
-      bytes: Buffer.from(await answer.arrayBuffer()),
-      head: [answer.status, header("content-type"), header("x-content-type-options"), header("content-disposition")],
+      bytes: Buffer.from(await response.arrayBuffer()),
+      head: [response.status, header("content-type"), header("x-content-type-options"), header("content-disposition")],
     };
   };
   const inline = (name: string) => [200, "application/pdf", "nosniff", `inline; filename="${name}"`];
@@ -218,8 +218,8 @@ describe("document behind a link", () => {
     const upload = async (document_name: string, document_base_64: string) => {
       const path = `/api/v2.1/public/contracts/${contract.number}/contract_version/`;
       const body = { document_name, document_base_64, is_executed_version: false };
-      const answer = await emulator.api("POST", path, { body });
-      assert.equal(answer.status, 201, JSON.stringify(answer.body));
+      const response = await emulator.api("POST", path, { body });
+      assert.equal(response.status, 201, JSON.stringify(response.body));
     };
     const bytes = await createPdf();
     await upload("second.pdf", bytes.toString("base64"));

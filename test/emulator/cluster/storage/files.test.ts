@@ -20,9 +20,9 @@ const pdf = { filename: "msa.pdf", content_type: "application/pdf" };
 describe("files.initialize", () => {
   it("returns an ID and a URL that is valid for 15 virtual minutes per file", async (t) => {
     const { api, clusters } = await startTestEmulator(t);
-    const answer = await api("POST", uploads, { body: { files: [pdf, { ...pdf, filename: "nda.pdf" }] } });
-    assert.equal(answer.status, 200);
-    const { files } = answer.body as { files: Upload[] };
+    const response = await api("POST", uploads, { body: { files: [pdf, { ...pdf, filename: "nda.pdf" }] } });
+    assert.equal(response.status, 200);
+    const { files } = response.body as { files: Upload[] };
     assert.deepEqual(
       files.map(({ filename, expires_at }) => ({ filename, expires_at })),
       [
@@ -54,8 +54,8 @@ describe("files.initialize", () => {
   for (const [filename, content_type, kept] of names) {
     it(`stores ${JSON.stringify(filename.slice(0, 20))} as ${JSON.stringify(kept.slice(0, 20))}`, async (t) => {
       const { api } = await startTestEmulator(t);
-      const answer = await api("POST", uploads, { body: { files: [{ filename, content_type }] } });
-      const [file] = (answer.body as { files: Upload[] }).files;
+      const response = await api("POST", uploads, { body: { files: [{ filename, content_type }] } });
+      const [file] = (response.body as { files: Upload[] }).files;
       assert.equal(file?.filename, kept);
       // A name must not break the URL that carries it.
       const put = await fetch(file!.upload_url, {
@@ -67,7 +67,7 @@ describe("files.initialize", () => {
     });
   }
 
-  const malformed: [what: string, body: unknown, fields: unknown][] = [
+  const malformed: [label: string, body: unknown, fields: unknown][] = [
     ["no files", {}, { files: ["Field required"] }],
     ["an empty list", { files: [] }, { files: ["List should have at least 1 item after validation, not 0"] }],
     [
@@ -96,8 +96,8 @@ describe("files.initialize", () => {
       { files: { 0: { content_type: ["Value should be a MIME type such as application/pdf"] } } },
     ],
   ];
-  for (const [what, body, fields] of malformed) {
-    it(`rejects ${what}`, async (t) => {
+  for (const [label, body, fields] of malformed) {
+    it(`rejects ${label}`, async (t) => {
       const emulator = await startTestEmulator(t);
       await assertRejected(emulator, () => emulator.api("POST", uploads, { body }), { status: 400, body: fields });
     });
@@ -113,9 +113,9 @@ describe("files.show", () => {
     const [file] = (body as { files: Upload[] }).files;
     await fetch(file!.upload_url, { method: "PUT", body: "hello", headers: { "content-type": "text/plain" } });
 
-    const shown = await api("GET", getFilePath(file!.file_id));
-    assert.equal(shown.status, 200);
-    const { signed_url, ...rest } = shown.body as { signed_url: string };
+    const response = await api("GET", getFilePath(file!.file_id));
+    assert.equal(response.status, 200);
+    const { signed_url, ...rest } = response.body as { signed_url: string };
     assert.deepEqual(rest, {});
     const download = await fetch(signed_url);
     assert.deepEqual(
@@ -152,10 +152,10 @@ describe("files.show", () => {
     );
     await assertRejected(emulator, () => emulator.api("GET", getFilePath("no-uuid")), notFoundResponse);
 
-    const other = await createWorkspaceApi(emulator, 2);
-    const { body } = await other("POST", uploads, { body: { files: [pdf] } });
+    const otherApi = await createWorkspaceApi(emulator, 2);
+    const { body } = await otherApi("POST", uploads, { body: { files: [pdf] } });
     const foreign = (body as { files: Upload[] }).files[0]!.file_id;
-    assert.equal((await other("GET", getFilePath(foreign))).status, 200);
+    assert.equal((await otherApi("GET", getFilePath(foreign))).status, 200);
     assert.deepEqual(pickStatusAndBody(await emulator.api("GET", getFilePath(foreign))), notFoundResponse);
   });
 });

@@ -32,10 +32,10 @@ interface Upload {
 }
 
 async function initializeUpload({ api }: Pick<TestEmulator, "api">, content_type = "application/pdf"): Promise<Upload> {
-  const answer = await api("POST", "/api/v2.1/public/workspace/files/uploads/", {
+  const response = await api("POST", "/api/v2.1/public/workspace/files/uploads/", {
     body: { files: [{ filename: "msa.pdf", content_type }] },
   });
-  return (answer.body as { files: Upload[] }).files[0]!;
+  return (response.body as { files: Upload[] }).files[0]!;
 }
 
 async function downloadUrl({ api }: Pick<TestEmulator, "api">, id: string): Promise<string> {
@@ -49,11 +49,11 @@ const put = (
 ) => fetch(url, { method: "PUT", body, headers });
 
 /** Status, content type and XML without the two generated IDs. */
-async function readStorageError(answer: Response) {
-  const text = await answer.text();
+async function readStorageError(response: Response) {
+  const text = await response.text();
   return {
-    status: answer.status,
-    type: answer.headers.get("content-type"),
+    status: response.status,
+    type: response.headers.get("content-type"),
     xml: text.replace(/<RequestId>[0-9A-Z]{16}<\/RequestId><HostId>eu-1<\/HostId>/, "…"),
   };
 }
@@ -124,9 +124,9 @@ const createNoSuchKeyResponse = (key: string) =>
 describe("storage.put", () => {
   it("accepts bytes and returns only their MD5 as ETag", async (t) => {
     const emulator = await startTestEmulator(t);
-    const answer = await put((await initializeUpload(emulator)).upload_url, "hello");
+    const response = await put((await initializeUpload(emulator)).upload_url, "hello");
     assert.deepEqual(
-      { status: answer.status, etag: answer.headers.get("etag"), body: await answer.text() },
+      { status: response.status, etag: response.headers.get("etag"), body: await response.text() },
       { status: 200, etag: '"5d41402abc4b2a76b9719d911017c592"', body: "" },
     );
   });
@@ -143,13 +143,13 @@ describe("storage.put", () => {
         controller.close();
       },
     });
-    const streamed = await fetch(upload_url, {
+    const response = await fetch(upload_url, {
       method: "PUT",
       body: chunks,
       headers: { "content-type": "application/pdf" },
       duplex: "half",
     } as RequestInit);
-    assert.equal(streamed.headers.get("etag"), '"5d41402abc4b2a76b9719d911017c592"');
+    assert.equal(response.headers.get("etag"), '"5d41402abc4b2a76b9719d911017c592"');
   });
 
   it("replaces the object if it is sent again before the URL expires", async (t) => {
@@ -182,7 +182,7 @@ describe("storage.put", () => {
     assert.equal((await put(upload_url, "too late")).status, 403);
   });
 
-  const tampered: [what: string, change: (url: string) => string][] = [
+  const tampered: [label: string, change: (url: string) => string][] = [
     ["another signature", (url) => url.replace(/Signature=.{4}/, "Signature=0000")],
     ["no signature", (url) => url.replace(/&X-Sig-Signature=.*/, "")],
     ["a longer life", (url) => url.replace("Expires=900", "Expires=901")],
@@ -193,8 +193,8 @@ describe("storage.put", () => {
     ["a further parameter", (url) => `${url}&x=1`],
     ["no query", (url) => url.replace(/\?.*/, "")],
   ];
-  for (const [what, change] of tampered) {
-    it(`rejects a URL with ${what}`, async (t) => {
+  for (const [label, change] of tampered) {
+    it(`rejects a URL with ${label}`, async (t) => {
       const emulator = await startTestEmulator(t);
       const { file_id, upload_url } = await initializeUpload(emulator);
       assert.notEqual(change(upload_url), upload_url);
@@ -206,12 +206,12 @@ describe("storage.put", () => {
     });
   }
 
-  const types: [what: string, headers: Record<string, string>][] = [
+  const types: [label: string, headers: Record<string, string>][] = [
     ["a content type other than at initialization", { "content-type": "text/plain" }],
     ["an additional parameter of its content type", { "content-type": "application/pdf; charset=utf-8" }],
   ];
-  for (const [what, headers] of types) {
-    it(`rejects an upload with ${what}`, async (t) => {
+  for (const [label, headers] of types) {
+    it(`rejects an upload with ${label}`, async (t) => {
       const emulator = await startTestEmulator(t);
       const { file_id, upload_url } = await initializeUpload(emulator);
       assert.deepEqual(await readStorageError(await put(upload_url, "bytes", headers)), mismatch);
@@ -245,8 +245,8 @@ describe("storage.put", () => {
     const emulator = await startTestEmulator(t, { strict: ["storage"] });
     const { file_id, upload_url } = await initializeUpload(emulator);
     for (const name of ["client-id", "client-secret"]) {
-      const answer = await put(upload_url, "bytes", { "content-type": "application/pdf", [name]: "x" });
-      assert.deepEqual(await readStorageError(answer), createXmlResponse(400, documents["storage-credentials"]));
+      const response = await put(upload_url, "bytes", { "content-type": "application/pdf", [name]: "x" });
+      assert.deepEqual(await readStorageError(response), createXmlResponse(400, documents["storage-credentials"]));
     }
     assert.deepEqual(
       await readStorageError(await fetch(await downloadUrl(emulator, file_id))),
@@ -260,11 +260,11 @@ describe("storage.put", () => {
     const large = { "content-type": "application/pdf", "content-length": 5 * 1024 ** 3 + 1 };
     const sending = httpRequest(upload_url, { method: "PUT", headers: large });
     sending.flushHeaders();
-    const [answer] = (await once(sending, "response")) as [IncomingMessage];
-    const text = Buffer.concat(await answer.toArray()).toString();
+    const [response] = (await once(sending, "response")) as [IncomingMessage];
+    const text = Buffer.concat(await response.toArray()).toString();
     sending.destroy();
-    const headers = { "content-type": answer.headers["content-type"]! };
-    const whole = new Response(text, { status: answer.statusCode!, headers });
+    const headers = { "content-type": response.headers["content-type"]! };
+    const whole = new Response(text, { status: response.statusCode!, headers });
     assert.deepEqual(await readStorageError(whole), createXmlResponse(400, documents["storage-too-large"]));
     assert.deepEqual(
       await readStorageError(await fetch(await downloadUrl(emulator, file_id))),

@@ -28,11 +28,11 @@ async function createUpload(t: TestContext) {
     fetch(upload_url, { method: "PUT", body: bytes, headers: { "content-type": "text/plain", ...headers } });
   await send("first", {});
   return async (bytes: string, headers: Record<string, string>) => {
-    const answer = await send(bytes, headers);
-    const xml = /<Code>(.*)<\/Code><Message>(.*)<\/Message>/s.exec(await answer.text());
+    const response = await send(bytes, headers);
+    const xml = /<Code>(.*)<\/Code><Message>(.*)<\/Message>/s.exec(await response.text());
     const shown = await api("GET", `/api/v2.1/public/workspace/files/${file_id}/`);
     const stored = await (await fetch((shown.body as { signed_url: string }).signed_url)).text();
-    return { status: answer.status, ...(xml && { code: xml[1], message: xml[2] }), stored };
+    return { status: response.status, ...(xml && { code: xml[1], message: xml[2] }), stored };
   };
 }
 
@@ -94,7 +94,7 @@ describe("aws-chunked upload", () => {
   const crc32 = encodeBase64(sums["x-amz-checksum-crc32"]!);
   const chunked = (end = "") => `5\r\n12345\r\n4\r\n6789\r\n0\r\n${end}\r\n`;
 
-  const accepted: readonly (readonly [what: string, body: string, headers: Record<string, string>])[] = [
+  const accepted: readonly (readonly [label: string, body: string, headers: Record<string, string>])[] = [
     ["without a checksum", chunked(), unsigned],
     ["declared only by content-encoding", chunked(), { "content-encoding": "aws-chunked" }],
     ["with its length", chunked(), { ...unsigned, "x-amz-decoded-content-length": "9" }],
@@ -105,8 +105,8 @@ describe("aws-chunked upload", () => {
       { "x-amz-content-sha256": "STREAMING-AWS4-HMAC-SHA256-PAYLOAD" },
     ],
   ];
-  for (const [what, body, headers] of accepted) {
-    it(`decodes an upload ${what}`, async (t) => {
+  for (const [label, body, headers] of accepted) {
+    it(`decodes an upload ${label}`, async (t) => {
       const upload = await createUpload(t);
       assert.deepEqual(await upload(body, headers), { status: 200, stored: "123456789" });
     });

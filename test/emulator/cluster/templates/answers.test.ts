@@ -3,12 +3,12 @@ import { describe, it } from "node:test";
 import { applyDefaultAnswers, validateAnswers } from "../../../../emulator/cluster/templates/answers.ts";
 import type { IntakeQuestion } from "../../../../emulator/domain/workspaces.ts";
 
-const createQuestion = (type: IntakeQuestion["type"], more: Partial<IntakeQuestion> = {}): IntakeQuestion => ({
+const createQuestion = (type: IntakeQuestion["type"], overrides: Partial<IntakeQuestion> = {}): IntakeQuestion => ({
   variable: "answer",
   display_label: "Answer",
   type,
   required: false,
-  ...more,
+  ...overrides,
 });
 
 const options = [

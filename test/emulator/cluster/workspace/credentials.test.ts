@@ -11,7 +11,7 @@ const key = "/api/v2.1/public/webhooks/hmac_key/";
 const intake = { title: "Help", workflow_id: 201 };
 
 const none = { status: 401, body: { detail: "Authentication credentials were not provided." } };
-const wrong = { status: 401, body: { detail: "Incorrect authentication credentials." } };
+const incorrectCredentials = { status: 401, body: { detail: "Incorrect authentication credentials." } };
 const denied = { status: 403, body: { detail: "You do not have permission to perform this action." } };
 
 describe("client-id and client-secret", () => {
@@ -48,7 +48,7 @@ describe("client-id and client-secret", () => {
     ];
     for (const [id, secret] of pairs) {
       const headers = { "client-id": id, "client-secret": secret };
-      const expected = secret === "" ? none : wrong;
+      const expected = secret === "" ? none : incorrectCredentials;
       await assertRejected(emulator, () => createSender(url)("POST", intakes, { headers, body: intake }), expected);
     }
   });
@@ -72,7 +72,7 @@ describe("unsupported method", () => {
     assert.deepEqual(pickStatusAndBody(await emulator.api("PUT", intakes, { body: "{" })), notAllowed);
     await assertRejected(emulator, () => createSender(url)("PUT", intakes), none);
     const headers = { "client-id": clientId, "client-secret": "wrong" };
-    await assertRejected(emulator, () => createSender(url)("PUT", intakes, { headers }), wrong);
+    await assertRejected(emulator, () => createSender(url)("PUT", intakes, { headers }), incorrectCredentials);
   });
 
   it("logs the reason of the rejection", async (t) => {

@@ -56,8 +56,10 @@ describe("templates.update", () => {
       body: nda,
     });
     const tagged = { ...nda, tags: ["sales", "eu"] };
-    const answer = await emulator.api("PATCH", `${base}/templates/101/`, { body: { tags: ["sales", "eu", "sales"] } });
-    assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: tagged });
+    const response = await emulator.api("PATCH", `${base}/templates/101/`, {
+      body: { tags: ["sales", "eu", "sales"] },
+    });
+    assert.deepEqual(pickStatusAndBody(response), { status: 200, body: tagged });
     assert.deepEqual((await emulator.api("GET", `${base}/templates/101/`)).body, tagged);
     assert.deepEqual((await emulator.api("PATCH", `${base}/templates/101/`, { body: {} })).body, tagged);
     await assertRejected(emulator, () => emulator.api("PATCH", `${base}/templates/101/`, { body: { tags: [""] } }), {

@@ -42,10 +42,10 @@ const createIn = async (api: TestEmulator["api"], body: object = {}) =>
 describe("webhooks.create", () => {
   it("registers a receiver and returns its data", async (t) => {
     const { api } = await startTestEmulator(t);
-    const answer = await api("POST", path, {
+    const response = await api("POST", path, {
       body: { ...hook, description: "For the CRM", custom_headers: { " X-Abc-Key ": "v" } },
     });
-    assert.deepEqual(pickStatusAndBody(answer), {
+    assert.deepEqual(pickStatusAndBody(response), {
       status: 201,
       body: {
         id: 1,
@@ -233,11 +233,11 @@ describe("webhooks.delete", () => {
 
   it("rejects a webhook of another workspace", async (t) => {
     const emulator = await startTestEmulator(t);
-    const other = await createWorkspaceApi(emulator, 2);
-    const id = await createIn(other);
+    const otherApi = await createWorkspaceApi(emulator, 2);
+    const id = await createIn(otherApi);
     await assertRejected(emulator, () => emulator.api("DELETE", `${path}${id}`), unknownHook);
     await assertRejected(emulator, () => emulator.api("DELETE", `${path}abc`), notFoundResponse);
-    assert.equal((await other("DELETE", `${path}${id}`)).status, 204);
+    assert.equal((await otherApi("DELETE", `${path}${id}`)).status, 204);
   });
 
   it("requires the permission Developer Settings", async (t) => {
@@ -280,9 +280,9 @@ describe("webhooks.re-trigger", () => {
   };
 
   async function createdContract(api: TestEmulator["api"]): Promise<number> {
-    const answer = await api("POST", "/api/v2.1/public/contracts/", { body: contract });
-    assert.equal(answer.status, 201, JSON.stringify(answer.body));
-    return (answer.body as { contract_id: number }).contract_id;
+    const response = await api("POST", "/api/v2.1/public/contracts/", { body: contract });
+    assert.equal(response.status, 201, JSON.stringify(response.body));
+    return (response.body as { contract_id: number }).contract_id;
   }
 
   it("resends the latest delivery of a contract", async (t) => {
@@ -293,8 +293,8 @@ describe("webhooks.re-trigger", () => {
     await emulator.control("POST", "clock/advance", { body: { by: "PT1S" } });
     assert.equal(target.received.length, 1);
 
-    const answer = await emulator.api("POST", retrigger, { body: { contract_ids: [id] } });
-    assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: { message: "Success" } });
+    const response = await emulator.api("POST", retrigger, { body: { contract_ids: [id] } });
+    assert.deepEqual(pickStatusAndBody(response), { status: 200, body: { message: "Success" } });
     await emulator.control("POST", "clock/advance", { body: { by: "PT1S" } });
     assert.equal(target.received.length, 2);
     assert.deepEqual(target.received[1]!.body, target.received[0]!.body);
@@ -306,8 +306,8 @@ describe("webhooks.re-trigger", () => {
     for (const contract_ids of [[untold], [999], [untold, 999]]) {
       await assertRejected(emulator, () => emulator.api("POST", retrigger, { body: { contract_ids } }), nothing);
     }
-    const other = await createWorkspaceApi(emulator, 2);
-    await assertRejected(emulator, () => other("POST", retrigger, { body: { contract_ids: [untold] } }), nothing);
+    const otherApi = await createWorkspaceApi(emulator, 2);
+    await assertRejected(emulator, () => otherApi("POST", retrigger, { body: { contract_ids: [untold] } }), nothing);
   });
 
   it("requires at least one integer ID", async (t) => {

@@ -64,8 +64,8 @@ describe("unreachable database", { skip: postgresSkipReason }, () => {
     const before = await ready();
     await server().stop("SIGINT");
     assert.deepEqual(pickStatusAndBody(await map(alone.router, "away-1")), unavailableResponse);
-    const why = "The state cannot be written; reads continue";
-    assert.deepEqual(await ready(), { status: 503, body: { ...(before.body as object), why } });
+    const reason = "The state cannot be written; reads continue";
+    assert.deepEqual(await ready(), { status: 503, body: { ...(before.body as object), why: reason } });
     await server().start();
     while ((await map(alone.router, "back-1")).status !== 200);
     assert.deepEqual([before.status, await ready()], [200, before]);
@@ -80,9 +80,9 @@ describe("unreachable database", { skip: postgresSkipReason }, () => {
     t.after(() => proxy.goOn());
     assert.equal((await leader.router("GET", "/")).status, 200);
     proxy.stall();
-    let answer = await leader.router("GET", "/");
-    while (answer.status === 200) answer = await leader.router("GET", "/");
-    const { status, headers, body } = answer;
+    let response = await leader.router("GET", "/");
+    while (response.status === 200) response = await leader.router("GET", "/");
+    const { status, headers, body } = response;
     assert.deepEqual(
       [status, headers.get("x-svc-not-leading"), headers.get("retry-after"), body],
       [503, "1", "1", moved],
@@ -91,9 +91,9 @@ describe("unreachable database", { skip: postgresSkipReason }, () => {
     const statuses = await Promise.all(paths.map(async (path) => (await leader.control("GET", path)).status));
     assert.deepEqual(statuses, [200, 200, 200]);
     proxy.goOn();
-    while (answer.status !== 200) answer = await leader.router("GET", "/");
+    while (response.status !== 200) response = await leader.router("GET", "/");
     proxy.stall();
-    while (answer.status === 200) answer = await leader.router("GET", "/");
+    while (response.status === 200) response = await leader.router("GET", "/");
     assert.equal((await leader.control("POST", "stop")).status, 202);
     proxy.goOn();
     await leader.closed;

@@ -29,8 +29,8 @@ describe("full disk of the database", { skip: postgresSkipReason }, () => {
     assert.equal((await map("before")).status, 200);
 
     await writeFile(join(folder, "other"), Buffer.alloc(32_000_000)).catch(() => {});
-    const uploaded = await upload();
-    assert.deepEqual([uploaded.status, /space|disk/.test(await uploaded.text())], [503, false]);
+    const response = await upload();
+    assert.deepEqual([response.status, /space|disk/.test(await response.text())], [503, false]);
     // The rest of the last page of a table has space for some rows.
     let answer = await map("away-0");
     const acknowledged = ["before"];

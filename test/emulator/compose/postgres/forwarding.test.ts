@@ -22,9 +22,9 @@ async function listRequests(leader: TestEmulator): Promise<readonly LogEntry[]> 
 }
 
 /** One header of the last request in the leader's log. Undefined if it had no such header. */
-async function getLastHeader(leader: TestEmulator, wanted: string): Promise<string | undefined> {
+async function getLastHeader(leader: TestEmulator, expected: string): Promise<string | undefined> {
   const headers = Object.entries((await listRequests(leader)).at(-1)?.headers ?? {});
-  return headers.find(([name]) => name.toLowerCase() === wanted)?.[1];
+  return headers.find(([name]) => name.toLowerCase() === expected)?.[1];
 }
 
 describe("standby of a PostgreSQL store", { skip: postgresSkipReason }, () => {
@@ -32,12 +32,12 @@ describe("standby of a PostgreSQL store", { skip: postgresSkipReason }, () => {
 
   /** A leader and the URL of its standby, with separate options. */
   async function pair(t: TestContext, ofLeader: EmulatorOptions = {}, ofStandby: EmulatorOptions = ofLeader) {
-    const place = { store: server().url(), schema: server().freshSchema() };
-    const leader = await startTestEmulator(t, { ...place, ephemeral: false, ...ofLeader });
+    const database = { store: server().url(), schema: server().freshSchema() };
+    const leader = await startTestEmulator(t, { ...database, ephemeral: false, ...ofLeader });
     const ended = new AbortController();
     let leads: Promise<Emulator> | undefined;
     const { routerUrl } = await new Promise<{ routerUrl: string }>((following, reject) => {
-      leads = startEmulator({ port: 0, ...place, ...ofStandby, onLeaderChange: following, signal: ended.signal });
+      leads = startEmulator({ port: 0, ...database, ...ofStandby, onLeaderChange: following, signal: ended.signal });
       leads.catch(reject);
     });
     t.after(async () => {
@@ -58,7 +58,7 @@ describe("standby of a PostgreSQL store", { skip: postgresSkipReason }, () => {
         standby("GET", "/_emulator/live", { headers }),
         standby("GET", "/_emulator/requests", { headers }),
         standby("POST", bulkOperations.emails.path, { headers, body }),
-      ].map(async (answer) => (await answer).status),
+      ].map(async (pendingResponse) => (await pendingResponse).status),
     );
     assert.deepEqual([statuses, await listRequests(leader)], [[403, 403, 403, 403, 403], []]);
   });
@@ -111,9 +111,9 @@ describe("standby of a PostgreSQL store", { skip: postgresSkipReason }, () => {
       ...{ "x-svc-forwarded": "1", "x-svc-not-leading": "1", "content-type": "application/json" },
     };
     const status = await new Promise((resolve, reject) => {
-      const posting = request(`${url}${bulkOperations.emails.path}`, { method: "POST", headers: sent }, (answer) => {
-        answer.resume();
-        resolve(answer.statusCode);
+      const posting = request(`${url}${bulkOperations.emails.path}`, { method: "POST", headers: sent }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
       });
       posting.once("error", reject);
       posting.end(JSON.stringify(createBulkBody("emails", "eu-1", ["e1"])));
@@ -125,7 +125,7 @@ describe("standby of a PostgreSQL store", { skip: postgresSkipReason }, () => {
 
   it("does not repeat a request if a back end responds like a standby", async (t) => {
     const backEnd = await startReceiver(t);
-    backEnd.answer((_, response) => response.writeHead(503, { "x-svc-not-leading": "1" }).end("busy"));
+    backEnd.respond((_, response) => response.writeHead(503, { "x-svc-not-leading": "1" }).end("busy"));
     const clusters = [{ id: "eu-1", label: "eu", key: "key-of-eu-1", external_url: backEnd.url }];
     const { standby } = await pair(t, { seed: { clusters } });
     const answer = await standby("POST", "/api/v1/anything", { body: { once: true } });

@@ -33,13 +33,13 @@ async function startOnDatabase(t: TestContext, options: EmulatorOptions) {
 describe("copy of a database whose leader continues", { skip: postgresSkipReason }, () => {
   const server = startPostgresServer();
 
-  for (const what of ["a dump in another database", "all data on another server"]) {
-    it(`gives ${what} a leader of its own`, async (t) => {
+  for (const label of ["a dump in another database", "all data on another server"]) {
+    it(`gives ${label} a leader of its own`, async (t) => {
       const schema = server().freshSchema();
       const original = await startTestEmulator(t, { store: server().url(), schema, ephemeral: false, leaseMs: 600 });
       await map(original, "e1");
       let store = server().url({ database: "copied" });
-      if (what.startsWith("a dump")) {
+      if (label.startsWith("a dump")) {
         const dump = server().dump(schema);
         await server().sql((sql) => sql`create database copied`);
         server().restore(dump, "copied");
@@ -61,7 +61,7 @@ describe("copy of a database whose leader continues", { skip: postgresSkipReason
 describe("database that lost acknowledged data under a running leader", { skip: postgresSkipReason }, () => {
   const server = startPostgresServer();
 
-  const losses: readonly [what: string, lose: (schema: string, dump: string) => Promise<unknown>][] = [
+  const losses: readonly [label: string, lose: (schema: string, dump: string) => Promise<unknown>][] = [
     [
       "is restored from an older dump",
       async (schema, dump) => {
@@ -86,8 +86,8 @@ describe("database that lost acknowledged data under a running leader", { skip: 
       },
     ],
   ];
-  for (const [what, lose] of losses) {
-    it(`rejects writes after it ${what}, and serves the remaining data after a restart`, async (t) => {
+  for (const [label, lose] of losses) {
+    it(`rejects writes after it ${label}, and serves the remaining data after a restart`, async (t) => {
       const options = { store: server().url(), schema: server().freshSchema(), leaseMs: 600 };
       const log: string[] = [];
       const leader = await startTestEmulator(t, { ...options, ephemeral: false, log: (line) => log.push(line) });
@@ -95,11 +95,11 @@ describe("database that lost acknowledged data under a running leader", { skip: 
       const dump = server().dump(options.schema);
       await map(leader, "e2");
       await lose(options.schema, dump);
-      let answer = await map(leader, "e3");
+      let response = await map(leader, "e3");
       const isTold = () => log.some((line) => line.includes("has lost acknowledged lines"));
-      while (!isTold()) answer = await map(leader, "e3");
+      while (!isTold()) response = await map(leader, "e3");
       assert.deepEqual(
-        [answer.status, answer.body, await listMappedEmails(leader)],
+        [response.status, response.body, await listMappedEmails(leader)],
         [503, { detail: "The service cannot write its state" }, ["e1", "e2"]],
       );
       const refused = await leader.control("POST", "workspaces", { body: { name: "Acme" } });

@@ -143,11 +143,11 @@ describe("standby of a shared PostgreSQL store", { skip: postgresSkipReason }, (
         }
       }),
     );
-    while (statuses.length < 50) await new Promise((turn) => setImmediate(turn));
+    while (statuses.length < 50) await new Promise((resolve) => setImmediate(resolve));
     await leader.close();
     const emulator = await second.leads;
     const before = statuses.length;
-    while (statuses.length < before + 50) await new Promise((turn) => setImmediate(turn));
+    while (statuses.length < before + 50) await new Promise((resolve) => setImmediate(resolve));
     isOver = true;
     await sending;
     assert.deepEqual([...new Set(statuses)], [200]);

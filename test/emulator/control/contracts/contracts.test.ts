@@ -40,10 +40,10 @@ const createNotFoundResponse = (id: string) => ({
 const createForbiddenError = (status: string, words: string) =>
   createDomainError("SVC_ASSUMED_101", `A contract in status ${status} cannot be ${words}.`);
 
-const uploadContract = async ({ api }: TestEmulator, more: object = {}): Promise<ContractIds> =>
+const uploadContract = async ({ api }: TestEmulator, overrides: object = {}): Promise<ContractIds> =>
   requireContract(
     api("POST", "/api/v2.1/public/contracts/upload_review_contracts/", {
-      body: await createUploadRequest({ contract_type_id: 302, ...more }),
+      body: await createUploadRequest({ contract_type_id: 302, ...overrides }),
     }),
   );
 

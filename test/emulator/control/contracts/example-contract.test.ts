@@ -13,8 +13,8 @@ it("triggering an activity creates a missing contract in a subscribed workspace"
     status: 200,
     body: { activity: "CONTRACT_SIGNED", contract_id: 1, composite_id: "T-1", deliveries: [1] },
   });
-  const made = await purchases("GET", "/api/v2.1/public/contracts/T-1/status");
-  assert.deepEqual(pickStatusAndBody(made), {
+  const response = await purchases("GET", "/api/v2.1/public/contracts/T-1/status");
+  assert.deepEqual(pickStatusAndBody(response), {
     status: 200,
     body: { contract_status: "DRAFT", contract_name: "Purchase Agreement - Acme Inc." },
   });

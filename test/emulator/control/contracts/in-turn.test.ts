@@ -29,7 +29,7 @@ describe("review or approval without a named user", () => {
   it("acts as a requested user, not as the contract's owner", async (t) => {
     const emulator = await startTestEmulator(t);
     // The contract type requires a review by a role, which Ben has.
-    const reviewed = await requireContract(
+    const contract = await requireContract(
       emulator.api("POST", "/api/v2.1/public/contracts/upload_review_contracts/", {
         body: await createUploadRequest({ contract_type_id: 302 }),
       }),
@@ -37,7 +37,7 @@ describe("review or approval without a named user", () => {
     const approved = await createDraftContract(emulator.api);
     await emulator.control("POST", `contracts/${approved.id}/request-approval`, { body: { email: ben.email } });
     const readPayloads = await subscribe(t, emulator, ["CONTRACT_REVIEW_COMPLETED", "CONTRACT_APPROVAL_COMPLETED"]);
-    await performAction(emulator, reviewed, "complete-review");
+    await performAction(emulator, contract, "complete-review");
     await performAction(emulator, approved, "approve");
     assert.deepEqual(
       (await readPayloads()).map(({ activity_data }) => activity_data.performed_by),

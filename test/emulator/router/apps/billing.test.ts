@@ -39,7 +39,7 @@ describe("billing event", () => {
       const body = `{ "id":"ev_1", "amount": 1.0, "content":${JSON.stringify(content)} }`;
       assert.equal((await send(routedWorld, body)).status, 200);
       assert.deepEqual(
-        routedWorld.us.received.map((got) => got.body.toString()),
+        routedWorld.us.received.map((request) => request.body.toString()),
         [body],
       );
       assert.deepEqual(routedWorld.eu.received, []);
@@ -72,7 +72,7 @@ describe("billing event", () => {
       status: 404,
       body: { detail: "Unknown cluster: ap_9" },
     });
-    assert.deepEqual(routedWorld.reached(), []);
+    assert.deepEqual(routedWorld.listForwarded(), []);
   });
 
   it("is rejected with the same response for all wrong credentials", async (t) => {
@@ -86,9 +86,9 @@ describe("billing event", () => {
       formatBasicHeader({ ...credentials, password: "guess" }),
       formatBasicHeader({ ...credentials, user: "guess" }),
     ]) {
-      const answer = await send(routedWorld, event, header);
-      assert.deepEqual(pickStatusAndBody(answer), { status: 401, body: { detail: "Not authenticated" } }, header);
-      assert.equal(answer.headers.get("www-authenticate"), "Basic");
+      const response = await send(routedWorld, event, header);
+      assert.deepEqual(pickStatusAndBody(response), { status: 401, body: { detail: "Not authenticated" } }, header);
+      assert.equal(response.headers.get("www-authenticate"), "Basic");
     }
     assert.equal((await send(routedWorld, [], "Basic !!!")).status, 401);
     assert.equal((await send(routedWorld, "{", "Basic !!!")).status, 422);
@@ -96,6 +96,6 @@ describe("billing event", () => {
       status: 422,
       body: { detail: [{ type: "dict_type", loc: ["body"], msg: "Input should be a valid dictionary", input: [] }] },
     });
-    assert.deepEqual(routedWorld.reached(), []);
+    assert.deepEqual(routedWorld.listForwarded(), []);
   });
 });

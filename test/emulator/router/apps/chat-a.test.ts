@@ -29,17 +29,17 @@ describe("chat_a", () => {
     await emulator.map("teams", "us-1", ["T1"]);
     const body = '{ "type":"event_callback","team_id":"T1","event_id":"Ev1","text":"caf\\u00e9 é" }';
     const retry = { "x-retry-num": "2", "x-retry-reason": "http_timeout" };
-    emulator.us.answer((_, response) => response.writeHead(202).end());
+    emulator.us.respond((_, response) => response.writeHead(202).end());
     const answer = await emulator.router("POST", event, {
       body,
       headers: { "content-type": "application/json", ...retry },
     });
     assert.deepEqual(pickStatusAndBody(answer), { status: 202, body: "" });
     assert.deepEqual(emulator.eu.received, []);
-    const [got] = emulator.us.received;
-    assert.equal(got?.body.toString(), body);
-    assert.equal(got?.headers["x-retry-num"], "2");
-    assert.equal(got?.headers["content-type"], "application/json");
+    const [request] = emulator.us.received;
+    assert.equal(request?.body.toString(), body);
+    assert.equal(request?.headers["x-retry-num"], "2");
+    assert.equal(request?.headers["content-type"], "application/json");
   });
 
   it("forwards an event of an unknown team or invalid JSON to every cluster", async (t) => {
@@ -47,7 +47,7 @@ describe("chat_a", () => {
     await emulator.router("POST", event, { body: { type: "event_callback", team_id: "T9" } });
     await emulator.router("POST", event, { body: "{{{" });
     assert.deepEqual(
-      emulator.reached(),
+      emulator.listForwarded(),
       Array(2)
         .fill(`eu POST ${event}`)
         .concat(Array(2).fill(`us POST ${event}`)),
@@ -60,7 +60,7 @@ describe("chat_a", () => {
     await emulator.router("POST", event, { body: { type: "event_callback", chat_a_team_id: "T1" } });
     await emulator.router("POST", interaction, createPayloadRequest({ chat_a_team_id: "T1" }));
     await emulator.router("POST", options, { body: "chat_a_team_id=T1", headers: formHeaders });
-    assert.deepEqual(emulator.reached(), [`us POST ${event}`, `us POST ${interaction}`, `us POST ${options}`]);
+    assert.deepEqual(emulator.listForwarded(), [`us POST ${event}`, `us POST ${interaction}`, `us POST ${options}`]);
   });
 
   it("responds to url_verification directly", async (t) => {
@@ -70,14 +70,14 @@ describe("chat_a", () => {
       status: 200,
       body: { challenge: "3eZbrw1a" },
     });
-    assert.deepEqual(emulator.reached(), []);
+    assert.deepEqual(emulator.listForwarded(), []);
   });
 
   it("responds to the certificate check directly, without a signature", async (t) => {
     const emulator = await startRoutedEmulator(t, { apps: { chat_a: { signing_secret: "s3cret" } } });
     const check = async (path: string) => {
-      const answer = await emulator.router("POST", path, { body: "ssl_check=1&token=t", headers: formHeaders });
-      return pickStatusAndBody(answer);
+      const response = await emulator.router("POST", path, { body: "ssl_check=1&token=t", headers: formHeaders });
+      return pickStatusAndBody(response);
     };
     for (const path of [interaction, getDestinationPaths("default").interaction]) {
       assert.deepEqual(await check(path), { status: 200, body: {} }, path);
@@ -85,7 +85,7 @@ describe("chat_a", () => {
     for (const path of [event, options, getDestinationPaths("default").options]) {
       assert.deepEqual(await check(path), { status: 200, body: "" }, path);
     }
-    assert.deepEqual(emulator.reached(), []);
+    assert.deepEqual(emulator.listForwarded(), []);
   });
 
   it("finds an interaction's team or enterprise", async (t) => {
@@ -99,7 +99,7 @@ describe("chat_a", () => {
     );
     await emulator.router("POST", interaction, createPayloadRequest({ team: { id: "T9" }, enterprise: { id: "E1" } }));
     await emulator.router("POST", options, createPayloadRequest({ type: "block_suggestion", team: { id: "T9" } }));
-    assert.deepEqual(emulator.reached(), [
+    assert.deepEqual(emulator.listForwarded(), [
       `eu POST ${options}`,
       `us POST ${interaction}`,
       `us POST ${options}`,
@@ -118,9 +118,9 @@ describe("chat_a", () => {
     }
     assert.deepEqual(pickStatusAndBody(await press(options)), { status: 200, body: "" });
 
-    emulator.us.answer((_, response) => response.end('{"response_action":"clear"}'));
+    emulator.us.respond((_, response) => response.end('{"response_action":"clear"}'));
     assert.deepEqual(pickStatusAndBody(await press(interaction)), { status: 200, body: { response_action: "clear" } });
-    emulator.us.answer(500);
+    emulator.us.respond(500);
     assert.deepEqual(pickStatusAndBody(await press(interaction)), { status: 500, body: "" });
   });
 
@@ -130,7 +130,7 @@ describe("chat_a", () => {
     const send = async (destination: string) => {
       const path = getDestinationPaths(destination).event;
       await emulator.router("POST", path, { body: { team_id: "T1" } });
-      return emulator.reached().map((line) => line.slice(0, 2));
+      return emulator.listForwarded().map((line) => line.slice(0, 2));
     };
     assert.deepEqual(await send("default"), ["us"], "the owner belongs to it");
     assert.deepEqual(await send("us"), ["us"]);
@@ -140,10 +140,10 @@ describe("chat_a", () => {
   it("forwards an authorization callback to every cluster of the destination", async (t) => {
     const emulator = await startRoutedEmulator(t);
     const path = `${getDestinationPaths("default").oauthRedirect}?code=c&state=us-1_s`;
-    emulator.eu.answer(400);
-    emulator.us.answer((_, response) => response.end("installed"));
+    emulator.eu.respond(400);
+    emulator.us.respond((_, response) => response.end("installed"));
     assert.deepEqual(pickStatusAndBody(await emulator.router("GET", path)), { status: 200, body: "installed" });
-    assert.deepEqual(emulator.reached(), [`eu GET ${path}`, `us GET ${path}`]);
+    assert.deepEqual(emulator.listForwarded(), [`eu GET ${path}`, `us GET ${path}`]);
   });
 
   it("rejects an unknown destination", async (t) => {
@@ -159,23 +159,23 @@ describe("chat_a", () => {
         body: { detail: "Unknown destination: mars" },
       });
     }
-    assert.deepEqual(emulator.reached(), []);
+    assert.deepEqual(emulator.listForwarded(), []);
   });
 
   it("rejects an unknown destination for a challenge or certificate check", async (t) => {
     const { router } = await startRoutedEmulator(t);
     const { interaction, event: eventPath } = getDestinationPaths("mars");
-    const refused = { status: 404, body: { detail: "Unknown destination: mars" } };
+    const rejection = { status: 404, body: { detail: "Unknown destination: mars" } };
     const probe = { body: "ssl_check=1", headers: { "content-type": "application/x-www-form-urlencoded" } };
-    assert.deepEqual(pickStatusAndBody(await router("POST", interaction, probe)), refused);
+    assert.deepEqual(pickStatusAndBody(await router("POST", interaction, probe)), rejection);
     const challenge = { type: "url_verification", challenge: "c" };
-    assert.deepEqual(pickStatusAndBody(await router("POST", eventPath, { body: challenge })), refused);
+    assert.deepEqual(pickStatusAndBody(await router("POST", eventPath, { body: challenge })), rejection);
   });
 
   it("uses a separate timeout setting for clusters", async (t) => {
     const emulator = await startRoutedEmulator(t, { chatUpstreamTimeoutMs: 40 });
     await emulator.map("teams", "us-1", ["T1"]);
-    emulator.us.answer(() => {});
+    emulator.us.respond(() => {});
     assert.deepEqual(pickStatusAndBody(await emulator.router("POST", event, { body: { team_id: "T1" } })), {
       status: 504,
       body: { detail: "Cluster us-1 did not answer in time" },
@@ -199,8 +199,8 @@ describe("chat_a", () => {
       for (const at of [now, now - 300, wall]) {
         assert.equal((await emulator.router("POST", event, { body, headers: signed(at) })).status, 200);
       }
-      const [got] = emulator.eu.received;
-      assert.equal(got?.headers["x-chat-a-signature"], signed(now)["x-chat-a-signature"]);
+      const [request] = emulator.eu.received;
+      assert.equal(request?.headers["x-chat-a-signature"], signed(now)["x-chat-a-signature"]);
     });
 
     it("rejects every other signature without forwarding the request", async (t) => {
@@ -223,7 +223,7 @@ describe("chat_a", () => {
           );
         }
       }
-      assert.deepEqual(emulator.reached(), []);
+      assert.deepEqual(emulator.listForwarded(), []);
     });
 
     it("reports the rejection reason only in the request log", async (t) => {

@@ -19,9 +19,9 @@ interface Stage {
 
 /** Starts a router that trusts the issuer of the test and maps tenant-1 to us-1. */
 async function startBotRouter(t: TestContext): Promise<Stage> {
-  const other = await startIssuer(t);
+  const otherIssuer = await startIssuer(t);
   const emulator = await startRoutedEmulator(t, {
-    apps: { chat_b: { ...botApp, openid_metadata_url: other.metadataUrl } },
+    apps: { chat_b: { ...botApp, openid_metadata_url: otherIssuer.metadataUrl } },
   });
   await emulator.map("integrations", "us-1", ["tenant-1"]);
   const send: Stage["send"] = async (authorization, body = activity) =>
@@ -30,9 +30,9 @@ async function startBotRouter(t: TestContext): Promise<Stage> {
     );
   return {
     emulator,
-    issuer: other,
+    issuer: otherIssuer,
     send,
-    sendSigned: async (changes, body) => send(`Bearer ${await other.token(changes)}`, body),
+    sendSigned: async (changes, body) => send(`Bearer ${await otherIssuer.token(changes)}`, body),
   };
 }
 
@@ -45,18 +45,18 @@ const fromNow = (claim: "exp" | "nbf", seconds: number) => ({
 
 describe("chat_b", () => {
   it("forwards an activity unchanged to its tenant's cluster, with its token", async (t) => {
-    const { emulator, issuer: other } = await startBotRouter(t);
+    const { emulator, issuer: otherIssuer } = await startBotRouter(t);
     const body = '{ "channelId":"msteams","conversation":{"tenantId":"tenant-1"},"text":"caf\\u00e9 é" }';
-    const authorization = `Bearer ${await other.token()}`;
-    emulator.us.answer((_, response) => response.writeHead(202).end());
+    const authorization = `Bearer ${await otherIssuer.token()}`;
+    emulator.us.respond((_, response) => response.writeHead(202).end());
     const answer = await emulator.router("POST", path, {
       body,
       headers: { "content-type": "application/json; charset=utf-8", authorization },
     });
     assert.deepEqual(pickStatusAndBody(answer), { status: 202, body: "" });
-    const [got] = emulator.us.received;
+    const [request] = emulator.us.received;
     assert.deepEqual(
-      [got?.body.toString(), got?.headers.authorization, got?.headers["content-type"]],
+      [request?.body.toString(), request?.headers.authorization, request?.headers["content-type"]],
       [body, authorization, "application/json; charset=utf-8"],
     );
     assert.deepEqual(emulator.eu.received, []);
@@ -66,9 +66,9 @@ describe("chat_b", () => {
     const { emulator, sendSigned } = await startBotRouter(t);
     await emulator.map("integrations", "eu-1", ["tenant-2"]);
     await sendSigned({}, { ...activity, conversation: { tenantId: "tenant-2" } });
-    assert.deepEqual(emulator.reached(), [`us POST ${path}`]);
+    assert.deepEqual(emulator.listForwarded(), [`us POST ${path}`]);
     await sendSigned({}, { ...activity, channelData: {}, conversation: { tenantId: "tenant-2" } });
-    assert.deepEqual(emulator.reached(), [`eu POST ${path}`]);
+    assert.deepEqual(emulator.listForwarded(), [`eu POST ${path}`]);
   });
 
   it("finds no cluster for an unmapped or a missing tenant", async (t) => {
@@ -79,7 +79,7 @@ describe("chat_b", () => {
         body: { detail: "No cluster mapping for this tenant" },
       });
     }
-    assert.deepEqual(emulator.reached(), []);
+    assert.deepEqual(emulator.listForwarded(), []);
   });
 
   const accepted: Record<string, { token?: TokenChanges; body?: object; key?: object }> = {
@@ -112,8 +112,8 @@ describe("chat_b", () => {
   };
   for (const [name, { token, body, key }] of Object.entries(accepted)) {
     it(`accepts a token ${name}`, async (t) => {
-      const { issuer: other, sendSigned } = await startBotRouter(t);
-      if (key) other.publish(key as never);
+      const { issuer: otherIssuer, sendSigned } = await startBotRouter(t);
+      if (key) otherIssuer.publish(key as never);
       assert.deepEqual(await sendSigned(token, body), { status: 200, body: "" });
     });
   }
@@ -140,16 +140,16 @@ describe("chat_b", () => {
   };
   for (const [name, { token, body, key }] of Object.entries(rejected)) {
     it(`rejects a token ${name}`, async (t) => {
-      const { emulator, issuer: other, sendSigned } = await startBotRouter(t);
-      if (key) other.publish(key as never);
+      const { emulator, issuer: otherIssuer, sendSigned } = await startBotRouter(t);
+      if (key) otherIssuer.publish(key as never);
       assert.deepEqual(await sendSigned(token, body), unauthorizedResponse);
-      assert.deepEqual(emulator.reached(), []);
+      assert.deepEqual(emulator.listForwarded(), []);
     });
   }
 
   it("rejects a missing, tampered or unsigned bearer token", async (t) => {
-    const { emulator, issuer: other, send } = await startBotRouter(t);
-    const token = await other.token();
+    const { emulator, issuer: otherIssuer, send } = await startBotRouter(t);
+    const token = await otherIssuer.token();
     const [head, claims, signature] = token.split(".") as [string, string, string];
     const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
     const attempts = {
@@ -167,7 +167,7 @@ describe("chat_b", () => {
     for (const [name, authorization] of Object.entries(attempts)) {
       assert.deepEqual(await send(authorization), unauthorizedResponse, name);
     }
-    assert.deepEqual(emulator.reached(), []);
+    assert.deepEqual(emulator.listForwarded(), []);
   });
 
   it("checks the token before the body", async (t) => {
@@ -180,23 +180,23 @@ describe("chat_b", () => {
   });
 
   it("requests the issuer's keys once, and not immediately again for an unknown key", async (t) => {
-    const { issuer: other, sendSigned } = await startBotRouter(t);
+    const { issuer: otherIssuer, sendSigned } = await startBotRouter(t);
     await sendSigned();
     await sendSigned();
     for (let i = 0; i < 3; i += 1) await sendSigned({ header: { kid: `new-${i}` } });
     assert.deepEqual(
-      other.received.map(({ url }) => url),
+      otherIssuer.received.map(({ url }) => url),
       ["/v1/metadata", "/v1/keys"],
     );
   });
 
   it("rejects all tokens while the issuer does not respond, then retries", async (t) => {
-    const { issuer: other, sendSigned, emulator } = await startBotRouter(t);
-    other.answer(500);
+    const { issuer: otherIssuer, sendSigned, emulator } = await startBotRouter(t);
+    otherIssuer.respond(500);
     assert.deepEqual(await sendSigned(), unauthorizedResponse);
     assert.deepEqual(await sendSigned(), unauthorizedResponse);
-    assert.equal(other.received.length, 2);
-    assert.deepEqual(emulator.reached(), []);
+    assert.equal(otherIssuer.received.length, 2);
+    assert.deepEqual(emulator.listForwarded(), []);
   });
 
   it("reports the rejection reason only in the request log", async (t) => {

@@ -69,19 +69,19 @@ describe("crm_a", () => {
     ]) {
       for (const path of [iframe, cards]) {
         await open(emulator, `${path}?${named}&name=A%20%26%20B`);
-        assert.deepEqual(emulator.reached(), [`${reached} GET ${path}?${named}&name=A%20%26%20B`]);
+        assert.deepEqual(emulator.listForwarded(), [`${reached} GET ${path}?${named}&name=A%20%26%20B`]);
       }
     }
   });
 
   it("returns the cluster's page, cards and redirects", async (t) => {
     const emulator = await start(t);
-    emulator.eu.answer((_, response) =>
+    emulator.eu.respond((_, response) =>
       response.writeHead(302, { location: "https://eu.example/contracts/T-1" }).end(),
     );
     const moved = await open(emulator, `${iframe}?contract_id=T-1`);
     assert.deepEqual([moved.status, moved.headers.get("location")], [302, "https://eu.example/contracts/T-1"]);
-    emulator.eu.answer((_, response) =>
+    emulator.eu.respond((_, response) =>
       response.writeHead(200, { "content-type": "application/json" }).end('{"results":[]}'),
     );
     assert.deepEqual(pickStatusAndBody(await open(emulator, cards)), { status: 200, body: { results: [] } });
@@ -89,7 +89,7 @@ describe("crm_a", () => {
 
   it("reports an unreachable cluster", async (t) => {
     const emulator = await start(t);
-    emulator.eu.answer((_, response) => response.destroy());
+    emulator.eu.respond((_, response) => response.destroy());
     assert.deepEqual(pickStatusAndBody(await open(emulator, cards)), {
       status: 502,
       body: { detail: "Cluster eu-1 is unreachable" },
@@ -153,7 +153,7 @@ describe("crm_a", () => {
       }
       assert.deepEqual(pickStatusAndBody(await emulator.router("GET", path)), unauthorizedResponse);
     }
-    assert.deepEqual(emulator.reached(), []);
+    assert.deepEqual(emulator.listForwarded(), []);
   });
 
   it("reports signature version 1 as a finding, and rejects it with --strict=signatures", async (t) => {

@@ -30,33 +30,33 @@ describe("crm_b", () => {
   it("forwards a request to the cluster of its user or organization, or the first", async (t) => {
     const emulator = await startRoutedEmulator(t, { apps });
     await open(emulator, signEnvelope());
-    assert.deepEqual(emulator.reached(), ["eu POST /router/v1/crm_b/"]);
+    assert.deepEqual(emulator.listForwarded(), ["eu POST /router/v1/crm_b/"]);
     assert.equal(emulator.eu.received[0]!.body.toString(), `signed_request=${encodeURIComponent(signEnvelope())}`);
 
     await emulator.map("integrations", "us-1", ["00Dx0000000001"]);
     await open(emulator, signEnvelope());
-    assert.deepEqual(emulator.reached(), ["us POST /router/v1/crm_b/"]);
+    assert.deepEqual(emulator.listForwarded(), ["us POST /router/v1/crm_b/"]);
 
     await emulator.map("emails", "eu-1", [hashEmail("ada@northwind.example")]);
     await open(emulator, signEnvelope());
-    assert.deepEqual(emulator.reached(), ["eu POST /router/v1/crm_b/"]);
+    assert.deepEqual(emulator.listForwarded(), ["eu POST /router/v1/crm_b/"]);
   });
 
   it("does not require a context or an algorithm", async (t) => {
     const emulator = await startRoutedEmulator(t, { apps });
     assert.equal((await open(emulator, signEnvelope({ issuedAt: null }))).status, 200);
-    assert.deepEqual(emulator.reached(), ["eu POST /router/v1/crm_b/"]);
+    assert.deepEqual(emulator.listForwarded(), ["eu POST /router/v1/crm_b/"]);
   });
 
   it("forwards a GET request by its query, or to the first cluster", async (t) => {
     const emulator = await startRoutedEmulator(t, { apps });
     for (const query of ["", "?cluster_id=us-1"]) await emulator.router("GET", path + query);
-    assert.deepEqual(emulator.reached(), [`eu GET ${path}`, `us GET ${path}?cluster_id=us-1`]);
+    assert.deepEqual(emulator.listForwarded(), [`eu GET ${path}`, `us GET ${path}?cluster_id=us-1`]);
   });
 
   it("reports an unreachable cluster", async (t) => {
     const emulator = await startRoutedEmulator(t, { apps });
-    emulator.eu.answer((_, response) => response.destroy());
+    emulator.eu.respond((_, response) => response.destroy());
     const expected = { status: 502, body: { detail: "Cluster eu-1 is unreachable" } };
     assert.deepEqual(pickStatusAndBody(await open(emulator, signEnvelope())), expected);
     assert.deepEqual(pickStatusAndBody(await emulator.router("GET", path)), expected);
@@ -100,7 +100,7 @@ describe("crm_b", () => {
       for (const query of [at("https://front.example/app/?v=2"), at("")]) {
         assert.equal((await open(emulator, signEnvelope(), query)).status, 200);
         assert.equal((await emulator.router("GET", path + query)).status, 200);
-        assert.deepEqual(emulator.reached(), [`eu POST ${path}${query}`, `eu GET ${path}${query}`]);
+        assert.deepEqual(emulator.listForwarded(), [`eu POST ${path}${query}`, `eu GET ${path}${query}`]);
       }
     });
 
@@ -121,7 +121,7 @@ describe("crm_b", () => {
         assert.deepEqual(pickStatusAndBody(await open(emulator, signEnvelope(), at(url))), expected, url);
         assert.deepEqual(pickStatusAndBody(await emulator.router("GET", path + at(url))), expected, url);
       }
-      assert.deepEqual(emulator.reached(), []);
+      assert.deepEqual(emulator.listForwarded(), []);
     });
   });
 });

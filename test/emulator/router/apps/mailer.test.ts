@@ -15,7 +15,7 @@ describe("mailer blackhole", () => {
       body: {},
     });
     assert.deepEqual(pickStatusAndBody(await emulator.router("POST", path)), { status: 200, body: {} });
-    assert.deepEqual(emulator.reached(), []);
+    assert.deepEqual(emulator.listForwarded(), []);
 
     const { body: state } = await emulator.control("GET", "state");
     assert.match(JSON.stringify(state), /"content_type":"message\/rfc822","body_base64":"\/wBB"/);

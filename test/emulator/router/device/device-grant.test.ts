@@ -73,9 +73,9 @@ describe("device authorization request", () => {
 
   it("accepts a newly created client", async (t) => {
     const emulator = await startTestEmulator(t);
-    const created = await emulator.router("POST", "/router/v1/oauth2.0/client/", { body: { client_name: "Add-in" } });
-    const { client_id, ...rest } = created.body as { client_id: string };
-    assert.deepEqual({ status: created.status, rest }, { status: 200, rest: { client_name: "Add-in" } });
+    const response = await emulator.router("POST", "/router/v1/oauth2.0/client/", { body: { client_name: "Add-in" } });
+    const { client_id, ...rest } = response.body as { client_id: string };
+    assert.deepEqual({ status: response.status, rest }, { status: 200, rest: { client_name: "Add-in" } });
     const added = await startDeviceAuthorization(emulator, client_id);
     assert.deepEqual(pickStatusAndBody(await added.poll()), createOAuthError("authorization_pending"));
   });
@@ -90,8 +90,8 @@ describe("decision about a user code", () => {
       status: 200,
       body: { user_code: typed, status: "AUTHORIZED", cluster_id: "us-1" },
     });
-    const answer = await emulator.router("GET", `/anything?user_code=${user_code}`);
-    assert.deepEqual(answer.body, { cluster_id: "us-1", method: "GET", path: "/anything" });
+    const response = await emulator.router("GET", `/anything?user_code=${user_code}`);
+    assert.deepEqual(response.body, { cluster_id: "us-1", method: "GET", path: "/anything" });
   });
 
   it("is accepted only from the cluster that the pending grant is bound to", async (t) => {

@@ -53,11 +53,11 @@ describe("discovered token endpoint", () => {
     await assertRejected(emulator, () => poll(), createOAuthError("invalid_grant"));
   });
 
-  for (const [what, status, after, expected] of [
+  for (const [label, status, after, expected] of [
     ["denied", "DENIED", 1, "access_denied"],
     ["expired", "AUTHORIZED", 900_000, "expired_token"],
   ] as const) {
-    it(`reports a code as ${what}`, async (t) => {
+    it(`reports a code as ${label}`, async (t) => {
       const emulator = await startTestEmulator(t);
       const { poll, decide } = await startDiscovery(emulator);
       await decide(status);
@@ -70,14 +70,14 @@ describe("discovered token endpoint", () => {
     status: 400,
     body: { error, error_description },
   });
-  for (const [what, changes, expected] of [
+  for (const [label, changes, expected] of [
     ["without a device code", { device_code: undefined }, described("invalid_request", "device_code is missing")],
     ["without a client", { client_id: undefined }, described("invalid_request", "client_id is missing")],
     ["of an unknown client", { client_id: "nobody" }, createOAuthError("invalid_client", 401)],
     ["of another client", { client_id: "demo-web" }, createOAuthError("invalid_grant")],
     ["with a guessed code", { device_code: "guess" }, createOAuthError("invalid_grant")],
   ] as const) {
-    it(`rejects a poll ${what}`, async (t) => {
+    it(`rejects a poll ${label}`, async (t) => {
       const emulator = await startTestEmulator(t);
       const { poll, decide } = await startDiscovery(emulator);
       await decide("AUTHORIZED");
@@ -93,9 +93,9 @@ describe("discovered token endpoint", () => {
     await decide("AUTHORIZED");
     await assertRejected(emulator, () => poll(), createOAuthError("invalid_client", 401));
     const wrong = { authorization: formatBasicHeader({ user: "demo+portal", password: "guess" }) };
-    const refused = await poll({ client_id: undefined }, wrong);
-    assert.deepEqual(pickStatusAndBody(refused), createOAuthError("invalid_client", 401));
-    assert.equal(refused.headers.get("www-authenticate"), 'Basic realm="oauth"');
+    const response = await poll({ client_id: undefined }, wrong);
+    assert.deepEqual(pickStatusAndBody(response), createOAuthError("invalid_client", 401));
+    assert.equal(response.headers.get("www-authenticate"), 'Basic realm="oauth"');
     const right = {
       authorization: formatBasicHeader({ user: "demo+portal", password: encodeURIComponent(client_secret) }),
     };
@@ -113,7 +113,7 @@ describe("discovered token endpoint", () => {
     const { poll, decide, device_code } = await startDiscovery(emulator);
     await decide("AUTHORIZED");
     const tokens = { access_token: "at", token_type: "Bearer", expires_in: 60, scope: "openid", of_their_own: [1] };
-    cluster.answer((_, response) => response.end(JSON.stringify(tokens)));
+    cluster.respond((_, response) => response.end(JSON.stringify(tokens)));
     assert.deepEqual(pickStatusAndBody(await poll()), { status: 200, body: tokens });
     assert.deepEqual(
       cluster.received.map(({ method, url, body }) => [
@@ -123,7 +123,7 @@ describe("discovered token endpoint", () => {
       ]),
       [["POST", "/router/v1/oauth2.0/token/", { grant_type: deviceGrantType, device_code, client_id: "demo-cli" }]],
     );
-    cluster.answer((_, response) => response.destroy());
+    cluster.respond((_, response) => response.destroy());
     const other = await startDiscovery(emulator);
     await other.decide("AUTHORIZED");
     assert.deepEqual(pickStatusAndBody(await other.poll()), createOAuthError("temporarily_unavailable", 503));

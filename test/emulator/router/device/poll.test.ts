@@ -49,8 +49,8 @@ describe("poll for device tokens", () => {
       "invalid-grant",
     ],
   ];
-  for (const [what, changes, now, code] of cases) {
-    it(what, () => {
+  for (const [label, changes, now, code] of cases) {
+    it(label, () => {
       const polled = checkPoll({ ...grant, ...changes }, "cli", now);
       assert.equal(polled.kind === "refused" && polled.code, code);
     });

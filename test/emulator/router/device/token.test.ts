@@ -30,7 +30,7 @@ async function startBehindReceiver(t: Pick<TestContext, "after">, options: { fil
 }
 
 const setResponse = (cluster: Receiver, status: number, body: unknown) =>
-  cluster.answer((_, response) =>
+  cluster.respond((_, response) =>
     response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body)),
   );
 
@@ -142,11 +142,11 @@ describe("device token endpoint", () => {
     }
     // Unknown parameters are ignored, even if they are repeated (RFC 6749, 3.1).
     const unknown = "client_id=demo-cli&campaign=a&campaign=b";
-    const begun = await emulator.router("POST", "/router/v1/oauth2.0/device/code/", {
+    const response = await emulator.router("POST", "/router/v1/oauth2.0/device/code/", {
       body: unknown,
       headers: formHeaders,
     });
-    assert.equal(begun.status, 200);
+    assert.equal(response.status, 200);
   });
 
   it("reports a confidential client without authentication as a finding", async (t) => {
@@ -242,10 +242,10 @@ describe("device token response", () => {
     const { emulator, cluster } = await startBehindReceiver(t);
     const { poll, decide } = await startDeviceAuthorization(emulator);
     await decide("AUTHORIZED");
-    let answer = () => {};
+    let respond = () => {};
     const asked = new Promise<void>((resolve) =>
-      cluster.answer((_, response) => {
-        answer = () => response.end(JSON.stringify(tokens));
+      cluster.respond((_, response) => {
+        respond = () => response.end(JSON.stringify(tokens));
         resolve();
       }),
     );
@@ -253,31 +253,31 @@ describe("device token response", () => {
     await asked;
     await emulator.clock.advance({ by: secondsToMs(5) });
     assert.deepEqual(pickStatusAndBody(await poll()), createOAuthError("authorization_pending"));
-    answer();
+    respond();
     assert.deepEqual(pickStatusAndBody(await first), { status: 200, body: tokens });
     assert.equal(cluster.received.length, 1);
   });
 
   const troubles: [string, (cluster: Receiver) => void][] = [
-    ["closes the connection", (cluster) => cluster.answer((_, response) => response.destroy())],
-    ["responds too late", (cluster) => cluster.answer(() => {})],
-    ["responds with 500", (cluster) => cluster.answer(500)],
+    ["closes the connection", (cluster) => cluster.respond((_, response) => response.destroy())],
+    ["responds too late", (cluster) => cluster.respond(() => {})],
+    ["responds with 500", (cluster) => cluster.respond(500)],
     ["returns an unrelated document", (cluster) => setResponse(cluster, 200, { hello: "world" })],
     ["returns no usable access token", (cluster) => setResponse(cluster, 200, { ...tokens, access_token: 7 })],
     [
       "aborts its response",
-      (cluster) => cluster.answer((_, r) => r.writeHead(200, { "content-length": "9" }).end("{")),
+      (cluster) => cluster.respond((_, r) => r.writeHead(200, { "content-length": "9" }).end("{")),
     ],
   ];
-  for (const [what, trouble] of troubles) {
-    it(`stays available for the valid code if the cluster ${what}`, async (t) => {
+  for (const [label, trouble] of troubles) {
+    it(`stays available for the valid code if the cluster ${label}`, async (t) => {
       const { emulator, cluster } = await startBehindReceiver(t);
       const { poll, decide } = await startDeviceAuthorization(emulator);
       await decide("AUTHORIZED");
       trouble(cluster);
-      const refused = await poll();
-      assert.deepEqual(pickStatusAndBody(refused), down);
-      assert.equal(refused.headers.get("retry-after"), "5");
+      const response = await poll();
+      assert.deepEqual(pickStatusAndBody(response), down);
+      assert.equal(response.headers.get("retry-after"), "5");
       setResponse(cluster, 200, tokens);
       await emulator.clock.advance({ by: secondsToMs(5) });
       assert.deepEqual(pickStatusAndBody(await poll()), { status: 200, body: tokens });
@@ -306,7 +306,7 @@ describe("device token response", () => {
     const { emulator, cluster } = await startBehindReceiver(t, { file });
     const { poll, decide, device_code } = await startDeviceAuthorization(emulator);
     await decide("AUTHORIZED");
-    const asked = new Promise<void>((resolve) => cluster.answer(() => resolve()));
+    const asked = new Promise<void>((resolve) => cluster.respond(() => resolve()));
     const lost = poll().catch(() => {});
     await asked;
     const stateThen = (await emulator.control("GET", "state")).body;

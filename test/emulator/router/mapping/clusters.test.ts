@@ -67,9 +67,9 @@ describe("workspace data deletion", () => {
     assert.notDeepEqual(after, before);
 
     const codes = async (code: string) => {
-      emulator.reached();
+      emulator.listForwarded();
       await emulator.router("GET", `/x?user_code=${code}`);
-      return emulator.reached().map((line) => line.slice(0, 2));
+      return emulator.listForwarded().map((line) => line.slice(0, 2));
     };
     assert.deepEqual(
       [await codes("mine"), await codes("kept"), await codes("foreign")],
@@ -112,8 +112,8 @@ describe("workspace data deletion", () => {
       status: 403,
       body: { detail: "This cluster key is not of cluster eu-1" },
     });
-    const wrong = await offboard(emulator, "eu-1", { user_codes: [1] }, key(clusterKeys["eu-1"]));
-    assert.deepEqual(pickStatusAndBody(wrong), {
+    const response = await offboard(emulator, "eu-1", { user_codes: [1] }, key(clusterKeys["eu-1"]));
+    assert.deepEqual(pickStatusAndBody(response), {
       status: 422,
       body: {
         detail: [

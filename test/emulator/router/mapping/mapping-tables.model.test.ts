@@ -72,7 +72,7 @@ function apply(model: Model, one: Step): number | undefined {
 }
 
 async function send(emulator: RoutedEmulator, one: Exclude<Step, { does: "restart" }>): Promise<number | undefined> {
-  const answer =
+  const response =
     one.does === "offboard"
       ? await emulator.router("DELETE", `/router/v1/clusters/${one.cluster}/workspace-data`, {
           body: {
@@ -83,14 +83,14 @@ async function send(emulator: RoutedEmulator, one: Exclude<Step, { does: "restar
       : await emulator.router(one.does === "map" ? "POST" : "DELETE", bulkOperations[one.table].path, {
           body: createBulkBody(one.table, one.cluster, one.list),
         });
-  assert.deepEqual([answer.status, answer.body], [200, true]);
-  const moved = answer.headers.get("x-svc-moved");
+  assert.deepEqual([response.status, response.body], [200, true]);
+  const moved = response.headers.get("x-svc-moved");
   return moved === null ? undefined : Number(moved);
 }
 
 /** Requests the path of every identifier of every table, and compares the reached clusters. */
 async function compare(emulator: RoutedEmulator, model: Model): Promise<void> {
-  emulator.reached();
+  emulator.listForwarded();
   for (const table of tables) {
     for (const id of ids) {
       const path = asks[table](encodeURIComponent(id));
@@ -98,7 +98,7 @@ async function compare(emulator: RoutedEmulator, model: Model): Promise<void> {
       const owner = model.get(`${table} ${id}`);
       const expected = ["eu-1", "us-1"].filter((name) => owner === undefined || owner === name);
       assert.deepEqual(
-        emulator.reached(),
+        emulator.listForwarded(),
         expected.map((name) => `${name.slice(0, 2)} GET ${path}`),
       );
     }

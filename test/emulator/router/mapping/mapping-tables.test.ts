@@ -24,7 +24,7 @@ describe("mapping table", () => {
       const owner = async (id: string) => {
         const [method, target] = witness[table](id) as [string, string];
         await emulator.router(method, target);
-        return emulator.reached().map((line) => line.slice(0, 2));
+        return emulator.listForwarded().map((line) => line.slice(0, 2));
       };
       const send = async (method: string, cluster: "eu-1" | "us-1", ids: string[]) => {
         const { status, headers, body } = await emulator.router(method, path, {
@@ -131,9 +131,9 @@ describe("mapping table", () => {
         pickStatusAndBody(await emulator.router("GET", path(id), { headers }));
 
       await emulator.map(name === "email_hash" ? "emails" : "clients", "us-1", ["a"]);
-      const found = { status: 200, body: { [name]: "a", cluster_id: "us-1" } };
-      assert.deepEqual(await show("a"), found);
-      assert.deepEqual(await show("a", { "x-cluster-key": clusterKeys["eu-1"] }), found);
+      const response = { status: 200, body: { [name]: "a", cluster_id: "us-1" } };
+      assert.deepEqual(await show("a"), response);
+      assert.deepEqual(await show("a", { "x-cluster-key": clusterKeys["eu-1"] }), response);
       assert.deepEqual(await show("b"), { status: 404, body: { detail: missing } });
       assert.deepEqual(await show("a", { "x-cluster-key": "guess" }), {
         status: 401,
@@ -153,8 +153,8 @@ describe("mapping table", () => {
     const odd = ["__proto__", "constructor", "toString", "", "a\u0000b", "😀"];
     await emulator.map("emails", "eu-1", odd);
     for (const id of odd.filter((id) => id !== "")) {
-      const answer = await emulator.router("GET", `/router/v1/cluster_emails/email/${encodeURIComponent(id)}`);
-      assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: { email_hash: id, cluster_id: "eu-1" } });
+      const response = await emulator.router("GET", `/router/v1/cluster_emails/email/${encodeURIComponent(id)}`);
+      assert.deepEqual(pickStatusAndBody(response), { status: 200, body: { email_hash: id, cluster_id: "eu-1" } });
     }
   });
 });

@@ -44,8 +44,8 @@ describe("an OAuth client in a browser", () => {
   it("reads discovery, keys, token and userinfo from a registered redirect origin", async (t) => {
     const { router } = await startTestEmulator(t, { seed });
     for (const [method, path, status] of openPaths) {
-      const answer = await router(method, path, from(app));
-      assert.deepEqual([answer.status, pickCorsHeaders(answer)], [status, createCorsHeaders(app)], path);
+      const response = await router(method, path, from(app));
+      assert.deepEqual([response.status, pickCorsHeaders(response)], [status, createCorsHeaders(app)], path);
     }
   });
 
@@ -53,9 +53,9 @@ describe("an OAuth client in a browser", () => {
     const { router } = await startTestEmulator(t, { seed });
     for (const [method, path] of openPaths) {
       const asks = { "access-control-request-method": method, "access-control-request-headers": "authorization" };
-      const answer = await router("OPTIONS", path, from(app, { headers: asks }));
+      const response = await router("OPTIONS", path, from(app, { headers: asks }));
       assert.deepEqual(
-        [answer.status, answer.body, pickCorsHeaders(answer)],
+        [response.status, response.body, pickCorsHeaders(response)],
         [
           204,
           "",
@@ -83,8 +83,8 @@ describe("an OAuth client in a browser", () => {
     it(`cannot read from ${origin} without a registered redirect URI`, async (t) => {
       const { router } = await startTestEmulator(t, { seed });
       for (const [method, path, status] of openPaths) {
-        const answer = await router(method, path, from(origin));
-        assert.deepEqual([answer.status, pickCorsHeaders(answer)], [status, shownToNone], path);
+        const response = await router(method, path, from(origin));
+        assert.deepEqual([response.status, pickCorsHeaders(response)], [status, shownToNone], path);
         const preflight = await router(
           "OPTIONS",
           path,
@@ -111,13 +111,13 @@ describe("an OAuth client in a browser", () => {
   it("can read the response of a scripted fault", async (t) => {
     const emulator: TestEmulator = await startTestEmulator(t, { seed });
     await emulator.control("POST", "faults", { body: { direction: "incoming", operation: "oidc.token", status: 503 } });
-    const answer = await emulator.router("POST", "/api/v1/oauth/token/", from(app));
-    assert.deepEqual([answer.status, pickCorsHeaders(answer)], [503, createCorsHeaders(app)]);
+    const response = await emulator.router("POST", "/api/v1/oauth/token/", from(app));
+    assert.deepEqual([response.status, pickCorsHeaders(response)], [503, createCorsHeaders(app)]);
   });
 
   it("receives a single CORS response, whatever an external cluster sends", async (t) => {
     const emulator = await startRoutedEmulator(t, { oauth_clients });
-    emulator.eu.answer((_, response) =>
+    emulator.eu.respond((_, response) =>
       response
         .writeHead(200, { "Access-Control-Allow-Origin": "*", "access-control-allow-credentials": "true" })
         .end("{}"),

@@ -14,10 +14,10 @@ const tokenPath = "/api/v1/oauth/token/";
 const userinfoPath = "/api/v1/oauth/userinfo/";
 
 const setResponse = (cluster: Receiver, body: unknown, status = 200) =>
-  cluster.answer((_, response) =>
+  cluster.respond((_, response) =>
     response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body)),
   );
-const breakCluster = (cluster: Receiver) => cluster.answer((_, response) => response.destroy());
+const breakCluster = (cluster: Receiver) => cluster.respond((_, response) => response.destroy());
 const noCluster = { status: 502, body: { detail: "No cluster is reachable" } };
 const loop = {
   status: 508,
@@ -38,7 +38,7 @@ describe("OpenID key set", () => {
     setResponse(emulator.eu, { keys: [] });
     assert.deepEqual((await emulator.router("GET", keysPath)).body, { keys: [us] });
     assert.deepEqual(
-      emulator.reached(),
+      emulator.listForwarded(),
       ["eu", "eu", "us", "us"].map((name) => `${name} GET ${keysPath}`),
     );
   });
@@ -52,7 +52,7 @@ describe("OpenID key set", () => {
     assert.deepEqual((await emulator.router("GET", keysPath)).body, { keys: [eu] });
   });
 
-  for (const [what, trouble] of [
+  for (const [label, trouble] of [
     ["is down", breakCluster],
     ["responds with 500", (cluster: Receiver) => setResponse(cluster, { keys: [us] }, 500)],
     ["returns no key set", (cluster: Receiver) => setResponse(cluster, { detail: "x" })],
@@ -61,7 +61,7 @@ describe("OpenID key set", () => {
       (cluster: Receiver) => setResponse(cluster, { keys: [us], more: "x".repeat(1 << 20) }),
     ],
   ] as const) {
-    it(`omits and reports a cluster that ${what}`, async (t) => {
+    it(`omits and reports a cluster that ${label}`, async (t) => {
       const emulator = await startRoutedEmulator(t);
       setResponse(emulator.eu, { keys: [eu] });
       trouble(emulator.us);
@@ -76,7 +76,7 @@ describe("OpenID key set", () => {
   for (const path of [keysPath, "/.well-known/openid-configuration"]) {
     it(`does not wait for an unresponsive cluster: ${path}`, { timeout: 20_000 }, async (t) => {
       const emulator = await startRoutedEmulator(t, { upstreamTimeoutMs: 600_000 });
-      emulator.eu.answer((_, response) => void response.write("{"));
+      emulator.eu.respond((_, response) => void response.write("{"));
       setResponse(emulator.us, { keys: [us], issuer: emulator.us.url });
       assert.equal((await emulator.router("GET", path)).status, 200);
       const { items } = (await emulator.control("GET", "requests?limit=1&service=router")).body as {
@@ -111,8 +111,8 @@ describe("OpenID configuration", () => {
       response_types_supported: ["code"],
       id_token_signing_alg_values_supported: ["RS256", "ES256"],
     });
-    const answer = await emulator.router("GET", configurationPath);
-    assert.deepEqual(pickStatusAndBody(answer), {
+    const response = await emulator.router("GET", configurationPath);
+    assert.deepEqual(pickStatusAndBody(response), {
       status: 200,
       body: {
         issuer: "https://router.example",
@@ -129,8 +129,8 @@ describe("OpenID configuration", () => {
         grant_types_supported: ["authorization_code", "implicit", deviceGrantType],
       },
     });
-    assert.equal(answer.headers.get("cache-control"), "no-store");
-    assert.deepEqual(emulator.reached(), [`eu GET ${configurationPath}`]);
+    assert.equal(response.headers.get("cache-control"), "no-store");
+    assert.deepEqual(emulator.listForwarded(), [`eu GET ${configurationPath}`]);
   });
 
   it("falls back to the next cluster, then to a gateway error", async (t) => {
@@ -148,7 +148,7 @@ describe("metadata of the OAuth server", () => {
   it("contains the OAuth part of the OpenID configuration", async (t) => {
     const { router, routerUrl } = await startTestEmulator(t);
     const { body: configuration } = await router("GET", configurationPath);
-    const answer = await router("GET", metadataPath);
+    const response = await router("GET", metadataPath);
     const common = {
       issuer: routerUrl,
       authorization_endpoint: `${routerUrl}/api/v1/oauth/authorize/`,
@@ -163,8 +163,8 @@ describe("metadata of the OAuth server", () => {
       code_challenge_methods_supported: ["S256"],
       authorization_response_iss_parameter_supported: true,
     };
-    assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: common });
-    assert.equal(answer.headers.get("cache-control"), "no-store");
+    assert.deepEqual(pickStatusAndBody(response), { status: 200, body: common });
+    assert.equal(response.headers.get("cache-control"), "no-store");
     assert.deepEqual(configuration, {
       ...common,
       userinfo_endpoint: `${routerUrl}${userinfoPath}`,
@@ -187,7 +187,7 @@ describe("metadata of the OAuth server", () => {
     const { body } = await emulator.router("GET", `${metadataPath}?x=1`);
     const { scopes_supported, claims_supported } = body as Record<string, unknown>;
     assert.deepEqual([scopes_supported, claims_supported], [["us"], undefined]);
-    assert.deepEqual(emulator.reached(), [`eu GET ${configurationPath}`, `us GET ${configurationPath}`]);
+    assert.deepEqual(emulator.listForwarded(), [`eu GET ${configurationPath}`, `us GET ${configurationPath}`]);
     breakCluster(emulator.us);
     assert.deepEqual(pickStatusAndBody(await emulator.router("GET", metadataPath)), noCluster);
   });
@@ -239,15 +239,15 @@ describe("a token request", () => {
   for (const [body, refusal] of refusals) {
     it(`is rejected for ${JSON.stringify(body)} with ${JSON.stringify(refusal)}`, async (t) => {
       const emulator = await startRoutedEmulator(t);
-      const answer = await emulator.router("POST", tokenPath, body && { body });
-      assert.deepEqual(pickStatusAndBody(answer), { status: 400, body: refusal });
-      assert.equal(answer.headers.get("cache-control"), "no-store");
-      assert.deepEqual(emulator.reached(), []);
+      const response = await emulator.router("POST", tokenPath, body && { body });
+      assert.deepEqual(pickStatusAndBody(response), { status: 400, body: refusal });
+      assert.equal(response.headers.get("cache-control"), "no-store");
+      assert.deepEqual(emulator.listForwarded(), []);
     });
   }
 
   const notOne = "The body is neither a form nor a JSON object";
-  const unreadable: [type: string, body: string | Buffer, why: string][] = [
+  const unreadable: [type: string, body: string | Buffer, reason: string][] = [
     ["application/json", "[]", notOne],
     ["application/json", "5", notOne],
     ["application/json", "{", notOne],
@@ -261,12 +261,12 @@ describe("a token request", () => {
   for (const [type, body, error_description] of unreadable) {
     it(`is an invalid_request with the body ${body} as ${type}`, async (t) => {
       const emulator = await startRoutedEmulator(t);
-      const answer = await emulator.router("POST", tokenPath, { body, headers: { "content-type": type } });
-      assert.deepEqual(pickStatusAndBody(answer), {
+      const response = await emulator.router("POST", tokenPath, { body, headers: { "content-type": type } });
+      assert.deepEqual(pickStatusAndBody(response), {
         status: 400,
         body: { error: "invalid_request", error_description },
       });
-      assert.deepEqual(emulator.reached(), []);
+      assert.deepEqual(emulator.listForwarded(), []);
     });
   }
 
@@ -287,7 +287,7 @@ describe("a token request", () => {
       );
     breakCluster(emulator.us);
     assert.deepEqual(await send(), { status: 502, body: { detail: "Cluster us-1 is unreachable" } });
-    emulator.us.answer(() => {});
+    emulator.us.respond(() => {});
     assert.deepEqual(await send(), { status: 504, body: { detail: "Cluster us-1 did not answer in time" } });
   });
 });
@@ -300,8 +300,8 @@ describe("userinfo request", () => {
     it("is forwarded unchanged to the cluster in the unverified token", async (t) => {
       const emulator = await startRoutedEmulator(t);
       setResponse(emulator.us, { sub: "31" });
-      const answer = await emulator.router("GET", userinfoPath, { headers: { authorization: `Bearer ${token}` } });
-      assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: { sub: "31" } });
+      const response = await emulator.router("GET", userinfoPath, { headers: { authorization: `Bearer ${token}` } });
+      assert.deepEqual(pickStatusAndBody(response), { status: 200, body: { sub: "31" } });
       assert.equal(emulator.us.received[0]!.headers.authorization, `Bearer ${token}`);
       assert.deepEqual(emulator.eu.received, []);
     });
@@ -310,10 +310,10 @@ describe("userinfo request", () => {
   for (const authorization of [undefined, "Bearer", "Bearer ", `Basic ${jwt({ cluster: "us-1" })}`]) {
     it(`is rejected without an error code (RFC 6750, 3.1) for ${authorization}`, async (t) => {
       const emulator = await startRoutedEmulator(t);
-      const answer = await emulator.router("GET", userinfoPath, authorization ? { headers: { authorization } } : {});
-      assert.deepEqual(pickStatusAndBody(answer), { status: 401, body: { detail: "Not authenticated" } });
-      assert.equal(answer.headers.get("www-authenticate"), 'Bearer realm="oauth"');
-      assert.deepEqual(emulator.reached(), []);
+      const response = await emulator.router("GET", userinfoPath, authorization ? { headers: { authorization } } : {});
+      assert.deepEqual(pickStatusAndBody(response), { status: 401, body: { detail: "Not authenticated" } });
+      assert.equal(response.headers.get("www-authenticate"), 'Bearer realm="oauth"');
+      assert.deepEqual(emulator.listForwarded(), []);
     });
   }
 
@@ -321,10 +321,10 @@ describe("userinfo request", () => {
   for (const authorization of [...bad, `Bearer ${jwt({})}`, `Bearer ${jwt([])}`, `Bearer us-1_${"x"}`]) {
     it(`is rejected for the invalid token ${authorization}`, async (t) => {
       const emulator = await startRoutedEmulator(t);
-      const answer = await emulator.router("GET", userinfoPath, { headers: { authorization } });
-      assert.deepEqual(pickStatusAndBody(answer), { status: 401, body: { detail: "Invalid access token" } });
-      assert.equal(answer.headers.get("www-authenticate"), 'Bearer error="invalid_token"');
-      assert.deepEqual(emulator.reached(), []);
+      const response = await emulator.router("GET", userinfoPath, { headers: { authorization } });
+      assert.deepEqual(pickStatusAndBody(response), { status: 401, body: { detail: "Invalid access token" } });
+      assert.equal(response.headers.get("www-authenticate"), 'Bearer error="invalid_token"');
+      assert.deepEqual(emulator.listForwarded(), []);
     });
   }
 });
@@ -334,7 +334,7 @@ it("the router detects a cluster URL that is its own", async (t) => {
   const emulator = await startRoutedEmulator(t, {
     seed: { clusters: [{ id: "eu-1", label: "eu", external_url: front.url }] },
   });
-  front.answer(async ({ headers }, response) => {
+  front.respond(async ({ headers }, response) => {
     const { via = "" } = headers;
     const answer = await fetch(`${emulator.routerUrl}${keysPath}`, { headers: { via: String(via) } });
     response

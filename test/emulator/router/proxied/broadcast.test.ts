@@ -9,10 +9,10 @@ describe("request without a known owner", () => {
   it("reaches every cluster, and prefers seed order on a manual clock", async (t) => {
     const emulator = await startRoutedEmulator(t);
     let answerLast = () => {};
-    emulator.eu.answer((_, response) => {
+    emulator.eu.respond((_, response) => {
       answerLast = () => response.writeHead(201).end("eu");
     });
-    emulator.us.answer((_, response) => {
+    emulator.us.respond((_, response) => {
       response.on("close", () => answerLast());
       response.writeHead(200).end("us");
     });
@@ -33,13 +33,13 @@ describe("request without a known owner", () => {
     const emulator = await startRoutedEmulator(t, { clock: { mode: "real" }, upstreamTimeoutMs: 600_000 });
     let finish = () => {};
     const finished = new Promise<boolean>((resolve) => {
-      emulator.eu.answer((_, response) => {
+      emulator.eu.respond((_, response) => {
         response.on("close", () => resolve(response.writableFinished));
         // Without a reader, the connection would block.
         finish = () => response.end(Buffer.alloc(20_000_000));
       });
     });
-    emulator.us.answer((_, response) => response.end("first"));
+    emulator.us.respond((_, response) => response.end("first"));
     assert.deepEqual(pickStatusAndBody(await emulator.router("POST", "/x", { body })), { status: 200, body: "first" });
     finish();
     assert.equal(await finished, true);
@@ -47,7 +47,7 @@ describe("request without a known owner", () => {
 
   it("accepts a redirect as a success", async (t) => {
     const emulator = await startRoutedEmulator(t);
-    emulator.eu.answer((_, response) => response.writeHead(303, { location: "/there" }).end());
+    emulator.eu.respond((_, response) => response.writeHead(303, { location: "/there" }).end());
     const answer = await emulator.router("GET", "/x");
     assert.deepEqual([answer.status, answer.headers.get("location")], [303, "/there"]);
   });
@@ -59,8 +59,8 @@ describe("request without a known owner", () => {
   ] as const) {
     it(`returns the lowest status of ${eu} and ${us}`, async (t) => {
       const emulator = await startRoutedEmulator(t);
-      emulator.eu.answer((_, response) => response.writeHead(eu).end("eu"));
-      emulator.us.answer((_, response) => response.writeHead(us).end("us"));
+      emulator.eu.respond((_, response) => response.writeHead(eu).end("eu"));
+      emulator.us.respond((_, response) => response.writeHead(us).end("us"));
       const lowest = eu <= us ? "eu" : "us";
       assert.deepEqual(pickStatusAndBody(await emulator.router("GET", "/x")), { status: expected, body: lowest });
     });
@@ -68,10 +68,10 @@ describe("request without a known owner", () => {
 
   it("returns the response of a reachable cluster", async (t) => {
     const emulator = await startRoutedEmulator(t, { clock: { mode: "real" } });
-    emulator.eu.answer((_, response) => response.destroy());
-    emulator.us.answer((_, response) => response.writeHead(404).end("us"));
+    emulator.eu.respond((_, response) => response.destroy());
+    emulator.us.respond((_, response) => response.writeHead(404).end("us"));
     assert.deepEqual(pickStatusAndBody(await emulator.router("GET", "/x")), { status: 404, body: "us" });
-    emulator.us.answer((_, response) => response.destroy());
+    emulator.us.respond((_, response) => response.destroy());
     assert.deepEqual(pickStatusAndBody(await emulator.router("GET", "/x")), {
       status: 502,
       body: { detail: "No cluster is reachable" },
@@ -82,18 +82,18 @@ describe("request without a known owner", () => {
     const emulator = await startRoutedEmulator(t, { upstreamTimeoutMs: 1_000 });
     let finish = () => {};
     const finished = new Promise<boolean>((resolve) => {
-      emulator.us.answer((_, response) => {
+      emulator.us.respond((_, response) => {
         response.on("close", () => resolve(response.writableFinished));
         finish = () => response.end("late");
       });
     });
-    emulator.eu.answer((_, response) => response.writeHead(404).end("eu"));
+    emulator.eu.respond((_, response) => response.writeHead(404).end("eu"));
     assert.deepEqual(pickStatusAndBody(await emulator.router("GET", "/x")), { status: 404, body: "eu" });
     finish();
     assert.equal(await finished, true);
 
-    emulator.us.answer(() => {});
-    emulator.eu.answer((_, response) => response.destroy());
+    emulator.us.respond(() => {});
+    emulator.eu.respond((_, response) => response.destroy());
     assert.deepEqual(pickStatusAndBody(await emulator.router("GET", "/x")), {
       status: 504,
       body: { detail: "Cluster us-1 did not answer in time" },

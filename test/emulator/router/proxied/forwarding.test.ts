@@ -44,14 +44,14 @@ describe("forwarded request", () => {
       body,
     );
 
-    const [got] = emulator.eu.received;
-    assert.deepEqual([got?.method, got?.url, got?.body], ["POST", "/a//b/%zz/%c3%a9?x=1&x=%zz&&y", body]);
-    const [via, ...rest] = (got?.rawHeaders ?? []).flatMap((text, i, all) =>
+    const [request] = emulator.eu.received;
+    assert.deepEqual([request?.method, request?.url, request?.body], ["POST", "/a//b/%zz/%c3%a9?x=1&x=%zz&&y", body]);
+    const [via, ...rest] = (request?.rawHeaders ?? []).flatMap((text, i, all) =>
       i % 2 === 1 && all[i - 1] === "via" ? [text] : [],
     );
     assert.match(via ?? "", /^1\.0 edge, 1\.1 \S+$/);
     assert.deepEqual(rest, []);
-    const pairs = (got?.rawHeaders ?? []).flatMap((_, i, all) => (i % 2 === 0 ? [`${all[i]}: ${all[i + 1]}`] : []));
+    const pairs = (request?.rawHeaders ?? []).flatMap((_, i, all) => (i % 2 === 0 ? [`${all[i]}: ${all[i + 1]}`] : []));
     assert.deepEqual(
       pairs.filter((pair) => !/^(host|via|connection|content-length): /i.test(pair)),
       [
@@ -65,14 +65,14 @@ describe("forwarded request", () => {
         "x-forwarded-proto: http",
       ],
     );
-    assert.equal(got?.headers.host, new URL(emulator.eu.url).host);
-    assert.equal(got?.headers["content-length"], "7");
+    assert.equal(request?.headers.host, new URL(emulator.eu.url).host);
+    assert.equal(request?.headers["content-length"], "7");
   });
 
   it("returns the cluster's status, headers and bytes", async (t) => {
     const emulator = await toEu(t);
     const body = Buffer.from([0xff, 0xfe, 0x00]);
-    emulator.eu.answer((_, response) => {
+    emulator.eu.respond((_, response) => {
       response.writeHead(418, [
         ["Set-Cookie", "a=1"],
         ["Set-Cookie", "b=2"],
@@ -100,7 +100,7 @@ describe("forwarded request", () => {
     const emulator = await toEu(t);
     const policiesFor = async (...types: readonly string[]) => {
       const own = ["Content-Security-Policy", "script-src 'none'"] as const;
-      emulator.eu.answer((_, response) =>
+      emulator.eu.respond((_, response) =>
         response.writeHead(200, [own, ...types.map((type) => ["Content-Type", type] as const)].flat()).end("{}"),
       );
       const answer = await sendRawRequest(emulator.routerUrl, "/x", "GET", ["Host", "localhost", "client-id", "app"]);
@@ -119,15 +119,15 @@ describe("forwarded request", () => {
 
   it("returns redirects without following them", async (t) => {
     const emulator = await toEu(t);
-    emulator.eu.answer((_, response) => response.writeHead(302, { location: `${emulator.us.url}/elsewhere` }).end());
+    emulator.eu.respond((_, response) => response.writeHead(302, { location: `${emulator.us.url}/elsewhere` }).end());
     const answer = await emulator.router("GET", "/x?client_id=app");
     assert.deepEqual([answer.status, answer.headers.get("location")], [302, `${emulator.us.url}/elsewhere`]);
-    assert.deepEqual(emulator.reached(), ["eu GET /x?client_id=app"]);
+    assert.deepEqual(emulator.listForwarded(), ["eu GET /x?client_id=app"]);
   });
 
   it("transfers 20 MB in both directions unchanged", async (t) => {
     const emulator = await toEu(t);
-    emulator.eu.answer((request, response) => response.end(request.body));
+    emulator.eu.respond((request, response) => response.end(request.body));
     const body = randomBytes(20_000_000);
     const answer = await fetch(`${emulator.routerUrl}/big`, { method: "PUT", body, headers: { "client-id": "app" } });
     const sha = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
@@ -137,7 +137,7 @@ describe("forwarded request", () => {
   it("receives the response while the cluster is still writing", { timeout: 20_000 }, async (t) => {
     const emulator = await toEu(t);
     const pending = new Promise<ServerResponse>((resolve) => {
-      emulator.eu.answer((_, response) => {
+      emulator.eu.respond((_, response) => {
         response.writeHead(200).write("first");
         resolve(response);
       });
@@ -156,7 +156,7 @@ describe("forwarded request", () => {
 describe("emulator control header", () => {
   it("is removed from requests and responses, like a connection header", async (t) => {
     const emulator = await toEu(t);
-    emulator.eu.answer((_, response) => {
+    emulator.eu.respond((_, response) => {
       response.writeHead(200, [
         ...["X-Svc-Not-Leading", "1", "x-svc-matched", "no", "x-svc-webhook-content-hash", "h", "X-Hop", "1"],
         ...["Connection", "X-Hop, close", "Keep-Alive", "timeout=9", "Proxy-Authenticate", "Basic", "TE", "x"],
@@ -188,7 +188,7 @@ describe("emulator control header", () => {
 describe("failing cluster", () => {
   it("causes a 502 if it refuses the connection", async (t) => {
     const emulator = await toEu(t);
-    emulator.eu.answer((_, response) => response.destroy());
+    emulator.eu.respond((_, response) => response.destroy());
     assert.deepEqual(pickStatusAndBody(await emulator.router("GET", "/x?client_id=app")), {
       status: 502,
       body: { detail: "Cluster eu-1 is unreachable" },
@@ -198,7 +198,7 @@ describe("failing cluster", () => {
   it("causes a 504 if it exceeds the timeout", async (t) => {
     const emulator = await toEu(t, { upstreamTimeoutMs: 1_000 });
     let closed: Promise<unknown> | undefined;
-    emulator.eu.answer((_, response) => {
+    emulator.eu.respond((_, response) => {
       closed = once(response, "close");
     });
     assert.deepEqual(pickStatusAndBody(await emulator.router("GET", "/x?client_id=app")), {
@@ -210,7 +210,7 @@ describe("failing cluster", () => {
 
   it("closes the client's connection if it aborts its response", async (t) => {
     const emulator = await toEu(t);
-    emulator.eu.answer((_, response) => {
+    emulator.eu.respond((_, response) => {
       response.writeHead(200, { "content-length": "100" });
       response.write("only a part", () => response.destroy());
     });
@@ -223,7 +223,7 @@ describe("failing cluster", () => {
     const emulator = await toEu(t, { upstreamTimeoutMs: 600_000 });
     const caller = new AbortController();
     const gone = new Promise<void>((resolve) => {
-      emulator.eu.answer((_, response) => {
+      emulator.eu.respond((_, response) => {
         response.on("close", resolve);
         caller.abort();
       });
@@ -239,7 +239,7 @@ describe("failing cluster", () => {
     const gone = [emulator.eu, emulator.us].map(
       (cluster) =>
         new Promise<void>((resolve) =>
-          cluster.answer((_, response) => {
+          cluster.respond((_, response) => {
             response.on("close", resolve);
             asked += 1;
             if (asked === 2) caller.abort();
@@ -258,7 +258,7 @@ describe("failing cluster", () => {
     };
     const caller = new AbortController();
     const gone = new Promise<void>((resolve) =>
-      emulator.eu.answer((_, response) => {
+      emulator.eu.respond((_, response) => {
         response.on("close", resolve);
         caller.abort();
       }),
@@ -277,15 +277,15 @@ describe("failing cluster", () => {
 
   it("causes a 508 if its URL leads back to the router", async (t) => {
     const emulator = await toEu(t);
-    emulator.eu.answer(async ({ url, headers }, response) => {
-      const again = await fetch(`${emulator.routerUrl}${url}`, { headers: { via: headers.via ?? "" } });
-      response.writeHead(again.status).end(await again.text());
+    emulator.eu.respond(async ({ url, headers }, response) => {
+      const secondResponse = await fetch(`${emulator.routerUrl}${url}`, { headers: { via: headers.via ?? "" } });
+      response.writeHead(secondResponse.status).end(await secondResponse.text());
     });
     assert.deepEqual(pickStatusAndBody(await emulator.router("GET", "/x?client_id=app")), {
       status: 508,
       body: { detail: "The request was forwarded by this router already; a cluster URL points at the router itself" },
     });
-    assert.deepEqual(emulator.reached(), ["eu GET /x?client_id=app"]);
+    assert.deepEqual(emulator.listForwarded(), ["eu GET /x?client_id=app"]);
   });
 });
 
@@ -304,7 +304,7 @@ it("the router adds the virtual time once, even if the cluster sends it", async 
   const emulator = await startTestEmulator(t);
   const { clientId = "", clientSecret = "" } = emulator.clusters[0]!;
   const headers = { "client-id": clientId, "client-secret": clientSecret };
-  const answer = await emulator.router("GET", "/api/v2.1/public/webhooks/hmac_key/", { headers });
-  assert.equal(answer.status, 200);
-  assert.equal(answer.headers.get("x-svc-time"), "2031-01-02T03:04:05.000Z");
+  const response = await emulator.router("GET", "/api/v2.1/public/webhooks/hmac_key/", { headers });
+  assert.equal(response.status, 200);
+  assert.equal(response.headers.get("x-svc-time"), "2031-01-02T03:04:05.000Z");
 });

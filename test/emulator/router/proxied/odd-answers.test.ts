@@ -83,10 +83,10 @@ describe("forwarding of unusual cluster responses", () => {
         const got = await exchangeBytes(emulator.routerUrl, [
           `GET ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`,
         ]);
-        const answer = read(got);
+        const response = read(got);
         const own = ["x-svc-matched", "content-security-policy"];
-        const others = Object.entries(answer.headers).filter(([header]) => !own.includes(header));
-        assert.deepEqual([answer.status, Object.fromEntries(others), answer.body], [status, headers, body]);
+        const others = Object.entries(response.headers).filter(([header]) => !own.includes(header));
+        assert.deepEqual([response.status, Object.fromEntries(others), response.body], [status, headers, body]);
         if (status === 204) assert.doesNotMatch(got.toString("latin1"), /content-length/i);
       }
       assert.equal(cluster.received.length, 2);

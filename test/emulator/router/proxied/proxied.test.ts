@@ -39,20 +39,20 @@ const cases: [string, string, string[], TestRequest?][] = [
 ];
 
 describe("proxied route", () => {
-  for (const [method, path, expected, sent] of cases) {
-    it(`forwards ${method} ${path} ${sent ? JSON.stringify(sent.body) : ""} to ${expected.join(" and ")}`, async (t) => {
+  for (const [method, path, expected, request] of cases) {
+    it(`forwards ${method} ${path} ${request ? JSON.stringify(request.body) : ""} to ${expected.join(" and ")}`, async (t) => {
       const emulator = await startRoutedEmulator(t);
       await emulator.map("creators", "us-1", ["creator"]);
       await emulator.map("counterparties", "us-1", ["counterparty"]);
       await emulator.map("emails", "us-1", [hashEmail("ada@example.com")]);
-      emulator.eu.answer((_, response) => response.end("eu"));
-      emulator.us.answer((_, response) => response.end("us"));
+      emulator.eu.respond((_, response) => response.end("eu"));
+      emulator.us.respond((_, response) => response.end("us"));
 
-      const answer = await emulator.router(method, path, sent);
+      const answer = await emulator.router(method, path, request);
       assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: expected[0] });
       assert.equal(answer.headers.get("x-svc-matched"), null);
       assert.deepEqual(
-        emulator.reached(),
+        emulator.listForwarded(),
         expected.map((name) => `${name} ${method} ${path}`),
       );
     });
@@ -79,16 +79,16 @@ describe("proxied route", () => {
     assert.equal(await status("POST", login, { body: { email: 1 } }), 422);
     assert.equal(await status("POST", events, { body: { metadata: {} } }), 422);
     assert.equal(await status("GET", "/router/v1/oauth2.0/external/nope/redirect"), 422);
-    assert.deepEqual(emulator.reached(), []);
+    assert.deepEqual(emulator.listForwarded(), []);
   });
 
   for (const path of ["/auth/v3/invite_info/?token=creator", "/organization/user-invite/by_token/creator"]) {
     it(`returns the cluster's response or error for ${path}`, async (t) => {
       const emulator = await startRoutedEmulator(t);
       await emulator.map("creators", "us-1", ["creator"]);
-      emulator.us.answer((_, response) => response.writeHead(410).end("gone"));
+      emulator.us.respond((_, response) => response.writeHead(410).end("gone"));
       assert.deepEqual(pickStatusAndBody(await emulator.router("GET", path)), { status: 410, body: "gone" });
-      emulator.us.answer((_, response) => response.destroy());
+      emulator.us.respond((_, response) => response.destroy());
       assert.deepEqual(pickStatusAndBody(await emulator.router("GET", path)), {
         status: 502,
         body: { detail: "Cluster us-1 is unreachable" },

@@ -20,7 +20,7 @@ async function startWithMappings(t: Parameters<typeof startRoutedEmulator>[0]): 
   await emulator.router("POST", "/router/v1/contract_signatories/", {
     body: [{ signatory_hash: "sig", cluster: "us-1" }],
   });
-  emulator.reached();
+  emulator.listForwarded();
   return emulator;
 }
 
@@ -65,11 +65,11 @@ const cases: Record<string, [string, TestRequest?]> = {
 };
 
 describe("owner lookup of the catch-all", () => {
-  for (const [name, [path, sent]] of Object.entries(cases)) {
+  for (const [name, [path, request]] of Object.entries(cases)) {
     it(`uses ${name}`, async (t) => {
       const emulator = await startWithMappings(t);
-      await emulator.router("POST", path, sent);
-      assert.deepEqual(emulator.reached(), [`us POST ${path}`]);
+      await emulator.router("POST", path, request);
+      assert.deepEqual(emulator.listForwarded(), [`us POST ${path}`]);
     });
   }
 });
@@ -91,11 +91,11 @@ describe("broadcast of the catch-all", () => {
     "the bearer token is not a JWT": ["/x", { headers: { authorization: "Bearer a.%%%.c" } }],
     "the body has a member called __proto__": ["/x", { body: '{"__proto__":{"client_id":"app"}}' }],
   };
-  for (const [name, [path, sent]] of Object.entries(everywhere)) {
+  for (const [name, [path, request]] of Object.entries(everywhere)) {
     it(`requests all clusters if ${name}`, async (t) => {
       const emulator = await startWithMappings(t);
-      await emulator.router("POST", path, sent);
-      assert.deepEqual(emulator.reached(), [`eu POST ${path}`, `us POST ${path}`]);
+      await emulator.router("POST", path, request);
+      assert.deepEqual(emulator.listForwarded(), [`eu POST ${path}`, `us POST ${path}`]);
     });
   }
 });
@@ -104,9 +104,9 @@ it("the router serves the contract API under its own URL, by client-id", async (
   const emulator = await startTestEmulator(t);
   const key = { "client-id": emulator.clusters[1]!.clientId!, "client-secret": emulator.clusters[1]!.clientSecret! };
   const path = "/api/v2.1/public/webhooks/hmac_key/";
-  const answer = await emulator.router("GET", path, { headers: key });
-  assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: { hmac_key: emulator.clusters[1]!.hmacKey } });
-  assert.equal(answer.headers.get("x-svc-matched"), "catch-all");
+  const response = await emulator.router("GET", path, { headers: key });
+  assert.deepEqual(pickStatusAndBody(response), { status: 200, body: { hmac_key: emulator.clusters[1]!.hmacKey } });
+  assert.equal(response.headers.get("x-svc-matched"), "catch-all");
   assert.deepEqual(
     pickStatusAndBody(await emulator.router("GET", path, { headers: { ...key, "client-secret": "guess" } })),
     {
@@ -120,11 +120,11 @@ it("the catch-all prefers the kind of identifier that is checked first", async (
   const emulator = await startWithMappings(t);
   await emulator.map("teams", "eu-1", ["T2"]);
   await emulator.router("POST", "/x?team_id=T2", { headers: { "client-id": "app" } });
-  assert.deepEqual(emulator.reached(), ["us POST /x?team_id=T2"]);
+  assert.deepEqual(emulator.listForwarded(), ["us POST /x?team_id=T2"]);
 
   await emulator.map("clients", "eu-1", ["other"]);
   await emulator.router("POST", "/x?client_id=other", { headers: { "client-id": "app" } });
-  assert.deepEqual(emulator.reached(), ["us POST /x?client_id=other"]);
+  assert.deepEqual(emulator.listForwarded(), ["us POST /x?client_id=other"]);
 });
 
 it("the catch-all requests every cluster with a signatory", async (t) => {
@@ -133,7 +133,7 @@ it("the catch-all requests every cluster with a signatory", async (t) => {
     emulator.router("POST", "/router/v1/contract_signatories/", { body: { signatory_hash: "sig", cluster } });
   await add("eu-1");
   await emulator.router("GET", "/x?signatory_hash=sig");
-  assert.deepEqual(emulator.reached(), ["eu GET /x?signatory_hash=sig", "us GET /x?signatory_hash=sig"]);
+  assert.deepEqual(emulator.listForwarded(), ["eu GET /x?signatory_hash=sig", "us GET /x?signatory_hash=sig"]);
 });
 
 it("the catch-all receives nearly matching paths, and rejects other methods with 405", async (t) => {
@@ -147,8 +147,8 @@ it("the catch-all receives nearly matching paths, and rejects other methods with
     ["GET", "/docs"],
     ["GET", "/openapi.json"],
   ] as const) {
-    const answer = await emulator.router(method, path);
-    assert.deepEqual([answer.status, answer.headers.get("x-svc-matched")], [200, "catch-all"], path);
+    const response = await emulator.router(method, path);
+    assert.deepEqual([response.status, response.headers.get("x-svc-matched")], [200, "catch-all"], path);
   }
   assert.equal((await emulator.router("OPTIONS", "/nope")).status, 405);
 });

@@ -36,7 +36,7 @@ async function signInAtProvider({ router, control }: World, email: string): Prom
   const { state } = body as { state: string };
   const page = await control("GET", `provider?flow=trial&provider=ProviderA&state=${state}`);
   const [, form_token] = /name="form_token" value="([^"]+)"/.exec(String(page.body))!;
-  const answer = await control("POST", "provider", {
+  const response = await control("POST", "provider", {
     body: new URLSearchParams({
       flow: "trial",
       provider: "ProviderA",
@@ -47,7 +47,7 @@ async function signInAtProvider({ router, control }: World, email: string): Prom
     }).toString(),
     headers: { "content-type": "application/x-www-form-urlencoded" },
   });
-  return `${callback}${new URL(answer.headers.get("location")!).search}`;
+  return `${callback}${new URL(response.headers.get("location")!).search}`;
 }
 
 const getMapping = async ({ router }: World) =>
@@ -70,14 +70,14 @@ describe("user with a mapped address", () => {
     await emulator.map("emails", "us-1", [hashEmail(zoe)]);
     const send = () => emulator.router("POST", complete, { body: { ...form, token, cluster_location: "eu-1" } });
     await assertRejected(emulator, send, exists);
-    assert.deepEqual(emulator.reached(), [], "no cluster is asked for a workspace");
+    assert.deepEqual(emulator.listForwarded(), [], "no cluster is asked for a workspace");
     await assertRejected(emulator, () => begin(emulator, zoe), exists);
   });
 
   it("stays in their cluster if mapped during the completion request", async (t) => {
     const emulator = await startRoutedEmulator(t);
     const token = await startSignup(emulator, zoe);
-    emulator.eu.answer(async (_, response) => {
+    emulator.eu.respond(async (_, response) => {
       await emulator.map("emails", "us-1", [hashEmail(zoe)]);
       response.writeHead(201).end('{"workspace_id":70,"client_id":"wc","creator_tokens":["ct"]}');
     });
@@ -103,8 +103,8 @@ describe("user of a workspace", () => {
     const { email } = users.results[0]!;
     const key = { "x-cluster-key": emulator.clusters[0]!.clusterKey };
     const body = { email_hash_list: [hashEmail(email)], cluster_id: emulator.clusters[0]!.id };
-    const removed = await emulator.router("DELETE", "/router/v1/cluster_emails/bulk", { body, headers: key });
-    assert.equal(removed.status, 200);
+    const response = await emulator.router("DELETE", "/router/v1/cluster_emails/bulk", { body, headers: key });
+    assert.equal(response.status, 200);
     await assertRejected(emulator, () => begin(emulator, ` ${email.toUpperCase()}`), exists);
   });
 
@@ -113,12 +113,12 @@ describe("user of a workspace", () => {
     const token = await startSignup(emulator, zoe);
     const eu = emulator.clusters[0]!;
     const asked = { ...form, last_name: null, signup_token: token, email: zoe, invited_users: [] };
-    const made = await fetch(`${eu.url}/api/v1/organization/trial_signup/`, {
+    const response = await fetch(`${eu.url}/api/v1/organization/trial_signup/`, {
       method: "POST",
       headers: { "x-cluster-key": eu.clusterKey },
       body: JSON.stringify(asked),
     });
-    const { workspace_id } = (await made.json()) as { workspace_id: number };
+    const { workspace_id } = (await response.json()) as { workspace_id: number };
     assert.deepEqual(pickStatusAndBody(await emulator.router("POST", complete, { body: { ...form, token } })), {
       status: 200,
       body: { cluster_id: "eu-1", workspace_id, cluster_url: `${eu.url}/` },

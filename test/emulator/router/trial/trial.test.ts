@@ -25,10 +25,10 @@ describe("trial signup", () => {
       { status: 200, rest: { id: 1, email: person.email, oauth_provider: null, account_details: null } },
     );
     assert.match(token, /^trl_[\w-]{32}$/);
-    const again = await router("POST", signup, { body: { ...person, email: " zoe@newco.EXAMPLE" } });
-    assert.deepEqual(pickStatusAndBody(again), pickStatusAndBody(first));
-    const other = await router("POST", signup, { body: { ...person, email: "other@newco.example" } });
-    assert.equal((other.body as { id: number }).id, 2);
+    const secondResponse = await router("POST", signup, { body: { ...person, email: " zoe@newco.EXAMPLE" } });
+    assert.deepEqual(pickStatusAndBody(secondResponse), pickStatusAndBody(first));
+    const otherResponse = await router("POST", signup, { body: { ...person, email: "other@newco.example" } });
+    assert.equal((otherResponse.body as { id: number }).id, 2);
   });
 
   const failed = {
@@ -64,11 +64,11 @@ describe("signup completion", () => {
       { email: "a@newco.example", first_name: "A" },
       { email: "b@newco.example", first_name: "B" },
     ];
-    const answer = await emulator.router("POST", complete, {
+    const response = await emulator.router("POST", complete, {
       body: { ...trialSignupFields, token, cluster_location: "us", invited_users },
     });
     const us = emulator.clusters[1]!;
-    assert.deepEqual(pickStatusAndBody(answer), {
+    assert.deepEqual(pickStatusAndBody(response), {
       status: 200,
       body: { cluster_id: "us-1", workspace_id: 4, cluster_url: `${us.url}/` },
     });
@@ -140,11 +140,11 @@ describe("signup completion", () => {
   it("forwards the request unchanged to an external backend once", async (t) => {
     const emulator = await startRoutedEmulator(t);
     const token = await startSignup(emulator);
-    let answer = () => {};
+    let respond = () => {};
     const asked = new Promise<void>((resolve) =>
-      emulator.us.answer((_, response) => {
+      emulator.us.respond((_, response) => {
         const created = { workspace_id: 70, client_id: "wc", creator_tokens: ["ct"], more: "of its own" };
-        answer = () => response.writeHead(200).end(JSON.stringify(created));
+        respond = () => response.writeHead(200).end(JSON.stringify(created));
         resolve();
       }),
     );
@@ -153,17 +153,20 @@ describe("signup completion", () => {
     const first = emulator.router("POST", `${complete}?from=page`, { body, headers });
     await asked;
     assert.equal((await emulator.router("POST", complete, { body, headers })).status, 404);
-    answer();
+    respond();
     assert.deepEqual(pickStatusAndBody(await first), {
       status: 200,
       body: { cluster_id: "us-1", workspace_id: 70, cluster_url: `${emulator.us.url}/` },
     });
-    const [got, ...others] = emulator.us.received;
+    const [request, ...others] = emulator.us.received;
     assert.deepEqual(others, []);
-    assert.deepEqual([got!.method, got!.url, got!.body.toString()], ["POST", `${complete}?from=page`, body]);
-    assert.equal(got!.headers["x-own"], "kept");
-    assert.equal(got!.headers["x-cluster-key"], undefined);
-    assert.match(String(got!.headers["x-forwarded-for"]), /^203\.0\.113\.9, /);
+    assert.deepEqual(
+      [request!.method, request!.url, request!.body.toString()],
+      ["POST", `${complete}?from=page`, body],
+    );
+    assert.equal(request!.headers["x-own"], "kept");
+    assert.equal(request!.headers["x-cluster-key"], undefined);
+    assert.match(String(request!.headers["x-forwarded-for"]), /^203\.0\.113\.9, /);
     const { body: mapped } = await emulator.router("GET", "/router/v1/cluster_clients/client/wc");
     assert.deepEqual(mapped, { client_id: "wc", cluster_id: "us-1" });
     assert.deepEqual((await emulator.control("GET", "owners?identifier=ct")).body, [
@@ -175,7 +178,7 @@ describe("signup completion", () => {
     it(`accepts a 2xx with ${told || "an empty body"} from a backend and maps the user`, async (t) => {
       const emulator = await startRoutedEmulator(t);
       const token = await startSignup(emulator);
-      emulator.eu.answer((_, response) => response.writeHead(201).end(told));
+      emulator.eu.respond((_, response) => response.writeHead(201).end(told));
       assert.deepEqual(
         pickStatusAndBody(await emulator.router("POST", complete, { body: { ...trialSignupFields, token } })),
         {
@@ -193,19 +196,19 @@ describe("signup completion", () => {
     const token = await startSignup(emulator);
     const taken = { takesBack: true };
     const send = () => emulator.router("POST", complete, { body: { ...trialSignupFields, token } });
-    emulator.eu.answer((_, response) => response.destroy());
+    emulator.eu.respond((_, response) => response.destroy());
     await assertRejected(emulator, send, { status: 502, body: { detail: "Cluster eu-1 is unreachable" } }, taken);
-    emulator.eu.answer((_, response) => response.writeHead(409, { "x-why": "name" }).end('{"error":"Taken"}'));
+    emulator.eu.respond((_, response) => response.writeHead(409, { "x-why": "name" }).end('{"error":"Taken"}'));
     await assertRejected(emulator, send, { status: 409, body: { error: "Taken" } }, taken);
     assert.equal((await send()).headers.get("x-why"), "name");
-    emulator.eu.answer(() => {});
+    emulator.eu.respond(() => {});
     await assertRejected(
       emulator,
       send,
       { status: 504, body: { detail: "Cluster eu-1 did not answer in time" } },
       taken,
     );
-    emulator.eu.answer(204);
+    emulator.eu.respond(204);
     assert.equal((await send()).status, 200);
   });
 

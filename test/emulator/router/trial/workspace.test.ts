@@ -18,12 +18,12 @@ interface Shown {
 }
 
 /** Creates a workspace by a trial, and returns it in the control plane's format. */
-async function completeTrial({ router, control }: TestEmulator, more: object = {}): Promise<Shown> {
+async function completeTrial({ router, control }: TestEmulator, overrides: object = {}): Promise<Shown> {
   const pending = await router("POST", "/router/v1/trial/signup", { body: person });
   const { token } = pending.body as { token: string };
-  const answer = await router("POST", "/router/v1/trial/signup/complete", { body: { ...form, ...more, token } });
-  assert.equal(answer.status, 200, JSON.stringify(answer.body));
-  const { workspace_id } = answer.body as { workspace_id: number };
+  const response = await router("POST", "/router/v1/trial/signup/complete", { body: { ...form, ...overrides, token } });
+  assert.equal(response.status, 200, JSON.stringify(response.body));
+  const { workspace_id } = response.body as { workspace_id: number };
   const { body } = await control("GET", "workspaces");
   return (body as Shown[]).find(({ id }) => id === workspace_id)!;
 }
@@ -58,7 +58,7 @@ describe("a trial workspace", () => {
     assert.equal(intake.status, 201, JSON.stringify(intake.body));
 
     const templates = (await api("GET", "/api/v2.1/public/templates/")).body as { items: NamedRow[] };
-    const created = await api("POST", "/api/v2.1/public/contracts/", {
+    const response = await api("POST", "/api/v2.1/public/contracts/", {
       body: {
         contract_template_id: templates.items.find(({ name }) => name === "Mutual NDA")!.id,
         contract_name: "NDA with Acme",
@@ -66,8 +66,8 @@ describe("a trial workspace", () => {
         counter_party_details: [acme],
       },
     });
-    assert.equal(created.status, 201, JSON.stringify(created.body));
-    const { id } = created.body as { id: string };
+    assert.equal(response.status, 201, JSON.stringify(response.body));
+    const { id } = response.body as { id: string };
     const sent = await api("POST", `/api/v2.1/public/contracts/${id}/send_to_counterparties`, { body: {} });
     assert.deepEqual(pickStatusAndBody(sent), { status: 200, body: {} });
     assert.deepEqual(await listRecipients(api, { id, number: 1 }), ["jo@acme.example IN_PROGRESS"]);

@@ -53,11 +53,11 @@ const createChances = (at: number) => [() => 0, () => 0.99, createSeededRandom(a
 
 describe("file store on a disk that loses unsynced writes", () => {
   const all = [
-    ...Object.entries(lives).map(([what, actions]) => [what, actions, undefined] as const),
-    ...Object.entries(withHistory).map(([what, life]) => [what, ...life] as const),
+    ...Object.entries(lives).map(([label, actions]) => [label, actions, undefined] as const),
+    ...Object.entries(withHistory).map(([label, life]) => [label, ...life] as const),
   ];
-  for (const [what, actions, historyBytes] of all) {
-    it(`preserves every acknowledged commit of ${what} in a crash at any step`, async () => {
+  for (const [label, actions, historyBytes] of all) {
+    it(`preserves every acknowledged commit of ${label} in a crash at any step`, async () => {
       const life = await recordStoreLife(actions, historyBytes);
       const steps = await listDiskSteps(life);
       assert.ok(steps.length > 15, `only ${steps.length} steps`);

@@ -61,7 +61,7 @@ async function changeJournal(journal: string, how: Change): Promise<void> {
 
 describe("a damaged journal", () => {
   const first = 1;
-  const damages: [what: string, damage: Change | "remove" | "empty", message: RegExp, kept: number[]][] = [
+  const damages: [label: string, damage: Change | "remove" | "empty", message: RegExp, kept: number[]][] = [
     ["is removed", "remove", /journal\.2 is missing or empty, but .*emulator\.json continues in it/, [1]],
     ["is emptied", "empty", /journal\.2 is missing or empty/, [1]],
     ["is cut in its first line", ([head]) => [head!.slice(0, 20)], /journal\.2 is missing or empty/, [1]],
@@ -123,8 +123,8 @@ describe("a damaged journal", () => {
       [1, 2, 3, 4, 5, 6, 7],
     ],
   ];
-  for (const [what, damage, message, kept] of damages) {
-    it(`is rejected and repaired if it ${what}`, async (t) => {
+  for (const [label, damage, message, kept] of damages) {
+    it(`is rejected and repaired if it ${label}`, async (t) => {
       const { folder, journal } = await createCrashedState(t);
       if (damage === "remove") await rm(journal);
       else if (damage === "empty") await writeFile(journal, "");
@@ -176,7 +176,7 @@ describe("a damaged journal", () => {
 });
 
 describe("write interrupted by a machine crash", () => {
-  const tails: [what: string, torn: Change, kept: number[]][] = [
+  const tails: [label: string, torn: Change, kept: number[]][] = [
     ["only its length was written", (lines) => replaceWithZerosFrom(lines, 6), [1, 2, 3, 4, 5, 6]],
     ["several of its lines were not written", (lines) => replaceWithZerosFrom(lines.slice(0, 6), 2), [1, 2]],
     [
@@ -191,8 +191,8 @@ describe("write interrupted by a machine crash", () => {
     ],
     ["it ends within a line", (lines) => [...lines.slice(0, 5), lines[5]!.slice(0, 30)], [1, 2, 3, 4, 5]],
   ];
-  for (const [what, torn, kept] of tails) {
-    it(`is skipped, reported and saved if ${what}`, async (t) => {
+  for (const [label, torn, kept] of tails) {
+    it(`is skipped, reported and saved if ${label}`, async (t) => {
       const { folder, journal } = await createCrashedState(t);
       await changeJournal(journal, torn);
       const left = await readFile(journal);

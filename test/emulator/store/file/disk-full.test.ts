@@ -35,7 +35,7 @@ async function waitUntilWritable(store: Store, wall: ManualWallClock): Promise<v
 }
 
 describe("file store on a temporarily failing disk", () => {
-  const failures: [what: string, broken: readonly DiskCall[], answer: () => unknown][] = [
+  const failures: [label: string, broken: readonly DiskCall[], answer: () => unknown][] = [
     ["was full", ["write"], () => 17],
     ["failed fdatasync", ["datasync", "sync"], () => Promise.reject(new Error("input/output error"))],
     [
@@ -44,8 +44,8 @@ describe("file store on a temporarily failing disk", () => {
       () => Promise.reject(new Error("gone")),
     ],
   ];
-  for (const [what, calls, answer] of failures) {
-    it(`resumes with all acknowledged data after the disk ${what}`, async (t) => {
+  for (const [label, calls, answer] of failures) {
+    it(`resumes with all acknowledged data after the disk ${label}`, async (t) => {
       const folder = await createTemporaryFolder(t);
       const path = join(folder, "emulator.json");
       const wall = new ManualWallClock();
@@ -75,9 +75,9 @@ describe("file store on a temporarily failing disk", () => {
         told.map((text) => text.slice(path.length)).map((text) => text.split(":")[0]),
         [" cannot be written", " can be written again"],
       );
-      const again = await openFileStore({ path, collections, wall: systemWallClock });
-      assert.deepEqual(await exportContent(again), before);
-      await again.close();
+      const reopenedStore = await openFileStore({ path, collections, wall: systemWallClock });
+      assert.deepEqual(await exportContent(reopenedStore), before);
+      await reopenedStore.close();
     });
   }
 
@@ -122,9 +122,9 @@ describe("full disk", () => {
     assert.equal((await blobs.put(streamBytes(100_000), 200_000)).size, 100_000);
     assert.equal(told.length, 2);
     await store.close();
-    const again = await openFileStore({ path, collections, wall: systemWallClock });
-    assert.deepEqual(await listIds(again), [1, 3]);
-    await again.close();
+    const reopenedStore = await openFileStore({ path, collections, wall: systemWallClock });
+    assert.deepEqual(await listIds(reopenedStore), [1, 3]);
+    await reopenedStore.close();
   });
 
   it("is reported in one sentence by repair", async (t) => {
@@ -153,8 +153,8 @@ describe("full disk", () => {
     const put = () =>
       fetch(url, { method: "PUT", body: Buffer.alloc(100_000), headers: { "content-type": "application/pdf" } });
     await writeFile(join(folder, "other"), Buffer.alloc(2_000_000)).catch(() => {});
-    const refused = await put();
-    assert.deepEqual([refused.status, /no space left/.test(await refused.text())], [503, false]);
+    const response = await put();
+    assert.deepEqual([response.status, /no space left/.test(await response.text())], [503, false]);
     await rm(join(folder, "other"));
     assert.equal((await put()).status, 200);
   });

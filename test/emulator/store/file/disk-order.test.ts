@@ -143,9 +143,9 @@ describe("disk write order", () => {
     assert.deepEqual(await exportContent(store), before);
     await store.close();
     held = undefined;
-    const again = await open(folder);
-    assert.deepEqual(await exportContent(again), before);
-    await again.close();
+    const reopenedStore = await open(folder);
+    assert.deepEqual(await exportContent(reopenedStore), before);
+    await reopenedStore.close();
   });
 });
 

@@ -37,13 +37,13 @@ async function reopenAndExport(folder: string): Promise<unknown> {
 const put = (store: Store, id: number) => store.transaction(`put ${id}`, (tx) => tx.put(people, createPerson(id)));
 
 describe("file store on a failing disk", () => {
-  const failures: [what: string, call: DiskCall, answer: () => unknown][] = [
+  const failures: [label: string, call: DiskCall, answer: () => unknown][] = [
     ["is full", "write", () => 17],
     ["fails writes", "write", () => Promise.reject(new Error("input/output error"))],
     ["fails fdatasync", "datasync", () => Promise.reject(new Error("input/output error"))],
   ];
-  for (const [what, failing, answer] of failures) {
-    it(`rolls back unsaved transactions and serves reads if the disk ${what}`, async (t) => {
+  for (const [label, failing, answer] of failures) {
+    it(`rolls back unsaved transactions and serves reads if the disk ${label}`, async (t) => {
       const folder = await createTemporaryFolder(t);
       let broken = false;
       const disk = createGatedDisk((call, path) =>
@@ -207,7 +207,7 @@ describe("file store on a failing disk", () => {
 
 describe("crash of a file store", () => {
   /** Operations before the crash. Each acknowledged state is recorded. */
-  const lives: [what: string, live: (store: Store, acknowledged: unknown[]) => Promise<void>][] = [
+  const lives: [label: string, live: (store: Store, acknowledged: unknown[]) => Promise<void>][] = [
     [
       "between any two steps of compactions and of the close",
       async (store, acknowledged) => {
@@ -230,8 +230,8 @@ describe("crash of a file store", () => {
       },
     ],
   ];
-  for (const [what, live] of lives) {
-    it(`leaves a readable file with every acknowledged write ${what}`, async (t) => {
+  for (const [label, live] of lives) {
+    it(`leaves a readable file with every acknowledged write ${label}`, async (t) => {
       let crashes = 0;
       for (let at = 0; crashes === at; at += 16) {
         const places = Array.from({ length: 16 }, (_, i) => checkCrashAt(t, at + i, live));

@@ -43,8 +43,8 @@ describe("an exported state", () => {
       ["eu-1", "us-1", "eu-1", undefined],
     );
     await to.close();
-    const again = await openFileStore({ path, collections, wall: systemWallClock });
-    assert.deepEqual(await exportContent(again), { sequences, rows, mappings });
-    await again.close();
+    const reopenedStore = await openFileStore({ path, collections, wall: systemWallClock });
+    assert.deepEqual(await exportContent(reopenedStore), { sequences, rows, mappings });
+    await reopenedStore.close();
   });
 });

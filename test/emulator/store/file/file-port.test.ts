@@ -22,7 +22,7 @@ const open: Open = async (t, { collections = ofTheSuite, wall = systemWallClock,
     addCleanup(t, () => store.close());
     return {
       store,
-      kept: {
+      durable: {
         async reopen(others = collections, options) {
           await store.close();
           return openAs(others, options);

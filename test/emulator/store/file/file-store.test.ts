@@ -86,7 +86,7 @@ describe("state file", () => {
     assert.deepEqual(names.slice(0, 2), ["emulator.json", "emulator.json.journal.1"]);
     // The new checkpoint created a second journal.
     assert.deepEqual(
-      names.slice(2).filter((one) => !one.includes(".journal.")),
+      names.slice(2).filter((value) => !value.includes(".journal.")),
       [],
     );
     assert.deepEqual(await reopenCopyAndExport(t, folder), content);
@@ -227,7 +227,7 @@ describe("torn last line", () => {
 });
 
 describe("damaged state file", () => {
-  const damages: [what: string, file: string, damage: (text: string) => string, message: RegExp][] = [
+  const damages: [label: string, file: string, damage: (text: string) => string, message: RegExp][] = [
     [
       "a changed character in a row",
       "emulator.json",
@@ -268,8 +268,8 @@ describe("damaged state file", () => {
       /journal\.2, line 1: this is not the first line/,
     ],
   ];
-  for (const [what, file, damage, message] of damages) {
-    it(`is rejected without changes, and the message names the remedy: ${what}`, async (t) => {
+  for (const [label, file, damage, message] of damages) {
+    it(`is rejected without changes, and the message names the remedy: ${label}`, async (t) => {
       const folder = await createTemporaryFolder(t);
       const first = await open(folder);
       await first.transaction("seed", (tx) => {
@@ -333,12 +333,12 @@ async function readFiles(folder: string): Promise<Record<string, string>> {
 }
 
 describe("journal changed by a user while the store is open", () => {
-  const changes: readonly [what: string, change: (journal: string, older: Buffer) => Promise<unknown>][] = [
+  const changes: readonly [label: string, change: (journal: string, older: Buffer) => Promise<unknown>][] = [
     ["loses its newest lines", async (journal) => truncate(journal, (await stat(journal)).size - 20)],
     ["is overwritten by an older copy", (journal, older) => writeFile(journal, older)],
   ];
-  for (const [what, change] of changes) {
-    it(`is not written to if it ${what}, until it is moved away`, async (t) => {
+  for (const [label, change] of changes) {
+    it(`is not written to if it ${label}, until it is moved away`, async (t) => {
       const { folder, path, store } = await openSeededStore(t);
       const journal = join(folder, "emulator.json.journal.1");
       const older = await readFile(journal);
@@ -358,7 +358,7 @@ describe("journal changed by a user while the store is open", () => {
       );
       assert.deepEqual(await readFile(journal), found);
       await rename(journal, join(folder, "theirs"));
-      while (!store.writable) await new Promise((turn) => setImmediate(turn));
+      while (!store.writable) await new Promise((resolve) => setImmediate(resolve));
       await store.transaction("after", (tx) => tx.put(people, createPerson(6)));
       assert.deepEqual(await reopenCopyAndExport(t, folder), await exportContent(store));
       const ids = (await exportContent(store)).rows.people!.map((row) => Reflect.get(row, "id"));
@@ -379,6 +379,6 @@ describe("journal changed by a user while the store is open", () => {
       },
     );
     await rename(path, `${path}.theirs`);
-    while (!store.writable) await new Promise((turn) => setImmediate(turn));
+    while (!store.writable) await new Promise((resolve) => setImmediate(resolve));
   });
 });

@@ -52,12 +52,12 @@ async function readContent(disk: ForgetfulDisk): Promise<unknown> {
 }
 
 describe("crash during a repair", () => {
-  const damages: [what: string, file: string, from: string, to: string][] = [
+  const damages: [label: string, file: string, from: string, to: string][] = [
     ["the state file", path, '{"id":2,', '{"id":2;'],
     ["a journal", journal, "p5", "q5"],
   ];
-  for (const [what, file, from, to] of damages) {
-    it(`permits a repeated repair of ${what} with the same result`, async () => {
+  for (const [label, file, from, to] of damages) {
+    it(`permits a repeated repair of ${label} with the same result`, async () => {
       const before = await createDamagedDisk(file, from, to);
       const bad = await readText(before, file);
       const whole = copyDisk(before);
@@ -73,16 +73,16 @@ describe("crash during a repair", () => {
       for (let at = 0; at < steps; at += 1) {
         const chances = [() => 0, () => 0.99, ...Array.from({ length: 8 }, (_, seed) => createSeededRandom(seed))];
         for (const [number, chance] of chances.entries()) {
-          const where = `dead before step ${at}, chance ${number}`;
+          const location = `dead before step ${at}, chance ${number}`;
           const disk = copyDisk(before);
           crashDiskAt(disk, at);
-          await assert.rejects(repairFile({ path, collections, disk }), DiskCrashedError, where);
+          await assert.rejects(repairFile({ path, collections, disk }), DiskCrashedError, location);
           const found = disk.crash(chance);
           await repairFile({ path, collections, disk: found });
           const names = (await found.list(folder)).map((name) => `${folder}/${name}`);
           const texts = await Promise.all(names.map((name) => readText(found, name)));
-          assert.ok(texts.includes(bad), `${where}: the damaged bytes are gone, of ${names.join(" ")}`);
-          assert.deepEqual(await readContent(found), expected, where);
+          assert.ok(texts.includes(bad), `${location}: the damaged bytes are gone, of ${names.join(" ")}`);
+          assert.deepEqual(await readContent(found), expected, location);
         }
       }
     });

@@ -29,8 +29,8 @@ const stores: Record<string, (t: TestContext) => Promise<SnapshotStore>> = {
   "in a folder": async (t) => openFileSnapshotStore({ folder: join(await createTemporaryFolder(t), "snapshots") }),
 };
 
-for (const [where, open] of Object.entries(stores)) {
-  describe(`snapshot store ${where}`, () => {
+for (const [location, open] of Object.entries(stores)) {
+  describe(`snapshot store ${location}`, () => {
     it("returns the last document stored under each name", async (t) => {
       const snapshotStore = await open(t);
       assert.deepEqual(await snapshotStore.list(), []);

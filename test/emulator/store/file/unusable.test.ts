@@ -6,7 +6,7 @@ const createSystemError = (code: string) => Object.assign(new Error(`${code}: sa
 const path = "/data/emulator.json";
 
 describe("explanation of a startup system error", () => {
-  for (const [code, why, next] of [
+  for (const [code, reason, next] of [
     ["EROFS", "the file system is read-only", "Choose another file with the option file, or use the option ephemeral."],
     ["EMFILE", "too many files are open", "Raise the limit (ulimit -n), or close other programs."],
     [
@@ -15,10 +15,10 @@ describe("explanation of a startup system error", () => {
       "Grant this user read and write access, choose another file with the option file, or use the option ephemeral.",
     ],
   ] as const) {
-    it(`describes ${code} as: ${why}`, () =>
+    it(`describes ${code} as: ${reason}`, () =>
       assert.throws(() => explainUnusable(path, createSystemError(code)), {
         name: "StateAccessError",
-        message: `The state ${path} cannot be opened: ${why}. ${next}`,
+        message: `The state ${path} cannot be opened: ${reason}. ${next}`,
       }));
   }
 

@@ -95,7 +95,7 @@ describe("state of an older version", () => {
 });
 
 describe("row without a known version", () => {
-  const words: [what: string, wrote: "closed" | "killed", collection: Collection, message: RegExp][] = [
+  const words: [label: string, wrote: "closed" | "killed", collection: Collection, message: RegExp][] = [
     [
       "a new field without a migration",
       "closed",
@@ -110,8 +110,8 @@ describe("row without a known version", () => {
     ],
     ["a removed collection", "closed", owners, /svc 0\.1\.0 wrote it, with a collection members, which this/],
   ];
-  for (const [what, wrote, collection, message] of words) {
-    it(`is rejected as unsupported and not changed by a repair: ${what}`, async (t) => {
+  for (const [label, wrote, collection, message] of words) {
+    it(`is rejected as unsupported and not changed by a repair: ${label}`, async (t) => {
       const folder = await createOldState(t, wrote);
       const before = await readFiles(folder);
       const collections = collection === owners ? [owners] : [collection, owners];

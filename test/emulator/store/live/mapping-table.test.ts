@@ -58,7 +58,7 @@ describe("mapping table", () => {
         picture?.end();
         assert.deepEqual(
           [...table.takeSnapshot().entries].sort(),
-          [...new Set(first)].map((one) => [one, "eu-1"]).sort(),
+          [...new Set(first)].map((value) => [value, "eu-1"]).sort(),
         );
         assert.equal(table.size, size);
       }),

@@ -95,7 +95,7 @@ export function defineCausesSuite(open: Open): void {
     });
 
     it("survives a kill together with its changes", async (t) => {
-      const { store, kept: disk } = await open(t, withCauses);
+      const { store, durable: disk } = await open(t, withCauses);
       if (!disk) return;
       await store.transaction("writes", (tx) => tx.put(people, createPerson(1)), createCause("request:1"));
       const after = await disk.afterKill();

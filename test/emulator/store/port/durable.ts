@@ -58,22 +58,22 @@ export function defineDurableSuite(open: Open): void {
     });
 
     it("survives a kill once it is resolved, and a close", async (t) => {
-      const { store, kept } = await open(t);
-      if (!kept) return t.skip("it forgets");
+      const { store, durable } = await open(t);
+      if (!durable) return t.skip("it forgets");
       await store.transaction("one", (tx) => {
         tx.put(people, createPerson(1));
         tx.map(owners, "eu-1", ["a"]);
         tx.next("numbers");
       });
       const expected = await exportContent(store);
-      assert.deepEqual(await exportContent(await kept.afterKill()), expected);
-      assert.deepEqual(await exportContent((await kept.reopen()).store), expected);
+      assert.deepEqual(await exportContent(await durable.afterKill()), expected);
+      assert.deepEqual(await exportContent((await durable.reopen()).store), expected);
     });
   });
 
   describe("waitUntilDurable()", () => {
     it("resolves when earlier commits are durable, and starts nothing", async (t) => {
-      const { store, kept } = await open(t);
+      const { store, durable } = await open(t);
       await store.waitUntilDurable();
       const told: string[] = [];
       store.watch([people], () => told.push("people"));
@@ -82,7 +82,7 @@ export function defineDurableSuite(open: Open): void {
       const seen = await store.read((view) => view.count(people));
       await store.waitUntilDurable();
       assert.equal(seen, 1);
-      if (kept) assert.equal((await exportContent(await kept.afterKill())).rows.people?.length, 1);
+      if (durable) assert.equal((await exportContent(await durable.afterKill())).rows.people?.length, 1);
       await writing;
       assert.deepEqual(told, ["people"]);
     });
@@ -119,11 +119,11 @@ export function defineDurableSuite(open: Open): void {
     });
 
     it("lets earlier callers finish", async (t) => {
-      const { store, kept } = await open(t);
+      const { store, durable } = await open(t);
       const writing = [1, 2, 3].map((id) => store.transaction("write", (tx) => tx.put(people, createPerson(id))));
       const closing = store.close();
       await Promise.all([...writing, closing]);
-      if (kept) assert.equal((await exportContent(await kept.afterKill())).rows.people?.length, 3);
+      if (durable) assert.equal((await exportContent(await durable.afterKill())).rows.people?.length, 3);
     });
   });
 }

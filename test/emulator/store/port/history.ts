@@ -35,17 +35,17 @@ const put = (store: Store, id: number) =>
     tx.map(owners, number % 2 ? "eu-1" : "us-1", [`a${id}`]);
   });
 
-async function readHistory(history: History): Promise<{ commits: Commit[]; reach: HistoryStart | undefined }> {
+async function readHistory(history: History): Promise<{ commits: Commit[]; historyStart: HistoryStart | undefined }> {
   const commits: Commit[] = [];
-  const reach = await history.visit((commit) => commits.push(commit) > 0);
-  return { commits, reach };
+  const historyStart = await history.visit((commit) => commits.push(commit) > 0);
+  return { commits, historyStart };
 }
 
 /** The states that led to the present one, oldest first, as the history returns them. */
 async function listPastStates(store: Store): Promise<StoreContent[]> {
   const history = store.history!;
-  const { commits, reach } = await readHistory(history);
-  const numbers = [reach!.number, ...commits.reverse().map(({ number }) => number)];
+  const { commits, historyStart } = await readHistory(history);
+  const numbers = [historyStart!.number, ...commits.reverse().map(({ number }) => number)];
   const states: StoreContent[] = [];
   for (const number of numbers) states.push(await exportContent((await history.restoreAfter(number)).store));
   return states;
@@ -54,8 +54,8 @@ async function listPastStates(store: Store): Promise<StoreContent[]> {
 async function rewindStore(store: Store, steps: number): Promise<void> {
   const history = store.history!;
   const numbers: number[] = [];
-  const reach = await history.visit(({ number }) => numbers.push(number) <= steps);
-  const { store: next, past } = await history.restoreAfter(reach ? reach.number : numbers[steps]!);
+  const historyStart = await history.visit(({ number }) => numbers.push(number) <= steps);
+  const { store: next, past } = await history.restoreAfter(historyStart ? historyStart.number : numbers[steps]!);
   await store.takeOver(next, { past });
 }
 
@@ -70,7 +70,7 @@ export function defineHistorySuite(name: string, open: Open): void {
           let kept = { past: opened.store.history!.getPosition(), document: await exportDocument(opened.store), way };
           for (const one of steps) {
             const { store } = opened;
-            if (one === "reopen") opened = await opened.kept!.reopen();
+            if (one === "reopen") opened = await opened.durable!.reopen();
             else if (one === "keep") {
               kept = { past: store.history!.getPosition(), document: await exportDocument(store), way };
             } else if (one === "restore") {
@@ -103,10 +103,10 @@ export function defineHistorySuite(name: string, open: Open): void {
     });
 
     it("reaches back over an upgrade of its rows", async (t) => {
-      const { store, kept } = await open(t, { historyBytes: 10_000_000, collections: [members, versionedOwners] });
+      const { store, durable } = await open(t, { historyBytes: 10_000_000, collections: [members, versionedOwners] });
       await store.transaction("one", (tx) => tx.put(members, { id: 1, name: "Ada Keller" }));
       await store.transaction("two", (tx) => tx.put(members, { id: 2, name: "Bo Li" }));
-      const { history } = (await kept!.reopen([thirdMembers, versionedOwners])).store;
+      const { history } = (await durable!.reopen([thirdMembers, versionedOwners])).store;
       const { commits } = await readHistory(history!);
       assert.equal(commits.length, 2);
       const { store: earlier } = await history!.restoreAfter(commits[1]!.number);
@@ -123,8 +123,8 @@ export function defineHistorySuite(name: string, open: Open): void {
       try {
         for (let time = 0; time < 20; time += 1) {
           const before = written;
-          const { commits, reach } = await readHistory(store.history!);
-          assert.equal(reach?.number, 0);
+          const { commits, historyStart } = await readHistory(store.history!);
+          assert.equal(historyStart?.number, 0);
           assert.ok(commits.length >= before, `${commits.length} of ${before}`);
         }
       } finally {
@@ -134,20 +134,20 @@ export function defineHistorySuite(name: string, open: Open): void {
     });
 
     it("drops the oldest entries beyond its limit, and is empty with a limit of 0", async (t) => {
-      const { store, kept } = await open(t, { historyBytes: 6_000 });
+      const { store, durable } = await open(t, { historyBytes: 6_000 });
       const states = [await exportContent(store)];
-      const reach = async () => (await readHistory(store.history!)).reach!.number;
+      const reach = async () => (await readHistory(store.history!)).historyStart!.number;
       for (let number = 1; number <= 60 || (await reach()) === 0; number += 1) {
         await put(store, number % 7);
         states.push(await exportContent(store));
       }
       // Nothing is dropped while it is read.
-      const again = await kept!.reopen();
+      const again = await durable!.reopen();
       const way = await listPastStates(again.store);
       assert.ok(way.length < states.length);
       assert.deepEqual(way, states.slice(-way.length));
       await assert.rejects(again.store.history!.restoreAfter(0), { message: /no longer in the history/ });
-      const { store: without } = await again.kept!.reopen(undefined, { historyBytes: 0 });
+      const { store: without } = await again.durable!.reopen(undefined, { historyBytes: 0 });
       assert.equal(without.history, undefined);
     });
   });

@@ -101,13 +101,13 @@ async function compare(store: Store, model: Model): Promise<void> {
 }
 
 async function runSteps(t: TestContext, open: Open, steps: readonly Step[]): Promise<void> {
-  let { store, kept } = await open(t);
+  let { store, durable } = await open(t);
   const model: Model = { rows: new Map(), owners: new Map(), last: 0 };
   for (const each of steps) {
     if (each === "close") {
-      if (kept) ({ store, kept } = await kept.reopen());
+      if (durable) ({ store, durable } = await durable.reopen());
     } else if (each === "crash") {
-      if (kept) await compare(await kept.afterKill(), model);
+      if (durable) await compare(await durable.afterKill(), model);
     } else if (each === "export") {
       await importDocument(store, await exportDocument(store));
     } else {

@@ -16,7 +16,7 @@ export type Open = (t: TestContext, options?: OpenOptions) => Promise<OpenedStor
 export interface OpenedStore {
   readonly store: Store;
   /** Only for a durable store. Undefined for a store in memory. */
-  readonly kept?: DurableStoreControl;
+  readonly durable?: DurableStoreControl;
 }
 
 export interface DurableStoreControl {

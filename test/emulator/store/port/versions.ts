@@ -10,10 +10,10 @@ export function defineVersionsSuite(open: Open): void {
     const expected = [{ id: 1, first_name: "Ada", grade: 1 }];
 
     it("is upgraded when its store is opened", async (t) => {
-      const { store, kept } = await open(t, { collections: [members, owners] });
-      if (!kept) return t.skip("it forgets");
+      const { store, durable } = await open(t, { collections: [members, owners] });
+      if (!durable) return t.skip("it forgets");
       await store.transaction("seed", (tx) => tx.put(members, { id: 1, name: "Ada Keller" }));
-      const later = await kept.reopen([thirdMembers, owners]);
+      const later = await durable.reopen([thirdMembers, owners]);
       assert.deepEqual(await later.store.read((view) => view.list(thirdMembers, { by: "grade", equals: 1 })), expected);
     });
 

@@ -36,7 +36,7 @@ export function defineWholeStateSuite(open: Open): void {
       });
     });
 
-    const refused: [document: unknown, why: RegExp][] = [
+    const refused: [document: unknown, reason: RegExp][] = [
       [null, /not an object/],
       [{}, /not an exported state/],
       [{ svc_state: 4 }, /another version of svc wrote it in format 4, but this version reads format 1/],
@@ -63,11 +63,11 @@ export function defineWholeStateSuite(open: Open): void {
       [{ svc_state: 1, mappings: { owners: { a: 1 } } }, /maps "a" to something other than a string/],
       [{ svc_state: 1, sequences: { n: 0.5 } }, /Sequence n/],
     ];
-    for (const [document, why] of refused) {
+    for (const [document, reason] of refused) {
       it(`does not change if it is replaced with ${JSON.stringify(document)}`, async (t) => {
         const { store } = await open(t);
         await store.transaction("seed", (tx) => tx.put(people, createPerson(1)));
-        await assert.rejects(importDocument(store, document), { name: "StateFormatError", message: why });
+        await assert.rejects(importDocument(store, document), { name: "StateFormatError", message: reason });
         assert.equal(await store.read((view) => view.count(people)), 1);
       });
     }

@@ -12,23 +12,23 @@ import { openStore, readStoredState } from "./opened.ts";
 describe("PostgreSQL", { skip: postgresSkipReason }, () => {
   const server = startPostgresServer();
   const open: Open = async (t, { collections = ofTheSuite, wall = systemWallClock, historyBytes } = {}) => {
-    const place = { url: server().url(), schema: server().freshSchema() };
+    const database = { url: server().url(), schema: server().freshSchema() };
     const openAs = async (
       collections: readonly Collection[],
       more: OpenOptions = { historyBytes },
     ): Promise<OpenedStore> => {
       // The limit is small, so that the journal is compacted continuously.
-      const { store } = await openStore({ ...place, collections, wall, compactAfterBytes: 400, ...more });
+      const { store } = await openStore({ ...database, collections, wall, compactAfterBytes: 400, ...more });
       addCleanup(t, () => store.close());
       return {
         store,
-        kept: {
+        durable: {
           async reopen(others = collections, options) {
             await store.close();
             return openAs(others, options);
           },
           // The current database is the result of a kill.
-          afterKill: () => readStoredState({ ...place, collections }),
+          afterKill: () => readStoredState({ ...database, collections }),
         },
       };
     };

@@ -83,8 +83,8 @@ describe("PostgreSQL store at startup", { skip: postgresSkipReason }, () => {
 
   it("connects without TLS if TLS is optional", async () => {
     for (const mode of ["allow", "prefer"]) {
-      const place = { url: `${server().url()}&sslmode=${mode}`, schema: server().freshSchema() };
-      await (await openStore(place)).store.close();
+      const database = { url: `${server().url()}&sslmode=${mode}`, schema: server().freshSchema() };
+      await (await openStore(database)).store.close();
     }
   });
 

@@ -39,8 +39,8 @@ describe("cluster of emulators under 16 HTTP writers", together, () => {
 
   async function begun(t: TestContext, processes: number) {
     const sink = await startReceiver(t);
-    const place = { store: server().url(), schema: server().freshSchema() };
-    const emulators = new Emulators(t, { ...place, deterministic: true, clock: { mode: "manual" } });
+    const database = { store: server().url(), schema: server().freshSchema() };
+    const emulators = new Emulators(t, { ...database, deterministic: true, clock: { mode: "manual" } });
     const first = await emulators.start();
     const { token, clusters } = await first.leads;
     const { url, clientId = "", clientSecret = "" } = clusters[0]!;
@@ -55,9 +55,9 @@ describe("cluster of emulators under 16 HTTP writers", together, () => {
   /** Asserts that nothing was lost, duplicated or reordered, and returns a summary. */
   async function holds({ emulators, sink, token }: Awaited<ReturnType<typeof begun>>, kills: number): Promise<string> {
     const { asked, answered } = emulators;
-    const ask = createSender((await emulators.leader()).routerUrl, { authorization: `Bearer ${token}` });
-    assert.equal((await ask("POST", "/_emulator/clock/advance", { body: { until_idle: true } })).status, 200);
-    const state = (await ask("GET", "/_emulator/state")).body as State;
+    const send = createSender((await emulators.leader()).routerUrl, { authorization: `Bearer ${token}` });
+    assert.equal((await send("POST", "/_emulator/clock/advance", { body: { until_idle: true } })).status, 200);
+    const state = (await send("GET", "/_emulator/state")).body as State;
     const mapped = new Set(Object.keys(state.mappings.cluster_emails).filter((name) => name.startsWith("w")));
     const events = sink.received.map(({ body }) => (JSON.parse(body.toString()) as { name: string }).name);
     const delivered = new Set(events);

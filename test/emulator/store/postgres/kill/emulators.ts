@@ -152,9 +152,9 @@ export class Emulators {
 
   /** The body of a successful response. A connection that ends reveals nothing. */
   async #ask(ask: () => Promise<{ status: number; body: unknown }>): Promise<unknown> {
-    const answer = await ask().catch(() => undefined);
-    if (answer?.status === 200) return answer.body;
-    if (answer && answer.status !== 503) this.strange.push(`${answer.status} ${JSON.stringify(answer.body)}`);
+    const response = await ask().catch(() => undefined);
+    if (response?.status === 200) return response.body;
+    if (response && response.status !== 503) this.strange.push(`${response.status} ${JSON.stringify(response.body)}`);
     return undefined;
   }
 }

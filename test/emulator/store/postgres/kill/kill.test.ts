@@ -10,16 +10,16 @@ import { Writers, waitMs } from "./writers.ts";
 const kills = Number(process.env.KILLS ?? 9);
 
 /** Returns the acknowledged writes that are missing, and whether each transaction is present completely and once. */
-async function findLostWrites(place: { url: string; schema: string }, told: readonly number[]) {
+async function findLostWrites(database: { url: string; schema: string }, told: readonly number[]) {
   // The current leader continues writing while the state is read.
   const acknowledged = [...told];
-  const store = await readStoredState(place);
+  const store = await readStoredState(database);
   const numbers = await store.transaction("count", (tx) => tx.next("numbers"));
   return store.read(async (view) => {
     const rows = await view.list(people);
     const ids = new Set(rows.map(({ id }) => id));
     const kept = await Promise.all(
-      rows.flatMap(({ id }) => [`a${id}`, `b${id}`].map((one) => view.lookup(owners, one))),
+      rows.flatMap(({ id }) => [`a${id}`, `b${id}`].map((value) => view.lookup(owners, value))),
     );
     return {
       lost: acknowledged.filter((id) => !ids.has(id)),
@@ -33,23 +33,23 @@ const nothingLost = { lost: [], halves: 0, counts: [0, 0] };
 
 describe("PostgreSQL leader under 16 writers", { skip: postgresSkipReason }, () => {
   const server = startPostgresServer();
-  const place = (at: PostgresServer) => ({ url: at.url(), schema: at.freshSchema() });
+  const place = (server: PostgresServer) => ({ url: server.url(), schema: server.freshSchema() });
 
   for (const processes of [1, 2, 3]) {
     it(`loses no acknowledged write with ${processes} processes in ${Math.ceil(kills / 3)} kills`, async (t) => {
-      const at = place(server());
-      const writers = new Writers(at.url, at.schema);
+      const database = place(server());
+      const writers = new Writers(database.url, database.schema);
       t.after(() => writers.killAll());
       for (let i = 0; i < processes; i += 1) writers.start();
       for (let kill = 0; kill < kills / 3; kill += 1) {
         const leader = await writers.leader(1 + Math.floor(Math.random() * 400));
         await writers.kill(leader);
         writers.start();
-        if (kill % 10 === 0) assert.deepEqual(await findLostWrites(at, writers.acknowledged), nothingLost);
+        if (kill % 10 === 0) assert.deepEqual(await findLostWrites(database, writers.acknowledged), nothingLost);
       }
       await writers.leader(20);
       await writers.killAll();
-      assert.deepEqual(await findLostWrites(at, writers.acknowledged), nothingLost);
+      assert.deepEqual(await findLostWrites(database, writers.acknowledged), nothingLost);
       assert.equal(new Set(writers.acknowledged).size, writers.acknowledged.length);
       const figures = `${Math.ceil(kills / 3)} kills, ${writers.acknowledged.length} writes acknowledged`;
       t.diagnostic(`${figures}: none lost, none doubled, none half there, counts exact`);
@@ -57,8 +57,8 @@ describe("PostgreSQL leader under 16 writers", { skip: postgresSkipReason }, () 
   }
 
   it("has its next commit rejected after a pause longer than its lease", async (t) => {
-    const at = place(server());
-    const writers = new Writers(at.url, at.schema);
+    const database = place(server());
+    const writers = new Writers(database.url, database.schema);
     t.after(() => writers.killAll());
     writers.start();
     writers.start();
@@ -70,38 +70,38 @@ describe("PostgreSQL leader under 16 writers", { skip: postgresSkipReason }, () 
     await writers.refused(first);
     await writers.leader(50);
     await writers.killAll();
-    assert.deepEqual(await findLostWrites(at, writers.acknowledged), nothingLost);
+    assert.deepEqual(await findLostWrites(database, writers.acknowledged), nothingLost);
   });
 
-  const troubles: readonly [what: string, trouble: (at: PostgresServer) => Promise<unknown>][] = [
+  const troubles: readonly [label: string, trouble: (server: PostgresServer) => Promise<unknown>][] = [
     [
       "its connections are terminated",
-      (at) =>
-        at.sql(
+      (server) =>
+        server.sql(
           (sql) => sql`
       select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'svc'`,
         ),
     ],
     [
       "its server restarts",
-      async (at) => {
-        await at.stop("SIGINT");
+      async (server) => {
+        await server.stop("SIGINT");
         await waitMs(200);
-        await at.start();
+        await server.start();
       },
     ],
     [
       "its server crashes",
-      async (at) => {
-        await at.stop("SIGQUIT");
-        await at.start();
+      async (server) => {
+        await server.stop("SIGQUIT");
+        await server.start();
       },
     ],
     [
       "its database is temporarily read-only",
-      async (at) => {
+      async (server) => {
         const begun = (to: string) =>
-          at.sql(async (sql) => {
+          server.sql(async (sql) => {
             await sql.unsafe("set default_transaction_read_only = off");
             await sql.unsafe(`alter database postgres set default_transaction_read_only = ${to}`);
             await sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'svc'`;
@@ -112,10 +112,10 @@ describe("PostgreSQL leader under 16 writers", { skip: postgresSkipReason }, () 
       },
     ],
   ];
-  for (const [what, trouble] of troubles) {
-    it(`continues without data loss if ${what}`, async (t) => {
-      const at = place(server());
-      const writers = new Writers(at.url, at.schema);
+  for (const [label, trouble] of troubles) {
+    it(`continues without data loss if ${label}`, async (t) => {
+      const database = place(server());
+      const writers = new Writers(database.url, database.schema);
       t.after(() => writers.killAll());
       writers.start();
       for (let time = 0; time < 3; time += 1) {
@@ -124,14 +124,14 @@ describe("PostgreSQL leader under 16 writers", { skip: postgresSkipReason }, () 
       }
       await writers.leader(50);
       await writers.killAll();
-      assert.deepEqual(await findLostWrites(at, writers.acknowledged), nothingLost);
+      assert.deepEqual(await findLostWrites(database, writers.acknowledged), nothingLost);
     });
   }
 
   it("rolls back pending writes on a stalled network, and resumes later", async (t) => {
-    const at = place(server());
+    const database = place(server());
     const proxy = await startStallingProxy(t, server());
-    const writers = new Writers(at.url.replace(server().folder, proxy.folder), at.schema);
+    const writers = new Writers(database.url.replace(server().folder, proxy.folder), database.schema);
     t.after(() => writers.killAll());
     writers.start();
     for (const ms of [300, 1_500]) {
@@ -142,7 +142,7 @@ describe("PostgreSQL leader under 16 writers", { skip: postgresSkipReason }, () 
     }
     await writers.leader(50);
     await writers.killAll();
-    assert.deepEqual(await findLostWrites(at, writers.acknowledged), nothingLost);
+    assert.deepEqual(await findLostWrites(database, writers.acknowledged), nothingLost);
   });
 
   /**
@@ -160,22 +160,22 @@ describe("PostgreSQL leader under 16 writers", { skip: postgresSkipReason }, () 
     create trigger slow_epoch after update on ${schema}.leadership for each row
     when (old.epoch <> new.epoch) execute function ${schema}.slow()`;
 
-  for (const [what, more] of [
+  for (const [label, more] of [
     ["", () => ""],
     [", in a new epoch that pending heartbeats do not include", slowEpochs],
   ] as const) {
-    it(`resumes without data loss once database space is available${what}`, async (t) => {
-      const at = place(server());
-      const writers = new Writers(at.url, at.schema);
+    it(`resumes without data loss once database space is available${label}`, async (t) => {
+      const database = place(server());
+      const writers = new Writers(database.url, database.schema);
       t.after(() => writers.killAll());
       writers.start();
       await writers.leader(50);
-      await server().sql((sql) => sql.unsafe(`${fullDisk(at.schema)};${more(at.schema)}`));
+      await server().sql((sql) => sql.unsafe(`${fullDisk(database.schema)};${more(database.schema)}`));
       await waitMs(more === slowEpochs ? 3_000 : 300);
-      await server().sql((sql) => sql.unsafe(`drop trigger full_disk on ${at.schema}.journal`));
+      await server().sql((sql) => sql.unsafe(`drop trigger full_disk on ${database.schema}.journal`));
       await writers.leader(50);
       await writers.killAll();
-      assert.deepEqual(await findLostWrites(at, writers.acknowledged), nothingLost);
+      assert.deepEqual(await findLostWrites(database, writers.acknowledged), nothingLost);
     });
   }
 });
