@@ -22,7 +22,7 @@ const show: Operation = {
   basis: "specified",
   examples: [],
 };
-const other: Operation = { ...show, id: "things.list", path: "/all", cli: { command: "things list" } };
+const listOperation: Operation = { ...show, id: "things.list", path: "/all", cli: { command: "things list" } };
 
 describe("operation registry", () => {
   it("contains exactly the operations of the routing service", () => {
@@ -45,13 +45,18 @@ describe("operation registry", () => {
     ));
 
   for (const [label, twin, message] of [
-    ["id", { ...other, id: show.id }, "things.show and things.show both have the id things.show"],
-    ["route", { ...other, path: "/things" }, "things.list and things.show both have the route contracts GET /things"],
-    ["command", { ...other, cli: show.cli }, "things.list and things.show both have the command things show"],
+    ["id", { ...listOperation, id: show.id }, "things.show and things.show both have the id things.show"],
+    [
+      "route",
+      { ...listOperation, path: "/things" },
+      "things.list and things.show both have the route contracts GET /things",
+    ],
+    ["command", { ...listOperation, cli: show.cli }, "things.list and things.show both have the command things show"],
   ] as const) {
     it(`rejects two operations with the same ${label} and names both`, () =>
       assert.throws(() => requireUniqueOperations([show, twin]), { message }));
   }
 
-  it("accepts two different operations", () => assert.deepEqual(requireUniqueOperations([show, other]), [show, other]));
+  it("accepts two different operations", () =>
+    assert.deepEqual(requireUniqueOperations([show, listOperation]), [show, listOperation]));
 });

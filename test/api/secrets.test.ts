@@ -16,12 +16,12 @@ import { measureCostRatio } from "../support/cost-ratio.ts";
 const secret = "s3cr3t-value";
 
 /** The names of all parameters and fields of a request. */
-function collectFieldNames(schema: z.ZodType | undefined, found = new Set<string>()): ReadonlySet<string> {
+function collectFieldNames(schema: z.ZodType | undefined, names = new Set<string>()): ReadonlySet<string> {
   const def = (schema as { _zod?: { def: Record<string, unknown> } } | undefined)?._zod?.def;
-  if (!def) return found;
+  if (!def) return names;
   for (const [name, inner] of Object.entries((def.shape as Record<string, z.ZodType>) ?? {})) {
-    found.add(name);
-    collectFieldNames(inner, found);
+    names.add(name);
+    collectFieldNames(inner, names);
   }
   const below = [
     def.innerType,
@@ -32,12 +32,12 @@ function collectFieldNames(schema: z.ZodType | undefined, found = new Set<string
     def.right,
     ...((def.options as []) ?? []),
   ];
-  for (const inner of below) collectFieldNames(inner as z.ZodType, found);
-  return found;
+  for (const inner of below) collectFieldNames(inner as z.ZodType, names);
+  return names;
 }
 
 const operations = registry as readonly Operation[];
-const sent = new Set(
+const requestFieldNames = new Set(
   operations.flatMap(({ request: { params, query, headers, body } }) =>
     [params, query, headers, body && "schema" in body ? body.schema : undefined].flatMap((one) => [
       ...collectFieldNames(one),
@@ -47,7 +47,7 @@ const sent = new Set(
 
 describe("list of secret names", () => {
   it("includes every secret in the declarations", () =>
-    assert.deepEqual([...sent].filter(isSecretName).sort(), [
+    assert.deepEqual([...requestFieldNames].filter(isSecretName).sort(), [
       "X-Sig-Signature",
       "captcha",
       "client_secret",
@@ -69,7 +69,7 @@ describe("list of secret names", () => {
 
   it("excludes only declared names", () =>
     assert.deepEqual(
-      [...nonSecretNames].filter((name) => !sent.has(name) || isSecretName(name)),
+      [...nonSecretNames].filter((name) => !requestFieldNames.has(name) || isSecretName(name)),
       [],
     ));
 

@@ -40,9 +40,9 @@ const createFault = (effect: Fault["effect"], overrides: Partial<Fault> = {}): F
   ...overrides,
 });
 
-const changeAttempts = (one: Delivery, change: Partial<Attempt>): Delivery => ({
-  ...one,
-  attempts: one.attempts.map((attempt) => ({ ...attempt, ...change })),
+const changeAttempts = (delivery: Delivery, change: Partial<Attempt>): Delivery => ({
+  ...delivery,
+  attempts: delivery.attempts.map((attempt) => ({ ...attempt, ...change })),
 });
 
 describe("webhook diagnosis", () => {

@@ -26,8 +26,8 @@ const createForwardRun = (party: BenchProcess, spent: number[]) => async () => {
   return took;
 };
 const warming = 2;
-const turns = [createForwardRun(bare, cpu.bare), createForwardRun(router, cpu.router)] as const;
-const [bareMs, routerMs] = await runAlternately(5, turns, warming);
+const runs = [createForwardRun(bare, cpu.bare), createForwardRun(router, cpu.router)] as const;
+const [bareMs, routerMs] = await runAlternately(5, runs, warming);
 reportFigure(
   "a forwarded POST, against @fastify/reply-from doing the same bare",
   computeRatios(bareMs, routerMs),

@@ -11,19 +11,19 @@ import { type BenchProcess, ProcessGroup } from "./support/processes.ts";
  * is the load.
  */
 const hash = (i: number): string => createHash("sha256").update(`person.${i}@example.com`).digest("hex");
-const known = hash(0);
+const knownHash = hash(0);
 const key = "key-of-eu-1";
 const headers = { "x-cluster-key": key, "content-type": "application/json" };
 const seed = {
   clusters: [{ id: "eu-1", label: "eu", key, external_url: "http://127.0.0.1:9" }],
-  mappings: { cluster_emails: { "eu-1": [known] } },
+  mappings: { cluster_emails: { "eu-1": [knownHash] } },
 };
 const bulkPath = "/router/v1/cluster_emails/bulk";
 
 const folder = await mkdtemp(join(tmpdir(), "svc-bench-"));
 try {
   await using parties = new ProcessGroup();
-  const bare = await parties.start("tables", { owners: { [known]: "eu-1" } });
+  const bare = await parties.start("tables", { owners: { [knownHash]: "eu-1" } });
   const memory = await parties.emulator({ ephemeral: true, seed });
   const durable = await parties.emulator({ file: join(folder, "emulator.json"), seed });
 
@@ -31,7 +31,7 @@ try {
     measureResourceUse(party, () =>
       sendLoad({
         url: party.ready.url,
-        path: `/router/v1/cluster_emails/email/${known}`,
+        path: `/router/v1/cluster_emails/email/${knownHash}`,
         headers,
         connections: 32,
         count: 12_000,

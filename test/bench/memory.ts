@@ -13,23 +13,23 @@ const requests = 60_000;
 const broadcastSeconds = 60;
 
 {
-  await using shipped = await startShipped();
-  reportFigure("memory of an idle emulator, MB", shipped.rssMb(), "< 110");
+  await using process = await startShipped();
+  reportFigure("memory of an idle emulator, MB", process.rssMb(), "< 110");
   const body = JSON.stringify({ event: "x".repeat(1_000) });
   const end = performance.now() + broadcastSeconds * 1_000;
   while (performance.now() < end) {
-    await sendLoad({ url: shipped.url, path: "/some/hook", method: "POST", body, connections: 64, count: 1_000 });
+    await sendLoad({ url: process.url, path: "/some/hook", method: "POST", body, connections: 64, count: 1_000 });
   }
-  reportFigure("memory after a minute of broadcasts over 64 connections, MB", shipped.rssMb(), "<= 200");
+  reportFigure("memory after a minute of broadcasts over 64 connections, MB", process.rssMb(), "<= 200");
 }
 
 await using parties = new ProcessGroup();
 const emulator = await parties.emulator({ ephemeral: true });
-const ask = (count: number) =>
+const sendRequests = (count: number) =>
   sendLoad({ url: emulator.ready.url, path: `/router/v1/clusters?filler=${"x".repeat(500)}`, connections: 16, count });
-await ask(requests / 3);
+await sendRequests(requests / 3);
 const before = (await emulator.usage()).heapMb;
-await ask(requests);
+await sendRequests(requests);
 reportFigure("heap after 60,000 further requests, against before", (await emulator.usage()).heapMb / before, "<= 1.1");
 
 /**

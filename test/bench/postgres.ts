@@ -19,10 +19,10 @@ const million = 1_000_000;
 const hash = (i: number): string => createHash("sha256").update(`person.${i}@example.com`).digest("hex");
 const key = "key-of-eu-1";
 const headers = { "x-cluster-key": key, "content-type": "application/json" };
-const known = hash(0);
+const knownHash = hash(0);
 const seed = {
   clusters: [{ id: "eu-1", label: "eu", key, external_url: "http://127.0.0.1:9" }],
-  mappings: { cluster_emails: { "eu-1": [known] } },
+  mappings: { cluster_emails: { "eu-1": [knownHash] } },
 };
 const table = "/router/v1/cluster_emails";
 const server = postgresSkipReason ? undefined : new PostgresServer([]);
@@ -55,7 +55,7 @@ async function compareLoads(server: PostgresServer): Promise<void> {
   );
   const lookUp = (party: BenchProcess) => () =>
     measureResourceUse(party, () =>
-      sendLoad({ url: party.ready.url, path: `${table}/email/${known}`, headers, connections: 32, count: 12_000 }),
+      sendLoad({ url: party.ready.url, path: `${table}/email/${knownHash}`, headers, connections: 32, count: 12_000 }),
     );
   await compareServers(
     "look-ups on a leader of a store in PostgreSQL, against a file",
@@ -153,7 +153,7 @@ async function measureLongestSilence(url: string): Promise<{ silenceMs: number; 
   let failed = 0;
   let last = performance.now();
   for (let after = 0; after < 20; ) {
-    const answer = await fetch(`${url}${table}/email/${known}`, { headers }).catch(() => undefined);
+    const answer = await fetch(`${url}${table}/email/${knownHash}`, { headers }).catch(() => undefined);
     await answer?.text();
     if (answer?.status === 200) {
       const now = performance.now();

@@ -46,14 +46,14 @@ try {
     await emulator.close();
     return took;
   };
-  const replayed = (): number => {
+  const measureReplay = (): number => {
     const begin = performance.now();
     const argv = [join(bundle, "bin", "svc.js"), "verify", "replay", corpus];
     const { status, stdout, stderr } = spawnSync(process.execPath, argv, { encoding: "utf8" });
     if (status !== 0) throw new Error(`svc verify replay: ${stdout}${stderr}`);
     return performance.now() - begin;
   };
-  const [bareMs, replayMs] = await runAlternately(3, [bare, replayed]);
+  const [bareMs, replayMs] = await runAlternately(3, [bare, measureReplay]);
   writeNote(`${recorded.exchanges.length} exchanges, ${requests.length} of them requests`);
   reportFigure(
     "2,000 exchanges replayed, against sending their requests one by one",

@@ -12,7 +12,7 @@ import { bundlePackage } from "./support/bundled.ts";
  */
 interface Figure {
   readonly label: string;
-  readonly measured: string;
+  readonly value: string;
   readonly goal: string;
   readonly ok: boolean;
 }
@@ -21,12 +21,12 @@ const here = import.meta.dirname;
 const page = join(here, "README.md");
 const figureLine = /^(\S.*?) {2,}(-?\d+(?:\.\d+)?) {2}(?:((?:>=|<=|<|at least|about) ?[\d.]+)?( {2}\(.*\))?)\s*$/;
 
-const words = process.argv.slice(2);
-const named = words.filter((word) => !word.startsWith("-"));
+const args = process.argv.slice(2);
+const fileNames = args.filter((word) => !word.startsWith("-"));
 const files = readdirSync(here)
   .filter((name) => name.endsWith(".ts") && name !== "run.ts")
-  .filter((name) => named.length === 0 || named.includes(basename(name, ".ts")));
-if (files.length === 0) throw new Error(`There is no benchmark ${named.join(", ")}`);
+  .filter((name) => fileNames.length === 0 || fileNames.includes(basename(name, ".ts")));
+if (files.length === 0) throw new Error(`There is no benchmark ${fileNames.join(", ")}`);
 
 const { folder, remove } = await bundlePackage();
 const figures: Figure[] = [];
@@ -39,11 +39,11 @@ try {
 } finally {
   await remove();
 }
-const missed = figures.filter(({ ok }) => !ok);
-process.stdout.write(`\n${figures.length} figures, ${missed.length} beside their goal\n`);
-for (const { label, measured, goal } of missed) process.stdout.write(`  ${label}: ${measured}, not ${goal}\n`);
-if (words.includes("--write")) writeFileSync(page, withTable(readFileSync(page, "utf8")));
-if (missed.length > 0 || failed) process.exitCode = 1;
+const missedFigures = figures.filter(({ ok }) => !ok);
+process.stdout.write(`\n${figures.length} figures, ${missedFigures.length} beside their goal\n`);
+for (const { label, value, goal } of missedFigures) process.stdout.write(`  ${label}: ${value}, not ${goal}\n`);
+if (args.includes("--write")) writeFileSync(page, withTable(readFileSync(page, "utf8")));
+if (missedFigures.length > 0 || failed) process.exitCode = 1;
 
 async function run(file: string): Promise<void> {
   const child = spawn(process.execPath, ["--import", "tsx", "--expose-gc", file], {
@@ -52,13 +52,13 @@ async function run(file: string): Promise<void> {
   });
   const ended = once(child, "exit");
   for await (const line of createInterface({ input: child.stdout })) {
-    const [, label, measured, goal = ""] = figureLine.exec(line) ?? [];
-    if (label === undefined || measured === undefined) {
+    const [, label, value, goal = ""] = figureLine.exec(line) ?? [];
+    if (label === undefined || value === undefined) {
       process.stdout.write(`  ${line}\n`);
       continue;
     }
-    const ok = meetsGoal(Number(measured), goal);
-    figures.push({ label, measured, goal, ok });
+    const ok = meetsGoal(Number(value), goal);
+    figures.push({ label, value, goal, ok });
     process.stdout.write(`  ${ok ? "✓" : "✗"} ${line}\n`);
   }
   const [code] = await ended;
@@ -67,23 +67,21 @@ async function run(file: string): Promise<void> {
   process.stdout.write(`  ✗ ${basename(file)} ended with ${code}\n`);
 }
 
-function meetsGoal(measured: number, goal: string): boolean {
+function meetsGoal(value: number, goal: string): boolean {
   const [, relation, number] = /^(>=|<=|<|at least) ?([\d.]+)/.exec(goal) ?? [];
   if (relation === undefined) return true;
-  if (relation === "<") return measured < Number(number);
-  return relation === "<=" ? measured <= Number(number) : measured >= Number(number);
+  if (relation === "<") return value < Number(number);
+  return relation === "<=" ? value <= Number(number) : value >= Number(number);
 }
 
 /** Returns the page with a row for each figure. Rows of benchmarks that did not run are unchanged. */
 function withTable(text: string): string {
   const [before = "", after = ""] = text.split(/<!-- figures -->[\s\S]*<!-- end -->/);
   // After a run of all benchmarks, a row without a printed figure is obsolete.
-  const old = [...(named.length === 0 ? [] : text.matchAll(/^\| (?!what \||---)(.+?) \| (.+?) \| (.*?) \|$/gm))].map(
-    ([row, what]) => [what!, row] as const,
-  );
-  const fresh = figures.map(
-    ({ label, measured, goal }) => [label, `| ${label} | ${measured} | ${goal || "–"} |`] as const,
-  );
+  const old = [
+    ...(fileNames.length === 0 ? [] : text.matchAll(/^\| (?!what \||---)(.+?) \| (.+?) \| (.*?) \|$/gm)),
+  ].map(([row, what]) => [what!, row] as const);
+  const fresh = figures.map(({ label, value, goal }) => [label, `| ${label} | ${value} | ${goal || "–"} |`] as const);
   const rows = [...new Map([...old, ...fresh]).values()].join("\n");
   return `${before}<!-- figures -->\n| what | measured | goal |\n|---|---|---|\n${rows}\n<!-- end -->${after}`;
 }

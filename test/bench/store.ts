@@ -17,16 +17,16 @@ import { computeMedian, reportFigure, writeNote } from "./support/measure.ts";
  * Measures the store's own ratios in one run: `node --import tsx test/bench/store.ts`. Other benchmarks measure the
  * ratios over HTTP.
  */
-const many = 1_000_000;
-const few = 1_000;
+const manyRows = 1_000_000;
+const fewRows = 1_000;
 const createIdentifier = (i: number): string => createHash("sha256").update(String(i)).digest("hex");
 
 const folder = await mkdtemp(join(tmpdir(), "svc-bench-"));
 try {
-  const small = await createFilledStore("small.json", few);
+  const small = await createFilledStore("small.json", fewRows);
   const before = measureMemoryBytes();
-  const large = await createFilledStore("large.json", many);
-  reportFigure("bytes of memory per mapping", (measureMemoryBytes() - before) / many, "");
+  const large = await createFilledStore("large.json", manyRows);
+  reportFigure("bytes of memory per mapping", (measureMemoryBytes() - before) / manyRows, "");
   await compareCosts(small, large);
   await comparePages();
   await compareDurable();
@@ -62,7 +62,7 @@ async function compareCosts(small: Store, large: Store): Promise<void> {
   const write = (store: Store) => async (i: number) => {
     await store.transaction("map", (tx) => tx.map(owners, "eu-1", [`new ${i}`]));
   };
-  const [lookSmall, lookLarge] = await measureAlternately(lookUp(small, few), lookUp(large, many), 20_000, 1);
+  const [lookSmall, lookLarge] = await measureAlternately(lookUp(small, fewRows), lookUp(large, manyRows), 20_000, 1);
   reportFigure(
     "look-up with 1,000,000 stored against 1,000 (without HTTP: misses of the CPU's cache)",
     lookLarge / lookSmall,
@@ -113,14 +113,14 @@ async function compareHistory(): Promise<void> {
       ...{ compactAfterBytes: 1_048_576, historyBytes },
     });
   const bare = await open("bare.json", 0);
-  const kept = await open("kept.json", limit);
+  const withHistoryStore = await open("kept.json", limit);
   const write = (store: Store) => async (i: number) => {
-    await store.transaction("put", (tx) => tx.put(people, createPerson(i % few, { age: i })));
+    await store.transaction("put", (tx) => tx.put(people, createPerson(i % fewRows, { age: i })));
   };
-  const [without, withHistory] = await measureAlternately(write(bare), write(kept), 20_000, 64);
+  const [without, withHistory] = await measureAlternately(write(bare), write(withHistoryStore), 20_000, 64);
   reportFigure("durable writes with history kept, against without (without HTTP)", without / withHistory, ">= 0.9");
   await bare.close();
-  await kept.close();
+  await withHistoryStore.close();
   const history = join(folder, "kept.json.history");
   const files = await readdir(history);
   const sizes = await Promise.all(files.map(async (name) => (await stat(join(history, name))).size));
@@ -136,7 +136,7 @@ async function compareCauses(): Promise<void> {
   const open = (name: string) =>
     openFileStore({ path: join(folder, name), collections: [...collections, causes], wall: systemWallClock });
   const bare = await open("causeless.json");
-  const caused = await open("caused.json");
+  const withCausesStore = await open("caused.json");
   const row = createCauseRowFactory({ wall: systemWallClock });
   const label = "cluster-emails.map POST /router/v1/cluster_emails/bulk";
   const causeOf = (id: string): Cause => ({
@@ -149,10 +149,10 @@ async function compareCauses(): Promise<void> {
       const identifiers = [String(i).padStart(64, "0")];
       await store.transaction("map", (tx) => tx.map(owners, "eu-1", identifiers), cause(`request:${i}`));
     };
-  const [without, withCauses] = await measureAlternately(write(bare), write(caused, causeOf), maxCauses, 64);
+  const [without, withCauses] = await measureAlternately(write(bare), write(withCausesStore, causeOf), maxCauses, 64);
   reportFigure("durable writes with their causes, against without (without HTTP)", without / withCauses, "");
   await bare.close();
-  await caused.close();
+  await withCausesStore.close();
 }
 
 /**
@@ -179,7 +179,7 @@ async function compareStart(path: string): Promise<void> {
   const opened: number[] = [];
   for (let round = 0; round < 5; round += 1) {
     parsed.push(run("-e", parse));
-    opened.push(run(program, path, String(many)));
+    opened.push(run(program, path, String(manyRows)));
   }
   reportFigure(
     "start with 1,000,000 stored against reading and parsing the file",

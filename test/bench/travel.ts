@@ -12,7 +12,7 @@ import { type BenchProcess, ProcessGroup, type RunningEmulator } from "./support
 const key = { client_id: "app", client_secret: "of the first workspace" };
 const seed = { ...demo, workspaces: demo.workspaces.map((row) => (row.id === 1 ? { ...row, ...key } : row)) };
 const bulkPath = "/router/v1/cluster_emails/bulk";
-const many = 1_000_000;
+const rowCount = 1_000_000;
 
 const folder = await mkdtemp(join(tmpdir(), "svc-bench-"));
 try {
@@ -44,14 +44,14 @@ try {
   writeNote(`median ${computeMedian(restored).toFixed(0)} ms, by CPU time ${computeMedian(cpu).toFixed(0)} ms`);
 
   const large = await parties.emulator({ file: join(folder, "large.json"), clock: { mode: "manual" }, seed });
-  for (let at = 0; at < many; at += 100_000) await map(large, at, 1_000, 100, 4);
+  for (let at = 0; at < rowCount; at += 100_000) await map(large, at, 1_000, 100, 4);
   const before = await large.usage();
   let saving = true;
   const saved = measureMs(() => requestControl(large, "PUT", "snapshots/kept")).finally(() => {
     saving = false;
   });
   let longest = 0;
-  for (let next = many; saving; next += 1) longest = Math.max(longest, await map(large, next, 1, 1, 1));
+  for (let next = rowCount; saving; next += 1) longest = Math.max(longest, await map(large, next, 1, 1, 1));
   reportFigure("the longest wait of a writer while 1,000,000 mappings are saved, ms", longest, "< 50");
   writeNote(`saving took ${((await saved) / 1_000).toFixed(1)} s`);
   const took = await measureMs(() => requestControl(large, "POST", "snapshots/kept/restore"));

@@ -21,7 +21,7 @@ const key = { client_id: "app", client_secret: "of the first workspace" };
 /** A fixed key, because a reset would generate other keys. */
 const seed = { ...demo, workspaces: demo.workspaces.map((row) => (row.id === 1 ? { ...row, ...key } : row)) };
 interface Receiver extends BenchProcess {
-  ask<T = number>(question: "count" | "first" | "until", about?: object): Promise<T>;
+  request<T = number>(question: "count" | "first" | "until", parameters?: object): Promise<T>;
 }
 
 const folder = await mkdtemp(join(tmpdir(), "svc-bench-"));
@@ -41,9 +41,9 @@ try {
   };
   /** Sends the same number of POSTs with the body that the emulator sent to the receiver. */
   const bareMs = (receiver: Receiver, count: number, status: number) => async () => {
-    const brought = await receiver.ask<Pick<Load, "headers" | "body">>("first");
+    const brought = await receiver.request<Pick<Load, "headers" | "body">>("first");
     const { url } = receiver.ready;
-    return bare.ask<number>("send", {
+    return bare.request<number>("send", {
       url,
       path: "/",
       method: "POST",
@@ -56,12 +56,12 @@ try {
 
   const wholeSchedule = async () => {
     await subscribed(subscriptions, dead.ready.url);
-    const before = await dead.ask("count");
+    const before = await dead.request("count");
     await control("activities", { activity: "CONTRACT_SIGNED" });
     const begin = performance.now();
     const { ran } = (await control("clock/advance", { by: "PT2H35M" })) as { ran: readonly { at: string }[] };
     const took = performance.now() - begin;
-    const posts = (await dead.ask("count")) - before;
+    const posts = (await dead.request("count")) - before;
     if (posts !== subscriptions * attempts) throw new Error(`${posts} POSTs came`);
     if (ran.some(({ at }, i) => i > 0 && at < ran[i - 1]!.at)) throw new Error("out of order");
     return took;
@@ -82,16 +82,16 @@ try {
   const cpu = { delivered: [] as number[], sent: [] as number[] };
   const fastReceiver = async () => {
     await subscribed(fast.subscriptions, healthy.ready.url);
-    const all = (await healthy.ask("count")) + fast.subscriptions * fast.events;
+    const all = (await healthy.request("count")) + fast.subscriptions * fast.events;
     const cpuBefore = await emulator.cpuMs();
     const begin = performance.now();
-    const came = healthy.ask("until", { count: all });
+    const came = healthy.request("until", { count: all });
     await fire("CONTRACT_SIGNED", fast.events);
     await came;
     const took = performance.now() - begin;
     cpu.delivered.push((await emulator.cpuMs()) - cpuBefore);
     await control("clock/advance", { by: "PT1S" });
-    if ((await healthy.ask("count")) !== all) throw new Error("Something was sent twice");
+    if ((await healthy.request("count")) !== all) throw new Error("Something was sent twice");
     return took;
   };
   const posted = bareMs(healthy, fast.subscriptions * fast.events, 200);

@@ -68,7 +68,7 @@ async function startApp(t: Pick<TestContext, "after">): Promise<string> {
   return url;
 }
 
-const titled = "document.title !== 'waiting'";
+const hasTitle = "document.title !== 'waiting'";
 
 describe("OAuth client in the browser", { skip }, () => {
   it("signs a user in with openid-client, from discovery to userinfo", async (t) => {
@@ -82,7 +82,7 @@ describe("OAuth client in the browser", { skip }, () => {
     await page.goto(`${origin}/?issuer=${encodeURIComponent(routerUrl)}`);
     await page.getByRole("link", { name: "Ada" }).click();
     await page.waitForURL(`${origin}/callback?code=*`);
-    await page.waitForFunction(titled);
+    await page.waitForFunction(hasTitle);
     assert.equal(await page.title(), "11 ada@northwind.example invalid_token");
   });
 
@@ -93,7 +93,7 @@ describe("OAuth client in the browser", { skip }, () => {
     const { routerUrl } = await startTestEmulator(t, { seed: { ...demo, oauth_clients: [spa] } });
     const elsewhere = origin.replace("127.0.0.1", "localhost");
     await page.goto(`${elsewhere}/?issuer=${encodeURIComponent(routerUrl)}`);
-    await page.waitForFunction(titled);
+    await page.waitForFunction(hasTitle);
     assert.equal(await page.title(), "failed: TypeError: Failed to fetch");
   });
 });

@@ -7,7 +7,7 @@ import { openConsole, startFailingWebhookStory } from "./console-scene.ts";
 const { skip, tab } = createTestBrowser();
 
 /** The sticky bars that cover the focused element. */
-const covered = `(() => {
+const findCoveredScript = `(() => {
   const { top, bottom } = document.activeElement.getBoundingClientRect();
   const out = [];
   for (const bar of document.querySelectorAll(".top, .foot, nav")) {
@@ -50,7 +50,7 @@ describe("console toolbars", { skip }, () => {
       for (const key of ["Tab", "Shift+Tab"]) {
         for (let count = 0; count < 25; count += 1) {
           await page.keyboard.press(key);
-          assert.deepEqual(await page.evaluate(covered), [], `${key} ${count}, ${width} px`);
+          assert.deepEqual(await page.evaluate(findCoveredScript), [], `${key} ${count}, ${width} px`);
         }
       }
     }

@@ -9,15 +9,20 @@ import { getViewUrl, hostileTag, openConsole, startFailingWebhookStory, startFul
 const { skip, tab } = createTestBrowser();
 
 const press = (page: Tab, name: string | RegExp) => page.getByRole("button", { name, exact: true }).click();
-const waitForOutcome = (page: Tab, words: string) => page.getByRole("status").getByText(words).waitFor();
+const waitForOutcome = (page: Tab, message: string) => page.getByRole("status").getByText(message).waitFor();
 
 /** Checks each animation frame until the value is as expected. Fails with the last value. */
-async function waitForValue<Value>(page: Tab, look: () => Promise<Value>, wanted: Value, when: string): Promise<void> {
+async function waitForValue<Value>(
+  page: Tab,
+  read: () => Promise<Value>,
+  wanted: Value,
+  moment: string,
+): Promise<void> {
   for (let frames = 0; frames < 600; frames += 1) {
-    if (isDeepStrictEqual(await look(), wanted)) return;
+    if (isDeepStrictEqual(await read(), wanted)) return;
     await page.evaluate("new Promise(requestAnimationFrame)");
   }
-  assert.deepEqual(await look(), wanted, when);
+  assert.deepEqual(await read(), wanted, moment);
 }
 
 /** The text of the focused element. */

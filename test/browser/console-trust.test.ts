@@ -17,7 +17,7 @@ fetch("/_emulator/tokens/mine", {
 </script>`;
 
 /** Faults, created with a token of the role operate, that serve the page at the console's origin. */
-const scripted: Readonly<Record<string, object>> = {
+const scriptedRows: Readonly<Record<string, object>> = {
   "a fault": { status: 200, answer_headers: { "content-type": "text/html" }, answer_body: attack },
   "a fault with its own content security policy": {
     status: 503,
@@ -49,7 +49,7 @@ async function openConsoleWithFault(t: TestContext, rule: object): Promise<{ pag
 }
 
 describe("administrator's session in a browser", { skip }, () => {
-  for (const [label, rule] of Object.entries(scripted)) {
+  for (const [label, rule] of Object.entries(scriptedRows)) {
     it(`blocks a script in ${label}`, async (t) => {
       const { page, emulator } = await openConsoleWithFault(t, rule);
       const origin = await page.evaluate("self.origin");

@@ -41,7 +41,7 @@ export async function createStage(t: Pick<TestContext, "after">, page: Tab): Pro
 type PageOpener = (fixture: PageContext) => Promise<unknown>;
 
 /** Words without a possible line break. */
-const long = {
+const longValues = {
   contract_name: "Rahmenvertrag".repeat(10),
   counter_party_details: [
     {
@@ -115,7 +115,9 @@ export const everyPage: Readonly<Record<string, PageOpener>> = {
       await getSigningLink(emulator, await createSentContract(emulator.api, bilateralSigning), "ada@northwind.example"),
     ),
   "contract with long names and a rejected form": async ({ page, emulator }) => {
-    await page.goto(await getSigningLink(emulator, await createSentContract(emulator.api, long), "jo@acme.example"));
+    await page.goto(
+      await getSigningLink(emulator, await createSentContract(emulator.api, longValues), "jo@acme.example"),
+    );
     await page.getByLabel("Note").fill("Fine");
     await emulator.api("POST", "/api/v2.1/public/contracts/1/comments/", { body: { comment: "Meanwhile" } });
     await page.getByRole("button", { name: "Sign" }).click();
@@ -127,7 +129,9 @@ export const everyPage: Readonly<Record<string, PageOpener>> = {
     await page.getByLabel("Reason").waitFor();
   },
   "contract declined by the user of the link": async ({ page, emulator }) => {
-    await page.goto(await getSigningLink(emulator, await createSentContract(emulator.api, long), "jo@acme.example"));
+    await page.goto(
+      await getSigningLink(emulator, await createSentContract(emulator.api, longValues), "jo@acme.example"),
+    );
     await page.getByText("Decline", { exact: true }).click();
     await page.getByLabel("Reason").fill("Vertragsstrafenregelung".repeat(8));
     await page.getByRole("button", { name: "Decline the contract" }).click();

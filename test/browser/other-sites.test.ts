@@ -48,7 +48,7 @@ const attacks: Readonly<Record<string, (forged: ForgedForm) => string>> = {
 const patienceMs = 45_000;
 
 /** The other site: another name of this machine, and another port of the same address. */
-const places = ["evil.localhost", "127.0.0.1"];
+const hosts = ["evil.localhost", "127.0.0.1"];
 
 async function prepareForgedForms(
   t: TestContext,
@@ -101,7 +101,7 @@ describe("page of another site", { skip }, () => {
             ? response.writeHead(307, { location: form.action }).end()
             : response.writeHead(200, { "content-type": "text/html" }).end(attack(form)),
         );
-        for (const place of places) {
+        for (const place of hosts) {
           await page.goto(evil.url.replace("127.0.0.1", place));
           const { value } = await came.next();
           const { pathname } = new URL(form.action);
@@ -122,7 +122,7 @@ describe("page of another site", { skip }, () => {
     ];
     for (const url of shown) {
       const evil = await startSite(t, `<iframe src="${escapeAttribute(url)}"></iframe>`);
-      for (const place of places) {
+      for (const place of hosts) {
         await page.goto(evil.url.replace("127.0.0.1", place), { waitUntil: "load" });
         const [, frame] = page.frames();
         assert.equal(await frame!.evaluate("document.forms.length + document.links.length"), 0, `${url} from ${place}`);
@@ -133,7 +133,7 @@ describe("page of another site", { skip }, () => {
   it("cannot read the emulator's pages", async (t) => {
     const { page, emulator, waiting } = await prepareForgedForms(t);
     const evil = await startSite(t, "<h1>Evil</h1>");
-    for (const place of places) {
+    for (const place of hosts) {
       await page.goto(evil.url.replace("127.0.0.1", place));
       for (const path of [
         `/_emulator/device?user_code=${waiting.user_code}`,

@@ -15,7 +15,7 @@ const { skip, tabInTurn } = createTestBrowser();
 
 const ada = "ada@northwind.example";
 const eli = "eli@fabrikam.example";
-const people: Readonly<Record<string, { readonly name: string; readonly cluster: string }>> = {
+const users: Readonly<Record<string, { readonly name: string; readonly cluster: string }>> = {
   [ada]: { name: "Ada Keller", cluster: "eu-1" },
   "ben@northwind.example": { name: "Ben Okafor", cluster: "eu-1" },
   "dina@contoso.example": { name: "Dina Roux", cluster: "eu-1" },
@@ -72,7 +72,7 @@ describe("sign-in page in a browser", { skip }, () => {
   for (const [way, changes, mapped] of ways) {
     it(`signs in each offered user at their own cluster (${way})`, async (t) => {
       const { page, open, arrival } = await prepareSignInPage(t, { seed: await seedWith(mapped) });
-      for (const [email, { name, cluster }] of Object.entries(people)) {
+      for (const [email, { name, cluster }] of Object.entries(users)) {
         await page.context().clearCookies();
         await open(changes);
         await page.getByRole("link", { name }).click();
@@ -83,7 +83,7 @@ describe("sign-in page in a browser", { skip }, () => {
 
     it(`signs in a user by an entered address (${way})`, async (t) => {
       const { page, open, arrival } = await prepareSignInPage(t, { seed: await seedWith(mapped) });
-      for (const [email, { cluster }] of Object.entries(people)) {
+      for (const [email, { cluster }] of Object.entries(users)) {
         await page.context().clearCookies();
         await open(changes);
         assert.equal(await page.getByLabel("Another user").inputValue(), changes.login_hint ?? "");
@@ -101,7 +101,7 @@ describe("sign-in page in a browser", { skip }, () => {
   it("signs in users of the other cluster at a cluster's own listener", async (t) => {
     const { page, emulator, open, arrival } = await prepareSignInPage(t);
     for (const { id, url } of emulator.clusters) {
-      for (const [email, { name, cluster }] of Object.entries(people)) {
+      for (const [email, { name, cluster }] of Object.entries(users)) {
         await page.context().clearCookies();
         await open({}, url);
         await page.getByRole("link", { name }).click();

@@ -67,7 +67,7 @@ describe("bundled CLI", () => {
       const { stdout } = await runShipped(["router", "health", "--json", "--quiet", "--base-url", url], env);
       assert.deepEqual(JSON.parse(stdout), { database: true });
     }
-    assert.deepEqual(proxy.seen, [`GET ${targets[0]}/`, `CONNECT ${new URL(targets[1]!).host}`]);
+    assert.deepEqual(proxy.targets, [`GET ${targets[0]}/`, `CONNECT ${new URL(targets[1]!).host}`]);
     const told = await runShipped(["doctor", "--base-url", targets[1]!], env);
     assert.ok(told.stdout.includes(`${targets[1]} responds through ${proxy.url} (HTTPS_PROXY)`), told.stdout);
     assert.ok(!`${told.stdout}${told.stderr}`.includes("hunter2"));

@@ -1,7 +1,7 @@
 import { defineCommand } from "../../src/cli/command.ts";
 
 /** Compiled by npm run types, never run: what the code of a command gets follows from what it declares. */
-export const declared = defineCommand({
+export const command = defineCommand({
   words: ["example"],
   summary: "An example",
   positionals: [

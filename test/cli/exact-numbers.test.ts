@@ -18,16 +18,19 @@ async function startService(t: TestContext, body: string) {
   return { svc, cwd, sent: () => received.received.at(-1)!.body.toString() };
 }
 
-const put = (...flags: string[]) => ["contracts", "external-metadata", "put", "T-1", ...flags];
+const createPutLine = (...flags: string[]) => ["contracts", "external-metadata", "put", "T-1", ...flags];
 
 describe("exact numbers in JSON", () => {
   it("sends numbers of --data unchanged, next to fields of other flags", async (t) => {
     const { svc, cwd, sent } = await startService(t, "{}");
     const document = `{"external_metadata":{"id":"d","integration_name":"crm","record_type":"deal","record_data":${numbers}}}`;
     await writeFile(join(cwd, "body.json"), document);
-    assert.equal((await svc(put("--data", "body.json", "--quiet"))).exit, 0);
+    assert.equal((await svc(createPutLine("--data", "body.json", "--quiet"))).exit, 0);
     assert.equal(sent(), document);
-    assert.equal((await svc(put("--data", "body.json", "--set", "external_metadata.id=e", "--quiet"))).exit, 0);
+    assert.equal(
+      (await svc(createPutLine("--data", "body.json", "--set", "external_metadata.id=e", "--quiet"))).exit,
+      0,
+    );
     assert.equal(sent(), document.replace('"id":"d"', '"id":"e"'));
   });
 
@@ -40,7 +43,9 @@ describe("exact numbers in JSON", () => {
       "record_data.x=7e12345",
       "record_data.y=9007199254740993",
     ];
-    const { exit } = await svc(put(...fields.flatMap((value) => ["--set", `external_metadata.${value}`]), "--quiet"));
+    const { exit } = await svc(
+      createPutLine(...fields.flatMap((value) => ["--set", `external_metadata.${value}`]), "--quiet"),
+    );
     assert.equal(exit, 0);
     assert.equal(
       sent(),

@@ -24,13 +24,13 @@ const word = fc.oneof(
   fc.constantFrom("", " ", "-", "0", "-0", "null", "true", "1e400", "9007199254740993", "jo@acme.example", "T-1"),
 );
 
-function createValueArbitrary(one: FlagSpec | PositionalSpec): fc.Arbitrary<unknown> {
-  const { type = "text", choices } = one;
+function createValueArbitrary(spec: FlagSpec | PositionalSpec): fc.Arbitrary<unknown> {
+  const { type = "text", choices } = spec;
   if (type === "switch") return fc.constant(true);
   if (type === "boolean") return fc.boolean();
-  const accepted = (choices ? fc.constantFrom(...choices) : word).filter((text) => isAccepted(text, one));
+  const accepted = (choices ? fc.constantFrom(...choices) : word).filter((text) => isAccepted(text, spec));
   const value = accepted.map((text) => convertValue(text, type, choices));
-  return "repeatable" in one && one.repeatable ? fc.array(value, { minLength: 1, maxLength: 3 }) : value;
+  return "repeatable" in spec && spec.repeatable ? fc.array(value, { minLength: 1, maxLength: 3 }) : value;
 }
 
 /** Whether a path segment can hold the value. Parsing rejects other values (test/cli/usage). */
@@ -63,11 +63,11 @@ describe("command without schema validation", () => {
         positionals: record(
           spec.positionals
             .filter(({ name }) => isFree(name))
-            .map((one) => [one.name, createValueArbitrary(one).filter(isSegment)]),
+            .map((spec) => [spec.name, createValueArbitrary(spec).filter(isSegment)]),
           spec.positionals.map(({ name }) => name).filter(isFree),
         ),
         flags: record(
-          flags.map((one) => [one.flag, createValueArbitrary(one)]),
+          flags.map((spec) => [spec.flag, createValueArbitrary(spec)]),
           flags.flatMap(({ flag, required }) => (required ? [flag] : [])),
         ),
       });

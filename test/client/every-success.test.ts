@@ -95,9 +95,9 @@ describe("success status of every operation", () => {
   }
 });
 
-function isDeepEqual(one: unknown, other: unknown): boolean {
+function isDeepEqual(actual: unknown, expected: unknown): boolean {
   try {
-    assert.deepEqual(one, other);
+    assert.deepEqual(actual, expected);
     return true;
   } catch {
     return false;

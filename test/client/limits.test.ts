@@ -47,8 +47,8 @@ async function startRequest(
   return { server, wall, pending, text: async () => readBodyText((await pending).body) };
 }
 
-const describeFailure = (of: Promise<unknown>) =>
-  of.then(
+const describeFailure = (request: Promise<unknown>) =>
+  request.then(
     () => "came through",
     (error: Error) => [error.name, error.message.replace(/127\.0\.0\.1:\d+/, "HOST")],
   );
@@ -70,7 +70,7 @@ describe("endless response", () => {
         "Failed to read from http://HOST: the response is larger than 3 MiB.",
       ]);
       await waitUntil(() => server.open() === 0);
-      assert.ok(server.sent() < 3 * mebi + between, `${server.sent()}`);
+      assert.ok(server.countAcceptedBytes() < 3 * mebi + between, `${server.countAcceptedBytes()}`);
     }
   });
 
@@ -83,7 +83,7 @@ describe("endless response", () => {
       "ResponseTooLargeError",
       "Failed to read from http://HOST: the response is larger than 256 MiB.",
     ]);
-    assert.ok(server.sent() < 256 * mebi + between, `${server.sent()}`);
+    assert.ok(server.countAcceptedBytes() < 256 * mebi + between, `${server.countAcceptedBytes()}`);
   });
 
   it("rejects a declared length over the limit without reading the body", async (t) => {
@@ -109,13 +109,13 @@ describe("endless response", () => {
     await parts.next();
     let before = -1;
     await waitUntil(() => {
-      const isStill = server.sent() === before;
-      before = server.sent();
+      const isStill = server.countAcceptedBytes() === before;
+      before = server.countAcceptedBytes();
       return isStill;
     });
     // The timeout does not apply, because the reader causes the delay.
     await wall.pass(10 * 60_000);
-    assert.ok(server.sent() < between, `${server.sent()}`);
+    assert.ok(server.countAcceptedBytes() < between, `${server.countAcceptedBytes()}`);
     assert.equal((await parts.next()).done, false);
     await parts.return?.();
     await waitUntil(() => server.open() === 0);
@@ -131,7 +131,7 @@ describe("endless response", () => {
     const client = createClient({ baseUrls: { router: server.url }, transport, wall });
     t.after(() => client.close());
     await assert.rejects(client.call(checkHealth), ResponseTooLargeError);
-    assert.ok(server.sent() < mebi + 4 * between, `${server.sent()}`);
+    assert.ok(server.countAcceptedBytes() < mebi + 4 * between, `${server.countAcceptedBytes()}`);
   });
 });
 
@@ -143,7 +143,7 @@ describe("phase before the final response", () => {
       "Failed to read from http://HOST: it sent more than 100 interim responses.",
     ]);
     await waitUntil(() => server.open() === 0);
-    assert.ok(server.sent() < between);
+    assert.ok(server.countAcceptedBytes() < between);
   });
 
   it("does not extend the timeout for interim responses", async (t) => {
@@ -177,7 +177,7 @@ describe("phase before the final response", () => {
         "Failed to read from http://HOST: its headers are larger than 16 KiB.",
       ]);
       await waitUntil(() => server.open() === 0);
-      assert.ok(server.sent() < between);
+      assert.ok(server.countAcceptedBytes() < between);
     }
   });
 
@@ -367,7 +367,7 @@ describe("response limit of an operation", () => {
 describe("event stream", () => {
   it("limits each event and each line, but not the total size", async () => {
     const large = "x".repeat(mebi);
-    async function* repeated(begin: string, piece: string, times: number, end = "") {
+    async function* createRepeatedBody(begin: string, piece: string, times: number, end = "") {
       yield Buffer.from(begin);
       for (let i = 0; i < times; i += 1) yield Buffer.from(piece);
       yield Buffer.from(end);
@@ -379,11 +379,11 @@ describe("event stream", () => {
     };
     const tooLarge = (error: Error) =>
       error instanceof InvalidResponseError && error.message === "The service sent an event of more than 16 MiB.";
-    await assert.rejects(count(repeated("data: ", large, 17)), tooLarge);
-    await assert.rejects(count(repeated("", `data: ${large}\n`, 17)), tooLarge);
-    await assert.rejects(count(repeated("", `:${large}\n`, 17)), tooLarge);
-    assert.equal(await count(repeated("", `data: "${large}"\n\n`, 40)), 40);
-    assert.equal(await count(repeated('data: "', large, 15, '"\r\n\r\n')), 1);
+    await assert.rejects(count(createRepeatedBody("data: ", large, 17)), tooLarge);
+    await assert.rejects(count(createRepeatedBody("", `data: ${large}\n`, 17)), tooLarge);
+    await assert.rejects(count(createRepeatedBody("", `:${large}\n`, 17)), tooLarge);
+    assert.equal(await count(createRepeatedBody("", `data: "${large}"\n\n`, 40)), 40);
+    assert.equal(await count(createRepeatedBody('data: "', large, 15, '"\r\n\r\n')), 1);
   });
 
   it("accepts line endings split between chunks", async () => {

@@ -64,7 +64,7 @@ describe("request through a proxy", () => {
       200,
       "well",
     ]);
-    assert.deepEqual(proxy.seen, [`GET ${url}`]);
+    assert.deepEqual(proxy.targets, [`GET ${url}`]);
     assert.deepEqual(
       received.map(({ url: path, headers }) => [path, headers.host, headers["proxy-authorization"]]),
       [["/a?b=c", new URL(url).host, undefined]],
@@ -81,7 +81,7 @@ describe("request through a proxy", () => {
       outcomeUnknown: false,
       status: undefined,
     });
-    assert.deepEqual(proxy.seen, [`CONNECT ${new URL(url).host}`]);
+    assert.deepEqual(proxy.targets, [`CONNECT ${new URL(url).host}`]);
   });
 
   for (const [label, authorization, does] of [

@@ -37,7 +37,7 @@ async function* streamPieces(...texts: (string | Uint8Array)[]) {
   for (const text of texts) yield Buffer.from(text);
 }
 
-const read = (response: ResponseBody, status: number, body: string, headers = {}, service?: Operation["service"]) =>
+const readBody = (response: ResponseBody, status: number, body: string, headers = {}, service?: Operation["service"]) =>
   readResponse(
     declare(response, service),
     { method: "GET", url: "http://svc.example/things?secret=1", headers: {}, body: undefined },
@@ -52,7 +52,7 @@ const Thing = z.strictObject({ id: z.int(), owner: z.strictObject({ name: z.stri
 
 describe("response validation", () => {
   it("returns the received value and lists differences from the declaration", async () => {
-    const response = await read(json(Thing), 200, '{"id":"7","owner":{"name":"Jo","age":9},"new":true}');
+    const response = await readBody(json(Thing), 200, '{"id":"7","owner":{"name":"Jo","age":9},"new":true}');
     assert.deepEqual(response.value, { id: "7", owner: { name: "Jo", age: 9 }, new: true });
     assert.deepEqual(
       response.drift.map((line) => line.split(":")[0]),
@@ -61,14 +61,14 @@ describe("response validation", () => {
   });
 
   it("reports no drift for a response that matches", async () => {
-    const response = await read(json(Thing), 200, '{"id":7,"owner":{"name":"Jo"}}');
+    const response = await readBody(json(Thing), 200, '{"id":7,"owner":{"name":"Jo"}}');
     assert.deepEqual(response.drift, []);
   });
 
   it("reports a union as unreadable only if no member matches", async () => {
     const Either = z.union([z.strictObject({ items: z.array(z.int()) }), z.array(z.int())]);
     const problems = ['{"items":[1]}', "[1]", '{"items":"1"}', '{"items":[1],"new":true}'].map(async (body) => {
-      const { shapeProblem } = await read(json(Either), 200, body);
+      const { shapeProblem } = await readBody(json(Either), 200, body);
       return shapeProblem?.split(":")[0];
     });
     assert.deepEqual(await Promise.all(problems), [undefined, undefined, "the response", undefined]);
@@ -80,7 +80,7 @@ describe("response validation", () => {
   ] as const) {
     it(`rejects ${label} as JSON`, async () => {
       await assert.rejects(
-        read(json(Thing), 200, body),
+        readBody(json(Thing), 200, body),
         (error) => error instanceof InvalidResponseError && error.message.includes(label),
       );
     });
@@ -88,10 +88,10 @@ describe("response validation", () => {
 
   it("accepts every 2xx and reports the differences", async () => {
     const outcomes = [
-      await read(json(Thing), 201, '{"id":7,"owner":{"name":"Jo"}}'),
-      await read(json(Thing), 204, ""),
-      await read(json(Thing), 200, "created"),
-      await read(empty(), 202, '{"id":7}'),
+      await readBody(json(Thing), 201, '{"id":7,"owner":{"name":"Jo"}}'),
+      await readBody(json(Thing), 204, ""),
+      await readBody(json(Thing), 200, "created"),
+      await readBody(empty(), 202, '{"id":7}'),
     ];
     assert.deepEqual(
       outcomes.map(({ status, value, drift, shapeProblem }) => ({ status, value, drift, shapeProblem })),
@@ -120,7 +120,7 @@ describe("response validation", () => {
   });
 
   it("throws for every other status with the service's message", async () => {
-    await assert.rejects(read(json(Thing), 404, '{"detail":"Not found."}', { "x-request-id": "r1" }), (error) => {
+    await assert.rejects(readBody(json(Thing), 404, '{"detail":"Not found."}', { "x-request-id": "r1" }), (error) => {
       assert(error instanceof ServiceError);
       assert.deepEqual(
         [error.status, error.message, error.body, error.headers["x-request-id"]],
@@ -131,22 +131,22 @@ describe("response validation", () => {
   });
 
   it("returns text for HTML, the target of a redirect, and undefined for no body", async () => {
-    assert.equal((await read(html(), 200, "<p>hi</p>")).value, "<p>hi</p>");
-    assert.equal((await read(redirect(), 200, "", { location: "/next" })).value, "/next");
-    assert.equal((await read(empty(), 200, "")).value, undefined);
+    assert.equal((await readBody(html(), 200, "<p>hi</p>")).value, "<p>hi</p>");
+    assert.equal((await readBody(redirect(), 200, "", { location: "/next" })).value, "/next");
+    assert.equal((await readBody(empty(), 200, "")).value, undefined);
   });
 
   it("returns a cluster's success unchecked and throws for its errors", async () => {
     const declared = passthrough();
-    assert.deepEqual((await read(declared, 202, '{"any":1}')).value, { any: 1 });
-    assert.equal((await read(declared, 200, "plain")).value, "plain");
-    assert.equal((await read(declared, 302, "", { location: "/there" })).value, "/there");
-    await assert.rejects(read(declared, 404, "{}"), ServiceError);
+    assert.deepEqual((await readBody(declared, 202, '{"any":1}')).value, { any: 1 });
+    assert.equal((await readBody(declared, 200, "plain")).value, "plain");
+    assert.equal((await readBody(declared, 302, "", { location: "/there" })).value, "/there");
+    await assert.rejects(readBody(declared, 404, "{}"), ServiceError);
   });
 
   it("suggests the correct path for a call that matched the catch-all", async () => {
     await assert.rejects(
-      read(json(Thing), 200, "{}", { "x-svc-matched": "catch-all" }, router),
+      readBody(json(Thing), 200, "{}", { "x-svc-matched": "catch-all" }, router),
       (error) =>
         error instanceof MisroutedRequestError && error.declared === "GET /things" && !error.message.includes("secret"),
     );
@@ -160,7 +160,7 @@ describe("response validation", () => {
       got.push(event);
     assert.deepEqual(got, [{ a: 1 }, { b: 2 }]);
     const stream = { "content-type": "text/event-stream; charset=utf-8" };
-    const response = await read(events(z.object({})), 200, 'data: {"x":1}\n\n', stream);
+    const response = await readBody(events(z.object({})), 200, 'data: {"x":1}\n\n', stream);
     const streamed: unknown[] = [];
     for await (const event of response.value as AsyncIterable<unknown>) streamed.push(event);
     assert.deepEqual(streamed, [{ x: 1 }]);
@@ -176,7 +176,7 @@ describe("response validation", () => {
         [12, undefined],
       ],
     );
-    const broken = await read(events(z.object({})), 200, "data: {\n\n", stream);
+    const broken = await readBody(events(z.object({})), 200, "data: {\n\n", stream);
     await assert.rejects(drainItems(broken.value), {
       name: "InvalidResponseError",
       message: "The service sent an event that is not JSON.",
@@ -196,11 +196,11 @@ describe("response validation", () => {
   ];
   for (const [label, response, status, message] of pages) {
     it(`rejects an HTML page as ${label}`, () =>
-      assert.rejects(read(response, status, "<html>", page), { name: "InvalidResponseError", status, message }));
+      assert.rejects(readBody(response, status, "<html>", page), { name: "InvalidResponseError", status, message }));
   }
 
   it("accepts an HTML page as an uploaded file", async () => {
-    const { value } = await read(bytes("application/octet-stream"), 200, "<html>", page);
+    const { value } = await readBody(bytes("application/octet-stream"), 200, "<html>", page);
     assert.equal(await readBodyText(value as AsyncIterable<Uint8Array>), "<html>");
   });
 });

@@ -8,15 +8,15 @@ import { describeNode, formatReference, isFailedNode, replaceCodes } from "../..
 import { createDelivery, createWebhook, formatIsoTime } from "./webhook-records.ts";
 
 const sixTimes = [0, 5, 15, 35, 75, 155];
-const disabled = createWebhook({ status: "DISABLED_BY_ERROR", failure_count: 6 });
+const disabledWebhook = createWebhook({ status: "DISABLED_BY_ERROR", failure_count: 6 });
 
 describe("delivery description in the console", () => {
   it("announces a skipped attempt if the webhook is disabled", () => {
-    webhooks.value = [disabled];
+    webhooks.value = [disabledWebhook];
     const waits = createDelivery(1, sixTimes, { next_attempt_at: formatIsoTime(315) });
     assert.deepEqual(toStatusLabel(waits), { tone: "bad", words: "will be skipped" });
     assert.equal(
-      explainDelivery(waits, disabled),
+      explainDelivery(waits, disabledWebhook),
       "The receiver responded 503. Failed 6 times. The attempt at 08:19:05 is skipped unless the webhook is enabled before.",
     );
     webhooks.value = [createWebhook()];

@@ -163,7 +163,7 @@ describe("content of the OpenAPI documents", () => {
 
 /** Locations where a document requires a nullable field. */
 // biome-ignore lint/suspicious/noExplicitAny: as above.
-function findRequiredNullableFields(part: any, at: string): string[] {
+function findRequiredNullableFields(part: any, position: string): string[] {
   if (typeof part !== "object" || part === null) return [];
   const required: unknown[] = Array.isArray(part.required) ? part.required : [];
   const fields = Object.entries<{ type?: unknown; anyOf?: readonly { type?: unknown }[] } | null>(
@@ -172,7 +172,10 @@ function findRequiredNullableFields(part: any, at: string): string[] {
   const isNullable = ({ type, anyOf = [] }: { type?: unknown; anyOf?: readonly { type?: unknown }[] }) =>
     [type, ...anyOf.map((each) => each.type)].flat().includes("null");
   const own = fields.flatMap(([name, field]) =>
-    required.includes(name) && field && isNullable(field) ? [`${at}.${name}`] : [],
+    required.includes(name) && field && isNullable(field) ? [`${position}.${name}`] : [],
   );
-  return [...own, ...Object.entries(part).flatMap(([key, value]) => findRequiredNullableFields(value, `${at}.${key}`))];
+  return [
+    ...own,
+    ...Object.entries(part).flatMap(([key, value]) => findRequiredNullableFields(value, `${position}.${key}`)),
+  ];
 }

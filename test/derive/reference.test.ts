@@ -21,7 +21,7 @@ const common = {
   examples: [],
 } as const;
 
-const derived = defineOperation({
+const operation = defineOperation({
   ...common,
   id: "things.send",
   summary: "Send a thing",
@@ -55,8 +55,8 @@ const createCommand = (name: string): CommandDeclaration => ({
 });
 
 const page = renderReference({
-  registry: [derived, handWrittenOne],
-  commands: [deriveCommand(derived, "contracts/files"), createCommand("things upload"), createCommand("tour")],
+  registry: [operation, handWrittenOne],
+  commands: [deriveCommand(operation, "contracts/files"), createCommand("things upload"), createCommand("tour")],
   globalFlags: [{ flag: "json", type: "switch", description: "One document" }],
   exitCodes: [{ code: 75, meaning: "unreachable" }],
 });

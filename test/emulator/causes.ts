@@ -11,7 +11,7 @@ interface Stage extends TestEmulator {
 type Story = (fixture: Stage) => Promise<() => Promise<TestResponse>>;
 
 const t1 = { composite_id: "T-1" };
-const one = { contract_id: 1 };
+const contractBody = { contract_id: 1 };
 const id = { id: "T-1" };
 const metadata = { external_metadata: { id: "deal-1" } };
 const address = { line_one: "2 High Street", city: "Munich", country_iso_code: "DE" };
@@ -115,13 +115,13 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
   "execution.mark": [onDraft("execution.mark", t1, {})],
   "execution.unmark": [onSent("execution.unmark", t1, {})],
   "execution.void": [onDraft("execution.void", t1, { note: "Off" })],
-  "execution.request-review": [onDraft("execution.request-review", one, { assignee_user_id: 12 })],
+  "execution.request-review": [onDraft("execution.request-review", contractBody, { assignee_user_id: 12 })],
   "execution.resend-email": [onSent("execution.resend-email", t1, { email_id: "jo@acme.example" })],
   "documents.upload-version": [
     async (fixture) => {
       await create(fixture);
       const body = { ...(await createDocumentBody()), is_executed_version: true };
-      return () => fixture.call("documents.upload-version", one, body);
+      return () => fixture.call("documents.upload-version", contractBody, body);
     },
   ],
   "approvals.create": [onDraft("approvals.create", t1, finance)],
@@ -154,7 +154,7 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
       return () => fixture.call("key-pointers.update", { ...t1, key_pointer_id: 1 }, { value: "2033-01-01" });
     },
   ],
-  "comments.create": [onDraft("comments.create", one, { comment: "Waiting" })],
+  "comments.create": [onDraft("comments.create", contractBody, { comment: "Waiting" })],
   "counterparties.create": [
     async ({ call }) => {
       const contact = { contact_name: "Jo", contact_email: "jo@acme.example" };

@@ -47,7 +47,7 @@ describe("atomic write", () => {
     for (const step of ["create", "write", "sync", "rename", "syncFolder"] as const) {
       const disk = new ForgetfulDisk();
       await writeFileAtomic("/a", "old", { disk });
-      disk.before = (asked) => {
+      disk.beforeStep = (asked) => {
         if (asked === step) throw new Error("no space left");
       };
       let placed = false;

@@ -15,12 +15,12 @@ const paths = { event: `${base}/event/`, interaction: `${base}/interaction`, opt
 interface Stage {
   readonly emulator: TestEmulator;
   /** The kind and the distinguishing value of each received message. */
-  readonly told: unknown[];
+  readonly received: unknown[];
   send(path: string, body: string, headers?: Record<string, string>): Promise<TestResponse>;
 }
 
 async function startBoltApp(t: TestContext, { checksItself = true } = {}): Promise<Stage> {
-  const told: unknown[] = [];
+  const received: unknown[] = [];
   const receiver = new HTTPReceiver({ signingSecret, endpoints: Object.values(paths), logLevel: LogLevel.ERROR });
   const app = new App({
     receiver,
@@ -28,14 +28,14 @@ async function startBoltApp(t: TestContext, { checksItself = true } = {}): Promi
     authorize: async () => ({ botToken: "xoxb-test", botId: "B1", botUserId: "U1" }),
   });
   app.event("app_mention", async ({ event, context }) => {
-    told.push(["event", event.text, context.retryNum, context.retryReason]);
+    received.push(["event", event.text, context.retryNum, context.retryReason]);
   });
   app.action("approve", async ({ ack, body }) => {
-    told.push(["action", body.user.id]);
+    received.push(["action", body.user.id]);
     await ack();
   });
   app.options("people", async ({ ack, options }) => {
-    told.push(["options", options.value]);
+    received.push(["options", options.value]);
     await ack({ options: [{ text: { type: "plain_text", text: "Zoë" }, value: "zoe" }] });
   });
   const server = createServer((request, response) => receiver.requestListener(request, response));
@@ -57,7 +57,7 @@ async function startBoltApp(t: TestContext, { checksItself = true } = {}): Promi
   });
   return {
     emulator,
-    told,
+    received,
     send(path, body, headers = {}) {
       const timestamp = String(Math.floor(Date.now() / 1_000));
       return emulator.router("POST", path, {
@@ -106,32 +106,32 @@ const suggestion = formatPayload({
 
 describe("cluster with chat_a's official library", () => {
   it("receives an event and its retries with valid signatures", async (t) => {
-    const { told, send } = await startBoltApp(t);
+    const { received, send } = await startBoltApp(t);
     assert.deepEqual(pickStatusAndBody(await send(paths.event, createMention("café é"))), { status: 200, body: "" });
     const retry = { "x-slack-retry-num": "2", "x-slack-retry-reason": "http_timeout" };
     assert.equal((await send(paths.event, createMention("again"), retry)).status, 200);
-    assert.deepEqual(told, [
+    assert.deepEqual(received, [
       ["event", "café é", undefined, undefined],
       ["event", "again", 2, "http_timeout"],
     ]);
   });
 
   it("responds to interactions and options through the router", async (t) => {
-    const { told, send } = await startBoltApp(t);
+    const { received, send } = await startBoltApp(t);
     // The library acknowledges with an empty body, which the router's declared response turns into an object.
     assert.deepEqual(pickStatusAndBody(await send(paths.interaction, action)), { status: 200, body: {} });
     assert.deepEqual(pickStatusAndBody(await send(paths.options, suggestion)), {
       status: 200,
       body: { options: [{ text: { type: "plain_text", text: "Zoë" }, value: "zoe" }] },
     });
-    assert.deepEqual(told, [
+    assert.deepEqual(received, [
       ["action", "U2"],
       ["options", "zo"],
     ]);
   });
 
   it("rejects an invalid signature that the router does not check", async (t) => {
-    const { told, send, emulator } = await startBoltApp(t, { checksItself: false });
+    const { received, send, emulator } = await startBoltApp(t, { checksItself: false });
     const bad = { "x-slack-signature": `v0=${"0".repeat(64)}` };
     for (const [path, body] of [
       [paths.event, createMention("x")],
@@ -141,17 +141,17 @@ describe("cluster with chat_a's official library", () => {
       assert.equal((await send(path, body, bad)).status, 401);
       assert.equal((await send(path, body)).status, 200);
     }
-    assert.equal(told.length, 3);
+    assert.equal(received.length, 3);
     assert.equal(emulator.clusters[1]?.external, true);
   });
 
   it("receives requests from the command line under the real header names", async (t) => {
-    const { told, emulator } = await startBoltApp(t, { checksItself: false });
+    const { received, emulator } = await startBoltApp(t, { checksItself: false });
     const { exit } = await runCli(
       ["chat-a", "event", "--file", "-", "--header-prefix", "x-slack", "--base-url", emulator.routerUrl],
       { env: { SVC_CHAT_A_SIGNING_SECRET: signingSecret }, stdin: createMention("from a terminal") },
     );
     assert.equal(exit, 0);
-    assert.deepEqual(told, [["event", "from a terminal", undefined, undefined]]);
+    assert.deepEqual(received, [["event", "from a terminal", undefined, undefined]]);
   });
 });

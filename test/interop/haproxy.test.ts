@@ -29,12 +29,12 @@ interface ProxiedServer {
  * Starts HAProxy with TLS in front of one name per server. Returns its Unix socket, which uses no port, and the result
  * of the first probe of each server.
  */
-async function startHaproxy(t: TestContext, behind: Readonly<Record<string, ProxiedServer>>) {
+async function startHaproxy(t: TestContext, servers: Readonly<Record<string, ProxiedServer>>) {
   const folder = await createTemporaryFolder(t);
   const socket = join(folder, "socket");
   const pem = await Promise.all(["cert", "key"].map((part) => readFile(`${tls}service.${part}.pem`, "utf8")));
   await writeFile(join(folder, "service.pem"), pem.join(""));
-  const all = Object.entries(behind);
+  const all = Object.entries(servers);
   const backends = all.map(([name, { url, probedAt = url, probe }]) => {
     const { hostname, port } = new URL(url);
     return `backend ${name}
@@ -127,14 +127,14 @@ it("HAProxy probes an emulator by every method and explains a probe without a pa
 });
 
 const probe = "option httpchk GET /_emulator/ready";
-const at = { router: "https://sandbox.example", cluster: "https://eu-1.sandbox.example" };
+const addresses = { router: "https://sandbox.example", cluster: "https://eu-1.sandbox.example" };
 
 it("HAProxy terminates TLS for requests, pages, files and event streams", {
   skip,
 }, async (t) => {
   const emulator = await startTestEmulator(t, {
-    publicUrl: at.router,
-    clusterUrls: { "eu-1": at.cluster },
+    publicUrl: addresses.router,
+    clusterUrls: { "eu-1": addresses.cluster },
     trustedProxies: ["127.0.0.1"],
   });
   const { routerUrl, clusters, token } = emulator;
@@ -146,7 +146,7 @@ it("HAProxy terminates TLS for requests, pages, files and event streams", {
   const key = { "client-id": clusters[0]!.clientId!, "client-secret": clusters[0]!.clientSecret! };
   const authorization = `Bearer ${token}`;
 
-  const events = await stream("GET", `${at.router}/_emulator/events`, {
+  const events = await stream("GET", `${addresses.router}/_emulator/events`, {
     headers: { authorization, accept: "text/event-stream" },
   });
   assert.deepEqual([events.statusCode, events.headers["content-type"]], [200, "text/event-stream"]);
@@ -154,19 +154,19 @@ it("HAProxy terminates TLS for requests, pages, files and event streams", {
   assert.equal((await told.next()).value?.event, "begin");
 
   const lookUp = "/router/v1/clusters/";
-  const { status, text } = await send("GET", `${at.router}${lookUp}`);
+  const { status, text } = await send("GET", `${addresses.router}${lookUp}`);
   assert.deepEqual({ status, body: JSON.parse(text) }, pickStatusAndBody(await emulator.router("GET", lookUp)));
 
-  const response = await send("POST", `${at.router}/router/v1/oauth2.0/device/code/`, {
+  const response = await send("POST", `${addresses.router}/router/v1/oauth2.0/device/code/`, {
     body: { client_id: "demo-cli" },
   });
   const { verification_uri_complete: page } = response.body as { verification_uri_complete: string };
-  assert.equal(page.startsWith(`${at.router}/`), true, page);
+  assert.equal(page.startsWith(`${addresses.router}/`), true, page);
   const shown = await send("GET", page);
   assert.equal(shown.status, 200, shown.text);
   assert.match(shown.text, /<form/);
 
-  const api = `${at.cluster}/api/v2.1/public`;
+  const api = `${addresses.cluster}/api/v2.1/public`;
   const upload = { body: { files: [{ filename: "a.txt", content_type: "text/plain" }] }, headers: key };
   const { files } = (await send("POST", `${api}/workspace/files/uploads/`, upload)).body as {
     files: { upload_url: string }[];
@@ -197,7 +197,7 @@ it("HAProxy forwards a chunked webhook with many headers unchanged", {
   const many = Object.fromEntries(Array.from({ length: 70 }, (_, i) => [`x-many-${i}`, `${i} `.repeat(20).trim()]));
   const path = "/router/v1/integrations/chat_a/webhook/event/";
   const headers = { "content-type": "application/json", ...many, "x-forwarded-for": "198.51.100.7" };
-  const answer = await createProxySender(t, socketPath).stream("POST", `${at.router}${path}`, {
+  const answer = await createProxySender(t, socketPath).stream("POST", `${addresses.router}${path}`, {
     body: inPieces(),
     headers,
   });

@@ -21,16 +21,22 @@ const versions: readonly CrmAVersion[] = ["v1", "v2", "v3"];
 const get = (url: string, timestamp: number) => ({ method: "GET", url, requestBody: "", clientSecret, timestamp });
 
 /** Requests cards with the library's signature over `signed`, the expected form of the target. */
-async function ask(emulator: TestEmulator, version: CrmAVersion, target: string, signed: string, at = Date.now()) {
+async function sendSigned(
+  emulator: TestEmulator,
+  version: CrmAVersion,
+  target: string,
+  signed: string,
+  timestamp = Date.now(),
+) {
   const signature = loadHubspotSignature().getSignature("GET", version, {
     signature: "",
-    ...get(emulator.routerUrl + signed, at),
+    ...get(emulator.routerUrl + signed, timestamp),
   });
   const { status } = await emulator.router("GET", target, {
     headers: {
       "x-crm-a-signature": signature,
       "x-crm-a-signature-version": version,
-      ...(version === "v3" && { "x-crm-a-signature-timestamp": String(at) }),
+      ...(version === "v3" && { "x-crm-a-signature-timestamp": String(timestamp) }),
     },
   });
   return status;
@@ -41,10 +47,10 @@ describe("crm_a with the CRM's official library", { skip: missing }, () => {
     it(`accepts ${version} signatures of the library`, async (t: TestContext) => {
       const emulator = await startTestEmulator(t, { seed });
       const target = "/router/v1/crm_a/cards?portalId=62515&name=A%20%26%20B";
-      assert.equal(await ask(emulator, version, target, target), 200);
+      assert.equal(await sendSigned(emulator, version, target, target), 200);
       const elsewhere = "/router/v1/crm_a/cards?portalId=1";
       // A version 1 signature of a GET covers only the secret.
-      assert.equal(await ask(emulator, version, target, elsewhere), version === "v1" ? 200 : 401);
+      assert.equal(await sendSigned(emulator, version, target, elsewhere), version === "v1" ? 200 : 401);
     });
 
     it(`creates ${version} signatures that the library accepts`, () => {
@@ -64,9 +70,9 @@ describe("crm_a with the CRM's official library", { skip: missing }, () => {
     const emulator = await startTestEmulator(t, { seed });
     const target = "/router/v1/crm_a/cards?when=10%3A30&u=https%3a%2F%2Fx.example%2Fp%3Fa%3D1&mail=a%40b.example";
     const decoded = "/router/v1/crm_a/cards?when=10:30&u=https://x.example/p?a%3D1&mail=a@b.example";
-    assert.equal(await ask(emulator, "v3", target, decoded), 200);
-    assert.equal(await ask(emulator, "v2", target, decoded), 401);
-    assert.equal(await ask(emulator, "v2", target, target), 200);
+    assert.equal(await sendSigned(emulator, "v3", target, decoded), 200);
+    assert.equal(await sendSigned(emulator, "v2", target, decoded), 401);
+    assert.equal(await sendSigned(emulator, "v2", target, target), 200);
   });
 
   it("applies the same maximum age as the library", () => {

@@ -5,14 +5,14 @@ import { startTestEmulator } from "../support/emulator.ts";
 import { signIn } from "../support/identity/sign-in.ts";
 import { startReceiver } from "../support/receiver.ts";
 
-const people = ["ada@northwind.example", "eli@fabrikam.example"];
+const emails = ["ada@northwind.example", "eli@fabrikam.example"];
 
 describe("jose's createRemoteJWKSet with the aggregated keys", () => {
   it("verifies tokens of both clusters", async (t) => {
     const emulator = await startTestEmulator(t, { clock: { mode: "real" } });
     const keys = createRemoteJWKSet(new URL(`${emulator.routerUrl}/.well-known/jwks.json`));
     const seen: unknown[] = [];
-    for (const email of people) {
+    for (const email of emails) {
       const { id_token, access_token } = await signIn(emulator, email);
       const id = await jwtVerify(id_token, keys, { issuer: emulator.routerUrl, audience: "demo-cli" });
       const access = await jwtVerify(access_token, keys, {
@@ -31,7 +31,7 @@ describe("jose's createRemoteJWKSet with the aggregated keys", () => {
   it("verifies tokens with virtual times an hour or years ahead", async (t) => {
     const emulator = await startTestEmulator(t);
     const keys = createRemoteJWKSet(new URL(`${emulator.routerUrl}/.well-known/jwks.json`));
-    const { id_token } = await signIn(emulator, people[0]!);
+    const { id_token } = await signIn(emulator, emails[0]!);
     assert.equal((await jwtVerify(id_token, keys)).payload.sub, "11");
     const currentDate = new Date(emulator.clock.now() + 3_600_000);
     await assert.rejects(jwtVerify(id_token, keys, { currentDate }), errors.JWTExpired);
@@ -50,12 +50,12 @@ describe("jose's createRemoteJWKSet with the aggregated keys", () => {
         workspaces: [
           { id: 1, cluster_id: "eu-1", name: "W", acting_user_id: 1, organization_types: [], jurisdictions: [] },
         ],
-        users: [{ id: 1, workspace_id: 1, name: "Ada", email: people[0] }],
+        users: [{ id: 1, workspace_id: 1, name: "Ada", email: emails[0] }],
         oauth_clients: [{ client_id: "demo-cli", client_name: "Demo" }],
       },
     });
     const keys = createRemoteJWKSet(new URL(`${emulator.routerUrl}/.well-known/jwks.json`));
-    const { id_token } = await signIn(emulator, people[0]!);
+    const { id_token } = await signIn(emulator, emails[0]!);
     assert.equal((await jwtVerify(id_token, keys)).payload.sub, "1");
     assert.equal(keys.jwks()?.keys.length, 1);
   });
@@ -63,7 +63,7 @@ describe("jose's createRemoteJWKSet with the aggregated keys", () => {
   it("rejects a token signed by another emulator", async (t) => {
     const [emulator, otherEmulator] = [await startTestEmulator(t), await startTestEmulator(t)];
     const keys = createRemoteJWKSet(new URL(`${emulator.routerUrl}/.well-known/jwks.json`));
-    const { id_token } = await signIn(otherEmulator, people[0]!);
+    const { id_token } = await signIn(otherEmulator, emails[0]!);
     await assert.rejects(jwtVerify(id_token, keys), errors.JWKSNoMatchingKey);
   });
 });

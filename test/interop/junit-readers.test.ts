@@ -21,8 +21,8 @@ steps:
   - { call: contracts.create, body: ${contract} }
   - { svc: contracts status T-1 --json, expect: { json: { contract_status: "]]> \\u0007 <>&" } } }
 `;
-  const { read } = await runStory(t, story, ["--report", "junit.xml"]);
-  return read("junit.xml");
+  const { readFile } = await runStory(t, story, ["--report", "junit.xml"]);
+  return readFile("junit.xml");
 }
 
 const expected = ['Ümläut & "契約" <b>', "story.yaml", "story.yaml:4 step 2 (svc contracts status T-1 --json)"];

@@ -16,10 +16,10 @@ const skip = (await canRun("nginx", "-v")) ? false : "needs nginx";
 const tls = new URL("../../fixtures/tls/", import.meta.url).pathname;
 
 /** Starts nginx with TLS in front of one name per listener. Returns its Unix socket, which uses no port. */
-async function startNginx(t: TestContext, behind: Readonly<Record<string, string>>): Promise<string> {
+async function startNginx(t: TestContext, upstreams: Readonly<Record<string, string>>): Promise<string> {
   const folder = await createTemporaryFolder(t);
   const socket = join(folder, "socket");
-  const servers = Object.entries(behind).map(
+  const servers = Object.entries(upstreams).map(
     ([name, url]) => `server {
       listen unix:${socket} ssl;
       server_name ${name};
@@ -89,10 +89,12 @@ it("nginx terminates TLS for router and clusters, and every link uses its addres
   const issuer = (await send("GET", `${at.router}/.well-known/openid-configuration`)).body as { issuer: string };
   assert.equal(issuer.issuer, at.router);
 
-  const begun = await send("POST", `${at.router}/router/v1/oauth2.0/device/code/`, { body: { client_id: "demo-cli" } });
-  const { verification_uri_complete: page } = begun.body as { verification_uri_complete: string };
-  const shown = await send("GET", page);
-  assert.equal(shown.status, 200, shown.text);
+  const signInResponse = await send("POST", `${at.router}/router/v1/oauth2.0/device/code/`, {
+    body: { client_id: "demo-cli" },
+  });
+  const { verification_uri_complete: page } = signInResponse.body as { verification_uri_complete: string };
+  const pageResponse = await send("GET", page);
+  assert.equal(pageResponse.status, 200, pageResponse.text);
 
   const upload = { body: { files: [{ filename: "a.txt", content_type: "text/plain" }] }, headers: key };
   const { files } = (await send("POST", `${api}/workspace/files/uploads/`, upload)).body as {

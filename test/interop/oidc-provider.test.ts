@@ -53,7 +53,7 @@ async function startProvider(t: Pick<TestContext, "after">): Promise<string> {
 }
 
 /** Simulates a browser that opens the address and submits every form with cookies. */
-async function approve(address: string, answers: Readonly<Record<string, string>>): Promise<string> {
+async function approve(address: string, fields: Readonly<Record<string, string>>): Promise<string> {
   const cookies = new Map<string, string>();
   let url = new URL(address);
   let form: URLSearchParams | undefined;
@@ -76,10 +76,10 @@ async function approve(address: string, answers: Readonly<Record<string, string>
       continue;
     }
     // The provider prompts for another code after an abort.
-    if (answers.abort && form) return page;
+    if (fields.abort && form) return page;
     const action = /<form[^>]*action="([^"]*)"/.exec(page)?.[1];
     if (action === undefined) return page;
-    form = new URLSearchParams(answers);
+    form = new URLSearchParams(fields);
     for (const [, name, value] of page.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g)) {
       form.set(name!, value!);
     }

@@ -23,7 +23,7 @@ const skipReasons: Readonly<Record<string, string>> = {
 };
 
 /** Pages whose commands require prepared files. test/scenarios/pages runs these. */
-const prepared = ["docs/scenarios.md", "docs/verify.md"];
+const preparedPages = ["docs/scenarios.md", "docs/verify.md"];
 
 /** Commands that run until stopped, with their output when ready. */
 const endless: Readonly<Record<string, string>> = {
@@ -149,7 +149,7 @@ describe("user documentation in an empty folder", () => {
   };
 
   for (const page of handWrittenPages.filter(
-    (value) => extractCodeBlocks(value, "sh").length > 0 && !prepared.includes(value),
+    (value) => extractCodeBlocks(value, "sh").length > 0 && !preparedPages.includes(value),
   )) {
     it(`works from top to bottom in ${page}`, async (t) => {
       const paste = pasted[page];

@@ -38,8 +38,8 @@ const extractExamples = (page: string): string => /^Examples:\n((?: {2}.*\n)*)/m
 const telling = `svc() { printf '%s\\0' "$#" "$@"; if [ -p /dev/stdin ]; then cat; fi; printf '\\0'; }`;
 
 /** The shell's parse of pasted commands. */
-function parseInShell(pasted: string): Example[] {
-  const script = [telling, pasted].join("\n");
+function parseInShell(text: string): Example[] {
+  const script = [telling, text].join("\n");
   const told = execFileSync("bash", ["-e", "-o", "pipefail", "-c", script], { stdio: ["ignore", "pipe", "inherit"] });
   const parts = told.toString("utf8").split("\0").slice(0, -1);
   const examples: Example[] = [];

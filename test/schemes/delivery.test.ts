@@ -8,8 +8,8 @@ const [{ hmac_key: hmacKey, body, content_hash: hash }] = vectors.webhook.vector
   (typeof vectors.webhook.vectors)[number],
 ];
 const header = vectors.webhook.header;
-const verify = (headers: HeadersInput, given: string | Uint8Array = body) =>
-  verifyDelivery({ body: given, headers, hmacKey });
+const verify = (headers: HeadersInput, content: string | Uint8Array = body) =>
+  verifyDelivery({ body: content, headers, hmacKey });
 
 describe("delivery verification", () => {
   const ways: [string, HeadersInput][] = [

@@ -11,7 +11,7 @@ const { url } = signUrl({
   nowMs,
   expiresSeconds: 900,
 });
-const ask = (change: Partial<Parameters<typeof verifySignedUrl>[0]>) =>
+const verify = (change: Partial<Parameters<typeof verifySignedUrl>[0]>) =>
   verifySignedUrl({ ...grant, url, nowMs, ...change });
 const mismatch = { ok: false, reason: "mismatch" };
 
@@ -28,10 +28,10 @@ describe("signed URL", () => {
     ));
 
   it("is valid until the millisecond before it expires", () =>
-    assert.deepEqual([ask({}), ask({ nowMs: signedAtMs + 899_999 })], [{ ok: true }, { ok: true }]));
+    assert.deepEqual([verify({}), verify({ nowMs: signedAtMs + 899_999 })], [{ ok: true }, { ok: true }]));
 
   it("expires at its expiry time and returns the data for the response", () =>
-    assert.deepEqual(ask({ nowMs: signedAtMs + 900_000 }), {
+    assert.deepEqual(verify({ nowMs: signedAtMs + 900_000 }), {
       ok: false,
       reason: "expired",
       expiresAtMs: signedAtMs + 900_000,
@@ -41,7 +41,10 @@ describe("signed URL", () => {
   it("ignores spaces around the content type and the order of parameters", () => {
     const [base, query = ""] = url.split("?");
     const turned = `${base}?${query.split("&").reverse().join("&")}`;
-    assert.deepEqual([ask({ contentType: " application/pdf " }), ask({ url: turned })], [{ ok: true }, { ok: true }]);
+    assert.deepEqual(
+      [verify({ contentType: " application/pdf " }), verify({ url: turned })],
+      [{ ok: true }, { ok: true }],
+    );
   });
 
   it("treats escaped and unescaped path characters as equal", () => {
@@ -53,7 +56,7 @@ describe("signed URL", () => {
     });
     const others = ["R&D,%20a=b.pdf", "R%26D,%20a=b.pdf", "%52&D%2c%20a=b.pdf"];
     assert.deepEqual(
-      others.map((name) => ask({ url: signed.replace("R%26D%2C%20a%3Db.pdf", name) })),
+      others.map((name) => verify({ url: signed.replace("R%26D%2C%20a%3Db.pdf", name) })),
       others.map(() => ({ ok: true })),
     );
   });
@@ -76,8 +79,8 @@ describe("signed URL", () => {
   ];
   for (const [label, change] of tampered) {
     it(`is invalid with ${label}, before or after its expiry`, () => {
-      assert.deepEqual(ask(change), mismatch);
-      assert.deepEqual(ask({ nowMs: nowMs + 86_400_000, ...change }), mismatch);
+      assert.deepEqual(verify(change), mismatch);
+      assert.deepEqual(verify({ nowMs: nowMs + 86_400_000, ...change }), mismatch);
     });
   }
 

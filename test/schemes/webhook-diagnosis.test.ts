@@ -87,8 +87,8 @@ const mistakes: Record<string, readonly Mistake[]> = {
   ],
 };
 
-const diagnoseMistake = ({ body = "text", ...given }: Omit<Mistake, "code">) =>
-  diagnose({ key, ...given, body: Buffer.from(body) });
+const diagnoseMistake = ({ body = "text", ...mistake }: Omit<Mistake, "code">) =>
+  diagnose({ key, ...mistake, body: Buffer.from(body) });
 
 describe("signature diagnosis", () => {
   for (const [about, alike] of Object.entries(mistakes)) {

@@ -16,13 +16,13 @@ import { createTemporaryFolder } from "../support/store.ts";
 
 const key = Buffer.alloc(64, 7).toString("base64");
 const body = '{"activity":"CONTRACT_SIGNED"}';
-const at = Date.parse("2031-01-02T03:04:05Z");
+const time = Date.parse("2031-01-02T03:04:05Z");
 
 for (const scheme of webhookSchemes) {
-  const signed = scheme.sign({ key, body, id: 1, at });
+  const signed = scheme.sign({ key, body, id: 1, at: time });
   const headers = Object.fromEntries(Object.entries(signed).map(([name, value]) => [name.toLowerCase(), value]));
   const verify = (text: string, given: Readonly<Record<string, string>> = headers) =>
-    scheme.verify({ key, body: [Buffer.from(text)], headers: given, nowMs: at });
+    scheme.verify({ key, body: [Buffer.from(text)], headers: given, nowMs: time });
 
   describe(`signature scheme ${scheme.name}`, () => {
     it("sets its declared headers", () => assert.deepEqual(Object.keys(signed), scheme.headers));

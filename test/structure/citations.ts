@@ -4,7 +4,7 @@ import { extractProse, type SourceFile } from "./repository.ts";
 const reference = /[RCFPLE]\d{1,2}/.source;
 const gap = /(?:\s*\n\s*(?:\*|\/\/)\s*|\s+)/.source;
 const list = `${reference}(?:(?:,|,? and|,? to)${gap}${reference})*`;
-const cited = new RegExp(`DECISIONS\\.md,${gap}(${list})(?!\\d)`, "g");
+const citation = new RegExp(`DECISIONS\\.md,${gap}(${list})(?!\\d)`, "g");
 
 /** Returns the numbers of the rows of a page of decisions. */
 export const parseRowIds = (page: string): Set<string> =>
@@ -12,7 +12,7 @@ export const parseRowIds = (page: string): Set<string> =>
 
 /** Lists the rows that a text cites, with their page. */
 export const findCitedRows = (text: string): string[] =>
-  [...text.matchAll(cited)].flatMap(([, found]) => found!.match(new RegExp(reference, "g"))!);
+  [...text.matchAll(citation)].flatMap(([, found]) => found!.match(new RegExp(reference, "g"))!);
 
 /** Lists invalid references: to a missing row, to a row without its page (“C18”), and to a missing page. */
 export const findDeadReferences = (
@@ -24,7 +24,7 @@ export const findDeadReferences = (
     const unknown = findCitedRows(text)
       .filter((row) => !rows.has(row))
       .map((row) => `${path} cites ${row}, which DECISIONS.md does not have`);
-    const prose = (path.endsWith(".md") ? text : extractProse(text)).replace(cited, "");
+    const prose = (path.endsWith(".md") ? text : extractProse(text)).replace(citation, "");
     const bare = [...prose.matchAll(new RegExp(`(?<![\\w%.-])${reference}(?![\\w%-])`, "g"))]
       .filter(([row]) => rows.has(row))
       .map(([row]) => `${path} cites ${row} without its page`);

@@ -12,7 +12,7 @@ import { layers } from "./layers.ts";
 import { allPaths, documents, root, sources } from "./repository.ts";
 
 const packageManifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-const getPage = (path: string) => documents.find((one) => one.path === path)?.text ?? "";
+const getPage = (path: string) => documents.find((document) => document.path === path)?.text ?? "";
 
 describe("check of the pages", () => {
   it("reports a missing path", () =>

@@ -22,7 +22,7 @@ describe("check of regular expressions", () => {
     ));
 
   it("finds expressions created at run time", () =>
-    assert.deepEqual(findExpressions([createFile("new RegExp(a);", 'RegExp("x");')]).made, [
+    assert.deepEqual(findExpressions([createFile("new RegExp(a);", 'RegExp("x");')]).created, [
       "src/x.ts:1",
       "src/x.ts:2",
     ]));
@@ -39,9 +39,9 @@ describe("check of regular expressions", () => {
       ],
     ));
 
-  const { literals, made } = findExpressions(sources);
+  const { literals, created } = findExpressions(sources);
 
-  it("finds no expression created at run time in the sources", () => assert.deepEqual(made, []));
+  it("finds no expression created at run time in the sources", () => assert.deepEqual(created, []));
 
   it("finds only linear-time expressions in the sources", () => {
     assert.ok(literals.length > 150, `${literals.length} were found`);

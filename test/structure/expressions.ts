@@ -13,13 +13,13 @@ export interface Expression {
 export interface Expressions {
   readonly literals: readonly Expression[];
   /** Locations of expressions that are created at run time, which cannot be checked. */
-  readonly made: readonly string[];
+  readonly created: readonly string[];
 }
 
 /** Finds all regular expressions in files. */
 export function findExpressions(files: readonly SourceFile[]): Expressions {
   const literals: Expression[] = [];
-  const made: string[] = [];
+  const created: string[] = [];
   for (const { path, text } of files) {
     const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
     const visit = (node: ts.Node): void => {
@@ -29,13 +29,13 @@ export function findExpressions(files: readonly SourceFile[]): Expressions {
         literals.push({ source: node.text.slice(1, end), flags: node.text.slice(end + 1), at: at() });
       }
       if ((ts.isNewExpression(node) || ts.isCallExpression(node)) && node.expression.getText() === "RegExp") {
-        made.push(at());
+        created.push(at());
       }
       ts.forEachChild(node, visit);
     };
     visit(file);
   }
-  return { literals, made };
+  return { literals, created };
 }
 
 /**

@@ -212,7 +212,7 @@ function explainForbiddenImport({ from, target, kind }: Import): string | undefi
   const other = findLayer(target)?.path ?? target.split("/")[0]!;
   if (other === layer.path || layer.mayImport.includes(other) || layer.mayImport.includes(target)) return undefined;
   if (kind === "type" && [other, target].some((place) => layer.typesOf?.includes(place))) return undefined;
-  if (layer.mayImport.some((place) => isFolderWithin(place) && target.startsWith(`${place}/`))) return undefined;
+  if (layer.mayImport.some((path) => isFolderWithin(path) && target.startsWith(`${path}/`))) return undefined;
   const lazy = layer.lazily?.some((place) => target.startsWith(`${place}/`));
   if (lazy) return kind === "static" ? "only by a dynamic import" : undefined;
   return `${layer.path} knows nothing of ${other}`;

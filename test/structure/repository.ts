@@ -53,8 +53,10 @@ export const omitComments = (text: string): string =>
 export const rootFiles: readonly SourceFile[] = allPaths.filter((path) => /^[^/]+\.ts$/.test(path)).map(read);
 
 const comment = /\/\*[\s\S]*?\*\/|(?:^|(?<=\s))\/\/.*$/;
-const parenthesised = /\((?:[\w-]+\.md, )?[A-Z]\d{1,2}(?:(?:, | and )[A-Z]\d{1,2})*\)/;
+const parenthesizedCitation = /\((?:[\w-]+\.md, )?[A-Z]\d{1,2}(?:(?:, | and )[A-Z]\d{1,2})*\)/;
 
 /** Extracts comments, and references in parentheses within strings. */
 export const extractProse = (text: string): string =>
-  [...text.matchAll(new RegExp(`${comment.source}|${parenthesised.source}`, "gm"))].map(([found]) => found).join("\n");
+  [...text.matchAll(new RegExp(`${comment.source}|${parenthesizedCitation.source}`, "gm"))]
+    .map(([found]) => found)
+    .join("\n");

@@ -4,7 +4,7 @@ export interface Sizes {
   readonly median: number;
   readonly p90: number;
   /** Files of more than 400 lines. */
-  readonly long: readonly string[];
+  readonly longFiles: readonly string[];
 }
 
 const countLines = ({ text }: SourceFile): number => text.split("\n").length - (text.endsWith("\n") ? 1 : 0);
@@ -16,7 +16,7 @@ export function measureSizes(files: readonly SourceFile[]): Sizes {
   return {
     median: at(0.5),
     p90: at(0.9),
-    long: files.filter((file) => countLines(file) > 400).map(({ path }) => path),
+    longFiles: files.filter((file) => countLines(file) > 400).map(({ path }) => path),
   };
 }
 

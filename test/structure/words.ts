@@ -90,12 +90,12 @@ const retiredWords: Readonly<Record<string, string>> = {
 };
 
 /** Types with a single meaning, which can be declared only in their home. */
-const homes: Readonly<Record<string, { readonly means: string; readonly at: RegExp }>> = {
-  Verdict: { means: "whether a signature holds", at: /^src\/schemes\// },
+const homes: Readonly<Record<string, { readonly meaning: string; readonly path: RegExp }>> = {
+  Verdict: { meaning: "whether a signature holds", path: /^src\/schemes\// },
 };
 
 /** Files that can use a retired word. */
-const excused: Readonly<Record<string, readonly string[]>> = {
+const exceptions: Readonly<Record<string, readonly string[]>> = {
   // Field of version 1 of an entry, which the migration reads.
   "emulator/clock/schedule.ts": ["lane"],
   // The word is the verb in "Without anything happening".
@@ -117,12 +117,12 @@ export const findRetiredWords = (files: readonly SourceFile[]): string[] =>
     const byName = declared.filter((name) => Object.hasOwn(retiredNames, name));
     const byWord = names
       .flatMap(splitName)
-      .filter((word) => Object.hasOwn(retiredWords, word) && !excused[path]?.includes(word));
-    const astray = Object.keys(homes).filter((word) => declared.includes(word) && !homes[word]!.at.test(path));
+      .filter((word) => Object.hasOwn(retiredWords, word) && !exceptions[path]?.includes(word));
+    const astray = Object.keys(homes).filter((word) => declared.includes(word) && !homes[word]!.path.test(path));
     return [
       ...byName.map((name) => `${path} says ${name} for ${retiredNames[name]}`),
       ...[...new Set(byWord)].map((word) => `${path} says ${word} for ${retiredWords[word]}`),
-      ...astray.map((word) => `${path} says ${word}, which means ${homes[word]!.means}`),
+      ...astray.map((word) => `${path} says ${word}, which means ${homes[word]!.meaning}`),
     ];
   });
 

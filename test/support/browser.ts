@@ -29,14 +29,14 @@ export interface Tab extends Page {
   readonly complaints: readonly string[];
 }
 
-let started: Promise<Browser> | undefined;
+let sharedBrowser: Promise<Browser> | undefined;
 
 /** Returns the browser of this process, launched with an empty profile at first use and after a crash. */
 function getBrowser(): Promise<Browser> {
-  started ??= chromium
+  sharedBrowser ??= chromium
     .launch({ executablePath: browserExecutable!, args: quiet })
-    .then((launched) => launched.on("disconnected", () => (started = undefined)));
-  return started;
+    .then((launched) => launched.on("disconnected", () => (sharedBrowser = undefined)));
+  return sharedBrowser;
 }
 
 async function openPage(options?: BrowserContextOptions) {
@@ -77,7 +77,7 @@ export function createTestBrowser(): {
   /** Opens a shared tab for pages that store only cookies. Cookies and settings of the previous test are cleared. */
   tabInTurn(): Promise<Tab>;
 } {
-  after(async () => (await started)?.close());
+  after(async () => (await sharedBrowser)?.close());
   return {
     skip: browserExecutable === undefined && "Chromium is not on the path (Debian: apt-get install chromium)",
     async tab(t, options) {

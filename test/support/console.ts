@@ -17,9 +17,9 @@ export interface BrowserSession {
 }
 
 /** Signs a browser in as the owner of the token. */
-export async function createBrowserSession(of: Pick<Emulator, "controlUrl" | "token">): Promise<BrowserSession> {
-  const code = new URL(await createConsoleAddress(of)).hash.slice("#code=".length);
-  const response = await fetch(`${of.controlUrl}/sessions`, {
+export async function createBrowserSession(emulator: Pick<Emulator, "controlUrl" | "token">): Promise<BrowserSession> {
+  const code = new URL(await createConsoleAddress(emulator)).hash.slice("#code=".length);
+  const response = await fetch(`${emulator.controlUrl}/sessions`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ code }),

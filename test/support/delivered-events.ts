@@ -41,4 +41,5 @@ export async function subscribe(
   };
 }
 
-export const listActivityNames = (told: readonly DeliveredEvent[]): string[] => told.map(({ activity }) => activity);
+export const listActivityNames = (payloads: readonly DeliveredEvent[]): string[] =>
+  payloads.map(({ activity }) => activity);

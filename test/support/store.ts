@@ -79,49 +79,49 @@ export type DiskCall =
  * Creates a real file system with a hook before each changing call. `before` can throw or resolve with a number of
  * bytes, after which a write fails as on a full disk.
  */
-export function createGatedDisk(before: (call: DiskCall, path: string) => unknown): Disk {
+export function createGatedDisk(beforeCall: (call: DiskCall, path: string) => unknown): Disk {
   const fileOf = (file: DiskFile, path: string): DiskFile => ({
     ...file,
     async write(bytes, position) {
-      const cut = await before("write", path);
+      const cut = await beforeCall("write", path);
       if (typeof cut !== "number") return file.write(bytes, position);
       await file.write(bytes.subarray(0, cut), position);
       throw new Error("no space left on device");
     },
     async truncate(length) {
-      await before("truncate", path);
+      await beforeCall("truncate", path);
       await file.truncate(length);
     },
     async sync() {
-      await before("sync", path);
+      await beforeCall("sync", path);
       await file.sync();
     },
     async datasync() {
-      await before("datasync", path);
+      await beforeCall("datasync", path);
       await file.datasync();
     },
   });
   return {
     ...systemDisk,
     async create(path) {
-      await before("create", path);
+      await beforeCall("create", path);
       return fileOf(await systemDisk.create(path), path);
     },
     open: async (path, access) => fileOf(await systemDisk.open(path, access), path),
     async rename(from, to) {
-      await before("rename", to);
+      await beforeCall("rename", to);
       await systemDisk.rename(from, to);
     },
     async link(path, second) {
-      await before("link", second);
+      await beforeCall("link", second);
       await systemDisk.link(path, second);
     },
     async remove(path) {
-      await before("remove", path);
+      await beforeCall("remove", path);
       await systemDisk.remove(path);
     },
     async syncFolder(path) {
-      await before("syncFolder", path);
+      await beforeCall("syncFolder", path);
       await systemDisk.syncFolder(path);
     },
   };

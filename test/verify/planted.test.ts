@@ -18,7 +18,7 @@ import {
 } from "../support/verify/planted-deviations.ts";
 import { readReferenceData, recordSession, runContractJourney, subscribe } from "../support/verify/recorded-session.ts";
 
-const planted = [...Object.keys(plantedResponses), ...Object.keys(plantedWebhooks)].sort();
+const plantedNames = [...Object.keys(plantedResponses), ...Object.keys(plantedWebhooks)].sort();
 const activities = ["CONTRACT_CREATED", "COUNTER_PARTY_CREATED"];
 
 /** Records a service that differs from the emulator in twenty ways. */
@@ -40,8 +40,8 @@ describe("service with 20 planted differences", () => {
   it("produces exactly these 20 findings", async (t) => {
     const corpus = await readCorpus(await recordPlanted(t));
     const report = buildVerifyReport(await replayOnEmulator(corpus, startEmulator), {});
-    assert.equal(planted.length, 20);
-    assert.deepEqual(report.differences.map(({ id }) => id).sort(), planted);
+    assert.equal(plantedNames.length, 20);
+    assert.deepEqual(report.differences.map(({ id }) => id).sort(), plantedNames);
   });
 
   it("can be imitated by an emulator with --observed", async (t) => {
@@ -66,7 +66,7 @@ describe("service with 20 planted differences", () => {
     await session.end();
     const report = buildVerifyReport(await replayOnEmulator(await readCorpus(again), startEmulator), {});
     assert.deepEqual(lines, []);
-    assert.deepEqual(report.differences.map(({ id }) => id).sort(), planted);
+    assert.deepEqual(report.differences.map(({ id }) => id).sort(), plantedNames);
   });
 });
 
@@ -169,9 +169,9 @@ describe("service that contradicts the specification", () => {
       of("webhook:CONTRACT_CREATED:retry.1:retry-time", ", which fixes the retry schedule"),
     ]);
     const response = await observing.api("POST", "/api/v2.1/public/contracts/", { body: createContractRequest() });
-    const shown = await observing.api("GET", "/api/v2.1/public/contracts/T-1/status");
+    const otherResponse = await observing.api("GET", "/api/v2.1/public/contracts/T-1/status");
     assert.deepEqual(
-      [response.status, shown.body],
+      [response.status, otherResponse.body],
       [201, { contract_name: "NDA with Acme", contract_status: "DRAFT" }],
     );
   });

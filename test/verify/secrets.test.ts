@@ -24,7 +24,7 @@ const multipart = Buffer.from(
 );
 
 /** Forty secrets and people that must not be in any file. */
-const planted = [
+const plantedSecrets = [
   ["Zelda", "Fitzgerald", "zelda.fitzgerald@acme.com", "+49 30 1234567", "hunter2-in-header"],
   [
     "1f0c9f3e-77aa-4d4e-9f3e-3c4d4d4e9f3e",
@@ -140,9 +140,9 @@ describe("corpus with 40 planted secrets and personal data", () => {
     const shown = [all, decodeURIComponent(all.replace(/%(?![0-9A-F]{2})/gi, "%25")), ...inner]
       .join("\n")
       .toLowerCase();
-    assert.equal(planted.length, 40);
+    assert.equal(plantedSecrets.length, 40);
     assert.deepEqual(
-      planted.filter((secret) => shown.includes(secret.toLowerCase())),
+      plantedSecrets.filter((secret) => shown.includes(secret.toLowerCase())),
       [],
     );
     assert.deepEqual(scanCorpus(corpus), []);
@@ -162,14 +162,14 @@ const returns = (status: number, type: string, body: string) =>
   createExchange({ method: "GET" }, { status, headers: [["content-type", type]], body: Buffer.from(body) });
 
 /** The only file of a corpus with this exchange, and the findings of its scan. */
-async function recorded(t: TestContext, one: readonly [RecordedRequest, RecordedResponse]) {
+async function recordExchange(t: TestContext, one: readonly [RecordedRequest, RecordedResponse]) {
   const corpus = await recordAll(t, [one]);
   const text = await readFile(join(corpus.folder, corpus.exchanges[0]!.file), "utf8");
   return { text: decodeURIComponent(text), found: scanCorpus(corpus) };
 }
 
 /** The findings of a scan of an unsanitized file. */
-const scanned = ([request, response]: readonly [RecordedRequest, RecordedResponse]) =>
+const scanExchange = ([request, response]: readonly [RecordedRequest, RecordedResponse]) =>
   scanCorpus({
     folder: "",
     digest: "",
@@ -282,15 +282,15 @@ const namedSecrets: Readonly<
 describe("secret identified by its name", () => {
   for (const [name, [one, secret, place]] of Object.entries(namedSecrets)) {
     it(`is redacted, or reported if redaction failed: ${name}`, async (t) => {
-      const { text, found } = await recorded(t, one);
+      const { text, found } = await recordExchange(t, one);
       assert.deepEqual({ left: text.includes(secret), found }, { left: false, found: [] }, text);
-      assert.ok(scanned(one).includes(place), scanned(one).join());
+      assert.ok(scanExchange(one).includes(place), scanExchange(one).join());
     });
   }
 
   it("does not include error codes and messages about a field", async (t) => {
     const body = '{"code":"not_found","detail":"Invalid password: this field is required."}';
-    const { text, found } = await recorded(t, returns(404, "application/json", body));
+    const { text, found } = await recordExchange(t, returns(404, "application/json", body));
     assert.deepEqual({ isSame: text.includes(body), found }, { isSame: true, found: [] }, text);
   });
 });
@@ -312,7 +312,7 @@ describe("personal data identified by its name", () => {
 
   it("is replaced consistently by values of the same format", async (t) => {
     const body = JSON.stringify([person, { dob: person.dob, num: person.num }]);
-    const { text, found } = await recorded(t, createRequest("application/json", body));
+    const { text, found } = await recordExchange(t, createRequest("application/json", body));
     const gone = ["1984", "23.11", "491515", "2345678", "84250", "52.52", "113.4", "ebulon", "quartz"];
     assert.deepEqual({ left: gone.filter((value) => text.includes(value)), found }, { left: [], found: [] }, text);
     const [made, again] = JSON.parse(text.split("\n").find((line) => line.startsWith("[{"))!);
@@ -326,7 +326,7 @@ describe("personal data identified by its name", () => {
   });
 
   it("is reported if it was not replaced", () => {
-    const places = scanned(createRequest("application/json", JSON.stringify(person)));
+    const places = scanExchange(createRequest("application/json", JSON.stringify(person)));
     const names = ["dob", "birth_date", "num", "msisdn", "phone", "salary", "lat", "longitude", "first_name"];
     assert.deepEqual(
       places,
@@ -335,7 +335,7 @@ describe("personal data identified by its name", () => {
   });
 
   it("includes a login in an error message", async (t) => {
-    const { text } = await recorded(t, returns(400, "application/json", '{"detail":"Error for user zebulonq"}'));
+    const { text } = await recordExchange(t, returns(400, "application/json", '{"detail":"Error for user zebulonq"}'));
     assert.ok(!text.includes("zebulonq"), text);
     assert.match(text, /Error for user qx[a-x]{7}"/);
   });
@@ -353,7 +353,7 @@ describe("secret that resembles a stand-in", () => {
     ["a card", createRequest("application/json", '{"note":"card:5500005555555559"}'), "5500005555555559"],
   ] as const)
     it(`is replaced: ${name}`, async (t) => {
-      const { text } = await recorded(t, one);
+      const { text } = await recordExchange(t, one);
       assert.ok(!text.includes(secret), text);
     });
 });
@@ -377,12 +377,12 @@ describe("signed URL in a corpus", () => {
 describe("scan of a new recording", () => {
   it("accepts URL credentials and the boundary of a form", async (t) => {
     const url = '{"hook":"https://jane:hunter2@host.example/in","other":"https://jane@acme.com/"}';
-    assert.deepEqual((await recorded(t, createRequest("application/json", url))).found, []);
-    assert.deepEqual((await recorded(t, form("note", "hello"))).found, []);
+    assert.deepEqual((await recordExchange(t, createRequest("application/json", url))).found, []);
+    assert.deepEqual((await recordExchange(t, form("note", "hello"))).found, []);
   });
 
   it("accepts a name that resembles a token", async (t) => {
     const name = createRequest("application/json", '{"contract_name":"svc-verify-1a2b3c4d5e"}');
-    assert.deepEqual((await recorded(t, name)).found, []);
+    assert.deepEqual((await recordExchange(t, name)).found, []);
   });
 });

@@ -23,12 +23,12 @@ export async function sendLoad({ url, path, connections, count, status = 200, ..
   const one = async () => {
     while (sent < count) {
       const { method = "GET", headers = {}, body = null } = rest;
-      const at = pickInTurn(path, sent);
+      const index = pickInTurn(path, sent);
       const own = body && pickInTurn(body, sent);
       sent += 1;
-      const response = await pool.request({ path: at, method, headers, body: own });
+      const response = await pool.request({ path: index, method, headers, body: own });
       if (response.statusCode !== status) {
-        throw new Error(`${method} ${at}: ${response.statusCode} ${await response.body.text()}`);
+        throw new Error(`${method} ${index}: ${response.statusCode} ${await response.body.text()}`);
       }
       await response.body.dump();
     }
@@ -40,5 +40,5 @@ export async function sendLoad({ url, path, connections, count, status = 200, ..
   return took;
 }
 
-const pickInTurn = (given: string | readonly string[], at: number): string =>
-  typeof given === "string" ? given : given[at % given.length]!;
+const pickInTurn = (paths: string | readonly string[], index: number): string =>
+  typeof paths === "string" ? paths : paths[index % paths.length]!;

@@ -35,5 +35,5 @@ export async function runAlternately<const Works extends readonly (() => Promise
 }
 
 /** Divides the values of each round. */
-export const computeRatios = (of: readonly number[], by: readonly number[]): number[] =>
-  of.map((value, round) => value / by[round]!);
+export const computeRatios = (numerators: readonly number[], denominators: readonly number[]): number[] =>
+  numerators.map((value, round) => value / denominators[round]!);

@@ -11,7 +11,7 @@ import { type Load, sendLoad } from "./load.ts";
  * messages.
  */
 type PartyHandlers = Readonly<Record<string, (about: never) => unknown>>;
-type Role = (about: never) => Promise<{ readonly ready: object; readonly answers?: PartyHandlers }>;
+type Role = (about: never) => Promise<{ readonly ready: object; readonly handlers?: PartyHandlers }>;
 
 const roles: Readonly<Record<string, Role>> = {
   async emulator({ folder, options }: { folder: string; options: object }) {
@@ -76,12 +76,12 @@ const roles: Readonly<Record<string, Role>> = {
       if (first) request.resume();
       else first = { headers: getForwardableHeaders(request), body: await text(request) };
     });
-    return { ready: { url }, answers: { count: () => count, first: () => first, until } };
+    return { ready: { url }, handlers: { count: () => count, first: () => first, until } };
   },
 
   /** Sends requests on demand. */
   async sender() {
-    return { ready: {}, answers: { send: (load: Load) => sendLoad(load) } };
+    return { ready: {}, handlers: { send: (load: Load) => sendLoad(load) } };
   },
 };
 
@@ -109,10 +109,10 @@ function measureUsage(): object {
   return { cpuMs: getCpuMs(), rssMb: rss / 1_048_576, heapMb: heapUsed / 1_048_576 };
 }
 
-const [role = "", about = "{}"] = process.argv.slice(2);
-const { ready, answers = {} } = await roles[role]!(JSON.parse(about) as never);
+const [role = "", parameters = "{}"] = process.argv.slice(2);
+const { ready, handlers = {} } = await roles[role]!(JSON.parse(parameters) as never);
 process.on("message", async (asked: { question: string; about: never }) => {
-  const known: PartyHandlers = { usage: measureUsage, cpu: getCpuMs, ...answers };
+  const known: PartyHandlers = { usage: measureUsage, cpu: getCpuMs, ...handlers };
   process.send!(await known[asked.question]!(asked.about));
 });
 process.send!(ready);

@@ -16,12 +16,12 @@ export class BenchProcess<Ready = { readonly url: string }> {
 
   /** Returns the CPU time in milliseconds, and the memory in megabytes after a garbage collection. */
   usage(): Promise<{ readonly cpuMs: number; readonly rssMb: number; readonly heapMb: number }> {
-    return this.ask("usage");
+    return this.request("usage");
   }
 
   /** Returns the CPU time in milliseconds without forcing a garbage collection. */
   cpuMs(): Promise<number> {
-    return this.ask("cpu");
+    return this.request("cpu");
   }
 
   /** Sends SIGKILL. */
@@ -31,8 +31,8 @@ export class BenchProcess<Ready = { readonly url: string }> {
     await gone;
   }
 
-  async ask<T>(question: string, about: object = {}): Promise<T> {
-    this.#child.send({ question, about });
+  async request<T>(question: string, parameters: object = {}): Promise<T> {
+    this.#child.send({ question, about: parameters });
     const [answer] = await once(this.#child, "message");
     return answer;
   }

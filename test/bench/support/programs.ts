@@ -11,8 +11,8 @@ import { finished } from "node:stream/promises";
 const atOnce = 1_000;
 
 /** Writes a file of many lines in chunks. */
-export async function writeLines(to: string, count: number, line: (i: number) => string): Promise<void> {
-  const stream = createWriteStream(to);
+export async function writeLines(path: string, count: number, line: (i: number) => string): Promise<void> {
+  const stream = createWriteStream(path);
   for (let at = 0; at < count; at += atOnce) {
     const lines = Array.from({ length: Math.min(atOnce, count - at) }, (_, i) => line(at + i)).join("");
     if (!stream.write(lines)) await once(stream, "drain");

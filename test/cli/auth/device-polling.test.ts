@@ -20,9 +20,9 @@ const createErrorResponse = (name: string, status = 400): PollResponse => ({ sta
 const signedIn: PollResponse = { status: 200, body: tokens };
 
 /** Signs in at a server with this challenge and these responses to the polls. */
-async function signIn(t: TestContext, answers: readonly PollResponse[], changes: object = {}) {
+async function signIn(t: TestContext, responses: readonly PollResponse[], changes: object = {}) {
   const server = await startReceiver(t);
-  const left = [...answers];
+  const left = [...responses];
   server.respond((request, response) => {
     const isFirst = request.url.endsWith("/device/code/");
     sendResponse(response, isFirst ? { status: 200, body: { ...challenge, ...changes } } : (left.shift() ?? "cut"));
@@ -34,11 +34,11 @@ async function signIn(t: TestContext, answers: readonly PollResponse[], changes:
   return { ...result, slept: wall.slept, polls, server };
 }
 
-function sendResponse(response: ServerResponse, answer: PollResponse): void {
-  if (answer === "cut") return void response.destroy();
+function sendResponse(response: ServerResponse, content: PollResponse): void {
+  if (content === "cut") return void response.destroy();
   response
-    .writeHead(answer.status, { "content-type": "application/json", ...answer.headers })
-    .end(typeof answer.body === "string" ? answer.body : JSON.stringify(answer.body));
+    .writeHead(content.status, { "content-type": "application/json", ...content.headers })
+    .end(typeof content.body === "string" ? content.body : JSON.stringify(content.body));
 }
 
 describe("device token polling", () => {

@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { createBulkFixture } from "../../support/cli/bulk-stage.ts";
 
-const people = "name,id\nAda,c-1\nBob,c-2\n";
+const rows = "name,id\nAda,c-1\nBob,c-2\n";
 
 describe("--column", () => {
   it("implies CSV for a pipe and for a file with any name", async (t) => {
     const { svc, listRequests } = await createBulkFixture(t, ["name,id", "Ada,c-1", "Bob,c-2"]);
-    const result = await svc("router map-clients - --column id --cluster eu-1", { stdin: people });
+    const result = await svc("router map-clients - --column id --cluster eu-1", { stdin: rows });
     assert.deepEqual(
       [result.exit, result.stdout, listRequests()],
       [0, "Mapped 2 client ids to eu-1\n", [["c-1", "c-2"]]],

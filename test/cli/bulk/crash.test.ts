@@ -11,7 +11,7 @@ import { DiskCrashedError, ForgetfulDisk, type RandomSource } from "../../suppor
 
 const folder = "/state/jobs/job_1";
 const wall: WallClock = { now: () => 0, monotonicNow: () => 0, sleep: async () => {} };
-const started = JSON.stringify({ event: "started", at: "2031-01-02T03:04:05Z" });
+const startedEvent = JSON.stringify({ event: "started", at: "2031-01-02T03:04:05Z" });
 
 /** The state that was acknowledged as durable: the log, and the number of finished batches. */
 interface AcknowledgedWork {
@@ -34,20 +34,20 @@ const createResults = (batch: number): string =>
 const createBatch = (batch: number) => ({ batch, rows: 10, invalid: 0, failed: batch % 2, moved: 0 });
 
 /** Opens the job. Incomplete writes are expected and not reported. */
-async function open(disk: Disk, told: string[] = []): Promise<OpenJob> {
+async function open(disk: Disk, reports: string[] = []): Promise<OpenJob> {
   const report = async (message: string) => {
-    if (!message.includes("an incomplete write")) told.push(message);
+    if (!message.includes("an incomplete write")) reports.push(message);
   };
   return OpenJob.open(folder, { wall, disk, report });
 }
 
 /** Finishes batches, several of them concurrently. */
-async function finishBatches(job: OpenJob, from: number, to: number, acknowledged: AcknowledgedWork): Promise<void> {
+async function finishBatches(job: OpenJob, from: number, to: number, work: AcknowledgedWork): Promise<void> {
   for (let batch = from; batch < to; batch += 1) {
     await job.finish(createBatch(batch), createResults(batch));
     if (batch % 3 !== 2) continue;
     await job.note("stopped", "for a while");
-    acknowledged.batches = batch + 1;
+    work.batches = batch + 1;
   }
 }
 
@@ -56,7 +56,7 @@ type Life = (disk: Disk, acknowledged: AcknowledgedWork) => Promise<void>;
 const lives: Record<string, Life> = {
   "that runs twice": async (disk, acknowledged) => {
     await makeFolderDurably(disk, folder);
-    await createLog(disk, folder, started);
+    await createLog(disk, folder, startedEvent);
     acknowledged.created = true;
     for (const [from, to] of [
       [0, 6],
@@ -73,7 +73,7 @@ const lives: Record<string, Life> = {
 async function checkCrashAt(life: Life, at: number, chance: RandomSource): Promise<boolean> {
   const disk = new ForgetfulDisk();
   let steps = 0;
-  disk.before = () => {
+  disk.beforeStep = () => {
     if (steps === at) throw new DiskCrashedError();
     steps += 1;
   };
@@ -135,17 +135,17 @@ describe("full disk", () => {
   it("retains the batches that a resume skips and counts no others as stored", async () => {
     const disk = new ForgetfulDisk();
     await makeFolderDurably(disk, folder);
-    await createLog(disk, folder, started);
+    await createLog(disk, folder, startedEvent);
     const job = await open(disk);
     await finishBatches(job, 0, 3, { created: true, batches: 0 });
-    disk.before = () => {
+    disk.beforeStep = () => {
       throw Object.assign(new Error("no space left on device"), { code: "ENOSPC" });
     };
     for (const batch of [3, 4]) await job.finish(createBatch(batch), createResults(batch)).catch(() => {});
     await assert.rejects(job.note("stopped"), { code: "ENOSPC" });
     const [counted, kept] = [job.counts.rows, job.durable.rows];
     await job.close();
-    disk.before = () => {};
+    disk.beforeStep = () => {};
     const { rows } = (await readJobLog(folder, disk))!;
     assert.deepEqual({ counted, kept, rows }, { counted: 50, kept: 30, rows: 30 });
   });

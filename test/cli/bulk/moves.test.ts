@@ -13,28 +13,28 @@ const asReal = { SVC_EMULATOR_URL: undefined, SVC_EMULATOR_TOKEN: undefined };
 /** An emulator that maps ada and bob to us-1. */
 async function startWithMappedEmails(
   t: Parameters<typeof startCliEmulator>[0],
-): Promise<CliEmulator & { where(): Promise<unknown[]> }> {
+): Promise<CliEmulator & { listOwners(): Promise<unknown[]> }> {
   const cli = await startCliEmulator(t);
   await cli.svc("router map-emails - --cluster us-1", { stdin: "ada@x.example\nbob@x.example\n" });
   const clusterOf = async (name: string) => {
     const { exit, stdout } = await cli.svc(`router show-email ${name}@x.example --json`);
     return exit === 0 ? JSON.parse(stdout).cluster_id : null;
   };
-  return { ...cli, where: () => Promise.all(["ada", "bob", "cleo"].map(clusterOf)) };
+  return { ...cli, listOwners: () => Promise.all(["ada", "bob", "cleo"].map(clusterOf)) };
 }
 
 const stdin = "ada@x.example\nbob@x.example\ncleo@x.example\n";
 
 describe("undo of moved identifiers", () => {
   it("restores the moves recorded with --results all", async (t) => {
-    const { svc, where, cwd } = await startWithMappedEmails(t);
+    const { svc, listOwners, cwd } = await startWithMappedEmails(t);
     const line = "router map-emails - --cluster eu-1 --results all --report report.csv";
     for (const env of [asReal, {}]) {
       await svc("router map-emails - --cluster us-1", { stdin: "ada@x.example\nbob@x.example\n" });
       const result = await svc(line, { stdin, env });
       const [id = ""] = /job_\w+/.exec(result.stderr) ?? [];
       assert.equal(result.exit, 0, result.stderr);
-      assert.deepEqual(await where(), ["eu-1", "eu-1", "eu-1"]);
+      assert.deepEqual(await listOwners(), ["eu-1", "eu-1", "eu-1"]);
       const { stdout } = await svc(`router jobs results ${id} --json=input,moved_from`);
       assert.deepEqual(JSON.parse(stdout), [
         { input: "ada@x.example", moved_from: "us-1" },
@@ -48,7 +48,7 @@ describe("undo of moved identifiers", () => {
       assert.match((await svc(`router jobs undo ${id}`, { env })).stderr, /--yes required/);
       const undone = await svc(`router jobs undo ${id} --yes`, { env });
       assert.deepEqual([undone.exit, undone.stdout], [0, "Mapped 2 e-mails to us-1\n"], undone.stderr);
-      assert.deepEqual(await where(), ["us-1", "us-1", "eu-1"]);
+      assert.deepEqual(await listOwners(), ["us-1", "us-1", "eu-1"]);
     }
   });
 
@@ -87,13 +87,13 @@ describe("undo of moved identifiers", () => {
   }
 
   it("skips identifiers that were mapped again later and runs only once", async (t) => {
-    const { svc, where } = await startWithMappedEmails(t);
+    const { svc, listOwners } = await startWithMappedEmails(t);
     const { stderr } = await svc("router map-emails - --cluster eu-1 --results all", { stdin });
     const [id = ""] = /job_\w+/.exec(stderr) ?? [];
     await svc("router map-emails --email-hash-list ada@x.example --cluster us-1");
     const undone = await svc(`router jobs undo ${id} --yes`);
     assert.equal(undone.stderr.split("\n")[0], "1 e-mail no longer mapped to eu-1: unchanged");
-    assert.deepEqual([undone.exit, await where()], [0, ["us-1", "us-1", "eu-1"]]);
+    assert.deepEqual([undone.exit, await listOwners()], [0, ["us-1", "us-1", "eu-1"]]);
     const secondResult = await svc(`router jobs undo ${id} --yes`);
     assert.deepEqual([secondResult.exit, secondResult.stdout], [0, ""]);
     assert.match(secondResult.stderr, / moved nothing that is still mapped to eu-1\n$/);

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { createBulkFixture, createNumberedIds } from "../../support/cli/bulk-stage.ts";
 
 const joinRows = (rows: readonly string[]) => rows.map((row) => `${row}\n`).join("");
-const small = "--batch-size 2 --concurrency 1 --cluster eu-1";
+const smallBatches = "--batch-size 2 --concurrency 1 --cluster eu-1";
 /** The fourth request fails, so three batches are finished. */
 const failFourthCall = ({ number }: { number: number }) => (number === 4 ? { status: 503 } : undefined);
 
@@ -21,7 +21,7 @@ describe("bulk job with piped input", () => {
     it(`rejects a resume with too few rows: ${label}`, async (t) => {
       const { svc, listRequests } = await createBulkFixture(t, [], failFourthCall);
       const all = createNumberedIds(10);
-      await svc(`router map-clients - ${small} --retries 0`, { stdin: joinRows(all) });
+      await svc(`router map-clients - ${smallBatches} --retries 0`, { stdin: joinRows(all) });
       const { exit, stdout, stderr } = await svc("router jobs resume --last - --quiet", {
         stdin: joinRows(all.slice(0, rows)),
       });
@@ -52,7 +52,7 @@ describe("bulk job with piped input", () => {
 
   it("resumes with a file of the same rows only", async (t) => {
     const { svc, listRequests, write } = await createBulkFixture(t, createNumberedIds(8), failFourthCall);
-    await svc(`router map-clients - ${small} --retries 0`, { stdin: joinRows(createNumberedIds(8)) });
+    await svc(`router map-clients - ${smallBatches} --retries 0`, { stdin: joinRows(createNumberedIds(8)) });
     await write("other.txt", ["x", ...createNumberedIds(8)]);
     assert.equal((await svc("router jobs resume --last other.txt")).exit, 2);
     const { exit, stdout, stderr } = await svc("router jobs resume --last rows.txt");
@@ -77,7 +77,10 @@ describe("bulk job with piped input", () => {
 
 describe("named pipe as input", { skip: process.platform === "win32" && "there are none here" }, () => {
   /** A stage with a named pipe `pipe` that receives the text once a reader opens it. */
-  async function stage(t: Parameters<typeof createBulkFixture>[0], script?: Parameters<typeof createBulkFixture>[2]) {
+  async function createPipeFixture(
+    t: Parameters<typeof createBulkFixture>[0],
+    script?: Parameters<typeof createBulkFixture>[2],
+  ) {
     const made = await createBulkFixture(t, [], script);
     const path = join(made.cwd, "pipe");
     await promisify(execFile)("mkfifo", [path]);
@@ -90,10 +93,10 @@ describe("named pipe as input", { skip: process.platform === "win32" && "there a
   }
 
   it("is read once like standard input and resumes with new input", async (t) => {
-    const { svc, listRequests, filled } = await stage(t, failFourthCall);
+    const { svc, listRequests, filled } = await createPipeFixture(t, failFourthCall);
     const content = joinRows(createNumberedIds(8));
     const [{ exit, stderr }] = await Promise.all([
-      svc(`router map-clients pipe ${small} --retries 0`),
+      svc(`router map-clients pipe ${smallBatches} --retries 0`),
       filled(content),
     ]);
     assert.equal(exit, 75, stderr);
@@ -111,24 +114,27 @@ describe("named pipe as input", { skip: process.platform === "win32" && "there a
   });
 
   it("supports a preview but no plan", async (t) => {
-    const { svc, listRequests, filled } = await stage(t);
-    const [dry] = await Promise.all([svc(`router map-clients pipe ${small} --dry-run`), filled("a\nb\n")]);
+    const { svc, listRequests, filled } = await createPipeFixture(t);
+    const [dry] = await Promise.all([svc(`router map-clients pipe ${smallBatches} --dry-run`), filled("a\nb\n")]);
     assert.deepEqual([dry.exit, dry.stdout.split("\n")[0]], [0, "Would map 2 client ids to eu-1 in 1 call"]);
-    const result = await svc(`router map-clients pipe ${small} --plan-out plan.json`);
+    const result = await svc(`router map-clients pipe ${smallBatches} --plan-out plan.json`);
     assert.match(result.stderr, /^error: A plan requires a file: pipe cannot be read twice\.\n/);
     assert.deepEqual([result.exit, listRequests()], [2, []]);
   });
 
   it("is reported by its name if the pipe is empty", async (t) => {
-    const { svc, filled } = await stage(t);
-    const [{ exit, stderr }] = await Promise.all([svc(`router map-clients pipe ${small} --quiet`), filled("\n")]);
+    const { svc, filled } = await createPipeFixture(t);
+    const [{ exit, stderr }] = await Promise.all([
+      svc(`router map-clients pipe ${smallBatches} --quiet`),
+      filled("\n"),
+    ]);
     assert.deepEqual([exit, stderr.split("\n")[0]], [2, "error: <file>: pipe has no rows"]);
   });
 
   it("is rejected for the resume of a job with a file", async (t) => {
-    const { svc, cwd } = await stage(t, failFourthCall);
+    const { svc, cwd } = await createPipeFixture(t, failFourthCall);
     await writeFile(join(cwd, "rows.txt"), joinRows(createNumberedIds(8)));
-    await svc(`router map-clients rows.txt ${small} --retries 0`);
+    await svc(`router map-clients rows.txt ${smallBatches} --retries 0`);
     for (const [input, name] of [
       ["./pipe", "./pipe"],
       ["-", "standard input"],

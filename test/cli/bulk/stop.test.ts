@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { createBulkFixture, createNumberedIds } from "../../support/cli/bulk-stage.ts";
 import type { RunOptions } from "../../support/cli/run-cli.ts";
 
-const two = "router map-clients rows.txt --batch-size 1 --concurrency 2 --cluster eu-1";
+const command = "router map-clients rows.txt --batch-size 1 --concurrency 2 --cluster eu-1";
 
 /** A promise with a function that resolves it. */
 function createGate() {
@@ -35,7 +35,7 @@ describe("stopped bulk job", () => {
       await answers.opened;
       return undefined;
     });
-    const { exit, stderr } = await svc(two, { onStart: keys.onStart });
+    const { exit, stderr } = await svc(command, { onStart: keys.onStart });
     assert.equal(exit, 130);
     assert.match(
       stderr,
@@ -72,7 +72,7 @@ describe("stopped bulk job", () => {
     });
     // The grace period ends at once.
     const wall = { now: () => 0, monotonicNow: () => 0, sleep: async (ms: number) => void sleeps.push(ms) };
-    const { exit } = await svc(two, { onStart: keys.onStart, wall });
+    const { exit } = await svc(command, { onStart: keys.onStart, wall });
     assert.equal(exit, 143);
     assert.ok(sleeps.includes(700));
     assert.equal((await svc("router jobs resume --last")).exit, 0);
@@ -96,7 +96,7 @@ describe("stopped bulk job", () => {
         if (!signal?.aborted) await new Promise((resolve) => signal?.addEventListener("abort", resolve));
       },
     };
-    const { exit } = await svc(two, { onStart: keys.onStart, wall });
+    const { exit } = await svc(command, { onStart: keys.onStart, wall });
     assert.deepEqual([exit, slept.length], [130, 1]);
   });
 });

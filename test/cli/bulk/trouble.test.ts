@@ -8,7 +8,7 @@ import { createBulkFixture, createNumberedIds, type ResponseScript } from "../..
 import { ManualWallClock } from "../../support/clocks/manual-wall-clock.ts";
 import { collectProcessWarnings } from "../../support/process-warnings.ts";
 
-const one = "--batch-size 2 --concurrency 1 --cluster eu-1";
+const flags = "--batch-size 2 --concurrency 1 --cluster eu-1";
 const invalidFieldsResponse = { status: 422, body: { detail: [{ loc: ["body"], msg: "no", type: "x" }] } };
 
 describe("invalid rows in a bulk job", () => {
@@ -16,7 +16,7 @@ describe("invalid rows in a bulk job", () => {
 
   it("stops the job of a file before its start and saves all invalid rows", async (t) => {
     const { svc, cwd, listRequests } = await createBulkFixture(t, mixed);
-    const { exit, stderr } = await svc(`router map-clients rows.txt ${one} --errors-out bad.csv`);
+    const { exit, stderr } = await svc(`router map-clients rows.txt ${flags} --errors-out bad.csv`);
     assert.equal(
       stderr,
       [
@@ -36,7 +36,7 @@ describe("invalid rows in a bulk job", () => {
   it("stops the job of a pipe at an invalid row and continues without that row", async (t) => {
     const { svc, listRequests } = await createBulkFixture(t, []);
     const stdin = "a\nb\nc\nd d\ne\n";
-    const result = await svc(`router map-clients - ${one}`, { stdin });
+    const result = await svc(`router map-clients - ${flags}`, { stdin });
     assert.equal(result.exit, 3);
     assert.match(
       result.stderr,
@@ -55,14 +55,14 @@ describe("invalid rows in a bulk job", () => {
   ] as const) {
     it(`tolerates invalid rows up to --max-errors ${limit}`, async (t) => {
       const { svc, listRequests } = await createBulkFixture(t, mixed);
-      const run = await svc(`router map-clients rows.txt ${one} --max-errors ${limit}`);
+      const run = await svc(`router map-clients rows.txt ${flags} --max-errors ${limit}`);
       assert.deepEqual([run.exit, listRequests()], [exit, exit === 2 ? [] : [["a"], ["c"], ["e"]]]);
     });
   }
 
   it("stops the job of a pipe above --max-errors", async (t) => {
     const { svc, listRequests } = await createBulkFixture(t, []);
-    const { exit, stderr } = await svc(`router map-clients - ${one} --max-errors 1`, {
+    const { exit, stderr } = await svc(`router map-clients - ${flags} --max-errors 1`, {
       stdin: "a\nb b\nc\nd d\ne\nf\n",
     });
     assert.deepEqual([exit, listRequests()], [3, [["a"], ["c"]]]);
@@ -74,7 +74,7 @@ describe("invalid rows in a bulk job", () => {
 
   it("requires a number or a percentage for --max-errors", async (t) => {
     const { svc } = await createBulkFixture(t, mixed);
-    const { exit, stderr } = await svc(`router map-clients rows.txt ${one} --max-errors few`);
+    const { exit, stderr } = await svc(`router map-clients rows.txt ${flags} --max-errors few`);
     assert.equal(exit, 2);
     assert.match(
       stderr,
@@ -88,7 +88,7 @@ describe("bulk job with rejected requests", () => {
     const { svc, listRequests } = await createBulkFixture(t, createNumberedIds(6), ({ number }) =>
       number === 2 ? invalidFieldsResponse : undefined,
     );
-    const { exit, stdout, stderr } = await svc(`router map-clients rows.txt ${one} --errors-out bad.csv`);
+    const { exit, stdout, stderr } = await svc(`router map-clients rows.txt ${flags} --errors-out bad.csv`);
     assert.deepEqual([exit, stdout, listRequests().length], [3, "Mapped 4 client ids to eu-1\n", 3]);
     assert.match(stderr, /2 rows rejected by the service/);
     const results = await svc("router jobs results --last --json --fields row,input,status");
@@ -104,7 +104,7 @@ describe("bulk job with rejected requests", () => {
       const { svc, listRequests } = await createBulkFixture(t, createNumberedIds(6), ({ number }) =>
         number === 2 ? refusal : undefined,
       );
-      const { exit, stderr } = await svc(`router map-clients rows.txt ${one} --max-errors 100`);
+      const { exit, stderr } = await svc(`router map-clients rows.txt ${flags} --max-errors 100`);
       assert.deepEqual([exit, listRequests().length], [1, 2]);
       assert.ok(stderr.includes(`error: not now (HTTP ${status})\n`), stderr);
       assert.equal((await svc("router jobs results --last --json")).stdout, "[]\n");
@@ -114,7 +114,7 @@ describe("bulk job with rejected requests", () => {
 
   it("stops at a rejection of the first batch for reasons other than its rows", async (t) => {
     const { svc, listRequests } = await createBulkFixture(t, createNumberedIds(6), () => invalidFieldsResponse);
-    const { exit, stderr } = await svc(`router map-clients rows.txt ${one}`);
+    const { exit, stderr } = await svc(`router map-clients rows.txt ${flags}`);
     assert.deepEqual([exit, listRequests().length], [1, 1]);
     assert.match(stderr, /stopped\. Resume it with: svc router jobs resume job_\w+\nerror: .*\(HTTP 422\)/);
   });
@@ -123,7 +123,7 @@ describe("bulk job with rejected requests", () => {
     const { svc, listRequests } = await createBulkFixture(t, createNumberedIds(4), ({ number }) =>
       number === 2 ? { status: 401, body: { detail: "Invalid cluster key" } } : undefined,
     );
-    const { exit } = await svc(`router map-clients rows.txt ${one}`);
+    const { exit } = await svc(`router map-clients rows.txt ${flags}`);
     assert.equal(exit, 4);
     assert.equal((await svc("router jobs resume --last")).stdout, "Mapped 4 client ids to eu-1\n");
     assert.deepEqual(listRequests(), [
@@ -137,7 +137,7 @@ describe("bulk job with rejected requests", () => {
     const { svc, service } = await createBulkFixture(t, createNumberedIds(4), ({ number }) =>
       number === 2 ? { status: 503 } : undefined,
     );
-    await svc(`router map-clients rows.txt ${one} --retries 0`);
+    await svc(`router map-clients rows.txt ${flags} --retries 0`);
     await svc("router jobs resume --last");
     const keys = service.calls.map(({ headers }) => headers["idempotency-key"]);
     const job = JSON.parse((await svc("router jobs show --last --json")).stdout).id;
@@ -183,7 +183,7 @@ describe("bulk job with a busy service", () => {
       number === 2 ? busy : undefined,
     );
     const { wall, slept } = sleepless();
-    const { exit, stderr } = await svc(`router map-clients rows.txt ${one}`, { wall });
+    const { exit, stderr } = await svc(`router map-clients rows.txt ${flags}`, { wall });
     assert.deepEqual([exit, listRequests().length], [0, 3]);
     assert.ok(slept.some((ms) => ms >= 42_000));
     assert.match(stderr, /rate limited, resuming in 4[23] s/);
@@ -206,7 +206,7 @@ describe("bulk job with a busy service", () => {
   it("exits with 75 at a wait longer than --max-wait and can resume", async (t) => {
     const busy = { status: 503, headers: { "retry-after": "3600" } };
     const { svc } = await createBulkFixture(t, createNumberedIds(4), ({ number }) => (number === 2 ? busy : undefined));
-    const { exit, stderr } = await svc(`router map-clients rows.txt ${one} --json --quiet`);
+    const { exit, stderr } = await svc(`router map-clients rows.txt ${flags} --json --quiet`);
     const { error } = JSON.parse(stderr);
     assert.deepEqual([exit, error.retryable, error.exitCode], [75, true, 75]);
     assert.match(error.message, /requests a wait of 3600 s/);
@@ -218,7 +218,7 @@ describe("bulk job with a busy service", () => {
       number > 1 ? { status: 503 } : undefined,
     );
     const { wall } = sleepless();
-    const { exit } = await svc(`router map-clients rows.txt ${one} --retries 2`, { wall });
+    const { exit } = await svc(`router map-clients rows.txt ${flags} --retries 2`, { wall });
     assert.deepEqual([exit, listRequests().length], [75, 4]);
   });
 });

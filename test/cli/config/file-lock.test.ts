@@ -12,7 +12,7 @@ import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { getProgramPath } from "../../support/program.ts";
 
 const host = { pid: process.pid, wall: systemWallClock } as Host;
-const nobody = 2 ** 22 + 1;
+const unusedPid = 2 ** 22 + 1;
 
 describe("file lock", () => {
   it("is acquired by only one of many processes when the lock is stale", async (t) => {
@@ -44,7 +44,7 @@ describe("file lock", () => {
 
   const heldBy = async (pid = process.pid) => ({ id: "left", pid, ...(await identifyMachine()) });
   for (const [whose, content] of [
-    ["whose process is gone", async () => JSON.stringify(await heldBy(nobody))],
+    ["whose process is gone", async () => JSON.stringify(await heldBy(unusedPid))],
     ["of an earlier process with the same process ID", async () => JSON.stringify(await heldBy())],
     ["that cannot be read", async () => "{"],
   ] as const) {
@@ -62,8 +62,8 @@ describe("file lock", () => {
   it("passes to the next process after a killed takeover", async (t) => {
     const folder = await createTestFolder(t);
     const file = join(folder, "lock");
-    await writeFile(file, JSON.stringify(await heldBy(nobody)));
-    await writeFile(`${file}.left`, JSON.stringify({ ...(await heldBy(nobody)), id: "heir" }));
+    await writeFile(file, JSON.stringify(await heldBy(unusedPid)));
+    await writeFile(`${file}.left`, JSON.stringify({ ...(await heldBy(unusedPid)), id: "heir" }));
     const lock = await acquireFileLock(file, host);
     await lock!.release();
     assert.deepEqual(await readdir(folder), []);

@@ -9,7 +9,7 @@ import { startTlsService } from "../../support/cli/tls-service.ts";
 import { startReceiver } from "../../support/receiver.ts";
 
 const password = "hunter2%secret";
-const encoded = encodeURIComponent(password);
+const encodedPassword = encodeURIComponent(password);
 
 /** A service with a host name that only the proxy can resolve. */
 async function startService(t: TestContext) {
@@ -42,23 +42,26 @@ const getErrorLine = ({ stderr }: RunResult): string =>
 describe("proxy from the environment", () => {
   it("receives absolute URLs of http services and is the only recipient of its credentials", async (t) => {
     const [proxy, { url, received }] = [await startForwardProxy(t, password), await startService(t)];
-    for (const value of [`http://ann:${encoded}@127.0.0.1:${proxy.port}`, `ann:${encoded}@127.0.0.1:${proxy.port}`]) {
+    for (const value of [
+      `http://ann:${encodedPassword}@127.0.0.1:${proxy.port}`,
+      `ann:${encodedPassword}@127.0.0.1:${proxy.port}`,
+    ]) {
       for (const name of ["HTTP_PROXY", "http_proxy"]) {
         const { exit, stdout, stderr } = await runHealth(url, { [name]: value }, "--json");
         assert.deepEqual([exit, JSON.parse(stdout)], [0, { database: true }]);
         assert.doesNotMatch(`${stdout}${stderr}`, /hunter2|ann/);
       }
     }
-    assert.deepEqual(new Set(proxy.seen), new Set([`GET ${url}/`]));
+    assert.deepEqual(new Set(proxy.targets), new Set([`GET ${url}/`]));
     const got = received.map(({ headers }) => [headers.host, headers["proxy-authorization"]]);
     assert.deepEqual(got, Array(4).fill([new URL(url).host, undefined]));
   });
 
   it("opens tunnels to https services with verified certificates", async (t) => {
     const [proxy, url] = [await startForwardProxy(t, password), await startTlsService(t)];
-    const result = await runHealth(url, { HTTPS_PROXY: `http://ann:${encoded}@127.0.0.1:${proxy.port}` });
+    const result = await runHealth(url, { HTTPS_PROXY: `http://ann:${encodedPassword}@127.0.0.1:${proxy.port}` });
     assert.deepEqual(
-      [result.exit, getErrorLine(result), proxy.seen],
+      [result.exit, getErrorLine(result), proxy.targets],
       [
         75,
         `error: Failed to reach ${url} through the proxy ${proxy.url}: its certificate is self-signed (DEPTH_ZERO_SELF_SIGNED_CERT).`,
@@ -147,7 +150,7 @@ describe("proxy from the environment", () => {
       await runHealth(router, env),
       await runHealth(control, { ...env, NO_PROXY: "elsewhere.example" }),
     ];
-    assert.deepEqual([done.map(({ exit }) => exit), proxy.seen], [done.map(() => 0), []]);
+    assert.deepEqual([done.map(({ exit }) => exit), proxy.targets], [done.map(() => 0), []]);
     assert.equal(hook.received.length, 1);
   });
 
@@ -158,7 +161,7 @@ describe("proxy from the environment", () => {
       env: { HTTP_PROXY: proxy.url },
       stdin: "{}",
     });
-    assert.deepEqual([exit, received.length, proxy.seen], [0, 1, [`POST ${url}/`]]);
+    assert.deepEqual([exit, received.length, proxy.targets], [0, 1, [`POST ${url}/`]]);
   });
 
   it("is used and reported by doctor, including failures", async (t) => {
@@ -169,7 +172,7 @@ describe("proxy from the environment", () => {
     };
     const asked = (value: string, base = url) =>
       runCli(["doctor", "--json", "--base-url", base], { env: { HTTP_PROXY: value } });
-    const well = await asked(`http://ann:${encoded}@127.0.0.1:${proxy.port}`);
+    const well = await asked(`http://ann:${encodedPassword}@127.0.0.1:${proxy.port}`);
     assert.deepEqual(
       [rowOf(well), well.exit, well.stdout.includes("hunter2")],
       [{ status: "ok", detail: `${url} responds through ${proxy.url} (HTTP_PROXY)` }, 0, false],

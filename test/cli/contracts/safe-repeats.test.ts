@@ -7,13 +7,13 @@ import { ndaContractJson } from "../../support/cli/nda.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { createExecutedImport } from "../../support/contracts.ts";
 
-const linked = ["--set", "external_metadata.id=deal-42", "--idempotent"];
+const linkFlags = ["--set", "external_metadata.id=deal-42", "--idempotent"];
 
 describe("svc contracts create --idempotent", () => {
   it("creates a contract once and shows the contract when run again", async (t) => {
     const { svc, json } = await startCliEmulator(t);
     const create = () =>
-      svc(["contracts", "create", "--data", "-", ...linked, "--json=id"], { stdin: ndaContractJson });
+      svc(["contracts", "create", "--data", "-", ...linkFlags, "--json=id"], { stdin: ndaContractJson });
     const first = await create();
     assert.deepEqual([first.exit, JSON.parse(first.stdout)], [0, { id: "T-1" }], first.stderr);
     assert.deepEqual(await create(), {
@@ -56,7 +56,7 @@ describe("svc contracts import-executed --idempotent", () => {
   it("imports a contract once and shows the contract when run again", async (t) => {
     const { svc } = await startCliEmulator(t);
     const stdin = JSON.stringify(await createExecutedImport());
-    const run = () => svc(["contracts", "import-executed", "--data", "-", ...linked, "--json=id"], { stdin });
+    const run = () => svc(["contracts", "import-executed", "--data", "-", ...linkFlags, "--json=id"], { stdin });
     const [first, second] = [await run(), await run()];
     assert.deepEqual([first.exit, JSON.parse(first.stdout)], [0, { id: "H-1" }], first.stderr);
     assert.deepEqual(second, {

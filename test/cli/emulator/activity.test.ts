@@ -36,7 +36,7 @@ async function startEmulatorCommand(t: TestContext, flags: string, options: RunO
     saw,
     svc: (argv: string, stdin = "") => runCli(argv, { cwd: "/nonexistent", env, stdin }),
     router: createSender(String(json.SVC_ROUTER_URL)),
-    async ended() {
+    async stop() {
       signal("SIGTERM");
       return run;
     },
@@ -56,7 +56,7 @@ describe("activity log of svc emulator start", () => {
     await emulator.svc("emulator clock advance --by PT5M");
     await emulator.saw("attempt 2");
     await emulator.saw("clock.advance");
-    const { stdout } = await emulator.ended();
+    const { stdout } = await emulator.stop();
     const lines = maskDurations(stdout).split("Press Ctrl-C to stop it.\n")[1]!.split("\n");
     assert.equal(stdout.includes("very-secret-token"), false);
     const about = (word: string) => lines.filter((line) => line.includes(word));
@@ -80,7 +80,7 @@ describe("activity log of svc emulator start", () => {
     const emulator = await startEmulatorCommand(t, "--json");
     await emulator.router("GET", "/router/v1/clusters/");
     await emulator.saw('"clusters.list"');
-    const { stdout } = await emulator.ended();
+    const { stdout } = await emulator.stop();
     const documents = stdout
       .trimEnd()
       .split("\n")
@@ -115,7 +115,7 @@ describe("activity log of svc emulator start", () => {
       const emulator = await startEmulatorCommand(t, flags);
       await emulator.router("GET", "/router/v1/clusters/");
       if (wanted) await emulator.saw("clusters.list");
-      const { stdout } = await emulator.ended();
+      const { stdout } = await emulator.stop();
       if (wanted) assert.match(maskDurations(stdout), wanted);
       else assert.equal(stdout.split("Press Ctrl-C to stop it.\n")[1], "");
     }
@@ -126,7 +126,7 @@ describe("activity log of svc emulator start", () => {
     for (let i = 0; i < 10; i += 1) {
       await Promise.all(Array.from({ length: 100 }, () => emulator.router("GET", "/router/v1/clusters/")));
     }
-    const { stdout } = await emulator.ended();
+    const { stdout } = await emulator.stop();
     const events = stdout
       .trimEnd()
       .split("\n")

@@ -183,7 +183,7 @@ describe("svc emulator start --detach", () => {
     // The open call returns when the starting emulator reads the pipe.
     const pipe = await open(seed, "w");
     t.after(() => pipe.close());
-    assert.equal((await run.stopped("SIGINT")).exit, 130);
+    assert.equal((await run.stop("SIGINT")).exit, 130);
     await assert.rejects(pipe.write("{}"), { code: "EPIPE" });
     assert.deepEqual(await readdir(cwd), ["seed.json"]);
   });

@@ -8,18 +8,18 @@ import { startTestEmulator } from "../../support/emulator.ts";
 
 const state = ".svc/emulator.json";
 /** A port without a listener. */
-const ended = "http://127.0.0.1:9";
+const endedUrl = "http://127.0.0.1:9";
 
 /** A folder with a running emulator, and a shell with the variables of the previous one. */
 async function startEmulatorAndCli(t: TestContext) {
   const cwd = await createTestFolder(t);
   const emulator = await startTestEmulator(t, { file: join(cwd, state) });
   const env = {
-    SVC_BASE_URL: ended,
-    SVC_CONTRACTS_URL: ended,
+    SVC_BASE_URL: endedUrl,
+    SVC_CONTRACTS_URL: endedUrl,
     SVC_CLIENT_ID: "earlier",
     SVC_CLIENT_SECRET: "earlier",
-    SVC_EMULATOR_URL: `${ended}/_emulator`,
+    SVC_EMULATOR_URL: `${endedUrl}/_emulator`,
     SVC_EMULATOR_TOKEN: "earlier",
   };
   const svc = (argv: string, extraHeaders: Readonly<Record<string, string>> = {}, folder = cwd) =>
@@ -65,7 +65,7 @@ describe("shell with variables of an ended emulator", () => {
     const { svc, elsewhere } = await startEmulatorAndCli(t);
     const usual = "  Check the address, and that the service is running.\n";
     for (const { stderr } of [
-      await svc(`contracts templates list --retries 0 --base-url ${ended}`),
+      await svc(`contracts templates list --retries 0 --base-url ${endedUrl}`),
       await svc("contracts templates list --retries 0", { SVC_EMULATOR_URL: "" }, elsewhere),
     ])
       assert.ok(stderr.endsWith(usual), stderr);

@@ -25,7 +25,7 @@ const awkward = {
   SVC_TOKEN: undefined,
 };
 
-const printed = `const env = process.env; console.log(JSON.stringify(${JSON.stringify(Object.keys(awkward))}.map((name) => env[name] ?? null)))`;
+const printProgram = `const env = process.env; console.log(JSON.stringify(${JSON.stringify(Object.keys(awkward))}.map((name) => env[name] ?? null)))`;
 const values = Object.values(awkward).map((value) => value ?? null);
 
 describe("svc emulator env", () => {
@@ -142,7 +142,7 @@ describe("svc emulator env", () => {
       const env = {
         TEXT: formatVariables(awkward, shell),
         NODE: process.execPath,
-        PRINT: printed,
+        PRINT: printProgram,
         SVC_TOKEN: "real",
         HOME: await createTestFolder(t),
         PATH: process.env.PATH,

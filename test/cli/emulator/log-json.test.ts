@@ -52,7 +52,7 @@ describe("svc emulator start --log json", () => {
     await send("POST", "/_emulator/reset");
     await send("POST", "/_emulator/clock/advance", { body: { by: "PT5M" } });
     await run.saw('"operation":"clock.advance"');
-    const { exit } = await run.stopped("SIGTERM");
+    const { exit } = await run.stop("SIGTERM");
     assert.equal(exit, 143);
     assert.equal(/very-secret|s3cret/.test(run.stderr()), false);
     assert.equal(run.stdout().trimEnd().split("\n").length, 1);
@@ -100,9 +100,9 @@ describe("svc emulator start with SVC_GRACE", () => {
     const ended: Record<string, unknown> = {};
     for (const [grace, SVC_GRACE] of Object.entries({ none: "", long: "60s" })) {
       const { run, router } = await startWithJsonLog(t, ["--seed", "seed.json"], cwd, { SVC_GRACE });
-      let stopped: ReturnType<typeof run.stopped> | undefined;
+      let stopped: ReturnType<typeof run.stop> | undefined;
       backend.respond(async (_, response) => {
-        stopped = run.stopped("SIGTERM");
+        stopped = run.stop("SIGTERM");
         await run.saw('"event":"stopping"');
         // The wait exceeds the default grace period.
         await systemWallClock.sleep(1_500);

@@ -30,7 +30,7 @@ async function createRecordingBrowser(folder: string) {
 }
 
 const createConsoleUrlPattern = (url: string) => new RegExp(`^${url}/_emulator/ui/#code=[\\w-]{43}\\n$`);
-const none = "No browser found. Open this address yourself within 60 seconds.\n";
+const noBrowserMessage = "No browser found. Open this address yourself within 60 seconds.\n";
 
 describe("svc emulator open", () => {
   it("opens an address that signs the browser in once and does not print the code", async (t) => {
@@ -56,7 +56,7 @@ describe("svc emulator open", () => {
     const { cwd, twin: emulator } = await startEmulatorInFolder(t);
     const { exit, stdout, stderr } = await runCli("emulator open", { cwd, env: { BROWSER: "none" } });
     assert.match(stdout, createConsoleUrlPattern(emulator.routerUrl));
-    assert.deepEqual([exit, stderr], [0, none]);
+    assert.deepEqual([exit, stderr], [0, noBrowserMessage]);
   });
 
   it("prints the address if the browser does not start and names the browser", async (t) => {

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
-import { started as startEmulatorCommand } from "./started.ts";
+import { startEmulatorCommand } from "./started.ts";
 
 const createInUseMessage = (stop: string) =>
   `An emulator is already running on this state (RUN FILE). Use it, stop it with "${stop}", or choose another file with --file.`;

@@ -5,7 +5,7 @@ import { runCli } from "../../support/cli/run-cli.ts";
 import { startCommand } from "../../support/cli/running-command.ts";
 
 /** Runs a command that starts an emulator until it is ready. */
-export async function started(
+export async function startEmulatorCommand(
   t: TestContext,
   line: string,
   env: Readonly<Record<string, string>> = {},

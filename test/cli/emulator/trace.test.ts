@@ -149,7 +149,7 @@ describe("svc emulator trace", () => {
     await run.saw("attempt:1.3 ");
     await emulator.control("POST", "deliveries/1/resend");
     await run.saw("attempt:1.4 ");
-    assert.equal((await run.stopped("SIGINT")).exit, 130);
+    assert.equal((await run.stop("SIGINT")).exit, 130);
     const lines = run.stdout().trim().split("\n");
     const refused = "connection_refused";
     assert.deepEqual(

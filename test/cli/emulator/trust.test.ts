@@ -22,7 +22,7 @@ async function createRecordingBrowser(folder: string) {
 
 describe("foreign folder with a run file", () => {
   /** A run file that points to `url`. The server responds as the named instance or as another one. */
-  async function cloned(t: TestContext, { mode, url, answers }: { mode: number; url?: string; answers?: string }) {
+  async function createClone(t: TestContext, { mode, url, answers }: { mode: number; url?: string; answers?: string }) {
     const cwd = await createTestFolder(t);
     const author = await startReceiver(t);
     author.respond(({ url: path }, response) => {
@@ -72,21 +72,21 @@ describe("foreign folder with a run file", () => {
   };
 
   it("causes no request to the address of a run file that others can read", async (t) => {
-    const { exits, heard, isOpened } = await cloned(t, { mode: 0o644 });
+    const { exits, heard, isOpened } = await createClone(t, { mode: 0o644 });
     const { doctor: _, ...others } = exits;
     assert.deepEqual([others, heard, isOpened], [none, [], false]);
   });
 
   it("causes no request to other machines for any form of the address", async (t) => {
     for (const url of ["http://192.0.2.1:4010", "http://127.0.0.1:4010@localhost.example", "http://127.0.0.1:1/x?"]) {
-      const { exits, heard, isOpened } = await cloned(t, { mode: 0o600, url });
+      const { exits, heard, isOpened } = await createClone(t, { mode: 0o600, url });
       const { doctor: _, ...others } = exits;
       assert.deepEqual([others, heard, isOpened], [none, [], false], url);
     }
   });
 
   it("sends neither token nor state to another instance", async (t) => {
-    const { exits, heard, isOpened } = await cloned(t, { mode: 0o600, answers: "other" });
+    const { exits, heard, isOpened } = await createClone(t, { mode: 0o600, answers: "other" });
     const { doctor: _, ...others } = exits;
     assert.deepEqual([others, heard, isOpened], [none, ['["GET","/_emulator/ready",null]'], false]);
   });
@@ -123,7 +123,7 @@ describe("svc emulator open", () => {
 
 describe("foreign emulator state", () => {
   /** A copy of a folder whose emulator has a webhook and a snapshot. */
-  async function copied(t: TestContext) {
+  async function createCopy(t: TestContext) {
     const author = await createTestFolder(t);
     const emulator = await startTestEmulator(t, { file: join(author, ".svc/emulator.json") });
     await emulator.snapshot("prepared");
@@ -151,7 +151,7 @@ describe("foreign emulator state", () => {
   }
 
   it("is rejected by start, --emulator and exec --from until the user trusts the state", async (t) => {
-    const { cwd, author } = await copied(t);
+    const { cwd, author } = await createCopy(t);
     const folder = join(cwd, ".svc");
     const message = `error: ${folder} was not made by this user on this machine.\n  Its state may send webhooks and contain tokens of its author. `;
     const before = await readFile(join(folder, "emulator.json"));
@@ -175,7 +175,7 @@ describe("foreign emulator state", () => {
   });
 
   it("is accepted by explicit path, and permanently after --trust-state", async (t) => {
-    const { cwd } = await copied(t);
+    const { cwd } = await createCopy(t);
     const result = await runCli(["emulator", "webhooks", "--emulator", "--file", ".svc/emulator.json"], { cwd });
     assert.equal(result.exit, 0, result.stderr);
     assert.notEqual(await start(cwd), "up");
@@ -218,7 +218,7 @@ describe("foreign emulator state", () => {
   });
 
   it("requires a confirmation at a terminal", async (t) => {
-    const { cwd } = await copied(t);
+    const { cwd } = await createCopy(t);
     assert.notEqual(await start(cwd, [], `n${enterKey}`), "up");
     assert.equal(await start(cwd, [], `y${enterKey}`), "up");
     assert.equal(await start(cwd), "up");

@@ -26,7 +26,7 @@ async function assertEndsInTime(
   run: SvcProcess,
   { name = "SIGINT", within = 0 }: { name?: SignalName; within?: number } = {},
 ): Promise<void> {
-  const [{ exit, afterMs }, oneStart] = await Promise.all([run.stopped(name), measureStartMs()]);
+  const [{ exit, afterMs }, oneStart] = await Promise.all([run.stop(name), measureStartMs()]);
   assert.equal(exit, signalCodes[name], run.stderr());
   const allowed = within + 10 * oneStart;
   assert.ok(afterMs < allowed, `took ${Math.round(afterMs)} ms, of ${Math.round(allowed)}`);
@@ -107,7 +107,7 @@ describe("svc process at Ctrl-C", () => {
         cwd: await createTestFolder(t),
       });
       await run.saw("up");
-      const { exit } = await run.stopped(name);
+      const { exit } = await run.stop(name);
       await finished(run.child.stdout!);
       assert.deepEqual([exit, run.stdout()], [7, `up\ntidied after ${name}\n`]);
     }

@@ -76,7 +76,7 @@ const requireErrorMessage = ({ text, isError }: ToolResponse): string => {
   return JSON.parse(text).error.message;
 };
 
-const down = { title: "down", url: "http://localhost:9/hooks", only_for_activities: ["CONTRACT_CREATED"] };
+const webhookRequest = { title: "down", url: "http://localhost:9/hooks", only_for_activities: ["CONTRACT_CREATED"] };
 const writes = ["--allow-writes"];
 
 describe("svc mcp", () => {
@@ -132,7 +132,7 @@ describe("svc mcp", () => {
       tools.filter(({ annotations }) => annotations?.readOnlyHint !== true),
       [],
     );
-    const created = await call("call", { operation: "webhooks.create", body: down });
+    const created = await call("call", { operation: "webhooks.create", body: webhookRequest });
     assert.match(requireErrorMessage(created), /body/);
     assert.equal(
       requireErrorMessage(await call("call", { operation: "contracts.send", params: { composite_id: "T-1" } })),
@@ -176,7 +176,7 @@ describe("svc mcp", () => {
 
   it("moves a contract through its lifecycle in virtual time and explains its failed webhook", async (t) => {
     const { call, svc, json } = await startAgent(t, writes, { clock: { mode: "manual" } });
-    await call("call", { operation: "webhooks.create", body: down });
+    await call("call", { operation: "webhooks.create", body: webhookRequest });
     assert.deepEqual(await call("contract", { to: "SIGN" }), await getOutput(svc("contracts status T-1 --json")));
     assert.deepEqual(JSON.parse((await call("contract", { id: "T-1", to: "EXECUTED" })).text), {
       ...(await json("contracts status T-1")),

@@ -9,7 +9,7 @@ import { contract, runStory } from "./story.ts";
 const hint = "  svc run --schema prints the JSON Schema of scenario files.\n";
 
 /** Invalid stories and their error messages. */
-const wrong: readonly (readonly [story: string, sentence: string])[] = [
+const invalidStories: readonly (readonly [story: string, sentence: string])[] = [
   ["steps: []", "1:8: steps must be a list with at least one step."],
   ["name: x", "1:1: steps is required."],
   ["- a", "1:1: A scenario must be a map with steps."],
@@ -99,7 +99,7 @@ describe("svc run with invalid files", () => {
   it("reports an error in one sentence with its position and the closest word", async (t) => {
     const cwd = await createTestFolder(t);
     const shown: (readonly [string, string])[] = [];
-    for (const [story] of wrong) {
+    for (const [story] of invalidStories) {
       await writeFile(join(cwd, "story.yaml"), story);
       const { exit, stdout, stderr } = await runCli("run story.yaml", { cwd });
       shown.push([
@@ -109,7 +109,7 @@ describe("svc run with invalid files", () => {
     }
     assert.deepEqual(
       shown,
-      wrong.map(([story, sentence]) => [story, `error: story.yaml:${sentence}`]),
+      invalidStories.map(([story, sentence]) => [story, `error: story.yaml:${sentence}`]),
     );
   });
 
@@ -205,7 +205,7 @@ const values =
   /\b(CONTRACT_CREATED|CONTRACT_SIGNED|contracts\.create|contracts\.send|outgoing|duplicate|delivered|ACTIVE|\$contract|\$page|2031-01-02T03:04:05Z)\b/g;
 
 /** Ways to damage a story, each of which makes it invalid. */
-const ways: readonly ((random: Random) => string)[] = [
+const mutations: readonly ((random: Random) => string)[] = [
   (random) => misspell(names, random),
   (random) => misspell(values, random),
   // PT2H35M without its H would be another valid duration.
@@ -213,16 +213,16 @@ const ways: readonly ((random: Random) => string)[] = [
   (random) => replaceAt(values, random, () => "[[7]]"),
   (random) => replaceAt(/\[(?=[A-Z\d{])/g, random, () => ""),
   (random) => replaceAt(/\{(?= \w+:)/g, random, () => "{ {"),
-  (random) => replaceAt(/^ +- /gm, random, (found) => `\t${found}`),
+  (random) => replaceAt(/^ +- /gm, random, (match) => `\t${match}`),
   (random) => replaceAt(/: (?=\w)/g, random, () => ': "'),
   (random) => replaceAt(/^ {4}(?=\w)/gm, random, () => " "),
-  (random) => replaceAt(/^ {2}- \w/gm, random, (found) => `  - nonsense: 1\n${found}`),
+  (random) => replaceAt(/^ {2}- \w/gm, random, (match) => `  - nonsense: 1\n${match}`),
   (random) => whole.slice(0, 1 + Math.floor(random() * (whole.indexOf("steps:") + 5))),
 ];
 
-const breakStory = (random: Random): string => pick(random, ways)(random);
+const breakStory = (random: Random): string => pick(random, mutations)(random);
 
-function replaceAt(pattern: RegExp, random: Random, replace: (found: string) => string): string {
+function replaceAt(pattern: RegExp, random: Random, replace: (match: string) => string): string {
   const { 0: found, index } = pick(random, [...whole.matchAll(pattern)]);
   return whole.slice(0, index) + replace(found) + whole.slice(index + found.length);
 }

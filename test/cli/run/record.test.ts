@@ -21,7 +21,7 @@ function createRequester({ emulator }: CliEmulator, url = emulator.clusters[0]!.
   return { send, act: (path: string, body: unknown = {}) => emulator.control("POST", path, { body }) };
 }
 
-const read = ({ cwd }: CliEmulator, name: string): Promise<string> => readFile(join(cwd, name), "utf8");
+const readStory = ({ cwd }: CliEmulator, name: string): Promise<string> => readFile(join(cwd, name), "utf8");
 
 describe("svc run --record", () => {
   it("reduces 200 requests to a story that fails with the same rejection", async (t) => {
@@ -93,7 +93,7 @@ steps:
     await writeFile(join(emulator.cwd, "story.yaml"), "steps: [{ advance: PT1H }]\n");
     const result = await emulator.svc("run --record story.yaml");
     assert.deepEqual(
-      [result.exit, result.stderr.split("\n")[0], await read(emulator, "story.yaml")],
+      [result.exit, result.stderr.split("\n")[0], await readStory(emulator, "story.yaml")],
       [2, "error: --yes required when not running interactively", "steps: [{ advance: PT1H }]\n"],
     );
     const replaced = await stage.svc("run --record story.yaml --yes");

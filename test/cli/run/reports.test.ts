@@ -25,8 +25,8 @@ const jenkins = new Set([
 
 describe("reports of svc run", () => {
   it("writes JUnit XML with the error message and the trace", async (t) => {
-    const { exit, read } = await runStory(t, failing, ["--report", "junit.xml"]);
-    const xml = (await read("junit.xml")).replaceAll(/time="\d+\.\d+"/g, 'time="0.1"');
+    const { exit, readFile } = await runStory(t, failing, ["--report", "junit.xml"]);
+    const xml = (await readFile("junit.xml")).replaceAll(/time="\d+\.\d+"/g, 'time="0.1"');
     assert.equal(exit, 1);
     assert.match(
       xml,
@@ -40,8 +40,8 @@ describe("reports of svc run", () => {
   });
 
   it("writes only elements of Jenkins's schema", async (t) => {
-    const { read } = await runStory(t, failing, ["--report", "junit.xml"]);
-    const xml = await read("junit.xml");
+    const { readFile } = await runStory(t, failing, ["--report", "junit.xml"]);
+    const xml = await readFile("junit.xml");
     const unknown = [...xml.matchAll(/<(\w[\w-]*)((?: [\w-]+="[^"]*")*)/g)].flatMap(
       ([, element = "", attributes = ""]) =>
         [...attributes.matchAll(/ ([\w-]+)=/g)]
@@ -55,9 +55,9 @@ describe("reports of svc run", () => {
   });
 
   it("writes a page without external resources, with output and trace, also after a success", async (t) => {
-    const { read } = await runStory(t, failing, ["--html", "report.html"]);
+    const { readFile } = await runStory(t, failing, ["--html", "report.html"]);
     const good = await runStory(t, failing.replace("EXECUTED", "DRAFT"), ["--html", "report.html"]);
-    const page = await read("report.html");
+    const page = await readFile("report.html");
     assert.match(page, /<title>1 scenario, 0 passed, 1 failed<\/title>/);
     assert.match(page, /A &lt;signed&gt; contract/);
     assert.match(
@@ -65,7 +65,10 @@ describe("reports of svc run", () => {
       /<p class="failed">json\.contract_status: expected &quot;EXECUTED&quot;, got &quot;DRAFT&quot;<\/p>/,
     );
     assert.match(page, /<details open><summary>Trace of T-1<\/summary><pre>.*contracts\.create/);
-    assert.match(await good.read("report.html"), /<details><summary>Trace of T-1<\/summary><pre>.*contracts\.create/);
+    assert.match(
+      await good.readFile("report.html"),
+      /<details><summary>Trace of T-1<\/summary><pre>.*contracts\.create/,
+    );
     assert.deepEqual(page.match(/(?:src|href|url)\s*[=(]|<script|https?:\/\/(?!127\.0\.0\.1)/g), null);
   });
 
@@ -114,8 +117,8 @@ steps:
     const printed = [
       run.stdout,
       run.stderr,
-      await run.read("junit.xml"),
-      await run.read("page.html"),
+      await run.readFile("junit.xml"),
+      await run.readFile("page.html"),
       text.stdout,
       text.stderr,
     ];
@@ -150,9 +153,9 @@ steps:
   it("replaces only existing reports", async (t) => {
     for (const flag of ["--report", "--html"]) {
       const story = "steps: [{ advance: PT1H }]\n";
-      const { exit, stderr, read } = await runStory(t, story, [flag, "other.yaml"], { "other.yaml": story });
+      const { exit, stderr, readFile } = await runStory(t, story, [flag, "other.yaml"], { "other.yaml": story });
       const message = `error: ${flag}: other.yaml exists and was not written by this option`;
-      assert.deepEqual([exit, stderr.split("\n")[0], await read("other.yaml")], [2, message, story]);
+      assert.deepEqual([exit, stderr.split("\n")[0], await readFile("other.yaml")], [2, message, story]);
     }
   });
 
@@ -211,9 +214,9 @@ steps:
   - svc: contracts status T-9
     expect: { exit: 0 }
 `;
-    const { exit, stderr, read } = await runStory(t, story, ["--update"]);
+    const { exit, stderr, readFile } = await runStory(t, story, ["--update"]);
     assert.deepEqual([exit, stderr], [0, "Wrote 6 expectations into story.yaml\n"]);
-    const written = await read("story.yaml");
+    const written = await readFile("story.yaml");
     assert.equal(
       written,
       `# About signing.
@@ -246,11 +249,11 @@ steps:
   - expect:
       deliveries: ${deliveries}
 `;
-    const { exit, stdout, read } = await runStory(t, steps("[{ to: app, contract: $made, attempts: 7 }]"), [
+    const { exit, stdout, readFile } = await runStory(t, steps("[{ to: app, contract: $made, attempts: 7 }]"), [
       "--update",
     ]);
     assert.deepEqual(
-      [exit, await read("story.yaml")],
+      [exit, await readFile("story.yaml")],
       [0, steps("[ { to: app, contract: $made, attempts: 1 } ]")],
       stdout,
     );
@@ -258,8 +261,8 @@ steps:
 
   it("leaves a matching file unchanged", async (t) => {
     const story = "steps:   [ {advance: PT1H} ]\n";
-    const { exit, stderr, read } = await runStory(t, story, ["--update"]);
-    assert.deepEqual([exit, stderr, await read("story.yaml")], [0, "", story]);
+    const { exit, stderr, readFile } = await runStory(t, story, ["--update"]);
+    assert.deepEqual([exit, stderr, await readFile("story.yaml")], [0, "", story]);
   });
 });
 

@@ -10,7 +10,7 @@ export const contract =
 
 export interface StoryRun extends RunResult {
   /** A file of the folder, after the run. */
-  read(name: string): Promise<string>;
+  readFile(name: string): Promise<string>;
 }
 
 /** Runs a story as `story.yaml` in a folder of its own, in this process. */
@@ -26,5 +26,5 @@ export async function runStory(
     await writeFile(join(cwd, name), text);
   }
   const result = await runCli(["run", "story.yaml", "--jobs", "1", ...flags], { cwd, ...options });
-  return { ...result, read: (name) => readFile(join(cwd, name), "utf8") };
+  return { ...result, readFile: (name) => readFile(join(cwd, name), "utf8") };
 }

@@ -53,8 +53,8 @@ const rejectedLines: readonly (readonly [line: string, reason: string])[] = [
   ["contracts reconcile --received ../x", createOutsideMessage("--received", "../x")],
 ];
 
-function createOutsideMessage(place: string, file: string): string {
-  return `${place} must be the name of a file of the scenario, without a folder, got "${file}".`;
+function createOutsideMessage(key: string, file: string): string {
+  return `${key} must be the name of a file of the scenario, without a folder, got "${file}".`;
 }
 
 describe("svc run with untrusted files", () => {

@@ -28,7 +28,7 @@ async function startDevSession(
 describe("svc dev at a terminal", { skip }, () => {
   for (const columns of [40, 80, 200]) {
     it(`creates, signs, resends, fails, advances and diagnoses by keys in ${columns} columns`, async (t) => {
-      const { keys, waitFor, written, folder } = await startDevSession(t, columns);
+      const { keys, waitFor, readOutput, folder } = await startDevSession(t, columns);
       await keys("c");
       await waitFor("Created T-1.");
       await waitFor(/verified\s+200 in/);
@@ -53,7 +53,7 @@ describe("svc dev at a terminal", { skip }, () => {
       const end = await waitFor("done");
       assert.match(end, /exit=0/);
       assert.equal(end.includes("modes changed"), false, end);
-      assert.equal((await written()).includes("undefined"), false);
+      assert.equal((await readOutput()).includes("undefined"), false);
       assert.equal(existsSync(join(folder, ".svc/emulator.json.run")), false);
     });
   }

@@ -39,7 +39,7 @@ async function runVisit(t: TestContext, argv: readonly string[], visit: Visit): 
   const screen = await terminal.waitFor(/^done$/m);
   assert.match(screen, new RegExp(`^(?:\\^C)?exit=${exit}$`, "m"));
   assert.equal(screen.includes("modes changed"), false, screen);
-  const written = await terminal.written();
+  const written = await terminal.readOutput();
   assert.equal(findInteractiveEscape(written), undefined);
   return written;
 }
@@ -76,13 +76,16 @@ const createHostileBody = (count: number) => ({
 });
 
 /** The attack as displayed to a user. */
-const seen = /pwn\\n::stop-commands::/;
+const escapedText = /pwn\\n::stop-commands::/;
 
 describe("untrusted string at a terminal", { skip }, () => {
   it("is harmless as a template to select", async (t) => {
     const { url } = (await startHostileTextService(t)).endpoint({ status: 200, body: createHostileBody(3) });
     const steps: Step[] = [["2  2 pwn", "Down", "Enter"]];
-    assert.match(await runVisit(t, ["contracts", "templates", "show", "--base-url", url], { steps, exit: 0 }), seen);
+    assert.match(
+      await runVisit(t, ["contracts", "templates", "show", "--base-url", url], { steps, exit: 0 }),
+      escapedText,
+    );
   });
 
   it("is harmless as a template to search", async (t) => {
@@ -91,13 +94,16 @@ describe("untrusted string at a terminal", { skip }, () => {
       ["Template id", "17 pwn"],
       [/17 pwn\s+.*17 {2}17 pwn/, "Enter"],
     ];
-    assert.match(await runVisit(t, ["contracts", "templates", "show", "--base-url", url], { steps, exit: 0 }), seen);
+    assert.match(
+      await runVisit(t, ["contracts", "templates", "show", "--base-url", url], { steps, exit: 0 }),
+      escapedText,
+    );
   });
 
   it("is harmless as a contract", async (t) => {
     const { url } = (await startHostileTextService(t)).endpoint({ status: 200, body: createHostileBody(1) });
     const steps: Step[] = [["T-1  pwn", "Enter"]];
-    assert.match(await runVisit(t, ["contracts", "status", "--base-url", url], { steps, exit: 0 }), seen);
+    assert.match(await runVisit(t, ["contracts", "status", "--base-url", url], { steps, exit: 0 }), escapedText);
   });
 
   it("is harmless as a cluster", async (t) => {
@@ -106,12 +112,12 @@ describe("untrusted string at a terminal", { skip }, () => {
     const steps: Step[] = [["Cluster id", "Enter"]];
     const argv = ["router", "map-clients", "--client-ids", "c-1", "--base-url", url];
     // Moves require a lookup of the client, which a list response does not contain.
-    assert.match(await runVisit(t, argv, { steps, exit: 1 }), seen);
+    assert.match(await runVisit(t, argv, { steps, exit: 1 }), escapedText);
   });
 
   it("is harmless as a profile", async (t) => {
     const files = { "profiles.json": JSON.stringify({ profiles: { [hostileText]: {} } }) };
-    assert.match(await runVisit(t, ["config", "use"], { files, steps: [["pwn", "Enter"]], exit: 0 }), seen);
+    assert.match(await runVisit(t, ["config", "use"], { files, steps: [["pwn", "Enter"]], exit: 0 }), escapedText);
   });
 
   it("is harmless as a question of a template", async (t) => {
@@ -133,7 +139,7 @@ describe("untrusted string at a terminal", { skip }, () => {
 
   it("is harmless in the findings of doctor", async (t) => {
     const { url } = (await startHostileTextService(t)).endpoint({ status: 422, body: { detail: hostileText } });
-    assert.match(await runVisit(t, ["doctor", "--base-url", url], { exit: 1 }), seen);
+    assert.match(await runVisit(t, ["doctor", "--base-url", url], { exit: 1 }), escapedText);
   });
 
   it("is harmless in deliveries and in responses of the forwarding target", async (t) => {
@@ -152,7 +158,7 @@ describe("untrusted string at a terminal", { skip }, () => {
         await terminal.keys("C-c");
       },
     });
-    assert.match(written, seen);
+    assert.match(written, escapedText);
   });
 
   it("is harmless as a file name and as a response of a receiver", async (t) => {
@@ -161,7 +167,7 @@ describe("untrusted string at a terminal", { skip }, () => {
     const name = "pwn\n::stop-commands::\x1b[2J\u202e.json";
     const env = { SVC_WEBHOOK_HMAC_KEY: Buffer.alloc(64, 7).toString("base64") };
     const argv = ["webhooks", "replay", name, "--to", program.url];
-    assert.match(await runVisit(t, argv, { env, files: { [name]: "{}" }, exit: 1 }), seen);
+    assert.match(await runVisit(t, argv, { env, files: { [name]: "{}" }, exit: 1 }), escapedText);
   });
 
   it("is harmless in a seed and quoted in commands to copy", async (t) => {

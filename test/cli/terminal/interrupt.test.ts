@@ -107,7 +107,7 @@ const withKeys = `
   console.log("editing");`;
 
 /** An editor that Ctrl-C ends. */
-const without = `setInterval(() => {}, 1000); console.log("editing");`;
+const editorScript = `setInterval(() => {}, 1000); console.log("editing");`;
 
 describe("Ctrl-C in an editor", { skip }, () => {
   async function editing(t: TestContext, program: string) {
@@ -147,7 +147,7 @@ describe("Ctrl-C in an editor", { skip }, () => {
   });
 
   it("ends svc together with the editor and sends nothing", async (t) => {
-    const { terminal, sent } = await editing(t, without);
+    const { terminal, sent } = await editing(t, editorScript);
     await terminal.keys("C-c");
     await assertTerminalRestored(terminal);
     assert.deepEqual(sent(), []);

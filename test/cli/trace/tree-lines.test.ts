@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { formatTree } from "../../../src/cli/commands/trace/tree-lines.ts";
 
-const at = "2031-01-02T03:04:05.000Z";
+const time = "2031-01-02T03:04:05.000Z";
 const node = {
   kind: "request",
-  ...{ id: "request:1", parent: null, trace: "", span: "", parent_span: null, at },
+  ...{ id: "request:1", parent: null, trace: "", span: "", parent_span: null, at: time },
   ...{ duration_ms: null, what: "contracts.create", because: "requested by a client", moved_by: null, fault: null },
   ...{ contract: null, webhook_id: null, outcome: null, disabled_by: null, status: null, error: null },
 } as const;

@@ -10,10 +10,10 @@ import { runCli } from "../../support/cli/run-cli.ts";
 const fileId = "4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10";
 
 /** A service that sends this response to every request, except for a file lookup. */
-async function startUploadService(t: TestContext, answer: (response: ServerResponse) => void) {
+async function startUploadService(t: TestContext, respond: (response: ServerResponse) => void) {
   const server = createServer((request, response) => {
     request.resume();
-    if (!request.url!.includes(fileId)) return answer(response);
+    if (!request.url!.includes(fileId)) return respond(response);
     response.writeHead(200, { "content-type": "application/json" });
     response.end(JSON.stringify({ signed_url: `${url}/stored` }));
   });

@@ -28,7 +28,7 @@ async function startRespondingService(t: TestContext, status: number, body: stri
 }
 
 const lines = await prepareSendingLines();
-const derived = lines.filter(({ line }) => "operation" in line.command);
+const derivedLines = lines.filter(({ line }) => "operation" in line.command);
 
 describe("successful 2xx response to a command", () => {
   for (const status of [200, 201, 202, 204]) {
@@ -36,7 +36,7 @@ describe("successful 2xx response to a command", () => {
       it(`is accepted with status ${status} ${body === "" ? "without a body" : "with a body"}`, async (t) => {
         const service = await startRespondingService(t, status, body);
         const failures = await findFailingCases(
-          derived,
+          derivedLines,
           ({ label }) => label,
           async (example) => {
             const spec = example.line.command as CommandSpec;
@@ -64,7 +64,7 @@ describe("successful 2xx response to a command", () => {
     for (const status of [200, 201, 202, 204]) {
       const service = await startRespondingService(t, status, status === 204 ? "" : '{"id":"C-1"}');
       const found = await findFailingCases(
-        lines.filter((example) => !derived.includes(example)),
+        lines.filter((example) => !derivedLines.includes(example)),
         ({ label }) => `${status} ${label}`,
         async (example) => {
           // The auth commands require the statuses of OAuth.

@@ -21,7 +21,7 @@ import { type RunOptions, runCli } from "../../support/cli/run-cli.ts";
 interface FileInput {
   readonly command: CommandDeclaration;
   /** `--data` or `<file>`. */
-  readonly place: string;
+  readonly name: string;
   readonly spec: FlagSpec | PositionalSpec;
 }
 
@@ -36,17 +36,17 @@ const acceptsFile = (spec: FlagSpec | PositionalSpec): boolean =>
     ? /FILE|DIR|^PATH(\|-)?$/.test(spec.placeholder ?? "") && !isState(spec) && !isOther(spec)
     : /\bfiles?\b/i.test(spec.description);
 
-const places: readonly FileInput[] = (await loadAllCommands()).flatMap((command) =>
+const fileInputs: readonly FileInput[] = (await loadAllCommands()).flatMap((command) =>
   [...command.positionals, ...command.flags].filter(acceptsFile).map((spec) => ({
     command,
     spec,
-    place: isFlag(spec) ? `--${spec.flag}` : `<${spec.name}>`,
+    name: isFlag(spec) ? `--${spec.flag}` : `<${spec.name}>`,
   })),
 );
-const formatName = ({ command, place }: FileInput): string => `${getCommandName(command)} ${place}`;
+const formatName = ({ command, name }: FileInput): string => `${getCommandName(command)} ${name}`;
 const isWritten = ({ spec }: FileInput): boolean => isFlag(spec) && outputFileFlags.has(spec.flag);
-const read = places.filter((input) => !isWritten(input));
-const written = places.filter(isWritten);
+const readInputs = fileInputs.filter((input) => !isWritten(input));
+const writtenInputs = fileInputs.filter(isWritten);
 
 const key = Buffer.alloc(64, 7).toString("base64");
 /** Arguments that are checked before the file, in addition to the required ones. */
@@ -69,8 +69,8 @@ const besides: readonly (readonly [command: RegExp, words: string])[] = [
   [/^(emulator exec|auth certify)/, "-- true"],
 ];
 /** A command line with this file in this position and valid arguments elsewhere. */
-function createLine({ command, place, spec }: FileInput, file: string): string[] {
-  const name = `${getCommandName(command)} ${place}`;
+function createLine({ command, name: option, spec }: FileInput, file: string): string[] {
+  const name = `${getCommandName(command)} ${option}`;
   const positionals = command.positionals.flatMap((one) => {
     if (one === spec) return [file];
     // All arguments after the first word belong to the command to run.
@@ -79,12 +79,12 @@ function createLine({ command, place, spec }: FileInput, file: string): string[]
       one.optional &&
       (isFlag(spec) || command.positionals.indexOf(one) > command.positionals.indexOf(spec as PositionalSpec))
     )
-      return requiresRows(place) && one.name === "file" ? ["rows.txt"] : [];
+      return requiresRows(option) && one.name === "file" ? ["rows.txt"] : [];
     if (name.startsWith("config set")) return ["client_secret"];
     return [one.choices?.[0] ?? (one.type === "integer" ? "1" : acceptsFile(one) ? "rows.txt" : one.name)];
   });
   const needed = command.flags
-    .filter((flag) => flag.required && flag !== spec && (flag.target?.in !== "body" || place === "--output"))
+    .filter((flag) => flag.required && flag !== spec && (flag.target?.in !== "body" || option === "--output"))
     .flatMap(({ flag, choices }) => [`--${flag}`, flag === "file" ? "rows.txt" : (choices?.[0] ?? "1")]);
   const extraArgs = besides.filter(([of]) => of.test(name)).flatMap(([, words]) => words.split(" "));
   const named = isFlag(spec) ? [`--${spec.flag}`, spec.isBase64 ? `@${file}` : file] : [];
@@ -101,14 +101,19 @@ function createLine({ command, place, spec }: FileInput, file: string): string[]
 }
 
 /** Whether the output requires input rows. */
-const requiresRows = (place: string): boolean => ["--errors-out", "--html", "--plan-out", "--report"].includes(place);
+const requiresRows = (name: string): boolean => ["--errors-out", "--html", "--plan-out", "--report"].includes(name);
 
-const given = { "rows.txt": "ada@example.com\n", "kinds.txt": "client c-1\n", "empty.json": "", "bad.json": "{" };
+const existingFiles = {
+  "rows.txt": "ada@example.com\n",
+  "kinds.txt": "client c-1\n",
+  "empty.json": "",
+  "bad.json": "{",
+};
 
 /** A folder with invalid files of each kind. */
 async function createTrapFolder(t: TestContext): Promise<string> {
   const cwd = await createTestFolder(t);
-  await writeFiles(cwd, given);
+  await writeFiles(cwd, existingFiles);
   await mkdir(join(cwd, "folder"));
   await symlink("loop.json", join(cwd, "loop.json"));
   return cwd;
@@ -136,11 +141,11 @@ async function checkFileInput(
 ) {
   const cwd = await createTrapFolder(t);
   const result = await run(createLine(input, file), cwd, options);
-  const names = result.stderr.includes(input.place) || result.stderr.includes(input.place.replaceAll("_", "-"));
+  const names = result.stderr.includes(input.name) || result.stderr.includes(input.name.replaceAll("_", "-"));
   return (
     findTextErrorDefect(result, { exit: 2, message }) ??
-    (names ? undefined : `does not name ${input.place}: ${formatRunResult(result)}`) ??
-    (await findChangedFiles(cwd, given))
+    (names ? undefined : `does not name ${input.name}: ${formatRunResult(result)}`) ??
+    (await findChangedFiles(cwd, existingFiles))
   );
 }
 
@@ -148,17 +153,17 @@ const canBeFolder = ({ command, spec }: FileInput): boolean =>
   isFlag(spec) && (spec.placeholder === "DIR" || getCommandName(command) === "contracts reconcile");
 
 /** Whether the file may be empty, like a request body, a delivery or an upload. */
-const canBeEmpty = ({ command, place, spec }: FileInput): boolean =>
+const canBeEmpty = ({ command, name, spec }: FileInput): boolean =>
   (isFlag(spec) && spec.isBase64 === true) ||
   ["raw", "stream"].includes((command as Partial<CommandSpec>).body ?? "") ||
-  (["raw", "stream"].includes((command as { spec?: CommandSpec }).spec?.body ?? "") && place === "--file") ||
+  (["raw", "stream"].includes((command as { spec?: CommandSpec }).spec?.body ?? "") && name === "--file") ||
   // An empty state can be repaired, and a receiver may have received no deliveries.
   /^(files upload <path>|intake create --file|contracts reconcile --received|webhooks replay --from|emulator repair <file>|api --data|webhooks (sign|verify|explain) <body>|webhooks (verify|explain) --headers)$/.test(
-    `${getCommandName(command)} ${place}`,
+    `${getCommandName(command)} ${name}`,
   );
 
 describe("input file of a command line", () => {
-  it("is tested in more than 120 positions", () => assert.ok(read.length > 120, String(read.length)));
+  it("is tested in more than 120 positions", () => assert.ok(readInputs.length > 120, String(readInputs.length)));
 
   const cases: [string, string, RegExp, (input: FileInput) => boolean][] = [
     ["is missing", "none.json", /no such file|cannot read/, () => true],
@@ -179,7 +184,7 @@ describe("input file of a command line", () => {
   ];
   for (const [label, file, message, concerns] of cases) {
     it(`is rejected with exit 2 and its name if it ${label}`, async (t) => {
-      const failures = await findFailingCases(read.filter(concerns), formatName, (input) =>
+      const failures = await findFailingCases(readInputs.filter(concerns), formatName, (input) =>
         checkFileInput(t, input, file, message),
       );
       assert.deepEqual(failures, {});
@@ -187,7 +192,7 @@ describe("input file of a command line", () => {
   }
 
   it("is never read from a terminal", async (t) => {
-    const piped = read.filter(({ spec }) =>
+    const piped = readInputs.filter(({ spec }) =>
       isFlag(spec) ? (spec.placeholder ?? "").endsWith("|-") : /- for standard input/.test(spec.description),
     );
     assert.ok(piped.length > 100, String(piped.length));
@@ -207,7 +212,7 @@ describe("output file of a command line", () => {
   for (const [label, file, message] of cases) {
     it(`is rejected with exit 2 before anything is sent if it ${label}`, async (t) => {
       // --save creates a missing folder.
-      const concerned = written.filter(({ place }) => place !== "--save" || label === "is below a file");
+      const concerned = writtenInputs.filter(({ name }) => name !== "--save" || label === "is below a file");
       const failures = await findFailingCases(concerned, formatName, (input) =>
         checkFileInput(t, input, file, message),
       );

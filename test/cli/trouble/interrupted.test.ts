@@ -43,7 +43,7 @@ describe("command that sends requests", () => {
       ({ label }) => label,
       async (example) => {
         let interrupt: (() => void) | undefined;
-        const endpoint = server.endpoint({ trouble: "hangs", onTrouble: () => interrupt?.() });
+        const endpoint = server.endpoint({ fault: "hangs", onFault: () => interrupt?.() });
         const { result, cwd, files } = await runPrepared(t, example, endpoint, ["--json", "--quiet"], {
           onStart: ({ signal }) => {
             interrupt = () => signal("SIGINT");

@@ -57,11 +57,11 @@ describe("folder instead of a file", () => {
 });
 
 /** A port that does not speak HTTP. It sends `words` to every client. */
-async function startStrangeServer(t: TestContext, words: string | undefined): Promise<string> {
+async function startStrangeServer(t: TestContext, responseText: string | undefined): Promise<string> {
   const server = createServer((socket) => {
     socket.on("error", () => {});
-    if (words === undefined) socket.destroy();
-    else socket.end(words);
+    if (responseText === undefined) socket.destroy();
+    else socket.end(responseText);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.after(() => server.close());

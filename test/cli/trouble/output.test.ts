@@ -93,7 +93,7 @@ describe("output file", () => {
   it("stays unchanged without a temporary file if the response breaks off", async (t) => {
     const cwd = await createTestFolder(t);
     await writeFile(join(cwd, "a.pdf"), "before");
-    const { url } = (await startHostileService(t)).endpoint({ trouble: "truncates its response" });
+    const { url } = (await startHostileService(t)).endpoint({ fault: "truncates its response" });
     const env = { SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "key" };
     const argv = ["contracts", "download", "T-1", "-o", "a.pdf", "--base-url", url, "--retries", "0"];
     const { exit, stderr } = await runCli(argv, { cwd, env });

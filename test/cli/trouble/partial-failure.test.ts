@@ -19,9 +19,9 @@ async function startWithFailingService(t: TestContext) {
   const server = await startHostileService(t);
   await json("contracts create --data -", { stdin: ndaContractJson });
   for (const name of ["a.txt", "b.txt"]) await writeFile(join(cwd, name), name);
-  const to = [emulator.routerUrl, emulator.clusters[0]!.url];
+  const upstreams = [emulator.routerUrl, emulator.clusters[0]!.url];
   const breaking = async (passes: number, argv: readonly string[]): Promise<ReportedError> => {
-    const { url } = server.endpoint({ trouble: "hangs up", passes, to });
+    const { url } = server.endpoint({ fault: "hangs up", passes, upstreams });
     const { stdout, stderr } = await svc([...argv, "--base-url", url, "--retries", "0", "--json", "--quiet"]);
     assert.equal(stdout, "");
     return JSON.parse(stderr).error as ReportedError;

@@ -109,7 +109,7 @@ describe("command that sends requests", () => {
       lines,
       ({ label }) => label,
       async (example) => {
-        const endpoint = server.endpoint({ trouble: "responds with 500" });
+        const endpoint = server.endpoint({ fault: "responds with 500" });
         const { result } = await runPrepared(t, example, endpoint, []);
         if (endpoint.requests() === 0) return "sends nothing";
         // Plain output, like that for users.
@@ -126,19 +126,19 @@ describe("command that sends requests", () => {
     assert.deepEqual(unseen, []);
   });
 
-  for (const trouble of ["is unreachable", ...serviceFaults] as const) {
-    it(`exits with ${outcomes[trouble].exit} and one message when the service ${trouble}`, async (t) => {
+  for (const fault of ["is unreachable", ...serviceFaults] as const) {
+    it(`exits with ${outcomes[fault].exit} and one message when the service ${fault}`, async (t) => {
       const server = await startHostileService(t);
       const failures = await findFailingCases(
         // Every example runs without a service. The derived commands share one code for the other failures.
-        (trouble === "is unreachable" ? lines : selectOneOfEachKind(lines)).filter(
-          (example) => !isPatient(example, trouble),
+        (fault === "is unreachable" ? lines : selectOneOfEachKind(lines)).filter(
+          (example) => !isPatient(example, fault),
         ),
         ({ label }) => label,
         (example) =>
-          checkWithFault(t, example, trouble, trouble === "is unreachable" ? nowhere : server.endpoint({ trouble })),
+          checkWithFault(t, example, fault, fault === "is unreachable" ? nowhere : server.endpoint({ fault })),
         // A timeout is noticed a second late, so more examples run concurrently.
-        isSilent(trouble) ? 150 : 16,
+        isSilent(fault) ? 150 : 16,
       );
       assert.deepEqual(failures, {});
     });

@@ -11,10 +11,10 @@ import { startTestEmulator } from "../../support/emulator.ts";
 import { getProgramPath } from "../../support/program.ts";
 import { getSvcPath } from "../../support/shipped.ts";
 
-const nobody = 65_534;
+const nobodyUid = 65_534;
 const isRoot = process.getuid?.() === 0;
 /** Root can write everywhere, so the tests run as another user. */
-const asNobody = isRoot ? ["setpriv", `--reuid=${nobody}`, `--regid=${nobody}`, "--clear-groups"] : [];
+const asNobody = isRoot ? ["setpriv", `--reuid=${nobodyUid}`, `--regid=${nobodyUid}`, "--clear-groups"] : [];
 
 const createUnprivilegedCommand = () => [...asNobody, process.execPath, getSvcPath()];
 
@@ -64,7 +64,7 @@ async function createReadOnlyFolder(t: TestContext): Promise<string> {
   await chmod(join(folder, "wall"), 0o555);
   await chmod(folder, 0o755);
   await writeFile(join(folder, "rows.txt"), "1\n");
-  if (isRoot) await chown(folder, nobody, nobody);
+  if (isRoot) await chown(folder, nobodyUid, nobodyUid);
   return folder;
 }
 

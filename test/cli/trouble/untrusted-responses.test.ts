@@ -54,41 +54,41 @@ const isFile = (example: PreparedLine): boolean => getCommandName(example.line.c
 
 interface Surroundings {
   /** Whether all examples run there, including derived commands that differ only in their words. */
-  readonly all?: boolean;
+  readonly everyLine?: boolean;
   readonly flags?: readonly string[];
   readonly options?: Pick<RunOptions, "env" | "tty">;
-  readonly wrong: (result: RunResult, example: PreparedLine) => string | undefined;
+  readonly findDefect: (result: RunResult, example: PreparedLine) => string | undefined;
 }
 
 const surroundings: Readonly<Record<string, Surroundings>> = {
   "in a pipe": {
-    all: true,
+    everyLine: true,
     flags: ["--verbose"],
-    wrong: ({ stdout, stderr }, example) => findTerminalEscape(isContent(example) ? stderr : stdout + stderr),
+    findDefect: ({ stdout, stderr }, example) => findTerminalEscape(isContent(example) ? stderr : stdout + stderr),
   },
   "as JSON, in a pipe": {
     flags: ["--json", "--debug"],
-    wrong: ({ stdout, stderr }, example) => findTerminalEscape(isContent(example) ? stderr : stdout + stderr),
+    findDefect: ({ stdout, stderr }, example) => findTerminalEscape(isContent(example) ? stderr : stdout + stderr),
   },
   "on a terminal": {
     flags: ["--no-input", "--color", "--debug"],
     options: { tty: true },
-    wrong: ({ stdout, stderr }) => findTerminalEscape(stdout + stderr),
+    findDefect: ({ stdout, stderr }) => findTerminalEscape(stdout + stderr),
   },
   "as CSV, on a terminal": {
     flags: ["--no-input", "--format", "csv"],
     options: { tty: true },
-    wrong: ({ stdout, stderr }) => findTerminalEscape(stdout + stderr),
+    findDefect: ({ stdout, stderr }) => findTerminalEscape(stdout + stderr),
   },
   "in the log of a runner": {
     flags: ["--verbose"],
     options: { env: { GITHUB_ACTIONS: "true", CI: "true" } },
-    wrong: ({ stdout, stderr }, example) => findRunnerCommand(isFile(example) ? stderr : `${stdout}\n${stderr}`),
+    findDefect: ({ stdout, stderr }, example) => findRunnerCommand(isFile(example) ? stderr : `${stdout}\n${stderr}`),
   },
   "as JSON, in the log of a runner": {
     flags: ["--json"],
     options: { env: { GITHUB_ACTIONS: "true", CI: "true" } },
-    wrong: ({ stdout, stderr }, example) => findRunnerCommand(isFile(example) ? stderr : `${stdout}\n${stderr}`),
+    findDefect: ({ stdout, stderr }, example) => findRunnerCommand(isFile(example) ? stderr : `${stdout}\n${stderr}`),
   },
 };
 
@@ -110,7 +110,7 @@ async function checkHostileResponses(
     async (example) => {
       const { result } = await runPrepared(t, example, service.endpoint(answer(example)), at.flags ?? [], at.options);
       if (`${result.stdout}${result.stderr}`.includes("pwn")) reached += 1;
-      return at.wrong(result, example);
+      return at.findDefect(result, example);
     },
     16,
   );
@@ -124,7 +124,7 @@ describe("untrusted response of a service", () => {
         t,
         at,
         (example) => ({ status: 200, body: createHostileResponse(example) }),
-        at.all ? lines : undefined,
+        at.everyLine ? lines : undefined,
       );
       assert.deepEqual(failures, {});
       assert.ok(reached > 50, `only ${reached} command lines printed it`);

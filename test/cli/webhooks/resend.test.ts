@@ -4,7 +4,7 @@ import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { createDraftContract } from "../../support/contracts.ts";
 import { startReceiver } from "../../support/receiver.ts";
 
-const dead = "http://127.0.0.1:9/hook";
+const deadUrl = "http://127.0.0.1:9/hook";
 const create = (title: string, url: string) =>
   `webhooks create --title ${title} --url ${url} --only-for-activities CONTRACT_CREATED`;
 
@@ -12,7 +12,7 @@ describe("delivery list in an 80-column window", () => {
   for (const command of ["emulator deliveries", "webhooks deliveries"]) {
     it(`announces skipped attempts of a disabled webhook in svc ${command}`, async (t) => {
       const { svc, emulator } = await startCliEmulator(t);
-      await svc(create("Mine", dead));
+      await svc(create("Mine", deadUrl));
       await createDraftContract(emulator.api);
       await emulator.clock.advance({ by: 155 * 60_000 });
       const { stdout } = await svc(command, { tty: true, columns: 80, env: { NO_COLOR: "1" } });
@@ -111,7 +111,7 @@ describe("svc emulator webhooks resend", () => {
     const app = await startReceiver(t);
     app.respond((_, response) => void response.writeHead(500).end("the table is locked"));
     await svc(create("Mine", app.url));
-    await svc(create("Dead", dead));
+    await svc(create("Dead", deadUrl));
     await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 1 });
     assert.equal(

@@ -4,7 +4,7 @@ import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { createDraftContract } from "../../support/contracts.ts";
 import { startReceiver } from "../../support/receiver.ts";
 
-const dead = "http://127.0.0.1:9/hook";
+const deadUrl = "http://127.0.0.1:9/hook";
 const create = (title: string, url: string) =>
   `webhooks create --title ${title} --url ${url} --only-for-activities CONTRACT_CREATED`;
 
@@ -12,7 +12,7 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
   it("lists missed activities with their contract and time", async (t) => {
     const { svc, emulator } = await startCliEmulator(t);
     await createDraftContract(emulator.api);
-    await svc(create("Late", dead));
+    await svc(create("Late", deadUrl));
     const why = async () => (await svc("webhooks why 1")).stdout.split("\n")[2];
     assert.equal(
       await why(),
@@ -98,7 +98,7 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
 
   it("counts failures since the webhook was last enabled", async (t) => {
     const { svc, emulator } = await startCliEmulator(t);
-    await svc(create("Mine", dead));
+    await svc(create("Mine", deadUrl));
     await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 155 * 60_000 });
     await svc("emulator webhooks enable 1");
@@ -112,7 +112,7 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
 
   it("reports when and why a delivery is delayed", async (t) => {
     const { svc, json, emulator } = await startCliEmulator(t);
-    await svc(create("Mine", dead));
+    await svc(create("Mine", deadUrl));
     await svc("emulator fault add --direction outgoing --effect delay --delay PT3M");
     await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 1 });
@@ -122,7 +122,7 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
 
   it("prints the selected fields and rejects unknown ones", async (t) => {
     const { svc } = await startCliEmulator(t);
-    await svc(create("Mine", dead));
+    await svc(create("Mine", deadUrl));
     const chosen = await svc("webhooks why --json=state,failing");
     assert.deepEqual([chosen.exit, JSON.parse(chosen.stdout)], [1, { state: "active", failing: true }]);
     assert.equal(
@@ -139,7 +139,7 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
 
   it("reports the outcome of deliveries to a deleted webhook", async (t) => {
     const { svc, json, emulator } = await startCliEmulator(t);
-    await svc(create("Mine", dead));
+    await svc(create("Mine", deadUrl));
     await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 1 });
     await svc("webhooks delete 1 --yes");
@@ -154,11 +154,11 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
 
   it("prints a summary table first, then details of the worst webhook", async (t) => {
     const { svc, emulator } = await startCliEmulator(t);
-    for (let i = 1; i <= 12; i += 1) await svc(create(`Hook-${i}`, `${dead}/${i}`));
+    for (let i = 1; i <= 12; i += 1) await svc(create(`Hook-${i}`, `${deadUrl}/${i}`));
     await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 1 });
     // The webhook received no request, and no attempt failed.
-    await svc(create("Late", dead));
+    await svc(create("Late", deadUrl));
     const counted = async () => ((await emulator.control("GET", "requests")).body as { total: number }).total;
     const before = await counted();
     const { stdout } = await svc("webhooks why");
@@ -173,7 +173,7 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
 
   it("wraps commands in a narrow window so that they stay valid", async (t) => {
     const { svc, emulator } = await startCliEmulator(t);
-    await svc(create("Mine", dead));
+    await svc(create("Mine", deadUrl));
     await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 1 });
     for (const columns of [80, 40]) {

@@ -4,7 +4,7 @@ import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { createDraftContract } from "../../support/contracts.ts";
 import { startReceiver } from "../../support/receiver.ts";
 
-const dead = "http://127.0.0.1:9/hook";
+const deadUrl = "http://127.0.0.1:9/hook";
 const create = (title: string, url: string) =>
   `webhooks create --title ${title} --url ${url} --only-for-activities CONTRACT_CREATED`;
 
@@ -13,7 +13,7 @@ describe("webhooks that svc webhooks why selects", () => {
     const { svc, emulator } = await startCliEmulator(t);
     const good = await startReceiver(t);
     await svc(create("Good", good.url));
-    await svc(create("Bad", dead));
+    await svc(create("Bad", deadUrl));
     await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 1 });
     const result = await svc("webhooks why");
@@ -25,7 +25,7 @@ describe("webhooks that svc webhooks why selects", () => {
     const [first] = (await emulator.control("GET", "workspaces")).body as { name: string }[];
     assert.equal((await svc(["webhooks", "why", first!.name])).stdout, result.stdout);
 
-    await svc(create("Third", `${dead}/3`));
+    await svc(create("Third", `${deadUrl}/3`));
     await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 1 });
     const headings = (stdout: string) => [...stdout.matchAll(/^Webhook \d+ {2}\w+/gm)].map(([heading]) => heading);
@@ -53,7 +53,7 @@ describe("webhooks that svc webhooks why selects", () => {
     const { svc } = await startCliEmulator(t);
     const result = await svc("webhooks why");
     assert.deepEqual([result.exit, result.stderr], [5, "error: No webhooks found.\n  try: svc webhooks listen\n"]);
-    await svc(create("Mine", dead));
+    await svc(create("Mine", deadUrl));
     const otherResult = await svc("webhooks why 7");
     assert.deepEqual(
       [otherResult.exit, otherResult.stderr],
@@ -72,8 +72,8 @@ describe("webhooks that svc webhooks why selects", () => {
 
   it("accepts a webhook title, or a prefix of a title or workspace name", async (t) => {
     const { svc, emulator } = await startCliEmulator(t);
-    await svc(create("Node", dead));
-    await svc(create("Other", `${dead}/2`));
+    await svc(create("Node", deadUrl));
+    await svc(create("Other", `${deadUrl}/2`));
     const [{ name } = { name: "" }] = (await emulator.control("GET", "workspaces")).body as { name: string }[];
     const headings = async (argv: string[]) =>
       [...(await svc(["webhooks", "why", ...argv])).stdout.matchAll(/^Webhook (\d+)/gm)].map(([, id]) => id);
@@ -81,10 +81,10 @@ describe("webhooks that svc webhooks why selects", () => {
     assert.deepEqual(await headings(["Oth"]), ["2"]);
     const ofWorkspace = (await svc(["webhooks", "why", name.split(" ")[0]!])).stdout;
     assert.deepEqual(ofWorkspace.match(/^\d \w+/gm), ["1 Node", "2 Other"]);
-    await svc(create("Nodding", `${dead}/3`));
+    await svc(create("Nodding", `${deadUrl}/3`));
     const either = await svc("webhooks why Nod");
     assert.deepEqual([either.exit, either.stderr.split("\n")[0]], [2, 'error: "Nod" is ambiguous: Node, Nodding']);
-    await svc(create(name.split(" ")[0]!, `${dead}/4`));
+    await svc(create(name.split(" ")[0]!, `${deadUrl}/4`));
     const result = await svc(["webhooks", "why", name.slice(0, 5)]);
     const [title, workspace] = [name.split(" ")[0], `${name} (workspace 1)`];
     assert.deepEqual(

@@ -4,14 +4,14 @@ import { startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { createDraftContract, createExecutedImport, requireContract } from "../../support/contracts.ts";
 import { startReceiver } from "../../support/receiver.ts";
 
-const dead = "http://127.0.0.1:9/hook";
+const deadUrl = "http://127.0.0.1:9/hook";
 const create = (title: string, url: string) =>
   `webhooks create --title ${title} --url ${url} --only-for-activities CONTRACT_CREATED`;
 
 describe("svc webhooks why", () => {
   it("reports the first failure, the last response and how to enable the webhook", async (t) => {
     const { svc, emulator } = await startCliEmulator(t);
-    await svc(create("Mine", dead));
+    await svc(create("Mine", deadUrl));
     await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 5 * 60_000 });
     const first = await svc("webhooks why");
@@ -19,7 +19,7 @@ describe("svc webhooks why", () => {
     assert.deepEqual(first, {
       exit: 1,
       stdout: [
-        `Webhook 1  Mine  ${dead}  ACTIVE  workspace 1 (Northwind Legal)`,
+        `Webhook 1  Mine  ${deadUrl}  ACTIVE  workspace 1 (Northwind Legal)`,
         "",
         "Attempts:",
         "  2031-01-02T03:04:05.000Z  connection_refused  attempt 1 of 7  CONTRACT_CREATED T-1  the first attempt",
@@ -37,7 +37,7 @@ describe("svc webhooks why", () => {
       stderr: "",
     });
     await emulator.clock.advance({ by: 3 * 3_600_000 });
-    const { stdout } = await svc(`webhooks why ${dead}`);
+    const { stdout } = await svc(`webhooks why ${deadUrl}`);
     assert.match(stdout, /05:39:05\.000Z {2}connection_refused {2}attempt 6 of 7 {2}/);
     const trace = await svc("emulator trace webhook:1");
     assert.match(trace.stdout, /08:19:05\.000Z .*planned: attempt 7 {2}retry 6, 160 min/);
@@ -71,7 +71,7 @@ describe("svc webhooks why", () => {
 
   it("reports when and by which request a user disabled the webhook", async (t) => {
     const { svc, json, emulator } = await startCliEmulator(t);
-    await svc(create("Mine", dead));
+    await svc(create("Mine", deadUrl));
     await emulator.clock.advance({ by: 60_000 });
     const disabled = await json<{ disabled_at: string; disabled_by: string }>("emulator webhooks disable 1");
     assert.equal(disabled.disabled_at, "2031-01-02T03:05:05.000Z");
@@ -90,7 +90,7 @@ describe("svc webhooks why", () => {
 
   it("reports planned attempts of a disabled webhook as skipped", async (t) => {
     const { svc, json, emulator } = await startCliEmulator(t);
-    await svc(create("Mine", dead));
+    await svc(create("Mine", deadUrl));
     await createDraftContract(emulator.api);
     const shown = async () => {
       const [row] = await json<Record<string, unknown>[]>(
@@ -161,7 +161,7 @@ describe("svc webhooks why", () => {
 
   it("names a contract that was executed elsewhere by its own ID", async (t) => {
     const { svc, emulator } = await startCliEmulator(t);
-    await svc(create("Mine", dead));
+    await svc(create("Mine", deadUrl));
     await requireContract(
       emulator.api("POST", "/api/v2.1/public/contracts/executed_contracts/", { body: await createExecutedImport() }),
     );
@@ -175,7 +175,7 @@ describe("svc webhooks why", () => {
 
   it("reports exhausted retries and the deliveries to resend, oldest first", async (t) => {
     const { svc, json, emulator } = await startCliEmulator(t);
-    await svc(create("Mine", dead));
+    await svc(create("Mine", deadUrl));
     await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 155 * 60_000 });
     await svc("emulator webhooks enable 1");
@@ -215,7 +215,7 @@ describe("svc webhooks why", () => {
       [created.exit, created.stderr],
       [0, `warning: the emulator will not send to this address: ${reason}\n`],
     );
-    assert.equal((await svc(create("Here", dead))).stderr, "");
+    assert.equal((await svc(create("Here", deadUrl))).stderr, "");
     const before = await svc("webhooks why Away");
     assert.deepEqual(before, {
       exit: 1,

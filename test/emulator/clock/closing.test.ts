@@ -41,7 +41,7 @@ async function withPatientWork(
     },
   });
   await store.transaction("add", (tx) => enqueue(tx, { due: begin, kind: "patient", concurrency_key: "a", ref: "a" }));
-  await working.raised;
+  await working.signaled;
   return { runner, store, failures };
 }
 
@@ -49,7 +49,7 @@ describe("closing emulator", () => {
   it("leaves an aborted entry in the queue for the next start", async () => {
     const wall = new ManualWallClock();
     const putDown = createSignal();
-    const { runner, store, failures } = await withPatientWork(wall, { putDown: putDown.raised });
+    const { runner, store, failures } = await withPatientWork(wall, { putDown: putDown.signaled });
     let isClosed = false;
     const closed = runner.close().then(() => {
       isClosed = true;
@@ -72,10 +72,10 @@ describe("closing emulator", () => {
   });
 });
 
-function createSignal(): { readonly raised: Promise<void>; raise(): void } {
+function createSignal(): { readonly signaled: Promise<void>; raise(): void } {
   let raise = () => {};
-  const raised = new Promise<void>((resolve) => {
+  const signaled = new Promise<void>((resolve) => {
     raise = resolve;
   });
-  return { raised, raise: () => raise() };
+  return { signaled, raise: () => raise() };
 }

@@ -12,7 +12,7 @@ const begin = Date.parse("2031-01-02T03:04:05Z");
 interface Workshop {
   readonly runner: Runner;
   /** Refs of the started entries, in order. */
-  readonly begun: string[];
+  readonly startedNames: string[];
   readonly failures: string[];
   /** The number of entries that are started and not released. */
   readonly atWork: number;
@@ -20,7 +20,7 @@ interface Workshop {
   add(due: number, ...entries: readonly string[]): Promise<readonly ScheduledEntry[]>;
   /** Releases work and waits until the runner is idle. */
   letGo(...refs: readonly string[]): Promise<void>;
-  left(): Promise<readonly string[]>;
+  listQueued(): Promise<readonly string[]>;
   /** Simulates a replaced state. */
   replaceState(): void;
 }
@@ -37,7 +37,7 @@ async function createHeldRunner(
   const wall = new ManualWallClock();
   const store = openMemoryStore({ collections, wall });
   const clock = await VirtualClock.open(store, wall, { mode: "manual", now: begin + 1_000 });
-  const begun: string[] = [];
+  const startedNames: string[] = [];
   const failures: string[] = [];
   const held = new Map<string, () => void>();
   const runner = new Runner({
@@ -51,7 +51,7 @@ async function createHeldRunner(
           entries.map((entry) => {
             if (trial.spoilt && entry.ref.startsWith("bad")) throw new Error("spoilt");
             return async () => {
-              begun.push(entry.ref);
+              startedNames.push(entry.ref);
               await new Promise<void>((resolve) => held.set(entry.ref, resolve));
               return async (tx) => {
                 dequeue(tx, entry);
@@ -79,7 +79,7 @@ async function createHeldRunner(
   });
   return {
     runner,
-    begun,
+    startedNames,
     failures,
     letGo,
     replaceState() {
@@ -104,7 +104,7 @@ async function createHeldRunner(
       await waitForIdle();
       return added;
     },
-    left: () => store.read(async (view) => (await view.list(schedule, { by: "turn" })).map(({ ref }) => ref)),
+    listQueued: () => store.read(async (view) => (await view.list(schedule, { by: "turn" })).map(({ ref }) => ref)),
   };
 }
 
@@ -115,13 +115,13 @@ describe("concurrency key", () => {
   it("admits entries up to its capacity in order", async (t) => {
     const shop = await createHeldRunner(t, () => 3);
     await shop.add(0, ...createNames(6, (i) => `a a${i}`));
-    assert.deepEqual(shop.begun, ["a0", "a1", "a2"]);
+    assert.deepEqual(shop.startedNames, ["a0", "a1", "a2"]);
     await shop.letGo("a1");
-    assert.deepEqual(shop.begun, ["a0", "a1", "a2", "a3"]);
+    assert.deepEqual(shop.startedNames, ["a0", "a1", "a2", "a3"]);
     await shop.letGo("a0", "a2");
-    assert.deepEqual([shop.begun, shop.atWork], [["a0", "a1", "a2", "a3", "a4", "a5"], 3]);
+    assert.deepEqual([shop.startedNames, shop.atWork], [["a0", "a1", "a2", "a3", "a4", "a5"], 3]);
     await shop.letGo("a3", "a4", "a5");
-    assert.deepEqual([await shop.left(), shop.atWork], [[], 0]);
+    assert.deepEqual([await shop.listQueued(), shop.atWork], [[], 0]);
   });
 
   it("starts no entry while its capacity is used up, and allows at least one", async (t) => {
@@ -130,11 +130,11 @@ describe("concurrency key", () => {
     await shop.add(0, ...createNames(4, (i) => `a a${i}`));
     capacity = -5;
     await shop.letGo("a0");
-    assert.deepEqual(shop.begun, ["a0", "a1"]);
+    assert.deepEqual(shop.startedNames, ["a0", "a1"]);
     await shop.letGo("a1");
-    assert.deepEqual(shop.begun, ["a0", "a1", "a2"]);
+    assert.deepEqual(shop.startedNames, ["a0", "a1", "a2"]);
     await shop.letGo("a2");
-    assert.deepEqual(shop.begun, ["a0", "a1", "a2", "a3"]);
+    assert.deepEqual(shop.startedNames, ["a0", "a1", "a2", "a3"]);
   });
 
   it("runs one entry at a time if its capacity is unknown", async (t) => {
@@ -142,10 +142,10 @@ describe("concurrency key", () => {
       throw new Error("nobody knows");
     });
     await shop.add(0, "a a0", "a a1", "a a2", "b b0");
-    assert.deepEqual(shop.begun, ["a0", "b0"]);
+    assert.deepEqual(shop.startedNames, ["a0", "b0"]);
     await shop.letGo("a0");
     await shop.letGo("a1");
-    assert.deepEqual([shop.begun, shop.failures], [["a0", "b0", "a1", "a2"], []]);
+    assert.deepEqual([shop.startedNames, shop.failures], [["a0", "b0", "a1", "a2"], []]);
   });
 
   it("starts its next entry immediately after being empty", async (t) => {
@@ -154,7 +154,7 @@ describe("concurrency key", () => {
     await shop.add(0, "a a0");
     await shop.letGo("a0");
     await shop.add(1, "a a1");
-    assert.deepEqual([shop.begun, keysAsked], [["a0", "a1"], []]);
+    assert.deepEqual([shop.startedNames, keysAsked], [["a0", "a1"], []]);
   });
 });
 
@@ -163,18 +163,18 @@ describe("choice of the next entry", () => {
     const shop = await createHeldRunner(t);
     await shop.add(0, ...createNames(60, (i) => `crowd c${i}`));
     assert.deepEqual(
-      shop.begun,
+      shop.startedNames,
       createNames(48, (i) => `c${i}`),
     );
     await shop.add(1, "a a0", "a a1", "b b0");
-    assert.deepEqual(shop.begun.slice(48), ["a0", "b0"]);
+    assert.deepEqual(shop.startedNames.slice(48), ["a0", "b0"]);
     await shop.letGo("a0");
-    assert.deepEqual(shop.begun.slice(50), ["a1"]);
+    assert.deepEqual(shop.startedNames.slice(50), ["a1"]);
     // Of 50 used slots three become free, so that the first entry may run again.
     await shop.letGo("c0", "c1", "c2");
-    assert.deepEqual(shop.begun.slice(51), ["c48"]);
+    assert.deepEqual(shop.startedNames.slice(51), ["c48"]);
     await shop.letGo("b0", "a1");
-    assert.deepEqual([shop.begun.slice(52), shop.atWork], [["c49", "c50"], 48]);
+    assert.deepEqual([shop.startedNames.slice(52), shop.atWork], [["c49", "c50"], 48]);
   });
 
   it("prefers an entry that waited for capacity over later due ones", async (t) => {
@@ -182,11 +182,11 @@ describe("choice of the next entry", () => {
     await shop.add(0, "a a0", "a a1", "b b0", "b b1");
     await shop.add(1, ...createNames(70, (i) => `key${i} later${i}`));
     const atFirst = ["a0", "b0", ...createNames(62, (i) => `later${i}`)];
-    assert.deepEqual(shop.begun, atFirst);
+    assert.deepEqual(shop.startedNames, atFirst);
     await shop.letGo("b0", "a0");
-    assert.deepEqual(shop.begun.slice(64), ["a1", "b1"]);
+    assert.deepEqual(shop.startedNames.slice(64), ["a1", "b1"]);
     await shop.letGo("later0", "later1", "later2");
-    assert.deepEqual(shop.begun.slice(66), ["later62", "later63", "later64"]);
+    assert.deepEqual(shop.startedNames.slice(66), ["later62", "later63", "later64"]);
   });
 
   it("finds entries in a multi-page backlog and starts none twice", async (t) => {
@@ -194,13 +194,13 @@ describe("choice of the next entry", () => {
     const backlog = createNames(2_500, (i) => `l${i} e${i}`);
     await shop.add(1, ...backlog);
     await shop.add(0, "first first");
-    while (shop.atWork > 0) await shop.letGo(...shop.begun.slice(-shop.atWork));
+    while (shop.atWork > 0) await shop.letGo(...shop.startedNames.slice(-shop.atWork));
     assert.deepEqual(
-      [shop.begun.toSorted(), await shop.left()],
+      [shop.startedNames.toSorted(), await shop.listQueued()],
       [["first", ...createNames(2_500, (i) => `e${i}`)].sort(), []],
     );
     assert.deepEqual(
-      shop.begun.filter((ref) => ref !== "first"),
+      shop.startedNames.filter((ref) => ref !== "first"),
       createNames(2_500, (i) => `e${i}`),
     );
   });
@@ -211,20 +211,20 @@ describe("failing entry", () => {
     const trial = { spoilt: true };
     const shop = await createHeldRunner(t, undefined, trial);
     await shop.add(0, "a good0", "b bad", "c odd", "d good1");
-    assert.deepEqual(shop.begun, ["good0", "good1"]);
+    assert.deepEqual(shop.startedNames, ["good0", "good1"]);
     assert.deepEqual(shop.failures.toSorted(), [
       "bad: spoilt",
       "odd: No handler is registered for schedule entries of kind unknown",
     ]);
     await shop.letGo("good0", "good1");
     await shop.runner.waitUntilIdle();
-    assert.deepEqual(await shop.left(), ["bad", "odd"]);
+    assert.deepEqual(await shop.listQueued(), ["bad", "odd"]);
 
     trial.spoilt = false;
     shop.replaceState();
     await waitForIdle();
     await shop.letGo("bad");
-    assert.deepEqual([shop.begun, await shop.left()], [["good0", "good1", "bad"], ["odd"]]);
+    assert.deepEqual([shop.startedNames, await shop.listQueued()], [["good0", "good1", "bad"], ["odd"]]);
   });
 });
 
@@ -244,6 +244,6 @@ describe("caller that waits for an outcome", () => {
     const [entry] = await shop.add(2_000, "a a0");
     const outcome = shop.runner.waitForOutcome(entry!.id);
     await shop.runner.close();
-    assert.deepEqual([await outcome, await shop.left()], ["closing", ["a0"]]);
+    assert.deepEqual([await outcome, await shop.listQueued()], ["closing", ["a0"]]);
   });
 });

@@ -15,27 +15,27 @@ interface Queue {
   /** Starts a runner that runs six entries of a key at once. */
   run(hanging?: (owner: string) => boolean): void;
   /** Owners of the started entries, in order. */
-  readonly begun: string[];
+  readonly startedNames: string[];
   /** Resolves when this many were started. */
-  reached(count: number): Promise<void>;
+  waitForStarted(count: number): Promise<void>;
 }
 
 async function createQueue(t: TestContext): Promise<Queue> {
   const store = openMemoryStore({ collections, wall: systemWallClock });
   const clock = await VirtualClock.open(store, systemWallClock, { mode: "manual", now: begin });
-  const begun: string[] = [];
+  const startedNames: string[] = [];
   let waiting: { readonly count: number; done(): void }[] = [];
   const ownerOf = (key: string) => key.split(":")[0]!;
   const note = (key: string) => {
-    begun.push(ownerOf(key));
-    waiting = waiting.filter(({ count, done }) => begun.length < count || done());
+    startedNames.push(ownerOf(key));
+    waiting = waiting.filter(({ count, done }) => startedNames.length < count || done());
   };
   return {
-    begun,
-    reached: (count) =>
+    startedNames,
+    waitForStarted: (count) =>
       new Promise((resolve) => {
         waiting.push({ count, done: resolve });
-        if (begun.length >= count) resolve();
+        if (startedNames.length >= count) resolve();
       }),
     add: (owner, entries, keys) =>
       store.transaction("add", (tx) => {
@@ -77,14 +77,14 @@ const findPosition = (begun: readonly string[], owner: string): number => begun.
 describe("workspace with many ready entries", () => {
   for (const keys of [1, 20, 500]) {
     it(`does not delay another workspace with ${keys} concurrency keys`, async (t) => {
-      const { add, run, begun, reached } = await createQueue(t);
+      const { add, run, startedNames, waitForStarted } = await createQueue(t);
       await add("loud", 100_000, keys);
       run();
-      await reached(5_000);
-      const when = begun.length;
+      await waitForStarted(5_000);
+      const when = startedNames.length;
       await add("quiet", 3, 1);
-      await reached(begun.length + 3_000);
-      const first = findPosition(begun, "quiet");
+      await waitForStarted(startedNames.length + 3_000);
+      const first = findPosition(startedNames, "quiet");
       assert.notEqual(first, -1);
       // Of the 95,000 waiting entries, only the running ones and one page are in memory.
       assert.ok(first - when < 600, `${first - when} of the other came before`);
@@ -92,27 +92,27 @@ describe("workspace with many ready entries", () => {
   }
 
   it("shares the slots evenly with a second workspace", async (t) => {
-    const { add, run, begun, reached } = await createQueue(t);
+    const { add, run, startedNames, waitForStarted } = await createQueue(t);
     await add("one", 6_000, 50);
     await add("other", 6_000, 50);
     run();
-    await reached(12_000);
+    await waitForStarted(12_000);
     // Only after both were read, because the queue is read in pages.
-    const both = begun.slice(findPosition(begun, "other"));
+    const both = startedNames.slice(findPosition(startedNames, "other"));
     const shared = both.slice(0, 4_000).filter((owner) => owner === "other").length;
     assert.ok(shared >= 1_900 && shared <= 2_100, `${shared} of 4,000`);
-    assert.equal(begun.filter((owner) => owner === "one").length, 6_000);
+    assert.equal(startedNames.filter((owner) => owner === "one").length, 6_000);
   });
 
   it("leaves slots for other workspaces when all its entries hang", async (t) => {
-    const { add, run, begun, reached } = await createQueue(t);
+    const { add, run, startedNames, waitForStarted } = await createQueue(t);
     await add("hanging", 1_000, 500);
     run((owner) => owner === "hanging");
-    await reached(64);
+    await waitForStarted(64);
     await add("quiet", 20, 1);
-    await reached(64 + 20);
+    await waitForStarted(64 + 20);
     assert.deepEqual(
-      ["hanging", "quiet"].map((owner) => begun.filter((value) => value === owner).length),
+      ["hanging", "quiet"].map((owner) => startedNames.filter((value) => value === owner).length),
       [64, 20],
     );
   });

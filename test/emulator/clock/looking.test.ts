@@ -11,12 +11,12 @@ import { waitForIdle } from "../../support/clocks/manual-wall-clock.ts";
 import { createRunnerFixture, initialTimeMs, toMilliseconds } from "../../support/runner-fixture.ts";
 
 /** A store that records the indexes by which its rows are listed. */
-function createRecordingStore(store: Store, listed: unknown[]): Store {
+function createRecordingStore(store: Store, reads: unknown[]): Store {
   const noted = (view: View): View => ({
     get: (from, key) => view.get(from, key),
     getAll: (from, things, keyOf) => view.getAll(from, things, keyOf),
     list(from, slice) {
-      listed.push(slice?.by);
+      reads.push(slice?.by);
       return view.list(from, slice);
     },
     count: (from, slice) => view.count(from, slice),

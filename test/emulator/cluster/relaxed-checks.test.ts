@@ -17,7 +17,7 @@ async function startWithFindings(t: TestContext) {
   return {
     ...emulator,
     /** The findings of a request that is accepted. */
-    async noted(pendingResponse: Promise<TestResponse>) {
+    async listNewFindings(pendingResponse: Promise<TestResponse>) {
       const { status, body } = await pendingResponse;
       assert.ok(status < 300, JSON.stringify(body));
       return getLastFindings(emulator);
@@ -29,27 +29,27 @@ const contracts = "/api/v2.1/public/contracts/";
 
 describe("request log", () => {
   it("reports unknown fields of a body with the nearest known name", async (t) => {
-    const { api, noted } = await startWithFindings(t);
+    const { api, listNewFindings } = await startWithFindings(t);
     const party = { ...acme, organisation_name: "Acme" };
     const body = createContractRequest({ contract_nmae: "NDA", counter_party_details: [party], colour: "red" });
-    assert.deepEqual(await noted(api("POST", contracts, { body })), [
+    assert.deepEqual(await listNewFindings(api("POST", contracts, { body })), [
       "unknown-field: counter_party_details[0].organisation_name is unknown. Did you mean organization_name?",
       "unknown-field: contract_nmae is unknown. Did you mean contract_name?",
       "unknown-field: colour is unknown",
     ]);
-    assert.deepEqual(await noted(api("POST", contracts, { body: createContractRequest() })), []);
+    assert.deepEqual(await listNewFindings(api("POST", contracts, { body: createContractRequest() })), []);
   });
 
   it("reports at most ten unknown fields with truncated names", async (t) => {
-    const { api, noted } = await startWithFindings(t);
+    const { api, listNewFindings } = await startWithFindings(t);
     const many = Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`${"x".repeat(1_000)}${at}`, 1]));
-    const told = (await noted(api("POST", contracts, { body: createContractRequest(many) })))!;
+    const told = (await listNewFindings(api("POST", contracts, { body: createContractRequest(many) })))!;
     assert.equal(told.length, 10);
     assert.ok(told.every((line) => line.length < 200));
   });
 
   it("reports unknown template answers on every route", async (t) => {
-    const { api, noted } = await startWithFindings(t);
+    const { api, listNewFindings } = await startWithFindings(t);
     const filled = { contract_template_id: 102, contract_data: { start_date: "2031-02-01", seats: 3, start_dat: "x" } };
     const signatories = [
       { name: "Ada", email: "ada@northwind.example", is_counterparty_signatory: false },
@@ -57,24 +57,26 @@ describe("request log", () => {
     ];
     const noticed = ["unknown-field: contract_data.start_dat is unknown. Did you mean start_date?"];
     assert.deepEqual(
-      await noted(api("POST", contracts, { body: createContractRequest({ ...filled, signatories }) })),
+      await listNewFindings(api("POST", contracts, { body: createContractRequest({ ...filled, signatories }) })),
       noticed,
     );
-    assert.deepEqual(await noted(api("POST", `${contracts}preview/`, { body: filled })), noticed);
-    assert.deepEqual(await noted(api("PATCH", `${contracts}T-1/contract_data`, { body: { data: { seat: 4 } } })), [
-      "unknown-field: data.seat is unknown. Did you mean seats?",
-    ]);
+    assert.deepEqual(await listNewFindings(api("POST", `${contracts}preview/`, { body: filled })), noticed);
+    assert.deepEqual(
+      await listNewFindings(api("PATCH", `${contracts}T-1/contract_data`, { body: { data: { seat: 4 } } })),
+      ["unknown-field: data.seat is unknown. Did you mean seats?"],
+    );
   });
 
   it("reports unknown intake form answers at creation and later", async (t) => {
-    const { api, noted } = await startWithFindings(t);
+    const { api, listNewFindings } = await startWithFindings(t);
     const body = await createUploadRequest({ contract_type_id: 301, intake_form_data: { purpose: "x", purpos: "y" } });
-    assert.deepEqual(await noted(api("POST", `${contracts}upload_review_contracts/`, { body })), [
+    assert.deepEqual(await listNewFindings(api("POST", `${contracts}upload_review_contracts/`, { body })), [
       "unknown-field: intake_form_data.purpos is unknown. Did you mean purpose?",
     ]);
-    assert.deepEqual(await noted(api("PATCH", `${contracts}T-1/intake_form/response`, { body: { purposes: "z" } })), [
-      "unknown-field: purposes is unknown. Did you mean purpose?",
-    ]);
+    assert.deepEqual(
+      await listNewFindings(api("PATCH", `${contracts}T-1/intake_form/response`, { body: { purposes: "z" } })),
+      ["unknown-field: purposes is unknown. Did you mean purpose?"],
+    );
   });
 
   for (const [code, isKnown] of [
@@ -86,19 +88,19 @@ describe("request log", () => {
     ["Germany", false],
   ] as const) {
     it(`${isKnown ? "accepts the known country" : "reports the unknown country"} ${code}`, async (t) => {
-      const { api, noted } = await startWithFindings(t);
+      const { api, listNewFindings } = await startWithFindings(t);
       const address = { line_one: "Main St 1", city: "Berlin", country_iso_code: code };
       const body = createContractRequest({ counter_party_details: [{ ...acme, organization_details: { address } }] });
       const place = "counter_party_details[0].organization_details.address.country_iso_code";
       const expected = `unknown-country: ${place} is not the code of a country (ISO 3166-1, two letters)`;
-      assert.deepEqual(await noted(api("POST", contracts, { body })), isKnown ? [] : [expected]);
+      assert.deepEqual(await listNewFindings(api("POST", contracts, { body })), isKnown ? [] : [expected]);
     });
   }
 
   it("reports invalid addresses of a trial", async (t) => {
-    const { router, noted } = await startWithFindings(t);
+    const { router, listNewFindings } = await startWithFindings(t);
     const signup = { email: "ada.example.com", captcha: "pass" };
-    assert.deepEqual(await noted(router("POST", "/router/v1/trial/signup", { body: signup })), [
+    assert.deepEqual(await listNewFindings(router("POST", "/router/v1/trial/signup", { body: signup })), [
       "not-an-email: email is not an e-mail address",
     ]);
     const { body } = await router("POST", "/router/v1/trial/signup", {
@@ -112,7 +114,7 @@ describe("request log", () => {
     ];
     const complete = { token, first_name: "Ada", ...company, invited_users };
     assert.deepEqual(
-      (await noted(router("POST", "/router/v1/trial/signup/complete", { body: complete })))?.filter((line) =>
+      (await listNewFindings(router("POST", "/router/v1/trial/signup/complete", { body: complete })))?.filter((line) =>
         line.startsWith("not-an-email"),
       ),
       ["not-an-email: invited_users[1].email is not an e-mail address"],
@@ -137,14 +139,14 @@ describe("request log", () => {
   });
 
   it("reports characters that the font of a document lacks", async (t) => {
-    const { api, noted } = await startWithFindings(t);
+    const { api, listNewFindings } = await startWithFindings(t);
     const body = createContractRequest({ contract_name: "Łódź – „Dom“ 5 € Договор 契約" });
     const { id } = (await api("POST", contracts, { body })).body as { id: string };
     const missing = [
       "missing-glyph: The font of the document has no glyph for 契 約. A question mark is shown instead",
     ];
-    assert.deepEqual(await noted(api("POST", `${contracts}${id}/download`)), missing);
-    assert.deepEqual(await noted(api("POST", `${contracts}${id}/download_link`)), missing);
+    assert.deepEqual(await listNewFindings(api("POST", `${contracts}${id}/download`)), missing);
+    assert.deepEqual(await listNewFindings(api("POST", `${contracts}${id}/download_link`)), missing);
     const content = await api("GET", `${contracts}${id}/content`);
     assert.match((content.body as { content: string }).content, /^Łódź – „Dom“ 5 € Договор \?\?\n/);
   });

@@ -10,9 +10,9 @@ import { members, membersWithoutMigration, owners, thirdMembers } from "../../su
 /** The form of each collection: its version and, for rows, their JSON Schema. */
 type Forms = Readonly<Record<string, { readonly version: number; readonly schema: unknown }>>;
 
-const describeForms = (all: readonly Collection[]): Forms =>
+const describeForms = (stored: readonly Collection[]): Forms =>
   Object.fromEntries(
-    [...all]
+    [...stored]
       .sort((a, b) => (a.name < b.name ? -1 : 1))
       .map((each) => {
         if (each.kind === "mapping") return [each.name, { version: 1, schema: "mapping" }];

@@ -158,7 +158,7 @@ describe("clock on the control plane", () => {
     await createContract(api);
     await held;
     const first = control("POST", "clock/advance", { body: { by: "PT1M" } });
-    const refused = {
+    const rejection = {
       status: 409,
       body: {
         error: {
@@ -171,8 +171,8 @@ describe("clock on the control plane", () => {
     // Both requests run concurrently in an order that the emulator determines.
     const second = control("POST", "clock/advance", { body: { by: "PT1M" } });
     const loser = await Promise.race([first, second]);
-    assert.deepEqual(pickStatusAndBody(loser), refused);
-    assert.deepEqual(pickStatusAndBody(await control("PUT", "clock", { body: { mode: "real" } })), refused);
+    assert.deepEqual(pickStatusAndBody(loser), rejection);
+    assert.deepEqual(pickStatusAndBody(await control("PUT", "clock", { body: { mode: "real" } })), rejection);
     release();
     const statuses = (await Promise.all([first, second])).map(({ status }) => status).sort();
     assert.deepEqual(statuses, [200, 409]);

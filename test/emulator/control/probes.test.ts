@@ -1,25 +1,25 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { startTestEmulator } from "../../support/emulator.ts";
-import { exchangeBytes, read } from "../http/serving.ts";
+import { exchangeBytes, parseResponse } from "../http/serving.ts";
 
 describe("health probe by a load balancer or monitor", () => {
   it("accepts HTTP/1.0 without a host, unlike other requests", async (t) => {
     const { routerUrl } = await startTestEmulator(t);
     const status = async (target: string) =>
-      read(await exchangeBytes(routerUrl, [`GET ${target} HTTP/1.0\r\n\r\n`])).status;
+      parseResponse(await exchangeBytes(routerUrl, [`GET ${target} HTTP/1.0\r\n\r\n`])).status;
     assert.deepEqual(
       await Promise.all(["/_emulator/ready", "/_emulator/live", "/_emulator/metrics", "/"].map(status)),
       [200, 200, 403, 403],
     );
     const named = "GET /_emulator/ready HTTP/1.0\r\nhost: evil.example\r\n\r\n";
-    assert.equal(read(await exchangeBytes(routerUrl, [named])).status, 403);
+    assert.equal(parseResponse(await exchangeBytes(routerUrl, [named])).status, 403);
   });
 
   it("accepts OPTIONS, like HAProxy's default, but not from other sites", async (t) => {
     const { routerUrl } = await startTestEmulator(t);
     const probe = async (lines: string) => {
-      const { status, body } = read(await exchangeBytes(routerUrl, [`${lines}\r\n\r\n`]));
+      const { status, body } = parseResponse(await exchangeBytes(routerUrl, [`${lines}\r\n\r\n`]));
       return [status, body.startsWith('{"instance_id":')];
     };
     assert.deepEqual(await probe("OPTIONS /_emulator/ready HTTP/1.0"), [200, true]);

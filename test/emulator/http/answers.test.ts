@@ -23,7 +23,7 @@ import {
   type TestHandler,
   z,
 } from "./made-up.ts";
-import { createDeferred, exchangeBytes, now, read, startTestServer, stateless } from "./serving.ts";
+import { createDeferred, exchangeBytes, now, parseResponse, startTestServer, stateless } from "./serving.ts";
 
 const jsonType = { "content-type": "application/json" };
 const strict = { 200: json(z.strictObject({ a: z.string(), b: z.int().optional() })) };
@@ -126,7 +126,7 @@ describe("HTTP response", () => {
   });
 
   it("closes its connection if its stream fails", async (t) => {
-    async function* some() {
+    async function* streamPieces() {
       yield Buffer.from("one,");
       yield Buffer.from("two");
     }
@@ -134,7 +134,7 @@ describe("HTTP response", () => {
       yield Buffer.from("one,");
       throw new Error("upstream reset");
     }
-    const whole = await startTestServer(t, [createRespondingPart({ 200: bytes("text/plain") }, some)]);
+    const whole = await startTestServer(t, [createRespondingPart({ 200: bytes("text/plain") }, streamPieces)]);
     assert.equal(await (await fetch(`${whole.origin}/made`)).text(), "one,two");
     const cut = await startTestServer(t, [
       createRespondingPart({ 200: passthrough() }, () => new Passthrough(200, [], broken())),
@@ -379,6 +379,6 @@ describe("disconnected client", () => {
 
   it("receives a 400 if its request is not HTTP", async (t) => {
     const { origin } = await startTestServer(t, [createRespondingPart(strict, () => ({ a: "x" }))]);
-    assert.equal(read(await exchangeBytes(origin, ["hello\r\n\r\n"])).status, 400);
+    assert.equal(parseResponse(await exchangeBytes(origin, ["hello\r\n\r\n"])).status, 400);
   });
 });

@@ -5,7 +5,7 @@ import { defaultBodyReadTimeouts } from "../../../emulator/http/bodies/request-b
 import { createPart } from "../../../emulator/http/handler.ts";
 import { ManualWallClock, waitForIdle } from "../../support/clocks/manual-wall-clock.ts";
 import { contracts, createOperation, emulator, json, raw, router, stream, z } from "./made-up.ts";
-import { read, startTestServer, stateless } from "./serving.ts";
+import { parseResponse, startTestServer, stateless } from "./serving.ts";
 
 const { bodyMs, paceMs, paceBytes } = defaultBodyReadTimeouts;
 
@@ -61,7 +61,7 @@ async function openConnection(origin: string, method: string, target: string, le
   return {
     socket,
     closed,
-    answer: () => read(Buffer.concat(got)),
+    answer: () => parseResponse(Buffer.concat(got)),
     answers: () =>
       [
         ...Buffer.concat(got)
@@ -193,6 +193,6 @@ describe("slow request head", () => {
     socket.on("data", (chunk) => got.push(chunk));
     socket.write("GET / HTTP/1.1\r\nhost: localhost\r\nx-a: ");
     await new Promise((resolve) => socket.on("close", resolve));
-    assert.equal(read(Buffer.concat(got)).status, 408);
+    assert.equal(parseResponse(Buffer.concat(got)).status, 408);
   });
 });

@@ -174,8 +174,8 @@ describe("JSON value of a wrong type", () => {
     ]);
     const response = await send("POST", "/made", { headers: jsonType, body: '{"rows":[{"id":1},{"id":"2"}]}' });
     assert.deepEqual(JSON.parse(response.body).body, { rows: [{ id: 1 }, { id: 2 }] });
-    const refused = await send("POST", "/made", { headers: jsonType, body: '{"rows":[{"id":"2"},{"id":"1e3"}]}' });
-    assert.deepEqual(JSON.parse(refused.body), {
+    const rejection = await send("POST", "/made", { headers: jsonType, body: '{"rows":[{"id":"2"},{"id":"1e3"}]}' });
+    assert.deepEqual(JSON.parse(rejection.body), {
       rows: { 1: { id: ["Input should be a valid integer, unable to parse string as an integer"] } },
     });
   });
@@ -242,8 +242,8 @@ describe("form body", () => {
     assert.deepEqual(JSON.parse(response.body).body, { a: "1" });
     const asJson = await lenient.send("POST", "/made", { headers: jsonType, body: '{"a":"1"}' });
     assert.deepEqual(JSON.parse(asJson.body).body, { a: "1" });
-    const refused = await strict.send("POST", "/made", { headers: formType, body: "a=1" });
-    assert.deepEqual(JSON.parse(refused.body).detail[0], {
+    const rejection = await strict.send("POST", "/made", { headers: formType, body: "a=1" });
+    assert.deepEqual(JSON.parse(rejection.body).detail[0], {
       type: "model_attributes_type",
       loc: ["body"],
       msg: "Input should be a valid dictionary or object to extract fields from",

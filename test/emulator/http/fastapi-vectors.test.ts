@@ -62,7 +62,7 @@ const startRouter = (t: TestContext): Promise<TestServer> =>
     }),
   ]);
 
-async function ask({ send }: TestServer, { request }: Case) {
+async function sendCase({ send }: TestServer, { request }: Case) {
   const body = request.body_base64 === undefined ? request.body : Buffer.from(request.body_base64, "base64");
   return send(request.method, request.path, {
     headers: { ...(request.content_type && { "content-type": request.content_type }), ...request.headers },
@@ -73,7 +73,7 @@ async function ask({ send }: TestServer, { request }: Case) {
 describe("FastAPI-compatible validation", () => {
   for (const recorded of validation) {
     it(`matches the FastAPI response for the case "${recorded.name}"`, async (t) => {
-      const response = await ask(await startRouter(t), recorded);
+      const response = await sendCase(await startRouter(t), recorded);
       const { status, headers, body } = recorded.response;
       // The recorded successes come from a stub, so only their success counts.
       if (status === 200) assert.equal(response.status, 200);
@@ -86,7 +86,7 @@ describe("catch-all for unmatched requests", () => {
   for (const recorded of http.routing) {
     it(`matches the FastAPI response for the case "${recorded.name}"`, async (t) => {
       const serving = await startRouter(t);
-      const response = await ask(serving, recorded);
+      const response = await sendCase(serving, recorded);
       assert.equal(response.status, recorded.response.status);
       if (response.status === 200) {
         assert.equal(response.headers["x-svc-matched"], "catch-all");

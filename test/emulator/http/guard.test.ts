@@ -5,7 +5,7 @@ import { createListener } from "../../../emulator/http/listener.ts";
 import { RequestLog } from "../../../emulator/http/request-log/request-log.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
 import { createOperation, createSingleOperationPart, echo, emulator, html, router } from "./made-up.ts";
-import { exchangeBytes, read, startTestServer } from "./serving.ts";
+import { exchangeBytes, parseResponse, startTestServer } from "./serving.ts";
 
 const open = () =>
   [
@@ -55,9 +55,9 @@ describe("Host header", () => {
   it("is checked on every path and rejected if repeated", async (t) => {
     const { origin, send } = await startTestServer(t, open());
     const twice = "GET /made HTTP/1.1\r\nHost: localhost\r\nhost: evil.example\r\nconnection: close\r\n\r\n";
-    assert.equal(read(await exchangeBytes(origin, [twice])).status, 403);
+    assert.equal(parseResponse(await exchangeBytes(origin, [twice])).status, 403);
     assert.equal((await send("GET", "/nowhere", { headers: { host: "evil.example" } })).status, 403);
-    assert.equal(read(await exchangeBytes(origin, ["GET /made HTTP/1.0\r\n\r\n"])).status, 403);
+    assert.equal(parseResponse(await exchangeBytes(origin, ["GET /made HTTP/1.0\r\n\r\n"])).status, 403);
   });
 });
 

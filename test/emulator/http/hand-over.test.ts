@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createPart } from "../../../emulator/http/handler.ts";
 import { createOperation, router } from "./made-up.ts";
-import { createDeferred, exchangeBytes, read, startTestServer, stateless } from "./serving.ts";
+import { createDeferred, exchangeBytes, parseResponse, startTestServer, stateless } from "./serving.ts";
 
 describe("listener during a handover", () => {
   it("responds to pending requests, then rejects pipelined ones", async (t) => {
@@ -33,7 +33,7 @@ describe("listener during a handover", () => {
     const served = await handedOver;
     const whole = await answers;
     const behind = whole.indexOf("HTTP/1.1 503");
-    const [first, second] = [read(whole.subarray(0, behind)), read(whole.subarray(behind))];
+    const [first, second] = [parseResponse(whole.subarray(0, behind)), parseResponse(whole.subarray(behind))];
     assert.deepEqual(
       { served, first: [first.status, first.body], second: [second.status, second.headers] },
       {

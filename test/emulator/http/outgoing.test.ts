@@ -44,7 +44,7 @@ describe("webhook sender", () => {
       found(null, [{ address: "127.0.0.1", family: 4 }])) as unknown as typeof lookup;
     const post = createPoster(t, { lookup: lookedUp, allow: ["service.example"] });
     const answer = await post(sink.url.replace("127.0.0.1", "service.example"));
-    assert.deepEqual([answer, proxy.seen], [{ status: 200, body: Buffer.alloc(0) }, []]);
+    assert.deepEqual([answer, proxy.targets], [{ status: 200, body: Buffer.alloc(0) }, []]);
   });
 });
 

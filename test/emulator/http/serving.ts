@@ -74,7 +74,7 @@ async function send(origin: string, method: string, target: string, { headers = 
   const all: Record<string, string> = { host, connection: "close", ...headers };
   if (body !== undefined) all["content-length"] ??= String(bytes.length);
   const head = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-  return read(await exchangeBytes(origin, [`${method} ${target} HTTP/1.1\r\n${head.join("")}\r\n`, bytes]));
+  return parseResponse(await exchangeBytes(origin, [`${method} ${target} HTTP/1.1\r\n${head.join("")}\r\n`, bytes]));
 }
 
 /** Writes raw bytes to a new connection and collects the response until the other side closes it. */
@@ -98,7 +98,7 @@ const added = new Set([
 ]);
 
 /** Parses a raw HTTP/1.1 response. */
-export function read(bytes: Buffer): ReceivedResponse {
+export function parseResponse(bytes: Buffer): ReceivedResponse {
   const end = bytes.indexOf("\r\n\r\n");
   const [first = "", ...lines] = bytes.toString("utf8", 0, end).split("\r\n");
   const headers: Record<string, string> = {};

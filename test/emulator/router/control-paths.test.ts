@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { startTestEmulator } from "../../support/emulator.ts";
 import { startRoutedEmulator } from "../../support/routed-emulator.ts";
-import { exchangeBytes, read } from "../http/serving.ts";
+import { exchangeBytes, parseResponse } from "../http/serving.ts";
 
 /** Sends one request with a token and an unchanged target over a separate connection. */
 async function sendTo(url: string, target: string, token: string) {
   const { host } = new URL(url);
   const head = `POST ${target} HTTP/1.1\r\nhost: ${host}\r\nauthorization: Bearer ${token}\r\nconnection: close\r\n\r\n`;
-  const { status, body } = read(await exchangeBytes(url, [head]));
+  const { status, body } = parseResponse(await exchangeBytes(url, [head]));
   return { status, body: JSON.parse(body) };
 }
 
@@ -55,7 +55,7 @@ describe("path similar to a control plane path", () => {
       const emulator = await startRoutedEmulator(t);
       const { host } = new URL(emulator.routerUrl);
       const head = `GET ${target} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`;
-      assert.equal(read(await exchangeBytes(emulator.routerUrl, [head])).status, expected);
+      assert.equal(parseResponse(await exchangeBytes(emulator.routerUrl, [head])).status, expected);
       assert.deepEqual(emulator.listForwarded(), []);
     });
   }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { startRoutedEmulator } from "../../support/routed-emulator.ts";
-import { exchangeBytes, read } from "../http/serving.ts";
+import { exchangeBytes, parseResponse } from "../http/serving.ts";
 
 /** Returns the head of a request with this first line, unchanged. */
 const createRequestHead = (line: string, host: string): string =>
@@ -25,7 +25,7 @@ describe("request target", () => {
     it(`is rejected by the router with ${status}: ${line}`, async (t) => {
       const emulator = await startRoutedEmulator(t);
       const { host } = new URL(emulator.routerUrl);
-      const response = read(await exchangeBytes(emulator.routerUrl, [createRequestHead(line, host)]));
+      const response = parseResponse(await exchangeBytes(emulator.routerUrl, [createRequestHead(line, host)]));
       assert.equal(response.status, status);
       if (body) assert.deepEqual(JSON.parse(response.body), body);
       assert.deepEqual(emulator.listForwarded(), [], "no cluster is asked");
@@ -45,7 +45,7 @@ describe("request target", () => {
     it(`is accepted and forwarded to a cluster: ${JSON.stringify(line)}`, async (t) => {
       const emulator = await startRoutedEmulator(t);
       const { host } = new URL(emulator.routerUrl);
-      const response = read(
+      const response = parseResponse(
         await exchangeBytes(emulator.routerUrl, [Buffer.from(createRequestHead(line, host), "latin1")]),
       );
       assert.equal(response.status, 200);
@@ -58,7 +58,9 @@ describe("request target", () => {
     it(`is rejected if it is ambiguous: ${path}`, async (t) => {
       const emulator = await startRoutedEmulator(t);
       const { host } = new URL(emulator.routerUrl);
-      const { status, body } = read(await exchangeBytes(emulator.routerUrl, [createRequestHead(`GET ${path}`, host)]));
+      const { status, body } = parseResponse(
+        await exchangeBytes(emulator.routerUrl, [createRequestHead(`GET ${path}`, host)]),
+      );
       assert.deepEqual(
         [status, JSON.parse(body)],
         [
@@ -81,7 +83,7 @@ describe("request target", () => {
     it(`is rejected if it is an absolute URL of another host: ${target}`, async (t) => {
       const emulator = await startRoutedEmulator(t);
       const { host } = new URL(emulator.routerUrl);
-      const { status, body } = read(
+      const { status, body } = parseResponse(
         await exchangeBytes(emulator.routerUrl, [createRequestHead(`GET ${target}`, host)]),
       );
       const named = target.split("/")[2];
@@ -100,7 +102,7 @@ describe("request target", () => {
 
   it("determines the forwarded host if it is absolute", async (t) => {
     const emulator = await startRoutedEmulator(t);
-    const response = read(
+    const response = parseResponse(
       await exchangeBytes(emulator.routerUrl, [createRequestHead("GET http://named.localhost:1/x", "localhost")]),
     );
     assert.equal(response.status, 200);
@@ -110,7 +112,10 @@ describe("request target", () => {
   for (const host of ["localhost:99999", "localhost:65536"]) {
     it(`is rejected with the invalid host ${host}`, async (t) => {
       const emulator = await startRoutedEmulator(t);
-      assert.equal(read(await exchangeBytes(emulator.routerUrl, [createRequestHead("GET /x", host)])).status, 403);
+      assert.equal(
+        parseResponse(await exchangeBytes(emulator.routerUrl, [createRequestHead("GET /x", host)])).status,
+        403,
+      );
       assert.deepEqual(emulator.listForwarded(), []);
     });
   }
@@ -119,7 +124,11 @@ describe("request target", () => {
     const emulator = await startRoutedEmulator(t);
     const { host } = new URL(emulator.routerUrl);
     for (const line of [`GET http://${host}`, `GET http://${host}?x=1`, "GET /"]) {
-      assert.equal(read(await exchangeBytes(emulator.routerUrl, [createRequestHead(line, host)])).status, 200, line);
+      assert.equal(
+        parseResponse(await exchangeBytes(emulator.routerUrl, [createRequestHead(line, host)])).status,
+        200,
+        line,
+      );
     }
     assert.deepEqual(emulator.listForwarded(), []);
   });
@@ -127,7 +136,7 @@ describe("request target", () => {
   it("is accepted with invalid punycode in the host", async (t) => {
     const emulator = await startRoutedEmulator(t);
     assert.equal(
-      read(await exchangeBytes(emulator.routerUrl, [createRequestHead("GET /x", "xn--a.localhost")])).status,
+      parseResponse(await exchangeBytes(emulator.routerUrl, [createRequestHead("GET /x", "xn--a.localhost")])).status,
       200,
     );
   });
@@ -141,7 +150,8 @@ describe("invalid request target at a cluster", () => {
     const { host } = new URL(url);
     const lines = ["GET *", "GET ftp://files.example/x", "OPTIONS *", "CONNECT example.com:443"];
     const statuses: number[] = [];
-    for (const line of lines) statuses.push(read(await exchangeBytes(url, [createRequestHead(line, host)])).status);
+    for (const line of lines)
+      statuses.push(parseResponse(await exchangeBytes(url, [createRequestHead(line, host)])).status);
     assert.deepEqual(statuses, [400, 400, 405, 501]);
     const { body } = await emulator.control("GET", `clusters/${id}/inbox`);
     assert.equal((body as { total: number }).total, 0);

@@ -26,10 +26,10 @@ async function listCauses({ control }: TestEmulator): Promise<readonly string[]>
 }
 
 /** Submits the form of an emulator page with the user's input. */
-async function submit({ routerUrl }: TestEmulator, page: string, to: string, typed: Record<string, string>) {
+async function submit({ routerUrl }: TestEmulator, page: string, action: string, fields: Record<string, string>) {
   const shown = await (await fetch(page)).text();
-  const body = String(new URLSearchParams({ ...getHiddenFields(shown), ...typed }));
-  const { status } = await createSender(routerUrl)("POST", to, { body, headers: form });
+  const body = String(new URLSearchParams({ ...getHiddenFields(shown), ...fields }));
+  const { status } = await createSender(routerUrl)("POST", action, { body, headers: form });
   assert.ok(status < 400, String(status));
 }
 

@@ -8,7 +8,7 @@ import { createTemporaryFolder } from "../../support/store.ts";
 
 const start = "2031-01-02T03:04:05Z";
 const manual = { deterministic: true, clock: { mode: "manual", start } } as const;
-const dead = { title: "dead", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_SIGNED"] };
+const deadWebhook = { title: "dead", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_SIGNED"] };
 
 interface Rows {
   readonly causes: readonly CauseRow[];
@@ -41,7 +41,7 @@ const opening = [
 /** Sends a contract for signature, with a webhook whose receiver does not exist. */
 async function startWithSentContract(t: TestContext, options = {}): Promise<TestEmulator> {
   const emulator = await startTestEmulator(t, { ...manual, ...options });
-  await emulator.api("POST", "/api/v2.1/public/webhooks/", { body: dead });
+  await emulator.api("POST", "/api/v2.1/public/webhooks/", { body: deadWebhook });
   await createSentContract(emulator.api);
   return emulator;
 }
@@ -102,7 +102,7 @@ describe("an effect of a request", () => {
     ];
     for (const traceparent of headers) {
       const headers = traceparent === undefined ? undefined : { traceparent };
-      await emulator.api("POST", "/api/v2.1/public/webhooks/", { body: dead, ...(headers && { headers }) });
+      await emulator.api("POST", "/api/v2.1/public/webhooks/", { body: deadWebhook, ...(headers && { headers }) });
     }
     const { causes } = await getRows(emulator);
     assert.deepEqual(
@@ -123,7 +123,7 @@ describe("an effect of a request", () => {
     const emulator = await startTestEmulator(t, manual);
     const path = "/api/v2.1/public/webhooks/";
     for (const query of ["", "", "?x=s3cr3t", "?y=1", ""])
-      await emulator.api("POST", `${path}${query}`, { body: dead });
+      await emulator.api("POST", `${path}${query}`, { body: deadWebhook });
     const shown = ["", "", "?x=[redacted]", "?y=[redacted]", ""].map((query) => `webhooks.create POST ${path}${query}`);
     assert.deepEqual(
       (await getRows(emulator)).causes.map(({ what: label }) => label),
@@ -137,12 +137,12 @@ describe("an effect of a request", () => {
     const before = await first.control("GET", "state");
     await first.close();
     const second = await startTestEmulator(t, { ...manual, file });
-    await second.api("POST", "/api/v2.1/public/webhooks/", { body: dead });
+    await second.api("POST", "/api/v2.1/public/webhooks/", { body: deadWebhook });
     const after = summarizeCauses(await getRows(second));
     assert.deepEqual(after.slice(0, 3), opening);
     const fresh = await startTestEmulator(t, manual);
     await fresh.control("PUT", "state", { body: before.body });
-    await fresh.api("POST", "/api/v2.1/public/webhooks/", { body: dead });
+    await fresh.api("POST", "/api/v2.1/public/webhooks/", { body: deadWebhook });
     assert.deepEqual(summarizeCauses(await getRows(fresh)).slice(0, 3), opening);
   });
 });

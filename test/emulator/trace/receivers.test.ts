@@ -5,7 +5,7 @@ import { startTestEmulator } from "../../support/emulator.ts";
 import { startReceiver } from "../../support/receiver.ts";
 
 const caller = { trace: "4bf92f3577b34da6a3ce929d0e0e4736", span: "00f067aa0ba902b7" };
-const other = { trace: "0af7651916cd43dd8448eb211c80319c", span: "b7ad6b7169203331" };
+const foreignTrace = { trace: "0af7651916cd43dd8448eb211c80319c", span: "b7ad6b7169203331" };
 const createTraceHeader = ({ trace, span }: typeof caller) => ({ traceparent: `00-${trace}-${span}-01` });
 
 interface Node {
@@ -30,7 +30,7 @@ async function deliver(t: TestContext, options: object) {
   const body = { activity: "CONTRACT_CREATED", contract_id: number };
   await emulator.control("POST", "activities", { body, headers: createTraceHeader(caller) });
   await emulator.control("POST", "clock/advance", { body: { by: "PT5M" } });
-  await emulator.control("POST", "deliveries/2/resend", { headers: createTraceHeader(other) });
+  await emulator.control("POST", "deliveries/2/resend", { headers: createTraceHeader(foreignTrace) });
   const { nodes } = (await emulator.control("GET", "traces/delivery:2")).body as { nodes: readonly Node[] };
   return { nodes, got: sink.received.slice(-3) };
 }
@@ -70,7 +70,7 @@ describe("webhook receiver and traces", () => {
     );
     assert.deepEqual(
       spans.map((node) => node?.trace),
-      [caller.trace, caller.trace, other.trace],
+      [caller.trace, caller.trace, foreignTrace.trace],
     );
     assert.equal(new Set(spans.map((node) => node?.span)).size, 3);
   });

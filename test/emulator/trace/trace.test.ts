@@ -6,7 +6,7 @@ import { startReceiver } from "../../support/receiver.ts";
 
 const start = "2031-01-02T03:04:05Z";
 const manual = { deterministic: true, clock: { mode: "manual", start } } as const;
-const dead = { title: "dead", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_CREATED"] };
+const deadWebhook = { title: "dead", url: "http://127.0.0.1:9/", only_for_activities: ["CONTRACT_CREATED"] };
 const caller = { trace: "4bf92f3577b34da6a3ce929d0e0e4736", span: "00f067aa0ba902b7" };
 const traceparent = `00-${caller.trace}-${caller.span}-01`;
 
@@ -40,7 +40,7 @@ async function traceOf({ control }: Pick<TestEmulator, "control">, ref: string):
 const formatNodes = ({ nodes }: Pick<Trace, "nodes">): string[] =>
   nodes.map(({ id, parent }) => (parent === null ? id : `${parent} > ${id}`));
 
-const subscribe = (emulator: TestEmulator, webhook: object = dead) =>
+const subscribe = (emulator: TestEmulator, webhook: object = deadWebhook) =>
   emulator.api("POST", "/api/v2.1/public/webhooks/", { body: webhook });
 
 describe("trace", () => {
@@ -141,7 +141,7 @@ describe("trace", () => {
   it("shows a resend in the trace of the request that caused it", async (t) => {
     const sink = await startReceiver(t);
     const emulator = await startTestEmulator(t, manual);
-    await subscribe(emulator, { ...dead, url: sink.url });
+    await subscribe(emulator, { ...deadWebhook, url: sink.url });
     await createDraftContract(emulator.api);
     await emulator.control("GET", "clock");
     await emulator.control("POST", "deliveries/1/resend", { headers: { traceparent } });
@@ -161,7 +161,7 @@ describe("trace", () => {
   it("names a failure and the scripted fault behind it", async (t) => {
     const sink = await startReceiver(t);
     const emulator = await startTestEmulator(t, manual);
-    await subscribe(emulator, { ...dead, url: sink.url });
+    await subscribe(emulator, { ...deadWebhook, url: sink.url });
     for (const effect of ["delay", "drop"]) {
       const body = { direction: "outgoing", effect, count: 1 };
       assert.equal((await emulator.control("POST", "faults", { body })).status, 201);

@@ -29,10 +29,10 @@ describeForEachStore("kill -9 during save, restore and rewind", (createStoreOpti
     for (let kill = 0; kill < kills; kill += 1) {
       const before = await getRows(killed);
       await createDraftContract(killed.api);
-      const old = await getRows(killed);
+      const previous = await getRows(killed);
       const [ask, next] = (
         [
-          [() => killed.control("PUT", `snapshots/kept-${kill}`), old],
+          [() => killed.control("PUT", `snapshots/kept-${kill}`), previous],
           [() => killed.control("POST", "snapshots/begun/restore"), begun],
           [() => killed.control("POST", "rewind", { body: { steps: 1 } }), before],
         ] as const
@@ -42,7 +42,7 @@ describeForEachStore("kill -9 during save, restore and rewind", (createStoreOpti
       await killed.kill();
       await request;
       killed = await startEmulatorProcess(t, options);
-      outcomes[await checkFoundState(killed, { old, next })] += 1;
+      outcomes[await checkFoundState(killed, { previous, next })] += 1;
     }
     t.diagnostic(`${kills} kills: ${JSON.stringify(outcomes)}`);
   });
@@ -51,10 +51,10 @@ describeForEachStore("kill -9 during save, restore and rewind", (createStoreOpti
 /** The state that a start finds. Fails for any other state and for an incomplete snapshot. */
 async function checkFoundState(
   emulator: EmulatorProcess,
-  { old, next }: { readonly old: unknown; readonly next: unknown },
+  { previous, next }: { readonly previous: unknown; readonly next: unknown },
 ): Promise<"old" | "new"> {
   const rows = await getRows(emulator);
-  const isOld = isDeepStrictEqual(rows, old);
+  const isOld = isDeepStrictEqual(rows, previous);
   if (!isOld) assert.deepEqual(rows, next);
   const names = ((await emulator.control("GET", "snapshots")).body as { name: string }[]).map(({ name }) => name);
   for (const name of names) assert.equal((await emulator.control("GET", `snapshots/${name}`)).status, 200, name);

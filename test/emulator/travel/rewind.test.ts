@@ -9,7 +9,7 @@ import { placeInFile } from "../../support/postgres/each-store.ts";
 import { assertRejected } from "../../support/rejections.ts";
 import {
   advance,
-  refusal as createErrorResponse,
+  createRejection as createErrorResponse,
   rewind,
   keptBesides as savedStatesHint,
   testRejectedRewind,

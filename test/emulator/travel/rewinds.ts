@@ -41,20 +41,20 @@ export const advance = ({ control }: TestEmulator, target: object) =>
 const listSnapshots = async ({ control }: TestEmulator) =>
   (await control("GET", "snapshots")).body as { name: string }[];
 
-export const refusal = (status: number, code: string, message: string, hint: string) => ({
+export const createRejection = (status: number, code: string, message: string, hint: string) => ({
   status,
   body: { error: { code, message, hint } },
 });
 export const keptBesides = "`svc emulator snapshot list` shows the saved states.";
 /** The error if the history is complete. */
 const createOutOfRangeResponse = (lacks: string, ...hints: readonly string[]) =>
-  refusal(
+  createRejection(
     409,
     "rewind_out_of_range",
     `Cannot rewind ${lacks}. It reaches back to the beginning of the state. Nothing was changed.`,
     [...hints, keptBesides].join(" "),
   );
-const noHistory = refusal(
+const noHistory = createRejection(
   409,
   "no_history",
   "This emulator has no history. It requires a state in a file or a database, and SVC_HISTORY above 0.",
@@ -113,8 +113,13 @@ export function testRewind(createStoreOptions: StoreOptionsFactory): void {
       const from = sink.received.length;
       const signed = await emulator.control("POST", `contracts/${contract.id}/sign`, { body: {} });
       const response = await advance(emulator, { by: "PT2H35M" });
-      const made = await createDraftContract(emulator.api);
-      return { signed: signed.body, advanced: response.body, made, bytes: getRequestBytesSince(sink, from) };
+      const newContract = await createDraftContract(emulator.api);
+      return {
+        signed: signed.body,
+        advanced: response.body,
+        made: newContract,
+        bytes: getRequestBytesSince(sink, from),
+      };
     };
     const first = await goOn();
     const left = await getState(emulator);
@@ -274,10 +279,10 @@ export function testRejectedRewind(createStoreOptions: StoreOptionsFactory): voi
     const { emulator } = await startStoredEmulator(createStoreOptions, t);
     await createDraftContract(emulator.api);
     const ahead = "Cannot rewind to the future: virtual time is 2031-01-02T03:04:05.000Z.";
-    const cases: [object, ReturnType<typeof refusal>][] = [
+    const cases: [object, ReturnType<typeof createRejection>][] = [
       [
         { to: "2031-01-02T03:04:06Z" },
-        refusal(400, "time_in_future", ahead, "Advance the clock with `svc emulator clock advance`."),
+        createRejection(400, "time_in_future", ahead, "Advance the clock with `svc emulator clock advance`."),
       ],
       [{ before: "request:999" }, createOutOfRangeResponse("to before request:999: the history does not include it")],
       [

@@ -17,9 +17,9 @@ import { startReceiver } from "../../support/receiver.ts";
 import { createDeliveryFixture, hmacKey } from "../../support/webhooks.ts";
 
 /** A port outside the range for automatic ports. */
-const nobody = "http://127.0.0.1:1";
+const closedUrl = "http://127.0.0.1:1";
 
-const short = { webhookConnectTimeoutMs: 400, webhookResponseTimeoutMs: 150 };
+const shortTimeouts = { webhookConnectTimeoutMs: 400, webhookResponseTimeoutMs: 150 };
 
 describe("delivery attempt", () => {
   it("sends a signed POST of the event with the same bytes each time", async (t) => {
@@ -106,7 +106,7 @@ describe("delivery attempt", () => {
 
   it("fails when the connection is refused", async (t) => {
     const { subscribe, happen, runner, story } = await createDeliveryFixture(t);
-    const id = await subscribe(nobody);
+    const id = await subscribe(closedUrl);
     await happen("CONTRACT_CREATED");
     await runner.waitUntilIdle();
     assert.deepEqual(await story(), [{ webhook: id, outcome: "retrying", attempts: ["+0 connection_refused"] }]);
@@ -131,7 +131,7 @@ describe("delivery attempt", () => {
 
   it("times out before a response, but accepts a slow 2xx, also with an incomplete body", async (t) => {
     const wall = new ManualWallClock();
-    const { subscribe, happen, runner, story } = await createDeliveryFixture(t, { settings: short, wall });
+    const { subscribe, happen, runner, story } = await createDeliveryFixture(t, { settings: shortTimeouts, wall });
     const hanging = await startReceiver(t);
     const trickling = await startReceiver(t);
     const slow = await startReceiver(t);
@@ -152,7 +152,7 @@ describe("delivery attempt", () => {
     const told = async () => (await story()).map(({ outcome, attempts }) => [outcome, ...attempts]);
     await happen("CONTRACT_CREATED");
     await Promise.all(reached);
-    await wall.pass(short.webhookResponseTimeoutMs - 1);
+    await wall.pass(shortTimeouts.webhookResponseTimeoutMs - 1);
     finish();
     while ((await story())[2]?.outcome !== "delivered") await waitForIdle();
     await wall.pass(1);

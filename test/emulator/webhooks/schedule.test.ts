@@ -4,7 +4,7 @@ import { setWebhookEnabled } from "../../../emulator/webhooks/webhooks.ts";
 import { startReceiver } from "../../support/receiver.ts";
 import { createDeliveryFixture, toMilliseconds } from "../../support/webhooks.ts";
 
-const dead = ["+0 500", "+5 500", "+15 500", "+35 500", "+75 500", "+155 500"];
+const failedAttempts = ["+0 500", "+5 500", "+15 500", "+35 500", "+75 500", "+155 500"];
 
 describe("retry schedule", () => {
   it("disables a failing webhook after six attempts and skips the seventh", async (t) => {
@@ -16,7 +16,7 @@ describe("retry schedule", () => {
     await happen("CONTRACT_CREATED");
     await runner.advance({ by: toMilliseconds(155) });
 
-    assert.deepEqual(await story(), [{ webhook: id, outcome: "retrying", attempts: dead }]);
+    assert.deepEqual(await story(), [{ webhook: id, outcome: "retrying", attempts: failedAttempts }]);
     assert.deepEqual(await subscription(id), { status: "DISABLED_BY_ERROR", failure_count: 6 });
 
     const { ran, status, pending } = await runner.advance({ untilIdle: true });
@@ -24,7 +24,7 @@ describe("retry schedule", () => {
       { ran: ran.map(({ kind, outcome }) => ({ kind, outcome })), status, pending },
       { ran: [{ kind: "deliver", outcome: "skipped_disabled" }], status: "done", pending: 0 },
     );
-    assert.deepEqual(await story(), [{ webhook: id, outcome: "skipped_disabled", attempts: dead }]);
+    assert.deepEqual(await story(), [{ webhook: id, outcome: "skipped_disabled", attempts: failedAttempts }]);
     assert.equal(sink.received.length, 6);
   });
 
@@ -41,7 +41,7 @@ describe("retry schedule", () => {
     assert.deepEqual(await subscription(id), { status: "DISABLED_BY_ERROR", failure_count: 6 });
     await runner.advance({ untilIdle: true });
 
-    const attempts = dead.slice(0, 3);
+    const attempts = failedAttempts.slice(0, 3);
     assert.deepEqual(await story(), [
       { webhook: id, outcome: "skipped_disabled", attempts },
       { webhook: id, outcome: "skipped_disabled", attempts },
@@ -113,7 +113,7 @@ describe("retry schedule", () => {
 
     assert.deepEqual(await story(), [
       // Seven attempts: the counter was 3 when the schedule ended.
-      { webhook: id, outcome: "failed", attempts: [...dead, "+315 500"] },
+      { webhook: id, outcome: "failed", attempts: [...failedAttempts, "+315 500"] },
       { webhook: id, outcome: "delivered", attempts: ["+35 202"] },
     ]);
     assert.deepEqual(await subscription(id), { status: "ACTIVE", failure_count: 3 });

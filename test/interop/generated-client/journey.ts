@@ -14,13 +14,13 @@ export interface JourneyAddresses {
 }
 
 /** Runs the journey from an uploaded file to an executed contract. Returns the results of its steps. */
-export async function runJourney(started: JourneyAddresses) {
-  const key = { "client-id": started.clientId, "client-secret": started.clientSecret };
-  const contracts = createClient<Contracts>({ baseUrl: started.contractsUrl, headers: key });
-  const router = createClient<Router>({ baseUrl: started.routerUrl });
+export async function runJourney(addresses: JourneyAddresses) {
+  const key = { "client-id": addresses.clientId, "client-secret": addresses.clientSecret };
+  const contracts = createClient<Contracts>({ baseUrl: addresses.contractsUrl, headers: key });
+  const router = createClient<Router>({ baseUrl: addresses.routerUrl });
   const emulator = createClient<Emulator>({
-    baseUrl: started.routerUrl,
-    headers: { authorization: `Bearer ${started.token}` },
+    baseUrl: addresses.routerUrl,
+    headers: { authorization: `Bearer ${addresses.token}` },
   });
 
   const clusters = requireData(await router.GET("/router/v1/clusters/", {}));
@@ -28,7 +28,7 @@ export async function runJourney(started: JourneyAddresses) {
     await contracts.POST("/api/v2.1/public/webhooks/", {
       body: {
         title: "All",
-        url: started.receiverUrl,
+        url: addresses.receiverUrl,
         only_for_activities: ["CONTRACT_CREATED", "CONTRACT_EXECUTED"],
       },
     }),

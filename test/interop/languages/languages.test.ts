@@ -40,19 +40,19 @@ const java = await installPrograms({
 const gson = join(homedir(), ".m2/repository/com/google/code/gson/gson/2.11.0/gson-2.11.0.jar");
 
 /** The path of the example from docs/languages.md in the fixtures of its language. */
-const documented = {
+const documentedExamples = {
   python: "example/test_docs.py",
   go: "example/docs_test.go",
   java: "src/test/java/example/DeliveryTest.java",
 } as const;
 
 /** A copy of a language's fixtures with its documented example, and the environment for `svc`. */
-async function createExampleFolder(t: TestContext, language: keyof typeof documented) {
+async function createExampleFolder(t: TestContext, language: keyof typeof documentedExamples) {
   const folder = await createTestFolder(t);
   const cwd = join(folder, language);
   await cp(join(languages, language), cwd, { recursive: true });
   const [example = ""] = extractCodeBlocks("docs/languages.md", language);
-  await writeFile(join(cwd, documented[language]), example);
+  await writeFile(join(cwd, documentedExamples[language]), example);
   return { cwd, env: { SVC: `${process.execPath} ${getSvcPath()}` } };
 }
 

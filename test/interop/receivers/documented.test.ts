@@ -13,7 +13,7 @@ const folder = fileURLToPath(new URL("../../../docs/receivers/", import.meta.url
 const maxLines = 40;
 
 /** The receivers of docs/receivers with the commands in their first lines. */
-const documented: Readonly<Record<string, BuiltReceiver>> = Object.freeze({
+const documentedReceivers: Readonly<Record<string, BuiltReceiver>> = Object.freeze({
   "receiver.mjs": { command: `exec '${process.execPath}' '${join(folder, "receiver.mjs")}'` },
   "receiver.py": await installPythonReceiver(),
   "receiver.go": await buildGoReceiver(folder, "receiver.go"),
@@ -22,7 +22,7 @@ const documented: Readonly<Record<string, BuiltReceiver>> = Object.freeze({
 });
 
 describe("folder docs/receivers", () => {
-  for (const [name, receiver] of Object.entries(documented)) {
+  for (const [name, receiver] of Object.entries(documentedReceivers)) {
     it(`passes svc webhooks certify with ${name}`, { skip: receiver.missing }, async (t) => {
       const { exit, mistakes, report } = await certifyReceiver(t, getReceiverCommand(receiver), {
         probe: "cat events.jsonl",
@@ -34,7 +34,7 @@ describe("folder docs/receivers", () => {
 
   it("contains only documented receivers of at most 40 lines", async () => {
     const names = await readdir(folder);
-    assert.deepEqual(names.sort(), Object.keys(documented).sort());
+    assert.deepEqual(names.sort(), Object.keys(documentedReceivers).sort());
     for (const name of names) {
       const lines = (await readFile(join(folder, name), "utf8")).trimEnd().split("\n").length;
       assert.ok(lines <= maxLines, `${name} has ${lines} lines`);

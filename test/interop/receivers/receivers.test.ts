@@ -4,7 +4,7 @@ import { getReceiverCommand, receivers } from "./built.ts";
 import { certifyReceiver } from "./certified.ts";
 
 /** Planted mistakes and their receivers. */
-const planted: Readonly<Record<string, readonly (keyof typeof receivers)[]>> = Object.freeze({
+const plantedMistakes: Readonly<Record<string, readonly (keyof typeof receivers)[]>> = Object.freeze({
   "reserialized-json": ["express", "flask", "go"],
   "key-not-decoded": ["express", "flask", "java"],
   "wrong-digest": ["express", "flask", "java"],
@@ -35,7 +35,7 @@ describe("svc webhooks certify with framework receivers", () => {
     });
   }
 
-  for (const [mistake, names] of Object.entries(planted)) {
+  for (const [mistake, names] of Object.entries(plantedMistakes)) {
     for (const name of names) {
       const receiver = receivers[name];
       it(`reports only ${mistake} for ${name}`, { skip: receiver.missing }, async (t) => {

@@ -19,7 +19,7 @@ import type { CliBuild, RunOptions, RunResult } from "./run-cli.ts";
 export const createEmptyPdf = (): Buffer => Buffer.from(examplePdf, "base64");
 
 const create = "contracts create --data nda.json";
-const sent = [create, "contracts send T-1"];
+const sentContractSteps = [create, "contracts send T-1"];
 const counterparty = "contracts counterparties create --no-is-individual --organization-name Acme";
 const contact = "contracts contacts create 1 --name Jo --email jo@acme.example";
 const upload = "contracts upload-review --contract-name Paper --contract-type-id 301 --file-name nda.pdf";
@@ -27,8 +27,8 @@ const paper = `${upload} --file-base64 @nda.pdf --counterparty-organization-name
 const approval = "--set approvals.0.name=x --set approvals.0.notes=x --set approvals.0.approver_user_id=12";
 const keyPointer = "--set key_pointers.0.key_pointer_field_name=expiry_date --set key_pointers.0.value=2032-01-01";
 const activities = "--only-for-activities CONTRACT_SIGNED --only-for-activities CONTRACT_VOIDED";
-const subscribed = [create, `webhooks create --title x --url RECEIVER ${activities}`];
-const triggeringCommands = [...subscribed, "webhooks trigger CONTRACT_SIGNED"];
+const webhookSteps = [create, `webhooks create --title x --url RECEIVER ${activities}`];
+const triggeringCommands = [...webhookSteps, "webhooks trigger CONTRACT_SIGNED"];
 const job = "router map-clients clients.csv --column id --cluster eu-1";
 const staging = "config set router_url ROUTER --profile staging";
 const recording = "verify record --out corpus --rate 1000";
@@ -72,14 +72,14 @@ const setupCommands: Readonly<Record<string, readonly string[]>> = {
   "contracts intake-form": [paper],
   "contracts key-pointers update": [create, `contracts key-pointers set T-1 ${keyPointer}`],
   "contracts relate": [create, create],
-  "contracts resend-email": sent,
-  "contracts unmark": sent,
+  "contracts resend-email": sentContractSteps,
+  "contracts unmark": sentContractSteps,
   "contracts user-tasks create": ["intake create --title Help --workflow-id 201"],
   "doctor --profile": [staging],
   emulator: [create],
   "emulator approve": [create, `contracts approvals create T-1 ${approval}`],
   "emulator complete-review": [paper],
-  "emulator decline": sent,
+  "emulator decline": sentContractSteps,
   "emulator deliveries": triggeringCommands,
   "emulator deliveries resend": [...triggeringCommands, "webhooks trigger CONTRACT_SIGNED"],
   "emulator device approve": [deviceCode],
@@ -89,13 +89,13 @@ const setupCommands: Readonly<Record<string, readonly string[]>> = {
   "emulator snapshot save": [],
   "emulator tokens revoke": ["emulator tokens create ci --role read"],
   "emulator workspaces remove": ["emulator workspaces create --name Team"],
-  "emulator record-delivery": subscribed,
+  "emulator record-delivery": webhookSteps,
   "emulator resume": [create, "emulator hold T-1"],
-  "emulator sign": sent,
-  "emulator unmark": sent,
+  "emulator sign": sentContractSteps,
+  "emulator unmark": sentContractSteps,
   "emulator wait-for --activity": triggeringCommands,
-  "emulator wait-for --contract": [...sent, "emulator sign T-1"],
-  "emulator webhooks": subscribed,
+  "emulator wait-for --contract": [...sentContractSteps, "emulator sign T-1"],
+  "emulator webhooks": webhookSteps,
   intake: ["intake create --title Help --workflow-id 201"],
   "router jobs": [job],
   "run --record": [create],
@@ -107,10 +107,10 @@ const setupCommands: Readonly<Record<string, readonly string[]>> = {
   "verify replay": [recording],
   "verify replay corpus --against": [recording, staging],
   "verify scan": [recording],
-  "webhooks delete": subscribed,
+  "webhooks delete": webhookSteps,
   "webhooks re-trigger": [...triggeringCommands, create, "webhooks trigger CONTRACT_SIGNED --contract T-2"],
   "webhooks replay": triggeringCommands,
-  "webhooks trigger": subscribed,
+  "webhooks trigger": webhookSteps,
   "webhooks why": triggeringCommands,
 };
 
@@ -118,7 +118,7 @@ const setupCommands: Readonly<Record<string, readonly string[]>> = {
 const env = { SVC_BASIC_AUTH: "billing:demo-billing-password", SVC_CRM_A_CLIENT_SECRET: "demo-crm-a-secret" };
 
 const team = { team: { id: "T-NORTHWIND" } };
-const saved = "hooks/0001-CONTRACT_SIGNED";
+const savedDelivery = "hooks/0001-CONTRACT_SIGNED";
 
 /** Creates the files that the examples mention. */
 function createFiles({ emulator: { clusters } }: CliEmulator): Record<string, string | Buffer> {
@@ -142,8 +142,8 @@ function createFiles({ emulator: { clusters } }: CliEmulator): Record<string, st
     "event.json": JSON.stringify({ event_type: "subscription_created", content: { customer: { id: "eu-1_1" } } }),
     "external-integrations.csv": "id\ntenant-northwind\n",
     "hmac.key": hmacKey!,
-    [`${saved}.json`]: "{}",
-    [`${saved}.headers`]: `x-svc-webhook-content-hash: ${contentHash(hmacKey!, Buffer.from("{}"))}\n`,
+    [`${savedDelivery}.json`]: "{}",
+    [`${savedDelivery}.headers`]: `x-svc-webhook-content-hash: ${contentHash(hmacKey!, Buffer.from("{}"))}\n`,
     "msa.pdf": createEmptyPdf(),
     "nda-2029.pdf": createEmptyPdf(),
     "nda-v2.pdf": createEmptyPdf(),
@@ -171,7 +171,7 @@ function createFiles({ emulator: { clusters } }: CliEmulator): Record<string, st
 const programs = { "bin/npm": "#!/bin/sh\n", "bin/pytest": "#!/bin/sh\n", "bin/python3": "#!/bin/sh\n" };
 
 /** Replacements for words of examples that would use remote hosts or fixed ports. */
-const here: Readonly<Record<string, string>> = {
+const replacements: Readonly<Record<string, string>> = {
   "auth device-login --issuer https://id.example.com --client-id tool": "auth device-login --client-id demo-cli",
   dev: "dev --port 0",
   "emulator start --store postgres://svc@db.example/sandbox":
@@ -194,7 +194,7 @@ const { pending } = exitCodeByFailure;
 type Svc = (line: string) => Promise<RunResult>;
 
 /** Actions of the user in reaction to output. Endless commands print that Ctrl-C stops them. */
-const reactions: readonly { readonly reads: RegExp; react(found: string, svc: Svc, stop: () => void): unknown }[] = [
+const reactions: readonly { readonly reads: RegExp; react(match: string, svc: Svc, stop: () => void): unknown }[] = [
   { reads: /press Ctrl-C to stop/i, react: (_, __, stop) => stop() },
   { reads: /"type":"ready"/, react: (_, svc) => svc("webhooks trigger CONTRACT_SIGNED") },
   { reads: /waiting for EXECUTED/i, react: (_, svc) => svc("emulator sign T-1") },
@@ -235,7 +235,7 @@ function createAttendedOptions(svc: Svc): RunOptions & { readonly hasStopped: ()
 
 interface ExampleResult extends RunResult {
   /** Whether Ctrl-C ended the example. */
-  readonly stopped: boolean;
+  readonly isStopped: boolean;
 }
 
 /**
@@ -272,11 +272,11 @@ async function runExample(
     const words = earlier.replace("RECEIVER", url).replace("ROUTER", emulator.routerUrl).split(" ");
     const result = await svc([...words.map(real), "--json"]);
     if (![0, pending].includes(result.exit))
-      return { ...result, stderr: `${earlier}: ${result.stderr}`, stopped: false };
+      return { ...result, stderr: `${earlier}: ${result.stderr}`, isStopped: false };
     Object.assign(answered, JSON.parse(result.stdout || "{}"));
   }
-  const [start] = Object.keys(here).filter((words) => line.startsWith(words));
-  const own = start === undefined ? argv : [...here[start]!.split(" "), ...argv.slice(start.split(" ").length)];
+  const [start] = Object.keys(replacements).filter((words) => line.startsWith(words));
+  const own = start === undefined ? argv : [...replacements[start]!.split(" "), ...argv.slice(start.split(" ").length)];
   const someone = createAttendedOptions(svc);
   const result = await svc(["--yes", ...own.map((word) => real(word.replace("localhost:3000/hooks", address)))], {
     env: { ...env, PATH: [join(cwd, "bin"), process.env.PATH].join(delimiter), EDITOR: "true" },
@@ -286,7 +286,7 @@ async function runExample(
   });
   const end = cleanupCommands[line];
   if (end !== undefined) await svc(end);
-  return { ...result, stopped: someone.hasStopped() };
+  return { ...result, isStopped: someone.hasStopped() };
 }
 
 /** Examples that require data that no demo has, with their exit code. */
@@ -333,10 +333,10 @@ export async function runExamples(examples: readonly Example[], built: CliBuild)
   const unused = new Set(beginnings.map(({ start }) => start));
   for (const example of examples) {
     const line = example.argv.join(" ");
-    const { exit, stderr, stopped } = await onItsOwn((t) => runExample(t, example, built));
+    const { exit, stderr, isStopped } = await onItsOwn((t) => runExample(t, example, built));
     const other = beginnings.find(({ start }) => line.startsWith(start));
     if (other) unused.delete(other.start);
-    const expected = stopped ? signalCodes.SIGINT : (other?.exit ?? 0);
+    const expected = isStopped ? signalCodes.SIGINT : (other?.exit ?? 0);
     if (exit !== expected) failures[line] = `${exit} ${stderr.split("\n")[0]}`;
   }
   return { failures, unused: [...unused] };

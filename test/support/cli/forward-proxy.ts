@@ -7,31 +7,31 @@ export interface ForwardProxy {
   readonly url: string;
   readonly port: number;
   /** Forwarded requests, such as `GET http://service.example:1234/path` or `CONNECT service.example:1234`. */
-  readonly seen: readonly string[];
+  readonly targets: readonly string[];
 }
 
 /** Resolves every name to this machine, so that only the proxy can reach the hosts. */
-const loopback = ((_name: string, options: { all?: boolean }, found: (...said: unknown[]) => void) =>
+const loopback = ((_name: string, options: { all?: boolean }, callback: (...args: unknown[]) => void) =>
   options.all
-    ? found(null, [{ address: "127.0.0.1", family: 4 }])
-    : found(null, "127.0.0.1", 4)) as unknown as typeof lookup;
+    ? callback(null, [{ address: "127.0.0.1", family: 4 }])
+    : callback(null, "127.0.0.1", 4)) as unknown as typeof lookup;
 
 /**
  * Starts a real forward proxy that resolves its own hosts. With `password`, it accepts only the user `ann` with this
  * password.
  */
 export async function startForwardProxy(t: Pick<TestContext, "after">, password?: string): Promise<ForwardProxy> {
-  const seen: string[] = [];
+  const targets: string[] = [];
   const server = new Server({
     port: 0,
     host: "127.0.0.1",
     prepareRequestFunction: ({ request, username, password: given }) => {
-      seen.push(`${request.method} ${request.url}`);
+      targets.push(`${request.method} ${request.url}`);
       const isKnown = password === undefined || (username === "ann" && given === password);
       return { requestAuthentication: !isKnown, dnsLookup: loopback };
     },
   });
   await server.listen();
   t.after(() => server.close(true));
-  return { url: `http://127.0.0.1:${server.port}`, port: server.port, seen };
+  return { url: `http://127.0.0.1:${server.port}`, port: server.port, targets };
 }

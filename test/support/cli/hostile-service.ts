@@ -32,13 +32,13 @@ export interface HostileEndpoint {
 }
 
 export interface EndpointOptions {
-  readonly trouble: ServiceFault;
+  readonly fault: ServiceFault;
   /** Number of first requests that are forwarded to a real service. */
   readonly passes?: number;
   /** Base URLs of the real service, which are replaced in its responses. */
-  readonly to?: readonly string[];
+  readonly upstreams?: readonly string[];
   /** Called at each request with a fault. */
-  readonly onTrouble?: () => void;
+  readonly onFault?: () => void;
 }
 
 /**
@@ -63,16 +63,16 @@ export async function startHostileService(
   });
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
-    endpoint({ trouble, passes = 0, to = [], onTrouble }) {
+    endpoint({ fault, passes = 0, upstreams = [], onFault }) {
       const url = `${base}/${endpoints.size + 1}`;
       let count = 0;
       endpoints.set(String(endpoints.size + 1), (path, incoming, response) => {
         count += 1;
-        if (count <= passes) return forwardRequest({ path, incoming, response, to, url });
+        if (count <= passes) return forwardRequest({ path, incoming, response, upstreams, url });
         incoming.resume();
         const isStream = incoming.headers.accept === "text/event-stream";
-        plays[trouble](response, isStream ? "text/event-stream" : "application/json");
-        onTrouble?.();
+        plays[fault](response, isStream ? "text/event-stream" : "application/json");
+        onFault?.();
       });
       return { url, requests: () => count };
     },
@@ -87,12 +87,12 @@ function forwardRequest(exchange: {
   path: string;
   incoming: IncomingMessage;
   response: ServerResponse;
-  to: readonly string[];
+  upstreams: readonly string[];
   url: string;
 }): void {
-  const { path, incoming, response, to, url } = exchange;
+  const { path, incoming, response, upstreams, url } = exchange;
   // Signed addresses belong to a cluster, the last base URL. All other requests go to the router.
-  const upstream = new URL(path.startsWith("/_storage/") ? to.at(-1)! : to[0]!);
+  const upstream = new URL(path.startsWith("/_storage/") ? upstreams.at(-1)! : upstreams[0]!);
   const options: RequestOptions = {
     method: incoming.method,
     path,
@@ -103,7 +103,7 @@ function forwardRequest(exchange: {
     for await (const piece of upstreamResponse) pieces.push(piece as Buffer);
     let body = Buffer.concat(pieces);
     if (upstreamResponse.headers["content-type"]?.includes("json")) {
-      body = Buffer.from(to.reduce((text, address) => text.replaceAll(address, url), body.toString()));
+      body = Buffer.from(upstreams.reduce((text, address) => text.replaceAll(address, url), body.toString()));
     }
     const { "content-length": _, "transfer-encoding": __, ...headers } = upstreamResponse.headers;
     response.writeHead(upstreamResponse.statusCode!, { ...headers, "content-length": body.length }).end(body);

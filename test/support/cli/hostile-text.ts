@@ -19,9 +19,9 @@ export function findTerminalEscape(text: string): string | undefined {
  * Checks output of an interactive terminal in the same way. Sequences with which prompts and spinners rewrite their
  * lines are ignored.
  */
-export const findInteractiveEscape = (written: string): string | undefined =>
+export const findInteractiveEscape = (output: string): string | undefined =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
-  findTerminalEscape(written.replace(/\x1b\[(?:\d*(?:;\d+)*[mABCDGK]|[01]?J|\?(?:25|2026)[hl])|\r/g, ""));
+  findTerminalEscape(output.replace(/\x1b\[(?:\d*(?:;\d+)*[mABCDGK]|[01]?J|\?(?:25|2026)[hl])|\r/g, ""));
 
 /** Returns the first log command that a runner would execute, except this program's own. */
 export function findRunnerCommand(text: string): string | undefined {

@@ -4,7 +4,7 @@ import type { TestContext } from "node:test";
 export interface MisbehavingServer {
   readonly url: string;
   /** Returns the bytes that the clients or the buffers accepted, on all connections so far. */
-  sent(): number;
+  countAcceptedBytes(): number;
   /** Returns the number of open connections. */
   open(): number;
 }
@@ -55,7 +55,7 @@ export async function startMisbehavingServer(
   });
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    sent: () => sent,
+    countAcceptedBytes: () => sent,
     open: () => sockets.size,
   };
 }

@@ -18,8 +18,8 @@ export const extractCodeBlocks = (page: string, language: string): string[] =>
   [...readPage(page).matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, "g"))].map(([, block]) => block!);
 
 /** Parses the commands of code blocks, without comments. `a && b` counts as two commands. */
-export const parseCommands = (some: readonly string[]): string[] =>
-  some
+export const parseCommands = (lines: readonly string[]): string[] =>
+  lines
     .join("")
     .replaceAll(/\\\n */g, "")
     .split("\n")

@@ -74,7 +74,7 @@ const isLocal = ({ argv, command }: CommandLine): boolean =>
   (getCommandName(command) === "webhooks replay" && !argv.includes("--last"));
 
 /** Replacements for examples that are unsuitable here. `URL` is the service. */
-const changed: Readonly<Record<string, string>> = {
+const replacedExamples: Readonly<Record<string, string>> = {
   "--emulator auth device-login --client-id demo-cli": "auth device-login --client-id demo-cli",
   "auth device-login --issuer https://id.example.com --client-id tool --scope openid":
     "auth device-login --issuer URL --client-id tool --scope openid",
@@ -107,7 +107,7 @@ export async function prepareSendingLines(): Promise<readonly PreparedLine[]> {
   });
   return [...(await createCommandLines()).filter((line) => !isLocal(line)), ...more].map((line) => {
     const name = line.argv.join(" ");
-    return { line, label: changed[name] ?? name };
+    return { line, label: replacedExamples[name] ?? name };
   });
 }
 
@@ -180,7 +180,7 @@ export async function runPrepared(
     await run(["router", "map-clients", "rows.txt", "--cluster", "eu-1"], {}, nowhere);
     await moveJobs(join(cwd, "state", "jobs"), nowhere, url);
   }
-  const isChanged = changed[line.argv.join(" ")] !== undefined;
+  const isChanged = replacedExamples[line.argv.join(" ")] !== undefined;
   const argv = isChanged ? label.split(" ").map((word) => (word === "URL" ? url : word)) : line.argv;
   const confirmed = name === "router offboard" && !argv.includes("--confirm") ? ["--confirm", "eu-1"] : [];
   return { result: await run([...argv, ...confirmed], rest), cwd, files };

@@ -14,7 +14,7 @@ export interface SvcProcess {
   /** Resolves when standard output or standard error contains the text. Rejects if the process ends before. */
   saw(text: string): Promise<void>;
   /** Sends a signal. Resolves with the exit code as shells report it, and the time until the exit in milliseconds. */
-  stopped(name: SignalName): Promise<{ exit: number; afterMs: number }>;
+  stop(name: SignalName): Promise<{ exit: number; afterMs: number }>;
 }
 
 /** Measures the time in ms that the same program currently needs to start and exit. */
@@ -73,7 +73,7 @@ export async function startSvcProcess(
           throw new Error(`ended with ${exit} before it printed ${expected}: ${text.stdout}${text.stderr}`);
         }),
       ]),
-    async stopped(name) {
+    async stop(name) {
       const sent = performance.now();
       child.kill(name);
       const exit = await gone;

@@ -30,7 +30,7 @@ export interface Terminal {
   /** Reports whether the cursor is visible. */
   cursor(): Promise<boolean>;
   /** Returns all bytes written to the terminal. */
-  written(): Promise<string>;
+  readOutput(): Promise<string>;
   /** Closes the terminal like a window. */
   close(): Promise<void>;
   /** Sets the number of columns and notifies the running program. */
@@ -107,7 +107,7 @@ export async function openTerminal(
   await tmux("pipe-pane", "-O", `cat > ${written}`);
   const countWritten = async () => (await stat(written).catch(() => undefined))?.size;
   return {
-    written: () => readFile(written, "utf8").catch(() => ""),
+    readOutput: () => readFile(written, "utf8").catch(() => ""),
     async resize(columns) {
       const device = (await tmux("display-message", "-p", "#{pane_tty}")).trim();
       await run("stty", ["-F", device, "columns", String(columns)]);

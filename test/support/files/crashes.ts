@@ -87,7 +87,7 @@ const open = (disk: ForgetfulDisk, { historyBytes }: StoreLife): Promise<Store> 
 const openSnapshotStore = (disk: ForgetfulDisk) => openFileSnapshotStore({ folder: getSnapshotFolder(path), disk });
 
 /** Runs the actions on a disk. Returns the number of commits that were acknowledged before the disk crashed. */
-async function runLife(life: StoreLife, disk: ForgetfulDisk, died = () => false): Promise<number> {
+async function runLife(life: StoreLife, disk: ForgetfulDisk, hasCrashed = () => false): Promise<number> {
   let acknowledged = 0;
   let store: Store | undefined;
   let past: LogPosition | undefined;
@@ -127,7 +127,7 @@ async function runLife(life: StoreLife, disk: ForgetfulDisk, died = () => false)
   } catch (error) {
     const root = (error as Error).cause ?? error;
     // An interrupted compaction replaced its checkpoint, but did not record yet where the history begins.
-    const isCutOff = died() && error instanceof StateFormatError;
+    const isCutOff = hasCrashed() && error instanceof StateFormatError;
     if (!(root instanceof DiskCrashedError || isCutOff)) throw error;
   } finally {
     await store?.close().catch(() => {});
@@ -142,7 +142,7 @@ async function runLife(life: StoreLife, disk: ForgetfulDisk, died = () => false)
 export async function listDiskSteps(life: StoreLife): Promise<[at: number, step: string][]> {
   const steps: string[] = [];
   const disk = new ForgetfulDisk();
-  disk.before = (step, at) => void steps.push(`${step} ${at}`);
+  disk.beforeStep = (step, at) => void steps.push(`${step} ${at}`);
   await runLife(life, disk);
   const between = (at: number) =>
     /^write .*\.svc-tmp$/.test(steps[at]!) && steps[at - 1] === steps[at] && steps[at + 1] === steps[at];
@@ -151,11 +151,11 @@ export async function listDiskSteps(life: StoreLife): Promise<[at: number, step:
 
 export interface CrashPoint {
   /** Index of the step before which the disk crashes, from 0. */
-  readonly at: number;
+  readonly step: number;
   /** Random source that decides which unsynced changes survive. */
   readonly chance: RandomSource;
   /** Index of the step during the next start before which the disk crashes again. Undefined for no second crash. */
-  readonly again?: number;
+  readonly secondCrashAt?: number;
 }
 
 /**
@@ -169,11 +169,11 @@ export async function assertSurvivesCrash(
 ): Promise<void> {
   const first = new ForgetfulDisk();
   prepare(first);
-  const acknowledged = await runLife(life, first, crashDiskAt(first, crash.at));
+  const acknowledged = await runLife(life, first, crashDiskAt(first, crash.step));
   let disk = first.crash(crash.chance);
   prepare(disk);
-  if (crash.again !== undefined) {
-    crashDiskAt(disk, crash.again);
+  if (crash.secondCrashAt !== undefined) {
+    crashDiskAt(disk, crash.secondCrashAt);
     await open(disk, life)
       .then((store) => store.close())
       .catch(() => {});
@@ -228,10 +228,10 @@ async function listCommits(history: History): Promise<number[]> {
 
 /** Crashes the disk before a step, counted from 0. Returns a function that reports whether the crash happened. */
 export function crashDiskAt(disk: ForgetfulDisk, at: number): () => boolean {
-  const before = disk.before;
+  const before = disk.beforeStep;
   let left = at;
   let isDead = false;
-  disk.before = (step, path) => {
+  disk.beforeStep = (step, path) => {
     isDead ||= left === 0;
     if (isDead) throw new DiskCrashedError(`before ${step} ${path}`);
     left -= 1;

@@ -41,7 +41,7 @@ export class ForgetfulDisk implements Disk {
   /** Folders whose own entry can be lost. */
   readonly #newFolders: Set<string>;
   /** Called before each step. Can throw. */
-  before: (step: DiskCall, path: string) => void = () => {};
+  beforeStep: (step: DiskCall, path: string) => void = () => {};
   #crashed = false;
 
   constructor(folders: Map<string, Folder> = new Map([["/", createEmptyFolder()]]), newFolders = new Set<string>()) {
@@ -168,7 +168,7 @@ export class ForgetfulDisk implements Disk {
 
   #step(step: DiskCall, path: string): void {
     if (this.#crashed) throw new DiskCrashedError();
-    this.before(step, path);
+    this.beforeStep(step, path);
   }
 
   #rename(path: string, renaming: RenamedEntries): void {

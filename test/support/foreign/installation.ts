@@ -49,8 +49,8 @@ const maxName = 120;
 /**
  * Joins all names and versions, so that any other version is installed separately, such as `jest-30.0.5-mocha-11.7.1`.
  */
-function formatInstallationName(pinned: readonly string[]): string {
-  const name = pinned
+function formatInstallationName(packages: readonly string[]): string {
+  const name = packages
     .join("-")
     .replaceAll(/[^\w.]+/g, "-")
     .replace(/^-/, "");

@@ -12,7 +12,7 @@ interface PublishedKey {
 export interface TokenChanges {
   readonly claims?: JWTPayload;
   /** Claims to omit. */
-  readonly without?: readonly string[];
+  readonly omittedClaims?: readonly string[];
   readonly header?: Readonly<Record<string, unknown>>;
 }
 
@@ -48,7 +48,7 @@ export async function startIssuer(t: Pick<TestContext, "after">): Promise<Issuer
     publish(changes) {
       published = { ...base, ...changes };
     },
-    async token({ claims, without = [], header } = {}) {
+    async token({ claims, omittedClaims = [], header } = {}) {
       const now = Math.floor(Date.now() / 1_000);
       const all: JWTPayload = {
         iss: botApp.issuer,
@@ -58,7 +58,7 @@ export async function startIssuer(t: Pick<TestContext, "after">): Promise<Issuer
         exp: now + 3_600,
         ...claims,
       };
-      for (const name of without) delete all[name];
+      for (const name of omittedClaims) delete all[name];
       return new SignJWT(all).setProtectedHeader({ alg: "RS256", kid: "k1", ...header }).sign(pair.privateKey);
     },
   };

@@ -9,20 +9,21 @@ import { promisify } from "node:util";
  * import this module reuse real key pairs from this run in turn. Each pair differs from the seven before it, so that
  * mixed-up keys are detected.
  */
-const many = 8;
+const poolSize = 8;
 const bits = 2048;
 const pairs: Promise<KeyPairKeyObjectResult>[] = [];
 let requestedCount = 0;
 
 const { generateKeyPair } = crypto;
-const made = promisify(generateKeyPair) as (
+const generateAsync = promisify(generateKeyPair) as (
   type: "rsa",
   options: RSAKeyPairKeyObjectOptions,
 ) => Promise<KeyPairKeyObjectResult>;
 
 function reuseKeyPair(type: "rsa", options: RSAKeyPairKeyObjectOptions): Promise<KeyPairKeyObjectResult> {
-  if (type !== "rsa" || options.modulusLength !== bits || Object.keys(options).length > 1) return made(type, options);
-  const turn = requestedCount % many;
+  if (type !== "rsa" || options.modulusLength !== bits || Object.keys(options).length > 1)
+    return generateAsync(type, options);
+  const turn = requestedCount % poolSize;
   requestedCount += 1;
   pairs[turn] ??= loadOrGenerateKeyPair(turn, options);
   return pairs[turn];
@@ -34,11 +35,11 @@ async function loadOrGenerateKeyPair(
   options: RSAKeyPairKeyObjectOptions,
 ): Promise<KeyPairKeyObjectResult> {
   const folder = process.env.SVC_TEST_COMPILED;
-  if (folder === undefined) return made("rsa", options);
+  if (folder === undefined) return generateAsync("rsa", options);
   const path = join(folder, `key-pair-${turn}.pem`);
   const pem = await readFile(path).catch(() => undefined);
   if (pem) return { privateKey: crypto.createPrivateKey(pem), publicKey: crypto.createPublicKey(pem) };
-  const pair = await made("rsa", options);
+  const pair = await generateAsync("rsa", options);
   // Several processes can generate the pair at once, so the file is renamed when it is complete.
   const draft = `${path}.${process.pid}`;
   await writeFile(draft, pair.privateKey.export({ type: "pkcs8", format: "pem" }));

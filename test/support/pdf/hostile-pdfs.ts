@@ -37,13 +37,13 @@ const onePage = "<< /Type /Pages /Kids [3 0 R] /Count 1 >>";
 const font = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>";
 
 /** Creates one page with these contents. Object 4 is the contents, and further objects begin at 5. */
-export const createDrawingPdf = (contents: Buffer, resources = "", more: readonly Body[] = []): Buffer =>
+export const createDrawingPdf = (contents: Buffer, resources = "", extraBodies: readonly Body[] = []): Buffer =>
   createPdfOf([
     catalog,
     onePage,
     `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 1000000000 100] /Contents 4 0 R /Resources << ${resources} >> >>`,
     contents,
-    ...more,
+    ...extraBodies,
   ]);
 
 const createForm = (resources: string, operators: string) =>

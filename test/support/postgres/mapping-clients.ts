@@ -4,7 +4,7 @@ import type { SharingProcess } from "./sharing.ts";
 export class MappingClients {
   readonly acknowledged: string[] = [];
   /** Unsuccessful responses with status and body, and errors without a response. */
-  readonly others: string[] = [];
+  readonly failures: string[] = [];
   #isOver = false;
   readonly #sending: Promise<unknown>;
   #heard: () => void = () => {};
@@ -17,7 +17,7 @@ export class MappingClients {
   }
 
   /** Resolves when this many further requests were acknowledged. */
-  async more(count: number): Promise<void> {
+  async waitForMore(count: number): Promise<void> {
     const wanted = this.acknowledged.length + count;
     while (this.acknowledged.length < wanted) {
       await new Promise<void>((resolve) => {
@@ -40,7 +40,7 @@ export class MappingClients {
         (error: Error) => `no answer: ${(error.cause as Error | undefined)?.message ?? error.message}`,
       );
       if (told === undefined) this.acknowledged.push(id);
-      else this.others.push(told);
+      else this.failures.push(told);
       this.#heard();
     }
   }

@@ -36,22 +36,22 @@ export const postgresSkipReason: string | false =
 
 type User = ReturnType<typeof getServerUser>;
 
-let fresh: string | undefined;
+let freshDataFolder: string | undefined;
 
 /**
  * Returns the data folder of a server that was never started. It is initialized once per process, because a copy takes
  * a twentieth of the time.
  */
 function createFreshData(user: User): string {
-  if (fresh !== undefined) return fresh;
+  if (freshDataFolder !== undefined) return freshDataFolder;
   const folder = mkdtempSync(join(tmpdir(), "svc-pg-fresh-"));
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
   if (user) chownSync(folder, user.uid, user.gid);
   const data = join(folder, "data");
   const words = ["-D", data, "-U", "svc", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"];
   execFileSync(join(bin!, "initdb"), words, { ...user, cwd: folder, stdio: "pipe" });
-  fresh = data;
-  return fresh;
+  freshDataFolder = data;
+  return freshDataFolder;
 }
 
 /** A PostgreSQL server of the tests, in a temporary folder, on a Unix socket only. */

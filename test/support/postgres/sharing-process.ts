@@ -2,7 +2,7 @@ import { type EmulatorOptions, startEmulator } from "../../../emulator/index.ts"
 
 /** A process with an emulator that shares a store. It prints its role and its results, one per line. */
 const options = JSON.parse(process.argv[2] ?? "{}") as EmulatorOptions;
-const sendMessage = (what: object) => process.stdout.write(`${JSON.stringify(what)}\n`);
+const sendMessage = (message: object) => process.stdout.write(`${JSON.stringify(message)}\n`);
 
 const emulator = await startEmulator({
   ...options,

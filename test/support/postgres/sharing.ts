@@ -16,7 +16,7 @@ interface SharingMessage {
 /** One of several processes that share a store. */
 export class SharingProcess {
   readonly child: ChildProcess;
-  readonly gone: Promise<unknown>;
+  readonly exit: Promise<unknown>;
   /** Lines that the process printed. */
   readonly log: string[] = [];
   role: "leader" | "standby" | undefined;
@@ -26,7 +26,7 @@ export class SharingProcess {
   constructor(options: EmulatorOptions) {
     const argv = [getProgramPath("sharing-process"), JSON.stringify({ port: 0, ...options })];
     this.child = spawn(process.execPath, argv, { stdio: ["ignore", "pipe", "inherit"] });
-    this.gone = once(this.child, "close");
+    this.exit = once(this.child, "close");
     createInterface({ input: this.child.stdout! }).on("line", (line) => {
       const { role, routerUrl, log } = JSON.parse(line) as SharingMessage;
       this.role = role ?? this.role;
@@ -34,7 +34,7 @@ export class SharingProcess {
       if (log !== undefined) this.log.push(log);
       this.#heard();
     });
-    void this.gone.then(() => this.#heard());
+    void this.exit.then(() => this.#heard());
   }
 
   get isThere(): boolean {
@@ -53,7 +53,7 @@ export class SharingProcess {
 
   async kill(): Promise<void> {
     this.child.kill("SIGKILL");
-    await this.gone;
+    await this.exit;
   }
 
   /** Maps an e-mail through this process. */

@@ -14,7 +14,7 @@ export interface RecordedSession {
 }
 
 /** Returns the recording receiver's response to a webhook and its time. */
-export type WebhookResponder = (activity: string, at: number) => { readonly status: number; readonly at: number };
+export type WebhookResponder = (activity: string, time: number) => { readonly status: number; readonly at: number };
 
 /** Records the traffic to a service in a folder, like `svc verify proxy` and `svc webhooks listen --save`. */
 export async function recordSession(

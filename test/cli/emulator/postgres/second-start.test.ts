@@ -7,7 +7,7 @@ import { addCleanup } from "../../../support/cleanup.ts";
 import { runCli } from "../../../support/cli/run-cli.ts";
 import { startCommand } from "../../../support/cli/running-command.ts";
 import { postgresSkipReason, startPostgresServer } from "../../../support/postgres/server.ts";
-import { started } from "../started.ts";
+import { startEmulatorCommand } from "../started.ts";
 
 describe("second svc emulator start of a store in one folder", { skip: postgresSkipReason }, () => {
   const server = startPostgresServer();
@@ -15,7 +15,7 @@ describe("second svc emulator start of a store in one folder", { skip: postgresS
   it("creates its own run file for commands", async (t) => {
     const store = `--store ${server().url()}`;
     const env = { SVC_STORE_SCHEMA: server().freshSchema() };
-    const { cwd, url } = await started(t, `emulator start --port 0 ${store}`, env);
+    const { cwd, url } = await startEmulatorCommand(t, `emulator start --port 0 ${store}`, env);
     const second = startCommand(
       (argv, options) => runCli(argv, { cwd, env, ...options }),
       [...`emulator start --port 0 ${store} --json`.split(" ")],

@@ -45,14 +45,14 @@ async function startChatApp(t: TestContext) {
   };
 }
 
-const added = { status: 200, body: { text: "Comment added to T-1." } };
+const commentAdded = { status: 200, body: { text: "Comment added to T-1." } };
 const nothing = { status: 200, body: {} };
 
 describe("message that names a contract", () => {
   it("creates a comment from chat_a", async (t) => {
     const { event, comments, readPayloads } = await startChatApp(t);
     const text = "<@U1> what about T-1?";
-    assert.deepEqual(pickStatusAndBody(await event({ type: "app_mention", user: "U7", text })), added);
+    assert.deepEqual(pickStatusAndBody(await event({ type: "app_mention", user: "U7", text })), commentAdded);
     assert.deepEqual(await comments(), [text]);
     const [activity] = await readPayloads();
     assert.deepEqual(activity?.activity_data.performed_by, { name: "U7" });
@@ -96,7 +96,7 @@ describe("interaction that names a contract", () => {
   for (const [label, payload, comment] of interactions) {
     it(`creates a comment from ${label} of chat_a`, async (t) => {
       const { interact, comments, readPayloads } = await startChatApp(t);
-      assert.deepEqual(pickStatusAndBody(await interact(payload)), added);
+      assert.deepEqual(pickStatusAndBody(await interact(payload)), commentAdded);
       assert.deepEqual(await comments(), [comment]);
       assert.deepEqual(listActivityNames(await readPayloads()), ["CONTRACT_ACTIVITY_LOG_COMMENT_CREATED"]);
     });

@@ -5,13 +5,13 @@ import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../.
 import { assertRejected, notFoundResponse, waitUntilIdle } from "../../../support/rejections.ts";
 
 const max = "max@northwind.example";
-const at = "2031-01-02T03:04:05.000Z";
+const time = "2031-01-02T03:04:05.000Z";
 
 const invite = ({ api }: TestEmulator, items: unknown, contract: number | string = 1) =>
   api("POST", `/api/v2.1/public/contracts/${contract}/invite/`, { body: { items } });
 
 const emptyResponse = { status: 200, body: "" };
-const read = { permission_name: "CONTRACT.READ" };
+const readPermission = { permission_name: "CONTRACT.READ" };
 
 const getAccess = async ({ control }: TestEmulator) =>
   ((await control("GET", "contracts/T-1")).body as { access: unknown }).access;
@@ -28,16 +28,16 @@ describe("contract-details.invite", () => {
     await createDraftContract(emulator.api);
     assert.equal(await canBenRead(emulator), false);
     assert.deepEqual(
-      pickStatusAndBody(await invite(emulator, [{ user_id: 12, ...read, note: "Please look" }])),
+      pickStatusAndBody(await invite(emulator, [{ user_id: 12, ...readPermission, note: "Please look" }])),
       emptyResponse,
     );
     assert.equal(await canBenRead(emulator), true);
     const row = {
       user: { id: 12, name: "Ben Okafor", email: "ben@northwind.example" },
       role: null,
-      ...read,
+      ...readPermission,
       note: "Please look",
-      invited_at: at,
+      invited_at: time,
     };
     assert.deepEqual(await getAccess(emulator), [row]);
     await invite(emulator, [{ user_id: 12, permission_name: "CONTRACT.SIGN" }]);
@@ -47,13 +47,13 @@ describe("contract-details.invite", () => {
   it("grants access to all users with a role", async (t) => {
     const emulator = await startTestEmulator(t);
     await createDraftContract(emulator.api);
-    assert.deepEqual(pickStatusAndBody(await invite(emulator, [{ role_id: 1, ...read }])), emptyResponse);
+    assert.deepEqual(pickStatusAndBody(await invite(emulator, [{ role_id: 1, ...readPermission }])), emptyResponse);
     assert.equal(await canBenRead(emulator), false);
-    await invite(emulator, [{ role_id: 2, ...read }]);
+    await invite(emulator, [{ role_id: 2, ...readPermission }]);
     assert.equal(await canBenRead(emulator), true);
     assert.deepEqual(await getAccess(emulator), [
-      { user: null, role: { id: 1, name: "Legal" }, ...read, note: null, invited_at: at },
-      { user: null, role: { id: 2, name: "Reviewer" }, ...read, note: null, invited_at: at },
+      { user: null, role: { id: 1, name: "Legal" }, ...readPermission, note: null, invited_at: time },
+      { user: null, role: { id: 2, name: "Reviewer" }, ...readPermission, note: null, invited_at: time },
     ]);
   });
 
@@ -61,9 +61,9 @@ describe("contract-details.invite", () => {
     const emulator = await startTestEmulator(t);
     await createDraftContract(emulator.api);
     const rows = [
-      { new_user_email: max, ...read },
+      { new_user_email: max, ...readPermission },
       { new_user_email: max.toUpperCase(), permission_name: "CONTRACT.EDIT" },
-      { new_user_email: "ben@northwind.example", ...read },
+      { new_user_email: "ben@northwind.example", ...readPermission },
     ];
     assert.deepEqual(pickStatusAndBody(await invite(emulator, rows)), emptyResponse);
     await waitUntilIdle(emulator);
@@ -100,32 +100,40 @@ describe("contract-details.invite", () => {
   it("returns 404 for an unknown contract number and a composite ID", async (t) => {
     const emulator = await startTestEmulator(t);
     await createDraftContract(emulator.api);
-    await assertRejected(emulator, () => invite(emulator, [{ user_id: 12, ...read }], 2), notFoundResponse);
-    await assertRejected(emulator, () => invite(emulator, [{ user_id: 12, ...read }], "T-1"), notFoundResponse);
+    await assertRejected(emulator, () => invite(emulator, [{ user_id: 12, ...readPermission }], 2), notFoundResponse);
+    await assertRejected(
+      emulator,
+      () => invite(emulator, [{ user_id: 12, ...readPermission }], "T-1"),
+      notFoundResponse,
+    );
   });
 
   const required = "Field required";
   const only = "Only one of user_id, role_id, new_user_email can be given";
   const invalid: [string, unknown, object][] = [
     ["a missing list", undefined, { items: [required] }],
-    ["a row without a user or role", [{ ...read }], { items: { 0: { user_id: [required] } } }],
-    ["a row with user and role", [{ user_id: 12, role_id: 1, ...read }], { items: { 0: { role_id: [only] } } }],
+    ["a row without a user or role", [{ ...readPermission }], { items: { 0: { user_id: [required] } } }],
+    [
+      "a row with user and role",
+      [{ user_id: 12, role_id: 1, ...readPermission }],
+      { items: { 0: { role_id: [only] } } },
+    ],
     [
       "rows with an address and a user or role",
       [
-        { user_id: 12, new_user_email: max, ...read },
-        { role_id: 1, new_user_email: max, ...read },
-        { user_id: 12, role_id: 1, new_user_email: max, ...read },
+        { user_id: 12, new_user_email: max, ...readPermission },
+        { role_id: 1, new_user_email: max, ...readPermission },
+        { user_id: 12, role_id: 1, new_user_email: max, ...readPermission },
       ],
       { items: { 0: { new_user_email: [only] }, 1: { new_user_email: [only] }, 2: { role_id: [only] } } },
     ],
     [
       "users and roles of another workspace",
       [
-        { user_id: 21, ...read },
-        { role_id: 3, ...read },
-        { user_id: 12, ...read },
-        { user_id: 13, ...read },
+        { user_id: 21, ...readPermission },
+        { role_id: 3, ...readPermission },
+        { user_id: 12, ...readPermission },
+        { user_id: 13, ...readPermission },
       ],
       {
         items: {

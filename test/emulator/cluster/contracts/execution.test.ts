@@ -13,8 +13,8 @@ import { pickStatusAndBody, startTestEmulator } from "../../../support/emulator.
 import { assertRejected, notFoundResponse } from "../../../support/rejections.ts";
 import { createWorkspaceApi } from "../../../support/workspace-api.ts";
 
-const createForbiddenError = (status: string, words: string) =>
-  createDomainError("SVC_ASSUMED_101", `A contract in status ${status} cannot be ${words}.`);
+const createForbiddenError = (status: string, participle: string) =>
+  createDomainError("SVC_ASSUMED_101", `A contract in status ${status} cannot be ${participle}.`);
 
 describe("marking for execution", () => {
   it("requests signatures in status DRAFT or REDLINING, and unmarking restores that status", async (t) => {
@@ -61,21 +61,21 @@ describe("marking for execution", () => {
       () => mark(contract),
       createDomainError("SVC_ASSUMED_102", "No signatories are configured for this contract."),
     );
-    const reviewed = await createDraftContract(emulator.api);
-    await emulator.api("POST", `/api/v2.1/public/contracts/${reviewed.number}/review_request/`, {
+    const reviewContract = await createDraftContract(emulator.api);
+    await emulator.api("POST", `/api/v2.1/public/contracts/${reviewContract.number}/review_request/`, {
       body: { assignee_role_id: 2 },
     });
     await assertRejected(
       emulator,
-      () => mark(reviewed),
+      () => mark(reviewContract),
       createDomainError("SVC_ASSUMED_103", "The review of this contract is not complete."),
     );
-    const approved = await createDraftContract(emulator.api);
+    const approvalContract = await createDraftContract(emulator.api);
     const approvals = [{ name: "Finance", notes: "", approver_user_id: 12 }];
-    await emulator.api("POST", `/api/v2.1/public/contracts/approvals/${approved.id}/`, { body: { approvals } });
+    await emulator.api("POST", `/api/v2.1/public/contracts/approvals/${approvalContract.id}/`, { body: { approvals } });
     await assertRejected(
       emulator,
-      () => mark(approved),
+      () => mark(approvalContract),
       createDomainError("SVC_ASSUMED_104", "Approvals of this contract are pending."),
     );
   });
@@ -103,9 +103,9 @@ describe("voiding through the API", () => {
       createForbiddenError("VOIDED", "voided"),
     );
 
-    const executed = await createSentContract(emulator.api);
-    await emulator.control("POST", `contracts/${executed.id}/sign`);
-    await assertRejected(emulator, () => voided(executed.id, { note: "late" }), {
+    const executedContract = await createSentContract(emulator.api);
+    await emulator.control("POST", `contracts/${executedContract.id}/sign`);
+    await assertRejected(emulator, () => voided(executedContract.id, { note: "late" }), {
       status: 400,
       body: { detail: "Cannot void an executed contract." },
     });

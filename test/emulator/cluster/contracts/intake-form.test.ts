@@ -88,8 +88,12 @@ describe("change of intake form answers", () => {
     await emulator.control("POST", `contracts/${contract.id}/complete-review`, { body: {} });
     await emulator.api("POST", `/api/v2.1/public/contracts/${contract.id}/mark_for_execution/`, { body: {} });
     await assertRejected(emulator, patch(contract.id), createClosedFormError("the contract is in status SIGN"));
-    const fixed = await uploadContract(emulator, "review", { contract_type_id: 302 });
-    await assertRejected(emulator, patch(fixed.id), createClosedFormError("its workflow has no editable response"));
+    const fixedContract = await uploadContract(emulator, "review", { contract_type_id: 302 });
+    await assertRejected(
+      emulator,
+      patch(fixedContract.id),
+      createClosedFormError("its workflow has no editable response"),
+    );
     const template = await createDraftContract(emulator.api);
     await assertRejected(emulator, patch(template.id), createClosedFormError("its workflow has no editable response"));
   });

@@ -20,7 +20,7 @@ import { webhookEvents } from "../../../../emulator/webhooks/deliveries.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
 import { createSeededIds } from "../../../../src/base/ids.ts";
 
-const at = Date.parse("2031-01-02T03:04:05Z");
+const time = Date.parse("2031-01-02T03:04:05Z");
 
 /** A contract and a scheduled entry for it. */
 async function createScheduledContract() {
@@ -30,15 +30,15 @@ async function createScheduledContract() {
     const workspace = (await tx.get(workspaces, 1))!;
     const user = (await tx.get(users, 11))!;
     const given = { name: "NDA", kind: "TEMPLATE_CONTRACT", contract_type_id: 301 } as const;
-    const contract = createContract(tx, { workspace, user }, at, given);
+    const contract = createContract(tx, { workspace, user }, time, given);
     tx.put(contracts, contract);
     const about = { cluster_id: workspace.cluster_id, workspace_id: workspace.id, contract_id: contract.id };
-    const email = sendEmail(tx, { ...about, purpose: "signing", recipient: "jo@acme.example", sent_at: at });
+    const email = sendEmail(tx, { ...about, purpose: "signing", recipient: "jo@acme.example", sent_at: time });
     const ref = `${contract.id} ${email.id}`;
-    const entry = enqueue(tx, { due: at, kind: "email-delivery", concurrency_key: toContractKey(contract.id), ref });
+    const entry = enqueue(tx, { due: time, kind: "email-delivery", concurrency_key: toContractKey(contract.id), ref });
     return entry;
   });
-  const kinds = createContractJobHandlers({ clock: { now: () => at }, settings: defaultSettings });
+  const kinds = createContractJobHandlers({ clock: { now: () => time }, settings: defaultSettings });
   const told = () => store.read(async (view) => (await view.list(webhookEvents)).map(({ activity }) => activity));
   const queued = () => store.read((view) => view.count(schedule));
   const run = async () => {

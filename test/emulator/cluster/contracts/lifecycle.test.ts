@@ -5,7 +5,7 @@ import type { Contract, ContractReview } from "../../../../emulator/cluster/cont
 import { contractFailures } from "../../../../src/api/contracts/failures.ts";
 import { type ContractStatus, lifecycle, type Trigger, triggers } from "../../../../src/api/contracts/lifecycle.ts";
 
-const at = Date.parse("2031-01-02T03:04:05Z");
+const time = Date.parse("2031-01-02T03:04:05Z");
 const statuses: readonly ContractStatus[] = ["DRAFT", "REDLINING", "SIGN", "EXECUTED", "ON_HOLD", "VOIDED"];
 
 const signatory = {
@@ -17,7 +17,7 @@ const signatory = {
   title: "",
   note: null,
   sign_order: null,
-  created_at: at,
+  created_at: time,
   sent_at: null,
   action: null,
 };
@@ -47,8 +47,8 @@ const createContract = (overrides: Partial<Contract> = {}): Contract => ({
   supporting_documents: [],
   created_by: 11,
   business_user_id: 11,
-  created_at: at,
-  updated_at: at,
+  created_at: time,
+  updated_at: time,
   sent_to_counterparty_at: null,
   sent_for_signature_at: null,
   executed_at: null,
@@ -62,7 +62,7 @@ const createReview = (by: ContractReview["by"], completed_at: number | null = nu
   reviewer_user_id: null,
   reviewer_role_id: null,
   description: "",
-  requested_at: at,
+  requested_at: time,
   completed_at,
 });
 
@@ -74,7 +74,7 @@ const createApproval = (status: "PENDING" | "APPROVED"): Contract["approvals"][n
   approver_role_id: null,
   order: null,
   status,
-  created_at: at,
+  created_at: time,
   created_by: 11,
   actions: [],
 });

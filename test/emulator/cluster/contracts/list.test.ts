@@ -192,12 +192,12 @@ describe("contract list", () => {
     await createSeveralContracts(emulator);
     const every = getIds(await listAll(emulator.api));
     const alone = new Map<string, readonly string[]>();
-    for (const filter of some) {
+    for (const filter of requests) {
       alone.set(filter, getIds(await listAll(emulator.api, filter)));
       const pages = [1, 2, 3, 4, 5].map((page) => list(emulator.api, `?${filter}&limit=5&page=${page}`));
       assert.deepEqual(getIds((await Promise.all(pages)).flatMap(({ results }) => results)), alone.get(filter));
     }
-    for (const [a, b] of some.flatMap((value, i) => some.slice(i).map((other) => [value, other] as const))) {
+    for (const [a, b] of requests.flatMap((value, i) => requests.slice(i).map((other) => [value, other] as const))) {
       const both = alone.get(a)!.filter((id) => alone.get(b)!.includes(id));
       if (a.split("=")[0] !== b.split("=")[0])
         assert.deepEqual(getIds(await listAll(emulator.api, `${a}&${b}`)), both, `${a} ${b}`);
@@ -249,7 +249,7 @@ const getIds = (results: ContractPage["results"]): string[] => results.map(({ id
 const listAll = async (api: TestEmulator["api"], query = "") => (await list(api, `?limit=100&${query}`)).results;
 
 /** Filters that match some, but not all, of `severalContracts`. */
-const some = [
+const requests = [
   "filter__display_status=DRAFT",
   "filter__display_status=sign",
   "filter__contract_type_id=301",

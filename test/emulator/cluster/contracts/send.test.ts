@@ -190,13 +190,14 @@ describe("sending a contract to its counterparties", () => {
       () => emulator.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`, { body: {} }),
       createDomainError("SVC_ASSUMED_103", "The review of this contract is not complete."),
     );
-    const approved = await createDraftContract(emulator.api);
-    await emulator.api("POST", `/api/v2.1/public/contracts/approvals/${approved.id}/`, {
+    const approvalContract = await createDraftContract(emulator.api);
+    await emulator.api("POST", `/api/v2.1/public/contracts/approvals/${approvalContract.id}/`, {
       body: { approvals: [{ name: "Finance", notes: "", approver_user_id: 12 }] },
     });
     await assertRejected(
       emulator,
-      () => emulator.api("POST", `/api/v2.1/public/contracts/${approved.id}/send_to_counterparties`, { body: {} }),
+      () =>
+        emulator.api("POST", `/api/v2.1/public/contracts/${approvalContract.id}/send_to_counterparties`, { body: {} }),
       createDomainError("SVC_ASSUMED_104", "Approvals of this contract are pending."),
     );
   });

@@ -19,7 +19,7 @@ import { assertRejected } from "../../../support/rejections.ts";
 const [{ client_id, client_secret }] = confidentialClientSeed.oauth_clients;
 const [{ email }] = confidentialClientSeed.users;
 const parametersWithoutPkce = { client_id, code_challenge: undefined, code_challenge_method: undefined };
-const back = { "": callbackUrl, state: authorizationRequest.state };
+const redirectParameters = { "": callbackUrl, state: authorizationRequest.state };
 const createInvalidRequestBody = (error_description: string) => ({ error: "invalid_request", error_description });
 const createSecretExchangeFields = (code: string, changes: ParameterChanges = {}) => ({
   ...createExchangeFields(code),
@@ -75,14 +75,14 @@ describe("confidential client", () => {
       svc_user: email,
     });
     const problem = createInvalidRequestBody("code_challenge_method requires code_challenge");
-    assert.deepEqual(getRedirectParameters(response), { ...back, ...problem, iss: emulator.routerUrl });
+    assert.deepEqual(getRedirectParameters(response), { ...redirectParameters, ...problem, iss: emulator.routerUrl });
   });
 
   it("requires PKCE with --strict=pkce", async (t) => {
     const emulator = await startTestEmulator(t, { seed: confidentialClientSeed, strict: ["pkce"] });
     const response = await authorize(emulator, { ...parametersWithoutPkce, svc_user: email });
     const problem = createInvalidRequestBody("code_challenge is missing: PKCE is required");
-    assert.deepEqual(getRedirectParameters(response), { ...back, ...problem, iss: emulator.routerUrl });
+    assert.deepEqual(getRedirectParameters(response), { ...redirectParameters, ...problem, iss: emulator.routerUrl });
   });
 });
 

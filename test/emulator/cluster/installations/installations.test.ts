@@ -37,7 +37,7 @@ const listOwners = async ({ control }: TestEmulator, team: string) =>
     ({ cluster_id }) => cluster_id,
   );
 
-const unknown = { status: 404, body: { detail: "Unknown or used state" } };
+const unknownState = { status: 404, body: { detail: "Unknown or used state" } };
 const withinDefault = "/router/v1/integrations/destinations/default/chat_a/oauth_redirect";
 
 describe("chat_a installation", () => {
@@ -57,14 +57,15 @@ describe("chat_a installation", () => {
       assert.doesNotMatch(state, /^(?:eu|us)-1_/, "the router cannot know whose it is");
 
       const others = emulator.clusters.filter(({ id }) => id !== cluster);
-      for (const { url } of others) assert.deepEqual(pickStatusAndBody(await createSender(url)("GET", back)), unknown);
+      for (const { url } of others)
+        assert.deepEqual(pickStatusAndBody(await createSender(url)("GET", back)), unknownState);
       assert.deepEqual(pickStatusAndBody(await emulator.router("GET", back)), {
         status: 200,
         body: { cluster_id: cluster, workspace_id, app: "chat_a", account: { id: "T-NEW", name: "Newcomers" } },
       });
       await waitUntilIdle(emulator);
       assert.deepEqual(await listOwners(emulator, "T-NEW"), [cluster]);
-      await assertRejected(emulator, () => emulator.router("GET", back), unknown);
+      await assertRejected(emulator, () => emulator.router("GET", back), unknownState);
 
       const event = { type: "event_callback", team_id: "T-NEW", event: { type: "app_mention" } };
       await emulator.router("POST", "/router/v1/integrations/chat_a/webhook/event/", { body: event });
@@ -82,7 +83,7 @@ describe("chat_a installation", () => {
     const emulator = await startTestEmulator(t);
     const { state } = await begin(emulator, "chat_a");
     for (const query of ["", "?code=c0de", "?code=c0de&state=guess", "?error=access_denied", "?state=eu-1_x"]) {
-      await assertRejected(emulator, () => emulator.router("GET", withinDefault + query), unknown);
+      await assertRejected(emulator, () => emulator.router("GET", withinDefault + query), unknownState);
     }
     for (const query of [`?state=${state}`, `?state=${state}&code=guess`]) {
       await assertRejected(emulator, () => emulator.router("GET", withinDefault + query), {
@@ -108,7 +109,7 @@ describe("chat_a installation", () => {
     const refused = (detail: string) => [{ code: "installation-refused", detail }];
     assert.deepEqual(await listFindings(emulator, "eu-1"), refused("Unknown or used state"));
     assert.deepEqual(await listFindings(emulator, "us-1"), refused("The installation was denied: access_denied"));
-    assert.deepEqual(pickStatusAndBody(await emulator.router("GET", back)), unknown);
+    assert.deepEqual(pickStatusAndBody(await emulator.router("GET", back)), unknownState);
     await waitUntilIdle(emulator);
     assert.deepEqual(await listOwners(emulator, "T-NEW"), []);
   });
@@ -166,13 +167,13 @@ describe("installation of an external provider", () => {
       assert.match(state, /^us-1_/);
       const back = await submit(emulator, authorization_url, { email: "eli@fabrikam.example", name: "Eli" });
       assert.match(back, new RegExp(`^/router/v1/oauth2\\.0/external/${app}/redirect\\?code=`));
-      assert.deepEqual(pickStatusAndBody(await createSender(emulator.clusters[0]!.url)("GET", back)), unknown);
+      assert.deepEqual(pickStatusAndBody(await createSender(emulator.clusters[0]!.url)("GET", back)), unknownState);
       const account = { id: "eli@fabrikam.example", name: "Eli" };
       assert.deepEqual(pickStatusAndBody(await emulator.router("GET", back)), {
         status: 200,
         body: { cluster_id: "us-1", workspace_id: 3, app, account },
       });
-      await assertRejected(emulator, () => emulator.router("GET", back), unknown);
+      await assertRejected(emulator, () => emulator.router("GET", back), unknownState);
       const at = "2031-01-02T03:04:05.000Z";
       const row = { id, app, cluster_id: "us-1", workspace_id: 3, status: "INSTALLED", account };
       assert.deepEqual(await listInstallations(emulator), [{ ...row, begun_at: at, ended_at: at }]);
@@ -185,14 +186,14 @@ describe("installation of an external provider", () => {
     const redirect = (provider: string, query: string) => () =>
       emulator.router("GET", `/router/v1/oauth2.0/external/${provider}/redirect${query}`);
     for (const query of ["", "?code=c", "?code=c&state=eu-1_guess", "?code=c&state=guess", "?error=access_denied"]) {
-      await assertRejected(emulator, redirect("ProviderA", query), unknown);
+      await assertRejected(emulator, redirect("ProviderA", query), unknownState);
     }
-    await assertRejected(emulator, redirect("ProviderB", new URL(redirect_url!).search), unknown);
+    await assertRejected(emulator, redirect("ProviderB", new URL(redirect_url!).search), unknownState);
     assert.deepEqual(pickStatusAndBody(await redirect("ProviderA", `?error=server_error&state=${state}`)()), {
       status: 400,
       body: { detail: "The installation was denied: server_error" },
     });
-    await assertRejected(emulator, redirect("ProviderA", new URL(redirect_url!).search), unknown);
+    await assertRejected(emulator, redirect("ProviderA", new URL(redirect_url!).search), unknownState);
   });
 });
 

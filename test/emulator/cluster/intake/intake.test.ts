@@ -23,7 +23,7 @@ async function fileOf(api: Api): Promise<{ file_id: string; upload_url: string }
   return (body as { files: { file_id: string; upload_url: string }[] }).files[0]!;
 }
 
-async function created(api: Api, body: object = {}): Promise<{ id: number; public_id: string }> {
+async function createIntake(api: Api, body: object = {}): Promise<{ id: number; public_id: string }> {
   const answer = await api("POST", path, { body: { title: "Help", workflow_id: 201, ...body } });
   assert.equal(answer.status, 201, JSON.stringify(answer.body));
   return answer.body as { id: number; public_id: string };
@@ -103,7 +103,7 @@ describe("intake.create", () => {
   it("accepts a file without bytes and records a finding", async (t) => {
     const { api, control } = await startTestEmulator(t);
     const { file_id } = await fileOf(api);
-    await created(api, { file_ids: [file_id] });
+    await createIntake(api, { file_ids: [file_id] });
     const { body } = await control("GET", "requests?operation=intake.create");
     const { items } = body as { items: { findings: { code: string }[] }[] };
     assert.deepEqual(
@@ -218,7 +218,7 @@ describe("intake.create", () => {
 describe("intake.show", () => {
   it("returns the created intake", async (t) => {
     const { api } = await startTestEmulator(t);
-    const intake = await created(api);
+    const intake = await createIntake(api);
     assert.deepEqual(pickStatusAndBody(await api("GET", `${path}${intake.id}/`)), { status: 200, body: intake });
   });
 });
@@ -226,7 +226,8 @@ describe("intake.show", () => {
 describe("intake.update", () => {
   it("changes the given fields only, and null clears description and due date", async (t) => {
     const { api, control } = await startTestEmulator(t);
-    const before = await created(api, { description: "d", due_date: "2031-02-01T00:00:00Z", metadata: { a: "b" } });
+    const due_date = "2031-02-01T00:00:00Z";
+    const before = await createIntake(api, { description: "d", due_date, metadata: { a: "b" } });
     await control("POST", "clock/advance", { body: { by: "PT1H" } });
     const changed = await api("PATCH", `${path}${before.id}/`, {
       body: { status: "IN_PROGRESS", priority: "LOW", description: null, due_date: null },
@@ -254,7 +255,7 @@ describe("intake.update", () => {
 
   it("rejects malformed changes", async (t) => {
     const emulator = await startTestEmulator(t);
-    const { id } = await created(emulator.api);
+    const { id } = await createIntake(emulator.api);
     const cases: [body: object, fields: unknown][] = [
       [{ title: null }, { title: ["Input should be a valid string"] }],
       [
@@ -278,9 +279,9 @@ describe("intake.update", () => {
 describe("intake.delete", () => {
   it("returns 403, not 404, for unknown, deleted and foreign intakes", async (t) => {
     const emulator = await startTestEmulator(t);
-    const own = await created(emulator.api);
+    const own = await createIntake(emulator.api);
     const otherApi = await createWorkspaceApi(emulator, 2);
-    const foreign = await created(otherApi, { workflow_id: 204 });
+    const foreign = await createIntake(otherApi, { workflow_id: 204 });
     assert.deepEqual(pickStatusAndBody(await emulator.api("DELETE", `${path}${own.id}/`)), { status: 204, body: "" });
 
     for (const id of [own.id, foreign.id, 999]) {
@@ -304,11 +305,11 @@ describe("intake.list", () => {
 
   async function withThree(t: Parameters<typeof startTestEmulator>[0]): Promise<Api> {
     const { api, control } = await startTestEmulator(t);
-    await created(api, { title: "b, first", priority: "LOW" });
+    await createIntake(api, { title: "b, first", priority: "LOW" });
     await control("POST", "clock/advance", { body: { by: "PT1M" } });
-    await created(api, { title: "A second", priority: "HIGH", description: "about PRIVACY" });
+    await createIntake(api, { title: "A second", priority: "HIGH", description: "about PRIVACY" });
     await control("POST", "clock/advance", { body: { by: "PT1M" } });
-    const third = await created(api, { title: "c third" });
+    const third = await createIntake(api, { title: "c third" });
     await api("PATCH", `${path}${third.id}/`, { body: { status: "COMPLETED" } });
     return api;
   }
@@ -390,9 +391,9 @@ describe("intake.list", () => {
 
   it("omits deleted intakes and those of other workspaces", async (t) => {
     const emulator = await startTestEmulator(t);
-    await created(emulator.api, { title: "mine" });
-    const gone = await created(emulator.api, { title: "gone" });
-    await created(await createWorkspaceApi(emulator, 2), { title: "theirs", workflow_id: 204 });
+    await createIntake(emulator.api, { title: "mine" });
+    const gone = await createIntake(emulator.api, { title: "gone" });
+    await createIntake(await createWorkspaceApi(emulator, 2), { title: "theirs", workflow_id: 204 });
     await emulator.api("DELETE", `${path}${gone.id}/`);
     assert.deepEqual(titles((await emulator.api("GET", path)).body), ["mine"]);
   });

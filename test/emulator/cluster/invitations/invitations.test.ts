@@ -140,8 +140,13 @@ describe("lookup of sign-in methods", () => {
 });
 
 /** Submits the provider's page as that user and follows the redirect to the router. */
-async function withProvider({ router, control }: TestEmulator, flow: "login" | "signup", email: string, at = "eu-1") {
-  const { body } = await router("GET", `/api/v1/svc_auth/oauth/${flow}?cluster_id=${at}`);
+async function withProvider(
+  { router, control }: TestEmulator,
+  flow: "login" | "signup",
+  email: string,
+  clusterId = "eu-1",
+) {
+  const { body } = await router("GET", `/api/v1/svc_auth/oauth/${flow}?cluster_id=${clusterId}`);
   const { state } = body as { state: string };
   const page = await control("GET", `provider?flow=${flow}&provider=ProviderA&state=${state}`);
   const [, form_token = ""] = /name="form_token" value="([^"]+)"/.exec(String(page.body)) ?? [];

@@ -52,8 +52,8 @@ describe("PDF validation (DECISIONS.md, P18)", () => {
       async () => Buffer.alloc(0),
       "it cannot be parsed (The PDF file is empty, i.e. its size is zero bytes)",
     ],
-    ["a file truncated at 50 %", async () => cut(await createPdf(20), 0.5), noStructure],
-    ["a file truncated at 90 %", async () => cut(await createPdf(20), 0.9), noStructure],
+    ["a file truncated at 50 %", async () => truncate(await createPdf(20), 0.5), noStructure],
+    ["a file truncated at 90 %", async () => truncate(await createPdf(20), 0.9), noStructure],
     [
       "a trailer without /Root",
       async () => encodeLatin1(latin1(await createPdf(1, { useObjectStreams: false })).replaceAll("/Root", "/Rxxt")),
@@ -160,7 +160,7 @@ describe("generated PDF of a template contract", () => {
     const fonts = listEmbeddedFonts(await PDFDocument.load(bytes));
     assert.equal(fonts.length, 2);
     for (const font of fonts) {
-      const tables = Array.from({ length: font.readUInt16BE(4) }, (_, at) => readTable(font, 12 + 16 * at));
+      const tables = Array.from({ length: font.readUInt16BE(4) }, (_, index) => readTable(font, 12 + 16 * index));
       const { tags, sums } = { tags: tables.map(({ tag }) => tag), sums: tables.map(({ sum }) => sum) };
       assert.deepEqual(tags, ["cvt ", "fpgm", "glyf", "head", "hhea", "hmtx", "loca", "maxp", "prep"]);
       // Nine tables: the largest power of two is 8, so a search covers 8 * 16 bytes and leaves one table.
@@ -215,9 +215,9 @@ const listEmbeddedFonts = ({ context }: PDFDocument): Buffer[] =>
     .filter((file) => file instanceof PDFRawStream)
     .map((file) => Buffer.from(decodePDFRawStream(file).decode()));
 
-const readTable = (font: Buffer, at: number) => {
-  const [sum, start, length] = [4, 8, 12].map((field) => font.readUInt32BE(at + field)) as [number, number, number];
-  return { tag: font.toString("latin1", at, at + 4), sum, bytes: font.subarray(start, start + length) };
+const readTable = (font: Buffer, index: number) => {
+  const [sum, start, length] = [4, 8, 12].map((field) => font.readUInt32BE(index + field)) as [number, number, number];
+  return { tag: font.toString("latin1", index, index + 4), sum, bytes: font.subarray(start, start + length) };
 };
 
 const sumWords = (bytes: Buffer): number => {
@@ -227,7 +227,7 @@ const sumWords = (bytes: Buffer): number => {
   return sum;
 };
 
-const cut = (file: Buffer, share: number): Buffer => file.subarray(0, Math.floor(file.length * share));
+const truncate = (file: Buffer, share: number): Buffer => file.subarray(0, Math.floor(file.length * share));
 
 async function createEncryptedPdf(passwords: { userPassword?: string; ownerPassword?: string }): Promise<Buffer> {
   const document = await PDFDocument.create();

@@ -22,7 +22,7 @@ const ben = "ben@northwind.example";
 const jo = "jo@acme.example";
 
 /** Jo signs first, then Ada. */
-const ordered = {
+const orderedSigning = {
   signatories: [
     { name: "Ada", email: ada, is_counterparty_signatory: false, sign_order: 2 },
     { name: "Jo", email: jo, is_counterparty_signatory: true, counterparty_name: "Acme Inc.", sign_order: 1 },
@@ -86,7 +86,7 @@ describe("contract page of a recipient", () => {
 
   it("prompts each signatory in turn and shows the next one to others", async (t) => {
     const emulator = await startTestEmulator(t);
-    const contract = await createSentContract(emulator.api, ordered);
+    const contract = await createSentContract(emulator.api, orderedSigning);
     const [adas, jos] = [await getSigningLink(emulator, contract, ada), await getSigningLink(emulator, contract, jo)];
     const waiting = await openPage(adas);
     assert.match(waiting.text, /You are Ada\. .*It is not your turn Waiting for Jo to sign\. .*Signs after others/);

@@ -21,7 +21,7 @@ const createSignatory = (name: string, email: string, sign_order: number) =>
     ? { name, email, is_counterparty_signatory: false, sign_order }
     : { name, email, is_counterparty_signatory: true, counterparty_name: "Acme Inc.", sign_order };
 /** Jo signs first, then Ada. */
-const ordered = {
+const orderedSigning = {
   signatories: [createSignatory("Ada", ada, 2), createSignatory("Jo", jo, 1)],
   contract_template_id: 102,
   contract_data: { start_date: "2031-02-01", seats: 3 },
@@ -51,7 +51,7 @@ async function assertFormRejected(
   assert.deepEqual((await control("GET", "state")).body, before);
 }
 
-const changed = [
+const changedForms = [
   409,
   "The contract has changed since the page was loaded, or the form was already sent. Review the contract again.",
 ];
@@ -64,7 +64,7 @@ describe("form of a recipient page", () => {
     const { form_token } = getHiddenFields((await openPage(link)).html);
     const comment = { act: "comment", text: "Once", form_token: form_token! };
     await submitSuccessfully(link, comment);
-    await assertFormRejected(emulator, () => submitForm(link, comment), changed);
+    await assertFormRejected(emulator, () => submitForm(link, comment), changedForms);
     await submitSuccessfully(link, { act: "sign" });
     await assertFormRejected(emulator, () => submitForm(link, { act: "sign", form_token: form_token! }), notTheirTurn);
   });
@@ -76,7 +76,7 @@ describe("form of a recipient page", () => {
     await emulator.api("POST", path.replace("/1/", "/T-1/"), { body: { external_metadata: { id: "deal-1" } } });
     const typed = { act: "decline", text: "No <i>way</i>", form_token: form_token! };
     const page = await submitForm(link, typed);
-    assert.deepEqual(getStatusAndAlert(page), changed);
+    assert.deepEqual(getStatusAndAlert(page), changedForms);
     assert.match(
       page.html,
       /<textarea name="text" rows="2" maxlength="5000" >\nNo &#60;i&#62;way&#60;\/i&#62;<\/textarea>/,
@@ -88,11 +88,11 @@ describe("form of a recipient page", () => {
     const other = await getSigningLink(emulator, await createSentContract(emulator.api), jo);
     const tokens = [getHiddenFields((await openPage(other)).html).form_token!, "", "x", "\u0000", "x".repeat(100_000)];
     for (const form_token of tokens)
-      await assertFormRejected(emulator, () => submitForm(link, { act: "sign", form_token }), changed);
+      await assertFormRejected(emulator, () => submitForm(link, { act: "sign", form_token }), changedForms);
   });
 
   it("rejects a submission out of turn", async (t) => {
-    const { emulator, contract, link } = await openSigningPage(t, ordered);
+    const { emulator, contract, link } = await openSigningPage(t, orderedSigning);
     const adas = await getSigningLink(emulator, contract, ada);
     const { form_token } = getHiddenFields((await openPage(link)).html);
     for (const act of ["sign", "decline", "approve", "complete-review", "comment"]) {

@@ -9,7 +9,7 @@ import { assertRejected, notFoundResponse } from "../../../support/rejections.ts
 
 const ada = "ada@northwind.example";
 const jo = "jo@acme.example";
-const both = {
+const bothRecipients = {
   signatories: [
     { name: "Ada", email: ada, is_counterparty_signatory: false },
     { name: "Jo", email: jo, is_counterparty_signatory: true, counterparty_name: "Acme Inc." },
@@ -40,8 +40,8 @@ describe("generation of recipient links", () => {
   it("generates stable links that differ by recipient and contract", async (t) => {
     const emulator = await startTestEmulator(t);
     const [first, second] = [
-      await createSentContract(emulator.api, both),
-      await createSentContract(emulator.api, both),
+      await createSentContract(emulator.api, bothRecipients),
+      await createSentContract(emulator.api, bothRecipients),
     ];
     const links = [
       await getSigningLink(emulator, first, ada),
@@ -75,8 +75,8 @@ describe("generation of recipient links", () => {
   it("rejects a link with another name, key or contract", async (t) => {
     const emulator = await startTestEmulator(t);
     const [first, second] = [
-      await createSentContract(emulator.api, both),
-      await createSentContract(emulator.api, both),
+      await createSentContract(emulator.api, bothRecipients),
+      await createSentContract(emulator.api, bothRecipients),
     ];
     const link = await getSigningLink(emulator, first, jo);
     const wrong = [

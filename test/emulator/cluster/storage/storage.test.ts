@@ -42,7 +42,7 @@ async function downloadUrl({ api }: Pick<TestEmulator, "api">, id: string): Prom
   return ((await api("GET", `/api/v2.1/public/workspace/files/${id}/`)).body as { signed_url: string }).signed_url;
 }
 
-const put = (
+const putObject = (
   url: string,
   body: string | Uint8Array<ArrayBuffer>,
   headers: Record<string, string> = { "content-type": "application/pdf" },
@@ -117,14 +117,14 @@ const documents = {
 };
 const createXmlResponse = (status: number, xml: string) => ({ status, type: "application/xml", xml });
 const mismatch = createXmlResponse(403, documents["storage-signature-mismatch"]);
-const expired = createXmlResponse(403, documents["storage-expired"]);
+const expiredResponse = createXmlResponse(403, documents["storage-expired"]);
 const createNoSuchKeyResponse = (key: string) =>
   createXmlResponse(404, documents["storage-no-such-key"].replace("KEY", key));
 
 describe("storage.put", () => {
   it("accepts bytes and returns only their MD5 as ETag", async (t) => {
     const emulator = await startTestEmulator(t);
-    const response = await put((await initializeUpload(emulator)).upload_url, "hello");
+    const response = await putObject((await initializeUpload(emulator)).upload_url, "hello");
     assert.deepEqual(
       { status: response.status, etag: response.headers.get("etag"), body: await response.text() },
       { status: 200, etag: '"5d41402abc4b2a76b9719d911017c592"', body: "" },
@@ -134,7 +134,7 @@ describe("storage.put", () => {
   it("accepts an empty body and a body of unknown length", async (t) => {
     const emulator = await startTestEmulator(t);
     const { file_id, upload_url } = await initializeUpload(emulator);
-    assert.equal((await put(upload_url, "")).headers.get("etag"), '"d41d8cd98f00b204e9800998ecf8427e"');
+    assert.equal((await putObject(upload_url, "")).headers.get("etag"), '"d41d8cd98f00b204e9800998ecf8427e"');
     assert.equal(await (await fetch(await downloadUrl(emulator, file_id))).text(), "");
 
     const chunks = new ReadableStream({
@@ -155,8 +155,8 @@ describe("storage.put", () => {
   it("replaces the object if it is sent again before the URL expires", async (t) => {
     const emulator = await startTestEmulator(t);
     const { file_id, upload_url } = await initializeUpload(emulator);
-    await put(upload_url, "first");
-    await put(upload_url, "second");
+    await putObject(upload_url, "first");
+    await putObject(upload_url, "second");
     assert.equal(await (await fetch(await downloadUrl(emulator, file_id))).text(), "second");
   });
 
@@ -164,10 +164,10 @@ describe("storage.put", () => {
     const emulator = await startTestEmulator(t);
     const { file_id, upload_url } = await initializeUpload(emulator);
     await emulator.control("POST", "clock/advance", { body: { by: "PT14M59S" } });
-    assert.equal((await put(upload_url, "in time")).status, 200);
+    assert.equal((await putObject(upload_url, "in time")).status, 200);
 
     await emulator.control("POST", "clock/advance", { body: { by: "PT1S" } });
-    assert.deepEqual(await readStorageError(await put(upload_url, "too late")), expired);
+    assert.deepEqual(await readStorageError(await putObject(upload_url, "too late")), expiredResponse);
     assert.equal(await (await fetch(await downloadUrl(emulator, file_id))).text(), "in time");
   });
 
@@ -177,9 +177,9 @@ describe("storage.put", () => {
     const { upload_url, expires_at } = await initializeUpload(emulator);
     assert.equal(expires_at, "2031-01-02T03:19:05Z");
     await emulator.control("POST", "clock/advance", { body: { to: "2031-01-02T03:19:04.999Z" } });
-    assert.equal((await put(upload_url, "in time")).status, 200);
+    assert.equal((await putObject(upload_url, "in time")).status, 200);
     await emulator.control("POST", "clock/advance", { body: { to: "2031-01-02T03:19:05.000Z" } });
-    assert.equal((await put(upload_url, "too late")).status, 403);
+    assert.equal((await putObject(upload_url, "too late")).status, 403);
   });
 
   const tampered: [label: string, change: (url: string) => string][] = [
@@ -198,7 +198,7 @@ describe("storage.put", () => {
       const emulator = await startTestEmulator(t);
       const { file_id, upload_url } = await initializeUpload(emulator);
       assert.notEqual(change(upload_url), upload_url);
-      assert.deepEqual(await readStorageError(await put(change(upload_url), "evil")), mismatch);
+      assert.deepEqual(await readStorageError(await putObject(change(upload_url), "evil")), mismatch);
       assert.deepEqual(
         await readStorageError(await fetch(await downloadUrl(emulator, file_id))),
         createNoSuchKeyResponse(`${file_id}/msa.pdf`),
@@ -214,7 +214,7 @@ describe("storage.put", () => {
     it(`rejects an upload with ${label}`, async (t) => {
       const emulator = await startTestEmulator(t);
       const { file_id, upload_url } = await initializeUpload(emulator);
-      assert.deepEqual(await readStorageError(await put(upload_url, "bytes", headers)), mismatch);
+      assert.deepEqual(await readStorageError(await putObject(upload_url, "bytes", headers)), mismatch);
       assert.deepEqual(
         await readStorageError(await fetch(await downloadUrl(emulator, file_id))),
         createNoSuchKeyResponse(`${file_id}/msa.pdf`),
@@ -225,14 +225,14 @@ describe("storage.put", () => {
   it("rejects a body without a content type", async (t) => {
     const emulator = await startTestEmulator(t);
     const { upload_url } = await initializeUpload(emulator);
-    assert.deepEqual(await readStorageError(await put(upload_url, new Uint8Array([1, 2, 3]), {})), mismatch);
+    assert.deepEqual(await readStorageError(await putObject(upload_url, new Uint8Array([1, 2, 3]), {})), mismatch);
   });
 
   it("accepts credentials with a finding, because object storage would ignore them", async (t) => {
     const emulator = await startTestEmulator(t);
     const { upload_url } = await initializeUpload(emulator);
     const headers = { "content-type": "application/pdf", "client-id": "a", "client-secret": "b" };
-    assert.equal((await put(upload_url, "bytes", headers)).status, 200);
+    assert.equal((await putObject(upload_url, "bytes", headers)).status, 200);
     const { body } = await emulator.control("GET", "requests?operation=storage.put");
     const { items } = body as { items: { findings: { code: string }[] }[] };
     assert.deepEqual(
@@ -245,7 +245,7 @@ describe("storage.put", () => {
     const emulator = await startTestEmulator(t, { strict: ["storage"] });
     const { file_id, upload_url } = await initializeUpload(emulator);
     for (const name of ["client-id", "client-secret"]) {
-      const response = await put(upload_url, "bytes", { "content-type": "application/pdf", [name]: "x" });
+      const response = await putObject(upload_url, "bytes", { "content-type": "application/pdf", [name]: "x" });
       assert.deepEqual(await readStorageError(response), createXmlResponse(400, documents["storage-credentials"]));
     }
     assert.deepEqual(
@@ -279,7 +279,7 @@ describe("storage.put", () => {
     await rm(join(folder, "files"), { recursive: true });
     await writeFile(join(folder, "files"), "of somebody else");
     assert.deepEqual(
-      await readStorageError(await put(upload_url, "hello")),
+      await readStorageError(await putObject(upload_url, "hello")),
       createXmlResponse(503, documents["storage-store-failed"]),
     );
     assert.deepEqual(
@@ -287,7 +287,7 @@ describe("storage.put", () => {
       createNoSuchKeyResponse(`${file_id}/msa.pdf`),
     );
     await rm(join(folder, "files"));
-    assert.equal((await put(upload_url, "hello")).status, 200);
+    assert.equal((await putObject(upload_url, "hello")).status, 200);
   });
 
   const troubles: [code: string, thrown: Error][] = [
@@ -317,13 +317,13 @@ describe("storage.get", () => {
     const { file_id, upload_url } = await initializeUpload(emulator);
     assert.deepEqual(await readStorageError(await fetch(upload_url)), mismatch);
     const url = await downloadUrl(emulator, file_id);
-    assert.deepEqual(await readStorageError(await put(url, "evil")), mismatch);
+    assert.deepEqual(await readStorageError(await putObject(url, "evil")), mismatch);
   });
 
   it("rejects another method like a mismatched signature", async (t) => {
     const emulator = await startTestEmulator(t);
     const { file_id, upload_url } = await initializeUpload(emulator);
-    await put(upload_url, "bytes");
+    await putObject(upload_url, "bytes");
     const url = await downloadUrl(emulator, file_id);
     for (const method of ["POST", "DELETE", "PATCH"]) {
       for (const target of [upload_url, url])
@@ -337,10 +337,10 @@ describe("storage.get", () => {
   it("rejects a URL after 15 virtual minutes", async (t) => {
     const emulator = await startTestEmulator(t);
     const { file_id, upload_url } = await initializeUpload(emulator);
-    await put(upload_url, "bytes");
+    await putObject(upload_url, "bytes");
     const url = await downloadUrl(emulator, file_id);
     await emulator.control("POST", "clock/advance", { body: { by: "PT15M" } });
-    assert.deepEqual(await readStorageError(await fetch(url)), expired);
+    assert.deepEqual(await readStorageError(await fetch(url)), expiredResponse);
     assert.equal((await fetch(await downloadUrl(emulator, file_id))).status, 200);
   });
 

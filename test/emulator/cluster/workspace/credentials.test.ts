@@ -10,9 +10,9 @@ const intakes = "/api/v1/public/legal_intake/";
 const key = "/api/v2.1/public/webhooks/hmac_key/";
 const intake = { title: "Help", workflow_id: 201 };
 
-const none = { status: 401, body: { detail: "Authentication credentials were not provided." } };
+const missingCredentials = { status: 401, body: { detail: "Authentication credentials were not provided." } };
 const incorrectCredentials = { status: 401, body: { detail: "Incorrect authentication credentials." } };
-const denied = { status: 403, body: { detail: "You do not have permission to perform this action." } };
+const deniedResponse = { status: 403, body: { detail: "You do not have permission to perform this action." } };
 
 describe("client-id and client-secret", () => {
   it("grants access to their own workspace", async (t) => {
@@ -31,7 +31,11 @@ describe("client-id and client-secret", () => {
       { authorization: "Bearer abc" },
     ];
     for (const headers of incomplete) {
-      await assertRejected(emulator, () => createSender(url)("POST", intakes, { headers, body: intake }), none);
+      await assertRejected(
+        emulator,
+        () => createSender(url)("POST", intakes, { headers, body: intake }),
+        missingCredentials,
+      );
     }
   });
 
@@ -48,7 +52,7 @@ describe("client-id and client-secret", () => {
     ];
     for (const [id, secret] of pairs) {
       const headers = { "client-id": id, "client-secret": secret };
-      const expected = secret === "" ? none : incorrectCredentials;
+      const expected = secret === "" ? missingCredentials : incorrectCredentials;
       await assertRejected(emulator, () => createSender(url)("POST", intakes, { headers, body: intake }), expected);
     }
   });
@@ -59,7 +63,7 @@ describe("client-id and client-secret", () => {
       headers: { "content-type": "application/json" },
       body: "{",
     });
-    assert.deepEqual(pickStatusAndBody(answer), none);
+    assert.deepEqual(pickStatusAndBody(answer), missingCredentials);
   });
 });
 
@@ -70,7 +74,7 @@ describe("unsupported method", () => {
     const emulator = await startTestEmulator(t);
     const { url, clientId = "" } = emulator.clusters[0]!;
     assert.deepEqual(pickStatusAndBody(await emulator.api("PUT", intakes, { body: "{" })), notAllowed);
-    await assertRejected(emulator, () => createSender(url)("PUT", intakes), none);
+    await assertRejected(emulator, () => createSender(url)("PUT", intakes), missingCredentials);
     const headers = { "client-id": clientId, "client-secret": "wrong" };
     await assertRejected(emulator, () => createSender(url)("PUT", intakes, { headers }), incorrectCredentials);
   });
@@ -103,7 +107,7 @@ describe("user-email", () => {
     // Cleo was deactivated, Dina is of another workspace.
     for (const email of ["cleo@northwind.example", "dina@contoso.example", "nobody@northwind.example"]) {
       const headers = { "user-email": email };
-      await assertRejected(emulator, () => emulator.api("POST", intakes, { body: intake, headers }), denied);
+      await assertRejected(emulator, () => emulator.api("POST", intakes, { body: intake, headers }), deniedResponse);
     }
   });
 });

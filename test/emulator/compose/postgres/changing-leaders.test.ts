@@ -38,7 +38,7 @@ describe("shared store after lost leadership", { skip: postgresSkipReason }, () 
     server().sql((sql) => sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'svc'`);
 
   /** Clients of all processes send requests during `trouble`, three times. */
-  async function over(
+  async function repeatOverLeaders(
     t: TestContext,
     count: number,
     trouble: (processes: readonly SharingProcess[]) => Promise<unknown>,
@@ -47,16 +47,16 @@ describe("shared store after lost leadership", { skip: postgresSkipReason }, () 
     const processes = await startSharingProcesses(t, count, options);
     const clients = new MappingClients(processes);
     for (let time = 0; time < 3; time += 1) {
-      await clients.more(30);
+      await clients.waitForMore(30);
       await trouble(processes);
       // Each process responds again, and none waits for a former leader.
       for (const process of processes) while ((await process.map(`probe-${time}`)).status !== 200);
-      await clients.more(30);
+      await clients.waitForMore(30);
     }
     await clients.end();
     const isUsual = (told: string) => failoverResponses.includes(told);
     assert.deepEqual(
-      [...new Set(clients.others)].filter((told) => !isUsual(told)),
+      [...new Set(clients.failures)].filter((told) => !isUsual(told)),
       [],
     );
     const roles = Array.from({ length: count }, (_, i) => (i === 0 ? "200 leader" : "200 standby"));
@@ -69,13 +69,14 @@ describe("shared store after lost leadership", { skip: postgresSkipReason }, () 
   }
 
   for (const count of [1, 2, 3]) {
-    it(`serves every request after a database restart, with ${count} processes`, (t) => over(t, count, restart));
+    it(`serves every request after a database restart, with ${count} processes`, (t) =>
+      repeatOverLeaders(t, count, restart));
   }
 
-  it("serves every request after connections are cut", (t) => over(t, 2, cut));
+  it("serves every request after connections are cut", (t) => repeatOverLeaders(t, 2, cut));
 
   it("elects a new leader while the old one is stopped beyond its lease", (t) =>
-    over(t, 2, async (processes) => {
+    repeatOverLeaders(t, 2, async (processes) => {
       const leader = processes.find(({ role }) => role === "leader")!;
       const other = processes.find((process) => process !== leader)!;
       leader.child.kill("SIGSTOP");

@@ -6,7 +6,7 @@ import { createSender, startTestEmulator, type TestEmulator } from "../../../sup
 import { postgresSkipReason, startPostgresServer } from "../../../support/postgres/server.ts";
 import { startReceiver } from "../../../support/receiver.ts";
 import { bulkOperations, createBulkBody } from "../../../support/routed-emulator.ts";
-import { exchangeBytes, read } from "../../http/serving.ts";
+import { exchangeBytes, parseResponse } from "../../http/serving.ts";
 
 interface LogEntry {
   readonly operation: string | null;
@@ -76,7 +76,7 @@ describe("standby of a PostgreSQL store", { skip: postgresSkipReason }, () => {
     const sendAll = async (to: string): Promise<object[]> => {
       const { host } = new URL(to);
       const heads = lines.map((line) => `${line} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`);
-      const answers = await Promise.all(heads.map(async (head) => read(await exchangeBytes(to, [head]))));
+      const answers = await Promise.all(heads.map(async (head) => parseResponse(await exchangeBytes(to, [head]))));
       return answers.map(({ status, body }) => ({ status, body }));
     };
     const own = await sendAll(leader.routerUrl);

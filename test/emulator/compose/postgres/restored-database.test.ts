@@ -102,10 +102,10 @@ describe("database that lost acknowledged data under a running leader", { skip: 
         [response.status, response.body, await listMappedEmails(leader)],
         [503, { detail: "The service cannot write its state" }, ["e1", "e2"]],
       );
-      const refused = await leader.control("POST", "workspaces", { body: { name: "Acme" } });
-      const { error } = refused.body as { error: { message: string } };
+      const rejection = await leader.control("POST", "workspaces", { body: { name: "Acme" } });
+      const { error } = rejection.body as { error: { message: string } };
       assert.deepEqual(
-        [refused.status, error.message],
+        [rejection.status, error.message],
         [
           503,
           `The store ${server().url()} (schema ${options.schema}) has lost acknowledged lines, or was restored from an older dump. Nothing is written to it. Restart every process to continue with its contents. Before that, save the state in this process's memory: svc emulator state export.`,

@@ -65,12 +65,12 @@ describe("signing", () => {
       },
     );
     assert.deepEqual(await listRecipients(emulator.api, contract), ["jo@acme.example COMPLETED signed"]);
-    const [signed, executed, ...rest] = await readPayloads();
+    const [signed, executedContract, ...rest] = await readPayloads();
     assert.deepEqual(rest, []);
     assert.equal(signed?.contract_status, "SIGN");
     assert.deepEqual(signed?.activity_data.performed_by, { name: "Jo Doe", email: "jo@acme.example" });
-    assert.equal(executed?.contract_status, "EXECUTED");
-    assert.deepEqual(executed?.activity_data.performed_by, { name: "SYSTEM" });
+    assert.equal(executedContract?.contract_status, "EXECUTED");
+    assert.deepEqual(executedContract?.activity_data.performed_by, { name: "SYSTEM" });
   });
 
   it("accepts only the next signatory in order", async (t) => {

@@ -34,11 +34,11 @@ describe("review or approval without a named user", () => {
         body: await createUploadRequest({ contract_type_id: 302 }),
       }),
     );
-    const approved = await createDraftContract(emulator.api);
-    await emulator.control("POST", `contracts/${approved.id}/request-approval`, { body: { email: ben.email } });
+    const approvalContract = await createDraftContract(emulator.api);
+    await emulator.control("POST", `contracts/${approvalContract.id}/request-approval`, { body: { email: ben.email } });
     const readPayloads = await subscribe(t, emulator, ["CONTRACT_REVIEW_COMPLETED", "CONTRACT_APPROVAL_COMPLETED"]);
     await performAction(emulator, contract, "complete-review");
-    await performAction(emulator, approved, "approve");
+    await performAction(emulator, approvalContract, "approve");
     assert.deepEqual(
       (await readPayloads()).map(({ activity_data }) => activity_data.performed_by),
       [ben, ben],

@@ -81,15 +81,18 @@ describe("actions of a contract owner on the control plane", () => {
 
   it("rejects sending and marking without signatories or with an open step", async (t) => {
     const emulator = await startTestEmulator(t);
-    const nobody = await createDraftContract(emulator.api, { counter_party_details: [] });
-    const [reviewed, approved] = [await createDraftContract(emulator.api), await createDraftContract(emulator.api)];
-    await performAction(emulator, reviewed, "request-review", ben);
-    await performAction(emulator, approved, "request-approval", ben);
+    const unassignedContract = await createDraftContract(emulator.api, { counter_party_details: [] });
+    const [reviewContract, approvalContract] = [
+      await createDraftContract(emulator.api),
+      await createDraftContract(emulator.api),
+    ];
+    await performAction(emulator, reviewContract, "request-review", ben);
+    await performAction(emulator, approvalContract, "request-approval", ben);
     for (const verb of ["send", "mark"]) {
       for (const [contract, code, message] of [
-        [nobody, "SVC_ASSUMED_102", "No signatories are configured for this contract."],
-        [reviewed, "SVC_ASSUMED_103", "The review of this contract is not complete."],
-        [approved, "SVC_ASSUMED_104", "Approvals of this contract are pending."],
+        [unassignedContract, "SVC_ASSUMED_102", "No signatories are configured for this contract."],
+        [reviewContract, "SVC_ASSUMED_103", "The review of this contract is not complete."],
+        [approvalContract, "SVC_ASSUMED_104", "Approvals of this contract are pending."],
       ] as const) {
         await assertRejected(emulator, () => performAction(emulator, contract, verb), createDomainError(code, message));
       }

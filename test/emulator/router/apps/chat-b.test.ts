@@ -87,7 +87,7 @@ describe("chat_b", () => {
     "for an activity without serviceUrl": { body: { ...activity, serviceUrl: undefined } },
     "of a key without endorsements": { key: { endorsements: undefined }, body: { ...activity, channelId: "webchat" } },
     "of a key with empty endorsements": { key: { endorsements: [] }, body: { ...activity, channelId: undefined } },
-    "without an expiry, as in the vendor's library": { token: { without: ["exp"] } },
+    "without an expiry, as in the vendor's library": { token: { omittedClaims: ["exp"] } },
     "for several apps": { token: { claims: { aud: ["x", botApp.app_id] } } },
     "of the desktop emulator, version 1": {
       token: {
@@ -96,7 +96,7 @@ describe("chat_b", () => {
           ver: "1.0",
           appid: botApp.app_id,
         },
-        without: ["serviceurl", "aud"],
+        omittedClaims: ["serviceurl", "aud"],
       },
     },
     "of the desktop emulator, version 2": {
@@ -106,7 +106,7 @@ describe("chat_b", () => {
           ver: "2.0",
           azp: botApp.app_id,
         },
-        without: ["serviceurl"],
+        omittedClaims: ["serviceurl"],
       },
     },
   };
@@ -121,12 +121,12 @@ describe("chat_b", () => {
   const rejected: Record<string, { token?: TokenChanges; body?: object; key?: object }> = {
     "of another issuer": { token: { claims: { iss: "https://else.example" } } },
     "for another app": { token: { claims: { aud: "else" } } },
-    "without an audience": { token: { without: ["aud"] } },
+    "without an audience": { token: { omittedClaims: ["aud"] } },
     "for another serviceUrl": { token: { claims: { serviceurl: "https://else.example" } } },
-    "without serviceurl": { token: { without: ["serviceurl"] } },
+    "without serviceurl": { token: { omittedClaims: ["serviceurl"] } },
     "that becomes valid in ten minutes": { token: { claims: fromNow("nbf", 600) } },
     "that expired ten minutes ago": { token: { claims: fromNow("exp", -600) } },
-    "with a claim spelled serviceUrl": { token: { claims: { serviceUrl }, without: ["serviceurl"] } },
+    "with a claim spelled serviceUrl": { token: { claims: { serviceUrl }, omittedClaims: ["serviceurl"] } },
     "of an unknown key": { token: { header: { kid: "k2" } } },
     "without a kid": { token: { header: { kid: undefined } } },
     "of a key that is not endorsed for the channel": { body: { ...activity, channelId: "webchat" } },

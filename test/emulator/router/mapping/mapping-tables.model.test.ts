@@ -36,21 +36,24 @@ const offboardField = {
 
 type Step =
   | {
-      readonly does: "map" | "unmap";
+      readonly action: "map" | "unmap";
       readonly table: keyof typeof bulkOperations;
       readonly cluster: ClusterId;
       readonly list: string[];
     }
-  | { readonly does: "offboard"; readonly cluster: ClusterId; readonly list: string[] }
-  | { readonly does: "restart" };
+  | { readonly action: "offboard"; readonly cluster: ClusterId; readonly list: string[] }
+  | { readonly action: "restart" };
 
 const cluster = fc.constantFrom<ClusterId>("eu-1", "us-1");
 const list = fc.array(fc.constantFrom(...ids), { maxLength: 6 });
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 6, arbitrary: fc.record({ does: fc.constant("map"), table: fc.constantFrom(...tables), cluster, list }) },
-  { weight: 4, arbitrary: fc.record({ does: fc.constant("unmap"), table: fc.constantFrom(...tables), cluster, list }) },
-  { weight: 1, arbitrary: fc.record({ does: fc.constant("offboard"), cluster, list }) },
-  { weight: 1, arbitrary: fc.record({ does: fc.constant("restart") }) },
+  { weight: 6, arbitrary: fc.record({ action: fc.constant("map"), table: fc.constantFrom(...tables), cluster, list }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ action: fc.constant("unmap"), table: fc.constantFrom(...tables), cluster, list }),
+  },
+  { weight: 1, arbitrary: fc.record({ action: fc.constant("offboard"), cluster, list }) },
+  { weight: 1, arbitrary: fc.record({ action: fc.constant("restart") }) },
 ) as fc.Arbitrary<Step>;
 
 /** Owners by table and identifier. */
@@ -58,29 +61,29 @@ type Model = Map<string, ClusterId>;
 
 /** Applies a step, and returns how many identifiers moved from another cluster. */
 function apply(model: Model, one: Step): number | undefined {
-  if (one.does === "restart") return undefined;
+  if (one.action === "restart") return undefined;
   const drop = (table: string) => {
     for (const id of one.list) if (model.get(`${table} ${id}`) === one.cluster) model.delete(`${table} ${id}`);
   };
-  if (one.does === "unmap") drop(one.table);
-  if (one.does === "offboard") for (const table of tables) drop(table);
-  if (one.does !== "map") return undefined;
+  if (one.action === "unmap") drop(one.table);
+  if (one.action === "offboard") for (const table of tables) drop(table);
+  if (one.action !== "map") return undefined;
   const keys = [...new Set(one.list)].map((id) => `${one.table} ${id}`);
   const moved = keys.filter((key) => model.has(key) && model.get(key) !== one.cluster).length;
   for (const key of keys) model.set(key, one.cluster);
   return moved;
 }
 
-async function send(emulator: RoutedEmulator, one: Exclude<Step, { does: "restart" }>): Promise<number | undefined> {
+async function send(emulator: RoutedEmulator, one: Exclude<Step, { action: "restart" }>): Promise<number | undefined> {
   const response =
-    one.does === "offboard"
+    one.action === "offboard"
       ? await emulator.router("DELETE", `/router/v1/clusters/${one.cluster}/workspace-data`, {
           body: {
             ...Object.fromEntries(Object.values(offboardField).map((field) => [field, one.list])),
             external_integrations: [{ external_id_list: one.list, integration_type: "CHAT_B" }],
           },
         })
-      : await emulator.router(one.does === "map" ? "POST" : "DELETE", bulkOperations[one.table].path, {
+      : await emulator.router(one.action === "map" ? "POST" : "DELETE", bulkOperations[one.table].path, {
           body: createBulkBody(one.table, one.cluster, one.list),
         });
   assert.deepEqual([response.status, response.body], [200, true]);
@@ -117,7 +120,7 @@ it("mapping tables match a simple model after any sequence of operations and res
       const model: Model = new Map();
       for (const one of steps) {
         const moved = apply(model, one);
-        if (one.does === "restart") {
+        if (one.action === "restart") {
           const { eu, us } = emulator;
           await emulator.close();
           emulator = await startRoutedEmulator(t, { file, behind: { eu, us } });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { startTestEmulator } from "../../../support/emulator.ts";
 import { startRawServer } from "../../../support/raw-server.ts";
-import { exchangeBytes, read } from "../../http/serving.ts";
+import { exchangeBytes, parseResponse } from "../../http/serving.ts";
 
 const long = "x".repeat(40_000);
 const crlf = "\r\n";
@@ -83,7 +83,7 @@ describe("forwarding of unusual cluster responses", () => {
         const got = await exchangeBytes(emulator.routerUrl, [
           `GET ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`,
         ]);
-        const response = read(got);
+        const response = parseResponse(got);
         const own = ["x-svc-matched", "content-security-policy"];
         const others = Object.entries(response.headers).filter(([header]) => !own.includes(header));
         assert.deepEqual([response.status, Object.fromEntries(others), response.body], [status, headers, body]);

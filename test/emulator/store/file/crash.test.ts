@@ -64,7 +64,7 @@ describe("file store on a disk that loses unsynced writes", () => {
       for (const [at, step] of steps) {
         for (const [number, chance] of createChances(at).entries()) {
           const again = number === 2 ? { again: (at + number) % 7 } : {};
-          await assertSurvivesCrash(life, { at, chance, ...again }).catch((error) => {
+          await assertSurvivesCrash(life, { step: at, chance, ...again }).catch((error) => {
             throw new Error(`dead before step ${at} (${step}), chance ${number}: ${error}`, { cause: error });
           });
         }

@@ -54,9 +54,9 @@ async function createCrashedState(t: TestContext): Promise<{ folder: string; jou
 type Change = (lines: string[]) => string[];
 const createZeros = (line: string): string => "\0".repeat(Buffer.byteLength(line));
 
-async function changeJournal(journal: string, how: Change): Promise<void> {
+async function changeJournal(journal: string, change: Change): Promise<void> {
   const lines = (await readFile(journal, "latin1")).split("\n");
-  await writeFile(journal, how(lines).join("\n"), "latin1");
+  await writeFile(journal, change(lines).join("\n"), "latin1");
 }
 
 describe("a damaged journal", () => {
@@ -223,9 +223,9 @@ function createNextLine(line: string, json: string): string {
   return formatLogLine(json, head).bytes.toString("latin1").slice(0, -1);
 }
 
-const replaceWithZerosFrom = (lines: string[], at: number): string[] => [
-  ...lines.slice(0, at),
-  createZeros(lines.slice(at).join("\n")),
+const replaceWithZerosFrom = (lines: string[], index: number): string[] => [
+  ...lines.slice(0, index),
+  createZeros(lines.slice(index).join("\n")),
 ];
 
 /** Replaces the first line and its newline with zeros. */

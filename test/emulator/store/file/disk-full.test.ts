@@ -22,7 +22,7 @@ import {
   resetStore,
 } from "../../../support/store.ts";
 
-const put = (store: Store, id: number, name = `p${id}`) =>
+const putPerson = (store: Store, id: number, name = `p${id}`) =>
   store.transaction("put", (tx) => tx.put(people, createPerson(id, { name })));
 const listIds = async (store: Store) => (await store.read((view) => view.list(people))).map((row) => row.id);
 
@@ -53,10 +53,13 @@ describe("file store on a temporarily failing disk", () => {
       let broken = false;
       const disk = createGatedDisk((call) => (broken && calls.includes(call) ? answer() : null));
       const store = await openFileStore({ path, collections, wall, disk, report: (text) => told.push(text) });
-      await put(store, 1);
+      await putPerson(store, 1);
       broken = true;
-      await assert.rejects(put(store, 2), { name: "StoreFailedError", message: /emulator\.json cannot be written: / });
-      await assert.rejects(put(store, 3), { name: "StoreFailedError" });
+      await assert.rejects(putPerson(store, 2), {
+        name: "StoreFailedError",
+        message: /emulator\.json cannot be written: /,
+      });
+      await assert.rejects(putPerson(store, 3), { name: "StoreFailedError" });
       await assert.rejects(
         resetStore(store, () => {}),
         { name: "StoreFailedError" },
@@ -65,7 +68,7 @@ describe("file store on a temporarily failing disk", () => {
       assert.deepEqual(await listIds(store), [1]);
       broken = false;
       await waitUntilWritable(store, wall);
-      await put(store, 4);
+      await putPerson(store, 4);
       const before = await exportContent(store);
       const crashed = await openFileStore({ path: await copyOf(t, folder), collections, wall: systemWallClock });
       assert.deepEqual(await listIds(crashed), [1, 4]);
@@ -87,7 +90,7 @@ describe("file store on a temporarily failing disk", () => {
     const disk = createGatedDisk((call) => (broken && call !== "remove" ? Promise.reject(new Error("gone")) : null));
     const store = await openFileStore({ path, collections, wall: new ManualWallClock(), disk });
     broken = true;
-    await assert.rejects(put(store, 1));
+    await assert.rejects(putPerson(store, 1));
     await waitForIdle();
     await store.close();
   });
@@ -108,9 +111,12 @@ describe("full disk", () => {
     const path = join(folder, "emulator.json");
     const store = await openFileStore({ path, collections, wall, report: (text) => told.push(text) });
     const blobs = await openFileBlobs({ folder: join(folder, "files") });
-    await put(store, 1);
+    await putPerson(store, 1);
     await writeFile(join(folder, "other"), Buffer.alloc(2_000_000)).catch(() => {});
-    await assert.rejects(put(store, 2, "n".repeat(20_000)), { name: "StoreFailedError", message: /no space left/ });
+    await assert.rejects(putPerson(store, 2, "n".repeat(20_000)), {
+      name: "StoreFailedError",
+      message: /no space left/,
+    });
     await assert.rejects(blobs.put(streamBytes(100_000), 200_000), {
       name: "StoreFailedError",
       message: /no space is left/,
@@ -118,7 +124,7 @@ describe("full disk", () => {
     assert.equal(store.writable, false);
     await rm(join(folder, "other"));
     await waitUntilWritable(store, wall);
-    await put(store, 3);
+    await putPerson(store, 3);
     assert.equal((await blobs.put(streamBytes(100_000), 200_000)).size, 100_000);
     assert.equal(told.length, 2);
     await store.close();

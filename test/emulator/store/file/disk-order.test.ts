@@ -25,7 +25,8 @@ const open = (folder: string, disk?: Disk, rest: { compactAfterBytes?: number; r
     ...rest,
   });
 
-const put = (store: Store, id: number) => store.transaction(`put ${id}`, (tx) => tx.put(people, createPerson(id)));
+const putPerson = (store: Store, id: number) =>
+  store.transaction(`put ${id}`, (tx) => tx.put(people, createPerson(id)));
 
 /** Records the operations on the disk with file names. The random part of a temporary name is removed. */
 function createRecordingDisk(folder: string) {
@@ -49,7 +50,7 @@ describe("disk write order", () => {
     const folder = await createTemporaryFolder(t);
     const { calls, disk } = createRecordingDisk(folder);
     const store = await open(folder, disk);
-    await put(store, 1);
+    await putPerson(store, 1);
     calls.length = 0;
     await resetStore(store, (tx) => tx.put(people, createPerson(9)));
     assert.deepEqual(
@@ -74,7 +75,7 @@ describe("disk write order", () => {
     const folder = await createTemporaryFolder(t);
     const { calls, disk } = createRecordingDisk(folder);
     const store = await open(folder, disk);
-    await put(store, 1);
+    await putPerson(store, 1);
     calls.length = 0;
     await store.close();
     assert.deepEqual(
@@ -105,7 +106,7 @@ describe("disk write order", () => {
     calls.length = 0;
     const commits: Promise<unknown>[] = [];
     for (const id of [1, 2, 3]) {
-      commits.push(put(store, id));
+      commits.push(putPerson(store, id));
       await new Promise((resolve) => process.nextTick(resolve));
     }
     await Promise.all(commits);
@@ -125,14 +126,17 @@ describe("disk write order", () => {
       return call === "datasync" ? held : undefined;
     });
     const store = await open(folder, disk);
-    await put(store, 1);
+    await putPerson(store, 1);
     const before = await exportContent(store);
     let fail: (error: Error) => void = () => {};
     held = new Promise((_, reject) => {
       fail = reject;
     });
     calls.length = 0;
-    const settled = Promise.allSettled([put(store, 2), resetStore(store, (tx) => tx.put(people, createPerson(9)))]);
+    const settled = Promise.allSettled([
+      putPerson(store, 2),
+      resetStore(store, (tx) => tx.put(people, createPerson(9))),
+    ]);
     await waitUntil(() => calls.includes("datasync"));
     for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
     assert.deepEqual(calls, ["write", "datasync"]);
@@ -173,7 +177,7 @@ describe("file with a failed write", () => {
       open: async (path, access) => watchedFile(await systemDisk.open(path, access), path),
     };
     const store = await open(folder, disk, { report: () => {} });
-    await put(store, 1);
+    await putPerson(store, 1);
     const [before, files] = [[...openFiles], await readdir(folder)];
     full = true;
     await assert.rejects(

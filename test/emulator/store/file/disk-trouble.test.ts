@@ -34,7 +34,8 @@ async function reopenAndExport(folder: string): Promise<unknown> {
   return content;
 }
 
-const put = (store: Store, id: number) => store.transaction(`put ${id}`, (tx) => tx.put(people, createPerson(id)));
+const putPerson = (store: Store, id: number) =>
+  store.transaction(`put ${id}`, (tx) => tx.put(people, createPerson(id)));
 
 describe("file store on a failing disk", () => {
   const failures: [label: string, call: DiskCall, answer: () => unknown][] = [
@@ -50,16 +51,16 @@ describe("file store on a failing disk", () => {
         broken && call === failing && path.includes("journal") ? answer() : null,
       );
       const store = await open(folder, disk);
-      await put(store, 1);
+      await putPerson(store, 1);
       await store.transaction("map", (tx) => tx.map(owners, "eu-1", ["a"]));
       const good = await exportContent(store);
       broken = true;
       const told: string[] = [];
       store.watch([people], () => told.push("people"));
       const waiting = [
-        put(store, 2),
+        putPerson(store, 2),
         store.transaction("map", (tx) => tx.map(owners, "us-1", ["a", "b"])),
-        put(store, 1),
+        putPerson(store, 1),
       ];
       for (const settled of await Promise.allSettled(waiting)) {
         assert.equal(settled.status, "rejected");
@@ -69,7 +70,7 @@ describe("file store on a failing disk", () => {
       assert.equal(store.writable, false);
       assert.deepEqual(await exportContent(store), good);
       broken = false;
-      await assert.rejects(put(store, 3), { name: "StoreFailedError" });
+      await assert.rejects(putPerson(store, 3), { name: "StoreFailedError" });
       await assert.rejects(
         resetStore(store, () => {}),
         { name: "StoreFailedError" },
@@ -90,7 +91,7 @@ describe("file store on a failing disk", () => {
     broken = false;
     const store = await open(folder, disk, { compactAfterBytes: 500, report: (text) => reports.push(text) });
     broken = true;
-    for (let id = 1; id <= 40; id += 1) await put(store, id);
+    for (let id = 1; id <= 40; id += 1) await putPerson(store, id);
     assert.equal(store.writable, true);
     assert.match(reports[0] ?? "", /could not be compacted. Its journal remains: no space left/);
     const crashed = await exportContent(store);
@@ -134,7 +135,7 @@ describe("file store on a failing disk", () => {
     const whole = new Promise<void>((resolve) => {
       written = resolve;
     });
-    const waiting = put(second, 1);
+    const waiting = putPerson(second, 1);
     await whole;
     for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
     calls.length = 0;
@@ -157,7 +158,7 @@ describe("file store on a failing disk", () => {
     let broken = false;
     const disk = createGatedDisk((call, path) => (broken && call === "write" && path.endsWith(".svc-tmp") ? 10 : null));
     const store = await open(folder, disk);
-    await put(store, 1);
+    await putPerson(store, 1);
     const before = await exportContent(store);
     broken = true;
     await assert.rejects(
@@ -169,7 +170,7 @@ describe("file store on a failing disk", () => {
     );
     assert.deepEqual(await exportContent(store), before);
     broken = false;
-    await put(store, 2);
+    await putPerson(store, 2);
     const after = await exportContent(store);
     await store.close();
     assert.deepEqual(await reopenAndExport(folder), after);
@@ -184,19 +185,19 @@ describe("file store on a failing disk", () => {
       if (isReplaced && broken && call === "syncFolder") throw new Error("input/output error");
     });
     const store = await open(folder, disk);
-    await put(store, 1);
+    await putPerson(store, 1);
     broken = true;
     await assert.rejects(
       resetStore(store, (tx) => tx.put(people, createPerson(9))),
       { name: "StoreFailedError", message: /cannot be replaced: input\/output error/ },
     );
-    await assert.rejects(put(store, 2), { name: "StoreFailedError" });
+    await assert.rejects(putPerson(store, 2), { name: "StoreFailedError" });
     const writable = new Promise<void>((resolve) => {
       store.watch([], (change) => change === "writable" && resolve());
     });
     broken = false;
     await writable;
-    await put(store, 3);
+    await putPerson(store, 3);
     const after = await exportContent(store);
     const crashed = await createTemporaryFolder(t);
     await cp(folder, crashed, { recursive: true });
@@ -212,7 +213,7 @@ describe("crash of a file store", () => {
       "between any two steps of compactions and of the close",
       async (store, acknowledged) => {
         for (let id = 1; id <= 7; id += 1) {
-          await put(store, id);
+          await putPerson(store, id);
           acknowledged.push(await exportContent(store));
         }
         await store.close();
@@ -221,11 +222,11 @@ describe("crash of a file store", () => {
     [
       "between any two steps of a reset",
       async (store, acknowledged) => {
-        await put(store, 1);
+        await putPerson(store, 1);
         acknowledged.push(await exportContent(store));
         await resetStore(store, (tx) => tx.put(people, createPerson(50)));
         acknowledged.push(await exportContent(store));
-        await put(store, 2);
+        await putPerson(store, 2);
         acknowledged.push(await exportContent(store));
       },
     ],
@@ -281,9 +282,9 @@ interface Content {
 }
 
 /** Returns the acknowledged IDs that are missing. A running reset can have removed all of them. */
-function findMissingIds(acknowledged: unknown, found: unknown): number[] {
+function findMissingIds(acknowledged: unknown, rows: unknown): number[] {
   if (acknowledged === undefined) return [];
-  const has = new Set((found as Content).rows.people.map((row) => row.id));
+  const has = new Set((rows as Content).rows.people.map((row) => row.id));
   const should = (acknowledged as Content).rows.people.map((row) => row.id);
   if (has.has(50) && !should.includes(50)) return has.size === 1 ? [] : [50];
   return should.filter((id) => !has.has(id));

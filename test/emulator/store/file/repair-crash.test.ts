@@ -62,11 +62,11 @@ describe("crash during a repair", () => {
       const bad = await readText(before, file);
       const whole = copyDisk(before);
       let steps = 0;
-      whole.before = () => {
+      whole.beforeStep = () => {
         steps += 1;
       };
       assert.equal((await repairFile({ path, collections, disk: whole })).repaired, true);
-      whole.before = () => {};
+      whole.beforeStep = () => {};
       const expected = await readContent(whole);
       assert.ok(steps > 5, `only ${steps} steps`);
 

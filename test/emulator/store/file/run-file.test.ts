@@ -18,7 +18,7 @@ const run = (instance: string, pid = process.pid): RunFile => ({
 });
 
 const wall = createMovedWallClock();
-const claim = (paths: readonly string[], who: RunFile | undefined) => claimRunFile({ paths, run: who, wall });
+const claim = (paths: readonly string[], run: RunFile | undefined) => claimRunFile({ paths, run: run, wall });
 
 /** Returns the PID of an ended process. */
 const getEndedPid = (): number => spawnSync(process.execPath, ["--version"]).pid;

@@ -16,7 +16,7 @@ async function* streamFailing(): AsyncGenerator<Uint8Array, void> {
   throw new Error("no more");
 }
 
-async function read(snapshotStore: SnapshotStore, name: string): Promise<string | undefined> {
+async function readSnapshot(snapshotStore: SnapshotStore, name: string): Promise<string | undefined> {
   const document = await snapshotStore.open(name);
   if (!document) return undefined;
   let whole = "";
@@ -37,7 +37,7 @@ for (const [location, open] of Object.entries(stores)) {
       await snapshotStore.put("a", streamText("one\ntw", "o\n"));
       await snapshotStore.put("a10", streamText("ten\n"));
       await snapshotStore.put("a9", streamText("nine"));
-      assert.equal(await read(snapshotStore, "a"), "one\ntwo\n");
+      assert.equal(await readSnapshot(snapshotStore, "a"), "one\ntwo\n");
       await snapshotStore.put("A", streamText("three\n"));
       assert.deepEqual(
         (await snapshotStore.list()).map(({ name, bytes }) => [name, bytes]),
@@ -47,7 +47,10 @@ for (const [location, open] of Object.entries(stores)) {
           ["a10", 4],
         ],
       );
-      assert.deepEqual([await read(snapshotStore, "A"), await read(snapshotStore, "b")], ["three\n", undefined]);
+      assert.deepEqual(
+        [await readSnapshot(snapshotStore, "A"), await readSnapshot(snapshotStore, "b")],
+        ["three\n", undefined],
+      );
       assert.deepEqual([await snapshotStore.remove("A"), await snapshotStore.remove("A")], [true, false]);
     });
 
@@ -56,7 +59,7 @@ for (const [location, open] of Object.entries(stores)) {
       await snapshotStore.put("a", streamText("one"));
       await assert.rejects(snapshotStore.put("a", streamFailing()), { message: "no more" });
       await assert.rejects(snapshotStore.put("b", streamFailing()), { message: "no more" });
-      assert.deepEqual([await read(snapshotStore, "a"), (await snapshotStore.list()).length], ["one", 1]);
+      assert.deepEqual([await readSnapshot(snapshotStore, "a"), (await snapshotStore.list()).length], ["one", 1]);
     });
   });
 }

@@ -22,7 +22,7 @@ const open = (folder: string, ...collections: Collection[]): Promise<Store> =>
  * Creates a state of the first version. Its checkpoint contains Ada and Bo. Its journal adds Cy, replaces Ada and
  * deletes Bo.
  */
-async function createOldState(t: TestContext, how: "closed" | "killed"): Promise<string> {
+async function createOldState(t: TestContext, end: "closed" | "killed"): Promise<string> {
   const folder = await createTemporaryFolder(t);
   const first = await open(folder, members);
   await first.transaction("seed", (tx) => {
@@ -38,7 +38,7 @@ async function createOldState(t: TestContext, how: "closed" | "killed"): Promise
     tx.put(members, { id: 1, name: "Ada Lovelace" });
     tx.delete(members, 2);
   });
-  if (how === "killed") {
+  if (end === "killed") {
     const copy = await copyFolder(t, folder);
     await store.close();
     return copy;

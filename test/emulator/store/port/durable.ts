@@ -93,7 +93,7 @@ export function defineDurableSuite(open: Open): void {
       const writing = store.transaction("open", async (tx) => {
         tx.put(people, createPerson(1));
         await store.waitUntilDurable();
-        await leave.raised;
+        await leave.signaled;
       });
       await store.waitUntilDurable();
       leave.raise();

@@ -5,14 +5,14 @@ import { createPerson, exportContent, owners, people, resetStore } from "../../.
 import type { Open } from "./open.ts";
 
 /** More than fits in a few pieces, so that there is time to write between two of them. */
-const many = 12_000;
+const rowCount = 12_000;
 
 const seed = (tx: Transaction): void => {
-  for (let id = 1; id <= many; id += 1) tx.put(people, createPerson(id, { age: id % 7 }));
+  for (let id = 1; id <= rowCount; id += 1) tx.put(people, createPerson(id, { age: id % 7 }));
   tx.map(
     owners,
     "eu-1",
-    Array.from({ length: many }, (_, i) => `identifier ${i}`),
+    Array.from({ length: rowCount }, (_, i) => `identifier ${i}`),
   );
   tx.next("numbers");
 };
@@ -21,7 +21,7 @@ const seed = (tx: Transaction): void => {
 const createChange =
   (round: number) =>
   (tx: Transaction): void => {
-    const each = (step: number) => Array.from({ length: 40 }, (_, i) => (i * 293 + step * 31 + round * 7) % many);
+    const each = (step: number) => Array.from({ length: 40 }, (_, i) => (i * 293 + step * 31 + round * 7) % rowCount);
     for (const id of each(1)) tx.delete(people, id);
     for (const id of each(2)) tx.put(people, createPerson(id, { name: `of round ${round}` }));
     tx.unmap(
@@ -39,7 +39,7 @@ const createChange =
       "us-2",
       each(5).map((i) => `identifies ${i}`),
     );
-    tx.put(people, createPerson(many + round));
+    tx.put(people, createPerson(rowCount + round));
     tx.next("numbers");
   };
 

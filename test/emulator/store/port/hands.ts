@@ -1,12 +1,12 @@
 import type { WallClock } from "../../../../src/base/clock.ts";
 
 /** An event that happens once. */
-export function createSignal(): { readonly raised: Promise<void>; raise(): void } {
+export function createSignal(): { readonly signaled: Promise<void>; raise(): void } {
   let raise = () => {};
-  const raised = new Promise<void>((resolve) => {
+  const signaled = new Promise<void>((resolve) => {
     raise = resolve;
   });
-  return { raised, raise };
+  return { signaled, raise };
 }
 
 /** Wall-clock time that only a test advances. */

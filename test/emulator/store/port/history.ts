@@ -14,21 +14,21 @@ import {
 import { members, thirdMembers, owners as versionedOwners } from "../../../support/versioned-rows.ts";
 import type { Open, OpenedStore } from "./open.ts";
 
-type Step = { readonly puts: readonly number[] } | { readonly back: number } | "reset" | "reopen" | "keep" | "restore";
+type Step = { readonly puts: readonly number[] } | { readonly steps: number } | "reset" | "reopen" | "keep" | "restore";
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 6,
     arbitrary: fc.record({ puts: fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 4 }) }),
   },
-  { weight: 3, arbitrary: fc.record({ back: fc.integer({ min: 0, max: 6 }) }) },
+  { weight: 3, arbitrary: fc.record({ steps: fc.integer({ min: 0, max: 6 }) }) },
   { weight: 2, arbitrary: fc.constantFrom("reset", "reopen", "keep", "restore") },
 );
 
 /** Nothing is written between the imported states. */
-const backTwiceAndRestored: Step[] = [{ puts: [1, 2] }, "keep", { back: 1 }, { back: 1 }, "restore"];
+const backTwiceAndRestored: Step[] = [{ puts: [1, 2] }, "keep", { steps: 1 }, { steps: 1 }, "restore"];
 
-const put = (store: Store, id: number) =>
+const putPerson = (store: Store, id: number) =>
   store.transaction("put", (tx) => {
     const number = tx.next("numbers");
     tx.put(people, createPerson(id, { name: `the ${number}.`, tags: ["x".repeat(50)] }));
@@ -79,14 +79,14 @@ export function defineHistorySuite(name: string, open: Open): void {
             } else if (one === "reset") {
               await resetStore(store, (tx) => tx.put(people, createPerson(500)));
               way = [await exportContent(store)];
-            } else if ("back" in one) {
-              await rewindStore(store, one.back);
-              way = way.slice(0, Math.max(1, way.length - one.back));
+            } else if ("steps" in one) {
+              await rewindStore(store, one.steps);
+              way = way.slice(0, Math.max(1, way.length - one.steps));
             } else {
               // Written concurrently, so that some form one group.
               await Promise.all(
                 one.puts.map(async (id) => {
-                  await put(store, id);
+                  await putPerson(store, id);
                 }),
               );
               const present = await exportContent(store);
@@ -118,7 +118,7 @@ export function defineHistorySuite(name: string, open: Open): void {
       let written = 0;
       let isOver = false;
       const writers = [1, 2, 3].map(async (id) => {
-        for (; !isOver; written += 1) await put(store, id);
+        for (; !isOver; written += 1) await putPerson(store, id);
       });
       try {
         for (let time = 0; time < 20; time += 1) {
@@ -138,7 +138,7 @@ export function defineHistorySuite(name: string, open: Open): void {
       const states = [await exportContent(store)];
       const reach = async () => (await readHistory(store.history!)).historyStart!.number;
       for (let number = 1; number <= 60 || (await reach()) === 0; number += 1) {
-        await put(store, number % 7);
+        await putPerson(store, number % 7);
         states.push(await exportContent(store));
       }
       // Nothing is dropped while it is read.

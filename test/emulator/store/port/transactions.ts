@@ -55,10 +55,10 @@ export function defineTransactionsSuite(open: Open): void {
       const writing = store.transaction("slow", async (tx) => {
         tx.put(people, createPerson(1));
         written.raise();
-        await proceed.raised;
+        await proceed.signaled;
         tx.put(people, createPerson(2));
       });
-      await written.raised;
+      await written.signaled;
       const reading = store.read((view) => view.count(people));
       proceed.raise();
       await writing;
@@ -71,7 +71,7 @@ export function defineTransactionsSuite(open: Open): void {
       const order: string[] = [];
       const reading = store.read(async (view) => {
         const before = await view.count(people);
-        await proceed.raised;
+        await proceed.signaled;
         order.push(`read ${before} ${await view.count(people)}`);
       });
       const writing = store.transaction("write", (tx) => {
@@ -114,7 +114,7 @@ export function defineTransactionsSuite(open: Open): void {
         await inner;
       };
       const reading = store.read(within);
-      await opened.raised;
+      await opened.signaled;
       wall.move(1_999);
       wall.move(1);
       await assert.rejects(reading, { name: "EmulatorBugError", operation: "inner", message: /for a read to end/ });
@@ -146,7 +146,7 @@ export function defineTransactionsSuite(open: Open): void {
       const stuck = store.transaction("stuck", async (tx) => {
         tx.put(people, createPerson(1));
         opened.raise();
-        await proceed.raised;
+        await proceed.signaled;
         try {
           tx.put(people, createPerson(2));
         } catch (error) {
@@ -155,13 +155,13 @@ export function defineTransactionsSuite(open: Open): void {
         ended.raise();
       });
       const next = store.transaction("next", (tx) => tx.put(people, createPerson(3)));
-      await opened.raised;
+      await opened.signaled;
       wall.move(1_999);
       wall.move(1);
       await assert.rejects(stuck, { name: "EmulatorBugError", operation: "stuck", message: /more than 2 s/ });
       await next;
       proceed.raise();
-      await ended.raised;
+      await ended.signaled;
       assert.deepEqual(getIds(await store.read((view) => view.list(people))), [3]);
       assert.match(String(late), /after its read or transaction had ended/);
     });

@@ -26,7 +26,7 @@ async function readWhole(bytes: AsyncIterable<Uint8Array> | undefined): Promise<
 describe("document storage in PostgreSQL", { skip: postgresSkipReason }, () => {
   const server = startPostgresServer();
 
-  async function opened(t: TestContext) {
+  async function openTestStore(t: TestContext) {
     const schema = server().freshSchema();
     const { store, ...rest } = await openStore({ url: server().url(), schema });
     addCleanup(t, () => store.close());
@@ -35,7 +35,7 @@ describe("document storage in PostgreSQL", { skip: postgresSkipReason }, () => {
   }
 
   it("stores uploaded bytes of any content and size by their hash", async (t) => {
-    const { blobs, sql } = await opened(t);
+    const { blobs, sql } = await openTestStore(t);
     const long = randomBytes(2_500_000);
     const given = [Buffer.alloc(0), Buffer.from("one"), Buffer.from([0, 255, 10, 13, 0]), long];
     for (const bytes of [...given, long]) {
@@ -54,7 +54,7 @@ describe("document storage in PostgreSQL", { skip: postgresSkipReason }, () => {
   });
 
   it("retains unreferenced uploads for 30 days", async (t) => {
-    const { blobs, sql } = await opened(t);
+    const { blobs, sql } = await openTestStore(t);
     const [named, unnamed] = [await blobs.put(streamPieces("named"), 9), await blobs.put(streamPieces("unnamed"), 9)];
     const collect = () =>
       blobs.collect(
@@ -77,7 +77,7 @@ describe("document storage in PostgreSQL", { skip: postgresSkipReason }, () => {
   });
 
   it("stores the last snapshot of each name completely or not at all", async (t) => {
-    const { snapshotStore } = await opened(t);
+    const { snapshotStore } = await openTestStore(t);
     const read = async (name: string) => (await readWhole(await snapshotStore.open(name)))?.toString();
     const long = `${"ä".repeat(300_000)}\n`.repeat(3);
     await snapshotStore.put("a", streamPieces("one\ntw", "o\n"));

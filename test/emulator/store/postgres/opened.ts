@@ -10,13 +10,13 @@ import { collections } from "../../../support/store.ts";
 type OpeningOptions = Pick<PostgresStoreOptions, "url" | "schema"> & Partial<PostgresStoreOptions>;
 
 /** A store of the test collections, opened by a simulated process. */
-export const openStore = (given: OpeningOptions) =>
+export const openStore = (options: OpeningOptions) =>
   openPostgresStore({
     collections,
     wall: systemWallClock,
     leaseWall: systemWallClock,
     candidate: createCandidate(),
-    ...given,
+    ...options,
   });
 
 /** A candidate to lead. */

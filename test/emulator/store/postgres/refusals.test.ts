@@ -9,7 +9,7 @@ describe("PostgreSQL store at startup", { skip: postgresSkipReason }, () => {
   const server = startPostgresServer();
 
   /** Returns the message of a failed start after checking that the database is unchanged. */
-  async function refused(url: string, schema: string): Promise<string> {
+  async function getRejection(url: string, schema: string): Promise<string> {
     const before = await tables();
     const told = await openStore({ url, schema }).then(
       async ({ store }) => {
@@ -74,9 +74,9 @@ describe("PostgreSQL store at startup", { skip: postgresSkipReason }, () => {
         "The store postgres://svc@127.0.0.1:9/postgres (schema svc) cannot be used: connection refused. Nothing was written. Start PostgreSQL, or correct host and port. temporary",
       ],
     ];
-    for (const [url, told] of cases) assert.equal(await refused(url, "svc"), `StateAccessError: ${told}`);
+    for (const [url, told] of cases) assert.equal(await getRejection(url, "svc"), `StateAccessError: ${told}`);
     assert.equal(
-      await refused(careful.replace("careful@", "careful:right@"), "svc"),
+      await getRejection(careful.replace("careful@", "careful:right@"), "svc"),
       "StateAccessError: The store postgres://careful@/postgres?host=FOLDER (schema svc) cannot be used: this user has no permission (permission denied for database postgres). Nothing was written. Allow this user to create schemas, or create the schema for it: CREATE SCHEMA … AUTHORIZATION …. forbidden",
     );
   });
@@ -91,7 +91,7 @@ describe("PostgreSQL store at startup", { skip: postgresSkipReason }, () => {
   it("rejects a schema with tables of another program", async () => {
     await server().sql((sql) => sql.unsafe("create schema theirs; create table theirs.invoices (id int)"));
     assert.equal(
-      await refused(server().url(), "theirs"),
+      await getRejection(server().url(), "theirs"),
       "StateFormatError: The schema of the store postgres://svc@/postgres?host=FOLDER (schema theirs) has tables of another program. Use another schema with the option schema. Nothing was changed.",
     );
   });
@@ -102,13 +102,13 @@ describe("PostgreSQL store at startup", { skip: postgresSkipReason }, () => {
     await store.close();
     await server().sql((sql) => sql.unsafe(`update ${schema}.svc_store set version = 99, written_by = '9.9.9'`));
     assert.equal(
-      await refused(server().url(), schema),
+      await getRejection(server().url(), schema),
       `StateFormatError: The store postgres://svc@/postgres?host=FOLDER (schema ${schema}) has tables of version 99, written by svc 9.9.9. This version reads up to ${migrations.length}. Use that version. Nothing was changed.`,
     );
     await server().sql((sql) =>
       sql.unsafe(`update ${schema}.svc_store set version = ${migrations.length}, written_by = '${svcVersion}'`),
     );
-    assert.equal(await refused(server().url(), schema), "opened");
+    assert.equal(await getRejection(server().url(), schema), "opened");
   });
 
   it("rejects a damaged journal line or checkpoint", async () => {
@@ -121,7 +121,7 @@ describe("PostgreSQL store at startup", { skip: postgresSkipReason }, () => {
       await store.transaction("x", (tx) => tx.next("numbers"));
       await store.close();
       await server().sql((sql) => sql.unsafe(`update ${schema}.${table} set ${column} = replace(${column}, 'e', 'i')`));
-      assert.match(await refused(server().url(), schema), /^StateFormatError: .*Nothing was changed/);
+      assert.match(await getRejection(server().url(), schema), /^StateFormatError: .*Nothing was changed/);
     }
   });
 
@@ -131,7 +131,7 @@ describe("PostgreSQL store at startup", { skip: postgresSkipReason }, () => {
     await server().sql((sql) => sql.unsafe("create role visitor login"));
     const at = `The store postgres://visitor@/postgres?host=FOLDER (schema ${schema}) cannot be used`;
     assert.equal(
-      await refused(server().url({ user: "visitor" }), schema),
+      await getRejection(server().url({ user: "visitor" }), schema),
       `StateAccessError: ${at}: this user cannot see the tables of the store (relation "svc_store" does not exist). Nothing was written. Grant it access to the schema and its tables (GRANT USAGE ON SCHEMA …), or set another one in SVC_STORE_SCHEMA. forbidden`,
     );
   });

@@ -24,7 +24,7 @@ describe("cluster of emulators under 16 HTTP writers", together, () => {
 
   for (const processes of [1, 2, 3]) {
     it(`loses and duplicates nothing with ${processes} processes in ${kills} kills of the leader`, async (t) => {
-      const all = await begun(t, processes);
+      const all = await startProcesses(t, processes);
       for (let kill = 0; kill < kills; kill += 1) {
         await all.emulators.wrote(1 + Math.floor(Math.random() * 60));
         await all.emulators.kill(await all.emulators.leader());
@@ -37,7 +37,7 @@ describe("cluster of emulators under 16 HTTP writers", together, () => {
     });
   }
 
-  async function begun(t: TestContext, processes: number) {
+  async function startProcesses(t: TestContext, processes: number) {
     const sink = await startReceiver(t);
     const database = { store: server().url(), schema: server().freshSchema() };
     const emulators = new Emulators(t, { ...database, deterministic: true, clock: { mode: "manual" } });
@@ -53,23 +53,26 @@ describe("cluster of emulators under 16 HTTP writers", together, () => {
   }
 
   /** Asserts that nothing was lost, duplicated or reordered, and returns a summary. */
-  async function holds({ emulators, sink, token }: Awaited<ReturnType<typeof begun>>, kills: number): Promise<string> {
-    const { asked, answered } = emulators;
+  async function holds(
+    { emulators, sink, token }: Awaited<ReturnType<typeof startProcesses>>,
+    kills: number,
+  ): Promise<string> {
+    const { requested, acknowledged } = emulators;
     const send = createSender((await emulators.leader()).routerUrl, { authorization: `Bearer ${token}` });
     assert.equal((await send("POST", "/_emulator/clock/advance", { body: { until_idle: true } })).status, 200);
     const state = (await send("GET", "/_emulator/state")).body as State;
     const mapped = new Set(Object.keys(state.mappings.cluster_emails).filter((name) => name.startsWith("w")));
     const events = sink.received.map(({ body }) => (JSON.parse(body.toString()) as { name: string }).name);
     const delivered = new Set(events);
-    const ids = [...delivered].flatMap((name) => answered.events.get(name) ?? []);
+    const ids = [...delivered].flatMap((name) => acknowledged.events.get(name) ?? []);
     const { webhook_deliveries: deliveries } = state.rows;
     assert.deepEqual(
       {
         strange: emulators.strange,
-        lost: [...answered.emails].filter((name) => !mapped.has(name)),
-        nobodys: [...mapped].filter((name) => !asked.emails.has(name)),
-        undelivered: [...answered.events.keys()].filter((name) => !delivered.has(name)),
-        doubled: answered.events.size - new Set(answered.events.values()).size,
+        lost: [...acknowledged.emails].filter((name) => !mapped.has(name)),
+        nobodys: [...mapped].filter((name) => !requested.emails.has(name)),
+        undelivered: [...acknowledged.events.keys()].filter((name) => !delivered.has(name)),
+        doubled: acknowledged.events.size - new Set(acknowledged.events.values()).size,
         planned: deliveries.length,
         disordered: ids.filter((id, i) => id < (ids[i - 1] ?? 0)),
       },
@@ -87,9 +90,9 @@ describe("cluster of emulators under 16 HTTP writers", together, () => {
     const most = (kills + emulators.leadsLost) * madeAgain;
     assert.ok(again <= most, `${events.length} of ${delivered.size}`);
     return (
-      `${kills} kills and ${emulators.leadsLost} leads lost otherwise: ${answered.emails.size} e-mails and ${answered.events.size} events acknowledged, none lost, none ` +
-      `doubled; ${mapped.size} e-mails mapped and ${delivered.size} events delivered, in order, of ${asked.emails.size} ` +
-      `and ${asked.events.size} asked for; ${again} deliveries made again of at most ${most}`
+      `${kills} kills and ${emulators.leadsLost} leads lost otherwise: ${acknowledged.emails.size} e-mails and ${acknowledged.events.size} events acknowledged, none lost, none ` +
+      `doubled; ${mapped.size} e-mails mapped and ${delivered.size} events delivered, in order, of ${requested.emails.size} ` +
+      `and ${requested.events.size} asked for; ${again} deliveries made again of at most ${most}`
     );
   }
 });

@@ -33,8 +33,8 @@ onLeadershipRegained();
 /** Complete emulators, each in its own process, that share one store, and writers that send requests to any of them. */
 export class Emulators {
   /** The requests, whatever became of them, and the acknowledged ones: e-mails, and deliveries by their content. */
-  readonly asked = { emails: new Set<string>(), events: new Set<string>() };
-  readonly answered = { emails: new Set<string>(), events: new Map<string, number>() };
+  readonly requested = { emails: new Set<string>(), events: new Set<string>() };
+  readonly acknowledged = { emails: new Set<string>(), events: new Map<string, number>() };
   /** Responses other than a success or a 503, and unexpected exits. */
   readonly strange: string[] = [];
   /** How often a live process lost its leadership because it stood still for longer than its lease. */
@@ -115,7 +115,7 @@ export class Emulators {
 
   /** Resolves after this many more responses. */
   async wrote(count: number): Promise<void> {
-    const answers = () => this.answered.emails.size + this.answered.events.size;
+    const answers = () => this.acknowledged.emails.size + this.acknowledged.events.size;
     const until = answers() + count;
     while (answers() < until) await sleep(5);
   }
@@ -132,21 +132,21 @@ export class Emulators {
   }
 
   async #map({ routerUrl }: RunningEmulator, name: string): Promise<boolean> {
-    this.asked.emails.add(name);
+    this.requested.emails.add(name);
     const body = createBulkBody("emails", "eu-1", [name]);
     const answer = await this.#ask(() => createSender(routerUrl)("POST", bulkOperations.emails.path, { body }));
-    if (answer) this.answered.emails.add(name);
+    if (answer) this.acknowledged.emails.add(name);
     return answer !== undefined;
   }
 
   async #fire({ routerUrl }: RunningEmulator, name: string, token: string): Promise<boolean> {
-    this.asked.events.add(name);
+    this.requested.events.add(name);
     const body = { activity: "CONTRACT_CREATED", payload: { name } };
     const answer = await this.#ask(() =>
       createSender(routerUrl, { authorization: `Bearer ${token}` })("POST", "/_emulator/activities", { body }),
     );
     const { deliveries } = (answer ?? {}) as { deliveries?: number[] };
-    if (deliveries) this.answered.events.set(name, deliveries[0]!);
+    if (deliveries) this.acknowledged.events.set(name, deliveries[0]!);
     return deliveries !== undefined;
   }
 

@@ -6,9 +6,9 @@ import { getProgramPath } from "../../../../support/program.ts";
 
 interface Writer {
   readonly child: ChildProcess;
-  readonly gone: Promise<unknown>;
+  readonly exit: Promise<unknown>;
   leads: boolean;
-  refused: boolean;
+  isRejected: boolean;
   acknowledged: number;
 }
 
@@ -16,33 +16,33 @@ interface Writer {
 export class Writers {
   /** Every acknowledged number, in the order of the acknowledgments. */
   readonly acknowledged: number[] = [];
-  readonly #place: readonly string[];
+  readonly #argv: readonly string[];
   #writers: Writer[] = [];
   #started = 0;
   #broken: Error | undefined;
   #heard: () => void = () => {};
 
   constructor(url: string, schema: string) {
-    this.#place = [url, schema];
+    this.#argv = [url, schema];
   }
 
   /** Starts another one, with its own numbers. */
   start(): void {
     this.#started += 1;
-    const argv = [getProgramPath("postgres-writer"), ...this.#place, String(this.#started * 1_000_000)];
+    const argv = [getProgramPath("postgres-writer"), ...this.#argv, String(this.#started * 1_000_000)];
     const child = spawn(process.execPath, argv, { stdio: ["ignore", "pipe", "inherit"] });
-    const writer: Writer = { child, gone: once(child, "close"), leads: false, refused: false, acknowledged: 0 };
+    const writer: Writer = { child, exit: once(child, "close"), leads: false, isRejected: false, acknowledged: 0 };
     createInterface({ input: child.stdout }).on("line", (line) => {
       if (line === "leads") writer.leads = true;
-      else if (line === "refused") writer.refused = true;
+      else if (line === "refused") writer.isRejected = true;
       else {
         writer.acknowledged += 1;
         this.acknowledged.push(Number(line));
       }
       this.#heard();
     });
-    void writer.gone.then(() => {
-      if (!child.killed && !writer.refused) this.#broken = new Error("A writer ended by itself");
+    void writer.exit.then(() => {
+      if (!child.killed && !writer.isRejected) this.#broken = new Error("A writer ended by itself");
       this.#heard();
     });
     this.#writers.push(writer);
@@ -52,12 +52,12 @@ export class Writers {
   async leader(count: number): Promise<Writer> {
     const before = new Map(this.#writers.map((writer) => [writer, writer.acknowledged]));
     const found = () =>
-      this.#writers.find((writer) => writer.acknowledged >= (before.get(writer) ?? 0) + count && !writer.refused);
-    return this.#until(found);
+      this.#writers.find((writer) => writer.acknowledged >= (before.get(writer) ?? 0) + count && !writer.isRejected);
+    return this.#waitFor(found);
   }
 
   /** Waits for output of the writers. */
-  async #until<T>(found: () => T | undefined): Promise<T> {
+  async #waitFor<T>(found: () => T | undefined): Promise<T> {
     for (;;) {
       if (this.#broken) throw this.#broken;
       const value = found();
@@ -70,14 +70,14 @@ export class Writers {
 
   /** Resolves when it has learned that another one leads, and has ended. */
   async refused(writer: Writer): Promise<void> {
-    await this.#until(() => writer.refused || undefined);
-    await writer.gone;
+    await this.#waitFor(() => writer.isRejected || undefined);
+    await writer.exit;
     this.#writers = this.#writers.filter((other) => other !== writer);
   }
 
   async kill(writer: Writer): Promise<void> {
     writer.child.kill("SIGKILL");
-    await writer.gone;
+    await writer.exit;
     this.#writers = this.#writers.filter((other) => other !== writer);
   }
 
