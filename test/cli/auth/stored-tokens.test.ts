@@ -210,12 +210,12 @@ describe("stored sign-ins", () => {
     await folder.keep("https://a.example", {});
     const listed = await run("auth status --json=address,state,current");
     const sole = { address: "https://a.example", state: "good", current: true };
-    assert.deepEqual([listed.exit, JSON.parse(listed.out), listed.err], [0, [sole], ""]);
+    assert.deepEqual([listed.exit, JSON.parse(listed.stdout), listed.stderr], [0, [sole], ""]);
 
     await folder.keep("https://b.example", {});
     const several = await run("auth status --json=address,current");
     assert.deepEqual(
-      [several.exit, JSON.parse(several.out), several.err],
+      [several.exit, JSON.parse(several.stdout), several.stderr],
       [
         4,
         ["https://a.example", "https://b.example"].map((address) => ({ address, current: false })),

@@ -47,7 +47,7 @@ describe("--errors-out", () => {
       assert.equal((await svc(`${line} --batch-size 1 --concurrency 1 --retries 0 --results ${results}`)).exit, 75);
       assert.equal((await svc("router jobs resume --last")).exit, 3);
       assert.equal(await readFile(join(cwd, "bad.csv"), "utf8"), bad);
-      assert.equal((await svc("router jobs results --last --status errors --format csv")).out, bad);
+      assert.equal((await svc("router jobs results --last --status errors --format csv")).stdout, bad);
     });
   }
 

@@ -154,9 +154,9 @@ describe("svc emulator start --detach", () => {
           `  try: svc emulator status --file ${ready.file}\n`,
       ],
     );
-    const { exit, err } = await runSvc(t, "emulator start --detach --port 0 --ephemeral", { cwd });
+    const { exit, stderr } = await runSvc(t, "emulator start --detach --port 0 --ephemeral", { cwd });
     assert.deepEqual(
-      [exit, err.split("\n")[1]],
+      [exit, stderr.split("\n")[1]],
       [1, "  To run another one in memory in the background, set SVC_RUN_FILE to another file."],
     );
     await startDetached(t, "--ephemeral", { cwd, env: { SVC_RUN_FILE: "second.run" } });

@@ -103,8 +103,8 @@ describe("svc verify replay --against with a profile", () => {
 
   it("finds every planted difference that reads can reveal", async (t) => {
     const { replay } = recording;
-    const other = await startTestEmulator(t);
-    await populateService(other, 3);
+    const otherEmulator = await startTestEmulator(t);
+    await populateService(otherEmulator, 3);
     const { exit, differences } = await replay(
       otherEmulator,
       await startDeviatingService(t, otherEmulator.clusters[0]!.url, deviateResponses, "responses"),

@@ -86,7 +86,7 @@ describe("svc webhooks listen", () => {
     const visit = await fetch(url);
     assert.deepEqual([visit.status, visit.headers.get("allow"), await visit.text()], [405, "POST", ""]);
     assert.equal((await svc("webhooks trigger CONTRACT_SIGNED")).exit, 0);
-    assert.equal((await listening.ended).exit, 0);
+    assert.equal((await listening.completion).exit, 0);
     const deliveries = listening.events().filter(({ type }) => type === "delivery");
     assert.deepEqual(
       [deliveries.map(({ number, activity }) => [number, activity]), app.received.length],

@@ -75,7 +75,7 @@ describe("clock advance", () => {
   });
 
   it("stops at its limit and continues with the next call", async (t) => {
-    const { add, runner, seen } = await createRunnerFixture(t, {}, { limits: { entries: 3 } });
+    const { add, runner, runs } = await createRunnerFixture(t, {}, { limits: { entries: 3 } });
     await add(...[1, 2, 2, 3, 4].map((at) => [toMilliseconds(at), `at ${at}`] as const));
     const first = await runner.advance({ by: toMilliseconds(10) });
     assert.deepEqual(
