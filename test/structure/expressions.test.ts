@@ -17,7 +17,7 @@ describe("check of regular expressions", () => {
           { source: "c+$", flags: "u", at: "src/x.ts:4" },
           { source: ",", flags: "", at: "src/x.ts:4" },
         ],
-        made: [],
+        created: [],
       },
     ));
 

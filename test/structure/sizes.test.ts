@@ -22,7 +22,7 @@ describe("file size check", () => {
       {
         median: 400,
         p90: 401,
-        long: ["d"],
+        longFiles: ["d"],
       },
     ));
 
