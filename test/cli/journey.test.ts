@@ -213,8 +213,8 @@ describe("contract workflow on the command line", () => {
 
   it("does not report a forwarded request to a server that forwards nothing", async (t) => {
     const server = await startReceiver(t);
-    server.answer(200);
-    const { exit, err } = await runCli("api GET /nope", { env: { SVC_BASE_URL: server.url } });
-    assert.deepEqual([exit, err], [0, "GET /nope is not an operation of the router\n"]);
+    server.respond(200);
+    const { exit, stderr } = await runCli("api GET /nope", { env: { SVC_BASE_URL: server.url } });
+    assert.deepEqual([exit, stderr], [0, "GET /nope is not an operation of the router\n"]);
   });
 });

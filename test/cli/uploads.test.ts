@@ -131,24 +131,27 @@ describe("svc files upload", () => {
     };
     write();
     const [uploaded] = await json<{ file_id: string; bytes: number }[]>(["files", "upload", "notes.txt"]);
-    assert.deepEqual([uploaded!.bytes, (await svc(["files", "download", uploaded!.file_id])).out], [11, "from a pipe"]);
+    assert.deepEqual(
+      [uploaded!.bytes, (await svc(["files", "download", uploaded!.file_id])).stdout],
+      [11, "from a pipe"],
+    );
     write();
     const intake = ["intake", "create", "--workflow-id", "201", "--title", "MSA", "--file", "notes.txt", "--dry-run"];
-    assert.match((await svc(intake)).err, /would upload notes\.txt \(11 bytes\)/);
+    assert.match((await svc(intake)).stderr, /would upload notes\.txt \(11 bytes\)/);
   });
 
   it("uploads the whole contents of a file that reports no size", { skip: !existsSync("/proc/version") }, async (t) => {
     const { svc, json } = await startCliEmulator(t);
     const [uploaded] = await json<{ file_id: string }[]>(["files", "upload", "/proc/version"]);
-    assert.equal((await svc(["files", "download", uploaded!.file_id])).out, readFileSync("/proc/version", "utf8"));
+    assert.equal((await svc(["files", "download", uploaded!.file_id])).stdout, readFileSync("/proc/version", "utf8"));
   });
 
   it("rejects a device, also through a link", async (t) => {
     const { svc, cwd } = await startCliEmulator(t);
     await symlink("/dev/zero", join(cwd, "zero.bin"));
-    const { exit, out, err } = await svc(["files", "upload", "zero.bin"]);
+    const { exit, stdout, stderr } = await svc(["files", "upload", "zero.bin"]);
     assert.deepEqual(
-      [exit, out, err],
+      [exit, stdout, stderr],
       [2, "", "error: <path>: zero.bin is a device, not a file\n  See svc files upload --help.\n"],
     );
   });

@@ -76,8 +76,8 @@ describe("svc auth device-login with the emulator", () => {
     await emulator.clock.advance({ by: "P10D" });
     await svc(login, { wall });
     const readStatus = async () => {
-      const { exit, out, err } = await svc("auth status --json=state,expires_at", { wall });
-      return { exit, err, ...JSON.parse(out)[0] };
+      const { exit, stdout, stderr } = await svc("auth status --json=state,expires_at", { wall });
+      return { exit, stderr, ...JSON.parse(stdout)[0] };
     };
     assert.deepEqual(await readStatus(), { exit: 0, err: "", state: "good", expires_at: "2031-01-12T04:04:10Z" });
     await emulator.clock.advance({ by: "PT3H" });

@@ -68,19 +68,19 @@ describe("undo of moved identifiers", () => {
       );
       const line =
         "router map-clients rows.txt --cluster eu-1 --results all --batch-size 2 --concurrency 1 --retries 0";
-      const [id = ""] = /job_\w+/.exec((await svc(line)).err) ?? [];
+      const [id = ""] = /job_\w+/.exec((await svc(line)).stderr) ?? [];
       assert.deepEqual(owners, { "c-1": "eu-1", "c-2": "eu-1", "c-3": "eu-1", "c-4": "eu-1" });
       if (isResumed) {
         const resumed = await svc(`router jobs resume ${id} --json`);
-        assert.deepEqual([resumed.exit, JSON.parse(resumed.out).moved], [0, 3], resumed.err);
-        const results = JSON.parse((await svc(`router jobs results ${id} --json=moved_from`)).out);
+        assert.deepEqual([resumed.exit, JSON.parse(resumed.stdout).moved], [0, 3], resumed.stderr);
+        const results = JSON.parse((await svc(`router jobs results ${id} --json=moved_from`)).stdout);
         assert.deepEqual(
           results,
           ["us-1", "us-1", "us-1", "", ""].map((moved_from) => ({ moved_from })),
         );
       }
       const undone = await svc(`router jobs undo ${id} --yes`);
-      assert.deepEqual([undone.exit, undone.out], [0, "Mapped 3 client ids to us-1\n"], undone.err);
+      assert.deepEqual([undone.exit, undone.stdout], [0, "Mapped 3 client ids to us-1\n"], undone.stderr);
       const restored = { "c-1": "us-1", "c-2": "us-1", "c-3": "us-1", "c-4": "eu-1" };
       assert.deepEqual(owners, { ...restored, ...(isResumed && { "c-5": "eu-1" }) });
     });

@@ -37,11 +37,11 @@ describe("bulk job plan", () => {
   });
 
   it("is previewed by --dry-run, which sends nothing", async (t) => {
-    const { svc, sent } = await createBulkFixture(t, ["a", "b", "c c", "d"]);
-    const { plan: _, ...planned } = JSON.parse((await svc(`${plan} --json`)).out);
-    const { exit, out, err } = await svc(`${apply} --dry-run --json`);
-    assert.deepEqual([exit, JSON.parse(out), err], [0, { dry_run: true, ...planned }, ""]);
-    assert.deepEqual(sent(), []);
+    const { svc, listRequests } = await createBulkFixture(t, ["a", "b", "c c", "d"]);
+    const { plan: _, ...planned } = JSON.parse((await svc(`${plan} --json`)).stdout);
+    const { exit, stdout, stderr } = await svc(`${apply} --dry-run --json`);
+    assert.deepEqual([exit, JSON.parse(stdout), stderr], [0, { dry_run: true, ...planned }, ""]);
+    assert.deepEqual(listRequests(), []);
   });
 
   it("is rejected after a change of the input file", async (t) => {
@@ -52,7 +52,7 @@ describe("bulk job plan", () => {
     assert.equal(exit, 2);
     assert.match(stderr, /rows\.txt has changed \(4 bytes then, 4 now; SHA-256 differs\)/);
     assert.deepEqual(await svc(`${apply} --dry-run`), { exit, stdout: "", stderr });
-    assert.deepEqual(sent(), []);
+    assert.deepEqual(listRequests(), []);
   });
 
   it("is rejected for another target", async (t) => {
@@ -62,8 +62,12 @@ describe("bulk job plan", () => {
     const { exit, stderr } = await svc(apply, { env: { SVC_BASE_URL: other.url } });
     assert.equal(exit, 2);
     assert.ok(stderr.includes(`The target has changed: ${other.url} instead of ${service.url}.`), stderr);
-    assert.deepEqual(await svc(`${apply} --dry-run`, { env: { SVC_BASE_URL: other.url } }), { exit, stdout: "", stderr });
-    assert.deepEqual([sent(), other.calls], [[], []]);
+    assert.deepEqual(await svc(`${apply} --dry-run`, { env: { SVC_BASE_URL: other.url } }), {
+      exit,
+      stdout: "",
+      stderr,
+    });
+    assert.deepEqual([listRequests(), other.calls], [[], []]);
   });
 
   it("applies to the same content under another name", async (t) => {

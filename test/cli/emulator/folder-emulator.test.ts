@@ -112,10 +112,10 @@ describe("command in the folder of a running emulator", () => {
     const { svc, twin: emulator, real } = await startFolderEmulator(t);
     await emulator.close();
     const note = `Using profile prod (${real.url}), because the emulator with the state ${state} is not running\n`;
-    const { err } = await svc("contracts templates list --retries 0");
-    assert.deepEqual([err.startsWith(note), real.seen.length], [true, 1]);
+    const { stderr } = await svc("contracts templates list --retries 0");
+    assert.deepEqual([stderr.startsWith(note), real.seen.length], [true, 1]);
     const named = await svc("contracts templates list --retries 0 --profile prod");
-    assert.equal(named.err.includes("Using"), false);
+    assert.equal(named.stderr.includes("Using"), false);
   });
 
   it("verifies, explains and signs webhooks with the emulator's key by default", async (t) => {

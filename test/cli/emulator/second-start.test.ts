@@ -128,8 +128,8 @@ describe("emulator with a removed .svc folder", () => {
       elsewhere.stderr,
       /^error: No emulator is running \(state: .*\)\.\n.* Another emulator listens at http:\/\/127\.0\.0\.1:4010. To stop it, run kill \d+\.\n/,
     );
-    const { err } = await runCli("emulator deliveries", { cwd: await createTestFolder(t) });
-    assert.match(err, /\n {2}try: svc emulator start --port 0\n$/);
+    const { stderr } = await runCli("emulator deliveries", { cwd: await createTestFolder(t) });
+    assert.match(stderr, /\n {2}try: svc emulator start --port 0\n$/);
   });
 });
 

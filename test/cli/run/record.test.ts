@@ -25,8 +25,8 @@ const readStory = ({ cwd }: CliEmulator, name: string): Promise<string> => readF
 
 describe("svc run --record", () => {
   it("reduces 200 requests to a story that fails with the same rejection", async (t) => {
-    const stage = await startCliEmulator(t, { clock: { mode: "manual" } });
-    const { send, act } = createRequester(stage);
+    const emulator = await startCliEmulator(t, { clock: { mode: "manual" } });
+    const { send, act } = createRequester(emulator);
     await send("POST", "webhooks/", {
       title: "x",
       url: (await startReceiver(t)).url,
@@ -50,7 +50,7 @@ describe("svc run --record", () => {
     assert.deepEqual([exit, stderr, status], [0, "", 400]);
     assert.equal(stdout, "Wrote story.yaml: 4 of 200 requests kept.\n");
     assert.equal(
-      await read(stage, "story.yaml"),
+      await readStory(emulator, "story.yaml"),
       `# Recorded by svc run --record: 4 of 200 requests kept.
 
 name: Causes of emulator-contracts.sign
@@ -96,7 +96,7 @@ steps:
       [result.exit, result.stderr.split("\n")[0], await readStory(emulator, "story.yaml")],
       [2, "error: --yes required when not running interactively", "steps: [{ advance: PT1H }]\n"],
     );
-    const replaced = await stage.svc("run --record story.yaml --yes");
+    const replaced = await emulator.svc("run --record story.yaml --yes");
     assert.deepEqual([replaced.exit, replaced.stdout], [0, "Wrote story.yaml: 1 of 1 request kept.\n"]);
   });
 
@@ -106,9 +106,9 @@ steps:
     const jo = { is_individual: true, poc_details: { first_name: `$Jo $\{x} $$`, email: "jo@acme.example" } };
     const { id } = await send("POST", "contracts/", { ...contract, counter_party_details: [jo] });
     await act(`contracts/${id}/sign`, { email: "$jo@acme.example" });
-    const { exit, stdout, stderr } = await stage.svc("run --record story.yaml");
+    const { exit, stdout, stderr } = await emulator.svc("run --record story.yaml");
     assert.deepEqual([exit, stdout, stderr], [0, "Wrote story.yaml: 2 of 2 requests kept.\n", ""]);
-    const story = await read(stage, "story.yaml");
+    const story = await readStory(emulator, "story.yaml");
     assert.deepEqual(story.match(/(?<=first_name: |as: ).*/g), [`$$Jo $$\{x} $$$$`, "$$jo@acme.example"]);
     const secondResult = await emulator.svc("run story.yaml");
     assert.deepEqual([secondResult.exit, secondResult.stderr], [0, ""], secondResult.stdout);
@@ -122,11 +122,11 @@ steps:
     for (let i = 0; i < 5; i += 1) await send("POST", "contracts/", contract);
     await send("POST", "webhooks/", { title: "x", url: app.url, only_for_activities: ["CONTRACT_CREATED"] });
     await send("POST", "contracts/", contract);
-    await stage.emulator.clock.advance({ by: "PT2H35M" });
-    const { exit, stdout, stderr } = await stage.svc("run --record story.yaml");
+    await emulator.emulator.clock.advance({ by: "PT2H35M" });
+    const { exit, stdout, stderr } = await emulator.svc("run --record story.yaml");
     assert.deepEqual([exit, stdout, stderr], [0, "Wrote story.yaml: 2 of 7 requests kept.\n", ""]);
     assert.equal(
-      await read(stage, "story.yaml"),
+      await readStory(emulator, "story.yaml"),
       `# Recorded by svc run --record: 2 of 7 requests kept.
 
 name: Causes of the delivery of CONTRACT_CREATED
@@ -168,9 +168,9 @@ steps:
       await send("POST", "contracts/", contract);
       await emulator.emulator.clock.advance({ by: pause });
     }
-    const { exit, stdout, stderr } = await stage.svc("run --record story.yaml");
+    const { exit, stdout, stderr } = await emulator.svc("run --record story.yaml");
     assert.deepEqual([exit, stdout, stderr], [0, "Wrote story.yaml: 3 of 3 requests kept.\n", ""]);
-    const story = await read(stage, "story.yaml");
+    const story = await readStory(emulator, "story.yaml");
     assert.deepEqual(story.match(/answers: .*/g), ["answers: [ 500, 501, 502, 503 ]", "answers: [ 501, 503 ]"]);
     const secondResult = await emulator.svc("run story.yaml");
     assert.deepEqual([secondResult.exit, secondResult.stderr], [0, ""], secondResult.stdout);
@@ -183,10 +183,10 @@ steps:
     await send("POST", "webhooks/", webhook);
     const { id } = await send("POST", "webhooks/", webhook);
     await send("DELETE", `webhooks/${id}`);
-    const { exit, stdout, stderr } = await stage.svc("run --record story.yaml");
+    const { exit, stdout, stderr } = await emulator.svc("run --record story.yaml");
     assert.deepEqual([exit, stdout, stderr], [0, "Wrote story.yaml: 2 of 3 requests kept.\n", ""]);
     assert.equal(
-      await read(stage, "story.yaml"),
+      await readStory(emulator, "story.yaml"),
       `# Recorded by svc run --record: 2 of 3 requests kept.
 
 name: Causes of webhooks.delete

@@ -125,7 +125,7 @@ describe("svc verify proxy", () => {
     const recording = startCommand(svc, ["verify", "record", "--out", "corpus", "--rate", "50"]);
     while ((await readdir(join(cwd, "corpus")).catch(() => [])).length < 3) await new Promise(setImmediate);
     recording.signal("SIGINT");
-    assert.equal((await recording.ended).exit, 130);
+    assert.equal((await recording.completion).exit, 130);
     const before = (await readCorpus(join(cwd, "corpus"), { isInterruptedAllowed: true })).exchanges.length;
 
     const { url: to, clientId, clientSecret } = emulator.clusters[0]!;
@@ -135,9 +135,9 @@ describe("svc verify proxy", () => {
       const { url } = proxy.events()[0] as { url: string };
       const api = createSender(url, { "client-id": clientId!, "client-secret": clientSecret! });
       await api("GET", "/api/v2.1/public/templates/");
-      assert.equal((await proxy.ended).exit, 0);
+      assert.equal((await proxy.completion).exit, 0);
       const recorded = (await readOperations(join(cwd, folder))).length;
-      return { recorded, err: proxy.err().replaceAll(url, "URL").replaceAll(to, "TO").split("\n").slice(0, -2) };
+      return { recorded, err: proxy.stderr().replaceAll(url, "URL").replaceAll(to, "TO").split("\n").slice(0, -2) };
     };
     const ready = "Recording on URL; requests go to TO (press Ctrl-C to stop)";
     assert.deepEqual(await recordOne("corpus"), {

@@ -59,9 +59,9 @@ describe("svc webhooks certify --command", () => {
   it("prints no leak warning while it waits for a receiver", async (t) => {
     const listWarnings = collectProcessWarnings(t);
     const { svc } = await createReceiverFolder(t);
-    const { exit, err } = await svc("sleep 0.5; exit 4");
+    const { exit, stderr } = await svc("sleep 0.5; exit 4");
     assert.equal(exit, 1);
-    assert.match(err, /^error: The receiver of --command ended with exit code 4 before it listened/);
+    assert.match(stderr, /^error: The receiver of --command ended with exit code 4 before it listened/);
     assert.deepEqual(await listWarnings(), []);
   });
 

@@ -196,7 +196,10 @@ describe("svc webhooks explain", () => {
     assert.deepEqual([good.exit, good.stdout], [0, "The signature matches.\n"]);
     const unknown = await runCli(["webhooks", "explain", "-", "--signature", "ab".repeat(64)], { env, stdin: body });
     assert.equal(unknown.exit, 1);
-    assert.match(unknown.stdout, /None of \d{3,} common mistakes explains it\.\nThe key may belong to another workspace/);
+    assert.match(
+      unknown.stdout,
+      /None of \d{3,} common mistakes explains it\.\nThe key may belong to another workspace/,
+    );
   });
 });
 

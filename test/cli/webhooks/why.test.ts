@@ -46,7 +46,7 @@ describe("svc webhooks why", () => {
       /\n\nFailing since 2031-01-02T03:04:05.*\nLast attempt: connection refused\.\nDisabled after 6 consecutive failures, at 2031-01-02T05:39:05.000Z \(attempt:1\.6\)\. Scheduled attempts are skipped\.\n/,
     );
     assert.match(
-      out,
+      stdout,
       /\nStart the receiver\.\nEnable the webhook: svc emulator webhooks enable 1\nResend the undelivered delivery: svc emulator webhooks resend 1\n$/,
     );
   });
@@ -56,7 +56,7 @@ describe("svc webhooks why", () => {
     const app = await startReceiver(t);
     await svc(create("Mine", app.url));
     const createAfter = async (status: number) => {
-      app.answer(status);
+      app.respond(status);
       await createDraftContract(emulator.api);
       await emulator.clock.advance({ by: 1_000 });
     };

@@ -81,7 +81,7 @@ const createApproval = (status: "PENDING" | "APPROVED"): Contract["approvals"][n
 
 /** The next status, or the failure of a rejected transition. */
 function getNextStatus(row: Contract, trigger: Trigger): string {
-  const outcome = applyMove(row, trigger, at);
+  const outcome = applyMove(row, trigger, time);
   if (outcome.rejection !== undefined) return outcome.rejection;
   return outcome.contract.deleted_at === null ? outcome.contract.status : "(deleted)";
 }
@@ -134,7 +134,7 @@ describe("contract lifecycle", () => {
   }
 
   it("starts the counterparty's review if the template requires it", () => {
-    const outcome = applyMove(createContract({ counterparty_review: true }), "send", at);
+    const outcome = applyMove(createContract({ counterparty_review: true }), "send", time);
     assert.ok(outcome.rejection === undefined);
     assert.equal(outcome.contract.status, "REDLINING");
     assert.deepEqual(outcome.contract.reviews, [createReview("counterparty")]);
@@ -158,7 +158,7 @@ describe("contract lifecycle", () => {
       kind: "THIRD_PARTY_CONTRACT",
       reviews: [createReview("internal")],
     });
-    const outcome = applyMove(row, "complete-review", at);
+    const outcome = applyMove(row, "complete-review", time);
     assert.ok(outcome.rejection === undefined);
     assert.deepEqual(outcome.appliedMove.emits, ["CONTRACT_REVIEW_COMPLETED"]);
     assert.equal(outcome.contract.status, "REDLINING");
@@ -177,7 +177,7 @@ describe("contract lifecycle", () => {
       reviews: [createReview("counterparty")],
       approvals: [createApproval("PENDING")],
     });
-    const reviewed = applyMove(row, "complete-review", at);
+    const reviewed = applyMove(row, "complete-review", time);
     assert.ok(reviewed.rejection === undefined);
     assert.equal(reviewed.contract.status, "REDLINING");
     assert.equal(getNextStatus(reviewed.contract, "approve"), "SIGN");
@@ -196,7 +196,7 @@ describe("contract lifecycle", () => {
 
   it("resumes in the status before the hold", () => {
     for (const status of ["DRAFT", "REDLINING", "SIGN"] as const) {
-      const held = applyMove(createContract({ status }), "hold", at);
+      const held = applyMove(createContract({ status }), "hold", time);
       assert.ok(held.rejection === undefined);
       assert.equal(getNextStatus(held.contract, "resume"), status);
     }

@@ -134,7 +134,7 @@ describe("generated PDF of a template contract", () => {
     ["Greek", "Ἀθῆναι, Σύμβαση εμπιστευτικότητας"],
     ["Cyrillic", "Договір, Ѓорѓи, Қазақстан, Ђорђе"],
   ] as const) {
-    it(`preserves ${what}`, async () => {
+    it(`preserves ${label}`, async () => {
       const { bytes, missingCharacters } = await renderPdf({ ...sheet, title: text, rows: [["Purpose", text]] });
       assert.deepEqual(missingCharacters, []);
       const { lines } = (await pdfs.read("text", bytes)) as { lines: readonly string[] };
