@@ -37,7 +37,8 @@ export async function resolveServiceTarget(globals: GlobalOptions, host: Host, o
     await printNoteOnce(output, `Using ${settings.chosenBy} (${settings.router?.value})`, profileNote);
     await reportUnusedVariables(settings.unused, output);
   }
-  const state = settings.isEmulatorHere ? undefined : findNearestState(host.cwd);
+  const isUnnamed = settings.isCurrentProfile || settings.chosenBy === undefined;
+  const state = isUnnamed ? findNearestState(host.cwd) : undefined;
   if (settings.isCurrentProfile && state !== undefined) {
     const emulator = `the emulator with the state ${relative(host.cwd, state)}`;
     const url = settings.router?.value ?? settings.contracts?.value;

@@ -79,15 +79,15 @@ describe("svc auth device-login with the emulator", () => {
       const { exit, stdout, stderr } = await svc("auth status --json=state,expires_at", { wall });
       return { exit, stderr, ...JSON.parse(stdout)[0] };
     };
-    assert.deepEqual(await readStatus(), { exit: 0, err: "", state: "good", expires_at: "2031-01-12T04:04:10Z" });
+    assert.deepEqual(await readStatus(), { exit: 0, stderr: "", state: "good", expires_at: "2031-01-12T04:04:10Z" });
     await emulator.clock.advance({ by: "PT3H" });
     assert.equal((await readStatus()).state, "to be refreshed");
     assert.equal((await svc("oidc userinfo", { wall })).exit, 0);
-    assert.deepEqual(await readStatus(), { exit: 0, err: "", state: "good", expires_at: "2031-01-12T07:04:10Z" });
+    assert.deepEqual(await readStatus(), { exit: 0, stderr: "", state: "good", expires_at: "2031-01-12T07:04:10Z" });
     await emulator.close();
     assert.deepEqual(await readStatus(), {
       exit: 0,
-      err: `The emulator at ${emulator.routerUrl} does not respond, so its virtual time is unknown.\n`,
+      stderr: `The emulator at ${emulator.routerUrl} does not respond, so its virtual time is unknown.\n`,
       state: "unknown",
       expires_at: "2031-01-12T07:04:10Z",
     });

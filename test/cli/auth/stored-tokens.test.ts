@@ -222,8 +222,8 @@ describe("stored sign-ins", () => {
         "No server is selected. Use --issuer, --base-url or --profile\n",
       ],
     );
-    const err = "Signed out of https://a.example\nSigned out of https://b.example\n";
-    assert.deepEqual(await run("auth logout --all"), { exit: 0, out: "", err });
+    const stderr = "Signed out of https://a.example\nSigned out of https://b.example\n";
+    assert.deepEqual(await run("auth logout --all"), { exit: 0, stdout: "", stderr });
     assert.deepEqual(await folder.accounts(), {});
   });
 

@@ -37,7 +37,7 @@ describe("svc dev at a terminal", { skip }, () => {
       await keys("r");
       await waitFor("svc emulator deliveries resend 1");
       await keys("f");
-      await waitFor(/The next three attempts do not\s+arrive\./);
+      await waitFor(/The next three attempts will not\s+arrive\./);
       await keys("c");
       await waitFor("Created T-2.");
       await keys("n");

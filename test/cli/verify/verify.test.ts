@@ -19,26 +19,19 @@ async function startWithRecordedCorpus(t: TestContext): Promise<CliEmulator> {
   const emulator = await startCliEmulator(t);
   const { svc } = emulator;
   const first = emulator.emulator.clusters[0]!;
-  const service = await startDeviatingService(
-    t,
-    first.url,
-    plantedResponses["contracts.list:200:limit:value"]!,
-    "responses",
-  );
+  const deviation = plantedResponses["contracts.list:200:limit:value"]!;
+  const service = await startDeviatingService(t, first.url, deviation, "responses");
   const proxy = startCommand(svc, ["verify", "proxy", "--to", service, "--out", "corpus", "--count", "5", "--json"]);
   await proxy.saw('"ready"');
   const { url } = proxy.events()[0] as { url: string };
   const api = createSender(url, { "client-id": first.clientId!, "client-secret": first.clientSecret! });
   await api("GET", `${base}/templates/`);
   await api("GET", `${base}/auth/users/`);
-  const poc_details = { first_name: "Zelda", email: "zelda@acme.com" };
-  await api("POST", `${base}/contracts/`, {
-    body: {
-      contract_template_id: 101,
-      contract_data: {},
-      counter_party_details: [{ is_individual: true, poc_details }],
-    },
-  });
+  const counter_party_details = [
+    { is_individual: true, poc_details: { first_name: "Zelda", email: "zelda@acme.com" } },
+  ];
+  const body = { contract_template_id: 101, contract_data: {}, counter_party_details };
+  await api("POST", `${base}/contracts/`, { body });
   await api("GET", `${base}/contracts/`);
   await api("GET", `${base}/contracts/T-77/status`);
   const { exit, stderr } = await proxy.completion;

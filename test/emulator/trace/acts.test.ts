@@ -13,7 +13,7 @@ interface Node {
   readonly id: string;
   readonly parent: string | null;
   readonly trace: string;
-  readonly label: string;
+  readonly what: string;
 }
 
 const listTraceNodes = async ({ control }: TestEmulator, ref: string) =>
@@ -21,8 +21,8 @@ const listTraceNodes = async ({ control }: TestEmulator, ref: string) =>
 
 /** Returns a summary of each cause in the state. */
 async function listCauses({ control }: TestEmulator): Promise<readonly string[]> {
-  const { rows } = (await control("GET", "state")).body as { rows: { causes: readonly { label: string }[] } };
-  return rows.causes.map(({ label }) => label);
+  const { rows } = (await control("GET", "state")).body as { rows: { causes: readonly { what: string }[] } };
+  return rows.causes.map(({ what }) => what);
 }
 
 /** Submits the form of an emulator page with the user's input. */
@@ -39,9 +39,9 @@ describe("user action on a page", () => {
     const contract = await createSentContract(emulator.api);
     await submitSuccessfully(await getSigningLink(emulator, contract, "jo@acme.example"), { act: "sign", text: "" });
     const nodes = await listTraceNodes(emulator, "T-1");
-    const signed = nodes.find(({ label }) => label.startsWith("CONTRACT_SIGNED"));
+    const signed = nodes.find(({ what }) => what.startsWith("CONTRACT_SIGNED"));
     const cause = nodes.find(({ id }) => id === signed?.parent);
-    assert.match(String(cause?.label), /^POST \/\S+$/);
+    assert.match(String(cause?.what), /^POST \/\S+$/);
   });
 
   it("is the cause of a device approval and a provider sign-in", async (t) => {
@@ -54,7 +54,7 @@ describe("user action on a page", () => {
     await submit(emulator, authorization_url, "/_emulator/provider", { email: "zoe@newco.example", name: "Zoe" });
     const causes = await listCauses(emulator);
     for (const act of [/ POST \/_emulator\/device$/, / POST \/_emulator\/provider$/]) {
-      assert.equal(causes.filter((label) => act.test(label)).length, 1, causes.join("\n"));
+      assert.equal(causes.filter((what) => act.test(what)).length, 1, causes.join("\n"));
     }
   });
 });

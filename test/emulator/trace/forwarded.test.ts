@@ -11,7 +11,7 @@ interface Node {
   readonly parent: string | null;
   readonly parent_span: string | null;
   readonly span: string;
-  readonly label: string;
+  readonly what: string;
   readonly because: string;
 }
 
@@ -40,8 +40,8 @@ describe("forwarded request in a trace", () => {
         ["request:2", "request:1", first?.span, "caused by request:1"],
       ],
     );
-    assert.match(String(first?.label), /^catch-all POST /);
-    assert.match(String(second?.label), /^contracts\.create POST /);
+    assert.match(String(first?.what), /^catch-all POST /);
+    assert.match(String(second?.what), /^contracts\.create POST /);
     assert.ok(nodes.slice(2).every(({ parent }) => parent !== null && parent !== "request:1"));
     assert.deepEqual(await listTraceNodes(emulator, "request:1"), nodes);
   });
@@ -85,7 +85,7 @@ describe("cluster report to the router", () => {
     await createSentContract(emulator.api);
     await waitUntilIdle(emulator);
     const nodes = await listTraceNodes(emulator, "request:2");
-    const reports = nodes.filter(({ id, label }) => id.startsWith("request:") && label.includes("/router/v1/"));
+    const reports = nodes.filter(({ id, what }) => id.startsWith("request:") && what.includes("/router/v1/"));
     assert.ok(reports.length > 0);
     assert.deepEqual([...new Set(reports.map(({ parent }) => parent))], ["request:2"]);
   });

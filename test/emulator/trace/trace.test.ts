@@ -15,7 +15,7 @@ interface Trace {
   readonly planned: readonly {
     readonly parent: string;
     readonly due: string;
-    readonly label: string;
+    readonly what: string;
     readonly because: string;
   }[];
   readonly more: boolean;
@@ -26,7 +26,7 @@ interface Node {
   readonly trace: string;
   readonly span: string;
   readonly parent_span: string | null;
-  readonly label: string;
+  readonly what: string;
   readonly because: string;
 }
 
@@ -62,7 +62,7 @@ describe("trace", () => {
       [],
     );
     assert.deepEqual(
-      nodes.filter(({ label }) => label.includes("T-2")),
+      nodes.filter(({ what }) => what.includes("T-2")),
       [],
     );
   });
@@ -89,7 +89,7 @@ describe("trace", () => {
     await createSentContract(emulator.api);
     const { planned } = await traceOf(emulator, "T-1");
     assert.deepEqual(
-      planned.map(({ parent, due, label }) => `${parent} ${due} ${label}`),
+      planned.map(({ parent, due, what }) => `${parent} ${due} ${what}`),
       [
         "request:2 2031-01-02T03:05:05.000Z the provider of e-mails reports a delivery",
         "request:2 2031-01-02T03:14:05.000Z auto-sign",
@@ -103,7 +103,7 @@ describe("trace", () => {
     const [, advance] = / (request:\d+) advanced the clock$/.exec(timers[0]?.because ?? "") ?? [];
     const because = `scheduled by request:2; ${advance} advanced the clock`;
     assert.deepEqual(
-      timers.map(({ parent, label, because }) => [parent, label, because]),
+      timers.map(({ parent, what, because }) => [parent, what, because]),
       [
         ["request:2", "the provider of e-mails reports a delivery", because],
         ["request:2", "auto-sign", because],
@@ -175,8 +175,8 @@ describe("trace", () => {
     );
     await emulator.control("POST", "clock/advance", { body: { by: "PT6M" } });
     const reasons = async (ref: string) =>
-      (await traceOf(emulator, ref)).nodes.flatMap(({ id, label, because }) =>
-        /^attempt/.test(id) ? [[label, because.replace(/request:\d+ advanced/, "somebody advanced")]] : [],
+      (await traceOf(emulator, ref)).nodes.flatMap(({ id, what, because }) =>
+        /^attempt/.test(id) ? [[what, because.replace(/request:\d+ advanced/, "somebody advanced")]] : [],
       );
     assert.deepEqual(await reasons("delivery:1"), [
       ["attempt 1: 200", "the first attempt; somebody advanced the clock; scripted: delay (request:2)"],
@@ -187,7 +187,7 @@ describe("trace", () => {
       ["attempt 1: dropped", "the first attempt; scripted: drop (request:3)"],
     ]);
     const script = await traceOf(emulator, "request:3");
-    assert.deepEqual(script.nodes[0]?.label, "faults.add POST /_emulator/faults");
+    assert.deepEqual(script.nodes[0]?.what, "faults.add POST /_emulator/faults");
   });
 
   it("returns an error for an empty trace and an invalid reference", async (t) => {

@@ -9,7 +9,7 @@ import { createWebhook, restore, save } from "./travel.ts";
 interface Diff {
   readonly same: boolean;
   readonly total: number;
-  readonly items: readonly { readonly label: string; readonly fields: readonly object[] }[];
+  readonly items: readonly { readonly what: string; readonly fields: readonly object[] }[];
 }
 
 async function getDiff({ control }: TestEmulator, query: string): Promise<Diff> {
@@ -18,7 +18,7 @@ async function getDiff({ control }: TestEmulator, query: string): Promise<Diff> 
   return body as Diff;
 }
 
-const listChanges = ({ items }: Diff): readonly string[] => items.map(({ label }) => label);
+const listChanges = ({ items }: Diff): readonly string[] => items.map(({ what }) => what);
 
 describe("diff since a snapshot", () => {
   it("is empty after a restore", async (t) => {
@@ -65,7 +65,7 @@ describe("diff since a snapshot", () => {
       "webhook 1: changed (failure_count)",
       "counterparty tokens: 0 added, 1 removed, 0 moved to another cluster",
     ]);
-    const fields = Object.fromEntries(changes.items.map(({ label, fields }) => [label.split(":")[0], fields]));
+    const fields = Object.fromEntries(changes.items.map(({ what, fields }) => [what.split(":")[0], fields]));
     assert.deepEqual(fields["contract T-1"], [
       { field: "status", from: "SIGN", to: "EXECUTED" },
       { field: "signatories[0].action.is_success", to: true },
