@@ -80,7 +80,7 @@ export type EmulatorEvent =
       readonly webhook_id: number;
       readonly activity: string;
       readonly contract_id: number | null;
-      /** Id as commands accept it: `T-12` or `H-12`. */
+      /** ID as commands accept it: `T-12` or `H-12`. */
       readonly composite_id: string | null;
       /** Null if the attempt was skipped. `outcome` contains the reason. */
       readonly attempt: number | null;
@@ -90,7 +90,10 @@ export type EmulatorEvent =
       readonly duration_ms: number | null;
       readonly outcome: string;
       readonly next_attempt_at: string | null;
-      /** Whether the webhook is disabled. The attempt at that time is skipped unless the webhook is enabled first. */
+      /**
+       * True if the webhook is disabled. The attempt at `next_attempt_at` is skipped unless the webhook is enabled
+       * first.
+       */
       readonly webhook_disabled: boolean;
     }
   /** Another state replaced the current state: a reset, an import, a restore or a rewind. */
@@ -114,7 +117,7 @@ export interface Snapshot {
 /**
  * Target of a rewind. `to` is a virtual time, in milliseconds since the epoch or as an ISO time. `before` is a cause as
  * named in traces (`request:12`): its changes and all later changes are undone. `steps` is a number of requests and
- * clock advances that changed something.
+ * clock advances that changed the state.
  */
 export type Rewind = { readonly to: number | string } | { readonly before: string } | { readonly steps: number };
 
@@ -219,7 +222,7 @@ export interface EmulatorOptions {
   readonly leaseMs?: number;
   /** Cancels a start that waits for another process. */
   readonly signal?: AbortSignal | undefined;
-  /** Whether the state is in memory even if `file` is set. */
+  /** If true, the state is in memory even if `file` is set. */
   readonly ephemeral?: boolean;
   /** Path of an additional run file. A `file` always has a run file next to it, which is the lock. */
   readonly runFile?: string | undefined;
@@ -270,7 +273,7 @@ export interface EmulatorOptions {
   /** URL of the router for clients, without a trailing slash. It is used in the issuer, links and signature bases. */
   readonly publicUrl?: string;
   /**
-   * Origins of the clusters for clients, by cluster id. By default, they are next to `publicUrl` if its port is the
+   * Origins of the clusters for clients, by cluster ID. By default, they are next to `publicUrl` if its port is the
    * router's port, and otherwise the addresses of the listeners.
    */
   readonly clusterUrls?: Readonly<Record<string, string>>;
@@ -280,10 +283,10 @@ export interface EmulatorOptions {
    * address.
    */
   readonly trustedProxies?: readonly string[];
-  /** Whether both spellings of a path are served, instead of a redirect. */
+  /** If true, both spellings of a path are served, instead of a redirect. */
   readonly lenientSlashes?: boolean;
   /**
-   * Whether ids, keys and times come from the seed and work runs sequentially. Equal requests at the same `port` then
+   * If true, IDs, keys and times come from the seed and work runs sequentially. Equal requests at the same `port` then
    * have equal responses, which can contain addresses with the port.
    */
   readonly deterministic?: boolean;
@@ -300,11 +303,11 @@ export interface EmulatorOptions {
    * whose seed has no schedule. An empty list disables retries. Default: 5, 10, 20, 40, 80 and 160 minutes.
    */
   readonly retrySchedule?: readonly string[];
-  /** Whether attempts are rounded up to the next whole minute, as the retry worker of the real service does. */
+  /** If true, attempts are rounded up to the next full minute, as the retry worker of the real service does. */
   readonly workerTick?: boolean;
   /** Additional schemes that sign webhooks. `standard` is Standard Webhooks. */
   readonly webhookSchemes?: readonly "standard"[];
-  /** Whether webhooks have a W3C `traceparent`, so that receivers continue the trace of the cause. */
+  /** If true, webhooks have a W3C `traceparent`, so that receivers continue the trace of the cause. */
   readonly traceWebhooks?: boolean;
   /** Format of the JSON of webhooks (default: `compact`). `mixed` alternates between the formats. */
   readonly webhookJson?: "compact" | "spaced" | "escaped" | "mixed";
@@ -314,7 +317,7 @@ export interface EmulatorOptions {
   readonly autoSignMs?: number | undefined;
   /** Wall-clock milliseconds for the connection of an attempt (default: 5,000). */
   readonly webhookConnectTimeoutMs?: number;
-  /** Wall-clock milliseconds for the whole response to an attempt (default: 60,000). */
+  /** Wall-clock milliseconds for the complete response to an attempt (default: 60,000). */
   readonly webhookResponseTimeoutMs?: number;
   /** Maximum size in bytes of received requests in memory (default: 4 MiB). */
   readonly requestLogBytes?: number;
@@ -336,7 +339,7 @@ export function startEmulator(options?: EmulatorOptions): Promise<Emulator>;
 
 /** Result of a repair. */
 export interface Repair {
-  /** Whether the state was damaged. If not, nothing was changed. */
+  /** True if the state was damaged. Otherwise nothing was changed. */
   readonly repaired: boolean;
   /** Descriptions of the damage with file and line, one per damaged file. */
   readonly damage: readonly string[];
@@ -344,12 +347,12 @@ export interface Repair {
   readonly kept: { readonly rows: number; readonly mappings: number; readonly transactions: number };
   /** Paths of journals that were not read, because they follow the damage. */
   readonly dropped: readonly string[];
-  /** Current paths of the damaged and dropped files. */
+  /** The new paths of the damaged and dropped files. */
   readonly aside: readonly string[];
 }
 
 /**
- * Repairs a damaged state while no emulator uses it. Everything before the damage is retained, and damaged files are
+ * Repairs a damaged state while no emulator uses it. All contents before the damage are retained, and damaged files are
  * moved aside. Rejects with StateLockedError if an emulator is running, with StateFormatError if the state cannot be
  * repaired, and with StateAccessError if the file system rejects a write.
  */

@@ -2,7 +2,7 @@ import type { WallClock } from "../../src/base/clock.ts";
 import type { AdvanceResult } from "../published.d.ts";
 import type { Cause } from "../store/cause.ts";
 import { StateReplacedError, type Store, StoreFailedError } from "../store/port.ts";
-import { lastMoment } from "../store/stored-time.ts";
+import { lastTimestampMs } from "../store/stored-time.ts";
 import type { Dispatcher, FinishedEntry } from "./dispatcher.ts";
 import { type ScheduledEntry, schedule, toDueSortKeyEnd } from "./schedule.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
@@ -116,17 +116,17 @@ export async function advance(
 }
 
 function resolveGoal(target: AdvanceTargetMs, from: number): number {
-  if ("next" in target || "untilIdle" in target) return lastMoment;
+  if ("next" in target || "untilIdle" in target) return lastTimestampMs;
   const goal = Math.floor("by" in target ? from + target.by : target.to);
   if (!(goal > from)) throw new AdvanceTargetInPastError();
-  if (goal > lastMoment) throw new AdvanceTargetTooFarError();
+  if (goal > lastTimestampMs) throw new AdvanceTargetTooFarError();
   return goal;
 }
 
 export async function findFirstAfter(
   store: Store,
   now: number,
-  last = lastMoment,
+  last = lastTimestampMs,
 ): Promise<ScheduledEntry | undefined> {
   const [first] = await store.read((view) => view.list(schedule, { by: "turn", from: toDueSortKeyEnd(now), limit: 1 }));
   return first && first.due <= last ? first : undefined;

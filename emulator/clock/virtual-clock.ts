@@ -2,7 +2,7 @@ import * as z from "zod";
 import { type Clock, createSteadyClock, type WallClock } from "../../src/base/clock.ts";
 import type { Cause } from "../store/cause.ts";
 import { defineRows, type Store } from "../store/port.ts";
-import { lastMoment, storedTime } from "../store/stored-time.ts";
+import { lastTimestampMs, storedTime } from "../store/stored-time.ts";
 
 /**
  * `real`: time passes, `speed` times as fast as the wall clock. `manual`: time stops until it is advanced.
@@ -236,7 +236,7 @@ export class VirtualClock implements Clock {
 /** The virtual time of a stored clock that is not being advanced. */
 export const computeVirtualTime = ({ mode, speed, offset, manual_now }: ClockState, wallNow: number): number =>
   mode === "real"
-    ? Math.min(lastMoment, Math.floor(manual_now + (wallNow - (manual_now - offset)) * speed))
+    ? Math.min(lastTimestampMs, Math.floor(manual_now + (wallNow - (manual_now - offset)) * speed))
     : manual_now;
 
 /** While time is stopped, the wall clock is irrelevant and leaves no trace in the state. */

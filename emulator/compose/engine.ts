@@ -43,7 +43,7 @@ export function startEngine(
   { wall, settings, deliveries, links, createCauseRow, readiness, options, log }: ProcessContext,
   { store, clock, faults, routerUrl, closeSignal, closing }: EngineOptions,
 ): { readonly runner: Runner; readonly forwarder: Forwarder } {
-  const forwarder = createForwarder({ wall, mark: `svc-${readiness.instance_id}`, links });
+  const forwarder = createForwarder({ wall, pseudonym: `svc-${readiness.instance_id}`, links });
   closing.push(() => forwarder.close());
   const sender = createWebhookSender({
     wall,
@@ -151,5 +151,5 @@ export const observeWith =
     const finding = observed.rules
       .map(({ id, count, at }) => `${id} (observed ${pluralize(count, "time")}, last at ${at})`)
       .join("; ");
-    return { answer: { ...response, ...observed.response }, finding };
+    return { response: { ...response, ...observed.response }, finding };
   };

@@ -104,7 +104,7 @@ async function open(
     origin,
     isHeld: () => runFile.ensureHeld(),
     historyBytes: options.historyBytes,
-    moment: () => ({ at: readTime?.(), ids: ids.getPosition() }),
+    getMoment: () => ({ at: readTime?.(), ids: ids.getPosition() }),
   });
   const { store, blobs, snapshotStore, snapshotHead, leadership } = state;
   closing.push(() => store.close());
@@ -277,10 +277,10 @@ async function open(
       url,
       schema: options.schema ?? defaultSchema,
       candidate,
-      ...(standby && { seen: standby.updateLeader }),
+      ...(standby && { onLeaderChange: standby.updateLeader }),
       ...(options.leaseMs !== undefined && { leaseMs: options.leaseMs }),
       signal: sessionOptions.abortSignal,
-      leads: sessionOptions.onLeading,
+      onLeading: sessionOptions.onLeading,
     };
   }
 }

@@ -133,13 +133,13 @@ export class HotStandby {
     if (name !== "router") {
       return {
         parts: [],
-        leader: () => this.#findLeaderListener(({ clusters }) => clusters.find(({ id }) => id === name)),
+        findLeader: () => this.#findLeaderListener(({ clusters }) => clusters.find(({ id }) => id === name)),
       };
     }
     return {
       parts: [this.#createHealthPart()],
-      answers: (request, response) => this.#handleStop(request, response),
-      leader: () => this.#findLeaderListener(({ router_url: url }) => ({ url })),
+      handleLocally: (request, response) => this.#handleStop(request, response),
+      findLeader: () => this.#findLeaderListener(({ router_url: url }) => ({ url })),
     };
   }
 

@@ -59,7 +59,7 @@ async function readTrace(store: Store, runner: Runner, ref: TraceRef) {
   const rows = await store.read((view) => gatherTrace(view, ref));
   if (!rows) return undefined;
   const traceId = ref.by === "trace" ? ref.id : undefined;
-  return { ...buildTrace(rows, { only: traceId, does: (kind) => runner.describeKind(kind) }), more: rows.more };
+  return { ...buildTrace(rows, { traceId, describeJob: (kind) => runner.describeKind(kind) }), more: rows.isTruncated };
 }
 
 /** Yields existing entries, then new and changed entries, until the signal is aborted. */

@@ -11,7 +11,7 @@ import {
 import { EmulatorBugError } from "../../src/base/errors.ts";
 import { maxIdleConnectionMs, waitForNextTurn } from "../../src/base/timing.ts";
 import { HttpExchange, type ListenerContext, type ServedRoutes } from "./exchange.ts";
-import { applyTargetAuthority, createPreflightResponse, isPreflight, rejectForbidden } from "./guard.ts";
+import { applyTargetAuthority, createForbiddenCheck, createPreflightResponse, isPreflight } from "./guard.ts";
 import type { RequestFault } from "./handler.ts";
 import type { ForwardedRequest } from "./outgoing/forward-to-leader.ts";
 import { ambiguousTargetResponse, createJsonResponse, type HttpResponse, notReadyResponse } from "./reply.ts";
@@ -205,7 +205,7 @@ const beginExchange = (options: AppOptions): onRequestHookHandler => {
 };
 
 const guardRequest = (options: AppOptions): onRequestHookHandler => {
-  const findRejection = rejectForbidden(options);
+  const findRejection = createForbiddenCheck(options);
   return (request, reply, done) => {
     const exchange = request.exchange!;
     const { served, match, raw, bodies } = exchange;
@@ -285,7 +285,7 @@ function createDelivery({ observe }: AppOptions) {
         ? atPath.map(({ operation }) => observe(operation, httpResponse)).find(Boolean)
         : undefined;
     if (observation) exchange.reportFinding("observed", observation.finding);
-    const response = observation?.answer ?? httpResponse;
+    const response = observation?.response ?? httpResponse;
     const preparation = served.beforeAnswer?.(exchange);
     if (preparation) await preparation;
     await endOfTurn();

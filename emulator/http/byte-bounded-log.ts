@@ -12,9 +12,9 @@ export class ByteBoundedLog<Row> {
   readonly #maxBytes: number;
   #rows: (Row | undefined)[] = [];
   #weights: number[] = [];
-  #oldest = 0;
+  #firstIndex = 0;
   #bytes = 0;
-  #dropped = 0;
+  #droppedCount = 0;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
@@ -29,32 +29,32 @@ export class ByteBoundedLog<Row> {
 
   /** Lists the rows, oldest first, without the first `skip` rows. */
   list(skip = 0): Row[] {
-    return this.#rows.slice(this.#oldest + skip) as Row[];
+    return this.#rows.slice(this.#firstIndex + skip) as Row[];
   }
 
   clear(): void {
     this.#rows = [];
     this.#weights = [];
-    this.#oldest = 0;
+    this.#firstIndex = 0;
     this.#bytes = 0;
-    this.#dropped = 0;
+    this.#droppedCount = 0;
   }
 
   get amount(): BufferUsage {
-    const count = this.#rows.length - this.#oldest;
-    return { count, bytes: this.#bytes, max_bytes: this.#maxBytes, dropped: this.#dropped };
+    const count = this.#rows.length - this.#firstIndex;
+    return { count, bytes: this.#bytes, max_bytes: this.#maxBytes, dropped: this.#droppedCount };
   }
 
   #dropOldest(): void {
-    this.#bytes -= this.#weights[this.#oldest]!;
-    this.#rows[this.#oldest] = undefined;
-    this.#oldest += 1;
-    this.#dropped += 1;
+    this.#bytes -= this.#weights[this.#firstIndex]!;
+    this.#rows[this.#firstIndex] = undefined;
+    this.#firstIndex += 1;
+    this.#droppedCount += 1;
     // The array is compacted rarely, so that moving the other rows costs little per row.
-    if (2 * this.#oldest > this.#rows.length) {
-      this.#rows = this.#rows.slice(this.#oldest);
-      this.#weights = this.#weights.slice(this.#oldest);
-      this.#oldest = 0;
+    if (2 * this.#firstIndex > this.#rows.length) {
+      this.#rows = this.#rows.slice(this.#firstIndex);
+      this.#weights = this.#weights.slice(this.#firstIndex);
+      this.#firstIndex = 0;
     }
   }
 }

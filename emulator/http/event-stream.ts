@@ -33,22 +33,22 @@ function formatFrame(item: unknown): string {
  */
 export async function* streamItems<Item>(
   signal: AbortSignal,
-  watch: (ring: () => void) => () => void,
+  watch: (notify: () => void) => () => void,
   take: () => Promise<readonly Item[]> | readonly Item[],
 ): AsyncGenerator<Item> {
-  let changed = false;
+  let hasChanged = false;
   let wake = () => {};
   const notify = () => {
-    changed = true;
+    hasChanged = true;
     wake();
   };
   const unwatch = watch(notify);
   signal.addEventListener("abort", notify);
   try {
     while (!signal.aborted) {
-      changed = false;
+      hasChanged = false;
       yield* await take();
-      if (changed) continue;
+      if (hasChanged) continue;
       await new Promise<void>((resolve) => {
         wake = resolve;
       });
@@ -63,7 +63,8 @@ export async function* streamItems<Item>(
 const maxBacklogBytes = 2 ** 20;
 
 /**
- * Events that occurred while a client was busy, for events that no collection contains. The oldest is dropped first.
+ * Events that occurred while a client was busy, for events that no collection contains. The oldest event is dropped
+ * first.
  */
 export class EventBacklog<Item> {
   #log = new ByteBoundedLog<Item>(maxBacklogBytes);

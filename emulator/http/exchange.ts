@@ -26,7 +26,7 @@ import { isControlPath, parseRequestTarget, type RequestTarget } from "./routing
 import type { ForwardedInfo, TrustedProxies } from "./trusted-proxies.ts";
 
 export interface ListenerContext {
-  /** `router`, or the id of the listener's cluster. */
+  /** `router`, or the ID of the listener's cluster. */
   readonly name: string;
   readonly wall: WallClock;
   readonly log: RequestLog;
@@ -43,7 +43,7 @@ export interface ListenerContext {
    * Listeners for the disconnect of a client. `followers` are streams and long polls of the control plane, and `served`
    * are all other handlers.
    */
-  readonly waiting: { readonly followers: Set<() => void>; readonly served: Set<() => void> };
+  readonly disconnectListeners: { readonly followers: Set<() => void>; readonly served: Set<() => void> };
 }
 
 /**
@@ -57,7 +57,7 @@ export interface ServedRoutes {
   readonly clock: Clock;
   /** Formats the virtual time for `x-svc-time`. */
   readonly formatTime: () => string;
-  /** Whether every undeclared path responds with 503. */
+  /** True if every undeclared path responds with 503. */
   readonly isStarting?: boolean;
   readonly faultFor?: RequestFaultFinder | undefined;
   /** Returns a promise that must resolve before the response is sent. `cause` is the request. */
@@ -73,7 +73,7 @@ export interface ServedRoutes {
 /** Origin of a request, if it differs from the peer of its connection. */
 export interface RequestOrigin {
   readonly link?: CauseLink | undefined;
-  /** Whether a standby has admitted and forwarded the request. */
+  /** True if a standby has admitted and forwarded the request. */
   readonly isForwarded: boolean;
   readonly proxyInfo?: ForwardedInfo | undefined;
   /** Address of the standby's client. Undefined if the client is the peer of the connection. */
@@ -90,10 +90,10 @@ const noBytes = Buffer.alloc(0);
 export class HttpExchange implements ReceivedRequest, RequestIdentity, Cause {
   readonly raw: IncomingMessage;
   readonly served: ServedRoutes;
-  readonly from: RequestOrigin;
+  readonly requestOrigin: RequestOrigin;
   readonly target: string;
   readonly parsedTarget: RequestTarget;
-  /** Whether the path leads to the control plane, or could lead there for a server that parses paths less strictly. */
+  /** True if the path leads to the control plane, or could lead there for a server that parses paths less strictly. */
   readonly isControlled: boolean;
   readonly operations: OperationTable;
   /** Undefined if the path or method is wrong, or a parameter is empty. */
@@ -102,7 +102,7 @@ export class HttpExchange implements ReceivedRequest, RequestIdentity, Cause {
   readonly service: Service | undefined;
   readonly dialect: ErrorDialect;
   fault: RequestFault | undefined;
-  /** Origin whose pages can read the response. Undefined if no origin can. */
+  /** Origin whose pages can read the response. Undefined if no origin can read it. */
   cors: { readonly origin: string | undefined } | undefined;
   body: Buffer = noBytes;
   caller: string | undefined;
@@ -112,7 +112,7 @@ export class HttpExchange implements ReceivedRequest, RequestIdentity, Cause {
   readonly #number: number;
   readonly #at: number;
   readonly #wallAt: number;
-  readonly #begunAt: number;
+  readonly #startedAt: number;
   #hasEnded = false;
   #abort: AbortController | undefined;
   #findings: RequestFinding[] | undefined;
@@ -123,7 +123,7 @@ export class HttpExchange implements ReceivedRequest, RequestIdentity, Cause {
     served: ServedRoutes,
     raw: IncomingMessage,
     response: ServerResponse,
-    from: RequestOrigin,
+    requestOrigin: RequestOrigin,
   ) {
     const { log, wall } = listener;
     const target = raw.url!;
@@ -138,7 +138,7 @@ export class HttpExchange implements ReceivedRequest, RequestIdentity, Cause {
     this.#response = response;
     this.served = served;
     this.raw = raw;
-    this.from = from;
+    this.requestOrigin = requestOrigin;
     this.target = target;
     this.parsedTarget = parsed;
     this.isControlled = isControlled;
@@ -150,7 +150,7 @@ export class HttpExchange implements ReceivedRequest, RequestIdentity, Cause {
     this.#number = log.nextNumber();
     this.#at = served.clock.now();
     this.#wallAt = wall.now();
-    this.#begunAt = wall.monotonicNow();
+    this.#startedAt = wall.monotonicNow();
     served.pending += 1;
     if (match?.documentedPath) this.reportFinding("other-slash", `the service redirects to ${match.documentedPath}`);
   }
@@ -160,8 +160,8 @@ export class HttpExchange implements ReceivedRequest, RequestIdentity, Cause {
     return this.match?.bound.operation.id;
   }
 
-  /** Whether errors have the format of the control plane. */
-  get isOfControl(): boolean {
+  /** True if errors have the format of the control plane. */
+  get usesControlFormat(): boolean {
     return this.service?.name === "emulator";
   }
 
@@ -183,12 +183,12 @@ export class HttpExchange implements ReceivedRequest, RequestIdentity, Cause {
   }
 
   get remoteAddress(): string {
-    return this.from.remoteAddress ?? this.raw.socket.remoteAddress ?? "";
+    return this.requestOrigin.remoteAddress ?? this.raw.socket.remoteAddress ?? "";
   }
 
   get origin(): string {
     const { host } = this.raw.headers;
-    const { proxyInfo } = this.from;
+    const { proxyInfo } = this.requestOrigin;
     if (proxyInfo === undefined) return `http://${host}`;
     return this.#listener.publicUrl ?? `${proxyInfo.protocol ?? "http"}://${proxyInfo.host ?? host}`;
   }
@@ -208,8 +208,8 @@ export class HttpExchange implements ReceivedRequest, RequestIdentity, Cause {
       listener();
       return;
     }
-    const { followers, served } = this.#listener.waiting;
-    const listeners = this.match && this.isOfControl ? followers : served;
+    const { followers, served } = this.#listener.disconnectListeners;
+    const listeners = this.match && this.usesControlFormat ? followers : served;
     listeners.add(listener);
     response.once("close", () => {
       listeners.delete(listener);
@@ -227,11 +227,11 @@ export class HttpExchange implements ReceivedRequest, RequestIdentity, Cause {
   }
 
   get before(): Cause | undefined {
-    return this.from.link?.cause;
+    return this.requestOrigin.link?.cause;
   }
 
   isStateReplaced(): boolean {
-    return this.from.link?.isStateReplaced() === true;
+    return this.requestOrigin.link?.isStateReplaced() === true;
   }
 
   createRow(before: CauseRow | undefined): CauseRow {
@@ -281,17 +281,17 @@ export class HttpExchange implements ReceivedRequest, RequestIdentity, Cause {
       failure,
       caller: this.caller,
       workspaceId: this.workspaceId,
-      cause: this.from.link?.cause.id,
+      cause: this.requestOrigin.link?.cause.id,
       findings: this.#findings ?? noFindings,
       fault: this.fault?.effect,
       at: this.#at,
       wallAt: this.#wallAt,
-      durationMs: wall.monotonicNow() - this.#begunAt,
+      durationMs: wall.monotonicNow() - this.#startedAt,
     });
   }
 }
 
-/** Longer bodies are files and jobs. */
+/** Longer bodies are not logged, because they are files and jobs. */
 const maxLoggedBodyBytes = 16 * 1024;
 
 /** Returns the body for the log as a copy, so that the log does not retain a larger buffer. */
@@ -300,17 +300,17 @@ function getShortJson({ method, body, headers }: ReceivedRequest): Buffer | unde
   return headers["content-type"]?.includes("json") ? Buffer.from(body) : undefined;
 }
 
-interface ShownRequest {
+interface DescribedRequest {
   readonly method: string;
   readonly target: string;
-  readonly what: string;
+  readonly description: string;
 }
 
 /**
  * Last request of each operation. Most requests repeat the target of the previous request, so a target is redacted once
  * and its string is shared.
  */
-const shownRequests = new Map<string, ShownRequest>();
+const describedRequests = new Map<string, DescribedRequest>();
 
 /**
  * Creates the cause of a request's changes, without secrets. `operation` is undefined if no operation is declared for
@@ -322,10 +322,10 @@ function createRequestCause(
 ): Pick<CauseDetails, "what" | "caller"> {
   const caller = readTraceparent(headers.traceparent);
   if (operation === undefined) return { what: `${method} ${redactTarget(target, operation)}`, caller };
-  let last = shownRequests.get(operation);
-  if (last?.target !== target || last.method !== method) {
-    last = { method, target, what: `${operation} ${method} ${redactTarget(target, operation)}` };
-    shownRequests.set(operation, last);
+  let lastRequest = describedRequests.get(operation);
+  if (lastRequest?.target !== target || lastRequest.method !== method) {
+    lastRequest = { method, target, description: `${operation} ${method} ${redactTarget(target, operation)}` };
+    describedRequests.set(operation, lastRequest);
   }
-  return { what: last.what, caller };
+  return { what: lastRequest.description, caller };
 }

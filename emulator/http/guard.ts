@@ -5,7 +5,7 @@ import { isProbe } from "./routing/operation-table.ts";
 import { parseAuthority } from "./routing/path.ts";
 
 /** Rejects requests that a page of another site could have sent. */
-export function rejectForbidden({
+export function createForbiddenCheck({
   allowedHosts = [],
   publicUrl,
 }: {
@@ -14,7 +14,7 @@ export function rejectForbidden({
 }): (exchange: HttpExchange) => HttpResponse | undefined {
   const isHostAllowed = createHostGuard(allowedHosts);
   const publicOrigin = publicUrl && new URL(publicUrl).origin;
-  return ({ raw, from: { isForwarded, proxyInfo }, match }) => {
+  return ({ raw, requestOrigin: { isForwarded, proxyInfo }, match }) => {
     const bound = match?.bound;
     const isControl = bound?.operation.service.name === "emulator";
     if (!isForwarded && !isHostAllowed(raw, proxyInfo?.host) && !(bound && isProbe(bound) && hasNoHost(raw)))
@@ -40,14 +40,14 @@ const localHostPattern = /^(?:localhost|.+\.localhost|127\.0\.0\.1|\[::1\])$/;
 const maxCachedHosts = 64;
 
 /**
- * Creates a check that the Host header of a request names this machine, or one of `allowed` (names without port). A
+ * Creates a check that the Host header of a request names this machine, or one of `allowedNames`, which have no port. A
  * page of another site cannot bypass this check by resolving its own name to loopback (DECISIONS.md, P22).
  * `forwardedHost`, the host that a trusted proxy names, must be allowed too. The check never throws.
  */
 function createHostGuard(
-  allowed: readonly string[],
+  allowedNames: readonly string[],
 ): (request: IncomingMessage, forwardedHost: string | undefined) => boolean {
-  const names = new Set(allowed.map((name) => name.toLowerCase()));
+  const names = new Set(allowedNames.map((name) => name.toLowerCase()));
   const acceptedHosts = new Set<string>();
   const isAllowed = (hostHeader: string): boolean => {
     if (acceptedHosts.has(hostHeader)) return true;
@@ -79,9 +79,9 @@ export function applyTargetAuthority({ url = "", headers, rawHeaders }: Incoming
   const authority = parseAuthority(url);
   if (authority === undefined) return;
   headers.host = authority;
-  const at = rawHeaders.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === "host");
-  if (at < 0) rawHeaders.push("host", authority);
-  else rawHeaders[at + 1] = authority;
+  const index = rawHeaders.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === "host");
+  if (index < 0) rawHeaders.push("host", authority);
+  else rawHeaders[index + 1] = authority;
 }
 
 const formatForbiddenHost = (hostHeader: string | undefined): string =>
@@ -97,12 +97,12 @@ export function isCrossSite(
   isOpenPage: boolean,
   publicOrigins: readonly (string | undefined)[],
 ): boolean {
-  const { origin, host: own } = headers;
+  const { origin, host } = headers;
   const site = headers["sec-fetch-site"];
   if (isOpenPage && method === "GET" && origin === undefined && isFollowedLink(headers)) return false;
   if (site !== undefined && site !== "same-origin" && site !== "none") return true;
   if (origin === undefined) return false;
-  return origin === "null" || ![`http://${own}`, `https://${own}`, ...publicOrigins].includes(origin);
+  return origin === "null" || ![`http://${host}`, `https://${host}`, ...publicOrigins].includes(origin);
 }
 
 /** Headers that identify the origin of a request. */
@@ -134,17 +134,17 @@ export const createPreflightResponse = (origin: string): HttpResponse =>
   applyCorsHeaders({ status: 204, headers: [], body: undefined }, origin, preflightHeaders);
 
 /**
- * Sets the CORS headers so that pages of this origin can read the response. If the origin is undefined, no page can.
- * The CORS headers of a cluster are replaced, because browsers reject duplicates. Cookies are never allowed.
+ * Sets the CORS headers so that pages of this origin can read the response. If the origin is undefined, no page can
+ * read it. The CORS headers of a cluster are replaced, because browsers reject duplicates. Cookies are never allowed.
  */
 export function applyCorsHeaders(
-  answer: HttpResponse,
+  response: HttpResponse,
   origin: string | undefined,
-  more: readonly string[] = exposedHeaders,
+  extraHeaders: readonly string[] = exposedHeaders,
 ): HttpResponse {
-  const headers = answer.headers.filter((_, i, all) => !/^access-control-/i.test(all[i - (i % 2)]!));
-  const allowed = origin === undefined ? [] : ["access-control-allow-origin", origin, ...more];
-  return { ...answer, headers: [...headers, ...allowed, "vary", "origin"] };
+  const headers = response.headers.filter((_, i, all) => !/^access-control-/i.test(all[i - (i % 2)]!));
+  const corsHeaders = origin === undefined ? [] : ["access-control-allow-origin", origin, ...extraHeaders];
+  return { ...response, headers: [...headers, ...corsHeaders, "vary", "origin"] };
 }
 
 /** Clients need these headers to learn why a token was rejected and when they can retry. */

@@ -38,7 +38,7 @@ export interface ReceivedRequest {
   /** Calls the listener when the client disconnects before its response. This is cheaper than a signal. */
   onDisconnect(listener: () => void): void;
   readonly cause: Cause;
-  /** Id of the matched operation. Undefined if no operation is declared for the path and method. */
+  /** The ID of the matched operation. Undefined if no operation is declared for the path and method. */
   readonly operation?: string | undefined;
 }
 
@@ -65,7 +65,7 @@ type ForwardedOutput<O extends Operation> =
 type PiecesOutput<O extends Operation> =
   Extract<O["responses"][keyof O["responses"]], { inPieces: true }> extends never ? never : JsonPieces;
 
-/** A stream of events can also contain notes about dropped events, and finished frames. */
+/** A stream of events can also contain notices of dropped events, and finished frames. */
 type StreamOutput<O extends Operation> =
   ResultOf<O> extends AsyncIterable<infer Event>
     ? AsyncIterable<Event | DroppedEventsNotice> | AsyncIterable<EventFrames>
@@ -97,7 +97,7 @@ export type OperationHandlers<Ids extends OperationId, W extends HandlerContext,
 export interface RequestIdentity {
   /** Name of the control token. */
   caller: string | undefined;
-  /** Id of the workspace of the API key or of the control token. */
+  /** The ID of the workspace of the API key or of the control token. */
   workspaceId: number | undefined;
 }
 
@@ -107,7 +107,7 @@ export interface AuthenticationCall<W extends object = HandlerContext> {
   readonly context: W;
   readonly finding: FindingReporter;
   /** Entry in the request log. */
-  readonly line: RequestIdentity;
+  readonly logEntry: RequestIdentity;
 }
 
 /**
@@ -150,9 +150,9 @@ export const createPart = <W extends object>({ authenticate = {}, ...rest }: Par
 
 /** A scripted fault of one incoming request. The effects apply in the order of the properties. */
 export interface RequestFault {
-  /** Wall-clock milliseconds to wait before anything else. */
+  /** Wall-clock milliseconds to wait before any other effect. */
   readonly latencyMs?: number | undefined;
-  /** Whether the connection ends without a response. The operation does not run. */
+  /** True if the connection ends without a response. The operation does not run. */
   readonly reset?: boolean | undefined;
   /** Status of a response that replaces the operation. */
   readonly status?: number | undefined;
@@ -162,22 +162,22 @@ export interface RequestFault {
   /** Short description of the effect for the request log. */
   readonly effect?: string | undefined;
   /**
-   * Whether the operation runs, but the connection closes after half of its response. The headers announce the whole
+   * True if the operation runs, but the connection closes after half of its response. The headers announce the complete
    * response.
    */
   readonly truncated?: boolean | undefined;
 }
 
 /**
- * Returns the fault of a request, after routing and before authentication. The function counts, so it must be called
- * only once per request. `operation` is undefined if no operation is declared for the path.
+ * Returns the fault of a request, after routing and before authentication. The function counts matches, so it must be
+ * called only once per request. `operation` is undefined if no operation is declared for the path.
  */
 export type RequestFaultFinder = (
   request: Pick<ReceivedRequest, "method" | "target" | "parsedTarget" | "headers">,
   operation: Operation | undefined,
 ) => RequestFault | undefined;
 
-/** Handles a request for which nothing is declared. Returns undefined for 404. */
+/** Handles a request for which nothing is declared. Returns undefined if the response is a 404. */
 export type RequestFallback = (
   request: ReceivedRequest,
   finding: FindingReporter,

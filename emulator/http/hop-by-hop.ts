@@ -14,7 +14,7 @@ export const hopByHopHeaders: ReadonlySet<string> = new Set([
   "upgrade",
 ]);
 
-/** Parses the headers that a `Connection` field adds to these. */
+/** Parses the names that a `Connection` field adds to the hop-by-hop headers. */
 export const parseConnectionHeader = (connection: string): readonly string[] =>
   connection
     .split(",")
@@ -50,13 +50,13 @@ export function filterEndToEndHeaders(
   rawHeaders: readonly string[],
   isRemoved: (name: string) => boolean = isEmulatorHeader,
 ): string[] {
-  const out: string[] = [];
+  const filtered: string[] = [];
   let connection = "";
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]!.toLowerCase();
     if (name === "connection") connection += `${rawHeaders[i + 1]},`;
-    if (!hopByHopHeaders.has(name) && !isRemoved(name)) out.push(rawHeaders[i]!, rawHeaders[i + 1]!);
+    if (!hopByHopHeaders.has(name) && !isRemoved(name)) filtered.push(rawHeaders[i]!, rawHeaders[i + 1]!);
   }
-  const ofConnection = connection === "" ? [] : parseConnectionHeader(connection);
-  return ofConnection.length === 0 ? out : removeHeaders(out, ofConnection);
+  const connectionHeaders = connection === "" ? [] : parseConnectionHeader(connection);
+  return connectionHeaders.length === 0 ? filtered : removeHeaders(filtered, connectionHeaders);
 }

@@ -26,7 +26,7 @@ const defaultCloseGraceMs = 1_000;
  * after this time.
  */
 const defaultAssuranceMs = 5_000;
-const ownPaths = /^\/_emulator\/(?:ready|live|metrics|stop)$/;
+const localPaths = /^\/_emulator\/(?:ready|live|metrics|stop)$/;
 
 /** Interval at which a handover checks for pending requests. */
 const handoverCheckIntervalMs = 5;
@@ -34,7 +34,7 @@ const handoverCheckIntervalMs = 5;
 export interface HttpSettings {
   /** Names of the relaxed checks that are turned off (`--strict`). */
   readonly strict: ReadonlySet<string>;
-  /** Whether both spellings of a path are served, instead of a redirect. */
+  /** True if both spellings of a path are served, instead of a redirect. */
   readonly lenientSlashes: boolean;
   /**
    * Maximum wall-clock time for which a client may leave its response unread (default:
@@ -52,10 +52,10 @@ export interface ListenerOptions
   readonly graceMs?: number | undefined;
   readonly settings: HttpSettings;
   readonly trustedProxies?: readonly string[] | undefined;
-  readonly arrival?: BodyReadTimeouts | undefined;
-  /** Whether several processes share the state. */
+  readonly bodyTimeouts?: BodyReadTimeouts | undefined;
+  /** True if several processes share the state. */
   readonly isShared?: boolean | undefined;
-  /** Returns whether reads are current. Requests wait until they are. Only for a shared state. */
+  /** Reports whether reads are current. Requests wait until they are. Only set for a shared state. */
   readonly isAssured?: (() => boolean) | undefined;
   /** Maximum wall-clock time of this wait. */
   readonly assuranceMs?: number;
@@ -91,32 +91,32 @@ export interface Listener {
 export interface StandbyBehavior {
   readonly parts: readonly ListenerPart[];
   /** Handles a request about this process itself. Returns whether a response was sent. */
-  readonly answers?: (request: IncomingMessage, response: ServerResponse) => boolean;
+  readonly handleLocally?: (request: IncomingMessage, response: ServerResponse) => boolean;
   /** Returns the leader's listener of the same name, or undefined if there is no leader. */
-  readonly leader: () => LeaderListener | undefined;
+  readonly findLeader: () => LeaderListener | undefined;
 }
 
 /** Creates a listener that is neither bound nor open. */
 export function createListener({ whileStarting = [], ...options }: ListenerOptions): Listener {
   const { wall, name, settings, isShared } = options;
-  const limits = options.arrival ?? defaultBodyReadTimeouts;
+  const limits = options.bodyTimeouts ?? defaultBodyReadTimeouts;
   const bodies = new RequestBodyReader(wall, limits);
-  const waiting = { followers: new Set<() => void>(), served: new Set<() => void>() };
+  const disconnectListeners = { followers: new Set<() => void>(), served: new Set<() => void>() };
   const graceMs = options.graceMs ?? defaultCloseGraceMs;
   const serveParts = (
     parts: readonly ListenerPart[],
-    rest: Omit<ServedRoutes, "control" | "services" | "formatTime" | "pending">,
+    routes: Omit<ServedRoutes, "control" | "services" | "formatTime" | "pending">,
   ): ServedRoutes => {
-    const bounds = parts.flatMap((part) => bindPart(part, settings.strict.has("bodies")));
-    const control = bounds.filter(isControlOperation);
+    const boundOperations = parts.flatMap((part) => bindPart(part, settings.strict.has("bodies")));
+    const control = boundOperations.filter(isControlOperation);
     return {
-      ...rest,
+      ...routes,
       control: control.length > 0 ? new OperationTable(control, { ...settings, isControl: true }) : undefined,
       services: new OperationTable(
-        bounds.filter((bound) => !isControlOperation(bound)),
+        boundOperations.filter((bound) => !isControlOperation(bound)),
         settings,
       ),
-      formatTime: createTimeFormatter(rest.clock),
+      formatTime: createTimeFormatter(routes.clock),
       pending: 0,
     };
   };
@@ -133,26 +133,26 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
     const forwarded = extractForwarded(request.raw);
     // The request is not forwarded again, because its sender finds the leader.
     if (forwarded && forwarded.key !== key) return reject(reply, forwarded);
-    const isCertain = options.isAssured?.() !== false || ownPaths.test(request.originalUrl);
-    return standby || isCertain ? admitNow(reply, forwarded) : wait(reply, forwarded);
+    const isCertain = options.isAssured?.() !== false || localPaths.test(request.originalUrl);
+    return standby || isCertain ? admitNow(reply, forwarded) : waitUntilAssured(reply, forwarded);
   }
   function admitNow(reply: FastifyReply, forwarded: ForwardedRequest | undefined) {
     if (standby) return { served: standby };
     return state === "serves" ? { served, forwarded } : reject(reply, forwarded);
   }
   /** Another process may have become the leader, so no request gets a response until the leader is confirmed. */
-  async function wait(reply: FastifyReply, forwarded: ForwardedRequest | undefined) {
-    const until = wall.monotonicNow() + (options.assuranceMs ?? defaultAssuranceMs);
-    const isOpen = () => !standby && options.isAssured?.() === false;
-    while (isOpen() && wall.monotonicNow() < until) await wall.sleep(handoverCheckIntervalMs);
-    return isOpen() || (standby && forwarded) ? reject(reply, forwarded) : admitNow(reply, forwarded);
+  async function waitUntilAssured(reply: FastifyReply, forwarded: ForwardedRequest | undefined) {
+    const deadline = wall.monotonicNow() + (options.assuranceMs ?? defaultAssuranceMs);
+    const isUnassured = () => !standby && options.isAssured?.() === false;
+    while (isUnassured() && wall.monotonicNow() < deadline) await wall.sleep(handoverCheckIntervalMs);
+    return isUnassured() || (standby && forwarded) ? reject(reply, forwarded) : admitNow(reply, forwarded);
   }
   const isClosing = () => state === "closes";
   const context: AppOptions = {
     ...options,
     bodies,
-    waiting,
-    headTimeoutMs: limits.headMs,
+    disconnectListeners,
+    headTimeoutMs: limits.headTimeoutMs,
     unreadTimeoutMs: settings.unreadAnswerTimeoutMs ?? defaultUnreadResponseTimeoutMs,
     createCauseRow: options.createCauseRow ?? createCauseRowFactory(options),
     proxies: new TrustedProxies(options.trustedProxies ?? []),
@@ -172,68 +172,75 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
     async listen(port, host = "127.0.0.1") {
       await app.listen({ port, host });
       const address = app.server.address();
-      const bound = typeof address === "object" ? address?.port : port;
+      const boundPort = typeof address === "object" ? address?.port : port;
       const name = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host.includes(":") ? `[${host}]` : host;
-      return `http://${name}:${bound}`;
+      return `http://${name}:${boundPort}`;
     },
     open({ parts, ...rest }) {
       state = "serves";
       served = serveParts(parts, rest);
     },
-    startStandby({ parts, answers, leader }) {
+    startStandby({ parts, handleLocally, findLeader }) {
       key = undefined;
       standby = serveParts(parts, {
         clock: wall,
-        async forward({ raw, from }, response) {
-          if (answers?.(raw, response)) return;
-          await forwardToLeader(raw, response, { name, wall, bodies, isClosing, leader, proxyInfo: from.proxyInfo });
+        async forward({ raw, requestOrigin }, response) {
+          if (handleLocally?.(raw, response)) return;
+          await forwardToLeader(raw, response, {
+            name,
+            wall,
+            bodies,
+            isClosing,
+            findLeader,
+            proxyInfo: requestOrigin.proxyInfo,
+          });
         },
       });
     },
-    startLeading(current) {
-      key = current;
+    startLeading(leaderKey) {
+      key = leaderKey;
       standby = undefined;
     },
     async handOver() {
       state = "hands over";
-      notifyAll(waiting.followers);
-      const until = wall.monotonicNow() + graceMs;
-      while (served.pending > 0 && wall.monotonicNow() < until && !options.closeSignal?.aborted)
+      notifyAll(disconnectListeners.followers);
+      const deadline = wall.monotonicNow() + graceMs;
+      while (served.pending > 0 && wall.monotonicNow() < deadline && !options.closeSignal?.aborted)
         await wall.sleep(handoverCheckIntervalMs);
     },
     async close() {
       standby = undefined;
       state = "closes";
-      const ended = new AbortController();
-      const closed = app.close().finally(() => ended.abort());
-      notifyAll(waiting.followers);
+      const closeEnd = new AbortController();
+      const closePromise = app.close().finally(() => closeEnd.abort());
+      notifyAll(disconnectListeners.followers);
       // Pending requests continue until the grace period ends.
-      if (options.graceMs === undefined) notifyAll(waiting.served);
+      if (options.graceMs === undefined) notifyAll(disconnectListeners.served);
       bodies.stop();
-      const timeout = AbortSignal.any([ended.signal, ...(options.closeSignal ? [options.closeSignal] : [])]);
+      const timeout = AbortSignal.any([closeEnd.signal, ...(options.closeSignal ? [options.closeSignal] : [])]);
       void wall.sleep(graceMs, timeout).then(() => {
-        notifyAll(waiting.served);
+        notifyAll(disconnectListeners.served);
         app.server.closeAllConnections();
       });
-      await closed;
+      await closePromise;
     },
   };
 }
 
-function notifyAll(all: ReadonlySet<() => void>): void {
-  for (const end of all) end();
+function notifyAll(listeners: ReadonlySet<() => void>): void {
+  for (const listener of listeners) listener();
 }
 
 const isControlOperation = ({ operation }: BoundOperation): boolean => operation.service.name === "emulator";
 
 /** Creates the function that formats `x-svc-time`, at most once per millisecond. */
 function createTimeFormatter(clock: Clock): () => string {
-  let instant = Number.NaN;
+  let formattedMs = Number.NaN;
   let formatted = "";
   return () => {
     const now = clock.now();
-    if (now !== instant) {
-      instant = now;
+    if (now !== formattedMs) {
+      formattedMs = now;
       formatted = toIsoMillis(now);
     }
     return formatted;

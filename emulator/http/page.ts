@@ -73,8 +73,8 @@ export class Html {
 type HtmlPiece = Html | string | number | undefined | readonly Html[];
 
 /** Creates HTML from a template. Strings are escaped, because names come from requests. Undefined is omitted. */
-export const html = (texts: TemplateStringsArray, ...pieces: readonly HtmlPiece[]): Html =>
-  new Html(texts.map((text, i) => `${text}${i < pieces.length ? renderPiece(pieces[i]) : ""}`).join(""));
+export const html = (strings: TemplateStringsArray, ...values: readonly HtmlPiece[]): Html =>
+  new Html(strings.map((text, i) => `${text}${i < values.length ? renderPiece(values[i]) : ""}`).join(""));
 
 const renderPiece = (piece: HtmlPiece): string => {
   if (piece === undefined) return "";
@@ -128,7 +128,7 @@ export interface HtmlPage {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Creates a small page of the emulator. `policy` overrides the strictest policy. */
+/** Creates a small page of the emulator. `policy` overrides directives of the strictest policy. */
 export const createPage = (title: string, content: Html, policy: PagePolicy = {}): HtmlPage => ({
   text: html`<!doctype html>
 <html lang="en">

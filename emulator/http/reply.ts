@@ -54,7 +54,7 @@ export class Passthrough {
   }
 }
 
-/** Finished frames of an event stream with ids or comments, for code that resumes streams. */
+/** Finished frames of an event stream with IDs or comments, for code that resumes streams. */
 export class EventFrames {
   readonly text: string;
 
@@ -69,7 +69,7 @@ export interface HttpResponse {
   /** Alternating names and values, without length, date and virtual time. */
   readonly headers: readonly string[];
   readonly body: string | Uint8Array | AsyncIterable<Uint8Array> | undefined;
-  /** Whether this is the unchanged response of another server. */
+  /** True if this is the unchanged response of another server. */
   readonly isForeign?: boolean;
   /** Code of the declared failure, for the request log. */
   readonly failure?: FailureCode;
@@ -81,8 +81,8 @@ export interface HttpResponse {
  */
 export type ResponseObserver = (
   operation: Operation,
-  answer: HttpResponse,
-) => { readonly answer: HttpResponse; readonly finding: string } | undefined;
+  response: HttpResponse,
+) => { readonly response: HttpResponse; readonly finding: string } | undefined;
 
 /** The content type has no charset, as in the routing service (DECISIONS.md, P16). */
 export const jsonHeaders = ["content-type", "application/json"] as const;
@@ -111,7 +111,7 @@ export const createErrorResponse = (isControl: boolean, { status, code, message,
 export const createForbiddenResponse = (isControl: boolean, message: string): HttpResponse =>
   createErrorResponse(isControl, { status: 403, code: "forbidden", message });
 
-/** The rest of the body is not read, so the connection cannot be used again. */
+/** The connection cannot be reused, because the remaining body is not read. */
 export const createRequestTimeoutResponse = (isControl: boolean): HttpResponse =>
   createErrorResponse(isControl, {
     status: 408,
@@ -139,13 +139,13 @@ const contentTypes = { xml: "application/xml", text: "text/plain; charset=utf-8"
 
 export function createFailureResponse(code: FailureCode, data: unknown): HttpResponse {
   const failure = failures[code] as Failure<unknown>;
-  const own = Object.entries(failure.headers?.(data) ?? {});
+  const failureHeaders = Object.entries(failure.headers?.(data) ?? {});
   const type = failure.shape === "xml" || failure.shape === "text" ? contentTypes[failure.shape] : "application/json";
-  const headers = own.some(([name]) => name === "content-type") ? [] : ["content-type", type];
+  const headers = failureHeaders.some(([name]) => name === "content-type") ? [] : ["content-type", type];
   const body = failure.body(data);
   return {
     status: failure.status,
-    headers: [...headers, ...own.flat()],
+    headers: [...headers, ...failureHeaders.flat()],
     body: typeof body === "string" ? body : failure.shape === "validation" ? printPython(body) : JSON.stringify(body),
     failure: code,
   };
@@ -192,8 +192,8 @@ function printNumber(text: string): string {
  */
 function printFloat(value: number): string {
   if (Object.is(value, -0)) return "-0.0";
-  const size = Math.abs(value);
-  if (size !== 0 && (size >= 1e16 || size < 1e-4)) {
+  const absoluteValue = Math.abs(value);
+  if (absoluteValue !== 0 && (absoluteValue >= 1e16 || absoluteValue < 1e-4)) {
     const [digits, exponent] = value.toExponential().split("e") as [string, string];
     return `${digits}e${exponent[0]}${exponent.slice(1).padStart(2, "0")}`;
   }

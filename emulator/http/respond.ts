@@ -31,7 +31,8 @@ const isMarkup = (type: unknown): boolean => /html|xml|svg/i.test(String(type));
 
 const noBytes = Buffer.alloc(0);
 
-const isWhole = (body: unknown): body is string | Uint8Array => typeof body === "string" || body instanceof Uint8Array;
+const isComplete = (body: unknown): body is string | Uint8Array =>
+  typeof body === "string" || body instanceof Uint8Array;
 
 /**
  * Sends and logs the response. A hook cannot log it, because Fastify does not call `onResponse` when the client
@@ -46,17 +47,17 @@ export function sendResponse(reply: FastifyReply, httpResponse: HttpResponse): v
   const { status, body, failure } = response;
   reply.response = response;
   reply.code(status);
-  if (body === undefined || isWhole(body)) {
+  if (body === undefined || isComplete(body)) {
     reply.send(status === 304 ? undefined : body);
     exchange?.end(status, failure);
     return;
   }
   reply.send(Readable.from(body));
-  // Sends the head immediately, so that clients of event streams see that they are connected. flushHeaders would write
-  // the head as UTF-8 and change header bytes of other servers.
+  // The head is sent immediately, so that clients of event streams see that they are connected. flushHeaders would
+  // write the head as UTF-8 and change header bytes of other servers.
   if (!raw.headersSent && !raw.destroyed) raw.write(noBytes);
-  const end = () => exchange?.end(status, failure);
-  finished(raw).then(end, end);
+  const endExchange = () => exchange?.end(status, failure);
+  finished(raw).then(endExchange, endExchange);
 }
 
 /** Sets the headers of a response and the headers of all responses. Removes the content type that Fastify adds. */
@@ -67,7 +68,7 @@ export const setHeaders: onSendHookHandler = ({ exchange }, reply, payload, done
     const [name, value] = [headers[i]!, headers[i + 1]!];
     // Headers of other servers keep their spelling. The length is an exception, because Fastify compares it with a
     // whole body.
-    if (isForeign && !(isWhole(payload) && name.toLowerCase() === "content-length"))
+    if (isForeign && !(isComplete(payload) && name.toLowerCase() === "content-length"))
       reply.raw.appendHeader(name, value);
     else reply.header(name, value);
   }
@@ -82,7 +83,7 @@ export const setHeaders: onSendHookHandler = ({ exchange }, reply, payload, done
 /** Changes a response so that the connection closes after half of the announced body. */
 function truncateResponse(response: HttpResponse): HttpResponse {
   const { headers, body = "" } = response;
-  if (!isWhole(body)) return { ...response, body: sendHalf(body) };
+  if (!isComplete(body)) return { ...response, body: sendHalf(body) };
   const bytes = Buffer.from(body);
   const length = ["content-length", String(bytes.length)];
   return { ...response, headers: [...removeHeaders(headers, ["content-length"]), ...length], body: sendHalf([bytes]) };

@@ -17,10 +17,10 @@ const noHeaders: readonly string[] = [];
 
 /** Compiles the declared responses of an operation. */
 export function createResponseProducer({ id, responses }: Operation): ResponseProducer {
-  const declared = Object.entries(responses).map(([status, kind]) => [Number(status), kind] as const);
-  const writers = new Map(declared.map(([status, kind]) => [status, createWriter(id, kind)]));
-  const only = declared.length === 1 ? declared[0]![0] : undefined;
-  const passes = declared.some(([, { kind }]) => kind === "passthrough");
+  const declaredResponses = Object.entries(responses).map(([status, kind]) => [Number(status), kind] as const);
+  const writers = new Map(declaredResponses.map(([status, kind]) => [status, createWriter(id, kind)]));
+  const onlyStatus = declaredResponses.length === 1 ? declaredResponses[0]![0] : undefined;
+  const allowsPassthrough = declaredResponses.some(([, { kind }]) => kind === "passthrough");
 
   return (result) => {
     if (result instanceof HandlerReply) {
@@ -30,16 +30,17 @@ export function createResponseProducer({ id, responses }: Operation): ResponsePr
       return { status: result.status, headers: mergeHeaders(content.headers, result.headers), body: content.body };
     }
     if (result instanceof Passthrough) {
-      if (!passes) throw new EmulatorBugError("Responses of other servers are not declared", { operation: id });
+      if (!allowsPassthrough)
+        throw new EmulatorBugError("Responses of other servers are not declared", { operation: id });
       return toPassthroughResponse(result);
     }
-    if (only === undefined) {
+    if (onlyStatus === undefined) {
       throw new EmulatorBugError("Several statuses are declared: the handler must choose with reply()", {
         operation: id,
       });
     }
-    const { headers, body } = writers.get(only)!(result);
-    return { status: only, headers, body };
+    const { headers, body } = writers.get(onlyStatus)!(result);
+    return { status: onlyStatus, headers, body };
   };
 }
 
@@ -55,13 +56,14 @@ export const toPassthroughResponse = ({ status, rawHeaders, body }: Passthrough)
 });
 
 /** Adds the handler's headers, which override the headers of the same name. */
-function mergeHeaders(headers: readonly string[], own: Readonly<Record<string, string>>): readonly string[] {
-  const names = Object.keys(own);
+function mergeHeaders(headers: readonly string[], handlerHeaders: Readonly<Record<string, string>>): readonly string[] {
+  const names = Object.keys(handlerHeaders);
   if (names.length === 0) return headers;
   const overridden = new Set(names.map((name) => name.toLowerCase()));
-  const out = Object.entries(own).flat();
-  for (let i = 0; i < headers.length; i += 2) if (!overridden.has(headers[i]!)) out.push(headers[i]!, headers[i + 1]!);
-  return out;
+  const merged = Object.entries(handlerHeaders).flat();
+  for (let i = 0; i < headers.length; i += 2)
+    if (!overridden.has(headers[i]!)) merged.push(headers[i]!, headers[i + 1]!);
+  return merged;
 }
 
 function createWriter(id: string, response: ResponseBody): ResponseWriter {
@@ -91,7 +93,7 @@ function createWriter(id: string, response: ResponseBody): ResponseWriter {
 
 /** Encodes a location, because it can contain data of a client, which must not end the header. */
 const toHeader = (location: string): string =>
-  location.replace(/[^\x21-\x7e]/gu, (other) => encodeURIComponent(Buffer.from(other).toString()));
+  location.replace(/[^\x21-\x7e]/gu, (character) => encodeURIComponent(Buffer.from(character).toString()));
 
 /** The writer is strict, because an undeclared field is a bug that must not reach clients. */
 const createDocumentWriter =

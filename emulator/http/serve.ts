@@ -46,30 +46,30 @@ export async function serveRequest(exchange: HttpExchange, { bound, params }: Op
   const { raw, bodies, reportFinding } = exchange;
   const input: HandlerInput = { params: emptyFields, query: emptyFields, headers: emptyFields, body: undefined };
   let caller: unknown;
-  let decoded: DecodedBody | undefined;
+  let decodedBody: DecodedBody | undefined;
 
   for (const check of steps.checks) {
     if (check === "credentials") {
-      caller = bound.authenticate!(exchange, { operation, context, finding: reportFinding, line: exchange });
+      caller = bound.authenticate!(exchange, { operation, context, finding: reportFinding, logEntry: exchange });
       if (caller instanceof Promise) caller = await caller;
     } else if (check === "decode") {
       if (steps.bodyInput === "stream") input.body = bodies.readPieces(raw);
       else {
         if (hasBody(raw)) exchange.body = await bodies.collect(raw, steps.maxBodyBytes);
         if (steps.decode) {
-          const reading = steps.decode(exchange.body, raw.headers["content-type"], reportFinding);
-          decoded = reading instanceof Promise ? await reading : reading;
+          const result = steps.decode(exchange.body, raw.headers["content-type"], reportFinding);
+          decodedBody = result instanceof Promise ? await result : result;
         } else input.body = exchange.body;
       }
     } else {
       const { search } = exchange.parsedTarget;
-      const problems = steps.validate({ params, search, headers: exchange.headers, decoded }, input);
+      const problems = steps.validate({ params, search, headers: exchange.headers, decoded: decodedBody }, input);
       if (problems.length > 0) throw new InvalidInputError(problems);
-      steps.relaxedChecks(params, decoded, reportFinding);
+      steps.relaxedChecks(params, decodedBody, reportFinding);
     }
   }
   // The text can be released while the handler waits.
-  decoded = undefined;
+  decodedBody = undefined;
   // The shared context is the prototype, because copying it for each request is slow.
   const call: MutableCall = Object.create(callContext);
   call.request = exchange;
@@ -89,12 +89,12 @@ export async function rejectUnauthenticated(
   exchange: HttpExchange,
 ): Promise<void> {
   if (!authenticate || steps.checks[0] !== "credentials") return;
-  await authenticate(exchange, { operation, context, finding: exchange.reportFinding, line: exchange });
+  await authenticate(exchange, { operation, context, finding: exchange.reportFinding, logEntry: exchange });
 }
 
 /** Returns the response to an error in the dialect of the service, or undefined if the client has disconnected. */
 export function toErrorResponse(error: unknown, exchange: HttpExchange): HttpResponse | undefined {
-  const { dialect, match, atPath, operation, isOfControl } = exchange;
+  const { dialect, match, atPath, operation, usesControlFormat } = exchange;
   const bound = match?.bound ?? atPath[0];
   if (error instanceof BodyAbortedError) return undefined;
   if (error instanceof DeclaredFailureError && bound?.steps.declaredFailures.has(error.code))
@@ -102,10 +102,10 @@ export function toErrorResponse(error: unknown, exchange: HttpExchange): HttpRes
   if (error instanceof InvalidInputError && bound) return dialect.toInvalidResponse(error.problems, bound.operation);
   if (error instanceof UnreadableBodyError) return dialect.toUnreadableResponse(error.problem);
   if (error instanceof MaxBodyBytesExceededError) return dialect.toTooLargeResponse();
-  if (error instanceof BodyTimeoutError) return createRequestTimeoutResponse(isOfControl);
-  const notStored = toStoreErrorResponse(error, exchange);
+  if (error instanceof BodyTimeoutError) return createRequestTimeoutResponse(usesControlFormat);
+  const storeError = toStoreErrorResponse(error, exchange);
   // The header informs clients that they can retry the request.
-  if (notStored) return { ...notStored, headers: [...notStored.headers, "x-svc-unchanged", "true"] };
+  if (storeError) return { ...storeError, headers: [...storeError.headers, "x-svc-unchanged", "true"] };
   exchange.report(toBugError(error, operation));
   return dialect.toBugResponse(operation ?? "an undeclared path");
 }
@@ -116,24 +116,25 @@ export function toErrorResponse(error: unknown, exchange: HttpExchange): HttpRes
  */
 function toStoreErrorResponse(
   error: unknown,
-  { dialect, isOfControl, reportFinding }: HttpExchange,
+  { dialect, usesControlFormat, reportFinding }: HttpExchange,
 ): HttpResponse | undefined {
-  if (error instanceof FileWriteError || error instanceof StoreChangedError) return dialect.storeFailed(error.message);
-  if (error instanceof StoreFailedError) return dialect.storeFailed();
-  const why = describeFsError(error);
-  if (why !== undefined) return dialect.storeFailed(`A file of the state cannot be used: ${why}`);
+  if (error instanceof FileWriteError || error instanceof StoreChangedError)
+    return dialect.toStoreFailedResponse(error.message);
+  if (error instanceof StoreFailedError) return dialect.toStoreFailedResponse();
+  const reason = describeFsError(error);
+  if (reason !== undefined) return dialect.toStoreFailedResponse(`A file of the state cannot be used: ${reason}`);
   if (!(error instanceof StateReplacedError)) return undefined;
   reportFinding("state-replaced", "the state was replaced while it was in progress; nothing was saved");
-  return createStateReplacedResponse(isOfControl);
+  return createStateReplacedResponse(usesControlFormat);
 }
 
 /** Converts an undeclared failure, a response that does not match its declaration, or any other unexpected error. */
 function toBugError(error: unknown, operation = "an undeclared path"): EmulatorBugError {
   if (error instanceof EmulatorBugError && error.operation) return error;
-  const undeclared =
+  const undeclaredMessage =
     error instanceof DeclaredFailureError
       ? `It fails with ${error.code satisfies FailureCode}, which is undeclared`
       : undefined;
-  const message = undeclared ?? (error instanceof Error ? error.message : String(error));
+  const message = undeclaredMessage ?? (error instanceof Error ? error.message : String(error));
   return new EmulatorBugError(message, { operation, cause: error });
 }

@@ -22,11 +22,11 @@ const isProxyHeader = (name: string): boolean =>
  * of this machine can send them too.
  */
 export class TrustedProxies {
-  readonly #named: BlockList | undefined;
+  readonly #ranges: BlockList | undefined;
 
   /** Creates a list from addresses and ranges, such as 10.0.0.0/8. */
   constructor(ranges: readonly string[]) {
-    this.#named = ranges.length === 0 ? undefined : createAddressList(...ranges);
+    this.#ranges = ranges.length === 0 ? undefined : createAddressList(...ranges);
   }
 
   /**
@@ -35,15 +35,15 @@ export class TrustedProxies {
    */
   applyForwardedHeaders(request: IncomingMessage): ForwardedInfo | undefined {
     const { headers, socket } = request;
-    const input = Object.keys(headers).filter(isProxyHeader);
-    if (input.length === 0) return undefined;
+    const proxyHeaders = Object.keys(headers).filter(isProxyHeader);
+    if (proxyHeaders.length === 0) return undefined;
     const peer = socket.remoteAddress ?? "";
-    if (!includesAddress(this.#named ?? loopbackAddresses, peer)) {
-      for (const name of input) setRequestHeader(request, name);
+    if (!includesAddress(this.#ranges ?? loopbackAddresses, peer)) {
+      for (const name of proxyHeaders) setRequestHeader(request, name);
       return undefined;
     }
-    if (this.#named === undefined || !forwardedHeaders.some((name) => input.includes(name))) return undefined;
-    const trustedAddresses = this.#findTrustedAddress(splitHeader(headers["x-forwarded-for"]));
+    if (this.#ranges === undefined || !forwardedHeaders.some((name) => proxyHeaders.includes(name))) return undefined;
+    const trustedAddresses = this.#findTrustedAddresses(splitHeader(headers["x-forwarded-for"]));
     setRequestHeader(
       request,
       "x-forwarded-for",
@@ -56,13 +56,10 @@ export class TrustedProxies {
     };
   }
 
-  /**
-   * Returns the addresses from the last one back to the first that is not a trusted proxy, because earlier addresses
-   * can be forged.
-   */
-  #findTrustedAddress(addresses: readonly string[]): readonly string[] {
-    const last = addresses.findLastIndex((address) => !includesAddress(this.#named!, address));
-    return addresses.slice(Math.max(0, last));
+  /** Returns the addresses from the last untrusted address on, because earlier addresses can be forged. */
+  #findTrustedAddresses(addresses: readonly string[]): readonly string[] {
+    const lastUntrusted = addresses.findLastIndex((address) => !includesAddress(this.#ranges!, address));
+    return addresses.slice(Math.max(0, lastUntrusted));
   }
 }
 
@@ -81,10 +78,10 @@ export function isAddressRange(text: string): boolean {
  */
 export function isDirectLoopbackRequest({ remoteAddress, origin, headers }: ProxiedRequest): boolean {
   const isForwarded = [...forwardedHeaders, "forwarded", "via"].some((name) => headers[name] !== undefined);
-  return !isForwarded && includesAddress(loopbackAddresses, remoteAddress) && ownNames.has(new URL(origin).hostname);
+  return !isForwarded && includesAddress(loopbackAddresses, remoteAddress) && localNames.has(new URL(origin).hostname);
 }
 
-const ownNames = new Set(["localhost", "127.0.0.1", "[::1]"]);
+const localNames = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 interface ProxiedRequest {
   readonly remoteAddress: string;

@@ -14,15 +14,17 @@ import { rejectUnauthenticated, serveRequest } from "./serve.ts";
  * empty. A response with a specific hint has priority over 405 and 404.
  */
 export async function respondUnmatched(exchange: HttpExchange): Promise<HttpResponse> {
-  const [first] = exchange.atPath;
-  const hint = respondToPreflight(exchange) ?? respondToOtherSlash(exchange) ?? respondToNonPathTarget(exchange);
-  if (hint) return hint;
-  if (!first)
+  const [firstOperation] = exchange.atPath;
+  const hintResponse =
+    respondToPreflight(exchange) ?? respondToOtherSlash(exchange) ?? respondToNonPathTarget(exchange);
+  if (hintResponse) return hintResponse;
+  if (!firstOperation)
     return (await respondFromFallback(exchange)) ?? respondOtherMethod(exchange) ?? createNotFoundResponse(exchange);
-  await rejectUnauthenticated(first, exchange);
+  await rejectUnauthenticated(firstOperation, exchange);
   // A signed URL is valid for one method. For other methods, the storage responds that the signature does not match
   // (DECISIONS.md, P17).
-  if (first.operation.service.name === "storage") return serveRequest(exchange, { bound: first, params: {} });
+  if (firstOperation.operation.service.name === "storage")
+    return serveRequest(exchange, { bound: firstOperation, params: {} });
   return respondOtherMethod(exchange) ?? createNotFoundResponse(exchange);
 }
 
@@ -61,29 +63,29 @@ function respondToNonPathTarget({ method, parsedTarget, operations, dialect }: H
 async function respondFromFallback(exchange: HttpExchange): Promise<HttpResponse | undefined> {
   const { raw, method, served, isControlled, bodies } = exchange;
   if (!served.fallback || isControlled) return undefined;
-  const reads = method !== "GET" && method !== "HEAD" && hasBody(raw);
-  if (reads) exchange.body = await bodies.collect(raw);
-  const answer = await served.fallback(exchange, exchange.reportFinding);
+  const mustReadBody = method !== "GET" && method !== "HEAD" && hasBody(raw);
+  if (mustReadBody) exchange.body = await bodies.collect(raw);
+  const response = await served.fallback(exchange, exchange.reportFinding);
   // The emulator itself emulates the cluster, so the response is not foreign.
-  return answer && { ...toPassthroughResponse(answer), isForeign: false };
+  return response && { ...toPassthroughResponse(response), isForeign: false };
 }
 
 /** Starlette lists the methods of the first route with that path. The other frameworks list all methods. */
 function respondOtherMethod({ method, operations, atPath, dialect }: HttpExchange): HttpResponse | undefined {
-  const [first] = atPath;
-  if (!first)
+  const [firstOperation] = atPath;
+  if (!firstOperation)
     return operations.hasCatchAll ? dialect.toMethodNotAllowedResponse(method, operations.methods) : undefined;
-  const isFastApi = first.operation.service.dialect === "fastapi";
-  return dialect.toMethodNotAllowedResponse(method, isFastApi ? listMethods(first) : listMethods(...atPath));
+  const isFastApi = firstOperation.operation.service.dialect === "fastapi";
+  return dialect.toMethodNotAllowedResponse(method, isFastApi ? listMethods(firstOperation) : listMethods(...atPath));
 }
 
 /** Creates the 404 of a service with a suggestion in a header. */
 function createNotFoundResponse({ method, parsedTarget, operations, dialect }: HttpExchange): HttpResponse {
-  const declared = operations.all.filter(({ steps }) => !steps.isCatchAll).map(({ operation }) => operation);
-  const nearest = suggestOperation(method, parsedTarget.path, declared);
-  const answer = dialect.toNotFoundResponse(nearest);
-  if (!nearest) return answer;
-  return { ...answer, headers: [...answer.headers, "x-svc-nearest", `${nearest.id} ${formatOperation(nearest)}`] };
+  const declaredOperations = operations.all.filter(({ steps }) => !steps.isCatchAll).map(({ operation }) => operation);
+  const nearest = suggestOperation(method, parsedTarget.path, declaredOperations);
+  const response = dialect.toNotFoundResponse(nearest);
+  if (!nearest) return response;
+  return { ...response, headers: [...response.headers, "x-svc-nearest", `${nearest.id} ${formatOperation(nearest)}`] };
 }
 
 const maxSuggestionDistance = 0.5;
@@ -104,21 +106,21 @@ export function suggestOperation(
 ): Operation | undefined {
   const input = splitSegments(path).map((segment) => segment.slice(0, maxSegmentLength));
   const measure = createSegmentMeasure();
-  let best: Operation | undefined;
+  let closest: Operation | undefined;
   let minDistance = maxSuggestionDistance;
   for (const operation of operations) {
-    const declared = getDeclaredSegments(operation);
-    const longest = Math.max(input.length, declared.length, 1);
+    const declaredSegments = getDeclaredSegments(operation);
+    const maxLength = Math.max(input.length, declaredSegments.length, 1);
     // Each extra segment costs one, so paths of very different lengths need no comparison.
-    if (Math.abs(input.length - declared.length) / longest >= minDistance) continue;
+    if (Math.abs(input.length - declaredSegments.length) / maxLength >= minDistance) continue;
     const methodPenalty = [operation.method].flat().includes(method as never) ? 0 : 0.05;
-    const distance = getEditDistance(input, declared, measure) / longest + methodPenalty;
+    const distance = getEditDistance(input, declaredSegments, measure) / maxLength + methodPenalty;
     if (distance < minDistance) {
       minDistance = distance;
-      best = operation;
+      closest = operation;
     }
   }
-  return best;
+  return closest;
 }
 
 const splitSegments = (path: string): string[] => path.split("/").filter((segment) => segment !== "");

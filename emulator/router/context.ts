@@ -23,7 +23,7 @@ export interface RouterContext extends HandlerContext {
   hasAccount(view: View, signup: { readonly email: string; readonly token?: string | undefined }): Promise<boolean>;
 }
 
-/** Id of the cluster whose key the request has. Undefined without a key. */
+/** The ID of the cluster whose key the request has. Undefined without a key. */
 export type CallingCluster = string | undefined;
 
 /** Context of a handler's own functions, which adds the request to the resources. */

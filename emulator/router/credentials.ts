@@ -37,9 +37,9 @@ function findClusterOfKey(key: string, { clusters }: RouterContext): string | un
 const authenticateBilling: Authenticator<RouterContext, CallingCluster> = async ({ headers }, { context }) => {
   const { billing } = await context.store.read(readConnectedApps);
   const credentials = parseBasic(headers.authorization);
-  const user = isEqualInConstantTime(credentials?.user ?? "", billing.username);
-  const password = isEqualInConstantTime(credentials?.password ?? "", billing.password);
-  if (!credentials || !user || !password) fail("not-authenticated");
+  const isUserValid = isEqualInConstantTime(credentials?.user ?? "", billing.username);
+  const isPasswordValid = isEqualInConstantTime(credentials?.password ?? "", billing.password);
+  if (!credentials || !isUserValid || !isPasswordValid) fail("not-authenticated");
   return undefined;
 };
 
@@ -62,7 +62,7 @@ export function verifyFreshSignature<V extends { readonly ok: true } | { readonl
 ): V {
   const verdict = verify(clock.now());
   if (verdict.ok || verdict.reason !== "stale" || settings.strict.has("signatures")) return verdict;
-  const byWall = verify(wall.now());
-  if (byWall.ok) finding("signature-fresh-by-wall", "the signature is too old by the virtual clock");
-  return byWall;
+  const wallVerdict = verify(wall.now());
+  if (wallVerdict.ok) finding("signature-fresh-by-wall", "the signature is too old by the virtual clock");
+  return wallVerdict;
 }

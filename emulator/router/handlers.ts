@@ -41,13 +41,13 @@ export const routerHandlers = {
  * E4).
  */
 export async function releaseClaims(store: Store): Promise<void> {
-  const claimed = { by: "claimed", equals: 1 } as const;
+  const claimedSlice = { by: "claimed", equals: 1 } as const;
   const count = await store.read(
-    async (view) => (await view.count(deviceGrants, claimed)) + (await view.count(trialSignups, claimed)),
+    async (view) => (await view.count(deviceGrants, claimedSlice)) + (await view.count(trialSignups, claimedSlice)),
   );
   if (count === 0) return;
   await store.transaction("release claims", async (tx) => {
-    for (const row of await tx.list(deviceGrants, claimed)) tx.put(deviceGrants, { ...row, claimed: false });
-    for (const row of await tx.list(trialSignups, claimed)) tx.put(trialSignups, { ...row, claimed: false });
+    for (const row of await tx.list(deviceGrants, claimedSlice)) tx.put(deviceGrants, { ...row, claimed: false });
+    for (const row of await tx.list(trialSignups, claimedSlice)) tx.put(trialSignups, { ...row, claimed: false });
   });
 }

@@ -2,14 +2,14 @@ import { createHash } from "node:crypto";
 
 export interface Blobs {
   /**
-   * Stores a stream and resolves when it is durable. Fails with BlobTooLargeError past `maxBytes` and then stores
-   * nothing. `md5` is lower-case hex, for the ETag.
+   * Stores a stream and resolves when it is durable. Fails with BlobTooLargeError and stores nothing if there are more
+   * than `maxBytes` bytes. `md5` is lower-case hex, for the ETag.
    */
   put(bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Blob>;
   /** Returns the bytes as a stream, or undefined if no bytes have that hash. */
   open(sha256: string): Promise<AsyncIterable<Uint8Array> | undefined>;
   /** Restarts the retention time of unreferenced bytes, because a state that is being imported may refer to them. */
-  keepUnnamed(): Promise<void>;
+  extendUnreferencedRetention(): Promise<void>;
 }
 
 export interface Blob {
@@ -22,13 +22,13 @@ export class BlobTooLargeError extends Error {
   override readonly name = "BlobTooLargeError";
 }
 
-/** Forwards the incoming bytes. After the last byte, `measured` returns their size and hash. */
+/** Forwards the incoming bytes. After the last byte, `getBlob` returns their size and hash. */
 export function measureBlob(bytes: AsyncIterable<Uint8Array>, maxBytes: number) {
   const sha256 = createHash("sha256");
   const md5 = createHash("md5");
   let size = 0;
   let blob: Blob | undefined;
-  async function* pieces(): AsyncGenerator<Uint8Array, void> {
+  async function* readPieces(): AsyncGenerator<Uint8Array, void> {
     for await (const piece of bytes) {
       if (size + piece.byteLength > maxBytes) throw new BlobTooLargeError(`More than ${maxBytes} bytes`);
       sha256.update(piece);
@@ -38,8 +38,8 @@ export function measureBlob(bytes: AsyncIterable<Uint8Array>, maxBytes: number) 
     }
   }
   return {
-    pieces: pieces(),
-    measured(): Blob {
+    pieces: readPieces(),
+    getBlob(): Blob {
       blob ??= { sha256: sha256.digest("hex"), md5: md5.digest("hex"), size };
       return blob;
     },

@@ -24,11 +24,11 @@ export type CauseRow = Readonly<z.infer<typeof CauseRow>>;
 export interface Cause {
   readonly id: string;
   readonly before?: Cause | undefined;
-  /** Whether it belongs to a replaced state. Its changes to another state are rejected. */
+  /** Returns true if it belongs to a replaced state. Its changes to another state are rejected. */
   isStateReplaced?(): boolean;
   /**
-   * Creates its row with its first effect. `before` is the row of the previous cause, if that is stored. Omitted if the
-   * row already exists.
+   * Creates its row with its first effect. `before` is the row of the previous cause, if that is stored. This function
+   * is omitted if the row already exists.
    */
   createRow?(before: CauseRow | undefined): CauseRow;
 }

@@ -9,7 +9,7 @@ export const causes = defineRows<CauseRow, "before" | "moved_by">({
   name: "causes",
   schema: CauseRow,
   key: (row) => row.id,
-  // There is no index by trace: every request would pay for it, and few callers need it.
+  // There is no index by trace, because it would slow down every request and few callers need it.
   indexes: {
     before: (row) => row.before ?? undefined,
     moved_by: (row) => row.moved_by ?? undefined,
@@ -17,13 +17,13 @@ export const causes = defineRows<CauseRow, "before" | "moved_by">({
 });
 
 /**
- * The maximum number of stored causes, because every request can create one. Beyond it, the oldest are dropped in
- * batches of this size.
+ * The maximum number of stored causes, because every request can create one. Beyond this number, the oldest causes are
+ * dropped in batches of `causeEvictionBatch`.
  */
 export const maxCauses = 20_000;
 export const causeEvictionBatch = 1_000;
 
-/** Drops expired causes (DECISIONS.md, C21), at most `limit`. Returns their number. */
+/** Drops at most `limit` expired causes (DECISIONS.md, C21). Returns their number. */
 export async function purgeCauses(tx: Transaction, now: number, limit: number): Promise<number> {
   const oldest = await tx.list(causes, { limit });
   const expired = oldest.filter(({ at }) => at + maxRetentionMs <= now);
@@ -33,29 +33,29 @@ export async function purgeCauses(tx: Transaction, now: number, limit: number): 
 
 /** Returns the highest number of a stored external cause, or 0. New causes continue after it. */
 export const readLastRequestNumber = (store: Store): Promise<number> =>
-  store.read(async (view) => (await view.list(causes)).reduce((last, { id }) => Math.max(last, parseNumber(id)), 0));
+  store.read(async (view) => (await view.list(causes)).reduce((max, { id }) => Math.max(max, parseNumber(id)), 0));
 
-const fromOutside = /^(?:request|advance):(\d+)$/;
-const parseNumber = (id: string): number => Number(fromOutside.exec(id)?.[1] ?? 0);
+const externalCausePattern = /^(?:request|advance):(\d+)$/;
+const parseNumber = (id: string): number => Number(externalCausePattern.exec(id)?.[1] ?? 0);
 
 export interface CauseDetails {
   readonly id: string;
   readonly what: string;
   /** Virtual milliseconds. */
   readonly at: number;
-  /** Wall-clock time; defaults to now. */
+  /** Wall-clock time (default: the present time). */
   readonly wallAt?: number;
   readonly caller?: TraceContext | undefined;
   readonly before?: CauseRow | undefined;
   readonly movedBy?: string | undefined;
 }
 
-export type CauseRowFactory = (happened: CauseDetails) => CauseRow;
+export type CauseRowFactory = (details: CauseDetails) => CauseRow;
 
 /** Descriptions are limited, because clients can send long paths. */
 const maxDescriptionCharacters = 300;
 
-/** Creates rows of causes. `seed` is the seed of all ids with --deterministic. */
+/** Creates rows of causes. `seed` is the seed of all IDs with --deterministic. */
 export function createCauseRowFactory({
   wall,
   seed,
@@ -63,13 +63,13 @@ export function createCauseRowFactory({
   readonly wall: WallClock;
   readonly seed?: string | undefined;
 }): CauseRowFactory {
-  const traceIdOf = deriveTraceIds(seed);
+  const getTraceId = deriveTraceIds(seed);
   return ({ id, what, at, wallAt, caller, before, movedBy }) => ({
     id,
     what: what.length > maxDescriptionCharacters ? `${what.slice(0, maxDescriptionCharacters)}…` : what,
     at,
     wall_at: seed === undefined ? Math.floor(wallAt ?? wall.now()) : at,
-    trace: caller?.trace ?? before?.trace ?? traceIdOf(id),
+    trace: caller?.trace ?? before?.trace ?? getTraceId(id),
     parent_span: caller?.span ?? null,
     before: before?.id ?? null,
     moved_by: movedBy ?? null,
@@ -80,8 +80,8 @@ export function createCauseRowFactory({
 export const overrideStore = (store: Store, methods: Partial<Store>): Store =>
   new Proxy(store, {
     get(target, name) {
-      const own = Reflect.get(methods, name);
-      if (own !== undefined) return own;
+      const override = Reflect.get(methods, name);
+      if (override !== undefined) return override;
       const value = Reflect.get(target, name, target);
       return typeof value === "function" ? value.bind(target) : value;
     },

@@ -12,25 +12,25 @@ export const openMemoryStore = (options: {
   readonly wall: WallClock;
 }): Store => new LiveStore({ state: new State(options.collections), wall: options.wall });
 
-/** Uploaded bytes in memory. Earlier uploads are read from `earlier`. */
-export function createMemoryBlobs(earlier?: Pick<Blobs, "open">): Blobs {
+/** Creates a store of uploaded bytes in memory. Existing uploads are read from `existing`. */
+export function createMemoryBlobs(existing?: Pick<Blobs, "open">): Blobs {
   const blobs = new Map<string, Uint8Array>();
   return {
     async put(bytes, maxBytes) {
-      const { pieces, measured } = measureBlob(bytes, maxBytes);
+      const { pieces, getBlob } = measureBlob(bytes, maxBytes);
       const copies: Uint8Array[] = [];
       // Each piece is copied, because a stream can reuse its buffer.
       for await (const piece of pieces) copies.push(Uint8Array.from(piece));
-      const blob = measured();
+      const blob = getBlob();
       blobs.set(blob.sha256, Buffer.concat(copies));
       return blob;
     },
     async open(sha256) {
       const bytes = blobs.get(sha256);
-      return bytes ? yieldBytes(bytes) : earlier?.open(sha256);
+      return bytes ? yieldBytes(bytes) : existing?.open(sha256);
     },
-    // All bytes are held until the process ends.
-    async keepUnnamed() {},
+    // All bytes are retained until the process ends.
+    async extendUnreferencedRetention() {},
   };
 }
 
@@ -40,7 +40,7 @@ async function* yieldBytes(bytes: Uint8Array): AsyncGenerator<Uint8Array, void> 
 
 export function createMemorySnapshotStore(): SnapshotStore {
   const documents = new Map<string, readonly Uint8Array[]>();
-  const findName = (name: string) => [...documents.keys()].find((other) => isSameName(name, other));
+  const findName = (name: string) => [...documents.keys()].find((candidate) => isSameName(name, candidate));
   return {
     async put(name, document) {
       const pieces: Uint8Array[] = [];

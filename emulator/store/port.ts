@@ -12,7 +12,7 @@ type KeyOf<Row> = Row extends { readonly id: number } ? number : string;
 /** Parses the key of a numbered row. Returns NaN, which no row has, if the string is not a canonical number. */
 export const parseRowNumber = (text: string): number => (String(Number(text)) === text ? Number(text) : Number.NaN);
 
-/** Upgrades a row by one version of its collection. Pure: it may run again after a crash. */
+/** Upgrades a row by one version of its collection. It must be pure, because it may run again after a crash. */
 export type Migration = (row: Readonly<Record<string, unknown>>) => object;
 
 interface Versioned {
@@ -22,8 +22,8 @@ interface Versioned {
    */
   readonly version?: number;
   /**
-   * A migration for each version except the first: `migrate[0]` upgrades a row from version 1 to version 2 and keeps
-   * its key.
+   * A migration for each version except the first: `migrate[0]` upgrades a row from version 1 to version 2. The key
+   * must not change.
    */
   readonly migrate?: readonly Migration[];
 }
@@ -45,12 +45,12 @@ export interface Rows<Row extends object, Index extends string = string, Key ext
    * The sequences of its numbers. After a document that may have been edited, they continue after the highest number.
    */
   readonly numbers?: Readonly<Record<string, (row: Row) => number | readonly number[]>>;
-  /** Required rows of other collections, by field. A document that lacks one is rejected. */
+  /** Required rows of other collections, by field. A document that lacks such a row is rejected. */
   readonly refersTo?: (row: Row) => References;
   readonly indexes: Readonly<Record<Index, (row: Row) => IndexValue | readonly IndexValue[] | undefined>>;
 }
 
-/** A table that maps an identifier to the id of the cluster that owns it, without an object per row. */
+/** A table that maps an identifier to the ID of the cluster that owns it, without an object per row. */
 export interface Mapping {
   readonly kind: "mapping";
   readonly name: string;
@@ -64,7 +64,7 @@ export const defineRows = <Row extends object, Index extends string = never, Key
   declaration: Omit<Rows<Row, Index, Key>, "kind" | "indexes"> & Partial<Pick<Rows<Row, Index, Key>, "indexes">>,
 ): Rows<Row, Index, Key> => ({ kind: "rows", ...declaration, indexes: declaration.indexes ?? ({} as never) });
 
-/** Defines a collection whose rows have the next number of a sequence as their id. */
+/** Defines a collection whose rows have the next number of a sequence as their ID. */
 export const defineNumberedRows = <Row extends { readonly id: number }, Index extends string = never>(
   name: string,
   sequence: string,
@@ -90,43 +90,49 @@ export interface IndexQuery<Index extends string> {
 /** A consistent view of the state: no transaction writes while it is open. */
 export interface View {
   get<Row extends object, Key extends RowKey>(
-    from: Rows<Row, string, Key>,
+    collection: Rows<Row, string, Key>,
     key: NoInfer<Key>,
   ): Promise<Row | undefined>;
-  /** Replaces each item with the row that it refers to. Undefined without a key or a row. */
-  getAll<Row extends object, Key extends RowKey, Thing>(
-    from: Rows<Row, string, Key>,
-    items: readonly Thing[],
-    keyOf: (thing: Thing) => NoInfer<Key> | undefined,
+  /** Replaces each item with the row that it refers to, or with undefined if it has no key or no row. */
+  getAll<Row extends object, Key extends RowKey, Item>(
+    collection: Rows<Row, string, Key>,
+    items: readonly Item[],
+    getKey: (item: Item) => NoInfer<Key> | undefined,
   ): Promise<readonly (Row | undefined)[]>;
   list<Row extends object, Index extends string>(
-    from: Rows<Row, Index>,
+    collection: Rows<Row, Index>,
     slice?: IndexQuery<Index>,
   ): Promise<readonly Row[]>;
   /** The number of rows, or of rows in the slice, regardless of its offset and limit. */
-  count<Row extends object, Index extends string>(from: Rows<Row, Index>, slice?: IndexQuery<Index>): Promise<number>;
-  lookup(from: Mapping, identifier: string): Promise<string | undefined>;
-  size(from: Mapping): Promise<number>;
+  count<Row extends object, Index extends string>(
+    collection: Rows<Row, Index>,
+    slice?: IndexQuery<Index>,
+  ): Promise<number>;
+  lookup(collection: Mapping, identifier: string): Promise<string | undefined>;
+  size(collection: Mapping): Promise<number>;
 }
 
 export interface Transaction extends View {
-  /** Like `get`, but synchronous as writes are, for work on thousands of rows. */
-  getSync<Row extends object, Key extends RowKey>(from: Rows<Row, string, Key>, key: NoInfer<Key>): Row | undefined;
-  /** Adds a row or replaces the one with the same key. The row is frozen. */
-  put<Row extends object>(into: Rows<Row>, row: NoInfer<Row>): void;
+  /** Returns the row synchronously, as writes do, for work on thousands of rows. */
+  getSync<Row extends object, Key extends RowKey>(
+    collection: Rows<Row, string, Key>,
+    key: NoInfer<Key>,
+  ): Row | undefined;
+  /** Adds a row or replaces the row with the same key. The row is frozen. */
+  put<Row extends object>(collection: Rows<Row>, row: NoInfer<Row>): void;
   /** Does nothing if there is no such row. */
-  delete<Row extends object, Key extends RowKey>(from: Rows<Row, string, Key>, key: NoInfer<Key>): void;
-  /** Maps identifiers to a cluster; the last writer wins. Returns how many belonged to another cluster before. */
-  map(into: Mapping, cluster: string, identifiers: readonly string[]): { readonly moved: number };
+  delete<Row extends object, Key extends RowKey>(collection: Rows<Row, string, Key>, key: NoInfer<Key>): void;
+  /** Maps identifiers to a cluster. The last writer wins. Returns how many belonged to another cluster before. */
+  map(collection: Mapping, cluster: string, identifiers: readonly string[]): { readonly moved: number };
   /** Removes the identifiers that belong to the cluster. Returns their number. */
-  unmap(from: Mapping, cluster: string, identifiers: readonly string[]): { readonly removed: number };
-  /** The next number of a sequence, from 1. */
+  unmap(collection: Mapping, cluster: string, identifiers: readonly string[]): { readonly removed: number };
+  /** Returns the next number of a sequence, from 1. */
   next(sequence: string): number;
   /** The cause. Undefined for changes without a request: at the start, and for cleanup. */
   readonly cause: Cause | undefined;
   /**
-   * Runs a part of the transaction that has its own cause, one part after the other. The row of the cause is written
-   * with its first change, once, and never if nothing is changed.
+   * Runs a section of the transaction that has its own cause. Sections run one after the other. The row of the cause is
+   * written with its first change, once, and never if nothing is changed.
    */
   withCause<T>(cause: Cause | undefined, work: () => Promise<T> | T): Promise<T>;
 }
@@ -153,7 +159,7 @@ export interface LoadedState {
   readonly store: Store;
 }
 
-/** Everything that a state held at one moment. */
+/** The contents of a state at one moment. */
 export interface ConsistentContents {
   readonly collections: readonly Collection[];
   readonly sequences: ReadonlyMap<string, number>;
@@ -166,29 +172,29 @@ export interface ConsistentContents {
 
 /** Steps of a replacement, while there are neither reads nor writes. */
 export interface TakeoverHooks {
-  /** Saves the replaced state, as `export` returns it. If it rejects, nothing changes. */
-  readonly keep?: ((present: AsyncIterable<string>) => Promise<void>) | undefined;
+  /** Saves the document of the replaced state, as `export` returns it. If it rejects, nothing changes. */
+  readonly saveReplaced?: ((document: AsyncIterable<string>) => Promise<void>) | undefined;
   /** Members at the top of that document, as for `export`. */
   readonly head?: (() => DocumentHead) | undefined;
   /** The line of this store's history after which the new state existed. Omitted if it is not part of the history. */
   readonly past?: LogPosition | undefined;
-  /** Time of the new state, shown at the end of its history (default: now). */
+  /** Time of the new state, shown at the end of its history (default: the present time). */
   readonly moment?: Moment | undefined;
   /** Called at the moment of the replacement. Work that was started before cannot write after it. */
-  readonly tookOver?: (() => void) | undefined;
+  readonly onReplaced?: (() => void) | undefined;
 }
 
 /** History of the present state, as far back as it is stored. */
 export interface History {
   getPosition(): LogPosition;
   /**
-   * Visits the commits that led to the present state, newest first, until `visit` returns false or no more are stored.
-   * Commits of replaced states are skipped. Resolves with the position to which the history reaches back.
+   * Visits the commits that led to the present state, newest first, until `visit` returns false or no more commits are
+   * stored. Commits of replaced states are skipped. Resolves with the position to which the history reaches back.
    */
   visit(visit: (commit: Commit) => boolean): Promise<HistoryStart | undefined>;
   /**
-   * Restores the state after the line with that number, which `visit` has named, or after the line before it, next to
-   * the present one. Fails with StateFormatError if its files are damaged or missing.
+   * Restores the state after the line with that number, which `visit` has named, or after the line before it, in a
+   * separate store. Fails with StateFormatError if its files are damaged or missing.
    */
   restoreAfter(number: number): Promise<{ readonly store: Store; readonly past: LogPosition }>;
 }
@@ -215,13 +221,13 @@ export interface Store {
   transaction<T>(name: string, work: (tx: Transaction) => Promise<T> | T, cause?: Cause | null): Promise<T>;
   /**
    * Calls the listener after each durable commit that changed rows of the collections, and after a change of the whole
-   * store. `changed` must not throw. Returns a function that removes the listener.
+   * store. `listener` must not throw. Returns a function that removes the listener.
    */
-  watch(collections: readonly AnyRows[], changed: (change: StoreChange) => void): () => void;
+  watch(collections: readonly AnyRows[], listener: (change: StoreChange) => void): () => void;
   /**
-   * Exports the whole state as one JSON document, in pieces; `parseDocument` reads it. It is the state at the moment
+   * Exports the complete state as one JSON document, in pieces. `parseDocument` reads it. It is the state at the moment
    * when the first piece is read: other transactions continue meanwhile and are not included. `head` is called at that
-   * moment; its members are at the top of the document, and the store does not interpret them.
+   * moment. Its members are at the top of the document, and the store does not interpret them.
    */
   export(head?: () => DocumentHead): AsyncIterable<string>;
   /** Contents of the present state. They can be read once and must be ended. */
@@ -236,26 +242,26 @@ export interface Store {
   /** Creates a separate store from an exported document. Throws StateFormatError if the document is not a state. */
   parseDocument(document: unknown): Store;
   /**
-   * Replaces everything with the state of a separate store, all or nothing, durably. That store must not be used
+   * Durably replaces the state with the state of a separate store, all or nothing. That store must not be used
    * afterwards.
    */
-  takeOver(next: Store, moments?: TakeoverHooks): Promise<void>;
+  takeOver(nextStore: Store, hooks?: TakeoverHooks): Promise<void>;
   /**
-   * Resolves when everything that was committed before is durable. It does not wait for open transactions. Fails with
-   * StoreFailedError if the disk rejects writes, after the lost changes were rolled back, and if the store is closed.
+   * Resolves when all earlier commits are durable. It does not wait for open transactions. Fails with StoreFailedError
+   * if the disk rejects writes, after the lost changes were rolled back, and if the store is closed.
    */
   waitUntilDurable(): Promise<void>;
-  /** History of the present state. Undefined if none is stored. */
+  /** The history of the present state. Undefined if no history is stored. */
   readonly history?: History | undefined;
-  /** False from a failed write to disk until a write succeeds again. Meanwhile reads work and transactions fail. */
+  /** False from a failed write to disk until a write succeeds again. Meanwhile reads succeed and transactions fail. */
   readonly writable: boolean;
   /** Checks whether the files of the state still exist. Undefined if no other program can remove them. */
   readonly check?: (() => Promise<void>) | undefined;
-  /** Compacts and closes. */
+  /** Compacts and closes the store. */
   close(): Promise<void>;
 }
 
-/** A document or file holds no state or a damaged one. The message names the problem and its position. */
+/** A document or file contains no state or a damaged state. The message names the problem and its position. */
 export class StateFormatError extends Error {
   override readonly name = "StateFormatError";
   /** False if nothing is damaged, but the file has another version or belongs to the user. */
@@ -267,7 +273,7 @@ export class StateFormatError extends Error {
   }
 }
 
-/** Another state replaced the one that was to be changed, and nothing was changed. The response is 503. */
+/** Another state replaced the state of the change, and nothing was changed. The response is 503. */
 export class StateReplacedError extends Error {
   override readonly name = "StateReplacedError";
 }
@@ -291,10 +297,12 @@ export class StoreChangedError extends StoreFailedError {}
 export const toLogFailure = (reason: string, cause: unknown): StoreFailedError =>
   cause instanceof StoreChangedError ? cause : new StoreFailedError(reason, { cause });
 
-/** This machine cannot use the state, for example for lack of space or permissions. The message names the remedy. */
+/**
+ * This machine cannot use the state, for example because it lacks space or permissions. The message names the remedy.
+ */
 export class StateAccessError extends Error {
   override readonly name = "StateAccessError";
-  /** Whether permissions are missing, or whether a retry may succeed. Undefined if neither applies. */
+  /** `forbidden` if permissions are missing, `temporary` if a retry may succeed. Undefined if neither applies. */
   readonly kind: "forbidden" | "temporary" | undefined;
 
   constructor(message: string, options: { readonly cause?: unknown; readonly kind?: StateAccessError["kind"] } = {}) {
@@ -307,14 +315,14 @@ export class StateAccessError extends Error {
 export interface Moment {
   /** Virtual milliseconds. Absent before a clock exists. */
   readonly at?: number | undefined;
-  /** Position of the sequence of ids, if ids are not random; the store does not interpret it. */
+  /** Position of the sequence of IDs, if IDs are not random. The store does not interpret it. */
   readonly ids?: unknown;
 }
 
 /** A commit that led to the present state. */
 export interface Commit extends Moment {
   readonly number: number;
-  /** The id of its cause. Absent for cleanup by the emulator. */
+  /** The ID of its cause. Absent for cleanup by the emulator. */
   readonly cause?: string | undefined;
 }
 

@@ -5,13 +5,15 @@
  */
 export interface SnapshotStore {
   /**
-   * Resolves when the document is durable and has replaced the previous one of that name. If the stream fails, the
+   * Resolves when the document is durable and has replaced the previous document of that name. If the stream fails, the
    * previous document stays.
    */
   put(name: string, document: AsyncIterable<Uint8Array>): Promise<void>;
-  /** The document in blocks that end at the end of a line. Undefined if the name is unknown. */
+  /**
+   * Resolves with the document in blocks that end at the end of a line. Resolves with undefined if the name is unknown.
+   */
   open(name: string): Promise<AsyncIterable<Uint8Array> | undefined>;
-  /** Sorted by name. */
+  /** Lists the documents, sorted by name. */
   list(): Promise<readonly StoredSnapshot[]>;
   /** Returns false if the name is unknown. */
   remove(name: string): Promise<boolean>;
@@ -24,7 +26,7 @@ export interface StoredSnapshot {
   readonly file: string | undefined;
 }
 
-/** Whether a string is a valid name of a document. */
+/** Returns whether a string is a valid name of a document. */
 export const isSnapshotName = (name: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name);
 
 export const compareByName = (a: { readonly name: string }, b: { readonly name: string }): number =>

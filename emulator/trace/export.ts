@@ -59,12 +59,12 @@ interface ExporterOptions {
   readonly resource: SpanAttributes;
   /** True if spans have no wall-clock times. */
   readonly deterministic: boolean;
-  /** Called when exports start to fail, and with the number of lost spans at the end. */
+  /** Called with a message when exports start to fail, and with the number of lost spans at the end. */
   readonly log: (line: string) => void;
 }
 
 /**
- * Exports each node of every trace as a span once it is durable, and a request once its response is sent. Writers only
+ * Exports each node of every trace as a span when it is durable, and a request when its response is sent. Writers only
  * add a name to a bounded queue, and the span is read when it is sent. A delivery is exported at its start, because its
  * attempts contain its outcome.
  */
@@ -73,7 +73,7 @@ export function exportTraces(options: ExporterOptions): TraceExporter {
 }
 
 interface FinishedCause {
-  readonly answered: RequestOutcome | undefined;
+  readonly outcome: RequestOutcome | undefined;
   /** Approximate wall-clock time of the event, which is published as soon as it is durable. */
   readonly wallAt: number;
 }
@@ -81,10 +81,10 @@ interface FinishedCause {
 class Exporter implements TraceExporter {
   readonly #options: ExporterOptions;
   readonly #queue = new Map<string, FinishedCause>();
-  readonly #answers: PendingResponses;
-  readonly #unfollow: () => void;
+  readonly #pendingResponses: PendingResponses;
+  readonly #unwatch: () => void;
   readonly #closing = new AbortController();
-  readonly #running: Promise<void>;
+  readonly #loop: Promise<void>;
   #wake = () => {};
   #inFlight = 0;
   #sent = 0;
@@ -94,51 +94,51 @@ class Exporter implements TraceExporter {
   constructor(options: ExporterOptions) {
     this.#options = options;
     const { store, requestLog } = options;
-    this.#answers = new PendingResponses(requestLog, (name, answered) => this.#enqueue(name, answered));
-    this.#unfollow = store.watch([causes, webhookEvents, deliveries, attempts], (changes) => {
-      if (changes === "replaced") this.#answers.forget();
+    this.#pendingResponses = new PendingResponses(requestLog, (name, outcome) => this.#enqueue(name, outcome));
+    this.#unwatch = store.watch([causes, webhookEvents, deliveries, attempts], (changes) => {
+      if (changes === "replaced") this.#pendingResponses.forget();
       else if (changes !== "writable") for (const change of changes) this.#add(getRowName(change));
     });
-    this.#running = this.#run();
+    this.#loop = this.#run();
   }
 
   get amount(): SpanExportStats {
-    const waiting = this.#waiting + this.#inFlight;
-    return { sent: this.#sent, waiting, dropped: this.#dropped, error: this.#error };
+    const waitingCount = this.#waitingCount + this.#inFlight;
+    return { sent: this.#sent, waiting: waitingCount, dropped: this.#dropped, error: this.#error };
   }
 
   async close(closeSignal: AbortSignal): Promise<void> {
-    this.#unfollow();
-    this.#answers.close();
+    this.#unwatch();
+    this.#pendingResponses.close();
     this.#closing.abort();
     this.#wake();
     const { wall, collector, log } = this.#options;
     const timeout = new AbortController();
-    const waited = AbortSignal.any([closeSignal, timeout.signal]);
-    await Promise.race([this.#running, wall.sleep(maxShutdownMs, waited)]);
+    const shutdownSignal = AbortSignal.any([closeSignal, timeout.signal]);
+    await Promise.race([this.#loop, wall.sleep(maxShutdownMs, shutdownSignal)]);
     timeout.abort();
-    const lost = this.#queue.size + this.#inFlight;
+    const lostCount = this.#queue.size + this.#inFlight;
     this.#queue.clear();
     await collector.close();
-    if (lost > 0)
+    if (lostCount > 0)
       log(
-        `${pluralize(lost, "span was", "spans were")} not exported to ${collector.origin}: ${this.#error ?? "shutdown timed out"}`,
+        `${pluralize(lostCount, "span was", "spans were")} not exported to ${collector.origin}: ${this.#error ?? "shutdown timed out"}`,
       );
   }
 
   #add(name: string | undefined): void {
     if (name === undefined) return;
-    if (this.#waiting >= maxQueuedSpans) this.#dropped += 1;
-    else if (!this.#answers.wait(name)) this.#enqueue(name, undefined);
+    if (this.#waitingCount >= maxQueuedSpans) this.#dropped += 1;
+    else if (!this.#pendingResponses.wait(name)) this.#enqueue(name, undefined);
   }
 
-  #enqueue(name: string, answered: RequestOutcome | undefined): void {
-    this.#queue.set(name, { answered, wallAt: answered?.wallAt ?? this.#options.wall.now() });
+  #enqueue(name: string, outcome: RequestOutcome | undefined): void {
+    this.#queue.set(name, { outcome, wallAt: outcome?.wallAt ?? this.#options.wall.now() });
     this.#wake();
   }
 
-  get #waiting(): number {
-    return this.#queue.size + this.#answers.awaited;
+  get #waitingCount(): number {
+    return this.#queue.size + this.#pendingResponses.pendingCount;
   }
 
   async #run(): Promise<void> {
@@ -159,9 +159,9 @@ class Exporter implements TraceExporter {
 
   async #sendBatch(): Promise<void> {
     const names = new Map<string, FinishedCause>();
-    for (const [name, finished] of this.#queue) {
+    for (const [name, finishedCause] of this.#queue) {
       if (names.size >= maxBatchSpans) break;
-      names.set(name, finished);
+      names.set(name, finishedCause);
       this.#queue.delete(name);
     }
     this.#inFlight = names.size;
@@ -179,22 +179,25 @@ class Exporter implements TraceExporter {
     const { store, deterministic } = this.#options;
     const rows = await store.read((view) => gatherTraceNodes(view, names.keys())).catch(() => undefined);
     if (!rows) return [];
-    const { nodes } = buildTrace(rows, { does: () => undefined, findOutcome: ({ id }) => names.get(id)?.answered });
+    const { nodes } = buildTrace(rows, {
+      describeJob: () => undefined,
+      findOutcome: ({ id }) => names.get(id)?.outcome,
+    });
     return nodes.flatMap((node) => {
-      const finished = names.get(node.id);
-      if (!finished) return [];
-      return toSpan(toShownNode(deterministic ? { ...node, wall_at: finished.wallAt } : node));
+      const finishedCause = names.get(node.id);
+      if (!finishedCause) return [];
+      return toSpan(toShownNode(deterministic ? { ...node, wall_at: finishedCause.wallAt } : node));
     });
   }
 
   async #deliverSpans(body: string, count: number): Promise<number> {
     const { collector, wall } = this.#options;
     for (const pauseMs of [...retryDelaysMs, undefined]) {
-      const exported = await collector.post(body);
-      const problem = describeProblem(exported);
+      const result = await collector.post(body);
+      const problem = describeProblem(result);
       this.#report(problem);
-      if ("status" in exported && problem === null) return Math.max(0, count - countRejected(exported.body));
-      if (!isRetryable(exported) || pauseMs === undefined || this.#closing.signal.aborted) return 0;
+      if ("status" in result && problem === null) return Math.max(0, count - countRejected(result.body));
+      if (!isRetryable(result) || pauseMs === undefined || this.#closing.signal.aborted) return 0;
       await wall.sleep(pauseMs, this.#closing.signal);
     }
     return 0;
@@ -202,13 +205,13 @@ class Exporter implements TraceExporter {
 
   #report(problem: string | null): void {
     const { log, collector } = this.#options;
-    const before = this.#error;
+    const previousProblem = this.#error;
     this.#error = problem;
-    if (problem !== null && before === null) {
+    if (problem !== null && previousProblem === null) {
       log(
         `spans cannot be exported to ${collector.origin}: ${problem}. Spans beyond the buffer are dropped and counted`,
       );
-    } else if (problem === null && before !== null) log(`spans are exported to ${collector.origin} again`);
+    } else if (problem === null && previousProblem !== null) log(`spans are exported to ${collector.origin} again`);
   }
 }
 
@@ -230,14 +233,14 @@ function getRowName({ collection, before, after }: RowChange): string | undefine
   }
 }
 
-const describeProblem = (exported: ExportResult): string | null => {
-  if ("reason" in exported) return exported.reason;
-  return exported.status >= 200 && exported.status < 300 ? null : `it responded with status ${exported.status}`;
+const describeProblem = (result: ExportResult): string | null => {
+  if ("reason" in result) return result.reason;
+  return result.status >= 200 && result.status < 300 ? null : `it responded with status ${result.status}`;
 };
 
 /** OTLP, "Retryable Response Codes". */
-const isRetryable = (exported: ExportResult): boolean =>
-  "reason" in exported || [429, 502, 503, 504].includes(exported.status);
+const isRetryable = (result: ExportResult): boolean =>
+  "reason" in result || [429, 502, 503, 504].includes(result.status);
 
 /** The response contains the number of rejected spans (OTLP, "Partial Success"). */
 function countRejected(body: Buffer): number {

@@ -23,12 +23,12 @@ export interface TraceRows {
   readonly deliveries: ReadonlyMap<number, Delivery>;
   readonly attempts: readonly DeliveryAttempt[];
   /** All attempts of each delivery in order, including attempts of other traces. */
-  readonly made: ReadonlyMap<number, readonly DeliveryAttempt[]>;
+  readonly attemptsByDelivery: ReadonlyMap<number, readonly DeliveryAttempt[]>;
   /** Scheduled entries, except deliveries, which have their own times. */
-  readonly waiting: readonly ScheduledEntry[];
-  readonly subscriptions: ReadonlyMap<number, Webhook>;
+  readonly scheduledEntries: readonly ScheduledEntry[];
+  readonly webhooks: ReadonlyMap<number, Webhook>;
   readonly contracts: ReadonlyMap<number, string>;
-  readonly more: boolean;
+  readonly isTruncated: boolean;
 }
 
 /** Maximum number of rows that a request reads into memory. */
@@ -36,12 +36,12 @@ export const maxTraceRows = 10_000;
 const maxDeliveriesPerWebhook = 100;
 
 /**
- * Reads the rows of a trace: the requested one, its causes, and its effects. Returns undefined if nothing is stored.
+ * Reads the rows of a trace: the requested row, its causes, and its effects. Returns undefined if nothing is stored.
  */
 export async function gatherTrace(view: View, ref: TraceRef): Promise<TraceRows | undefined> {
-  const gathering = new TraceGatherer(view);
-  await gathering.begin(ref);
-  return gathering.findRows();
+  const gatherer = new TraceGatherer(view);
+  await gatherer.begin(ref);
+  return gatherer.findRows();
 }
 
 /**
@@ -49,13 +49,13 @@ export async function gatherTrace(view: View, ref: TraceRef): Promise<TraceRows 
  * stored.
  */
 export async function gatherTraceNodes(view: View, names: Iterable<string>): Promise<TraceRows | undefined> {
-  const gathering = new TraceGatherer(view);
-  for (const name of names) await gathering.addNamed(name);
-  return gathering.findRows();
+  const gatherer = new TraceGatherer(view);
+  for (const name of names) await gatherer.addNamed(name);
+  return gatherer.findRows();
 }
 
-/** Matches the contract in a request's path, by either id (DECISIONS.md, C12). */
-const contractInPath = /\/contracts\/((?:[TH]-)?\d{1,15})(?:[/? ]|$)/;
+/** Matches the contract in a request's path, by either ID (DECISIONS.md, C12). */
+const contractPathPattern = /\/contracts\/((?:[TH]-)?\d{1,15})(?:[/? ]|$)/;
 
 export type TraceRef =
   | { readonly by: "cause"; readonly id: string }
@@ -71,7 +71,7 @@ const tracePattern = /^(?!0{32})[0-9a-f]{32}$/;
 
 /**
  * Parses a name such as `request:12`, `T-1` or `delivery:3`, or a W3C trace ID in either case. Returns undefined for
- * anything else.
+ * all other inputs.
  */
 export function parseTraceRef(input: string): TraceRef | undefined {
   const lower = input.toLowerCase();
@@ -80,9 +80,9 @@ export function parseTraceRef(input: string): TraceRef | undefined {
   if (tracePattern.test(text)) return { by: "trace", id: text };
   const [, by, id] = rowPattern.exec(text) ?? [];
   if (by) return { by: by as "event" | "delivery" | "webhook", id: Number(id) };
-  // An attempt is read with all others of its delivery, because each follows from the previous one.
-  const [, ofAttempt] = attemptPattern.exec(text) ?? [];
-  if (ofAttempt) return { by: "delivery", id: Number(ofAttempt) };
+  // An attempt is read with all other attempts of its delivery, because each attempt follows from the previous attempt.
+  const [, attemptDelivery] = attemptPattern.exec(text) ?? [];
+  if (attemptDelivery) return { by: "delivery", id: Number(attemptDelivery) };
   const [composite, number] = contractPattern.exec(text) ?? [];
   return composite ? { by: "contract", id: Number(number), composite } : undefined;
 }
@@ -93,9 +93,9 @@ class TraceGatherer {
   readonly #events = new Map<number, WebhookEvent>();
   readonly #deliveries = new Map<number, Delivery>();
   readonly #attempts = new Map<string, DeliveryAttempt>();
-  readonly #waiting = new Map<number, ScheduledEntry>();
+  readonly #scheduledEntries = new Map<number, ScheduledEntry>();
   readonly #completedCauses = new Set<string>();
-  #more = false;
+  #isTruncated = false;
 
   constructor(view: View) {
     this.#view = view;
@@ -148,23 +148,23 @@ class TraceGatherer {
     if (this.#size === 0) return undefined;
     const view = this.#view;
     const foundDeliveries = [...this.#deliveries.values()];
-    const receivers = await view.getAll(webhookRows, foundDeliveries, ({ webhook_id }) => webhook_id);
+    const webhooks = await view.getAll(webhookRows, foundDeliveries, ({ webhook_id }) => webhook_id);
     const events = [...this.#events.values()];
-    const made = new Map<number, readonly DeliveryAttempt[]>();
+    const attemptsByDelivery = new Map<number, readonly DeliveryAttempt[]>();
     for (const row of foundDeliveries) {
-      made.set(row.id, await listAttempts(view, row));
+      attemptsByDelivery.set(row.id, await listAttempts(view, row));
     }
-    const composites = await readCompositeIds(view, events);
+    const compositeIds = await readCompositeIds(view, events);
     return {
       causes: this.#causes,
       events: this.#events,
       deliveries: this.#deliveries,
       attempts: [...this.#attempts.values()],
-      made,
-      waiting: [...this.#waiting.values()],
-      subscriptions: new Map(receivers.flatMap((row) => (row ? [[row.id, row] as const] : []))),
-      contracts: new Map(events.flatMap((event, i) => (composites[i] ? [[event.id, composites[i]] as const] : []))),
-      more: this.#more,
+      attemptsByDelivery,
+      scheduledEntries: [...this.#scheduledEntries.values()],
+      webhooks: new Map(webhooks.flatMap((row) => (row ? [[row.id, row] as const] : []))),
+      contracts: new Map(events.flatMap((event, i) => (compositeIds[i] ? [[event.id, compositeIds[i]] as const] : []))),
+      isTruncated: this.#isTruncated,
     };
   }
 
@@ -173,19 +173,19 @@ class TraceGatherer {
   }
 
   async #listSome<Row extends object, Index extends string>(
-    from: Rows<Row, Index>,
+    collection: Rows<Row, Index>,
     slice: IndexQuery<Index>,
   ): Promise<readonly Row[]> {
     const limit = Math.max(0, maxTraceRows - this.#size);
-    const rows = await this.#view.list(from, { ...slice, limit: limit + 1 });
-    if (rows.length > limit) this.#more = true;
+    const rows = await this.#view.list(collection, { ...slice, limit: limit + 1 });
+    if (rows.length > limit) this.#isTruncated = true;
     return rows.slice(0, limit);
   }
 
   async #addTrace(id: string): Promise<void> {
-    const all = (await this.#view.list(causes)).filter(({ trace }) => trace === id);
-    if (all.length > maxTraceRows) this.#more = true;
-    for (const row of all.slice(0, maxTraceRows)) await this.#addCauseWithEffects(row);
+    const traceCauses = (await this.#view.list(causes)).filter(({ trace }) => trace === id);
+    if (traceCauses.length > maxTraceRows) this.#isTruncated = true;
+    for (const row of traceCauses.slice(0, maxTraceRows)) await this.#addCauseWithEffects(row);
   }
 
   async #addContract(id: number, composite: string): Promise<void> {
@@ -196,20 +196,20 @@ class TraceGatherer {
     }
     // Some changes of a contract are not activities.
     for (const row of await this.#view.list(causes)) {
-      const [, contractId] = contractInPath.exec(row.what) ?? [];
+      const [, contractId] = contractPathPattern.exec(row.what) ?? [];
       if (contractId === composite || contractId === String(id)) await this.#addCause(row.id);
     }
     for (const cause of [...this.#causes.keys()]) await this.#addEffects(cause, id);
     await this.#addWaiting(await this.#listSome(schedule, { by: "endable", equals: toContractKey(id) }));
   }
 
-  /** Adds the effects of a cause, without effects that only concern other contracts. */
+  /** Adds the effects of a cause, except effects that only concern other contracts. */
   async #addEffects(cause: string, contract: number): Promise<void> {
-    for (const next of await this.#listSome(causes, { by: "before", equals: cause })) {
-      const events = await this.#listSome(webhookEvents, { by: "cause", equals: next.id });
+    for (const effect of await this.#listSome(causes, { by: "before", equals: cause })) {
+      const events = await this.#listSome(webhookEvents, { by: "cause", equals: effect.id });
       if (events.length > 0 && !events.some(({ contract_id }) => contract_id === contract)) continue;
-      await this.#addCause(next.id);
-      await this.#addEffects(next.id, contract);
+      await this.#addCause(effect.id);
+      await this.#addEffects(effect.id, contract);
     }
   }
 
@@ -222,18 +222,20 @@ class TraceGatherer {
     for (const event of await this.#listSome(webhookEvents, { by: "cause", equals })) {
       await this.#addEventWithDeliveries(event);
     }
-    for (const next of await this.#listSome(causes, { by: "before", equals })) await this.#addCauseWithEffects(next);
-    for (const one of await this.#listSome(attempts, { by: "asked_by", equals })) await this.#addAttempt(one);
+    for (const effect of await this.#listSome(causes, { by: "before", equals }))
+      await this.#addCauseWithEffects(effect);
+    for (const attempt of await this.#listSome(attempts, { by: "asked_by", equals })) await this.#addAttempt(attempt);
     await this.#addWaiting(await this.#listSome(schedule, { by: "asked_by", equals }));
-    for (const one of await this.#listSome(attempts, { by: "moved_by", equals })) await this.#addAttempt(one);
-    for (const next of await this.#listSome(causes, { by: "moved_by", equals })) await this.#addCauseWithEffects(next);
+    for (const attempt of await this.#listSome(attempts, { by: "moved_by", equals })) await this.#addAttempt(attempt);
+    for (const effect of await this.#listSome(causes, { by: "moved_by", equals }))
+      await this.#addCauseWithEffects(effect);
   }
 
   async #addEventWithDeliveries(row: WebhookEvent | undefined): Promise<void> {
     if (!row) return;
     await this.#addEvent(row);
-    for (const one of await this.#listSome(deliveries, { by: "event", equals: row.id })) {
-      await this.#addDeliveryWithAttempts(one);
+    for (const delivery of await this.#listSome(deliveries, { by: "event", equals: row.id })) {
+      await this.#addDeliveryWithAttempts(delivery);
     }
   }
 
@@ -276,7 +278,7 @@ class TraceGatherer {
 
   async #addWaiting(entries: readonly ScheduledEntry[]): Promise<void> {
     for (const entry of entries) {
-      this.#waiting.set(entry.id, entry);
+      this.#scheduledEntries.set(entry.id, entry);
       await this.#addCause(entry.cause);
     }
   }
@@ -292,7 +294,8 @@ const formatSpan = (ms: number): string => (ms % minuteMs === 0 ? `${ms / minute
 /** Formats the result of an attempt in a word, such as `503` or `connection_refused`. */
 export const formatAttemptResult = ({ status, error }: DeliveryAttempt): string => error?.code ?? String(status);
 
-const describeMove = (by: string | null): string => (by === null ? "" : `; ${by} advanced the clock`);
+const describeMove = (clockAdvance: string | null): string =>
+  clockAdvance === null ? "" : `; ${clockAdvance} advanced the clock`;
 
 const describeFault = (fault: AttemptFault | null): string =>
   fault === null ? "" : `; scripted: ${formatFault(fault)}`;
@@ -310,42 +313,42 @@ export const explainEvent = (cause: string | null): string =>
   cause === null ? "the cause is not retained" : `caused by ${cause}`;
 
 /** Describes the cause of a delivery, with a hint if the receiver's address prevented the request. */
-export function explainDelivery({ webhook_id, activity, outcome }: Delivery, receiver: Webhook | undefined): string {
+export function explainDelivery({ webhook_id, activity, outcome }: Delivery, webhook: Webhook | undefined): string {
   const mismatch = `webhook ${webhook_id} is subscribed to ${activity}`;
   if (outcome !== "skipped_not_allowed") return mismatch;
-  const how = receiver ? `; svc emulator start --webhook-allow ${extractHost(receiver.url)} allows it` : "";
-  return `${mismatch}, but its address is not allowed${how}`;
+  const hint = webhook ? `; svc emulator start --webhook-allow ${extractHost(webhook.url)} allows it` : "";
+  return `${mismatch}, but its address is not allowed${hint}`;
 }
 
 /**
- * Describes an attempt, such as `retry 3, 20 min after 503`. `made` contains the known attempts of its delivery, in
+ * Describes an attempt, such as `retry 3, 20 min after 503`. `attempts` contains the known attempts of its delivery, in
  * order.
  */
-export function explainAttempt(attempt: DeliveryAttempt, made: readonly DeliveryAttempt[]): string {
+export function explainAttempt(attempt: DeliveryAttempt, attempts: readonly DeliveryAttempt[]): string {
   const { resend, cause, moved_by, fault } = attempt;
-  const more = `${describeMove(moved_by)}${describeFault(fault)}`;
+  const suffix = `${describeMove(moved_by)}${describeFault(fault)}`;
   if (resend) return `resent by ${cause ?? "a user"}${describeFault(fault)}`;
-  const scheduled = made.filter((one) => !one.resend && one.number <= attempt.number);
-  return `${describeRetry(attempt.planned_at, scheduled.length - 1, scheduled.at(-2))}${more}`;
+  const scheduled = attempts.filter(({ resend, number }) => !resend && number <= attempt.number);
+  return `${describeRetry(attempt.planned_at, scheduled.length - 1, scheduled.at(-2))}${suffix}`;
 }
 
 export function explainPlannedAttempt(
   due: number,
   { put_off }: Delivery,
-  made: readonly DeliveryAttempt[],
-  receiver: Webhook | undefined,
+  attempts: readonly DeliveryAttempt[],
+  webhook: Webhook | undefined,
 ): string {
-  const scheduled = made.filter(({ resend }) => !resend);
+  const scheduled = attempts.filter(({ resend }) => !resend);
   const skipped =
-    receiver === undefined
+    webhook === undefined
       ? "; will be skipped: the webhook is deleted"
-      : receiver.status === "ACTIVE"
+      : webhook.status === "ACTIVE"
         ? ""
-        : `; will be skipped unless webhook ${receiver.id} is enabled first (${receiver.status})`;
+        : `; will be skipped unless webhook ${webhook.id} is enabled first (${webhook.status})`;
   return `${describeRetry(due, scheduled.length, scheduled.at(-1))}${describeFault(put_off)}${skipped}`;
 }
 
-const describeRetry = (due: number, retry: number, last: DeliveryAttempt | undefined): string =>
-  last === undefined
+const describeRetry = (due: number, retry: number, previous: DeliveryAttempt | undefined): string =>
+  previous === undefined
     ? "the first attempt"
-    : `retry ${retry}, ${formatSpan(due - last.at)} after ${formatAttemptResult(last)}`;
+    : `retry ${retry}, ${formatSpan(due - previous.at)} after ${formatAttemptResult(previous)}`;

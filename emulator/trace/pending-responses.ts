@@ -8,24 +8,25 @@ const maxKnownOutcomes = 2_048;
 export class PendingResponses {
   readonly #onFinished: (name: string, outcome: RequestOutcome | undefined) => void;
   readonly #unwatch: () => void;
-  readonly #awaited = new Set<string>();
-  readonly #known = new Map<number, RequestOutcome>();
-  /** Requests before this one are complete unless they are in the list. */
-  #oldestKnown: number;
+  readonly #pendingNames = new Set<string>();
+  readonly #outcomes = new Map<number, RequestOutcome>();
+  /** The number up to which outcomes are forgotten. Those requests are complete. */
+  #lastForgotten: number;
 
   /**
-   * Publishes each pending request with its response. At the end, the remaining ones are published without a response.
+   * Publishes each pending request with its response. At the end, the remaining requests are published without a
+   * response.
    */
   constructor(log: RequestLog, onFinished: (name: string, outcome: RequestOutcome | undefined) => void) {
     this.#onFinished = onFinished;
-    this.#oldestKnown = log.lastNumber;
+    this.#lastForgotten = log.lastNumber;
     this.#unwatch = log.watch(({ id, at, wallAt, status, durationMs }) =>
       this.#resolve({ id, at, wallAt, status, durationMs }),
     );
   }
 
-  get awaited(): number {
-    return this.#awaited.size;
+  get pendingCount(): number {
+    return this.#pendingNames.size;
   }
 
   /**
@@ -34,35 +35,35 @@ export class PendingResponses {
    */
   wait(name: string): boolean {
     const number = Number(/^request:(\d+)$/.exec(name)?.[1] ?? 0);
-    const outcome = this.#known.get(number);
+    const outcome = this.#outcomes.get(number);
     if (outcome) this.#onFinished(name, outcome);
-    else if (number <= this.#oldestKnown) return false;
-    else this.#awaited.add(name);
+    else if (number <= this.#lastForgotten) return false;
+    else this.#pendingNames.add(name);
     return true;
   }
 
   /** Numbers of requests occur again after the state is replaced. */
   forget(): void {
-    this.#known.clear();
-    this.#oldestKnown = 0;
+    this.#outcomes.clear();
+    this.#lastForgotten = 0;
   }
 
   close(): void {
     this.#unwatch();
-    for (const name of this.#awaited) this.#onFinished(name, undefined);
-    this.#awaited.clear();
+    for (const name of this.#pendingNames) this.#onFinished(name, undefined);
+    this.#pendingNames.clear();
   }
 
   #resolve(outcome: RequestOutcome): void {
     const { id } = outcome;
-    this.#known.set(id, outcome);
-    if (this.#known.size > maxKnownOutcomes) {
-      const [oldest = id] = this.#known.keys();
-      this.#known.delete(oldest);
-      this.#oldestKnown = Math.max(this.#oldestKnown, oldest);
+    this.#outcomes.set(id, outcome);
+    if (this.#outcomes.size > maxKnownOutcomes) {
+      const [oldest = id] = this.#outcomes.keys();
+      this.#outcomes.delete(oldest);
+      this.#lastForgotten = Math.max(this.#lastForgotten, oldest);
     }
     const name = `request:${id}`;
-    if (this.#awaited.delete(name)) this.#onFinished(name, outcome);
+    if (this.#pendingNames.delete(name)) this.#onFinished(name, outcome);
   }
 }
 

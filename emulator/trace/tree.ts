@@ -28,26 +28,26 @@ import {
 import type { RequestOutcomeFinder } from "./pending-responses.ts";
 
 interface TreeOptions {
-  readonly only?: string | undefined;
-  readonly does: (kind: string) => string | undefined;
+  readonly traceId?: string | undefined;
+  readonly describeJob: (kind: string) => string | undefined;
   /** Returns results of requests, which rows do not contain. No results are shown if it is omitted. */
   readonly findOutcome?: RequestOutcomeFinder | undefined;
 }
 
 /** Builds the tree of events and causes from rows. The same rows give the same tree, also after a restart. */
-export function buildTrace(rows: TraceRows, { only, does, findOutcome }: TreeOptions): Trace {
+export function buildTrace(rows: TraceRows, { traceId, describeJob, findOutcome }: TreeOptions): Trace {
   const builder = new NodeBuilder(rows, findOutcome);
-  const all = [
+  const allNodes = [
     ...[...rows.causes.values()].map((row) => builder.createCauseNode(row)),
     ...[...rows.events.values()].map((row) => builder.createEventNode(row)),
     ...[...rows.deliveries.values()].map((row) => builder.createDeliveryNode(row)),
     ...rows.attempts.map((row) => builder.createAttemptNode(row)),
   ];
-  const nodes = sortInTreeOrder(only === undefined ? all : all.filter(({ trace }) => trace === only));
+  const nodes = sortInTreeOrder(traceId === undefined ? allNodes : allNodes.filter(({ trace }) => trace === traceId));
   const ids = new Set(nodes.map(({ id }) => id));
   const planned = [
-    ...[...rows.deliveries.values()].flatMap((row) => builder.nextAttempt(row) ?? []),
-    ...rows.waiting.map((entry) => toPlannedEntry(entry, does)),
+    ...[...rows.deliveries.values()].flatMap((row) => builder.findNextAttempt(row) ?? []),
+    ...rows.scheduledEntries.map((entry) => toPlannedEntry(entry, describeJob)),
   ];
   return { nodes, planned: planned.filter(({ parent }) => ids.has(parent)).sort((a, b) => a.due - b.due) };
 }
@@ -95,7 +95,7 @@ class NodeBuilder {
 
   createDeliveryNode(row: Delivery): TraceNode {
     const event = this.#rows.events.get(row.event_id);
-    const receiver = this.#rows.subscriptions.get(row.webhook_id);
+    const webhook = this.#rows.webhooks.get(row.webhook_id);
     const cause = this.#findCause(event?.cause);
     const trace = getEventTrace(event, cause);
     return {
@@ -104,12 +104,12 @@ class NodeBuilder {
       kind: "delivery",
       at: row.created_at,
       wall_at: cause?.wall_at ?? null,
-      what: `${row.activity} to webhook ${row.webhook_id}${receiver ? ` ${redactReceiverUrl(receiver.url)}` : " (deleted)"}`,
-      because: explainDelivery(row, receiver),
+      what: `${row.activity} to webhook ${row.webhook_id}${webhook ? ` ${redactReceiverUrl(webhook.url)}` : " (deleted)"}`,
+      because: explainDelivery(row, webhook),
       contract: this.#rows.contracts.get(row.event_id) ?? null,
       webhook_id: row.webhook_id,
       outcome: row.outcome,
-      disabled_by: row.outcome === "skipped_disabled" ? (receiver?.disabled?.by ?? null) : null,
+      disabled_by: row.outcome === "skipped_disabled" ? (webhook?.disabled?.by ?? null) : null,
     };
   }
 
@@ -127,8 +127,8 @@ class NodeBuilder {
       at: row.at,
       wall_at: row.wall_at,
       duration_ms: row.duration_ms,
-      what: `${this.#turn(row)}${requestCause ? ` of ${toDeliveryName(row.delivery_id)}` : ""}: ${formatAttemptResult(row)}`,
-      because: explainAttempt(row, this.#rows.made.get(row.delivery_id) ?? []),
+      what: `${this.#describeAttempt(row)}${requestCause ? ` of ${toDeliveryName(row.delivery_id)}` : ""}: ${formatAttemptResult(row)}`,
+      because: explainAttempt(row, this.#rows.attemptsByDelivery.get(row.delivery_id) ?? []),
       moved_by: row.moved_by,
       fault: row.fault && formatFault(row.fault),
       contract: (delivery && this.#rows.contracts.get(delivery.event_id)) ?? null,
@@ -138,23 +138,23 @@ class NodeBuilder {
     };
   }
 
-  nextAttempt(row: Delivery): PlannedEntry | undefined {
+  findNextAttempt(row: Delivery): PlannedEntry | undefined {
     if (row.next_attempt_at === null) return undefined;
-    const attempts = this.#rows.made.get(row.id) ?? [];
-    const receiver = this.#rows.subscriptions.get(row.webhook_id);
+    const attempts = this.#rows.attemptsByDelivery.get(row.id) ?? [];
+    const webhook = this.#rows.webhooks.get(row.webhook_id);
     return {
       parent: toDeliveryName(row.id),
       due: row.next_attempt_at,
       what: `attempt ${filterScheduled(attempts).length + 1}`,
-      because: explainPlannedAttempt(row.next_attempt_at, row, attempts, receiver),
+      because: explainPlannedAttempt(row.next_attempt_at, row, attempts, webhook),
     };
   }
 
-  /** Scheduled and requested attempts are counted separately, although they share one sequence of ids. */
-  #turn({ delivery_id, number, resend }: DeliveryAttempt): string {
-    const attempts = this.#rows.made.get(delivery_id) ?? [];
-    const place = attempts.filter((one) => one.resend === resend && one.number <= number).length;
-    return `${resend ? "resend" : "attempt"} ${place}`;
+  /** Scheduled and requested attempts are counted separately, although they share one sequence of numbers. */
+  #describeAttempt({ delivery_id, number, resend }: DeliveryAttempt): string {
+    const attempts = this.#rows.attemptsByDelivery.get(delivery_id) ?? [];
+    const position = attempts.filter((attempt) => attempt.resend === resend && attempt.number <= number).length;
+    return `${resend ? "resend" : "attempt"} ${position}`;
   }
 
   #findCause(id: string | null | undefined): CauseRow | undefined {
@@ -186,36 +186,39 @@ const emptyNode = {
   error: null,
 } as const;
 
-const toPlannedEntry = ({ kind, due, cause }: ScheduledEntry, does: TreeOptions["does"]): PlannedEntry => ({
+const toPlannedEntry = (
+  { kind, due, cause }: ScheduledEntry,
+  describeJob: TreeOptions["describeJob"],
+): PlannedEntry => ({
   parent: cause ?? "",
   due,
-  what: does(kind) ?? kind,
+  what: describeJob(kind) ?? kind,
   because: `scheduled by ${cause ?? "a cause that is not retained"}`,
 });
 
 function sortInTreeOrder(nodes: readonly TraceNode[]): TraceNode[] {
   const ids = new Set(nodes.map(({ id }) => id));
-  const rooted = nodes.map((node) =>
+  const rootedNodes = nodes.map((node) =>
     node.parent !== null && !ids.has(node.parent) ? { ...node, parent: null } : node,
   );
   const children = new Map<string | null, TraceNode[]>();
-  for (const node of rooted) {
+  for (const node of rootedNodes) {
     const siblings = children.get(node.parent);
     if (siblings) siblings.push(node);
     else children.set(node.parent, [node]);
   }
-  const ordered: TraceNode[] = [];
-  const waiting: TraceNode[] = (children.get(null) ?? []).sort(compareByTime).reverse();
-  for (let node = waiting.pop(); node; node = waiting.pop()) {
-    ordered.push(node);
-    waiting.push(...(children.get(node.id) ?? []).sort(compareByTime).reverse());
+  const sortedNodes: TraceNode[] = [];
+  const stack: TraceNode[] = (children.get(null) ?? []).sort(compareByTime).reverse();
+  for (let node = stack.pop(); node; node = stack.pop()) {
+    sortedNodes.push(node);
+    stack.push(...(children.get(node.id) ?? []).sort(compareByTime).reverse());
   }
-  return ordered;
+  return sortedNodes;
 }
 
 const compareByTime = (a: TraceNode, b: TraceNode): number => a.at - b.at || compareByNumber(a.id, b.id);
 
-/** `attempt:3.2` comes before `attempt:3.10`. Names without a common prefix stay in order. */
+/** `attempt:3.2` comes before `attempt:3.10`. Other names stay in order if they have no number. */
 function compareByNumber(a: string, b: string): number {
   return parseNumber(a) - parseNumber(b);
 }
@@ -225,9 +228,9 @@ const parseNumber = (id: string): number => Number(id.slice(id.search(/[:.]\d+$/
 interface TraceNode {
   readonly id: string;
   readonly kind: "request" | "advance" | "timer" | "event" | "delivery" | "attempt";
-  /** Id of the node from which it follows. Null for a root, or if the cause is not stored. */
+  /** ID of the node from which it follows. Null for a root, or if the cause is not stored. */
   readonly parent: string | null;
-  /** W3C trace id, span id, and parent span id, which can be the client's. */
+  /** W3C trace ID, span ID, and parent span ID, which can be the client's. */
   readonly trace: string;
   readonly span: string;
   readonly parent_span: string | null;

@@ -16,39 +16,39 @@ interface ServedState {
 /**
  * Replaces the served state and its clock, and returns the running entries of the schedule. Claims of completed
  * requests are released in the new state, and control tokens stay. Running entries belong to the old state, so their
- * outcomes are not stored. `onRestored` replaces the data in memory at the same moment. `stood.ids` is the position of
- * the new state's id sequence.
+ * outcomes are not stored. `onRestored` replaces the data in memory at the same moment. `position.ids` is the position
+ * of the new state's ID sequence.
  */
 export async function replaceState(
   { store, runner, clusters, tokens }: ServedState,
-  next: Store,
+  newStore: Store,
   {
     onRestored = () => {},
-    stood,
-    ...aside
-  }: Pick<TakeoverHooks, "keep" | "head" | "past"> & {
+    position,
+    ...hooks
+  }: Pick<TakeoverHooks, "saveReplaced" | "head" | "past"> & {
     readonly onRestored?: () => void;
-    readonly stood?: { readonly ids?: unknown };
+    readonly position?: { readonly ids?: unknown };
   } = {},
 ): Promise<readonly ScheduledEntry[]> {
-  await releaseClaims(next);
-  const [clock, rows] = await next.read(
+  await releaseClaims(newStore);
+  const [clock, rows] = await newStore.read(
     async (view) => [await view.get(clockState, "clock"), await view.list(clusterRows)] as const,
   );
   if (!clock) throw new Error("The state has no clock");
-  let running: readonly ScheduledEntry[] = [];
-  const moments = {
-    ...aside,
-    moment: stood && { at: clock.manual_now, ids: stood.ids },
-    tookOver() {
-      running = runner.replaceState(clock);
+  let runningEntries: readonly ScheduledEntry[] = [];
+  const takeoverHooks = {
+    ...hooks,
+    moment: position && { at: clock.manual_now, ids: position.ids },
+    onReplaced() {
+      runningEntries = runner.replaceState(clock);
       applyClusterRows(clusters, rows);
       onRestored();
     },
   };
-  await tokens.carryOver(next, () => store.takeOver(next, moments));
+  await tokens.carryOver(newStore, () => store.takeOver(newStore, takeoverHooks));
   await runner.waitForAdvance();
-  return running;
+  return runningEntries;
 }
 
 export class SnapshotNotFoundError extends Error {

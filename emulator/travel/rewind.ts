@@ -18,14 +18,14 @@ interface PresentState {
 }
 
 export interface RewindPoint {
-  /** The first cause to undo. Undefined if there is none. */
+  /** The first commit to undo. Undefined if there is none. */
   readonly first: Commit | undefined;
   /** The causes to undo, each with its own causes, innermost first. */
   readonly chains: readonly CauseChain[];
   /** The cause before which the point lies. Undefined if the target is a time. */
   readonly before: string | undefined;
   readonly ids: unknown;
-  /** Start of the history. Undefined if it was not read that far. */
+  /** Start of the history. Undefined if the history was not read completely. */
   readonly reach: HistoryStart | undefined;
 }
 
@@ -70,7 +70,7 @@ export class RewindTargetInFutureError extends Error {
 /** Matches the number of a request or a clock advance. Both share one chronological sequence. */
 const numberedCause = /^(?:request|advance):(\d+)$/;
 
-/** Returns undefined for other causes. */
+/** Returns the number of a request or a clock advance. Returns undefined for other causes. */
 export function parseCauseNumber(cause: string): number | undefined {
   const number = numberedCause.exec(cause)?.[1];
   return number === undefined ? undefined : Number(number);
@@ -86,10 +86,10 @@ export async function findRewindPoint(
   present: PresentState,
 ): Promise<RewindPoint> {
   const search = new RewindSearch(target, present.causes);
-  // Concurrent commits are undone with the rest. Their causes are unknown.
+  // Concurrent commits are undone too. Their causes are unknown.
   const reach = await history.visit((commit) => commit.number > present.line || search.visit(commit));
   const found = search.findPoint(reach);
-  if (!found) throw new RewindOutOfRangeError(reach ?? { number: 0 }, search.counted);
+  if (!found) throw new RewindOutOfRangeError(reach ?? { number: 0 }, search.stepsHint);
   return found;
 }
 
@@ -98,7 +98,7 @@ interface HistoryLine {
   before: Commit | HistoryStart | undefined;
 }
 
-/** A cause of commits, which need not be adjacent. */
+/** The newest and the oldest commit of a cause. Its commits need not be adjacent. */
 interface HistoryEnd {
   readonly chain: CauseChain;
   readonly newest: number;
@@ -108,11 +108,11 @@ interface HistoryEnd {
 class RewindSearch {
   readonly #target: RewindTarget;
   readonly #causes: CauseMap;
-  readonly #seen = new Map<string, HistoryEnd>();
+  readonly #endsByCause = new Map<string, HistoryEnd>();
   readonly #steps: LastNumbers;
-  #last: HistoryLine | undefined;
-  /** Used for a time. It is the oldest cause after that time. */
-  #after: HistoryLine | undefined;
+  #oldestLine: HistoryLine | undefined;
+  /** The oldest commit after the target, if the target is a time. */
+  #oldestAfterTarget: HistoryLine | undefined;
   #hasTime = false;
 
   constructor(target: RewindTarget, causes: CauseMap) {
@@ -121,17 +121,17 @@ class RewindSearch {
     this.#steps = new LastNumbers("steps" in target ? target.steps : 0);
   }
 
-  get counted(): number | undefined {
+  get stepsHint(): number | undefined {
     return "steps" in this.#target ? this.#steps.size : undefined;
   }
 
   /** Returns false if older commits are not needed. */
   visit(commit: Commit): boolean {
     const line: HistoryLine = { commit, before: undefined };
-    if (this.#last) this.#last.before = commit;
-    this.#last = line;
+    if (this.#oldestLine) this.#oldestLine.before = commit;
+    this.#oldestLine = line;
     if (this.#isTooOld(commit)) return false;
-    if ("to" in this.#target && commit.at !== undefined) this.#after = line;
+    if ("to" in this.#target && commit.at !== undefined) this.#oldestAfterTarget = line;
     if (commit.cause !== undefined) this.#addLine(commit.cause, line);
     return true;
   }
@@ -141,16 +141,16 @@ class RewindSearch {
    * read.
    */
   findPoint(reach: HistoryStart | undefined): RewindPoint | undefined {
-    if (this.#last) this.#last.before ??= reach;
+    if (this.#oldestLine) this.#oldestLine.before ??= reach;
     const target = this.#target;
     if ("to" in target) {
       this.#hasTime ||= reach?.at !== undefined && reach.at <= target.to;
-      return this.#hasTime ? this.#buildPoint(this.#after, undefined, reach) : undefined;
+      return this.#hasTime ? this.#buildPoint(this.#oldestAfterTarget, undefined, reach) : undefined;
     }
     const before = "before" in target ? target.before : this.#steps.first;
     if (before === undefined) return undefined;
     let first: HistoryLine | undefined;
-    for (const { chain, oldest } of this.#seen.values()) {
+    for (const { chain, oldest } of this.#endsByCause.values()) {
       if (this.#isOf(chain, before) && !(first && first.commit.number < oldest.commit.number)) first = oldest;
     }
     return first && this.#buildPoint(first, before, reach);
@@ -170,11 +170,11 @@ class RewindSearch {
   }
 
   #addLine(cause: string, line: HistoryLine): void {
-    const entry = this.#seen.get(cause);
+    const entry = this.#endsByCause.get(cause);
     if (entry) entry.oldest = line;
     else {
       const chain = this.#findChain(cause);
-      this.#seen.set(cause, { chain, newest: line.commit.number, oldest: line });
+      this.#endsByCause.set(cause, { chain, newest: line.commit.number, oldest: line });
       this.#steps.add(findOrigin(chain));
     }
   }
@@ -196,18 +196,18 @@ class RewindSearch {
     before: string | undefined,
     reach: HistoryStart | undefined,
   ): RewindPoint {
-    const all = first === undefined ? [] : [...this.#seen.values()];
+    const all = first === undefined ? [] : [...this.#endsByCause.values()];
     const chains = all.filter(({ newest }) => newest >= first!.commit.number).map(({ chain }) => chain);
     return { first: first?.commit, chains, before, ids: first?.before?.ids, reach };
   }
 }
 
-/** The causes with the highest numbers, up to a count. Users count steps in these numbers. */
+/** Collects the causes with the highest numbers, up to a count. Users count steps in these numbers. */
 class LastNumbers {
   readonly #count: number;
-  #all: { readonly cause: string; readonly number: number }[] = [];
-  readonly #known = new Set<string>();
-  /** The earliest of the numbers. Undefined until the count is reached. */
+  #highest: { readonly cause: string; readonly number: number }[] = [];
+  readonly #causes = new Set<string>();
+  /** The cause with the lowest of these numbers. Undefined until the count is reached. */
   first: string | undefined;
 
   constructor(count: number) {
@@ -215,18 +215,18 @@ class LastNumbers {
   }
 
   get size(): number {
-    return this.#known.size;
+    return this.#causes.size;
   }
 
   add(cause: string): void {
     const number = parseCauseNumber(cause);
-    if (this.#count === 0 || number === undefined || this.#known.has(cause)) return;
-    this.#known.add(cause);
+    if (this.#count === 0 || number === undefined || this.#causes.has(cause)) return;
+    this.#causes.add(cause);
     if (this.first !== undefined && number < parseCauseNumber(this.first)!) return;
-    this.#all.push({ cause, number });
-    if (this.#all.length < this.#count) return;
-    this.#all.sort((a, b) => b.number - a.number);
-    this.#all.length = this.#count;
-    this.first = this.#all.at(-1)!.cause;
+    this.#highest.push({ cause, number });
+    if (this.#highest.length < this.#count) return;
+    this.#highest.sort((a, b) => b.number - a.number);
+    this.#highest.length = this.#count;
+    this.first = this.#highest.at(-1)!.cause;
   }
 }

@@ -70,8 +70,8 @@ export interface SnapshotDiff extends DiffReport {
 }
 
 /** Matches the names of backups of the current state: `before-1`, `before-2`, … */
-const backupName = /^before-(\d+)$/i;
-/** Maximum number of backups. The newest stay. */
+const backupNamePattern = /^before-(\d+)$/i;
+/** Maximum number of backups. The newest backups stay. */
 const maxBackups = 10;
 
 /** Wall-clock time for which a snapshot waits for running entries, because a receiver can hang. */
@@ -80,7 +80,7 @@ const maxIdleWaitMs = 1_000;
 export class Snapshots {
   readonly #context: SnapshotContext;
   /** Serializes changes to the list of snapshots, because a free name is found before it is used. */
-  #changing: Promise<unknown> = Promise.resolve();
+  #lastChange: Promise<unknown> = Promise.resolve();
   readonly #watchers = new Set<() => void>();
 
   constructor(context: SnapshotContext) {
@@ -92,7 +92,7 @@ export class Snapshots {
     return this.#runExclusive(async () => {
       const { snapshotStore } = this.#context;
       const document = await this.exportPresent(name);
-      const existing = (await snapshotStore.list()).find((one) => isSameName(one.name, name));
+      const existing = (await snapshotStore.list()).find((snapshot) => isSameName(snapshot.name, name));
       if (existing && !replace) throw new SnapshotExistsError(existing.name);
       await snapshotStore.put(name, document);
       return this.find(name);
@@ -112,15 +112,15 @@ export class Snapshots {
   }
 
   async list(): Promise<readonly SnapshotInfo[]> {
-    return Promise.all((await this.#context.snapshotStore.list()).map((one) => this.#readInfo(one)));
+    return Promise.all((await this.#context.snapshotStore.list()).map((stored) => this.#readInfo(stored)));
   }
 
   /** Fails with SnapshotNotFoundError. */
   async find(name: string): Promise<SnapshotInfo> {
-    const all = await this.#context.snapshotStore.list();
-    const found = all.find((one) => one.name === name);
-    if (!found) throw new SnapshotNotFoundError(name, all);
-    return this.#readInfo(found);
+    const storedSnapshots = await this.#context.snapshotStore.list();
+    const stored = storedSnapshots.find((snapshot) => snapshot.name === name);
+    if (!stored) throw new SnapshotNotFoundError(name, storedSnapshots);
+    return this.#readInfo(stored);
   }
 
   /** Fails with SnapshotNotFoundError. */
@@ -131,9 +131,9 @@ export class Snapshots {
     });
   }
 
-  watch(changed: () => void): () => void {
-    this.#watchers.add(changed);
-    return () => this.#watchers.delete(changed);
+  watch(listener: () => void): () => void {
+    this.#watchers.add(listener);
+    return () => this.#watchers.delete(listener);
   }
 
   get collections(): readonly Collection[] {
@@ -148,69 +148,77 @@ export class Snapshots {
     const { store, faults, runner } = this.#context;
     const before = await this.load(from);
     const after = to === undefined ? undefined : await this.load(to);
-    const changes = await compareStates(before.store, after?.store ?? store, this.#compared);
-    const scripted = [
+    const changes = await compareStates(before.store, after?.store ?? store, this.#comparedCollections);
+    const faultScripts = [
       before.snapshotHead.beside.faults,
       after?.snapshotHead.beside.faults ?? faults.toStored(),
     ] as const;
-    return { from, to: to ?? null, ...describeDiff(changes, ...scripted, (kind) => runner.describeKind(kind)) };
+    return { from, to: to ?? null, ...describeDiff(changes, ...faultScripts, (kind) => runner.describeKind(kind)) };
   }
 
   /** Control tokens are not compared, because a restore does not change them. */
-  get #compared(): readonly Collection[] {
-    return this.collections.filter((one) => one !== controlTokens);
+  get #comparedCollections(): readonly Collection[] {
+    return this.collections.filter((collection) => collection !== controlTokens);
   }
 
-  /** Reports whether only time has changed. The sizes of the stores usually decide this. */
-  async #isSame(other: Store, beside: SnapshotHead["beside"]): Promise<boolean> {
+  /** Returns whether only time has changed. The sizes of the stores usually decide this. */
+  async #isSame(otherStore: Store, beside: SnapshotHead["beside"]): Promise<boolean> {
     const { store, faults } = this.#context;
-    const compared = this.#compared.filter((one) => one !== causes);
-    const [otherCounts, ownCounts] = [await countRows(other, compared), await countRows(store, compared)];
+    const compared = this.#comparedCollections.filter((collection) => collection !== causes);
+    const [otherCounts, ownCounts] = [await countRows(otherStore, compared), await countRows(store, compared)];
     if (otherCounts.join() !== ownCounts.join()) return false;
-    return describeDiff(await compareStates(other, store, compared), beside.faults, faults.toStored(), () => undefined)
-      .same;
+    return describeDiff(
+      await compareStates(otherStore, store, compared),
+      beside.faults,
+      faults.toStored(),
+      () => undefined,
+    ).same;
   }
 
-  /** Loads the whole state of a snapshot. Fails with SnapshotNotFoundError and InvalidSnapshotError. */
+  /** Loads the complete state of a snapshot. Fails with SnapshotNotFoundError and InvalidSnapshotError. */
   async load(name: string): Promise<LoadedState & { readonly snapshotHead: SnapshotHead }> {
     const { snapshotStore, store } = this.#context;
     const document = await snapshotStore.open(name);
     if (!document) throw new SnapshotNotFoundError(name, await snapshotStore.list());
-    const loaded = await store.load(document).catch((cause) => {
+    const loadedState = await store.load(document).catch((cause) => {
       if (cause instanceof StateFormatError) throw new InvalidSnapshotError(name, cause.message, { cause });
       throw cause;
     });
-    const { data: snapshotHead } = SnapshotHead.safeParse(loaded.head);
+    const { data: snapshotHead } = SnapshotHead.safeParse(loadedState.head);
     if (!snapshotHead) throw new InvalidSnapshotError(name, "it is a state, not a snapshot");
     const { name: ownName } = snapshotHead.snapshot;
     if (ownName !== name) throw new InvalidSnapshotError(name, `it is the renamed snapshot ${ownName}; rename it back`);
-    return { ...loaded, snapshotHead };
+    return { ...loadedState, snapshotHead };
   }
 
   /**
-   * Restores a snapshot with its rows, time, ids and faults. The current state is saved first. Fails with
+   * Restores a snapshot with its rows, time, IDs and faults. The current state is saved first. Fails with
    * SnapshotNotFoundError and InvalidSnapshotError, without changes.
    */
   restore(name: string): Promise<RestoreResult> {
     return this.#runExclusive(async () => {
-      const { store: next, snapshotHead } = await this.load(name);
-      await this.#requireSameClusters(name, next);
-      await next.transaction("time of the snapshot", async (tx) => {
+      const { store: snapshotState, snapshotHead } = await this.load(name);
+      await this.#requireSameClusters(name, snapshotState);
+      await snapshotState.transaction("time of the snapshot", async (tx) => {
         const row = await tx.get(clockState, "clock");
         if (!row) throw new InvalidSnapshotError(name, "it has no clock");
         tx.put(clockState, this.#context.clock.createStateAt(snapshotHead.snapshot.at, row));
       });
-      return this.#restoreStore(next, snapshotHead.beside, !(await this.#isSame(next, snapshotHead.beside)));
+      return this.#restoreStore(
+        snapshotState,
+        snapshotHead.beside,
+        !(await this.#isSame(snapshotState, snapshotHead.beside)),
+      );
     });
   }
 
   /** Replaces the current state by an exported state, which has no history. The current state is saved first. */
-  replace(next: Store): Promise<RestoreResult> {
+  replace(importedState: Store): Promise<RestoreResult> {
     return this.#runExclusive(async () => {
       const { faults, requestLog } = this.#context;
-      const requests = Math.max(requestLog.lastNumber, await readLastRequestNumber(next));
+      const requests = Math.max(requestLog.lastNumber, await readLastRequestNumber(importedState));
       const beside = { faults: faults.toStored(), ids: null, requests };
-      return this.#restoreStore(next, beside, !(await this.#isSame(next, beside)));
+      return this.#restoreStore(importedState, beside, !(await this.#isSame(importedState, beside)));
     });
   }
 
@@ -234,69 +242,71 @@ export class Snapshots {
     const { first, chains, before, ids, reach } = await findRewindPoint(history, target, present);
     if (!first && "to" in target && target.to === clock.now())
       return { backupSnapshot: undefined, undone: 0, dropped: [] };
-    const { store: next, past } = await history.restoreAfter(first ? first.number - 1 : present.line);
-    const storedCauses = await next.read(async (view) => new Set((await view.list(causes)).map(({ id }) => id)));
+    const { store: restoredState, past } = await history.restoreAfter(first ? first.number - 1 : present.line);
+    const storedCauses = await restoredState.read(
+      async (view) => new Set((await view.list(causes)).map(({ id }) => id)),
+    );
     // The history only contains later results of a stored cause.
     if (before !== undefined && storedCauses.has(before))
       throw new RewindOutOfRangeError(reach ?? { number: 0 }, undefined);
     const startedAt = present.causes.get(before ?? first?.cause ?? "")?.at ?? first?.at;
-    await next.transaction("time of the rewind", async (tx) => {
+    await restoredState.transaction("time of the rewind", async (tx) => {
       const row = (await tx.get(clockState, "clock")) ?? clock.createStateAt(clock.now());
       const clockTime = row.mode === "real" ? (startedAt ?? clock.now()) : row.manual_now;
       tx.put(clockState, clock.createStateAt("to" in target ? target.to : clockTime, row));
     });
-    const place = IdPosition.safeParse(ids).data ?? null;
+    const idPosition = IdPosition.safeParse(ids).data ?? null;
     const requests = findLastNumber(chains.flat(), storedCauses) ?? requestLog.lastNumber;
-    const beside = { faults: faults.toStored(), ids: place, requests, place: past };
+    const beside = { faults: faults.toStored(), ids: idPosition, requests, place: past };
     // A clock advance can be undone in part.
     const steps = new Set(chains.map(findOrigin).filter((id) => parseCauseNumber(id) !== undefined));
     const undone = [...steps].filter((id) => !storedCauses.has(id) || id.startsWith("advance:")).length;
-    return { ...(await this.#restoreStore(next, beside, first !== undefined)), undone };
+    return { ...(await this.#restoreStore(restoredState, beside, first !== undefined)), undone };
   }
 
   /**
    * Replaces the current state. It is saved first, unless only time has changed. Old backups are only removed if a new
-   * one was saved.
+   * backup was saved.
    */
-  async #restoreStore(next: Store, beside: SnapshotHead["beside"], isKept = true): Promise<RestoreResult> {
+  async #restoreStore(newStore: Store, beside: SnapshotHead["beside"], savesBackup = true): Promise<RestoreResult> {
     const { snapshotStore, faults, ids, requestLog, report } = this.#context;
-    const place = beside.ids ?? (await ids.startSequence(next));
+    const idPosition = beside.ids ?? (await ids.startSequence(newStore));
     const names = (await snapshotStore.list()).map(({ name }) => name);
-    const backupSnapshot = `before-${1 + Math.max(0, ...names.map((name) => Number(backupName.exec(name)?.[1] ?? 0)))}`;
-    const dropped = await replaceState(this.#context, next, {
-      ...(isKept && {
-        keep: (present: AsyncIterable<string>) => snapshotStore.put(backupSnapshot, addChecksum(present)),
+    const backupSnapshot = `before-${1 + Math.max(0, ...names.map((name) => Number(backupNamePattern.exec(name)?.[1] ?? 0)))}`;
+    const dropped = await replaceState(this.#context, newStore, {
+      ...(savesBackup && {
+        saveReplaced: (present: AsyncIterable<string>) => snapshotStore.put(backupSnapshot, addChecksum(present)),
         head: () => this.#buildHead(backupSnapshot),
       }),
       past: beside.place ?? undefined,
-      stood: { ids: place },
+      position: { ids: idPosition },
       onRestored() {
         faults.replaceState(beside.faults);
-        ids.moveTo(place);
+        ids.moveTo(idPosition);
         requestLog.rewindTo(beside.requests);
       },
     }).catch(async (cause) => {
-      if (isKept) await snapshotStore.remove(backupSnapshot).catch(() => {});
+      if (savesBackup) await snapshotStore.remove(backupSnapshot).catch(() => {});
       throw cause;
     });
     for (const { kind, ref } of dropped) {
       report(`The state was replaced while ${kind} ${ref} was in progress. Its outcome belongs to the previous state`);
     }
-    if (!isKept) return { backupSnapshot: undefined, dropped };
-    const backupNames = names.filter((name) => backupName.test(name));
-    for (const old of backupNames.slice(0, Math.max(0, backupNames.length + 1 - maxBackups))) {
+    if (!savesBackup) return { backupSnapshot: undefined, dropped };
+    const backupNames = names.filter((name) => backupNamePattern.test(name));
+    for (const oldName of backupNames.slice(0, Math.max(0, backupNames.length + 1 - maxBackups))) {
       // The state is already replaced. The next restore removes files that cannot be removed now.
-      await snapshotStore.remove(old).catch(() => {});
+      await snapshotStore.remove(oldName).catch(() => {});
     }
     return { backupSnapshot, dropped };
   }
 
   #runExclusive<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#changing.then(work).finally(() => {
-      for (const changed of this.#watchers) changed();
+    const result = this.#lastChange.then(work).finally(() => {
+      for (const listener of this.#watchers) listener();
     });
-    this.#changing = done.catch(() => {});
-    return done;
+    this.#lastChange = result.catch(() => {});
+    return result;
   }
 
   #buildHead(name: string): SnapshotHead {
@@ -316,14 +326,14 @@ export class Snapshots {
   async #readInfo(stored: StoredSnapshot): Promise<SnapshotInfo> {
     const document = (await this.#context.snapshotStore.open(stored.name)) ?? [];
     for await (const block of document) {
-      const about = parseDescription(Buffer.from(block).toString("utf8"));
-      return { ...stored, at: about?.at, savedAt: about?.saved_at ?? undefined };
+      const description = parseDescription(Buffer.from(block).toString("utf8"));
+      return { ...stored, at: description?.at, savedAt: description?.saved_at ?? undefined };
     }
     return { ...stored, at: undefined, savedAt: undefined };
   }
 
-  async #requireSameClusters(name: string, next: Store): Promise<void> {
-    const snapshotIds = (await next.read((view) => view.list(clusterRows, { by: "position" }))).map(({ id }) => id);
+  async #requireSameClusters(name: string, newStore: Store): Promise<void> {
+    const snapshotIds = (await newStore.read((view) => view.list(clusterRows, { by: "position" }))).map(({ id }) => id);
     const ownIds = this.#context.clusters.map(({ id }) => id);
     if (snapshotIds.join() === ownIds.join()) return;
     throw new InvalidSnapshotError(
@@ -336,14 +346,16 @@ export class Snapshots {
 const countRows = (store: Store, collections: readonly Collection[]): Promise<number[]> =>
   store.read((view) =>
     Promise.all(
-      collections.map((one) => (one.kind === "rows" ? view.count(one as unknown as Rows<object>) : view.size(one))),
+      collections.map((collection) =>
+        collection.kind === "rows" ? view.count(collection as unknown as Rows<object>) : view.size(collection),
+      ),
     ),
   );
 
-function findLastNumber(used: readonly string[], stored: ReadonlySet<string>): number | undefined {
+function findLastNumber(undone: readonly string[], stored: ReadonlySet<string>): number | undefined {
   const lastStored = [...stored].reduce((last, id) => Math.max(last, parseCauseNumber(id) ?? 0), 0);
-  // Causes up to the last stored one were not undone, so their numbers are ignored.
-  const numbers = used.map((id) => parseCauseNumber(id) ?? 0).filter((number) => number > lastStored);
+  // Causes up to the last stored cause were not undone, so their numbers are ignored.
+  const numbers = undone.map((id) => parseCauseNumber(id) ?? 0).filter((number) => number > lastStored);
   return numbers.length === 0 ? undefined : numbers.reduce((first, number) => Math.min(first, number)) - 1;
 }
 
@@ -360,7 +372,7 @@ const MemoryData = z.object({
   faults: StoredFaults,
   ids: IdPosition.nullable(),
   requests: z.int(),
-  /** Last line of the store's history, if it is stored. */
+  /** Last line of the store's history. Null or undefined if the history is not stored. */
   place: z.object({ number: z.int(), checksum: z.int() }).nullish(),
 });
 
@@ -368,8 +380,8 @@ export const SnapshotHead = z.object({ snapshot: SnapshotDescription, beside: Me
 export type SnapshotHead = z.infer<typeof SnapshotHead>;
 
 /**
- * Parses the metadata in the first lines of a document, without reading the rest. Returns undefined if there is none.
- * Each field is on one line.
+ * Parses the metadata in the first lines of a document. Returns undefined if there is no metadata. Each field is on one
+ * line.
  */
 function parseDescription(firstBlock: string): SnapshotDescription | undefined {
   const line = /^"snapshot": (.*),$/m.exec(firstBlock)?.[1];

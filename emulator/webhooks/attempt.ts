@@ -40,7 +40,7 @@ export interface AttemptResult {
   readonly url: string;
   readonly at: number;
   readonly wallAt: number;
-  /** Id of the clock advance that made it due. Undefined if the clock was not advanced. */
+  /** ID of the clock advance that made it due. Undefined if the clock was not advanced. */
   readonly movedBy: string | undefined;
   readonly durationMs: number;
   readonly postResult: PostResult;
@@ -48,11 +48,14 @@ export interface AttemptResult {
 
 /** `sendWithFault` can replace sending. The function rejects only with DeliveryAbortedError. */
 export function createAttemptSender(
-  sender: AttemptContext,
+  context: AttemptContext,
 ): (input: AttemptInput, sendWithFault?: SendAttempt) => Promise<AttemptResult> {
-  const { clock, wall, settings, outgoing } = sender;
+  const { clock, wall, settings, outgoing } = context;
   const schemes = [getDefaultScheme(), ...settings.webhookSchemes.map(findScheme)];
-  const [bodySchemes, attemptSchemes] = [schemes.filter(signsBodyOnly), schemes.filter((one) => !signsBodyOnly(one))];
+  const [bodySchemes, attemptSchemes] = [
+    schemes.filter(signsBodyOnly),
+    schemes.filter((scheme) => !signsBodyOnly(scheme)),
+  ];
   const signEvent = createEventSigner(settings.webhookJson, bodySchemes);
 
   return (input, sendWithFault) => {
@@ -60,7 +63,7 @@ export function createAttemptSender(
     const at = clock.now();
     const movedBy = clock.movedBy?.id;
     const wallAt = Math.floor(wall.now());
-    const started = wall.monotonicNow();
+    const startedAt = wall.monotonicNow();
     const message = signEvent(event, hmacKey);
     const send = (outgoingMessage: OutgoingMessage) => {
       // Receivers compare the time with their own clock, even under --deterministic (DECISIONS.md, C17).
@@ -84,7 +87,7 @@ export function createAttemptSender(
       wallAt: settings.deterministic ? at : wallAt,
       movedBy,
       // Durations differ between runs, but --deterministic requires the same bytes.
-      durationMs: settings.deterministic ? 0 : Math.round(wall.monotonicNow() - started),
+      durationMs: settings.deterministic ? 0 : Math.round(wall.monotonicNow() - startedAt),
       postResult,
     }));
   };
@@ -108,13 +111,16 @@ interface SignedMessage extends OutgoingMessage {
 
 const maxSignedEvents = 256;
 
-/** Signs each event once. An event for a thousand webhooks with six attempts each is in the cache. */
+/**
+ * Creates a function that signs each event once. The cache serves an event with a thousand webhooks and six attempts
+ * each.
+ */
 function createEventSigner(form: WebhookJsonForm, schemes: readonly WebhookScheme[]) {
   const cache = new Map<number, SignedMessage>();
   return (event: WebhookEvent, hmacKey: string): SignedMessage => {
     const { id, body: text } = event;
     const cached = cache.get(id);
-    // After a reset, another event can have the same id.
+    // After a reset, another event can have the same ID.
     if (cached?.text === text && cached.hmacKey === hmacKey) return cached;
     const body = Buffer.from(formatEventBody(event, form));
     const message = { text, body, hmacKey, signatures: signWith(schemes, { key: hmacKey, body, id, at: 0 }) };
@@ -132,5 +138,5 @@ const createTraceHeaders = (trace: string, attempt: string) => ({
 });
 
 /** Returns whether the status is 2xx. A redirect is a failure (DECISIONS.md, C18). */
-export const isSuccessfulPost = (posted: PostResult): boolean =>
-  "status" in posted && posted.status >= 200 && posted.status < 300;
+export const isSuccessfulPost = (result: PostResult): boolean =>
+  "status" in result && result.status >= 200 && result.status < 300;

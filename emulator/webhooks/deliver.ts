@@ -30,13 +30,16 @@ export interface DeliveryContext extends AttemptContext {
   readonly notifier?: DeliveryNotifier | undefined;
 }
 
-/** The ref of an entry is the id of its delivery. `resend` is outside the schedule (DECISIONS.md, C18). */
+/**
+ * Creates the handlers of attempts. The ref of an entry is the ID of its delivery. `resend` is outside the schedule
+ * (DECISIONS.md, C18).
+ */
 export function createDeliveryJobHandlers(context: DeliveryContext): {
   readonly deliver: JobHandler;
   readonly resend: JobHandler;
 } {
   const { clock, settings, outgoing, notifier } = context;
-  const attempt = createAttemptSender(context);
+  const sendAttempt = createAttemptSender(context);
   const watchedSignals = new WeakSet<AbortSignal>();
 
   const createHandler = (resend: boolean): JobHandler => ({
@@ -55,22 +58,22 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
       return createCommitOnlyRun((tx) => postponeAttempt(tx, entry, fault.postponement, fault, clock.now()));
     return (signal) => {
       abortAttemptsOn(signal);
-      return attempt(input, fault?.send).then((result) => {
-        const ended = { entry, result, resend, fault };
-        return (tx) => record(tx, ended);
+      return sendAttempt(input, fault?.send).then((result) => {
+        const endedRun = { entry, result, resend, fault };
+        return (tx) => record(tx, endedRun);
       });
     };
   }
 
-  /** Rows are read now, because changes since the entry was scheduled apply (DECISIONS.md, C18). */
+  /** Rows are read before each attempt, because changes since the entry was scheduled apply (DECISIONS.md, C18). */
   async function readAttemptInputs(view: View, entries: readonly ScheduledEntry[], resend: boolean) {
     const rows = await view.getAll(deliveries, entries, ({ ref }) => Number(ref));
     const events = await view.getAll(webhookEvents, rows, (row) => row?.event_id);
-    const receivers = await view.getAll(webhookRows, rows, (row) => row?.webhook_id);
-    const owners = await view.getAll(workspaces, rows, (row) => row?.workspace_id);
+    const webhooks = await view.getAll(webhookRows, rows, (row) => row?.webhook_id);
+    const ownerWorkspaces = await view.getAll(workspaces, rows, (row) => row?.workspace_id);
     const traces = settings.traceWebhooks ? await readTraces(view, entries, events, resend) : [];
     return entries.map((_, i): AttemptInput | SkippedAttempt | "gone" => {
-      const [delivery, event, webhook, workspace] = [rows[i], events[i], receivers[i], owners[i]];
+      const [delivery, event, webhook, workspace] = [rows[i], events[i], webhooks[i], ownerWorkspaces[i]];
       if (!delivery) return "gone";
       if (!event || !webhook || !workspace) return { skip: "skipped_deleted" };
       if (!resend && webhook.status !== "ACTIVE") return { skip: "skipped_disabled" };
@@ -84,7 +87,7 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
 
   let purgedAt = Number.NEGATIVE_INFINITY;
   /** Records are purged once per virtual time, because nothing expires while the clock is stopped. */
-  function dropOld(tx: Transaction): Promise<unknown> | undefined {
+  function purgeExpired(tx: Transaction): Promise<unknown> | undefined {
     const now = clock.now();
     if (now === purgedAt) return undefined;
     purgedAt = now;
@@ -99,13 +102,13 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
   }
 
   /** Records the outcome in the transaction that removes the entry from the queue. */
-  function record(tx: Transaction, ended: EndedRun): Promise<string> | string {
-    const dropped = dropOld(tx);
-    return dropped ? dropped.then(() => recordNow(tx, ended)) : recordNow(tx, ended);
+  function record(tx: Transaction, endedRun: EndedRun): Promise<string> | string {
+    const purge = purgeExpired(tx);
+    return purge ? purge.then(() => recordWithoutPurge(tx, endedRun)) : recordWithoutPurge(tx, endedRun);
   }
 
-  /** Awaits nothing if there was no fault, because this is the common path. */
-  function recordNow(tx: Transaction, { entry, result, resend, fault }: EndedRun): Promise<string> | string {
+  /** Does not await if there was no fault, because this is the common path. */
+  function recordWithoutPurge(tx: Transaction, { entry, result, resend, fault }: EndedRun): Promise<string> | string {
     const delivery = tx.getSync(deliveries, Number(entry.ref));
     if (!delivery) return removeEntry(tx, entry);
     if ("skip" in result) {
@@ -114,8 +117,8 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
       return resend ? result.skip : endSkipped(tx, delivery, result.skip);
     }
     const webhook = tx.getSync(webhookRows, delivery.webhook_id);
-    const attemptRecord = { entry, delivery, webhook, attempted: result, resend, fault, settings, notifier };
-    // The id of the scripted fault is stored with the effect of the fault.
+    const attemptRecord = { entry, delivery, webhook, result, resend, fault, settings, notifier };
+    // The ID of the scripted fault is stored with the effect of the fault.
     if (fault)
       return tx
         .withCause(fault.cause, () => putAttempt(tx, attemptRecord))
@@ -126,9 +129,14 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
 
   function endSkipped(tx: Transaction, delivery: Delivery, outcome: SkippedAttempt["skip"]): string {
     const now = clock.now();
-    const skipped = { ...delivery, outcome, next_attempt_at: null, keep_until: getRetentionEnd("other", now) };
-    tx.put(deliveries, skipped);
-    notifier?.notify({ delivery: skipped, attempt: undefined, disabled: outcome === "skipped_disabled", at: now });
+    const skippedDelivery = { ...delivery, outcome, next_attempt_at: null, keep_until: getRetentionEnd("other", now) };
+    tx.put(deliveries, skippedDelivery);
+    notifier?.notify({
+      delivery: skippedDelivery,
+      attempt: undefined,
+      disabled: outcome === "skipped_disabled",
+      at: now,
+    });
     return outcome;
   }
 
@@ -143,8 +151,8 @@ async function readTraces(
   resend: boolean,
 ): Promise<readonly string[]> {
   const origins = entries.map((entry, i) => ({ event: events[i], cause: resend ? entry.cause : events[i]?.cause }));
-  const reasons = await view.getAll(causes, origins, ({ cause }) => cause ?? undefined);
-  return origins.map(({ event }, i) => getEventTrace(event, reasons[i]));
+  const causeRows = await view.getAll(causes, origins, ({ cause }) => cause ?? undefined);
+  return origins.map(({ event }, i) => getEventTrace(event, causeRows[i]));
 }
 
 interface SkippedAttempt {
@@ -153,8 +161,8 @@ interface SkippedAttempt {
 
 /** Removes an entry whose delivery or schedule entry was removed during the attempt. */
 function removeEntry(tx: Transaction, entry: ScheduledEntry): string {
-  const waiting = tx.getSync(schedule, entry.id);
-  if (waiting?.due === entry.due) dequeue(tx, entry);
+  const queuedEntry = tx.getSync(schedule, entry.id);
+  if (queuedEntry?.due === entry.due) dequeue(tx, entry);
   return "gone";
 }
 
@@ -183,21 +191,21 @@ async function postponeAttempt(
   tx: Transaction,
   entry: ScheduledEntry,
   { byMs, isAfterNext }: AttemptPostponement,
-  by: AppliedFault,
+  fault: AppliedFault,
   now: number,
 ): Promise<string> {
-  const waiting = await tx.get(schedule, entry.id);
+  const queuedEntry = await tx.get(schedule, entry.id);
   const delivery = await tx.get(deliveries, Number(entry.ref));
-  if (waiting?.due !== entry.due || !delivery) return "gone";
-  const next = isAfterNext ? await findNextOfKey(tx, entry, now + byMs) : undefined;
-  const due = next ? next.due + reorderDelayMs : now + byMs;
+  if (queuedEntry?.due !== entry.due || !delivery) return "gone";
+  const nextEntry = isAfterNext ? await findNextOfKey(tx, entry, now + byMs) : undefined;
+  const due = nextEntry ? nextEntry.due + reorderDelayMs : now + byMs;
   enqueue(tx, { ...entry, due });
-  const put_off = toAttemptFault(by);
-  await tx.withCause(by.cause, () => tx.put(deliveries, { ...delivery, next_attempt_at: due, put_off }));
+  const put_off = toAttemptFault(fault);
+  await tx.withCause(fault.cause, () => tx.put(deliveries, { ...delivery, next_attempt_at: due, put_off }));
   return "put_off";
 }
 
-async function findNextOfKey(tx: Transaction, entry: ScheduledEntry, until: number) {
-  const slice = { by: "turn", from: toDueSortKey(entry.due, entry.id + 1), to: toDueSortKeyEnd(until) } as const;
-  return (await tx.list(schedule, slice)).find((other) => other.concurrency_key === entry.concurrency_key);
+async function findNextOfKey(tx: Transaction, entry: ScheduledEntry, latestDue: number) {
+  const slice = { by: "turn", from: toDueSortKey(entry.due, entry.id + 1), to: toDueSortKeyEnd(latestDue) } as const;
+  return (await tx.list(schedule, slice)).find((candidate) => candidate.concurrency_key === entry.concurrency_key);
 }

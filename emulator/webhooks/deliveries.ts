@@ -24,7 +24,7 @@ export const WebhookEvent = z.strictObject({
   headers: dictionary(z.string()).optional(),
   /** Virtual milliseconds. Null for an event with webhooks, which is deleted with its last delivery. */
   keep_until: z.int().nullable(),
-  /** Id of the cause. Null if there is no cause. */
+  /** ID of the cause. Null if there is no cause. */
   cause: z.string().nullable(),
 });
 export type WebhookEvent = z.infer<typeof WebhookEvent>;
@@ -48,7 +48,7 @@ export function formatEventBody(
 export const DeliveryOutcome = z.enum(deliveryOutcomes);
 export type DeliveryOutcome = z.infer<typeof DeliveryOutcome>;
 
-/** A scripted fault with its effect and its id. Null if no fault was applied. */
+/** A scripted fault with its effect and its ID. Null if no fault was applied. */
 const AttemptFault = z.strictObject({ effect: z.string(), cause: z.string().nullable() });
 export type AttemptFault = z.infer<typeof AttemptFault>;
 
@@ -67,7 +67,7 @@ export const Delivery = z.strictObject({
   contract_id: z.int().nullable(),
   /** Purpose of a delivery by another program, which has no schedule. Undefined for all other deliveries. */
   label: z.string().optional(),
-  /** Id of the entry in the schedule, which is the same for all retries. */
+  /** ID of the entry in the schedule, which is the same for all retries. */
   entry_id: z.int(),
   outcome: DeliveryOutcome,
   /** Number of attempts, including resends. */
@@ -102,11 +102,11 @@ export const DeliveryAttempt = z.strictObject({
   /** Virtual milliseconds. */
   planned_at: storedDeadline(z.int()),
   at: storedTime(z.int()),
-  /** Wall-clock milliseconds, or virtual ones under --deterministic. */
+  /** Wall-clock milliseconds, or virtual milliseconds under --deterministic. */
   wall_at: storedTime(z.int()),
-  /** Id of the cause: the cause of the event, or the request for a resend. Null if there is no cause. */
+  /** ID of the cause: the cause of the event, or the request for a resend. Null if there is no cause. */
   cause: z.string().nullable(),
-  /** Id of the clock advance that made the attempt due. Null if the clock was not advanced. */
+  /** ID of the clock advance that made the attempt due. Null if the clock was not advanced. */
   moved_by: z.string().nullable(),
   /** Applied fault. Null if no fault was applied. */
   fault: AttemptFault.nullable(),
@@ -135,14 +135,14 @@ export const attempts = defineRows({
 const toAttemptKey = (deliveryId: number, number: number): string => `${deliveryId}/${number}`;
 
 export const listAttemptKeys = ({ id, attempts }: Delivery): string[] =>
-  Array.from({ length: attempts }, (_, before) => toAttemptKey(id, before + 1));
+  Array.from({ length: attempts }, (_, index) => toAttemptKey(id, index + 1));
 
-/** Returns the name of an event in traces. The name is the id of a cause, and span ids are derived from it. */
+/** Returns the name of an event in traces. The name is the ID of a cause, and span IDs are derived from it. */
 export const toEventName = (id: number): string => `event:${id}`;
 export const toDeliveryName = (id: number): string => `delivery:${id}`;
 export const toAttemptName = (deliveryId: number, number: number): string => `attempt:${deliveryId}.${number}`;
 
-/** Returns the trace of the cause, or a new one if the cause is no longer stored. */
+/** Returns the trace of the cause, or a derived trace if the cause is no longer stored. */
 export const getEventTrace = (event: Pick<WebhookEvent, "id"> | undefined, cause: CauseRow | undefined): string =>
   cause?.trace ?? hash("sha256", toEventName(event?.id ?? 0)).toString("hex", 0, 16);
 

@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import type { Activity } from "../../src/api/activities.ts";
-import type { ContractFacts as declared } from "../../src/api/contracts/webhook-payloads.ts";
+import type { ContractFacts as DeclaredContractFacts } from "../../src/api/contracts/webhook-payloads.ts";
 import { type Clock, toIsoMicros } from "../../src/base/clock.ts";
 import { toExactJson } from "../../src/base/json.ts";
 import { enqueue, type ScheduledEntry } from "../clock/schedule.ts";
@@ -22,27 +22,27 @@ function limitEmittedLength(tx: Transaction, body: string): void {
 
 /**
  * Stores a delivery and an entry of the schedule for each webhook that subscribes to the activity. A disabled webhook
- * also gets them, so that each skipped event is visible. `only` limits the notification to one webhook. Returns the
- * entries, which are due now. The ref of an entry is the id of its delivery. Throws MaxBodyBytesExceededError if the
- * transaction emits too much (DECISIONS.md, C24).
+ * also gets them, so that each skipped event is visible. `webhookId` limits the notification to one webhook. Returns
+ * the entries, which are due now. The ref of an entry is the ID of its delivery. Throws MaxBodyBytesExceededError if
+ * the transaction emits too much (DECISIONS.md, C24).
  */
 export async function emitEvent(
   tx: Transaction,
   clock: Clock,
   domainEvent: DomainEvent,
-  only?: number,
+  webhookId?: number,
 ): Promise<readonly ScheduledEntry[]> {
   const { workspace_id, activity } = domainEvent;
   const contract_id = domainEvent.contract?.contract_id ?? null;
   const due = clock.now();
   const observer = getWebhookObserver(clock);
-  const plain = toExactJson(createAmendedDocument(domainEvent));
-  const body = observer?.amendBody(activity, plain) ?? plain;
+  const document = toExactJson(createAmendedDocument(domainEvent));
+  const body = observer?.amendBody(activity, document) ?? document;
   limitEmittedLength(tx, body);
-  const subscribed = observer?.isSilent(activity)
+  const subscribers = observer?.isSilent(activity)
     ? []
     : await tx.list(webhookRows, { by: "activity", equals: toActivityKey(workspace_id, activity) });
-  const receivers = only === undefined ? subscribed : subscribed.filter(({ id }) => id === only);
+  const receivers = webhookId === undefined ? subscribers : subscribers.filter(({ id }) => id === webhookId);
   // The event is stored even without webhooks, because a client can wait for the activity.
   const event: WebhookEvent = {
     id: tx.next("webhook_event"),
@@ -86,7 +86,7 @@ export async function emitEvent(
 }
 
 /** Contract of a payload with its keys in order, which the cluster creates from its rows. */
-export type EventContract = Readonly<z.infer<typeof declared>>;
+export type EventContract = Readonly<z.infer<typeof DeclaredContractFacts>>;
 
 export interface Performer {
   readonly name: string;

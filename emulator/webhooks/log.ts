@@ -42,13 +42,13 @@ export async function listDeliveries(
   filter: DeliveryFilter,
   { offset, limit }: DeliveryPage,
 ): Promise<{ readonly items: readonly LoggedDelivery[]; readonly total: number }> {
-  const { slice, rest } = findNarrowestSlice(filter);
-  if (rest.length === 0) {
+  const { slice, otherCriteria } = findNarrowestSlice(filter);
+  if (otherCriteria.length === 0) {
     const rows = await view.list(deliveries, { ...slice, reverse: true, offset, limit });
     return { items: await withAttempts(view, rows), total: await view.count(deliveries, slice) };
   }
-  const all = await view.list(deliveries, { ...slice, reverse: true });
-  const matches = all.filter((row) => rest.every(([name, value]) => row[name] === value));
+  const candidates = await view.list(deliveries, { ...slice, reverse: true });
+  const matches = candidates.filter((row) => otherCriteria.every(([name, value]) => row[name] === value));
   return { items: await withAttempts(view, matches.slice(offset, offset + limit)), total: matches.length };
 }
 
@@ -61,11 +61,11 @@ export async function showDelivery(
   const delivery = await view.get(deliveries, id);
   if (!delivery) return undefined;
   const event = await view.get(webhookEvents, delivery.event_id);
-  const [logged] = await withAttempts(view, [delivery]);
-  return logged && { ...logged, requestBody: formatEventBody(event, form), headers: event?.headers };
+  const [loggedDelivery] = await withAttempts(view, [delivery]);
+  return loggedDelivery && { ...loggedDelivery, requestBody: formatEventBody(event, form), headers: event?.headers };
 }
 
-/** The request is not recorded as the cause, because a user cannot undo the deletion. */
+/** Deletes the expired records. The request is not recorded as the cause, because a user cannot undo the deletion. */
 export async function deleteExpiredRecords(store: Store, now: number): Promise<void> {
   const batch = 500;
   const countExpired = () => store.read((view) => view.count(deliveries, { by: "keep_until", to: now }));
@@ -96,7 +96,7 @@ interface ForeignDelivery {
   readonly response_body?: string | null | undefined;
 }
 
-/** Has no other effects: nothing is sent, and the webhook's failures are not counted. */
+/** Records a delivery. It has no other effects: nothing is sent, and the webhook's failures are not counted. */
 export function recordForeignDelivery(
   tx: Transaction,
   { id: webhook_id, workspace_id, url }: Webhook,
@@ -105,11 +105,11 @@ export function recordForeignDelivery(
 ): Delivery {
   const cause = tx.cause?.id ?? null;
   const event_id = tx.next("webhook_event");
-  const common = { workspace_id, activity, contract_id: null };
-  tx.put(webhookEvents, { ...common, id: event_id, at: now, body, headers, keep_until: null, cause });
+  const commonFields = { workspace_id, activity, contract_id: null };
+  tx.put(webhookEvents, { ...commonFields, id: event_id, at: now, body, headers, keep_until: null, cause });
   const isDelivered = error === null && hasSucceeded({ status });
   const delivery: Delivery = {
-    ...common,
+    ...commonFields,
     id: tx.next("delivery"),
     event_id,
     webhook_id,
@@ -145,12 +145,12 @@ export function recordForeignDelivery(
 
 /** Returns the last webhook delivery of each contract of a workspace. Contracts without a delivery are omitted. */
 export async function listLatestDeliveries(view: View, workspaceId: number, contractIds: readonly number[]) {
-  const latest: Delivery[] = [];
+  const latestDeliveries: Delivery[] = [];
   for (const id of new Set(contractIds)) {
-    const [last] = await view.list(deliveries, { by: "contract", equals: id, reverse: true, limit: 1 });
-    if (last?.workspace_id === workspaceId) latest.push(last);
+    const [delivery] = await view.list(deliveries, { by: "contract", equals: id, reverse: true, limit: 1 });
+    if (delivery?.workspace_id === workspaceId) latestDeliveries.push(delivery);
   }
-  return latest;
+  return latestDeliveries;
 }
 
 type Criterion = readonly [name: keyof DeliveryFilter, value: string | number];
@@ -164,13 +164,15 @@ const indexes = [
 
 function findNarrowestSlice(filter: DeliveryFilter): {
   slice: IndexQuery<(typeof indexes)[number][1]>;
-  rest: readonly Criterion[];
+  otherCriteria: readonly Criterion[];
 } {
-  const input = Object.entries(filter).filter((criterion): criterion is [...Criterion] => criterion[1] !== undefined);
+  const criteria = Object.entries(filter).filter(
+    (criterion): criterion is [...Criterion] => criterion[1] !== undefined,
+  );
   const index = indexes.find(([name]) => filter[name] !== undefined);
-  if (!index) return { slice: {}, rest: input };
+  if (!index) return { slice: {}, otherCriteria: criteria };
   const [by, equals] = [index[1], filter[index[0]]!];
-  return { slice: { by, equals }, rest: input.filter(([name]) => name !== index[0]) };
+  return { slice: { by, equals }, otherCriteria: criteria.filter(([name]) => name !== index[0]) };
 }
 
 const withAttempts = (view: View, rows: readonly Delivery[]): Promise<LoggedDelivery[]> =>

@@ -29,51 +29,54 @@ interface AttemptRecord {
   readonly delivery: Delivery;
   /** Undefined if the webhook was deleted during the attempt. */
   readonly webhook: Webhook | undefined;
-  readonly attempted: AttemptResult;
+  readonly result: AttemptResult;
   readonly resend: boolean;
   readonly fault: AppliedFault | undefined;
   readonly settings: Pick<EmulatorSettings, "retrySchedule" | "workerTick">;
   readonly notifier: DeliveryNotifier | undefined;
 }
 
-/** Returns the delivery's outcome after the attempt. */
+/** Stores the outcome of an attempt. Returns the delivery's outcome after the attempt. */
 export function recordOutcome(tx: Transaction, attemptRecord: AttemptRecord): string {
-  const { entry, delivery, webhook, attempted, resend, notifier } = attemptRecord;
-  const ok = isSuccessfulPost(attempted.postResult);
-  const disabled = webhook !== undefined && countAttempt(tx, webhook, attemptRecord) !== "ACTIVE";
+  const { entry, delivery, webhook, result, resend, notifier } = attemptRecord;
+  const isSuccess = isSuccessfulPost(result.postResult);
+  const isDisabled = webhook !== undefined && countAttempt(tx, webhook, attemptRecord) !== "ACTIVE";
 
   // After a successful resend, and for a resend itself, only a success changes the delivery.
   const isEnded = resend || delivery.outcome === "delivered";
-  const updated = applyAttempt(
+  const updatedDelivery = applyAttempt(
     delivery,
-    ok ? createSuccessChange(attempted.at) : isEnded ? {} : createFailureChange(tx, attemptRecord),
+    isSuccess ? createSuccessChange(result.at) : isEnded ? {} : createFailureChange(tx, attemptRecord),
   );
-  tx.put(deliveries, updated);
-  notifier?.notify({ delivery: updated, attempt: attempted, disabled, at: attempted.at });
+  tx.put(deliveries, updatedDelivery);
+  notifier?.notify({ delivery: updatedDelivery, attempt: result, disabled: isDisabled, at: result.at });
 
-  if (!resend && updated.next_attempt_at !== null) enqueue(tx, { ...entry, due: updated.next_attempt_at });
+  if (!resend && updatedDelivery.next_attempt_at !== null)
+    enqueue(tx, { ...entry, due: updatedDelivery.next_attempt_at });
   else dequeue(tx, entry);
-  if (resend && ok) endSchedule(tx, delivery);
-  return updated.outcome;
+  if (resend && isSuccess) endSchedule(tx, delivery);
+  return updatedDelivery.outcome;
 }
 
-/** Counts over all deliveries of the webhook (DECISIONS.md, C18). Returns the new status. */
-function countAttempt(tx: Transaction, webhook: Webhook, { delivery, attempted }: AttemptRecord): WebhookStatus {
-  const failure_count = isSuccessfulPost(attempted.postResult) ? 0 : webhook.failure_count + 1;
+/** Counts the failures over all deliveries of the webhook (DECISIONS.md, C18). Returns the new status. */
+function countAttempt(tx: Transaction, webhook: Webhook, { delivery, result }: AttemptRecord): WebhookStatus {
+  const failure_count = isSuccessfulPost(result.postResult) ? 0 : webhook.failure_count + 1;
   if (failure_count === webhook.failure_count) return webhook.status;
-  const counted = { ...webhook, failure_count };
+  const countedWebhook = { ...webhook, failure_count };
   if (webhook.status !== "ACTIVE" || failure_count < failuresUntilDisabled) {
-    tx.put(webhookRows, counted);
+    tx.put(webhookRows, countedWebhook);
     return webhook.status;
   }
-  const disabled = { at: attempted.at, by: toAttemptName(delivery.id, delivery.attempts + 1) };
-  tx.put(webhookRows, { ...counted, status: "DISABLED_BY_ERROR", disabled });
+  const disabled = { at: result.at, by: toAttemptName(delivery.id, delivery.attempts + 1) };
+  tx.put(webhookRows, { ...countedWebhook, status: "DISABLED_BY_ERROR", disabled });
   return "DISABLED_BY_ERROR";
 }
 
 type DeliveryChange = Partial<Pick<Delivery, "outcome" | "failures" | "next_attempt_at" | "keep_until">>;
 
-/** Spreading a frozen row is much slower than listing the fields in Node 20. */
+/**
+ * Applies an attempt to a delivery. The fields are listed, because spreading a frozen row is much slower in Node 20.
+ */
 function applyAttempt(row: Delivery, change: DeliveryChange): Delivery {
   return {
     id: row.id,
@@ -98,19 +101,16 @@ function createSuccessChange(at: number): DeliveryChange {
   return { outcome: "delivered", next_attempt_at: null, keep_until: getRetentionEnd("delivered", at) };
 }
 
-function createFailureChange(
-  tx: Transaction,
-  { delivery, attempted: { at }, settings }: AttemptRecord,
-): DeliveryChange {
+function createFailureChange(tx: Transaction, { delivery, result: { at }, settings }: AttemptRecord): DeliveryChange {
   const failures = delivery.failures + 1;
   const schedule = getRetrySchedule(tx.getSync(workspaces, delivery.workspace_id), settings);
-  const next = computeNextAttempt(schedule, failures, at, settings.workerTick);
-  if (next !== undefined) return { outcome: "retrying", failures, next_attempt_at: next };
+  const nextAttemptAt = computeNextAttempt(schedule, failures, at, settings.workerTick);
+  if (nextAttemptAt !== undefined) return { outcome: "retrying", failures, next_attempt_at: nextAttemptAt };
   return { outcome: "failed", failures, next_attempt_at: null, keep_until: getRetentionEnd("other", at) };
 }
 
-export function putAttempt(tx: Transaction, { entry, delivery, attempted, resend, fault }: AttemptRecord): void {
-  const { url, at, wallAt, movedBy, durationMs, postResult } = attempted;
+export function putAttempt(tx: Transaction, { entry, delivery, result, resend, fault }: AttemptRecord): void {
+  const { url, at, wallAt, movedBy, durationMs, postResult } = result;
   tx.put(attempts, {
     delivery_id: delivery.id,
     number: delivery.attempts + 1,
@@ -131,8 +131,8 @@ export function putAttempt(tx: Transaction, { entry, delivery, attempted, resend
 
 /** Cancels the remaining scheduled attempts of a delivery, because a resend succeeded. */
 export function endSchedule(tx: Transaction, { id, entry_id }: Delivery): void {
-  const waiting = tx.getSync(schedule, entry_id);
-  if (waiting?.kind === "deliver" && waiting.ref === String(id)) dequeue(tx, waiting);
+  const queuedEntry = tx.getSync(schedule, entry_id);
+  if (queuedEntry?.kind === "deliver" && queuedEntry.ref === String(id)) dequeue(tx, queuedEntry);
 }
 
 /**
@@ -140,8 +140,8 @@ export function endSchedule(tx: Transaction, { id, entry_id }: Delivery): void {
  * mode auto would jump to it (DECISIONS.md, C21).
  */
 export async function purgeWebhookRecords(tx: Transaction, now: number, limit = 50): Promise<number> {
-  const expired = await tx.list(deliveries, { by: "keep_until", to: now, limit });
-  for (const delivery of expired) {
+  const expiredDeliveries = await tx.list(deliveries, { by: "keep_until", to: now, limit });
+  for (const delivery of expiredDeliveries) {
     const { id, event_id } = delivery;
     for (const key of listAttemptKeys(delivery)) tx.delete(attempts, key);
     tx.delete(deliveries, id);
@@ -151,30 +151,30 @@ export async function purgeWebhookRecords(tx: Transaction, now: number, limit = 
   const unsentEvents = await tx.list(webhookEvents, { by: "keep_until", to: now, limit });
   for (const { id } of unsentEvents) tx.delete(webhookEvents, id);
   const emails = await purgeEmails(tx, now, limit);
-  return expired.length + unsentEvents.length + emails + (await purgeCauses(tx, now, limit));
+  return expiredDeliveries.length + unsentEvents.length + emails + (await purgeCauses(tx, now, limit));
 }
 /** A new outcome of a delivery after an attempt was made or skipped. */
 export interface DeliveryUpdate {
   readonly delivery: Delivery;
   readonly attempt: AttemptResult | undefined;
-  /** Whether the webhook is now disabled. The next scheduled attempt is then skipped. */
+  /** True if the webhook is now disabled. The next scheduled attempt is then skipped. */
   readonly disabled: boolean;
   /** Virtual milliseconds. */
   readonly at: number;
 }
 
-/** Outcomes are published after they are stored. If storing fails, the attempt is repeated and published again. */
+/** Publishes outcomes after they are stored. If storing fails, the attempt is repeated and published again. */
 export class DeliveryNotifier {
   readonly #watchers = new Set<(update: DeliveryUpdate) => void>();
 
   notify(update: DeliveryUpdate): void {
-    for (const each of this.#watchers) each(update);
+    for (const listener of this.#watchers) listener(update);
   }
 
   /** The listener must not block. Returns a function that removes it. */
-  watch(each: (update: DeliveryUpdate) => void): () => void {
-    this.#watchers.add(each);
-    return () => this.#watchers.delete(each);
+  watch(listener: (update: DeliveryUpdate) => void): () => void {
+    this.#watchers.add(listener);
+    return () => this.#watchers.delete(listener);
   }
 }
 

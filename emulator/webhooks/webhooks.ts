@@ -22,7 +22,7 @@ export const Webhook = z.strictObject({
   failure_count: z.int(),
   /** Time and cause (`request:12`, `attempt:3.6`) of the status. Null while the webhook is active, or if unknown. */
   disabled: z.strictObject({ at: storedTime(z.int()), by: z.string().nullable() }).nullable(),
-  /** Id of the user who created it. */
+  /** ID of the user who created it. */
   created_by: z.int(),
   /** Virtual milliseconds. */
   created_at: storedTime(z.int()),
@@ -40,17 +40,17 @@ export const toActivityKey = (workspaceId: number, activity: Activity): string =
 export const toConcurrencyKey = (webhookId: number): string => `webhook:${webhookId}`;
 
 /**
- * Enabling resets the counter and resends nothing. Returns undefined if the webhook does not exist. `at` is in virtual
- * milliseconds (DECISIONS.md, C18).
+ * Enables or disables a webhook. Enabling resets the counter and resends nothing. Returns undefined if the webhook does
+ * not exist. `at` is in virtual milliseconds (DECISIONS.md, C18).
  */
-export async function setWebhookEnabled(tx: Transaction, id: number, on: boolean, at: number) {
+export async function setWebhookEnabled(tx: Transaction, id: number, isEnabled: boolean, at: number) {
   const row = await tx.get(webhookRows, id);
-  if (!row || (!on && row.status === "DISABLED_BY_USER")) return row;
-  const changed: Webhook = on
+  if (!row || (!isEnabled && row.status === "DISABLED_BY_USER")) return row;
+  const updated: Webhook = isEnabled
     ? { ...row, status: "ACTIVE", failure_count: 0, disabled: null }
     : { ...row, status: "DISABLED_BY_USER", disabled: { at, by: tx.cause?.id ?? null } };
-  tx.put(webhookRows, changed);
-  return changed;
+  tx.put(webhookRows, updated);
+  return updated;
 }
 
 /** Changes to a body, by field path: `counterparties.0.poc_email`. */
@@ -65,7 +65,7 @@ interface Amendments {
 
 /** Callbacks for amendments that do not fit the body. Each must throw. */
 interface AmendmentConflictHandlers {
-  /** Called for a path that does not exist. `fields` lists those at the position where the path ends. */
+  /** Called for a path that does not exist. `fields` lists the fields at the position where the path ends. */
   onMissing(path: string, fields: readonly string[]): never;
   onPresent(path: string): never;
 }
@@ -80,20 +80,20 @@ export function applyAmendments(
 ): object {
   if (!overrides && !additions && !removals) return body;
   const copy = structuredClone(body);
-  const at = (path: string) => findPosition(copy, path, conflicts);
+  const findParent = (path: string) => findPosition(copy, path, conflicts);
   for (const [path, value] of Object.entries(overrides ?? {})) {
-    const { parent, step } = at(path);
+    const { parent, step } = findParent(path);
     getKnownField(parent, step, path, conflicts);
     setField(parent, step, value);
   }
   for (const path of removals ?? []) {
-    const { parent, step } = at(path);
+    const { parent, step } = findParent(path);
     getKnownField(parent, step, path, conflicts);
     if (Array.isArray(parent)) parent.splice(Number(step), 1);
     else delete parent[step];
   }
   for (const [path, value] of Object.entries(additions ?? {})) {
-    const { parent, step } = at(path);
+    const { parent, step } = findParent(path);
     if (listFields(parent).includes(step)) conflicts.onPresent(path);
     // A gap in a list would be null in the JSON text.
     if (Array.isArray(parent) && Number(step) !== parent.length) conflicts.onMissing(path, listFields(parent));
@@ -109,21 +109,21 @@ function findPosition(
 ): { parent: AmendedParent; step: string } {
   const steps = path.split(".");
   const step = steps.pop()!;
-  const parent = steps.reduce<unknown>((at, item) => getKnownField(at, item, path, conflicts), body);
+  const parent = steps.reduce<unknown>((current, item) => getKnownField(current, item, path, conflicts), body);
   if (typeof parent !== "object" || parent === null) conflicts.onMissing(path, []);
   return { parent: parent as AmendedParent, step };
 }
 
-function getKnownField(at: unknown, step: string, path: string, { onMissing }: AmendmentConflictHandlers): unknown {
-  const fields = listFields(at);
-  return fields.includes(step) ? (at as Record<string, unknown>)[step] : onMissing(path, fields);
+function getKnownField(parent: unknown, step: string, path: string, { onMissing }: AmendmentConflictHandlers): unknown {
+  const fields = listFields(parent);
+  return fields.includes(step) ? (parent as Record<string, unknown>)[step] : onMissing(path, fields);
 }
 
 const setField = (parent: AmendedParent, step: string, value: unknown): void =>
   void Object.defineProperty(parent, step, { value, writable: true, enumerable: true, configurable: true });
 
 /** A key with the value undefined is omitted in the JSON text. */
-const listFields = (at: unknown): string[] =>
-  typeof at === "object" && at !== null
-    ? Object.entries(at).flatMap(([name, value]) => (value === undefined ? [] : [name]))
+const listFields = (parent: unknown): string[] =>
+  typeof parent === "object" && parent !== null
+    ? Object.entries(parent).flatMap(([name, value]) => (value === undefined ? [] : [name]))
     : [];

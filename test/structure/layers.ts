@@ -104,7 +104,7 @@ const cliParts = createLayers(
 
 /** The layers, as printed in ARCHITECTURE.md. The most specific path applies. */
 export const layers: readonly Layer[] = [
-  { path: "src/base", mayImport: [], io: false, homeOf: "the HMAC primitive, ports of time and ids" },
+  { path: "src/base", mayImport: [], io: false, homeOf: "the HMAC primitive, ports of time and IDs" },
   { path: "src/files", mayImport: ["src/base"], io: true, homeOf: "atomic writes, append logs, the lock, real paths" },
   { path: "src/schemes", mayImport: ["src/base"], io: false, homeOf: "signature schemes" },
   { path: "src/api", mayImport: ["src/base"], io: false, homeOf: "declarations and their schemas" },

@@ -14,11 +14,11 @@ export function createApiKeyAuthenticator(
   context: Pick<ClusterContext, "store" | "settings" | "cluster" | "wall">,
 ): Authenticator<ClusterContext, AuthenticatedMember> {
   const checkRateLimit = createRateLimit(context.settings.rateLimit, context.wall);
-  return async ({ headers }, { line }) => {
+  return async ({ headers }, { logEntry }) => {
     const member = await context.store.read(async (view) => {
       const workspace = await authenticateWorkspace(view, context.cluster.id, headers);
       // The log line names the workspace even if the user is rejected.
-      line.workspaceId = workspace.id;
+      logEntry.workspaceId = workspace.id;
       return { workspace, user: await getUser(view, workspace, headers["user-email"]) };
     });
     if (member.workspace.is_suspended) fail("workspace-suspended");

@@ -50,14 +50,14 @@ interface OpenStateOptions {
   readonly report: (line: string) => void;
   readonly isHeld?: (() => Promise<boolean>) | undefined;
   readonly historyBytes?: number | undefined;
-  readonly moment: () => Moment;
+  readonly getMoment: () => Moment;
   readonly origin?: StateSource | undefined;
 }
 
 /** A database, and the role of this process among those that share it. */
 export type DatabaseOptions = Pick<
   PostgresStoreOptions,
-  "url" | "schema" | "candidate" | "signal" | "seen" | "leaseMs" | "leads"
+  "url" | "schema" | "candidate" | "signal" | "onLeaderChange" | "leaseMs" | "onLeading"
 >;
 
 export async function openState(options: OpenStateOptions): Promise<OpenedState> {

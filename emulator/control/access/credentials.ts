@@ -29,12 +29,12 @@ const runFileToken: ControlTokenInfo = { name: localToken, role: "admin", hash: 
  */
 export const createAuthenticators = (context: KnownCaller) =>
   ({
-    "control-token": async ({ headers }, { operation, line }): Promise<ControlCaller> => {
+    "control-token": async ({ headers }, { operation, logEntry }): Promise<ControlCaller> => {
       const credential = parseBearerToken(headers.authorization);
       if (credential === undefined) return fail("no-control-token");
       const caller = (await findCaller(credential, headers.cookie, context)) ?? fail("unknown-control-token");
-      line.caller = caller.token.name;
-      line.workspaceId = caller.token.workspace?.id;
+      logEntry.caller = caller.token.name;
+      logEntry.workspaceId = caller.token.workspace?.id;
       const { name: token, role } = caller.token;
       const requiredRole = getRequiredRole(operation);
       if (requiredRole !== undefined && !isAllowed(role, requiredRole))

@@ -19,7 +19,7 @@ export const stateHandlers = {
     const missingCollection = permanentCollections.find((name) => getRows(body, name).length === 0);
     if (Number(body.svc_state) <= formatVersion && missingCollection)
       fail("invalid-state", { reason: `it has no ${missingCollection}` });
-    await blobs.keepUnnamed();
+    await blobs.extendUnreferencedRetention();
     let importedStore: Store;
     try {
       importedStore = store.parseDocument(body);
@@ -41,7 +41,7 @@ export const stateHandlers = {
     };
     await replaceState({ store, clusters, runner, tokens }, emptyStore, {
       onRestored,
-      stood: { ids: ids.getPosition() },
+      position: { ids: ids.getPosition() },
     }).catch((cause) => {
       ids.moveTo(idPosition);
       throw cause;

@@ -77,7 +77,7 @@ export function parsePythonJson(text: string): SourceValue {
   return value;
 }
 
-/** Converts a document to the values of JSON.parse. NaN and Infinity remain numbers. */
+/** Converts a document to the values that JSON.parse returns. NaN and Infinity remain numbers. */
 export function toPlainValue(value: SourceValue): unknown {
   if (value instanceof SourceNumber) return Number(value.text);
   if (Array.isArray(value)) return value.map(toPlainValue);
@@ -164,30 +164,30 @@ class JsonReader {
 
   /** Reads a string. `start` is the index after the opening quote. */
   #readString(start: number): string {
-    let out = "";
-    let from = start;
+    let value = "";
+    let runStart = start;
     for (let at = start; ; at += 1) {
       const code = this.#text.charCodeAt(at);
       if (Number.isNaN(code)) throw new JsonSyntaxError("Unterminated string starting at", start - 1);
       if (code <= 0x1f) throw new JsonSyntaxError("Invalid control character at", at);
       if (code === 0x22) {
         this.next = at + 1;
-        return out + this.#text.slice(from, at);
+        return value + this.#text.slice(runStart, at);
       }
       if (code !== 0x5c) continue;
-      out += this.#text.slice(from, at);
+      value += this.#text.slice(runStart, at);
       const letter = this.#text[at + 1];
       if (letter === undefined) throw new JsonSyntaxError("Unterminated string starting at", start - 1);
       if (letter === "u") {
-        out += String.fromCharCode(this.#readCodeUnit(at + 1));
+        value += String.fromCharCode(this.#readCodeUnit(at + 1));
         at += 5;
       } else {
         const character = escapedCharacters[letter];
         if (character === undefined) throw new JsonSyntaxError("Invalid \\escape", at);
-        out += character;
+        value += character;
         at += 1;
       }
-      from = at + 1;
+      runStart = at + 1;
     }
   }
 

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { WallClock } from "../../../src/base/clock.ts";
 import { DeadlineList } from "../outgoing/deadlines.ts";
 
-/** DECISIONS.md, R16 and C24 */
+/** See DECISIONS.md, R16 and C24. */
 export const maxBodyBytes = 64 * 1024 * 1024;
 
 /** The request exceeds the limit, or the notifications that it would cause exceed it. */
@@ -31,32 +31,32 @@ export const hasBody = ({ headers }: IncomingMessage): boolean =>
  */
 export interface BodyReadTimeouts {
   /** Time from the first byte of a request to the end of its head. Node checks this timeout and responds with 408. */
-  readonly headMs: number;
+  readonly headTimeoutMs: number;
   /** Time for a body that is read into memory, and for the unread rest of a body after the response. */
-  readonly bodyMs: number;
+  readonly bodyTimeoutMs: number;
   /** Interval in which at least `paceBytes` of an upload must arrive. An upload has no other timeout. */
-  readonly paceMs: number;
-  readonly paceBytes: number;
+  readonly paceIntervalMs: number;
+  readonly minPaceBytes: number;
 }
 
 export const defaultBodyReadTimeouts: BodyReadTimeouts = {
-  headMs: 60_000,
-  bodyMs: 120_000,
-  paceMs: 60_000,
-  paceBytes: 60 * 1024,
+  headTimeoutMs: 60_000,
+  bodyTimeoutMs: 120_000,
+  paceIntervalMs: 60_000,
+  minPaceBytes: 60 * 1024,
 };
 
-/** Reads the bodies of one listener with a timeout for each. */
+/** Reads the bodies of one listener, each with a timeout. */
 export class RequestBodyReader {
   readonly #limits: BodyReadTimeouts;
   readonly #bodyDeadlines: DeadlineList<() => void>;
-  readonly #paces: DeadlineList<() => void>;
+  readonly #paceDeadlines: DeadlineList<() => void>;
 
   constructor(wall: WallClock, limits: BodyReadTimeouts) {
-    const cutLate = (cut: () => void) => cut();
+    const callTimeout = (onTimeout: () => void) => onTimeout();
     this.#limits = limits;
-    this.#bodyDeadlines = new DeadlineList(wall, limits.bodyMs, cutLate);
-    this.#paces = new DeadlineList(wall, limits.paceMs, cutLate);
+    this.#bodyDeadlines = new DeadlineList(wall, limits.bodyTimeoutMs, callTimeout);
+    this.#paceDeadlines = new DeadlineList(wall, limits.paceIntervalMs, callTimeout);
   }
 
   /** Reads the whole body. Rejects with MaxBodyBytesExceededError, BodyAbortedError or BodyTimeoutError. */
@@ -79,7 +79,7 @@ export class RequestBodyReader {
       const onEnd = () => finish();
       const onClose = () => finish(new BodyAbortedError("aborted"));
       const onTimeout = () => finish(new BodyTimeoutError("the body was not received in time"));
-      const cancel = this.#bodyDeadlines.enter(onTimeout);
+      const cancel = this.#bodyDeadlines.add(onTimeout);
       raw.on("data", onData).on("end", onEnd).on("close", onClose);
     });
   }
@@ -89,19 +89,19 @@ export class RequestBodyReader {
    * slowly.
    */
   async *readPieces(raw: IncomingMessage): AsyncGenerator<Uint8Array, void> {
-    let received = 0;
-    let receivedBefore = 0;
+    let receivedBytes = 0;
+    let checkedBytes = 0;
     const checkPace = () => {
-      if (received - receivedBefore < this.#limits.paceBytes)
+      if (receivedBytes - checkedBytes < this.#limits.minPaceBytes)
         return void raw.destroy(new BodyTimeoutError("the body was received too slowly"));
-      receivedBefore = received;
-      cancel = this.#paces.enter(checkPace);
+      checkedBytes = receivedBytes;
+      cancel = this.#paceDeadlines.add(checkPace);
     };
-    let cancel = this.#paces.enter(checkPace);
+    let cancel = this.#paceDeadlines.add(checkPace);
     try {
       // A destroyed request would no longer read its connection, and the next request on it would wait forever.
       for await (const piece of raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>) {
-        received += piece.byteLength;
+        receivedBytes += piece.byteLength;
         yield piece;
       }
     } catch (cause) {
@@ -117,12 +117,12 @@ export class RequestBodyReader {
     // Node does this itself only if no part of the body was read. Unlike resume(), a listener also takes effect if a
     // reader stops later.
     raw.on("data", () => {});
-    const cancel = this.#bodyDeadlines.enter(() => raw.socket.destroy());
+    const cancel = this.#bodyDeadlines.add(() => raw.socket.destroy());
     raw.once("close", cancel);
   }
 
   stop(): void {
     this.#bodyDeadlines.stop();
-    this.#paces.stop();
+    this.#paceDeadlines.stop();
   }
 }

@@ -13,16 +13,16 @@ export interface ErrorDialect {
   toUnreadableResponse(problem: DecodeProblem): HttpResponse;
   toTooLargeResponse(): HttpResponse;
   /**
-   * Creates the response to a request of which nothing was stored. `rejected` names the file if other files can be
+   * Creates the response to a request of which nothing was stored. `rejectedFile` names the file if other files can be
    * written.
    */
-  storeFailed(rejectedFile?: string): HttpResponse;
+  toStoreFailedResponse(rejectedFile?: string): HttpResponse;
   /**
    * Creates the response to a request for an undeclared path. `nearest` is the operation that the client may have
    * meant.
    */
   toNotFoundResponse(nearest: Operation | undefined): HttpResponse;
-  toMethodNotAllowedResponse(method: string, allowed: readonly string[]): HttpResponse;
+  toMethodNotAllowedResponse(method: string, allowedMethods: readonly string[]): HttpResponse;
   /** Creates the response if an operation of the emulator has a bug. */
   toBugResponse(operation: string): HttpResponse;
 }
@@ -41,18 +41,20 @@ export interface ValidationProblem {
   readonly part: RequestPart;
   readonly issue: ValidationIssue;
   readonly schema: z.ZodType;
-  /** The whole part as sent: fields as strings, or the JSON document with its numbers as written. */
+  /**
+   * The complete part of the request: fields as strings, or the JSON document with the original text of its numbers.
+   */
   readonly source: unknown;
 }
 
 /** Returns the value at a path of the input, or undefined if the path does not exist. */
 export function getValueAt(root: unknown, path: readonly PropertyKey[]): unknown {
-  let at = root;
+  let value = root;
   for (const key of path) {
-    if (at instanceof Map) at = at.get(key);
-    else if (typeof at === "object" && at !== null && Object.hasOwn(at, key))
-      at = (at as Record<PropertyKey, unknown>)[key];
+    if (value instanceof Map) value = value.get(key);
+    else if (typeof value === "object" && value !== null && Object.hasOwn(value, key))
+      value = (value as Record<PropertyKey, unknown>)[key];
     else return undefined;
   }
-  return at;
+  return value;
 }

@@ -18,16 +18,16 @@ const platformDialect: ErrorDialect = {
       : createFailureResponse("json-parse-error", { reason: describeDecodeProblem(problem) }),
 
   toTooLargeResponse: () => createFailureResponse("contracts-body-too-large", undefined),
-  storeFailed: () => createFailureResponse("contracts-store-failed", undefined),
+  toStoreFailedResponse: () => createFailureResponse("contracts-store-failed", undefined),
   toNotFoundResponse: () => createFailureResponse("not-found", undefined),
-  toMethodNotAllowedResponse: (method, allowed): HttpResponse => {
-    const answer = createFailureResponse("method-not-allowed", { method });
-    return { ...answer, headers: [...answer.headers, "allow", allowed.join(", ")] };
+  toMethodNotAllowedResponse: (method, allowedMethods): HttpResponse => {
+    const response = createFailureResponse("method-not-allowed", { method });
+    return { ...response, headers: [...response.headers, "allow", allowedMethods.join(", ")] };
   },
   toBugResponse: (operation) => createJsonResponse(500, { detail: formatBugMessage(operation) }),
 };
 
-/** An invalid id has the same response as an unknown id. */
+/** An invalid ID has the same response as an unknown ID. */
 const isUnknownPath = (problems: readonly ValidationProblem[], { failures }: Operation): boolean =>
   problems.some(({ part }) => part === "path") && failures.includes("not-found");
 
@@ -119,15 +119,15 @@ const controlDialect: ErrorDialect = {
     createFailureResponse("invalid-control-input", { problems: [formatUnreadable(problem)] }),
   toTooLargeResponse: () =>
     createControlError(413, { code: "body_too_large", message: "The body is larger than the limit of the emulator." }),
-  storeFailed: (refused) => createFailureResponse("control-store-failed", { refused }),
+  toStoreFailedResponse: (rejectedFile) => createFailureResponse("control-store-failed", { refused: rejectedFile }),
   toNotFoundResponse: (nearest) =>
     createControlError(404, {
       code: "not_found",
       message: "Path not found in the control plane.",
       hint: nearest && `Nearest: ${nearest.id} ${formatOperation(nearest)}`,
     }),
-  toMethodNotAllowedResponse: (method, allowed) => {
-    const methods = allowed.join(", ");
+  toMethodNotAllowedResponse: (method, allowedMethods) => {
+    const methods = allowedMethods.join(", ");
     const message = `Method ${method} is not allowed.`;
     return createControlError(405, { code: "method_not_allowed", message, hint: `Allowed: ${methods}` }, [
       "allow",

@@ -58,10 +58,10 @@ export function toPydanticErrors({ part, issue, schema, source }: ValidationProb
   return [{ ...describeIssue(issue, findSchema(schema, path), input), path, input }];
 }
 
-/** Returns the branch of a union with the deepest problems, or else the branch with the fewest. */
+/** Returns the branch of a union with the deepest problems, or else the branch with the fewest problems. */
 function findLikeliestBranch(branches: readonly (readonly ValidationIssue[])[]): readonly ValidationIssue[] {
   const getDepth = (issues: readonly ValidationIssue[]) =>
-    issues.reduce((most, { path }) => Math.max(most, path.length), 0);
+    issues.reduce((max, { path }) => Math.max(max, path.length), 0);
   return (
     [...branches]
       .filter((issues) => issues.length > 0)
@@ -94,10 +94,10 @@ function describeIssue(issue: ValidationIssue, schema: z.ZodType | undefined, in
 }
 
 /** Zod has a single name for both kinds of number. In a union, only the issue identifies the branch. */
-const getExpectedKind = (expected: string, declared: string): string =>
-  (expected === "number" || expected === "int") && declared !== "union" ? declared : expected;
+const getExpectedKind = (expected: string, declaredKind: string): string =>
+  (expected === "number" || expected === "int") && declaredKind !== "union" ? declaredKind : expected;
 
-/** Errors by expected type. */
+/** Error types and texts by expected type. */
 const typeErrors = lookupTable<readonly [type: string, expected: string]>({
   string: ["string_type", "a valid string"],
   array: ["list_type", "a valid list"],
@@ -126,9 +126,9 @@ function describeWrongType(expected: string, input: unknown): IssueText {
 }
 
 function describeWrongChoice(values: readonly unknown[], schema: z.ZodType | undefined): IssueText {
-  const quoted = values.map((value) => (typeof value === "string" ? `'${value}'` : String(value)));
-  const last = quoted.pop()!;
-  const expected = quoted.length === 0 ? last : `${quoted.join(", ")} or ${last}`;
+  const choices = values.map((value) => (typeof value === "string" ? `'${value}'` : String(value)));
+  const lastChoice = choices.pop()!;
+  const expected = choices.length === 0 ? lastChoice : `${choices.join(", ")} or ${lastChoice}`;
   const type = schema && getSchemaDefinition(schema).type === "literal" ? "literal_error" : "enum";
   return { type, msg: `Input should be ${expected}`, ctx: { expected } };
 }
@@ -142,22 +142,24 @@ function describeBound(issue: TooSmallIssue | TooBigIssue): IssueText {
   const { origin, inclusive, input } = issue;
   const isMin = issue.code === "too_small";
   const bound = isMin ? issue.minimum : issue.maximum;
-  const [name, most, error] = isMin ? ["min_length", "at least", "too_short"] : ["max_length", "at most", "too_long"];
+  const [name, relation, error] = isMin
+    ? ["min_length", "at least", "too_short"]
+    : ["max_length", "at most", "too_long"];
   if (origin === "string") {
-    const msg = `String should have ${most} ${pluralize(bound, "character")}`;
+    const msg = `String should have ${relation} ${pluralize(bound, "character")}`;
     return { type: `string_${error}`, msg, ctx: { [name]: bound } };
   }
   if (origin === "array") {
     const actual = (input as readonly unknown[] | undefined)?.length ?? 0;
-    const msg = `List should have ${most} ${pluralize(bound, "item")} after validation, not ${actual}`;
+    const msg = `List should have ${relation} ${pluralize(bound, "item")} after validation, not ${actual}`;
     return { type: error, msg, ctx: { field_type: "List", [name]: bound, actual_length: actual } };
   }
   const comparison = isMin ? "greater" : "less";
   const key = `${comparison[0]}${inclusive ? "e" : "t"}`;
-  const than = inclusive ? "than or equal to" : "than";
+  const suffix = inclusive ? "than or equal to" : "than";
   return {
     type: `${comparison}_than${inclusive ? "_equal" : ""}`,
-    msg: `Input should be ${comparison} ${than} ${bound}`,
+    msg: `Input should be ${comparison} ${suffix} ${bound}`,
     ctx: { [key]: bound },
   };
 }
@@ -170,8 +172,12 @@ function describeWrongFormat({
   // A message of the declaration is more specific than the general messages.
   if (!message.startsWith("Invalid ")) return { type: "value_error", msg: message };
   if (format === "regex") {
-    const bare = (pattern ?? "").replace(/^\/|\/[a-z]*$/g, "");
-    return { type: "string_pattern_mismatch", msg: `String should match pattern '${bare}'`, ctx: { pattern: bare } };
+    const source = (pattern ?? "").replace(/^\/|\/[a-z]*$/g, "");
+    return {
+      type: "string_pattern_mismatch",
+      msg: `String should match pattern '${source}'`,
+      ctx: { pattern: source },
+    };
   }
   return { type: `${format}_parsing`, msg: `Input should be a valid ${nouns.get(format) ?? format}` };
 }
@@ -206,14 +212,14 @@ export const fastapiDialect: ErrorDialect = {
   },
 
   toTooLargeResponse: () => createFailureResponse("body-too-large", undefined),
-  storeFailed: () => createFailureResponse("store-failed", undefined),
+  toStoreFailedResponse: () => createFailureResponse("store-failed", undefined),
   toNotFoundResponse: () => createJsonResponse(404, { detail: "Not Found" }),
   toMethodNotAllowedResponse: (_, allowed) =>
     createJsonResponse(405, { detail: "Method Not Allowed" }, ["allow", [...allowed].sort().join(", ")]),
   toBugResponse: (operation) => createJsonResponse(500, { detail: formatBugMessage(operation) }),
 };
 
-/** Formats the errors with their keys in wire order. `input` is always present, and `null` if nothing was sent. */
+/** Formats the errors with their keys in wire order. `input` is always present. It is `null` if nothing was sent. */
 const toItems = (problem: ValidationProblem): ValidationItem[] =>
   toPydanticErrors(problem).map(({ type, path, msg, input, ctx }) => ({
     type,
@@ -229,7 +235,7 @@ const toItems = (problem: ValidationProblem): ValidationItem[] =>
  */
 const maxQuoteLength = 65_536;
 
-/** Quotes the input in an error. The result is null if there is no input, and a note if the input is too long. */
+/** Quotes the input in an error. Returns null if there is no input, and a note if the input is too long. */
 const quoteInput = (input: unknown): unknown =>
   subtractLength(input, maxQuoteLength) < 0 ? `(omitted: more than ${maxQuoteLength} characters)` : (input ?? null);
 

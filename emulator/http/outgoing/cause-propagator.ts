@@ -24,57 +24,57 @@ export interface CauseLink {
  * for one request, so a header from outside has no effect.
  */
 export class CausePropagator {
-  readonly #own = new Set<string>();
-  readonly #offered = new Map<string, CauseLink>();
+  readonly #ownOrigins = new Set<string>();
+  readonly #openLinks = new Map<string, CauseLink>();
   readonly #secret = randomBytes(16).toString("hex");
-  #last = 0;
+  #lastNumber = 0;
   /** Number of state replacements. */
-  #replaced = 0;
+  #replacementCount = 0;
 
   /** Adds the origin of a listener of this emulator: `http://127.0.0.1:4011`. */
   add(origin: string): void {
-    this.#own.add(origin);
+    this.#ownOrigins.add(origin);
   }
 
   /**
    * Creates the name of a link for a request to an origin. Returns undefined if the origin belongs to another program.
    */
   createLink(origin: string, cause: Cause): string | undefined {
-    if (!this.#own.has(origin)) return undefined;
-    this.#last += 1;
-    const name = `${this.#secret}-${this.#last}`;
-    const since = this.#replaced;
-    this.#offered.set(name, { cause, isStateReplaced: () => this.#replaced !== since });
+    if (!this.#ownOrigins.has(origin)) return undefined;
+    this.#lastNumber += 1;
+    const name = `${this.#secret}-${this.#lastNumber}`;
+    const countAtCreation = this.#replacementCount;
+    this.#openLinks.set(name, { cause, isStateReplaced: () => this.#replacementCount !== countAtCreation });
     return name;
   }
 
   /** Removes the link of an ended request, whether or not it was used. */
   end(name: string): void {
-    this.#offered.delete(name);
+    this.#openLinks.delete(name);
   }
 
   /** Marks pending requests as abandoned, because another state replaces theirs. */
   abandon(): void {
-    this.#replaced += 1;
-    this.#offered.clear();
+    this.#replacementCount += 1;
+    this.#openLinks.clear();
   }
 
   /** Returns whether a request was sent in a replaced state, or its sender has ended. */
   isAbandoned(request: IncomingMessage): boolean {
-    const own = listLinks(request).find((name) => name.startsWith(`${this.#secret}-`));
-    return own !== undefined && !this.#offered.has(own);
+    const ownName = listLinks(request).find((name) => name.startsWith(`${this.#secret}-`));
+    return ownName !== undefined && !this.#openLinks.has(ownName);
   }
 
   /** Returns the cause of a received request and removes its header. */
   extractLink(request: IncomingMessage): CauseLink | undefined {
     // A client can also send a header of that name.
     const links = listLinks(request);
-    const name = links.find((link) => this.#offered.has(link));
+    const name = links.find((link) => this.#openLinks.has(link));
     if (name === undefined) return undefined;
-    const others = links.filter((link) => link !== name);
-    setRequestHeader(request, linkHeader, others.length === 0 ? undefined : others.join(", "));
-    const link = this.#offered.get(name);
-    this.#offered.delete(name);
+    const otherLinks = links.filter((link) => link !== name);
+    setRequestHeader(request, linkHeader, otherLinks.length === 0 ? undefined : otherLinks.join(", "));
+    const link = this.#openLinks.get(name);
+    this.#openLinks.delete(name);
     return link;
   }
 }

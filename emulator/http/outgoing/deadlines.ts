@@ -5,38 +5,38 @@ import { timedOut } from "../../../src/base/timing.ts";
  * Deadlines with the same duration. They share one pending sleep, because a timer for each of thousands of requests is
  * slow.
  */
-export class DeadlineList<Waiting> {
+export class DeadlineList<Subject> {
   readonly #wall: WallClock;
-  readonly #afterMs: number;
-  readonly #late: (waiting: Waiting) => void;
+  readonly #durationMs: number;
+  readonly #onExpired: (subject: Subject) => void;
   /** Entries are in the order in which they were added, which is also the order in which they expire. */
-  readonly #entries = new Set<{ readonly waiting: Waiting; readonly until: number }>();
+  readonly #entries = new Set<{ readonly subject: Subject; readonly expiresAtMs: number }>();
   readonly #stop = new AbortController();
   #isSleeping = false;
 
-  /** Calls `late` for each entry that expires. */
-  constructor(wall: WallClock, afterMs: number, late: (waiting: Waiting) => void) {
+  /** Calls `onExpired` for each entry that expires. */
+  constructor(wall: WallClock, durationMs: number, onExpired: (subject: Subject) => void) {
     this.#wall = wall;
-    this.#afterMs = afterMs;
-    this.#late = late;
+    this.#durationMs = durationMs;
+    this.#onExpired = onExpired;
   }
 
   /** Adds an entry and returns the function that removes it. The entry can then be added again. */
-  enter(waiting: Waiting): () => void {
-    const entry = { waiting, until: this.#wall.monotonicNow() + this.#afterMs };
+  add(subject: Subject): () => void {
+    const entry = { subject, expiresAtMs: this.#wall.monotonicNow() + this.#durationMs };
     this.#entries.add(entry);
     if (!this.#isSleeping) void this.#watch();
     return () => this.#entries.delete(entry);
   }
 
   /** Removes and returns all entries, oldest first. */
-  clear(): Waiting[] {
-    const all = [...this.#entries].map(({ waiting }) => waiting);
+  clear(): Subject[] {
+    const subjects = [...this.#entries].map(({ subject }) => subject);
     this.#entries.clear();
-    return all;
+    return subjects;
   }
 
-  /** Removes all entries without calling `late`. */
+  /** Removes all entries without calling `onExpired`. */
   stop(): void {
     this.#stop.abort();
   }
@@ -46,11 +46,11 @@ export class DeadlineList<Waiting> {
     for (;;) {
       const [first] = this.#entries;
       if (!first || this.#stop.signal.aborted) break;
-      const remainingMs = first.until - this.#wall.monotonicNow();
+      const remainingMs = first.expiresAtMs - this.#wall.monotonicNow();
       if (remainingMs > 0) await this.#wall.sleep(remainingMs, this.#stop.signal);
       else {
         this.#entries.delete(first);
-        this.#late(first.waiting);
+        this.#onExpired(first.subject);
       }
     }
     this.#isSleeping = false;
@@ -60,7 +60,7 @@ export class DeadlineList<Waiting> {
 /** Limits the wall-clock time of waits, with one pending sleep for all entries of the same duration. */
 export class TimeoutPool {
   readonly #wall: WallClock;
-  /** Lists by duration. Durations are settings, so there are few. */
+  /** Lists by duration. There are few durations, because they are settings. */
   readonly #deadlines = new Map<number, DeadlineList<() => void>>();
 
   constructor(wall: WallClock) {
@@ -70,11 +70,11 @@ export class TimeoutPool {
   /** Returns the result of `work`, or `timedOut` if the work takes longer than `ms`. The work itself continues. */
   async withTimeout<T>(ms: number, work: Promise<T>): Promise<T | typeof timedOut> {
     let remove = () => {};
-    const late = new Promise<typeof timedOut>((resolve) => {
-      remove = this.#getDeadlines(ms).enter(() => resolve(timedOut));
+    const timeout = new Promise<typeof timedOut>((resolve) => {
+      remove = this.#getDeadlines(ms).add(() => resolve(timedOut));
     });
     try {
-      return await Promise.race([work, late]);
+      return await Promise.race([work, timeout]);
     } finally {
       remove();
     }
@@ -88,7 +88,7 @@ export class TimeoutPool {
   #getDeadlines(ms: number): DeadlineList<() => void> {
     let deadlines = this.#deadlines.get(ms);
     if (deadlines === undefined) {
-      deadlines = new DeadlineList(this.#wall, ms, (giveUp) => giveUp());
+      deadlines = new DeadlineList(this.#wall, ms, (onTimeout) => onTimeout());
       this.#deadlines.set(ms, deadlines);
     }
     return deadlines;

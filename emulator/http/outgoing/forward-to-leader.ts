@@ -47,7 +47,7 @@ interface ForwardOptions {
   /** Headers of a trusted proxy about the request. */
   readonly proxyInfo: ForwardedInfo | undefined;
   /** Returns the leader's listener of the same name, or undefined if there is no leader. */
-  readonly leader: () => LeaderListener | undefined;
+  readonly findLeader: () => LeaderListener | undefined;
 }
 
 export async function forwardToLeader(
@@ -55,7 +55,7 @@ export async function forwardToLeader(
   response: ServerResponse,
   options: ForwardOptions,
 ): Promise<void> {
-  const { wall, name, bodies, leader } = options;
+  const { wall, name, bodies, findLeader } = options;
   const body = new ReplayableBody(hasBody(request) ? bodies.readPieces(request) : undefined);
   response.once("close", () => body.discard());
   try {
@@ -63,23 +63,23 @@ export async function forwardToLeader(
   } catch {
     return void response.destroy();
   }
-  const until = wall.monotonicNow() + maxLeaderWaitMs;
+  const deadline = wall.monotonicNow() + maxLeaderWaitMs;
   while (!response.destroyed) {
-    const target = leader();
+    const target = findLeader();
     const outcome = target === undefined ? "again" : await sendOnce(target, request, response, body, options);
     if (outcome === "done") return;
     if (outcome === "uncertain") return sendResponse(response, createOutcomeUnknownResponse(name, request.url!));
-    if ((target !== undefined && !body.isWhole) || wall.monotonicNow() > until) break;
+    if ((target !== undefined && !body.isComplete) || wall.monotonicNow() > deadline) break;
     await wall.sleep(leaderCheckIntervalMs);
   }
   sendResponse(response, createNotLeadingResponse(name, request.url!));
 }
 
-/** A body whose start is stored for a retry. The rest is streamed once. */
+/** A body whose start is stored for a retry. The remaining part is streamed once. */
 class ReplayableBody {
   readonly #pieces: AsyncGenerator<Uint8Array, void> | undefined;
-  readonly #start: Uint8Array[] = [];
-  isWhole = false;
+  readonly #storedChunks: Uint8Array[] = [];
+  isComplete = false;
 
   constructor(pieces: AsyncGenerator<Uint8Array, void> | undefined) {
     this.#pieces = pieces;
@@ -89,17 +89,17 @@ class ReplayableBody {
     for (let length = 0; length < maxReplayBytes; ) {
       const next = await this.#pieces?.next();
       if (!next || next.done) {
-        this.isWhole = true;
+        this.isComplete = true;
         return;
       }
-      this.#start.push(next.value);
+      this.#storedChunks.push(next.value);
       length += next.value.byteLength;
     }
   }
 
   async *read(): AsyncGenerator<Uint8Array, void> {
-    yield* this.#start;
-    while (!this.isWhole) {
+    yield* this.#storedChunks;
+    while (!this.isComplete) {
       // A loop over the pieces would discard them if the leader responds before it has read the body.
       const next = await this.#pieces!.next();
       if (next.done) return;
@@ -117,49 +117,49 @@ type ForwardOutcome = "done" | "again" | "uncertain";
 
 async function sendOnce(
   { url, key }: LeaderListener,
-  from: IncomingMessage,
-  to: ServerResponse,
+  request: IncomingMessage,
+  response: ServerResponse,
   body: ReplayableBody,
   { proxyInfo, isClosing }: ForwardOptions,
 ): Promise<ForwardOutcome> {
-  const { method = "", headers, rawHeaders, socket } = from;
-  const isHarmless = method === "GET" || method === "HEAD" || method === "OPTIONS";
-  const hasPath = toOriginForm(from.url!) !== undefined;
-  const target = hasPath ? undefined : from.url;
-  const about = formatForwardedHeader({ key, proxyInfo, target, remoteAddress: socket.remoteAddress ?? "" });
-  const { result: sent, abort } = startForward(agent, method, {
+  const { method = "", headers, rawHeaders, socket } = request;
+  const isSafe = method === "GET" || method === "HEAD" || method === "OPTIONS";
+  const hasPath = toOriginForm(request.url!) !== undefined;
+  const target = hasPath ? undefined : request.url;
+  const forwardedValue = formatForwardedHeader({ key, proxyInfo, target, remoteAddress: socket.remoteAddress ?? "" });
+  const { result: sending, abort } = startForward(agent, method, {
     origin: url,
-    path: hasPath ? from.url! : "/",
-    headers: [...filterHeaders(rawHeaders, headers["content-length"]), forwardedHeader, about],
-    body: hasBody(from) ? Readable.from(body.read()) : null,
+    path: hasPath ? request.url! : "/",
+    headers: [...filterHeaders(rawHeaders, headers["content-length"]), forwardedHeader, forwardedValue],
+    body: hasBody(request) ? Readable.from(body.read()) : null,
   });
-  to.once("close", abort);
+  response.once("close", abort);
   try {
-    const result = await sent;
+    const result = await sending;
     if (result.kind === "unreachable") {
-      if (to.destroyed) return "done";
-      return result.reason === "ECONNREFUSED" || isHarmless ? "again" : "uncertain";
+      if (response.destroyed) return "done";
+      return result.reason === "ECONNREFUSED" || isSafe ? "again" : "uncertain";
     }
-    const { status, rawHeaders: received, body: pieces } = result.answer;
-    const length = findHeader(received, "content-length");
+    const { status, rawHeaders: receivedHeaders, body: pieces } = result.response;
+    const length = findHeader(receivedHeaders, "content-length");
     // A short response is sent when it is complete, because the request can be retried until then.
-    const whole = Number(length) <= maxReplayBytes ? await concatBody(pieces) : undefined;
-    if (findHeader(received, notLeadingHeader) === key) return "again";
-    if (isClosing()) to.shouldKeepAlive = false;
-    to.writeHead(status, filterHeaders(received, length));
-    if (whole) to.end(whole);
+    const completeBody = Number(length) <= maxReplayBytes ? await concatBody(pieces) : undefined;
+    if (findHeader(receivedHeaders, notLeadingHeader) === key) return "again";
+    if (isClosing()) response.shouldKeepAlive = false;
+    response.writeHead(status, filterHeaders(receivedHeaders, length));
+    if (completeBody) response.end(completeBody);
     else {
-      to.flushHeaders();
-      await pipeline(pieces instanceof Uint8Array ? [pieces] : pieces, to);
+      response.flushHeaders();
+      await pipeline(pieces instanceof Uint8Array ? [pieces] : pieces, response);
     }
     return "done";
   } catch {
     // The connection ended before the response was complete. A truncated response is also truncated for the client.
-    if (!to.headersSent && !to.destroyed) return isHarmless ? "again" : "uncertain";
-    to.destroy();
+    if (!response.headersSent && !response.destroyed) return isSafe ? "again" : "uncertain";
+    response.destroy();
     return "done";
   } finally {
-    to.off("close", abort);
+    response.off("close", abort);
   }
 }
 
@@ -205,13 +205,13 @@ const formatForwardedHeader = ({ key, remoteAddress, proxyInfo, target }: Forwar
 
 /** Removes the internal headers from a request and parses them. Returns undefined if a client sent the request. */
 export function extractForwarded(request: IncomingMessage): ForwardedRequest | undefined {
-  const { [forwardedHeader]: value, [notLeadingHeader]: mark } = request.headers;
-  if (value === undefined && mark === undefined) return undefined;
+  const { [forwardedHeader]: value, [notLeadingHeader]: notLeadingKey } = request.headers;
+  if (value === undefined && notLeadingKey === undefined) return undefined;
   for (const name of [forwardedHeader, notLeadingHeader]) setRequestHeader(request, name);
-  const [, key, about] = forwardedHeaderPattern.exec(String(value)) ?? [];
-  if (key === undefined || about === undefined) return undefined;
+  const [, key, clientInfo] = forwardedHeaderPattern.exec(String(value)) ?? [];
+  if (key === undefined || clientInfo === undefined) return undefined;
   try {
-    const [remoteAddress, proxyInfo, target] = JSON.parse(Buffer.from(about, "base64url").toString()) as [
+    const [remoteAddress, proxyInfo, target] = JSON.parse(Buffer.from(clientInfo, "base64url").toString()) as [
       remoteAddress: string,
       proxyInfo: ForwardedInfo | null,
       target?: string | null,
@@ -250,6 +250,6 @@ function sendResponse(response: ServerResponse, { status, headers, body }: HttpR
   response.writeHead(status, [...noSniffHeader, ...headers, "content-length", length]).end(body);
 }
 
-/** This process handles `expect`, and the length is added again if it is known. */
+/** These headers are not copied: this process handles `expect`, and it adds the length again if it is known. */
 const notForwarded = new Set(["expect", "content-length", forwardedHeader, notLeadingHeader]);
 const isNotForwarded = (name: string): boolean => notForwarded.has(name);

@@ -21,7 +21,7 @@ export type ForwardableRequest = Pick<
 
 /** Result of sending one request to one server. `reason` is a code such as ECONNREFUSED. */
 export type ForwardResult =
-  | { readonly kind: "answered"; readonly answer: Passthrough }
+  | { readonly kind: "answered"; readonly response: Passthrough }
   | { readonly kind: "unreachable"; readonly reason: string };
 
 export interface PendingForward {
@@ -56,19 +56,19 @@ const unforwardedHeaders = new Set([
   ...hopByHopHeaders,
   // The body has already been received.
   "expect",
-  // The length is computed again from the body. A GET has none.
+  // The length is computed again from the body. A GET has no length.
   "content-length",
 ]);
 
 interface ForwarderOptions {
   readonly wall: WallClock;
   /** Pseudonym in `via` by which the forwarder recognizes its own requests. */
-  readonly mark: string;
+  readonly pseudonym: string;
   /** Undefined if receivers must not get the cause. */
   readonly links?: CausePropagator;
 }
 
-export function createForwarder({ wall, mark, links }: ForwarderOptions): Forwarder {
+export function createForwarder({ wall, pseudonym, links }: ForwarderOptions): Forwarder {
   const agent = new Agent({
     connections: 256,
     pipelining: 1,
@@ -80,7 +80,7 @@ export function createForwarder({ wall, mark, links }: ForwarderOptions): Forwar
     send(url, request) {
       const base = new URL(url);
       const path = `${base.pathname.replace(/\/$/, "")}${toOriginForm(request.target) ?? "/"}`;
-      const headers = createHeaders(request, mark);
+      const headers = createHeaders(request, pseudonym);
       const link = request.cause && links?.createLink(base.origin, request.cause);
       if (link !== undefined) headers.push(...toLinkHeader(link));
       const body = request.body.length > 0 ? request.body : null;
@@ -89,7 +89,7 @@ export function createForwarder({ wall, mark, links }: ForwarderOptions): Forwar
       return sending;
     },
     withTimeout: (ms, work) => timeouts.withTimeout(ms, work),
-    isOwn: ({ headers }) => headers.via?.split(",").some((hop) => hop.trim().split(/\s+/)[1] === mark) ?? false,
+    isOwn: ({ headers }) => headers.via?.split(",").some((hop) => hop.trim().split(/\s+/)[1] === pseudonym) ?? false,
     close() {
       timeouts.stop();
       return agent.destroy();
@@ -112,7 +112,7 @@ export function startForward(
 }
 
 /** The headers are created in one pass, because this runs for each forwarded request. */
-function createHeaders({ rawHeaders, remoteAddress, origin }: ForwardableRequest, mark: string): string[] {
+function createHeaders({ rawHeaders, remoteAddress, origin }: ForwardableRequest, pseudonym: string): string[] {
   let headers: string[] = [];
   let via = "";
   let forwardedFor = "";
@@ -131,9 +131,9 @@ function createHeaders({ rawHeaders, remoteAddress, origin }: ForwardableRequest
     else if (name === "connection") connection += `${value},`;
     else if (!unforwardedHeaders.has(name) && !isEmulatorHeader(name)) headers.push(rawHeaders[i]!, value);
   }
-  const ofConnection = parseConnectionHeader(connection);
-  if (ofConnection.length > 0) headers = removeHeaders(headers, ofConnection);
-  headers.push("via", `${via}1.1 ${mark}`, "x-forwarded-for", `${forwardedFor}${remoteAddress}`);
+  const connectionHeaders = parseConnectionHeader(connection);
+  if (connectionHeaders.length > 0) headers = removeHeaders(headers, connectionHeaders);
+  headers.push("via", `${via}1.1 ${pseudonym}`, "x-forwarded-for", `${forwardedFor}${remoteAddress}`);
   // A proxy in front of the emulator sends the host and scheme of the client.
   headers.push("x-forwarded-host", forwardedHost || host || origin.slice(origin.indexOf("//") + 2));
   headers.push("x-forwarded-proto", protocol || origin.slice(0, origin.indexOf(":")));
@@ -170,7 +170,7 @@ function getReason(error: unknown): string {
 const noBytes = Buffer.alloc(0);
 
 /** Maximum size of the part of a response that waits for a slow client. */
-const maxWaitingBytes = 65_536;
+const maxBufferedBytes = 65_536;
 
 /**
  * One forwarded request, which receives the callbacks of undici (see PostExchange). A complete response that arrives
@@ -180,7 +180,7 @@ class ForwardExchange implements Dispatcher.DispatchHandler {
   readonly #method: string;
   readonly #settle: (result: ForwardResult) => void;
   readonly #chunks: Buffer[] = [];
-  #waiting = 0;
+  #bufferedBytes = 0;
   #hasHead = false;
   /** Result of the request. Undefined while the request is in progress. */
   #end: { readonly cause?: unknown } | undefined;
@@ -217,16 +217,16 @@ class ForwardExchange implements Dispatcher.DispatchHandler {
     const headers = rawHeaders.map((text) => text.toString("latin1"));
     // The callback runs after everything that arrived with the head.
     queueMicrotask(() => {
-      this.#settle({ kind: "answered", answer: new Passthrough(status, headers, this.#createBody()) });
+      this.#settle({ kind: "answered", response: new Passthrough(status, headers, this.#createBody()) });
     });
     return true;
   }
 
   onData(chunk: Buffer): boolean {
     this.#chunks.push(chunk);
-    this.#waiting += chunk.length;
+    this.#bufferedBytes += chunk.length;
     this.#wake();
-    return this.#waiting < maxWaitingBytes;
+    return this.#bufferedBytes < maxBufferedBytes;
   }
 
   onComplete(): void {
@@ -263,7 +263,7 @@ class ForwardExchange implements Dispatcher.DispatchHandler {
   async *#read(): AsyncGenerator<Uint8Array, void> {
     for (;;) {
       for (let chunk = this.#chunks.shift(); chunk; chunk = this.#chunks.shift()) {
-        this.#waiting -= chunk.length;
+        this.#bufferedBytes -= chunk.length;
         yield chunk;
       }
       if (this.#end && "cause" in this.#end) throw this.#end.cause;

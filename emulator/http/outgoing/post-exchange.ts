@@ -9,7 +9,7 @@ export const maxResponseBodyBytes = 65_536;
 /** Maximum size of a response head, which is four times Node's default because other clients are less strict. */
 export const maxHeadBytes = 65_536;
 
-/** Result of a POST: a response of any status, or the reason why there was no response. */
+/** Result of a POST: a response of any status, or the reason for a missing response. */
 export type PostOutcome = { readonly status: number; readonly body: Buffer } | { readonly cause: unknown };
 
 /**
@@ -18,15 +18,15 @@ export type PostOutcome = { readonly status: number; readonly body: Buffer } | {
  * callbacks and requires Node 22.
  */
 export class PostExchange implements Dispatcher.DispatchHandler {
-  readonly #settle: (ended: PostOutcome) => void;
+  readonly #settle: (outcome: PostOutcome) => void;
   #abort: ((cause: Error) => void) | undefined;
   #status = 0;
   readonly #chunks: Buffer[] = [];
   #size = 0;
-  #ended = false;
+  #hasEnded = false;
 
   /** Creates an exchange that calls `settle` once. */
-  constructor(settle: (ended: PostOutcome) => void) {
+  constructor(settle: (outcome: PostOutcome) => void) {
     this.#settle = settle;
   }
 
@@ -45,7 +45,7 @@ export class PostExchange implements Dispatcher.DispatchHandler {
   onConnect(abort: (cause?: Error) => void): void {
     this.#abort = abort;
     // The POST was aborted while it waited for a connection.
-    if (this.#ended) abort(new Error("the caller has stopped waiting"));
+    if (this.#hasEnded) abort(new Error("the caller has stopped waiting"));
   }
 
   onHeaders(status: number): boolean {
@@ -82,15 +82,15 @@ export class PostExchange implements Dispatcher.DispatchHandler {
   }
 
   #endWithResponse(): void {
-    const [first] = this.#chunks;
-    const body = first && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks);
+    const [firstChunk] = this.#chunks;
+    const body = firstChunk && this.#chunks.length === 1 ? firstChunk : Buffer.concat(this.#chunks);
     this.#end({ status: this.#status, body: body.subarray(0, maxResponseBodyBytes) });
   }
 
-  #end(ended: PostOutcome): void {
-    if (this.#ended) return;
-    this.#ended = true;
-    this.#settle(ended);
+  #end(outcome: PostOutcome): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#settle(outcome);
   }
 }
 

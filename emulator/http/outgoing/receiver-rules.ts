@@ -5,7 +5,7 @@ import { createAddressList, includesAddress, loopbackAddresses } from "../addres
 export interface ReceiverRules {
   /** Allowed hosts other than loopback: `host`, `host:port`, or `*.domain`. */
   readonly allow: readonly string[];
-  /** Whether https is required. Loopback and private addresses are then rejected unless their host is in `allow`. */
+  /** True if https is required. Loopback and private addresses are then rejected unless their host is in `allow`. */
   readonly strict: boolean;
 }
 
@@ -29,7 +29,7 @@ const privateAddresses = createAddressList(
 /** An IPv6 address can embed an IPv4 address. BlockList supports only `::ffff:`. */
 const includesOrEmbeds = (list: BlockList, address: string): boolean =>
   includesAddress(list, address) ||
-  (isIP(address) === 6 && findEmbeddedIpv4(address).some((within) => includesAddress(list, within)));
+  (isIP(address) === 6 && findEmbeddedIpv4(address).some((embedded) => includesAddress(list, embedded)));
 
 /**
  * Returns the embedded addresses: NAT64 (RFC 6052), 6to4 (RFC 3056), Teredo (RFC 4380), ISATAP (RFC 5214), or the last
@@ -52,10 +52,10 @@ function findEmbeddedIpv4(address: string): readonly string[] {
 /** Parses an address to eight numbers. Returns an empty list for an address that is not valid in a URL. */
 function parseGroups(address: string): readonly number[] {
   if (!URL.canParse(`http://[${address}]`)) return [];
-  const [before = "", after] = new URL(`http://[${address}]`).hostname.slice(1, -1).split("::");
+  const [headText = "", tailText] = new URL(`http://[${address}]`).hostname.slice(1, -1).split("::");
   const parseNumbers = (text: string) =>
     text === "" ? [] : text.split(":").map((group) => Number.parseInt(group, 16));
-  const [head, tail] = [parseNumbers(before), parseNumbers(after ?? "")];
+  const [head, tail] = [parseNumbers(headText), parseNumbers(tailText ?? "")];
   return [...head, ...Array(8 - head.length - tail.length).fill(0), ...tail];
 }
 
@@ -97,10 +97,10 @@ export function findForbiddenAddressReason(
 }
 
 /** Creates the reason. `host` is the host of the receiver's URL that was resolved to the address. */
-function createReason(position: string, host: string): ForbiddenReason {
+function createReason(address: string, host: string): ForbiddenReason {
   return {
     code: "address_not_allowed",
-    message: `Host ${position} is not allowed for webhooks. Start the emulator with --webhook-allow ${host}.`,
+    message: `Host ${address} is not allowed for webhooks. Start the emulator with --webhook-allow ${host}.`,
   };
 }
 

@@ -50,7 +50,7 @@ export interface WebhookSenderOptions extends ReceiverRules {
   readonly lookup?: typeof lookup;
 }
 
-/** The emulator was closed during the POST, so the result is unknown. */
+/** Thrown if the emulator was closed during the POST. The result is unknown. */
 export class DeliveryAbortedError extends Error {
   override readonly name = "DeliveryAbortedError";
 }
@@ -74,7 +74,7 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
       }),
     ),
   });
-  const pending = new DeadlineList<PostExchange>(options.wall, options.responseTimeoutMs, (exchange) =>
+  const deadlines = new DeadlineList<PostExchange>(options.wall, options.responseTimeoutMs, (exchange) =>
     exchange.timeOut(new ResponseTimeoutError()),
   );
   const targets = new Map<string, ReceiverTarget>();
@@ -83,34 +83,34 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
   function resolveTarget(url: string): ReceiverTarget {
     const cached = targets.get(url);
     if (cached) return cached;
-    const forbidden = findForbiddenUrlReason(url, options);
-    const target = forbidden ? { forbidden } : toTarget(new URL(url));
+    const forbiddenReason = findForbiddenUrlReason(url, options);
+    const target = forbiddenReason ? { forbiddenReason } : toTarget(new URL(url));
     if (targets.size >= maxCachedTargets) targets.clear();
     targets.set(url, target);
     return target;
   }
 
   return {
-    findForbiddenReason: (url) => resolveTarget(url).forbidden,
+    findForbiddenReason: (url) => resolveTarget(url).forbiddenReason,
     post({ url, headers, body }) {
-      const { forbidden, origin, path } = resolveTarget(url);
-      if (forbidden) return Promise.resolve({ error: forbidden });
+      const { forbiddenReason, origin, path } = resolveTarget(url);
+      if (forbiddenReason) return Promise.resolve({ error: forbiddenReason });
       return new Promise((resolve, reject) => {
-        const exchange = new PostExchange((ended) => {
+        const exchange = new PostExchange((outcome) => {
           remove();
-          if ("status" in ended) resolve(ended);
-          else if (ended.cause instanceof DeliveryAbortedError) reject(ended.cause);
-          else resolve({ error: describeResponseFailure(ended.cause, origin, options) });
+          if ("status" in outcome) resolve(outcome);
+          else if (outcome.cause instanceof DeliveryAbortedError) reject(outcome.cause);
+          else resolve({ error: describeResponseFailure(outcome.cause, origin, options) });
         });
-        const remove = pending.enter(exchange);
+        const remove = deadlines.add(exchange);
         agent.dispatch({ origin, path, method: "POST", headers, body }, exchange);
       });
     },
     abort() {
-      for (const exchange of pending.clear()) exchange.abort(new DeliveryAbortedError());
+      for (const exchange of deadlines.clear()) exchange.abort(new DeliveryAbortedError());
     },
     async close() {
-      pending.stop();
+      deadlines.stop();
       await agent.destroy();
     },
   };
@@ -118,8 +118,8 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
 
 /** The parts of an allowed URL, or the reason why it is forbidden. */
 type ReceiverTarget =
-  | { readonly forbidden: ForbiddenReason; readonly origin?: never; readonly path?: never }
-  | { readonly forbidden?: never; readonly origin: string; readonly path: string };
+  | { readonly forbiddenReason: ForbiddenReason; readonly origin?: never; readonly path?: never }
+  | { readonly forbiddenReason?: never; readonly origin: string; readonly path: string };
 
 const toTarget = ({ origin, pathname, search }: URL): ReceiverTarget => ({ origin, path: `${pathname}${search}` });
 
@@ -135,8 +135,8 @@ function createCheckedLookup(rules: ReceiverRules, resolve: typeof lookup): Look
       const url = new URL(`${rules.strict ? "https" : "http"}://${hostname}`);
       const allow = rules.allow.map((host) => host.replace(/:\d+$/, ""));
       for (const { address } of addresses) {
-        const forbidden = findForbiddenAddressReason(address, url, { ...rules, allow });
-        if (forbidden) return callback(Object.assign(new Error(forbidden.message), { code: forbidden.code }), "", 0);
+        const reason = findForbiddenAddressReason(address, url, { ...rules, allow });
+        if (reason) return callback(Object.assign(new Error(reason.message), { code: reason.code }), "", 0);
       }
       const [first] = addresses;
       if (options.all) return callback(null, addresses);
@@ -182,7 +182,7 @@ export async function sendRequest(
   async function exchange(): Promise<SendRequestResult> {
     const outcome = await sending.result;
     if (outcome.kind === "unreachable") return outcome;
-    const { status, rawHeaders, body } = outcome.answer;
+    const { status, rawHeaders, body } = outcome.response;
     try {
       return { kind: "answered", status, rawHeaders, body: await concatBody(body, maxBytes) };
     } catch (error) {
@@ -192,7 +192,7 @@ export async function sendRequest(
   }
 }
 
-/** Result of an export: a response of any status, or one word for the reason why there was none. */
+/** Result of an export: a response of any status, or the reason for a missing response in one word. */
 export type ExportResult = { readonly status: number; readonly body: Buffer } | { readonly reason: string };
 
 /** Client of the collector that receives the emulator's spans. */
@@ -228,15 +228,15 @@ export function createSpanCollector({ url, headers, timeoutMs, wall }: Collector
       let exchange: PostExchange | undefined;
       const outcome = new Promise<PostOutcome>((resolve) => {
         exchange = new PostExchange(resolve);
-        const all = { ...headers, "content-type": "application/json" };
-        agent.dispatch({ origin, path: `${pathname}${search}`, method: "POST", headers: all, body }, exchange);
+        const allHeaders = { ...headers, "content-type": "application/json" };
+        agent.dispatch({ origin, path: `${pathname}${search}`, method: "POST", headers: allHeaders, body }, exchange);
       });
-      const ended = await withTimeout(wall, timeoutMs, outcome);
-      if (ended === timedOut) {
+      const result = await withTimeout(wall, timeoutMs, outcome);
+      if (result === timedOut) {
         exchange?.abort(new Error("the caller has stopped waiting"));
         return { reason: "the response timed out" };
       }
-      return "status" in ended ? ended : { reason: getReason(ended.cause) };
+      return "status" in result ? result : { reason: getReason(result.cause) };
     },
     close: () => agent.destroy(),
   };

@@ -3,7 +3,7 @@ import { registry } from "../../../src/api/registry.ts";
 import { decodeUrlText, isSecretName, redactText, redactUrl, secretPathPrefixes } from "../../../src/api/secrets.ts";
 
 /** Other headers are shown only by name, because their values can be credentials or signatures. */
-const shownHeaders: ReadonlySet<string> = new Set([
+const visibleHeaders: ReadonlySet<string> = new Set([
   ...["accept", "accept-charset", "accept-encoding", "accept-language", "dnt", "expect", "priority", "range"],
   ...["user-agent", "origin", "referer", "upgrade-insecure-requests"],
   ...["content-encoding", "content-length", "content-type", "date", "te", "trailer", "transfer-encoding"],
@@ -19,18 +19,18 @@ const mask = "[redacted]";
 
 /** Returns the headers by lower-case name, without secrets. */
 export function redactHeaders(rawHeaders: readonly string[]): Record<string, string> {
-  const out: Record<string, string> = Object.create(null);
+  const redacted: Record<string, string> = Object.create(null);
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]!.toLowerCase();
     const input = rawHeaders[i + 1]!;
-    const value = !shownHeaders.has(name)
+    const value = !visibleHeaders.has(name)
       ? mask
       : name === "referer"
         ? redactUrl(input, { mask, allParameters: true })
         : redactText(input);
-    out[name] = out[name] === undefined || value === mask ? value : `${out[name]}, ${value}`;
+    redacted[name] = redacted[name] === undefined || value === mask ? value : `${redacted[name]}, ${value}`;
   }
-  return out;
+  return redacted;
 }
 
 /** Returns a JSON body without the values of secret fields and without credentials in its strings. */
@@ -38,18 +38,18 @@ export function redactBody(value: unknown, name = ""): unknown {
   if (typeof value === "string") return isSecretName(name) ? mask : redactText(value);
   if (Array.isArray(value)) return value.map((item) => redactBody(item, name));
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, redactBody(inner, key)]));
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, redactBody(member, key)]));
 }
 
 /**
  * Returns the target of a request without secrets. In a query, only declared parameters keep their values. In an
  * unknown path, segments that resemble secrets are removed. Tokens and keys of the emulator are always removed.
- * `operation` is the id of the operation, or undefined if none is declared.
+ * `operation` is the ID of the operation, or undefined if no operation is declared.
  */
 export function redactTarget(target: string, operation: string | undefined): string {
-  const declared = findDeclaredNames(operation);
+  const declaredNames = findDeclaredNames(operation);
   const [, path = "", query = ""] = /^([^?#]*)(\?[^#]*)?/s.exec(redactUrl(target)) ?? [];
-  return redactPath(path, declared) + redactQuery(query, declared);
+  return redactPath(path, declaredNames) + redactQuery(query, declaredNames);
 }
 
 /** Returns the URL of a receiver with the names of its parameters and without tokens in its path. */
@@ -61,7 +61,7 @@ export function redactReceiverUrl(url: string): string {
 
 interface DeclaredNames {
   readonly query: ReadonlySet<string>;
-  /** Whether the path contains a hash of an e-mail address, which resembles a key. */
+  /** True if the path contains a hash of an e-mail address, which resembles a key. */
   readonly hasHash: boolean;
 }
 
@@ -82,30 +82,30 @@ function findDeclaredNames(operation: string | undefined): DeclaredNames | undef
   return declaredNamesByOperation.get(operation);
 }
 
-function redactPath(path: string, declared: DeclaredNames | undefined): string {
-  if (declared) return redactSegments(path, (segment) => !isIssuedSecret(segment, declared.hasHash));
+function redactPath(path: string, declaredNames: DeclaredNames | undefined): string {
+  if (declaredNames) return redactSegments(path, (segment) => !isIssuedSecret(segment, declaredNames.hasHash));
   return redactSegments(
     path,
-    (segment, before) => isPlain(segment) && !isSecretName(before) && !secretPathPrefixes.has(before),
+    (segment, previous) => isPlain(segment) && !isSecretName(previous) && !secretPathPrefixes.has(previous),
   );
 }
 
 /** Removes the segments that must not be shown. A slash can be encoded, because the router accepts an encoded slash. */
-function redactSegments(path: string, isShown: (segment: string, before: string) => boolean): string {
-  let before = "";
+function redactSegments(path: string, isVisible: (segment: string, previous: string) => boolean): string {
+  let previous = "";
   return path
     .split(/(\/|%(?:25)*2f)/i)
     .map((part, i) => {
       if (i % 2 === 1 || part === "" || part === mask) return part;
       const segment = decodeUrlText(part);
-      const visiblePart = isShown(segment, before) ? part : mask;
-      before = segment.toLowerCase();
+      const visiblePart = isVisible(segment, previous) ? part : mask;
+      previous = segment.toLowerCase();
       return visiblePart;
     })
     .join("");
 }
 
-function redactQuery(query: string, declared: DeclaredNames | undefined): string {
+function redactQuery(query: string, declaredNames: DeclaredNames | undefined): string {
   return query
     .split(/([?&;])/)
     .map((pair, i) => {
@@ -113,9 +113,9 @@ function redactQuery(query: string, declared: DeclaredNames | undefined): string
       const [rawName = "", value] = pair.split(/=(.*)/s);
       // `[$in]` is an operator after a declared name (contract-list.ts).
       const name = decodeUrlText(rawName).replace(/\[\$\w{1,5}\]$/, "");
-      if (!declared?.query.has(name)) {
-        const shownName = isPlain(name) ? rawName : mask;
-        return value ? `${shownName}=${mask}` : pair.replace(rawName, () => shownName);
+      if (!declaredNames?.query.has(name)) {
+        const visibleName = isPlain(name) ? rawName : mask;
+        return value ? `${visibleName}=${mask}` : pair.replace(rawName, () => visibleName);
       }
       return value && value !== mask && isIssuedSecret(decodeUrlText(value), name.includes("hash"))
         ? `${rawName}=${mask}`
@@ -125,7 +125,7 @@ function redactQuery(query: string, declared: DeclaredNames | undefined): string
 }
 
 const uuidPattern = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
-/** Matches numbers, and words in one case or with a capital initial. Tokens mix these. */
+/** Matches numbers, and words in one case or with a capital initial. Tokens mix these forms. */
 const wordPattern =
   /^(?:[a-z]{1,20}|[A-Z][a-z]{1,19}|[A-Z]{1,20}|\d{1,12})(?:[-_](?:[a-z]{1,20}|[A-Z][a-z]{1,19}|[A-Z]{1,20}|\d{1,12}))*$/;
 /** User codes contain only these characters (device-grant.ts). No word consists of eight of them. */
@@ -137,7 +137,7 @@ function isIssuedSecret(text: string, mayBeHash: boolean): boolean {
   if (userCodePattern.test(text)) return true;
   return (
     text.length >= 16 &&
-    (text.match(/[\w-]{16,}/g) ?? []).some((run) => !uuidPattern.test(run) && !wordPattern.test(run))
+    (text.match(/[\w-]{16,}/g) ?? []).some((word) => !uuidPattern.test(word) && !wordPattern.test(word))
   );
 }
 
@@ -146,9 +146,9 @@ const plainPattern =
 
 /** Removes tokens and keys of the emulator from a string. */
 export const redactTokens = (text: string): string =>
-  text.replace(/[\w-]{16,}/g, (run) => (isIssuedSecret(run, false) ? mask : run));
+  text.replace(/[\w-]{16,}/g, (word) => (isIssuedSecret(word, false) ? mask : word));
 
-/** Reports whether a string is a word, a number or an id, as in paths. */
+/** Reports whether a string is a word, a number or an ID, as in paths. */
 const isPlain = (text: string): boolean =>
   (plainPattern.test(text) && !userCodePattern.test(text)) || uuidPattern.test(text) || getLiterals().has(text);
 

@@ -10,7 +10,7 @@ export interface RequestFinding {
 export interface LoggedRequest {
   /** Number in the order of arrival. */
   readonly id: number;
-  /** `router`, or the id of the listener's cluster. */
+  /** `router`, or the ID of the listener's cluster. */
   readonly listener: string;
   readonly service: string;
   /** Undefined if nothing is declared for the path. */
@@ -23,7 +23,7 @@ export interface LoggedRequest {
   readonly status: number;
   /** Code of the declared failure in the response. */
   readonly failure: string | undefined;
-  /** Name of the caller, if the credentials identify one. */
+  /** Name of the caller, if the credentials identify a caller. */
   readonly caller: string | undefined;
   /** Workspace that the credentials identify. */
   readonly workspaceId?: number | undefined;
@@ -37,7 +37,7 @@ export interface LoggedRequest {
   /** Wall-clock milliseconds. */
   readonly wallAt: number;
   readonly durationMs: number;
-  /** Whether the state of the request has been replaced. Another request can then have the same number. */
+  /** True if the state of the request has been replaced. Another request can then have the same number. */
   isReplaced?: true;
 }
 
@@ -45,8 +45,8 @@ export interface LoggedRequest {
 const defaultEntryBytes = 250;
 
 /**
- * Received requests in memory, in the order of their responses. The oldest is dropped first. All listeners of an
- * emulator share one log.
+ * Received requests in memory, in the order of their responses. The oldest request is dropped first. All listeners of
+ * an emulator share one log.
  */
 export class RequestLog {
   readonly #log: ByteBoundedLog<LoggedRequest>;
@@ -133,8 +133,8 @@ function estimateFindingsBytes(findings: readonly RequestFinding[]): number {
   return sum;
 }
 
-function areEqual(some: readonly string[], others: readonly string[]): boolean {
-  if (some.length !== others.length) return false;
-  for (let i = 0; i < some.length; i += 1) if (some[i] !== others[i]) return false;
+function areEqual(a: readonly string[], b: readonly string[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i += 1) if (a[i] !== b[i]) return false;
   return true;
 }

@@ -18,7 +18,7 @@ export class OperationTable {
   readonly #routes: Routes;
   readonly #catchAll: BoundOperation | undefined;
   /** Methods that the catch-all accepts. */
-  readonly #caught: ReadonlySet<string>;
+  readonly #catchAllMethods: ReadonlySet<string>;
   readonly #lenientSlashes: boolean;
   readonly #isControl: boolean;
 
@@ -33,7 +33,7 @@ export class OperationTable {
     this.all = all;
     this.#routes = getRoutes(all.map(({ operation }) => operation));
     this.#catchAll = all.find(({ steps }) => steps.isCatchAll);
-    this.#caught = new Set(this.#catchAll && listMethods(this.#catchAll));
+    this.#catchAllMethods = new Set(this.#catchAll && listMethods(this.#catchAll));
     this.#lenientSlashes = lenientSlashes;
     this.#isControl = isControl;
   }
@@ -47,7 +47,7 @@ export class OperationTable {
     if (this.#isControl && method === "OPTIONS") return this.#probe(path);
     const route = this.#routes.find(method, path);
     if (route) return this.#selectMatch(route, headers.accept);
-    if (isPath && this.#catchAll && this.#caught.has(method)) {
+    if (isPath && this.#catchAll && this.#catchAllMethods.has(method)) {
       return { bound: this.#catchAll, params: { full_path: path.slice(1) } };
     }
     return this.#lenientSlashes ? this.matchOtherSlash(method, path) : undefined;
@@ -55,14 +55,14 @@ export class OperationTable {
 
   /** Returns all operations of a path, for any method. */
   findAll(path: string): readonly BoundOperation[] {
-    return this.#routes.findAll(path).map((at) => this.all[at]!);
+    return this.#routes.findAll(path).map((index) => this.all[index]!);
   }
 
   /** Returns the operation of the path with or without a trailing slash, for services that distinguish these paths. */
   matchOtherSlash(method: string, path: string): (OperationMatch & { readonly documentedPath: string }) | undefined {
     const documentedPath = path.endsWith("/") ? path.slice(0, -1) : `${path}/`;
     const route = this.#routes.find(method, documentedPath);
-    const bound = route && this.all[route.at]!;
+    const bound = route && this.all[route.index]!;
     return bound?.operation.service.slashes === "redirect"
       ? { bound, params: route!.params, documentedPath }
       : undefined;
@@ -94,10 +94,10 @@ export class OperationTable {
     return match && isProbe(match.bound) ? match : undefined;
   }
 
-  #selectMatch({ at, params }: FoundRoute, accept: string | undefined): OperationMatch {
-    const stream = this.#routes.streams.get(at);
-    const wantsStream = stream !== undefined && accept?.includes("text/event-stream");
-    return { bound: this.all[wantsStream ? stream : at]!, params };
+  #selectMatch({ index, params }: FoundRoute, accept: string | undefined): OperationMatch {
+    const stream = this.#routes.streams.get(index);
+    const acceptsStream = stream !== undefined && accept?.includes("text/event-stream");
+    return { bound: this.all[acceptsStream ? stream : index]!, params };
   }
 }
 

@@ -16,8 +16,8 @@ export function toOriginForm(target: string): string | undefined {
   if (target[0] === "/") return target;
   const prefix = authorityPattern.exec(target)?.[0];
   if (prefix === undefined) return undefined;
-  const rest = target.slice(prefix.length);
-  return rest[0] === "/" ? rest : `/${rest}`;
+  const localTarget = target.slice(prefix.length);
+  return localTarget[0] === "/" ? localTarget : `/${localTarget}`;
 }
 
 const mayHaveDots = /\/(?:\.|%2e)/i;
@@ -27,17 +27,17 @@ const dotDotSegmentPattern = /^(?:\.|%2e){2}$/i;
 /** Removes dot segments from a target as clients do (RFC 3986, 5.2.4). Escaped dots are also removed (WHATWG URL). */
 export function removeDotSegments(target: string): string {
   if (!mayHaveDots.test(target)) return target;
-  const [, before = "", path = "", query = ""] = /^(https?:\/\/[^/?#]*)?([^?]*)(.*)$/is.exec(target) ?? [];
+  const [, origin = "", path = "", query = ""] = /^(https?:\/\/[^/?#]*)?([^?]*)(.*)$/is.exec(target) ?? [];
   if (path[0] !== "/") return target;
   const segments: string[] = [];
-  const all = path.slice(1).split("/");
-  for (const [i, segment] of all.entries()) {
-    const isUp = dotDotSegmentPattern.test(segment);
-    if (isUp) segments.pop();
-    if (!isUp && !dotSegmentPattern.test(segment)) segments.push(segment);
-    else if (i === all.length - 1) segments.push("");
+  const allSegments = path.slice(1).split("/");
+  for (const [i, segment] of allSegments.entries()) {
+    const isParent = dotDotSegmentPattern.test(segment);
+    if (isParent) segments.pop();
+    if (!isParent && !dotSegmentPattern.test(segment)) segments.push(segment);
+    else if (i === allSegments.length - 1) segments.push("");
   }
-  return `${before}/${segments.join("/")}${query}`;
+  return `${origin}/${segments.join("/")}${query}`;
 }
 
 /** Returns whether a decoded path has dot segments for a server that reads `..%2f` as `../` or `..\\`. */
@@ -62,7 +62,7 @@ export function isControlPath(path: string): boolean {
 }
 
 export interface RequestTarget {
-  /** Whether the target contains a path. `*` does not. */
+  /** True if the target contains a path. `*` does not. */
   readonly isPath: boolean;
   /** Decoded path, which is matched with routes. */
   readonly path: string;
@@ -76,13 +76,13 @@ export interface RequestTarget {
  */
 export function parseRequestTarget(target: string): RequestTarget {
   const origin = toOriginForm(target);
-  const local = origin ?? target;
-  const query = local.indexOf("?");
-  const path = query < 0 ? local : local.slice(0, query);
+  const localTarget = origin ?? target;
+  const query = localTarget.indexOf("?");
+  const path = query < 0 ? localTarget : localTarget.slice(0, query);
   return {
     isPath: origin !== undefined,
     path: escapedOrForeignPattern.test(path) ? unescapeBytes(path) : path,
-    search: query < 0 ? "" : local.slice(query + 1),
+    search: query < 0 ? "" : localTarget.slice(query + 1),
   };
 }
 

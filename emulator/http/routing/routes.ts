@@ -8,14 +8,14 @@ interface RouteNode {
   readonly literal: Map<string, RouteNode>;
   parameter: RouteNode | undefined;
   /** Operations whose path ends here, in the order of declaration. */
-  readonly ends: Route[];
+  readonly routes: Route[];
   /** Routes whose last parameter starts here and accepts slashes. */
-  readonly rests: Route[];
+  readonly slashRoutes: Route[];
 }
 
 interface Route {
-  /** Index of its operation in the list. */
-  readonly at: number;
+  /** Index of the operation in the list. */
+  readonly index: number;
   readonly methods: readonly string[];
   /** Names of the parameters, from left to right. */
   readonly names: readonly string[];
@@ -23,16 +23,16 @@ interface Route {
 
 export interface FoundRoute {
   /** Index of the operation in the list. */
-  readonly at: number;
+  readonly index: number;
   readonly params: Readonly<Record<string, string>>;
 }
 
-const createNode = (): RouteNode => ({ literal: new Map(), parameter: undefined, ends: [], rests: [] });
+const createNode = (): RouteNode => ({ literal: new Map(), parameter: undefined, routes: [], slashRoutes: [] });
 
 /** Path of the operation that accepts all other paths. */
 export const catchAllPath = "/{full_path}";
 
-const routesByFirst = new WeakMap<Operation, Routes[]>();
+const routesByFirstOperation = new WeakMap<Operation, Routes[]>();
 
 /**
  * Returns the routes of a list of operations. They are cached, because all emulators of a process serve the same few
@@ -40,11 +40,11 @@ const routesByFirst = new WeakMap<Operation, Routes[]>();
  */
 export function getRoutes(operations: readonly Operation[]): Routes {
   const [first] = operations;
-  const candidates = (first && routesByFirst.get(first)) ?? [];
+  const candidates = (first && routesByFirstOperation.get(first)) ?? [];
   const cached = candidates.find((routes) => routes.matches(operations));
   if (cached) return cached;
   const routes = new Routes(operations);
-  if (first) routesByFirst.set(first, [...candidates, routes]);
+  if (first) routesByFirstOperation.set(first, [...candidates, routes]);
   return routes;
 }
 
@@ -61,28 +61,31 @@ export class Routes {
 
   constructor(operations: readonly Operation[]) {
     this.#operations = operations;
-    for (const [at, operation] of operations.entries()) if (operation.path !== catchAllPath) this.#add(operation, at);
+    for (const [index, operation] of operations.entries())
+      if (operation.path !== catchAllPath) this.#add(operation, index);
     this.streams = findStreams(operations);
   }
 
   /** Returns whether the routes lead to these operations, in this order. */
   matches(operations: readonly Operation[]): boolean {
-    const own = this.#operations;
-    return own.length === operations.length && own.every((operation, at) => operation === operations[at]);
+    const ownOperations = this.#operations;
+    return (
+      ownOperations.length === operations.length && ownOperations.every((operation, at) => operation === operations[at])
+    );
   }
 
   /** Returns the operation that accepts a request, with the values of its parameters. */
   find(method: string, path: string): FoundRoute | undefined {
     const values: string[] = [];
     const route = this.#search(path, values, ({ methods }) => methods.includes(method));
-    return route && { at: route.at, params: createParams(route, values) };
+    return route && { index: route.index, params: createParams(route, values) };
   }
 
   /** Returns the indexes of all operations of a path, for any method, in the order of declaration. */
   findAll(path: string): readonly number[] {
     const indexes = new Set<number>();
-    this.#search(path, [], ({ at }) => {
-      indexes.add(at);
+    this.#search(path, [], ({ index }) => {
+      indexes.add(index);
       return false;
     });
     return [...indexes].sort((a, b) => a - b);
@@ -92,15 +95,15 @@ export class Routes {
     return path[0] === "/" ? searchRoutes(this.#root, path, 1, values, accepts) : undefined;
   }
 
-  #add({ path, method, lastTakesSlashes }: Operation, at: number): void {
+  #add({ path, method, lastTakesSlashes }: Operation, index: number): void {
     const names: string[] = [];
-    const route = { at, names, methods: [method].flat() };
+    const route = { index, names, methods: [method].flat() };
     const segments = path.slice(1).split("/");
     let node = this.#root;
     for (const [i, segment] of segments.entries()) {
       if (segment.startsWith("{")) {
         names.push(segment.slice(1, -1));
-        if (lastTakesSlashes && i === segments.length - 1) node.rests.push(route);
+        if (lastTakesSlashes && i === segments.length - 1) node.slashRoutes.push(route);
         node.parameter ??= createNode();
         node = node.parameter;
       } else {
@@ -109,23 +112,25 @@ export class Routes {
         node = next;
       }
     }
-    node.ends.push(route);
+    node.routes.push(route);
   }
 }
 
 function findStreams(operations: readonly Operation[]): ReadonlyMap<number, number> {
-  const gets = new Map(operations.flatMap(({ method, path }, at) => (method === "GET" ? [[path, at] as const] : [])));
+  const gets = new Map(
+    operations.flatMap(({ method, path }, index) => (method === "GET" ? [[path, index] as const] : [])),
+  );
   const pairs: [number, number][] = [];
-  for (const [path, at] of gets) {
+  for (const [path, index] of gets) {
     const stream = gets.get(`${path}/events`);
-    if (stream !== undefined && operations[stream]!.responses[200]?.kind === "events") pairs.push([at, stream]);
+    if (stream !== undefined && operations[stream]!.responses[200]?.kind === "events") pairs.push([index, stream]);
   }
   return new Map(pairs);
 }
 
 /**
- * Returns the first accepted route below `node` for the rest of the path from `from`. Stores the values of its
- * parameters in `values`.
+ * Returns the first accepted route below `node` for the part of the path from the index `from`. Stores the values of
+ * its parameters in `values`.
  */
 function searchRoutes(
   node: RouteNode,
@@ -134,7 +139,7 @@ function searchRoutes(
   values: string[],
   accepts: (route: Route) => boolean,
 ): Route | undefined {
-  if (from > path.length) return node.ends.find(accepts);
+  if (from > path.length) return node.routes.find(accepts);
   const slash = path.indexOf("/", from);
   const end = slash < 0 ? path.length : slash;
   const segment = path.slice(from, end);
@@ -147,10 +152,10 @@ function searchRoutes(
     if (parameterRoute) return parameterRoute;
     values.pop();
   }
-  // A trailing slash belongs to the spelling of the path and not to the value.
-  const rest = path.endsWith("/") ? undefined : node.rests.find(accepts);
-  if (rest) values.push(path.slice(from));
-  return rest;
+  // A trailing slash is part of the path's spelling and not of the value.
+  const slashRoute = path.endsWith("/") ? undefined : node.slashRoutes.find(accepts);
+  if (slashRoute) values.push(path.slice(from));
+  return slashRoute;
 }
 
 /**

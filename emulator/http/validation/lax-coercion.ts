@@ -60,11 +60,11 @@ function coerceOtherType(kind: string, value: unknown): unknown {
 }
 
 /** Reports parts of a valid request that the real service may reject (DECISIONS.md, E1). */
-export type RelaxedChecks = (params: unknown, decoded: DecodedBody | undefined, finding: FindingReporter) => void;
+export type RelaxedChecks = (params: unknown, decoded: DecodedBody | undefined, reportFinding: FindingReporter) => void;
 
-type CheckValue = (value: unknown, place: string, note: FindingReporter) => void;
+type CheckValue = (value: unknown, path: string, reportFinding: FindingReporter) => void;
 
-/** Limit per request, because further findings add nothing new. */
+/** Limit per request, because further findings give no new information. */
 const maxFindings = 10;
 
 /**
@@ -74,16 +74,16 @@ const maxFindings = 10;
 export function createRelaxedChecks({ request, service }: Operation): RelaxedChecks {
   const { params, body } = request;
   const isControl = service.dialect === "control";
-  const walkParams = params && !isControl ? createValueCheck(params) : undefined;
-  const walkBody = body?.kind === "json" && !isControl ? createValueCheck(body.schema) : undefined;
-  return (sentParams, decoded, finding) => {
+  const checkParams = params && !isControl ? createValueCheck(params) : undefined;
+  const checkBody = body?.kind === "json" && !isControl ? createValueCheck(body.schema) : undefined;
+  return (sentParams, decoded, reportFinding) => {
     let remaining = maxFindings;
-    const note: FindingReporter = (code, detail) => {
+    const reportLimited: FindingReporter = (code, detail) => {
       remaining -= 1;
-      if (remaining >= 0) finding(code, detail);
+      if (remaining >= 0) reportFinding(code, detail);
     };
-    walkParams?.(sentParams, "", note);
-    if (decoded) walkBody?.(decoded.value, "", note);
+    checkParams?.(sentParams, "", reportLimited);
+    if (decoded) checkBody?.(decoded.value, "", reportLimited);
   };
 }
 
@@ -96,27 +96,28 @@ function createValueCheck(wrapped: z.ZodType): CheckValue | undefined {
   const { shape, element, valueType, catchall } = getSchemaDefinition(schema);
   if (shape) return createFieldsCheck(shape, catchall === undefined);
   const item = element ?? valueType;
-  const walkItem = item && createValueCheck(item);
-  if (!walkItem) return undefined;
-  return (value, position, note) => {
-    if (Array.isArray(value)) for (const [at, each] of value.entries()) walkItem(each, `${position}[${at}]`, note);
+  const checkItem = item && createValueCheck(item);
+  if (!checkItem) return undefined;
+  return (value, path, reportFinding) => {
+    if (Array.isArray(value))
+      for (const [index, item] of value.entries()) checkItem(item, `${path}[${index}]`, reportFinding);
   };
 }
 
 const createExpectationCheck =
   ({ code, problem, matches }: Expectation): CheckValue =>
-  (value, position, note) => {
-    if (typeof value === "string" && !matches(value)) note(code, `${position} ${problem}`);
+  (value, path, reportFinding) => {
+    if (typeof value === "string" && !matches(value)) reportFinding(code, `${path} ${problem}`);
   };
 
 function createFieldsCheck(shape: Readonly<Record<string, z.ZodType>>, isClosed: boolean): CheckValue {
-  const walks = new Map(Object.entries(shape).map(([name, field]) => [name, createValueCheck(field)]));
-  return (value, position, note) => {
+  const checks = new Map(Object.entries(shape).map(([name, field]) => [name, createValueCheck(field)]));
+  return (value, path, reportFinding) => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) return;
     for (const [name, field] of Object.entries(value)) {
-      const at = position === "" ? name : `${position}.${name}`;
-      if (walks.has(name)) walks.get(name)?.(field, at, note);
-      else if (isClosed) note("unknown-field", formatUnknownField(at, name, walks.keys()));
+      const fieldPath = path === "" ? name : `${path}.${name}`;
+      if (checks.has(name)) checks.get(name)?.(field, fieldPath, reportFinding);
+      else if (isClosed) reportFinding("unknown-field", formatUnknownField(fieldPath, name, checks.keys()));
     }
   };
 }
@@ -124,8 +125,8 @@ function createFieldsCheck(shape: Readonly<Record<string, z.ZodType>>, isClosed:
 const maxNameLength = 100;
 
 /** Formats `counter_party_details[0].organisation_name is unknown: did you mean organization_name?` */
-export function formatUnknownField(position: string, name: string, names: Iterable<string>): string {
-  const near = name.length <= maxNameLength ? findNearest(name, names) : undefined;
-  const shortened = position.length > 2 * maxNameLength ? `…${position.slice(-maxNameLength)}` : position;
-  return near === undefined ? `${shortened} is unknown` : `${shortened} is unknown. Did you mean ${near}?`;
+export function formatUnknownField(path: string, name: string, names: Iterable<string>): string {
+  const suggestion = name.length <= maxNameLength ? findNearest(name, names) : undefined;
+  const shownPath = path.length > 2 * maxNameLength ? `…${path.slice(-maxNameLength)}` : path;
+  return suggestion === undefined ? `${shownPath} is unknown` : `${shownPath} is unknown. Did you mean ${suggestion}?`;
 }

@@ -30,16 +30,16 @@ export function unwrapSchema(schema: z.ZodType): z.ZodType {
 }
 
 /** Returns the schema of a member or an item. Returns undefined for an undeclared member. */
-function getPart({ shape, element, valueType }: SchemaDefinition, name: PropertyKey): z.ZodType | undefined {
+function getMemberSchema({ shape, element, valueType }: SchemaDefinition, name: PropertyKey): z.ZodType | undefined {
   if (!shape) return element ?? valueType;
   return Object.hasOwn(shape, name) ? shape[String(name)] : undefined;
 }
 
 /** Returns the schema at an issue's path. Returns undefined within unions and open objects. */
 export function findSchema(schema: z.ZodType, path: readonly PropertyKey[]): z.ZodType | undefined {
-  let at: z.ZodType | undefined = schema;
-  for (const key of path) at = at && getPart(getSchemaDefinition(unwrapSchema(at)), key);
-  return at && unwrapSchema(at);
+  let current: z.ZodType | undefined = schema;
+  for (const key of path) current = current && getMemberSchema(getSchemaDefinition(unwrapSchema(current)), key);
+  return current && unwrapSchema(current);
 }
 
 /** Returns the kind of a value of the schema: `int`, `number`, `boolean`, `array`, `string`, … */
@@ -56,7 +56,7 @@ export const acceptsAnyStrings = (schema: z.ZodObject): boolean =>
     return type === "string" && !checks?.length && !check;
   });
 
-/** Returns whether a part of the schema accepts any value, so that its numbers are kept as written. */
+/** Returns whether a part of the schema accepts any value, so that its numbers keep the text of the source document. */
 export function hasFreePart(schema: z.ZodType): boolean {
   const { type, shape = {}, element, valueType } = getSchemaDefinition(unwrapSchema(schema));
   if (type === "unknown" || type === "any") return true;
@@ -66,14 +66,14 @@ export function hasFreePart(schema: z.ZodType): boolean {
 /**
  * Replaces the numbers of a validated value with the numbers of the source document where the schema allows any value.
  */
-export function keepNumbers(schema: z.ZodType, value: unknown, exact: unknown): unknown {
+export function restoreSourceNumbers(schema: z.ZodType, value: unknown, source: unknown): unknown {
   const definition = getSchemaDefinition(unwrapSchema(schema));
-  if (definition.type === "unknown" || definition.type === "any") return markExactNumbers(value, exact);
-  const keep = (inner: unknown, name: string | number) => {
-    const part = getPart(definition, name);
-    return part ? keepNumbers(part, inner, getValueAt(exact, [name])) : inner;
+  if (definition.type === "unknown" || definition.type === "any") return markExactNumbers(value, source);
+  const restoreMember = (member: unknown, name: string | number) => {
+    const memberSchema = getMemberSchema(definition, name);
+    return memberSchema ? restoreSourceNumbers(memberSchema, member, getValueAt(source, [name])) : member;
   };
-  if (Array.isArray(value)) return value.map(keep);
+  if (Array.isArray(value)) return value.map(restoreMember);
   if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, keep(inner, name)]));
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, restoreMember(member, name)]));
 }

@@ -12,7 +12,7 @@ import {
   getSchemaDefinition,
   getSchemaKind,
   hasFreePart,
-  keepNumbers,
+  restoreSourceNumbers,
   unwrapSchema,
 } from "./schema.ts";
 
@@ -71,22 +71,23 @@ function createFieldsCheck(
   schema: z.ZodObject,
   pick: (parts: RequestParts) => RequestFields,
 ): PartCheck {
-  const read = createStringCoercer(schema);
+  const coerceFields = createStringCoercer(schema);
   const names = Object.keys(schema.shape);
   const target = partOfInput[part];
   return (parts, input, problems) => {
     let fields = pick(parts);
     // Only declared headers are validated, because the others belong to the protocol.
     if (part === "header") fields = Object.fromEntries(names.map((name) => [name, fields[name]]));
-    const values = read(fields);
+    const values = coerceFields(fields);
     const parsed = schema.safeParse(values);
     if (parsed.success) {
       input[target] = parsed.data;
       return;
     }
-    const quote = (name: string) => (Array.isArray(values[name]) ? [fields[name]].flat() : getLastValue(fields[name]));
-    const quoted = Object.fromEntries(Object.keys(fields).map((name) => [name, quote(name)]));
-    for (const issue of parsed.error.issues) problems.push({ part, issue, schema, source: quoted });
+    const findSource = (name: string) =>
+      Array.isArray(values[name]) ? [fields[name]].flat() : getLastValue(fields[name]);
+    const sources = Object.fromEntries(Object.keys(fields).map((name) => [name, findSource(name)]));
+    for (const issue of parsed.error.issues) problems.push({ part, issue, schema, source: sources });
   };
 }
 
@@ -99,18 +100,18 @@ const maxShortDocumentLength = 1_000;
 const maxLaxAttempts = 10;
 
 function createBodyCheck(schema: z.ZodType, { dialect, absentBody }: Service): PartCheck {
-  let forLong: z.ZodType | undefined;
-  const optional = schema.safeParse(undefined).success;
+  let limitedSchema: z.ZodType | undefined;
+  const isOptional = schema.safeParse(undefined).success;
   const isLax = dialect !== "control";
-  const isFree = hasFreePart(schema);
+  const keepsNumbers = hasFreePart(schema);
   return ({ decoded }, input, problems) => {
     let value = decoded?.value;
     if (decoded?.isForm && dialect === "fastapi") value = removeBlanks(schema, value as FormFields);
     // FastAPI accepts null for an optional model.
-    if (value === null && optional && dialect === "fastapi") value = undefined;
+    if (value === null && isOptional && dialect === "fastapi") value = undefined;
     if (value === undefined) {
       // FastAPI reports a missing body. The other frameworks treat it as an empty body and report its missing fields.
-      if (optional) {
+      if (isOptional) {
         input.body = schema.parse(undefined);
         return;
       }
@@ -119,17 +120,21 @@ function createBodyCheck(schema: z.ZodType, { dialect, absentBody }: Service): P
     const isLong = decoded !== undefined && decoded.length > maxShortDocumentLength;
     // The first request with a long document creates this schema, because most operations never receive such a
     // document.
-    if (isLong) forLong ??= limitProblems(schema);
-    const bodySchema = isLong ? forLong! : schema;
+    if (isLong) limitedSchema ??= limitProblems(schema);
+    const bodySchema = isLong ? limitedSchema! : schema;
     const lax = { body: value, isCopy: false };
     let parsed = bodySchema.safeParse(value, { reportInput: true });
-    for (let times = isLong ? maxLaxAttempts : 1; isLax && !parsed.success && times > 0; times -= 1) {
+    for (
+      let attemptsLeft = isLong ? maxLaxAttempts : 1;
+      isLax && !parsed.success && attemptsLeft > 0;
+      attemptsLeft -= 1
+    ) {
       if (!coerceLax(schema, lax, parsed.error.issues)) break;
       parsed = bodySchema.safeParse(lax.body, { reportInput: true });
     }
     if (parsed.success) {
-      const exact = isFree ? decoded?.getExact?.() : undefined;
-      input.body = exact === undefined ? parsed.data : keepNumbers(schema, parsed.data, exact);
+      const sourceNumbers = keepsNumbers ? decoded?.getExact?.() : undefined;
+      input.body = sourceNumbers === undefined ? parsed.data : restoreSourceNumbers(schema, parsed.data, sourceNumbers);
       return;
     }
     const source = decoded?.value === undefined ? value : decoded.getSource();
@@ -155,9 +160,9 @@ function removeBlanks(schema: z.ZodType, form: FormFields): FormFields {
 /** The last value of a repeated field counts. */
 function dropBlanks(schema: z.ZodType, form: Map<string, unknown>): void {
   for (const name of Object.keys(getSchemaDefinition(unwrapSchema(schema)).shape ?? {})) {
-    const last = [form.get(name)].flat().at(-1);
-    if (last === "") form.delete(name);
-    else if (last !== undefined) form.set(name, last);
+    const lastValue = [form.get(name)].flat().at(-1);
+    if (lastValue === "") form.delete(name);
+    else if (lastValue !== undefined) form.set(name, lastValue);
   }
 }
 
@@ -166,21 +171,21 @@ const keepString: StringCoercer = (text) => text;
 /** Creates the function that converts the strings of a path, a query or the headers to the types of the schema. */
 function createStringCoercer(schema: z.ZodObject): (fields: RequestFields) => Record<string, unknown> {
   const fields = Object.entries(schema.shape).map(([name, field]) => {
-    const inner = unwrapSchema(field as z.ZodType);
-    const { type, element } = getSchemaDefinition(inner);
-    const list = type === "array";
-    return { name, list, read: stringCoercers[getSchemaKind(list ? element : inner)] ?? keepString };
+    const fieldSchema = unwrapSchema(field as z.ZodType);
+    const { type, element } = getSchemaDefinition(fieldSchema);
+    const isList = type === "array";
+    return { name, list: isList, read: stringCoercers[getSchemaKind(isList ? element : fieldSchema)] ?? keepString };
   });
   return (input) => {
-    const out: Record<string, unknown> = Object.create(null);
+    const values: Record<string, unknown> = Object.create(null);
     // Undeclared names remain, because the schema decides whether they are valid.
-    for (const name of Object.keys(input)) out[name] = getLastValue(input[name]);
+    for (const name of Object.keys(input)) values[name] = getLastValue(input[name]);
     for (const { name, list, read } of fields) {
       const value = input[name];
       if (value === undefined) continue;
-      out[name] = list ? [value].flat().map((text) => read(text as string)) : read(getLastValue(value)!);
+      values[name] = list ? [value].flat().map((text) => read(text as string)) : read(getLastValue(value)!);
     }
-    return out;
+    return values;
   };
 }
 
@@ -194,24 +199,24 @@ function sortInWireOrder(
   issues: readonly ValidationIssue[],
 ): readonly ValidationIssue[] {
   if (issues.length < 2) return issues;
-  const indexed = new Map<unknown, { readonly first: number; readonly rank: ReadonlyMap<unknown, number> }>();
-  const keys = issues.map((issue, at) => {
+  const positions = new Map<unknown, { readonly first: number; readonly rank: ReadonlyMap<unknown, number> }>();
+  const keys = issues.map((issue, index) => {
     const depth = issue.path.findIndex((_, length) => isDictionary(schema, issue.path.slice(0, length)));
     const owner = depth < 0 ? undefined : getValueAt(source, issue.path.slice(0, depth));
-    if (!(owner instanceof Map)) return { issue, group: at, rank: 0 };
-    const position = indexed.get(owner) ?? {
-      first: at,
+    if (!(owner instanceof Map)) return { issue, group: index, rank: 0 };
+    const position = positions.get(owner) ?? {
+      first: index,
       rank: new Map([...owner.keys()].map((name, rank) => [name, rank])),
     };
-    indexed.set(owner, position);
+    positions.set(owner, position);
     return { issue, group: position.first, rank: position.rank.get(issue.path[depth]) ?? 0 };
   });
   return keys.sort((a, b) => a.group - b.group || a.rank - b.rank).map(({ issue }) => issue);
 }
 
 const isDictionary = (schema: z.ZodType, path: readonly PropertyKey[]): boolean => {
-  const at = findSchema(schema, path);
-  return at !== undefined && getSchemaDefinition(at).type === "record";
+  const owner = findSchema(schema, path);
+  return owner !== undefined && getSchemaDefinition(owner).type === "record";
 };
 
 /** Maximum number of problems in one list. A real service lists all problems (DECISIONS.md, E11). */

@@ -15,11 +15,11 @@ type ChatACall = ForwardCall & RouterCall<"bad-chat-a-signature">;
 
 /** The relevant fields of an event or a form of chat_a. */
 interface ChatMessage {
-  /** Ids of the team and then of the enterprise. The first id that is mapped selects the cluster. */
+  /** IDs of the team and then of the enterprise. The first ID that is mapped selects the cluster. */
   readonly teams: readonly (string | undefined)[];
   /** Present if chat_a verifies the URL. */
   readonly challenge?: string;
-  /** Whether chat_a checks the certificate with an unsigned request. */
+  /** True if chat_a checks the certificate with an unsigned request. */
   readonly isSslCheck?: boolean;
 }
 
@@ -59,8 +59,8 @@ function findSignature(headers: ReceivedRequest["headers"]) {
 async function verifyMessage(call: ChatACall): Promise<void> {
   const { signing_secret: signingSecret } = (await call.store.read(readConnectedApps)).chat_a;
   if (signingSecret === null) return call.finding("signature-unchecked", "the seed has no signing secret of chat_a");
-  const signed = { signingSecret, body: call.request.body, ...findSignature(call.request.headers) };
-  const verdict = verifyFreshSignature(call, (nowMs) => verifyChatA({ ...signed, nowMs }));
+  const signedMessage = { signingSecret, body: call.request.body, ...findSignature(call.request.headers) };
+  const verdict = verifyFreshSignature(call, (nowMs) => verifyChatA({ ...signedMessage, nowMs }));
   if (verdict.ok) return;
   call.finding("chat-a-signature-refused", verdict.reason);
   call.fail("bad-chat-a-signature");
@@ -73,7 +73,7 @@ async function verifyMessage(call: ChatACall): Promise<void> {
 async function forwardMessage(call: ChatACall, candidates: () => readonly Cluster[]): Promise<Passthrough> {
   const { teams, challenge, isSslCheck } = parseMessage(call.request);
   if (!isSslCheck) await verifyMessage(call);
-  const others = candidates();
+  const defaultClusters = candidates();
   if (isSslCheck) return new Passthrough(200, [], Buffer.alloc(0));
   if (challenge !== undefined) return createRouterResponse({ challenge });
 
@@ -83,19 +83,19 @@ async function forwardMessage(call: ChatACall, candidates: () => readonly Cluste
   );
   return forwardToOwners(
     call,
-    owners.filter((owner) => others.includes(owner)),
-    { others, timeoutMs: call.settings.chatUpstreamTimeoutMs },
+    owners.filter((owner) => defaultClusters.includes(owner)),
+    { others: defaultClusters, timeoutMs: call.settings.chatUpstreamTimeoutMs },
   );
 }
 
 /** Interaction routes respond with an object, so an empty success becomes `{}` (DECISIONS.md, R21). */
 async function toObjectResponse(call: ForwardCall, forwarding: Promise<Passthrough>): Promise<Passthrough> {
-  const answer = await forwarding;
-  if (answer.status < 200 || answer.status > 299) return answer;
-  const body = await concatBody(answer.body).catch(() => call.fail("no-cluster-reachable"));
+  const response = await forwarding;
+  if (response.status < 200 || response.status > 299) return response;
+  const body = await concatBody(response.body).catch(() => call.fail("no-cluster-reachable"));
   if (body.length === 0) return createRouterResponse({});
   // The length is computed again when the response is sent.
-  return new Passthrough(answer.status, removeHeaders(answer.rawHeaders, ["content-length"]), body);
+  return new Passthrough(response.status, removeHeaders(response.rawHeaders, ["content-length"]), body);
 }
 
 const selectAllClusters =
@@ -104,7 +104,7 @@ const selectAllClusters =
     clusters;
 
 /** Returns the clusters of a destination in seed order (DECISIONS.md, R15). */
-const selectClusterOf = (call: RouterCall<"unknown-destination">, destination: string) => () => {
+const selectClustersOf = (call: RouterCall<"unknown-destination">, destination: string) => () => {
   const matches = call.clusters.filter(({ destinations }) => destinations.includes(destination));
   return matches.length > 0 ? matches : call.fail("unknown-destination", { destination });
 };
@@ -114,9 +114,9 @@ export const chatAHandlers = {
   "chat-a.event": (_, call) => forwardMessage(call, selectAllClusters(call)),
   "chat-a.options": (_, call) => forwardMessage(call, selectAllClusters(call)),
   "chat-a.destination-interaction": ({ params }, call) =>
-    toObjectResponse(call, forwardMessage(call, selectClusterOf(call, params.destination))),
-  "chat-a.destination-event": ({ params }, call) => forwardMessage(call, selectClusterOf(call, params.destination)),
-  "chat-a.destination-options": ({ params }, call) => forwardMessage(call, selectClusterOf(call, params.destination)),
+    toObjectResponse(call, forwardMessage(call, selectClustersOf(call, params.destination))),
+  "chat-a.destination-event": ({ params }, call) => forwardMessage(call, selectClustersOf(call, params.destination)),
+  "chat-a.destination-options": ({ params }, call) => forwardMessage(call, selectClustersOf(call, params.destination)),
   "chat-a.oauth-redirect": ({ params }, call) =>
-    forwardToAll(call, selectClusterOf(call, params.destination)(), call.settings.chatUpstreamTimeoutMs),
+    forwardToAll(call, selectClustersOf(call, params.destination)(), call.settings.chatUpstreamTimeoutMs),
 } satisfies RouterHandlers;

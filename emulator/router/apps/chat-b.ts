@@ -84,9 +84,9 @@ async function verifyChatBToken(check: TokenCheck): Promise<Verdict<string>> {
   // The vendor's own library is case-sensitive and rejects `bearer`.
   const [, token] = /^Bearer (\S+)$/.exec(check.authorization ?? "") ?? [];
   if (token === undefined) return createInvalidVerdict("no bearer token");
-  const signed = await checkSignature(token, check);
-  if (!signed.ok) return signed;
-  const { key, claims } = signed;
+  const signature = await checkSignature(token, check);
+  if (!signature.ok) return signature;
+  const { key, claims } = signature;
   const { activity } = check;
 
   const endorsements = Array.isArray(key.endorsements) ? key.endorsements : [];

@@ -15,7 +15,7 @@ type SignedCall = SingleClusterCall & RouterCall<"bad-crm-a-signature">;
 async function verifySignature(call: SignedCall): Promise<void> {
   const { crm_a } = await call.store.read(readConnectedApps);
   const { headers, method, target, body } = call.request;
-  const signed = {
+  const signedRequest = {
     clientSecret: crm_a.client_secret,
     method,
     url: buildPublicUrl(call.settings.publicUrl, target),
@@ -24,7 +24,7 @@ async function verifySignature(call: SignedCall): Promise<void> {
     timestamp: headers["x-crm-a-signature-timestamp"] || undefined,
     signature: headers["x-crm-a-signature"],
   };
-  const verdict = verifyFreshSignature(call, (nowMs) => verifyCrmA({ ...signed, nowMs }));
+  const verdict = verifyFreshSignature(call, (nowMs) => verifyCrmA({ ...signedRequest, nowMs }));
   if (!verdict.ok) {
     call.finding("crm-a-signature-refused", verdict.reason);
     call.fail("bad-crm-a-signature");
@@ -63,10 +63,13 @@ function buildOwnerTarget(target: string): string {
 
 type CanvasCall = SingleClusterCall & RouterCall<"index-url-not-allowed">;
 
-/** The page loads its front end from this URL, which the router itself never requests (DECISIONS.md, R28). */
-async function requireAllowedIndexUrl(call: CanvasCall, wanted: string | null | undefined): Promise<void> {
+/**
+ * Rejects a front end at a forbidden URL. The page loads it from the URL, which the router itself never requests
+ * (DECISIONS.md, R28).
+ */
+async function requireAllowedIndexUrl(call: CanvasCall, indexUrl: string | null | undefined): Promise<void> {
   const { crm_b } = await call.store.read(readConnectedApps);
-  if (resolveFrontEnd(crm_b, wanted) === "refused") call.fail("index-url-not-allowed");
+  if (resolveFrontEnd(crm_b, indexUrl) === "refused") call.fail("index-url-not-allowed");
 }
 
 /**

@@ -3,7 +3,7 @@ import { type ClusterRequestContext, requestCluster } from "../proxied/request-c
 
 interface KeySet {
   /** Wall-clock time of the request. */
-  readonly at: number;
+  readonly requestedAt: number;
   /** Resolves with undefined if the issuer could not be reached. */
   readonly keys: Promise<readonly IssuerKey[] | undefined>;
 }
@@ -25,17 +25,17 @@ export class IssuerKeys {
     this.#context = context;
   }
 
-  /** Returns the key with that id, or undefined if the issuer does not have it or does not respond. */
+  /** Returns the key with that ID, or undefined if the issuer does not have it or does not respond. */
   async find(metadataUrl: string, kid: string): Promise<IssuerKey | undefined> {
     const cached = this.#sets.get(metadataUrl);
-    const age = cached ? this.#context.wall.monotonicNow() - cached.at : maxKeyAgeMs;
+    const age = cached ? this.#context.wall.monotonicNow() - cached.requestedAt : maxKeyAgeMs;
     const key = age < maxKeyAgeMs ? findKey(await cached?.keys, kid) : undefined;
     if (key || age < minRequestIntervalMs) return key;
     return findKey(await this.#renewKeys(metadataUrl), kid);
   }
 
   async #renewKeys(metadataUrl: string): Promise<readonly IssuerKey[] | undefined> {
-    const set = { at: this.#context.wall.monotonicNow(), keys: this.#fetchKeys(metadataUrl) };
+    const set = { requestedAt: this.#context.wall.monotonicNow(), keys: this.#fetchKeys(metadataUrl) };
     this.#sets.set(metadataUrl, set);
     const keys = await set.keys;
     // A failed request is not cached, so the next caller retries it.

@@ -37,8 +37,8 @@ export const blackholeMails = defineRows<BlackholeMail>({
 });
 
 /**
- * Limits on the number and the size in bytes of stored mails. Unauthenticated clients can send mail, so only the newest
- * is stored. Contents are counted as base64.
+ * Limits on the number and the size in bytes of stored mails. Unauthenticated clients can send mails, so only the
+ * newest mails are stored. Contents are counted as base64.
  */
 export const maxBlackholeMails = { count: 1_000, bytes: 16 * 1024 * 1024 } as const;
 
@@ -60,17 +60,17 @@ async function storeMail(tx: Transaction, mail: Omit<BlackholeMail, "id">): Prom
   }
 }
 
-/** Matches `{cluster_id}_{workspace_id}`, in which both ids can contain underscores (DECISIONS.md, P6). */
+/** Matches `{cluster_id}_{workspace_id}`, in which both IDs can contain underscores (DECISIONS.md, P6). */
 const customerIdPattern = /^.+_.+$/s;
 
 export const billingHandlers = {
   "billing.event": ({ body }, call) => {
     const customers = [...findCustomerIds(body)].filter((id) => customerIdPattern.test(id));
-    const [first] = customers;
-    if (first === undefined) return call.fail("no-customer-id");
+    const [firstCustomer] = customers;
+    if (firstCustomer === undefined) return call.fail("no-customer-id");
     const [owner] = customers.flatMap((id) => findClusterByPrefix(call.clusters, id) ?? []);
     return owner
       ? forwardToOne(call, owner)
-      : call.fail("unknown-cluster", { cluster: first.slice(0, first.lastIndexOf("_")) });
+      : call.fail("unknown-cluster", { cluster: firstCustomer.slice(0, firstCustomer.lastIndexOf("_")) });
   },
 } satisfies RouterHandlers;

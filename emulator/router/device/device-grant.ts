@@ -10,7 +10,7 @@ import { redeemDeviceCode } from "./token.ts";
 const deviceCodeLifetimeSeconds = 900;
 const minPollIntervalSeconds = 5;
 
-/** RFC 8628, 6.1: the alphabet has no vowels, so that codes are not words, and no ambiguous characters. */
+/** The alphabet has no vowels, so that codes are not words, and no ambiguous characters (RFC 8628, 6.1). */
 const userCodeAlphabet = "BCDFGHJKLMNPQRSTVWXZ";
 
 const createDeviceCode: RouterHandler<"device-grant.code"> = async ({ body }, call) => {
@@ -57,7 +57,7 @@ async function generateUserCode(tx: Transaction, ids: RouterContext["ids"]): Pro
 /** Maximum number of characters (DECISIONS.md, E11). */
 const maxClientNameLength = 1_000;
 
-/** DECISIONS.md, R31 */
+/** See DECISIONS.md, R31. */
 const createOAuthClient: RouterHandler<"device-grant.create-client"> = async ({ body }, { store, ids, fail }) => {
   if (body.client_name.length > maxClientNameLength) return fail("client-name-too-long");
   const client = { client_id: `cli_${ids.token(12)}`, client_name: body.client_name };

@@ -18,9 +18,9 @@ export const DeviceGrant = z.strictObject({
   interval: z.int(),
   /** Times in virtual and wall-clock milliseconds. */
   last_poll: z.strictObject({ at: storedTime(z.int()), wall_at: storedTime(z.int()) }).nullable(),
-  /** Whether the cluster is issuing the tokens. */
+  /** True while the cluster is issuing the tokens. */
   claimed: z.boolean(),
-  /** Whether the tokens were returned. */
+  /** True if the tokens were returned. */
   redeemed: z.boolean(),
 });
 export type DeviceGrant = z.infer<typeof DeviceGrant>;
@@ -38,8 +38,8 @@ export const deviceGrants = defineRows<DeviceGrant, "user_code" | "expires_at" |
 
 /** Returns the grant with a user code in any notation. */
 export async function findGrantByUserCode(view: View, userCode: string): Promise<DeviceGrant | undefined> {
-  const [found] = await view.list(deviceGrants, { by: "user_code", equals: toUserCodeKey(userCode), limit: 1 });
-  return found;
+  const [grant] = await view.list(deviceGrants, { by: "user_code", equals: toUserCodeKey(userCode), limit: 1 });
+  return grant;
 }
 
 /** A decision about a user code by a user, or by the cluster on the user's behalf. */
@@ -90,12 +90,12 @@ export const maxGrants = 100_000;
 
 /** Deletes grants that expired long ago, and the oldest grants above the limit. */
 export async function purgeGrants(tx: Transaction, now: number): Promise<void> {
-  const expired = await tx.list(deviceGrants, { by: "expires_at", to: now - expiredGrantRetentionMs });
-  const excess = (await tx.count(deviceGrants)) - expired.length - maxGrants;
-  const oldest = excess > 0 ? await tx.list(deviceGrants, { limit: excess }) : [];
-  for (const old of [...expired, ...oldest.filter(({ claimed }) => !claimed)]) {
-    tx.delete(deviceGrants, old.device_code);
-    if (old.cluster_id !== null) tx.unmap(mappingTables.user_codes, old.cluster_id, [old.user_code]);
+  const expiredGrants = await tx.list(deviceGrants, { by: "expires_at", to: now - expiredGrantRetentionMs });
+  const excess = (await tx.count(deviceGrants)) - expiredGrants.length - maxGrants;
+  const oldestGrants = excess > 0 ? await tx.list(deviceGrants, { limit: excess }) : [];
+  for (const grant of [...expiredGrants, ...oldestGrants.filter(({ claimed }) => !claimed)]) {
+    tx.delete(deviceGrants, grant.device_code);
+    if (grant.cluster_id !== null) tx.unmap(mappingTables.user_codes, grant.cluster_id, [grant.user_code]);
   }
 }
 

@@ -13,12 +13,12 @@ import { type DeviceGrant, deviceGrants } from "./rows.ts";
 
 type Tokens = z.infer<typeof TokenResponse>;
 type PollError = Extract<PollResult, { kind: "refused" }>["code"];
-type TokenOutcome = { readonly tokens: Tokens } | { readonly refused: PollError | "token-cluster-down" };
+type TokenOutcome = { readonly tokens: Tokens } | { readonly rejection: PollError | "token-cluster-down" };
 
 export const redeemDeviceCode: RouterHandler<"device-grant.poll"> = async ({ body }, call) => {
   const client = await call.store.read((view) => view.get(oauthClients, body.client_id));
   if (!client) return call.fail("invalid-client");
-  if (client.client_secret !== null) await reportUnproven(call, client.client_id);
+  if (client.client_secret !== null) await reportMissingSecret(call, client.client_id);
   const tokens = await issueDeviceTokens(call, body.device_code, client.client_id, call.request);
   return reply(200, tokens, noStoreHeaders);
 };
@@ -27,7 +27,7 @@ export const redeemDeviceCode: RouterHandler<"device-grant.poll"> = async ({ bod
  * Reports a missing client secret, which an OAuth token endpoint requires (RFC 6749, 3.2.1). AccessTokenGetRequest has
  * no field for it.
  */
-async function reportUnproven({ request, store, finding }: RouterCall, client_id: string): Promise<void> {
+async function reportMissingSecret({ request, store, finding }: RouterCall, client_id: string): Promise<void> {
   const fields = parseForm(request) ?? new Map(Object.entries(parseJsonObject(request.body) ?? {}));
   const client_secret = fields.get("client_secret") ?? undefined;
   const parameters = { client_id, client_secret: client_secret === undefined ? undefined : String(client_secret) };
@@ -36,8 +36,9 @@ async function reportUnproven({ request, store, finding }: RouterCall, client_id
 }
 
 /**
- * Returns the tokens of a device grant, or rejects. The first poll after AUTHORIZED is forwarded to the cluster outside
- * of transactions, while the grant is claimed. If the cluster is down, the code stays valid (DECISIONS.md, R30).
+ * Returns the tokens of a device grant, or rejects the poll. The first poll after AUTHORIZED is forwarded to the
+ * cluster outside of transactions, while the grant is claimed. If the cluster is down, the code stays valid
+ * (DECISIONS.md, R30).
  */
 export async function issueDeviceTokens(
   call: RouterCall<PollError | "token-cluster-down">,
@@ -48,20 +49,20 @@ export async function issueDeviceTokens(
   const poll = await pollGrant(call, deviceCode, clientId);
   if (poll.kind === "refused") return call.fail(poll.code);
 
-  const answer = await requestTokens(call, poll.grant, request);
+  const outcome = await requestTokens(call, poll.grant, request);
   await call.store.transaction("device-grant.poll: end of the claim", async (tx) => {
     // The state can have been replaced during the request to the cluster.
     const row = await tx.get(deviceGrants, deviceCode);
-    if (row) tx.put(deviceGrants, { ...row, claimed: false, redeemed: "tokens" in answer });
+    if (row) tx.put(deviceGrants, { ...row, claimed: false, redeemed: "tokens" in outcome });
   });
-  return "refused" in answer ? call.fail(answer.refused) : answer.tokens;
+  return "rejection" in outcome ? call.fail(outcome.rejection) : outcome.tokens;
 }
 
 function pollGrant(call: RouterCall, deviceCode: string, clientId: string): Promise<PollResult> {
   const { store, clock, wall, settings } = call;
   return store.transaction("device-grant.poll", async (tx) => {
     const at = clock.now();
-    // Wall-clock time would make two equal runs differ.
+    // With wall-clock time, two equal runs would differ.
     const wall_at = settings.deterministic ? at : Math.floor(wall.now());
     const poll = checkPoll(await tx.get(deviceGrants, deviceCode), clientId, { at, wall_at });
     if (poll.grant) tx.put(deviceGrants, poll.grant);
@@ -71,7 +72,7 @@ function pollGrant(call: RouterCall, deviceCode: string, clientId: string): Prom
 
 async function requestTokens(call: RouterCall, grant: DeviceGrant, request: ForwardableRequest): Promise<TokenOutcome> {
   const cluster = call.clusters.find(({ id }) => id === grant.cluster_id);
-  if (!cluster) return { refused: "token-cluster-down" };
+  if (!cluster) return { rejection: "token-cluster-down" };
   const clusterRequest = replaceTarget(await filterCredentials(call, cluster), request.target);
   return toTokenOutcome(call, cluster.id, await requestCluster(call, cluster, clusterRequest));
 }
@@ -88,20 +89,20 @@ const clusterErrors = lookupTable<PollError>({
 
 function toTokenOutcome({ finding }: RouterCall, cluster: string, reply: ClusterResponse): TokenOutcome {
   if (reply.kind === "answered" && reply.status === 200) {
-    const { tokens, dropped } = readTokens(reply.body ?? {});
-    const names = dropped.join(", ");
-    if (dropped.length > 0)
+    const { tokens, dropped: droppedNames } = readTokens(reply.body ?? {});
+    const names = droppedNames.join(", ");
+    if (droppedNames.length > 0)
       finding("token-response", `members of ${cluster} that do not conform to RFC 6749, 5.1: ${names}`);
-    return tokens ? { tokens } : { refused: "token-cluster-down" };
+    return tokens ? { tokens } : { rejection: "token-cluster-down" };
   }
   if (reply.kind === "answered" && reply.status >= 400 && reply.status < 500) {
     finding("tokens-refused", `${cluster} responded ${reply.status} ${String(reply.body?.error ?? "")}`);
-    return { refused: clusterErrors[String(reply.body?.error)] ?? "invalid-grant" };
+    return { rejection: clusterErrors[String(reply.body?.error)] ?? "invalid-grant" };
   }
-  const why =
+  const reason =
     reply.kind === "answered" ? `responded ${reply.status}` : reply.kind === "late" ? "is late" : reply.reason;
-  finding("cluster-unreachable", `${cluster}: ${why}`);
-  return { refused: "token-cluster-down" };
+  finding("cluster-unreachable", `${cluster}: ${reason}`);
+  return { rejection: "token-cluster-down" };
 }
 
 /**
@@ -110,9 +111,12 @@ function toTokenOutcome({ finding }: RouterCall, cluster: string, reply: Cluster
  */
 function readTokens(body: Readonly<Record<string, unknown>>) {
   const issues = TokenResponse.safeParse({ scope: "", ...body }).error?.issues ?? [];
-  const dropped = [...new Set(issues.map(({ path }) => String(path[0])))];
-  const rest = Object.entries(body).filter(([name]) => !dropped.includes(name));
-  return { tokens: TokenResponse.safeParse({ scope: "", ...Object.fromEntries(rest) }).data, dropped };
+  const droppedNames = [...new Set(issues.map(({ path }) => String(path[0])))];
+  const validEntries = Object.entries(body).filter(([name]) => !droppedNames.includes(name));
+  return {
+    tokens: TokenResponse.safeParse({ scope: "", ...Object.fromEntries(validEntries) }).data,
+    dropped: droppedNames,
+  };
 }
 
 /** Seconds that an early poll adds to the interval (RFC 8628, 3.5). */
@@ -141,12 +145,12 @@ type PollResult =
  * Checks a poll in this order (DECISIONS.md, P2): unknown code, wrong client, expired, early, denied, pending,
  * authorized. A poll during a request to the cluster must wait.
  */
-export function checkPoll(grant: DeviceGrant | undefined, clientId: string, now: PollTime): PollResult {
+export function checkPoll(grant: DeviceGrant | undefined, clientId: string, time: PollTime): PollResult {
   if (!grant || grant.client_id !== clientId || grant.redeemed) return { kind: "refused", code: "invalid-grant" };
-  if (grant.expires_at <= now.at) return { kind: "refused", code: "expired-token" };
+  if (grant.expires_at <= time.at) return { kind: "refused", code: "expired-token" };
 
-  const polledGrant = { ...grant, last_poll: { at: now.at, wall_at: now.wall_at } };
-  if (isEarly(grant, now)) {
+  const polledGrant = { ...grant, last_poll: { at: time.at, wall_at: time.wall_at } };
+  if (isEarly(grant, time)) {
     return {
       kind: "refused",
       code: "slow-down",

@@ -16,20 +16,22 @@ type BulkCall = RouterCall<"unknown-cluster" | "foreign-cluster-key">;
  * moved keys (DECISIONS.md, R9).
  */
 const createMapHandler =
-  <Body>(table: Mapping, list: (body: Body) => readonly string[]) =>
+  <Body>(table: Mapping, listKeys: (body: Body) => readonly string[]) =>
   async ({ body }: BulkRequest<Body>, call: BulkCall) => {
     const cluster = requireCluster(call, body.cluster_id);
-    const { moved } = await call.store.transaction(`map ${table.name}`, (tx) => tx.map(table, cluster.id, list(body)));
+    const { moved } = await call.store.transaction(`map ${table.name}`, (tx) =>
+      tx.map(table, cluster.id, listKeys(body)),
+    );
     if (moved > 0) call.finding("mapping-moved", `${moved} of ${table.name} belonged to another cluster`);
     return reply(200, true, { "x-svc-moved": String(moved) });
   };
 
 /** Creates a handler that removes the listed keys of the cluster and ignores other keys (DECISIONS.md, R10). */
 const createUnmapHandler =
-  <Body>(table: Mapping, list: (body: Body) => readonly string[]) =>
+  <Body>(table: Mapping, listKeys: (body: Body) => readonly string[]) =>
   async ({ body }: BulkRequest<Body>, call: BulkCall) => {
     const cluster = requireCluster(call, body.cluster_id);
-    await call.store.transaction(`unmap ${table.name}`, (tx) => tx.unmap(table, cluster.id, list(body)));
+    await call.store.transaction(`unmap ${table.name}`, (tx) => tx.unmap(table, cluster.id, listKeys(body)));
     return true;
   };
 
@@ -80,7 +82,7 @@ const toClusterInfo = ({ id, label, url }: Cluster) => ({
 
 /**
  * The specification, Clusters, has three rules: delete only rows of the cluster, use one transaction, and ignore
- * unknown ids.
+ * unknown IDs.
  */
 const deleteWorkspaceData: RouterHandler<"clusters.delete-workspace-data"> = async ({ params, body }, call) => {
   const { id } = requireCluster(call, params.cluster_id);

@@ -13,13 +13,13 @@ export const signatoryHandlers = {
       if (!clusters.some(({ id }) => id === cluster)) fail("unknown-cluster", { cluster });
     }
     return store.transaction("signatories.add", async (tx) => {
-      // The newest row has the highest id, which is reused if the row is deleted.
-      const [newest] = await tx.list(signatories, { reverse: true, limit: 1 });
-      let last = newest?.id ?? 0;
+      // The newest row has the highest ID, which is reused if the row is deleted.
+      const [newestRow] = await tx.list(signatories, { reverse: true, limit: 1 });
+      let lastId = newestRow?.id ?? 0;
       const rows: SignatoryMapping[] = [];
       for (const signatory of inputs) {
-        const row = await addSignatory(tx, signatory, last + 1);
-        last = Math.max(last, row.id);
+        const row = await addSignatory(tx, signatory, lastId + 1);
+        lastId = Math.max(lastId, row.id);
         rows.push(row);
       }
       return rows;
@@ -51,7 +51,7 @@ export type SignatoryMapping = z.infer<typeof SignatoryMapping>;
 export const signatories = defineRows<SignatoryMapping, "hash", string>({
   name: "signatories",
   schema: SignatoryMapping,
-  // The same hash and cluster identify the same row. A cluster id contains no line break.
+  // The same hash and cluster identify the same row. A cluster ID contains no line break.
   key: (row) => buildSignatoryKey(row.cluster, row.signatory_hash),
   indexes: { hash: (row) => row.signatory_hash },
 });

@@ -4,7 +4,7 @@ import { defineMapping } from "../../store/port.ts";
 export const mappingTables = {
   /** Keys are e-mail hashes (DECISIONS.md, R11). */
   cluster_emails: defineMapping("cluster_emails"),
-  /** Keys are OAuth client ids and the client-ids of API keys. */
+  /** Keys are OAuth client IDs and the client-ids of API keys. */
   cluster_clients: defineMapping("cluster_clients"),
   creator_tokens: defineMapping("creator_tokens"),
   counterparty_tokens: defineMapping("counterparty_tokens"),

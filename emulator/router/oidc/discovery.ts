@@ -34,10 +34,14 @@ export function createDiscoveryDocument(
 ): { readonly issuer: string } & Record<string, unknown> {
   const { issuer: clusterIssuer, grant_types_supported: grants, ...rest } = configuration;
   const bases = [clusterUrl, ...(typeof clusterIssuer === "string" ? [clusterIssuer.replace(/\/$/, "")] : [])];
-  const rebased = Object.entries(rest).map(([name, value]) => [name, rebaseUrls(publicUrl, name, value, bases)]);
+  const rebasedEntries = Object.entries(rest).map(([name, value]) => [name, rebaseUrls(publicUrl, name, value, bases)]);
   const endpoints = Object.entries(endpointPaths).map(([name, path]) => [name, `${publicUrl}${path}`]);
   const allGrants = [...new Set([...(Array.isArray(grants) ? grants : defaultGrants), deviceGrantType])];
-  return { issuer: publicUrl, ...Object.fromEntries([...rebased, ...endpoints]), grant_types_supported: allGrants };
+  return {
+    issuer: publicUrl,
+    ...Object.fromEntries([...rebasedEntries, ...endpoints]),
+    grant_types_supported: allGrants,
+  };
 }
 
 /** Fields that OAuth defines (RFC 8414, 2; RFC 8628, 4; RFC 9207, 3). All other fields belong to OpenID. */
@@ -67,7 +71,7 @@ export const createAuthorizationServerMetadata = (configuration: Readonly<Record
 
 function rebaseUrls(publicUrl: string, name: string, value: unknown, bases: readonly string[]): unknown {
   if (typeof value !== "string" || !/_(endpoint|uri)$/.test(name)) return value;
-  const base = bases.find((one) => value === one || value.startsWith(`${one}/`));
+  const base = bases.find((candidate) => value === candidate || value.startsWith(`${candidate}/`));
   return base === undefined ? value : `${publicUrl}${value.slice(base.length)}`;
 }
 

@@ -23,7 +23,7 @@ const deviceTokenPath = redeemDeviceCode.path;
  */
 type IdentityCall = RouterCall<"no-cluster-reachable" | "forwarding-loop">;
 
-const freshHeaders = { "cache-control": "no-store" };
+const uncachedHeaders = { "cache-control": "no-store" };
 
 /**
  * Maximum time that the router waits for an external cluster. Clients need the keys before they respond to any user, so
@@ -40,22 +40,22 @@ const showJwks: RouterHandler<"oidc.jwks"> = async (_, call) => {
   rejectLoop(call);
   const request = await filterCredentials(call, "several");
   const send = (cluster: Cluster) => requestCluster(call, cluster, request, getIdentityTimeout(call, cluster));
-  const answers = await Promise.all(call.clusters.map(async (cluster) => ({ cluster, reply: await send(cluster) })));
-  const keySets = answers.flatMap(({ cluster, reply }) => {
+  const responses = await Promise.all(call.clusters.map(async (cluster) => ({ cluster, reply: await send(cluster) })));
+  const keySets = responses.flatMap(({ cluster, reply }) => {
     const keys = reply.kind === "answered" && reply.status === 200 ? reply.body?.keys : undefined;
     if (!Array.isArray(keys)) call.finding("keys-missing", `${cluster.id} returned no keys`);
     return Array.isArray(keys) ? [keys] : [];
   });
   if (keySets.length === 0) return call.fail("no-cluster-reachable");
-  return reply(200, { keys: filterPublicKeys(keySets.flat()) }, freshHeaders);
+  return reply(200, { keys: filterPublicKeys(keySets.flat()) }, uncachedHeaders);
 };
 
 const serveDiscovery: RouterHandler<"oidc.discovery"> = async (_, call) =>
-  reply(200, await fetchConfiguration(call), freshHeaders);
+  reply(200, await fetchConfiguration(call), uncachedHeaders);
 
 /** Returns metadata for an OAuth client without OpenID Connect (RFC 8414; DECISIONS.md, R35). */
 export const forwardServerMetadata = async (call: IdentityCall): Promise<Passthrough> =>
-  createRouterResponse(createAuthorizationServerMetadata(await fetchConfiguration(call)), freshHeaders);
+  createRouterResponse(createAuthorizationServerMetadata(await fetchConfiguration(call)), uncachedHeaders);
 
 /** Returns the configuration of the first cluster in seed order that responds with one (DECISIONS.md, R35). */
 async function fetchConfiguration(call: IdentityCall) {
@@ -81,7 +81,7 @@ const prefixedParameters = { authorization_code: "code", refresh_token: "refresh
 const exchangeToken: RouterHandler<"oidc.token"> = ({ body }, call) => {
   const { grant_type } = body;
   if (grant_type === undefined) return call.fail("invalid-request", { reason: "grant_type is missing" });
-  if (grant_type === deviceGrantType) return redeemDeviceCodeHere(body, call);
+  if (grant_type === deviceGrantType) return redeemAtTokenEndpoint(body, call);
   if (!Object.hasOwn(prefixedParameters, grant_type)) return call.fail("unsupported-grant-type");
   const name = prefixedParameters[grant_type as keyof typeof prefixedParameters];
   const value = body[name];
@@ -96,7 +96,7 @@ type TokenCall = Parameters<RouterHandler<"oidc.token">>;
  * 8628, 3.4; DECISIONS.md, R30). The specification has another path for device codes, and the router uses it at the
  * cluster.
  */
-async function redeemDeviceCodeHere(body: TokenCall[0]["body"], call: TokenCall[1]): Promise<Passthrough> {
+async function redeemAtTokenEndpoint(body: TokenCall[0]["body"], call: TokenCall[1]): Promise<Passthrough> {
   const { request, store } = call;
   const client = await store.read((view) => authenticateClient(view, request, body));
   if (client === "unnamed") return call.fail("invalid-request", { reason: "client_id is missing" });
@@ -109,7 +109,10 @@ async function redeemDeviceCodeHere(body: TokenCall[0]["body"], call: TokenCall[
   return createRouterResponse(tokens, noStoreHeaders);
 }
 
-/** The router decodes the token, and the cluster verifies it (DECISIONS.md, R36). */
+/**
+ * Forwards the request to the cluster of the token. The router decodes the token, and the cluster verifies it
+ * (DECISIONS.md, R36).
+ */
 const showUserinfo: RouterHandler<"oidc.userinfo"> = (_, call) => {
   const [, token = call.fail("no-access-token")] =
     /^bearer\s+(\S.*)$/i.exec(call.request.headers.authorization ?? "") ?? [];
@@ -131,7 +134,9 @@ type Jwk = { readonly kty: string } & Readonly<Record<string, unknown>>;
 /** Fields of private keys (RFC 7518, 6). Clients reject a key set that contains such a field. */
 const privateKeyFields = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
-/** Returns the public keys of several sets without duplicates, because clients cannot process two keys with one id. */
+/**
+ * Returns the public keys of several sets without duplicates, because clients cannot process two keys with the same ID.
+ */
 function filterPublicKeys(keys: readonly unknown[]): Jwk[] {
   const keysByText = new Map<string, Jwk>();
   for (const key of keys) {

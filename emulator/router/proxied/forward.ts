@@ -8,17 +8,17 @@ import type { BroadcastCall, ForwardCall, RouterCall, SingleClusterCall } from "
 import { mappingTables } from "../mapping/tables.ts";
 
 /**
- * Forwards the unchanged request to its owners, or to all of `others` if it has none. Resolves with the response to
- * forward.
+ * Forwards the unchanged request to its owners, or to all of `defaultClusters` if it has no owner. Resolves with the
+ * response to forward.
  */
 export function forwardToOwners(
   call: ForwardCall,
   owners: readonly Cluster[],
-  { others = call.clusters, timeoutMs = call.settings.upstreamTimeoutMs } = {},
+  { others: defaultClusters = call.clusters, timeoutMs = call.settings.upstreamTimeoutMs } = {},
 ): Promise<Passthrough> {
-  const [owner, ...more] = owners;
-  if (owner && more.length === 0) return forwardToOne(call, owner, timeoutMs);
-  return forwardToAll(call, owner ? owners : others, timeoutMs);
+  const [owner, ...otherOwners] = owners;
+  if (owner && otherOwners.length === 0) return forwardToOne(call, owner, timeoutMs);
+  return forwardToAll(call, owner ? owners : defaultClusters, timeoutMs);
 }
 
 /**
@@ -49,7 +49,7 @@ export async function forwardToOne(
     return call.fail("cluster-timeout", { cluster: cluster.id });
   }
   if (result.kind === "unreachable") return call.fail("cluster-unreachable", { cluster: cluster.id });
-  return sandboxExternalPage(cluster, result.answer);
+  return sandboxExternalPage(cluster, result.response);
 }
 
 /** Creates a response of the router that replaces the response of a cluster. */
@@ -66,9 +66,10 @@ interface ClusterResult {
 }
 
 /**
- * Sends the whole request to several clusters at once and aborts none while the caller waits. Returns the first status
- * below 400 that arrives in time. Otherwise returns the lowest status, in seed order if equal. On a manual clock or
- * with --deterministic, all responses are awaited, and seed order also ranks successes (DECISIONS.md, R13).
+ * Sends the request to several clusters at once and aborts no request while the caller waits. Returns the first
+ * response with a status below 400 that arrives in time. Otherwise returns the response with the lowest status, and the
+ * first in seed order if several are equal. On a manual clock or with --deterministic, all responses are awaited, and
+ * seed order also ranks successes (DECISIONS.md, R13).
  */
 export async function broadcastRequest(
   call: BroadcastCall,
@@ -82,50 +83,51 @@ export async function broadcastRequest(
     call.request.onDisconnect(() => sending.abort());
     const result = await call.forwarder.withTimeout(timeoutMs, sending.result);
     if (result === timedOut)
-      void sending.result.then((after) => discardResult(call, { cluster, result: after }, "late"));
+      void sending.result.then((lateResult) => discardResult(call, { cluster, result: lateResult }, "late"));
     return { cluster, result };
   });
 
   const firstSuccess = call.isInSeedOrder() ? undefined : await findFirstSuccess(results);
   const best = firstSuccess ?? pickBest(await Promise.all(results));
-  for (const other of results) {
-    void other.then((one) => one.cluster !== best?.cluster && discardResult(call, one, "not the first"));
+  for (const pending of results) {
+    void pending.then((result) => result.cluster !== best?.cluster && discardResult(call, result, "not the first"));
   }
-  if (best && isAnswered(best)) return sandboxExternalPage(best.cluster, best.result.answer);
+  if (best && isAnswered(best)) return sandboxExternalPage(best.cluster, best.result.response);
   return best ? call.fail("cluster-timeout", { cluster: best.cluster.id }) : call.fail("no-cluster-reachable");
 }
 
 type AnsweredResult = ClusterResult & { readonly result: Extract<ForwardResult, { kind: "answered" }> };
-const isAnswered = (one: ClusterResult): one is AnsweredResult =>
-  one.result !== timedOut && one.result.kind === "answered";
-const isSuccess = (one: ClusterResult): one is AnsweredResult => isAnswered(one) && one.result.answer.status < 400;
+const isAnswered = (candidate: ClusterResult): candidate is AnsweredResult =>
+  candidate.result !== timedOut && candidate.result.kind === "answered";
+const isSuccess = (candidate: ClusterResult): candidate is AnsweredResult =>
+  isAnswered(candidate) && candidate.result.response.status < 400;
 
-/** Resolves with the first success, or undefined if there is none. */
+/** Resolves with the first success, or with undefined if no request succeeds. */
 const findFirstSuccess = (results: readonly Promise<ClusterResult>[]): Promise<ClusterResult | undefined> =>
-  Promise.any(results.map((one) => one.then((done) => (isSuccess(done) ? done : Promise.reject())))).catch(
-    () => undefined,
-  );
+  Promise.any(
+    results.map((pending) => pending.then((result) => (isSuccess(result) ? result : Promise.reject()))),
+  ).catch(() => undefined);
 
 /** Returns the best of all results in seed order: a success, the lowest status, a timeout, or undefined. */
-function pickBest(all: readonly ClusterResult[]): ClusterResult | undefined {
-  const responses = all.filter(isAnswered);
+function pickBest(results: readonly ClusterResult[]): ClusterResult | undefined {
+  const responses = results.filter(isAnswered);
   return (
     responses.find(isSuccess) ??
     // toSorted is stable, so equal statuses stay in seed order.
-    responses.toSorted((a, b) => a.result.answer.status - b.result.answer.status).at(0) ??
-    all.find(({ result }) => result === timedOut)
+    responses.toSorted((a, b) => a.result.response.status - b.result.response.status).at(0) ??
+    results.find(({ result }) => result === timedOut)
   );
 }
 
 /** Reads an unused response to its end, and reports a finding. */
-function discardResult({ finding }: BroadcastCall, { cluster, result }: ClusterResult, why: string): void {
+function discardResult({ finding }: BroadcastCall, { cluster, result }: ClusterResult, reason: string): void {
   if (result === timedOut) return;
   if (result.kind === "unreachable") {
     finding("cluster-unreachable", `${cluster.id}: ${result.reason}`);
     return;
   }
-  finding("answer-dropped", `${cluster.id} responded ${result.answer.status}, ${why}`);
-  void drainBody(result.answer.body);
+  finding("answer-dropped", `${cluster.id} responded ${result.response.status}, ${reason}`);
+  void drainBody(result.response.body);
 }
 
 async function drainBody(body: Passthrough["body"]): Promise<void> {
@@ -153,10 +155,10 @@ const jsonTypePattern = /^application\/json\s*(?:;\s*charset\s*=\s*"?[\w-]+"?\s*
  * Returns the response of a cluster for forwarding. A page of an external cluster gets a separate origin, and all other
  * responses are unchanged.
  */
-export function sandboxExternalPage({ external }: Pick<Cluster, "external">, answer: Passthrough): Passthrough {
-  if (!external || isJson(answer.rawHeaders)) return answer;
+export function sandboxExternalPage({ external }: Pick<Cluster, "external">, response: Passthrough): Passthrough {
+  if (!external || isJson(response.rawHeaders)) return response;
   // Browsers apply an additional policy together with the cluster's policy.
-  return new Passthrough(answer.status, [...answer.rawHeaders, ...separateOriginPolicy], answer.body);
+  return new Passthrough(response.status, [...response.rawHeaders, ...separateOriginPolicy], response.body);
 }
 
 /** Returns false for several content types, because browsers have their own rules for choosing between them. */
@@ -171,35 +173,43 @@ type CredentialContext = Pick<RouterCall, "request" | "store" | "clusters" | "hi
  * clusters, API keys of workspaces of other clusters, and tokens of the control plane. If a request goes to several
  * clusters, all its credentials are foreign (DECISIONS.md, R14).
  */
-export async function filterCredentials(call: CredentialContext, to: Cluster | "several"): Promise<ForwardableRequest> {
+export async function filterCredentials(
+  call: CredentialContext,
+  recipient: Cluster | "several",
+): Promise<ForwardableRequest> {
   const { request } = call;
   const { authorization, "client-id": clientId, "client-secret": clientSecret } = request.headers;
   const key = request.headers["x-cluster-key"];
-  const omitted: string[] = [];
-  if (key !== undefined && !isKeyOf(key, to)) omitted.push("x-cluster-key");
-  if ((clientId ?? clientSecret) !== undefined && !(await mayHaveClient(call, clientId, to)))
-    omitted.push("client-id", "client-secret");
-  if (authorization !== undefined && !mayHaveAuthorization(call, authorization, to)) omitted.push("authorization");
-  if (omitted.length === 0) return request;
-  const presentNames = omitted.filter((name) => request.headers[name] !== undefined);
+  const omittedNames: string[] = [];
+  if (key !== undefined && !isKeyOf(key, recipient)) omittedNames.push("x-cluster-key");
+  if ((clientId ?? clientSecret) !== undefined && !(await mayHaveClient(call, clientId, recipient)))
+    omittedNames.push("client-id", "client-secret");
+  if (authorization !== undefined && !mayHaveAuthorization(call, authorization, recipient))
+    omittedNames.push("authorization");
+  if (omittedNames.length === 0) return request;
+  const presentNames = omittedNames.filter((name) => request.headers[name] !== undefined);
   call.finding(
     "credentials-omitted",
-    `${presentNames.join(", ")}: not for ${to === "several" ? "several clusters" : to.id}`,
+    `${presentNames.join(", ")}: not for ${recipient === "several" ? "several clusters" : recipient.id}`,
   );
-  return omitHeaders(request, omitted);
+  return omitHeaders(request, omittedNames);
 }
 
-const isKeyOf = (key: string, to: Cluster | "several"): boolean =>
-  to !== "several" && isEqualInConstantTime(key, to.key);
+const isKeyOf = (key: string, recipient: Cluster | "several"): boolean =>
+  recipient !== "several" && isEqualInConstantTime(key, recipient.key);
 
 /**
- * Returns whether a cluster can receive the client id. A client without a mapping can belong to the cluster that the
+ * Returns whether a cluster can receive the client ID. A client without a mapping can belong to the cluster that the
  * request names in another way.
  */
-async function mayHaveClient({ store }: CredentialContext, clientId = "", to: Cluster | "several"): Promise<boolean> {
-  if (to === "several") return false;
+async function mayHaveClient(
+  { store }: CredentialContext,
+  clientId = "",
+  recipient: Cluster | "several",
+): Promise<boolean> {
+  if (recipient === "several") return false;
   const owner = await store.read((view) => view.lookup(mappingTables.cluster_clients, clientId));
-  return owner === undefined || owner === to.id;
+  return owner === undefined || owner === recipient.id;
 }
 
 /**
@@ -209,9 +219,9 @@ async function mayHaveClient({ store }: CredentialContext, clientId = "", to: Cl
 function mayHaveAuthorization(
   { clusters, hideControlTokens }: CredentialContext,
   authorization: string,
-  to: Cluster | "several",
+  recipient: Cluster | "several",
 ): boolean {
   if (hideControlTokens(authorization) !== authorization) return false;
   const token = parseBearerToken(authorization) ?? "";
-  return isKeyOf(token, to) || !clusters.some(({ key }) => isEqualInConstantTime(token, key));
+  return isKeyOf(token, recipient) || !clusters.some(({ key }) => isEqualInConstantTime(token, key));
 }

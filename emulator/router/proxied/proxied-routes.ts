@@ -12,7 +12,7 @@ const forwardToOwner = async (call: ForwardCall, ...identifiers: readonly OwnerI
 
 /**
  * Lists the identifiers of an invite. Its kind determines the table. For an unknown kind, both tables are searched, the
- * creator's first.
+ * table of creators first.
  */
 function listInviteIdentifiers(invite: { readonly email_type: string; readonly token: string }): OwnerIdentifier[] {
   const { email_type, token } = invite;
@@ -53,8 +53,8 @@ export const catchAllHandlers = {
   "catch-all": async (_, call) => {
     const { method, parsedTarget } = call.request;
     // The specification does not include this path, and clusters do not have the router's URLs.
-    const isOwn = method === "GET" && isServerMetadata(parsedTarget.path, call.settings.publicUrl);
-    return isOwn
+    const isMetadataRequest = method === "GET" && isServerMetadata(parsedTarget.path, call.settings.publicUrl);
+    return isMetadataRequest
       ? forwardServerMetadata(call)
       : forwardToOwners(call, await findOwners(call, findIdentifiers(call.request)));
   },

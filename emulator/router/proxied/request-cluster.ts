@@ -25,9 +25,7 @@ export interface ClusterRequestContext {
   readonly request?: Pick<ReceivedRequest, "onDisconnect">;
 }
 
-/**
- * Maximum size of a response. Responses of identity routes are shorter, and the rest of a longer response is not read.
- */
+/** Maximum size of a response. Responses of identity routes are shorter. A longer response is not read to its end. */
 const maxResponseBytes = 1024 * 1024;
 
 /** Sends a request to one cluster. The default of `timeoutMs` is the timeout of forwarded requests. */

@@ -28,12 +28,12 @@ export function findOwners(
 }
 
 /** Returns every cluster that owns one of the identifiers, with this identifier. */
-export function findOwnersByTable<Known extends OwnerIdentifier>(
+export function findOwnersByTable<Identifier extends OwnerIdentifier>(
   { store, clusters }: Pick<RouterContext, "store" | "clusters">,
-  identifiers: readonly Known[],
-): Promise<readonly (Known & { readonly cluster: Cluster })[]> {
+  identifiers: readonly Identifier[],
+): Promise<readonly (Identifier & { readonly cluster: Cluster })[]> {
   return store.read(async (view) => {
-    const owners: (Known & { readonly cluster: Cluster })[] = [];
+    const owners: (Identifier & { readonly cluster: Cluster })[] = [];
     for (const identifier of identifiers) {
       for (const cluster of await findClusters(view, clusters, identifier)) owners.push({ ...identifier, cluster });
     }
@@ -66,7 +66,7 @@ async function findClusterIds(
 /** A value in a request that can identify its owner, and the table that maps it. */
 export interface OwnerIdentifier {
   /**
-   * `cluster` is the id itself, and `prefix` a token that starts with the id. `signatories` can map to several
+   * `cluster` is the ID itself, and `prefix` a token that starts with the ID. `signatories` can map to several
    * clusters.
    */
   readonly table: MappingTable | "cluster" | "prefix" | "signatories";
@@ -74,8 +74,8 @@ export interface OwnerIdentifier {
 }
 
 /**
- * Yields all values in a request that can identify its owner, in order of precedence. The order is by kind. Within a
- * kind, the query precedes the top level of a JSON or form body, which precedes a header (DECISIONS.md, R14).
+ * Yields all values in a request that can identify its owner, in order of precedence. The kinds determine the order.
+ * Within a kind, the query precedes the top level of a JSON or form body, which precedes a header (DECISIONS.md, R14).
  */
 export function* findIdentifiers(
   request: Pick<ReceivedRequest, "target" | "headers" | "body">,
@@ -159,7 +159,7 @@ export function readRequestFields(request: Pick<ReceivedRequest, "target" | "hea
     ]);
   const list = (name: string) => {
     const member = object?.[name];
-    const members = Array.isArray(member) ? member.map((_, at) => findString(member, String(at))) : [];
+    const members = Array.isArray(member) ? member.map((_, index) => findString(member, String(index))) : [];
     return dropEmpty([...(query?.getAll(name) ?? []), ...(form?.getAll(name) ?? []), ...members]);
   };
   return Object.assign(readValues, { list });
@@ -170,14 +170,14 @@ export function requireCluster(
   { clusters, caller, fail }: RouterCall<"unknown-cluster" | "foreign-cluster-key">,
   id: string,
 ): Cluster {
-  const cluster = clusters.find((known) => known.id === id) ?? fail("unknown-cluster", { cluster: id });
+  const cluster = clusters.find((candidate) => candidate.id === id) ?? fail("unknown-cluster", { cluster: id });
   if (caller !== undefined && caller !== id) fail("foreign-cluster-key", { cluster: id });
   return cluster;
 }
 
 /**
- * Returns the cluster whose id is the prefix of a value of the form `{cluster_id}_{rest}`. Ids can contain underscores,
- * so the longest known id counts (DECISIONS.md, P6).
+ * Returns the cluster whose ID is the prefix of a value of the form `{cluster_id}_{rest}`. IDs can contain underscores,
+ * so the longest known ID counts (DECISIONS.md, P6).
  */
 export function findClusterByPrefix(clusters: readonly Cluster[], value: string | undefined): Cluster | undefined {
   if (value === undefined) return undefined;

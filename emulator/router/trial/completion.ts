@@ -28,15 +28,15 @@ export const completeTrialSignup: RouterHandler<"trial.complete"> = async ({ bod
   const { store } = call;
   const { signup, cluster } = await claimSignup(call, body);
   const completionRequest = cluster.external ? call.request : createWorkspaceRequest(call, cluster, signup, body);
-  const answer = await requestWorkspace(call, cluster, completionRequest).catch(async (error: unknown) => {
+  const response = await requestWorkspace(call, cluster, completionRequest).catch(async (error: unknown) => {
     await endSignupClaim(store, signup, async () => null);
     throw error;
   });
-  if (answer.status >= 300) {
+  if (response.status >= 300) {
     await endSignupClaim(store, signup, async () => null);
-    return sandboxExternalPage(cluster, answer.passthrough);
+    return sandboxExternalPage(cluster, response.passthrough);
   }
-  const { workspace_id, client_id, creator_tokens } = NewWorkspaceResponse.parse(answer.body ?? {});
+  const { workspace_id, client_id, creator_tokens } = NewWorkspaceResponse.parse(response.body ?? {});
   const isMapped = await endSignupClaim(
     store,
     signup,
@@ -93,7 +93,7 @@ const claimSignup = (
   });
 
 /**
- * Finds a cluster by its id and then by its label, which is the name of the region. The default is the first cluster.
+ * Finds a cluster by its ID and then by its label, which is the name of the region. The default is the first cluster.
  */
 const findClusterAt = (clusters: readonly Cluster[], location: string | null | undefined): Cluster | undefined =>
   location === undefined || location === null

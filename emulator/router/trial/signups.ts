@@ -24,9 +24,9 @@ const TrialSignup = z.strictObject({
   email: z.string(),
   oauth_provider: z.enum(["ProviderA", "ProviderB", "ProviderC"]).nullable(),
   account_details: dictionary(z.unknown()).nullable(),
-  /** Whether a cluster is creating the workspace. */
+  /** True while a cluster is creating the workspace. */
   claimed: z.boolean(),
-  /** `workspace_id` is null if an external back end did not return the id. */
+  /** `workspace_id` is null if an external back end did not return the ID. */
   workspace: z.strictObject({ cluster_id: z.string(), workspace_id: z.int().nullable() }).nullable(),
   /** Null until the workspace exists. */
   answers: TrialAnswers.nullable(),
@@ -57,8 +57,8 @@ export const trialStates = defineRows<{
 });
 
 export async function findSignupByEmail(view: View, email: string): Promise<TrialSignup | undefined> {
-  const [found] = await view.list(trialSignups, { by: "email", equals: toAddressKey(email), limit: 1 });
-  return found;
+  const [signup] = await view.list(trialSignups, { by: "email", equals: toAddressKey(email), limit: 1 });
+  return signup;
 }
 
 /**

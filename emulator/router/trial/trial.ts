@@ -12,7 +12,7 @@ import { findSignupByEmail, isEmailTaken, type TrialSignup, trialSignups, trialS
 const signUpForTrial: RouterHandler<"trial.signup"> = async ({ body }, call) => {
   await checkCaptcha(call, body.captcha);
   return call.store.transaction("trial.signup", async (tx) =>
-    toShownSignup(
+    toSignupRecord(
       await findPendingSignup(tx, call, { email: body.email, oauth_provider: null, account_details: null }),
     ),
   );
@@ -26,10 +26,10 @@ async function checkCaptcha(call: RouterCall<"captcha-failed">, answer: string):
   const { captcha } = await call.store.read(readConnectedApps);
   const { headers, remoteAddress } = call.request;
   const caller = headers["x-forwarded-for"]?.split(",")[0]?.trim() || remoteAddress;
-  const passes = captcha.test_addresses.includes(caller)
+  const isSolved = captcha.test_addresses.includes(caller)
     ? answer !== "" && answer !== "fail"
     : isEqualInConstantTime(answer, captcha.captcha_token);
-  if (!passes) call.fail("captcha-failed");
+  if (!isSolved) call.fail("captcha-failed");
 }
 
 type SignupInput = Pick<TrialSignup, "email" | "oauth_provider" | "account_details">;
@@ -66,7 +66,7 @@ async function sendTrialEmail(tx: Transaction, at: number, { email, token }: Tri
 }
 
 /** Creates a TrialSignupDomainModel. */
-const toShownSignup = ({ id, token, email, oauth_provider, account_details }: TrialSignup) => ({
+const toSignupRecord = ({ id, token, email, oauth_provider, account_details }: TrialSignup) => ({
   id,
   token,
   email,
@@ -91,7 +91,7 @@ const finishTrialOAuth: RouterHandler<"trial.oauth-callback"> = ({ query }, call
       (await redeemProviderCode(tx, provider, query.code)) ?? call.fail("unknown-provider-code");
     tx.delete(trialStates, state);
     const account_details = { provider, email, name };
-    return toShownSignup(await findPendingSignup(tx, call, { email, oauth_provider: provider, account_details }));
+    return toSignupRecord(await findPendingSignup(tx, call, { email, oauth_provider: provider, account_details }));
   });
 
 export const trialHandlers = {

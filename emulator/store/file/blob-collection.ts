@@ -11,10 +11,10 @@ import { getSnapshotFolder } from "./file-snapshot-store.ts";
 import { getHistoryFolder } from "./history-files.ts";
 
 /*
- * Decides when uploaded bytes are removed. A row names them by their hash, and so does an exported state, whose
+ * Decides when uploaded bytes are removed. A row refers to them by their hash. So does an exported state, whose
  * location is unknown and which may be imported again. Bytes are therefore removed only when
  *
- * - no row of the state has named them at any check for 30 days, which leaves that long to import an exported state
+ * - no row of the state has named them at any check for 30 days, the time in which an exported state can be imported
  *   together with its uploads. An import restarts the 30 days of all bytes, because it may happen between two checks.
  *   The bytes must also have arrived more than 30 days ago, in case the machine's clock jumped;
  * - nothing else in the folder of the state can name them: another state (all states of a folder share `files/`), an
@@ -22,15 +22,15 @@ import { getHistoryFolder } from "./history-files.ts";
  *
  * The check runs at a start, under the lock and before any request is served, so no upload waits for its row and no
  * import can name bytes that are being removed. It runs at most once a day. A crash during it leaves each file complete
- * or removed, and no row names a removed one. Anything outside of the state that names bytes, such as a snapshot, is
- * passed as `named`.
+ * or removed, and no row names a removed file. `findReferencedBlobs` also returns hashes that are named outside of the
+ * state, such as in snapshots.
  */
-const patienceMs = 30 * 24 * 3_600_000;
-const betweenLooksMs = 24 * 3_600_000;
+const unreferencedRetentionMs = 30 * 24 * 3_600_000;
+const minCheckIntervalMs = 24 * 3_600_000;
 
-interface Note {
+interface UnreferencedNote {
   readonly looked_at: string;
-  /** ISO time of the first look that found them unnamed, by hash. */
+  /** ISO time of the first check that found them unreferenced, by hash. */
   readonly unnamed_since: Readonly<Record<string, string>>;
 }
 
@@ -54,41 +54,41 @@ export async function collectBlobs({
   const note = await readNote(join(folder, unreferencedNote));
   const now = wall.now();
   const getAge = (time: string | number) => now - (typeof time === "number" ? time : Date.parse(time));
-  if (note && getAge(note.looked_at) >= 0 && getAge(note.looked_at) < betweenLooksMs) return [];
+  if (note && getAge(note.looked_at) >= 0 && getAge(note.looked_at) < minCheckIntervalMs) return [];
 
   const unnamed_since: Record<string, string> = Object.create(null);
-  const removed: string[] = [];
-  const isAlone = (await readdir(dirname(path))).every((name) => belongsToState(name, path, folder));
-  const isNamed = isAlone ? await findReferencedBlobs() : new Set(names);
+  const removedHashes: string[] = [];
+  const ownsFolder = (await readdir(dirname(path))).every((name) => belongsToState(name, path, folder));
+  const referencedHashes = ownsFolder ? await findReferencedBlobs() : new Set(names);
   for (const hash of names) {
-    if (isNamed.has(hash)) continue;
+    if (referencedHashes.has(hash)) continue;
     const since = note?.unnamed_since[hash] ?? new Date(now).toISOString();
     const file = await lstat(join(folder, hash));
-    if (file.isFile() && getAge(since) >= patienceMs && getAge(file.mtimeMs) >= patienceMs) {
+    if (file.isFile() && getAge(since) >= unreferencedRetentionMs && getAge(file.mtimeMs) >= unreferencedRetentionMs) {
       await rm(join(folder, hash));
-      removed.push(hash);
+      removedHashes.push(hash);
     } else unnamed_since[hash] = since;
   }
-  const noted: Note = { looked_at: new Date(now).toISOString(), unnamed_since };
-  await writeFileAtomic(join(folder, unreferencedNote), `${JSON.stringify(noted, undefined, 2)}\n`);
-  return removed;
+  const newNote: UnreferencedNote = { looked_at: new Date(now).toISOString(), unnamed_since };
+  await writeFileAtomic(join(folder, unreferencedNote), `${JSON.stringify(newNote, undefined, 2)}\n`);
+  return removedHashes;
 }
 
-/** Fails if another file has its name: that file belongs to the user and stays. */
-async function readNote(path: string): Promise<Note | undefined> {
+/** Reads the note. Fails if another file has its name, because that file belongs to the user. */
+async function readNote(path: string): Promise<UnreferencedNote | undefined> {
   const text = await readFile(path, "utf8").catch((error) => {
     if (isMissing(error)) return undefined;
     throw error;
   });
   if (text === undefined) return undefined;
-  const note = JSON.parse(text) as Partial<Note>;
+  const note = JSON.parse(text) as Partial<UnreferencedNote>;
   if (typeof note?.looked_at !== "string" || typeof note.unnamed_since !== "object") {
     throw new Error(`${path} has other contents`);
   }
-  return note as Note;
+  return note as UnreferencedNote;
 }
 
-/** Whether a file in the folder of a state belongs to that state and refers to no uploads. */
+/** Reports whether a file in the folder of a state belongs to that state and refers to no uploads. */
 function belongsToState(name: string, path: string, folder: string): boolean {
   const base = basename(path);
   const journal = `${base}.journal.`;
@@ -109,11 +109,12 @@ function belongsToState(name: string, path: string, folder: string): boolean {
 }
 
 /**
- * Whether a file in the folder can be an upload. Only a hash is a valid name, so that no path leads out of the folder.
+ * Reports whether a file in the folder can be an upload. Only a hash is a valid name, so that no path leads out of the
+ * folder.
  */
 const isBlobName = (name: string): boolean => /^[0-9a-f]{64}$/.test(name);
 
-/** Next to the uploads: when each unreferenced one was first found (blob-collection.ts). */
+/** A file next to the uploads with the time at which each unreferenced upload was first found. */
 const unreferencedNote = "svc-unnamed.json";
 
 /** The temporary name of an upload until its hash is known. */
@@ -138,15 +139,18 @@ export async function openFileBlobs(options: { readonly folder: string; readonly
       await makeFolderDurably(disk, folder).catch((cause) => {
         throw toWriteError(cause);
       });
-      const { pieces, measured } = measureBlob(bytes, maxBytes);
-      const aside = await writeTempFile(join(folder, unfinishedUpload), pieces, { disk, toError: toWriteError });
-      const blob = measured();
+      const { pieces, getBlob } = measureBlob(bytes, maxBytes);
+      const temporaryFile = await writeTempFile(join(folder, unfinishedUpload), pieces, {
+        disk,
+        toError: toWriteError,
+      });
+      const blob = getBlob();
       // An upload of the same content replaces the file with the same bytes.
-      await commitTempFile(aside, join(folder, blob.sha256), { disk, toError: toWriteError });
+      await commitTempFile(temporaryFile, join(folder, blob.sha256), { disk, toError: toWriteError });
       return blob;
     },
     ...readBlobs(folder),
-    keepUnnamed: () => disk.remove(join(folder, unreferencedNote)),
+    extendUnreferencedRetention: () => disk.remove(join(folder, unreferencedNote)),
   };
 }
 
@@ -158,6 +162,6 @@ export const readBlobs = (folder: string): Pick<Blobs, "open"> => ({
   },
 });
 
-/** A disk error has a declared response. Invalid bytes of an upload are the caller's error. */
+/** Converts a disk error, which has a declared response. Invalid bytes of an upload are an error of the caller. */
 const toWriteError = (cause: unknown): FileWriteError =>
   new FileWriteError(`The upload cannot be written: ${describeFsError(cause) ?? (cause as Error).message}`, { cause });

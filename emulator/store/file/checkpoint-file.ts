@@ -26,11 +26,14 @@ interface Checkpoint {
 /** A loaded checkpoint, and the upgrade that its rows and those of the following journals need. */
 export interface LoadedCheckpoint extends Checkpoint, CheckpointHead {
   readonly upgrade: Upgrade;
-  /** Its size in bytes. */
+  /** The size of the checkpoint in bytes. */
   readonly size: number;
 }
 
-/** Reads a checkpoint. Undefined if there is no file. Fails with StateFormatError, which names file and line. */
+/**
+ * Reads a checkpoint. Resolves with undefined if there is no file. Fails with StateFormatError, which names file and
+ * line.
+ */
 export async function readCheckpoint(
   disk: Disk,
   path: string,
@@ -56,10 +59,10 @@ export interface CheckpointFileOptions extends CheckpointOptions {
   readonly signal?: AbortSignal;
   /**
    * Waits until everything that the text may contain is durable in the journal, so that this file may replace the old
-   * one.
+   * file.
    */
   readonly waitUntilDurable?: () => Promise<void>;
-  /** Called after the file has replaced the old one. The replacement is not necessarily durable yet. */
+  /** Called after the file has replaced the old file. The replacement is not necessarily durable yet. */
   readonly onReplaced?: () => void;
 }
 
@@ -67,7 +70,7 @@ export interface CheckpointFileOptions extends CheckpointOptions {
 export async function writeCheckpoint(checkpoint: Checkpoint, options: CheckpointFileOptions): Promise<number> {
   const { disk, path, signal, waitUntilDurable, onReplaced } = options;
   let size = 0;
-  /** Each piece is requested after the previous one is written. */
+  /** Each piece is requested after the previous piece is written. */
   async function* createPieces({ state, generation }: Checkpoint): AsyncGenerator<Uint8Array, void> {
     for await (const piece of formatCheckpoint(state, generation, options)) {
       signal?.throwIfAborted();
@@ -84,19 +87,19 @@ export async function writeCheckpoint(checkpoint: Checkpoint, options: Checkpoin
   return size;
 }
 
-/** Metadata of a checkpoint, and the way to take its snapshot. */
+/** Metadata of a checkpoint, and functions for taking its snapshot. */
 export interface CheckpointOptions {
   /** Called in the first step of writing. The document contains everything that was committed before. */
-  readonly begin?: () => void;
+  readonly onBegin?: () => void;
   /** Position of the journals at that time (default: the beginning). */
-  readonly position?: () => LogPosition;
-  /** Whether the document records that no journal follows it. */
-  readonly closed?: boolean;
+  readonly getPosition?: () => LogPosition;
+  /** True if the document records that no journal follows it. */
+  readonly isClosed?: boolean;
   /** The journal position of this state. Omitted if the state has no history. */
   readonly getPast?: () => LogPosition | undefined;
-  readonly moment?: () => Moment;
+  readonly getMoment?: () => Moment;
   /** Takes the snapshot while no transaction is open. */
-  readonly step?: <T>(work: () => T) => Promise<T>;
+  readonly runStep?: <T>(work: () => T) => Promise<T>;
 }
 
 /**
@@ -108,20 +111,20 @@ export async function* formatCheckpoint(
   generation: number,
   options: CheckpointOptions,
 ): AsyncGenerator<Uint8Array, void> {
-  const step = options.step ?? (async (work) => work());
-  const [contents, head] = await step(() => {
-    options.begin?.();
+  const runStep = options.runStep ?? (async (work) => work());
+  const [contents, head] = await runStep(() => {
+    options.onBegin?.();
     return [takeSnapshot(state), createHead(generation, options)] as const;
   });
   let isFirst = true;
   for await (const bytes of addChecksum(createDocument(contents, head))) {
-    yield isFirst && options.closed ? withClosedMark(bytes) : bytes;
+    yield isFirst && options.isClosed ? withClosedMark(bytes) : bytes;
     isFirst = false;
   }
 }
 
-function createHead(generation: number, { position, getPast, moment }: CheckpointOptions): DocumentHead {
-  const { number: transaction, checksum } = position?.() ?? startPosition;
+function createHead(generation: number, { getPosition, getPast, getMoment }: CheckpointOptions): DocumentHead {
+  const { number: transaction, checksum } = getPosition?.() ?? startPosition;
   const { number, checksum: chain } = getPast?.() ?? {};
   return {
     closed: 0,
@@ -129,7 +132,7 @@ function createHead(generation: number, { position, getPast, moment }: Checkpoin
     transaction,
     chain: toHex(checksum),
     past: number === undefined ? null : { number, checksum: chain },
-    moment: moment?.() ?? {},
+    moment: getMoment?.() ?? {},
   };
 }
 
@@ -140,7 +143,7 @@ const WrittenMoment = z.object({ at: z.int().optional(), ids: z.unknown().option
 export interface CheckpointHead {
   /** Generation of the first journal that it does not contain. */
   readonly generation: number;
-  /** Whether it is complete, so that no journal has to follow it. */
+  /** True if it is complete, so that no journal has to follow it. */
   readonly closed: boolean;
   /** The last journal line that it contains. */
   readonly position: LogPosition;
@@ -170,7 +173,7 @@ export function parseCheckpointHead(members: Readonly<Record<string, unknown>>):
 /** Number of bytes of a checkpoint that are read for its metadata. */
 export const maxHeadLength = 64 * 1024;
 
-/** Reads the metadata in the first lines of a checkpoint. Undefined if the file is not a checkpoint. */
+/** Reads the metadata in the first lines of a checkpoint. Returns undefined if the file is not a checkpoint. */
 export function findCheckpointHead(firstBlock: string): CheckpointHead | undefined {
   const members = firstBlock.slice(0, firstBlock.indexOf(',\n"sequences": '));
   try {

@@ -14,47 +14,47 @@ import { DocumentReader } from "./document-reader.ts";
 
 export async function* addChecksum(pieces: AsyncIterable<string>): AsyncGenerator<Buffer, void> {
   let checksum = 0;
-  let last: string | undefined;
+  let lastPiece: string | undefined;
   for await (const piece of pieces) {
-    if (last !== undefined) {
-      const bytes = Buffer.from(last);
+    if (lastPiece !== undefined) {
+      const bytes = Buffer.from(lastPiece);
       checksum = crc32(bytes, checksum);
       yield bytes;
     }
-    last = piece;
+    lastPiece = piece;
   }
-  if (last !== documentEnd) throw new Error("Only a complete document can be checksummed");
+  if (lastPiece !== documentEnd) throw new Error("Only a complete document can be checksummed");
   const comma = Buffer.from(",\n");
   yield Buffer.concat([comma, Buffer.from(formatLastMember(crc32(comma, checksum)))]);
 }
 
 /**
  * Feeds a checksummed document to a reader in blocks that end at the end of a line. Resolves with the number of bytes.
- * If it fails with StateFormatError, the reader holds the rows before the damage. An invalid row is damage unless the
- * checksum matches.
+ * If it fails with StateFormatError, the reader contains the rows before the damage. An invalid row is damage unless
+ * the checksum matches.
  */
 export async function readChecksummedInto(reader: DocumentReader, blocks: AsyncIterable<Buffer>): Promise<number> {
   const checksum = new DocumentChecksum();
-  let refused: StateFormatError | undefined;
-  let left = 0;
+  let failure: StateFormatError | undefined;
+  let remaining = 0;
   let size = 0;
   for await (const bytes of blocks) {
     size += bytes.byteLength;
     checksum.add(bytes);
-    if (refused) continue;
+    if (failure) continue;
     const text = bytes.toString("utf8");
     try {
-      left += text.length - reader.feed(text);
+      remaining += text.length - reader.feed(text);
     } catch (cause) {
       if (!(cause instanceof StateFormatError)) throw cause;
-      refused = cause;
+      failure = cause;
     }
   }
-  if (refused instanceof SchemaMismatchError && !checksum.fits)
-    throw new StateFormatError(refused.message, { cause: refused });
-  if (refused) throw refused;
-  if (!reader.ended || left === 0) throw new StateFormatError("the file ends too early");
-  if (left !== lastMemberLength || !checksum.fits) {
+  if (failure instanceof SchemaMismatchError && !checksum.isMatch)
+    throw new StateFormatError(failure.message, { cause: failure });
+  if (failure) throw failure;
+  if (!reader.hasEnded || remaining === 0) throw new StateFormatError("the file ends too early");
+  if (remaining !== lastMemberLength || !checksum.isMatch) {
     throw new StateFormatError("the checksum does not match: a line above was changed");
   }
   return size;
@@ -78,8 +78,8 @@ async function* toBuffers(blocks: AsyncIterable<Uint8Array>): AsyncGenerator<Buf
  * The last member of a checkpoint is a checksum of all bytes before that line. The byte that records whether the state
  * was closed counts as 0, because it is changed in place. A write of one byte is atomic.
  */
-const opening = `{\n"svc_state": ${formatVersion},\n"closed": `;
-const closedAt = Buffer.byteLength(opening);
+const openingBytes = `{\n"svc_state": ${formatVersion},\n"closed": `;
+const closedOffset = Buffer.byteLength(openingBytes);
 const zero = "0".charCodeAt(0);
 const toClosedMark = (isClosed: boolean): Buffer => Buffer.from(isClosed ? "1" : "0");
 
@@ -89,28 +89,28 @@ const lastMemberLength = formatLastMember(0).length;
 /** Reads the bytes of a checkpoint in blocks and verifies the checksum at the end. */
 class DocumentChecksum {
   #value = 0;
-  #started = false;
+  #hasStarted = false;
   /** The last bytes so far, which may belong to the last member. */
-  #end: Buffer = Buffer.alloc(0);
+  #tail: Buffer = Buffer.alloc(0);
 
   add(block: Buffer): void {
-    const bytes = Buffer.concat([this.#end, block]);
-    if (!this.#started && bytes.toString("latin1", 0, closedAt) === opening) bytes[closedAt] = zero;
-    this.#started = true;
-    const covered = Math.max(0, bytes.byteLength - lastMemberLength);
-    this.#value = crc32(bytes.subarray(0, covered), this.#value);
-    this.#end = bytes.subarray(covered);
+    const bytes = Buffer.concat([this.#tail, block]);
+    if (!this.#hasStarted && bytes.toString("latin1", 0, closedOffset) === openingBytes) bytes[closedOffset] = zero;
+    this.#hasStarted = true;
+    const coveredLength = Math.max(0, bytes.byteLength - lastMemberLength);
+    this.#value = crc32(bytes.subarray(0, coveredLength), this.#value);
+    this.#tail = bytes.subarray(coveredLength);
   }
 
-  get fits(): boolean {
-    return this.#end.toString("latin1") === formatLastMember(this.#value);
+  get isMatch(): boolean {
+    return this.#tail.toString("latin1") === formatLastMember(this.#value);
   }
 }
 
-export function withClosedMark(first: Buffer): Buffer {
-  const marked = Buffer.from(first);
-  toClosedMark(true).copy(marked, closedAt);
-  return marked;
+export function withClosedMark(firstBytes: Buffer): Buffer {
+  const markedBytes = Buffer.from(firstBytes);
+  toClosedMark(true).copy(markedBytes, closedOffset);
+  return markedBytes;
 }
 
 /**
@@ -120,7 +120,7 @@ export function withClosedMark(first: Buffer): Buffer {
 export async function markClosed(disk: Disk, path: string, isClosed: boolean): Promise<void> {
   const file = await disk.open(path, "write");
   try {
-    await file.write(toClosedMark(isClosed), closedAt);
+    await file.write(toClosedMark(isClosed), closedOffset);
     await file.datasync();
   } finally {
     await file.close();

@@ -3,7 +3,7 @@ import type { MappingTable } from "../live/mapping-table.ts";
 import { State } from "../live/state.ts";
 import { createCurrentUpgrade, SchemaMismatchError, Upgrade } from "../live/versions.ts";
 import { type Collection, StateFormatError } from "../port.ts";
-import { addOwnRow, addRow, addSequence, parseVersions, requireFormat, requireObject } from "./document.ts";
+import { addRow, addSequence, addTrustedRow, parseVersions, requireFormat, requireObject } from "./document.ts";
 
 type Section =
   | "start"
@@ -17,9 +17,9 @@ type Section =
   | { readonly mapping: MappingTable };
 
 /**
- * Reads a document by whole lines without ever holding it as one string. It expects one row per line, and tables that
- * end with a line that starts with a bracket. On anything else it fails with StateFormatError: `line` is the line of
- * the error, and `state` holds everything before it.
+ * Reads a document by whole lines without storing it as one string. It expects one row per line, and tables that end
+ * with a line that starts with a bracket. On any other input it fails with StateFormatError: `line` is the line of the
+ * error, and `state` contains everything before it.
  */
 export class DocumentReader {
   readonly state: State;
@@ -28,12 +28,14 @@ export class DocumentReader {
   line = 1;
   #section: Section = "start";
   #upgrade: Upgrade | undefined;
-  /** The version of svc that wrote the document, as far as it is known before the head is parsed. */
+  /** The version of svc that wrote the document, if it is known before the head is parsed. */
   #writer: string | undefined;
 
   readonly #isSealed: boolean;
 
-  /** `isSealed`: a checksum proves that the document is unchanged, so rows of the current version need no check. */
+  /**
+   * With `isSealed`, a checksum proves that the document is unchanged, so rows of the current version need no check.
+   */
   constructor(collections: readonly Collection[], { isSealed = false } = {}) {
     this.state = new State(collections);
     this.#isSealed = isSealed;
@@ -44,8 +46,8 @@ export class DocumentReader {
     return this.#upgrade ?? createCurrentUpgrade(this.state.collections);
   }
 
-  /** True after the sections are closed. The rest belongs to the container. */
-  get ended(): boolean {
+  /** True after the sections are closed. The remaining text belongs to the container. */
+  get hasEnded(): boolean {
     return this.#section === "end";
   }
 
@@ -61,17 +63,17 @@ export class DocumentReader {
   }
 
   /**
-   * Reads whole lines. Returns the number of characters that it used, which is less than all if the document ends in
-   * them.
+   * Reads whole lines. Returns the number of characters that were read, which is smaller than the length of the text if
+   * the document ends in it.
    */
   feed(text: string): number {
-    let at = 0;
+    let index = 0;
     if (this.#section === "start") this.#writer = /^"written_by": "(.+)"/m.exec(text.slice(0, 4_096))?.[1];
-    while (at < text.length && this.#section !== "end") {
-      if (typeof this.#section === "object") at = this.#readTable(text, at, this.#section);
-      else at = this.#readSingle(text, at, this.#section);
+    while (index < text.length && this.#section !== "end") {
+      if (typeof this.#section === "object") index = this.#readTable(text, index, this.#section);
+      else index = this.#readSingle(text, index, this.#section);
     }
-    return at;
+    return index;
   }
 
   #readTable(text: string, at: number, table: Exclude<Section, string>): number {
@@ -81,8 +83,8 @@ export class DocumentReader {
       this.line += 1;
       return findLineEnd(text, at);
     }
-    const found = text.indexOf(`\n${close}`, at);
-    const end = found === -1 ? text.length : found + 1;
+    const closeIndex = text.indexOf(`\n${close}`, at);
+    const end = closeIndex === -1 ? text.length : closeIndex + 1;
     const body = text.slice(at, end);
     if ("rows" in table) this.#readRows(body, table.rows);
     else this.#readOwners(body, table.mapping);
@@ -91,9 +93,9 @@ export class DocumentReader {
 
   #readRows(body: string, collection: string): void {
     const upgrade = this.upgrade;
-    const isOwn = this.#isSealed && this.#writer === svcVersion && !upgrade.needed;
+    const needsNoCheck = this.#isSealed && this.#writer === svcVersion && !upgrade.isNeeded;
     for (const row of this.#parse(body, (lines) => `[${lines}]`)) {
-      if (isOwn) addOwnRow(this.state, collection, row, "The value");
+      if (needsNoCheck) addTrustedRow(this.state, collection, row, "The value");
       else addRow(this.state, upgrade, collection, row, "The value");
       this.line += 1;
     }
@@ -111,7 +113,8 @@ export class DocumentReader {
   }
 
   /**
-   * Parses lines together. If that fails, parses them one by one, so that `line` is right and the valid ones are kept.
+   * Parses lines together. If that fails, parses them one by one, so that `line` is correct and valid lines are
+   * retained.
    */
   #parse(body: string, wrap: (lines: string) => string): unknown[] {
     try {
@@ -120,7 +123,7 @@ export class DocumentReader {
       const lines = body.split("\n").filter((line) => line !== "");
       if (lines.length <= 1) throw createDamageError(cause);
       for (const line of lines) {
-        // The recursion ends at single lines; one of them throws.
+        // The recursion ends at single lines. One of them throws.
         if (typeof this.#section === "object") this.#readTable(`${line}\n`, 0, this.#section);
       }
       throw new StateFormatError("these lines do not belong together", { cause });
@@ -129,12 +132,12 @@ export class DocumentReader {
 
   #readSingle(text: string, at: number, section: Exclude<Section, object>): number {
     const end = findLineEnd(text, at);
-    this.#take(text.slice(at, end).trimEnd(), section);
+    this.#readLine(text.slice(at, end).trimEnd(), section);
     this.line += 1;
     return end;
   }
 
-  #take(line: string, section: Exclude<Section, object>): void {
+  #readLine(line: string, section: Exclude<Section, object>): void {
     if (section === "start" && line === "{") {
       this.#section = "version";
       return;
@@ -177,14 +180,14 @@ export class DocumentReader {
 
   #endHead(): void {
     const versions = parseVersions(this.head.collections);
-    this.#upgrade = new Upgrade({ by: this.#writer, versions }, this.state.collections);
+    this.#upgrade = new Upgrade({ svcVersion: this.#writer, versions }, this.state.collections);
   }
 }
 
 const createDamageError = (cause?: unknown): StateFormatError => new StateFormatError("the line is damaged", { cause });
 
-const createUnknownError = (what: string, name: string): SchemaMismatchError =>
-  new SchemaMismatchError(`this version of svc has no ${what} ${name}`);
+const createUnknownError = (kind: string, name: string): SchemaMismatchError =>
+  new SchemaMismatchError(`this version of svc has no ${kind} ${name}`);
 
 function findLineEnd(text: string, at: number): number {
   const newline = text.indexOf("\n", at);

@@ -7,12 +7,12 @@ import { State } from "../live/state.ts";
 import { listVersions, SchemaMismatchError, Upgrade, type Versions } from "../live/versions.ts";
 import { type Collection, type ConsistentContents, type DocumentHead, StateFormatError } from "../port.ts";
 
-/** The number of characters of a document after which other work gets a turn. */
-const busyLength = 10_000;
+/** The number of characters of a document after which other work can run. */
+const maxSliceLength = 10_000;
 
 /**
- * Formats contents as one JSON document with one row per line, in pieces of a few thousand rows, and ends them. `head`
- * adds members after the first. The last piece is `documentEnd`.
+ * Formats contents as one JSON document with one row per line, in pieces of a few thousand rows, and then releases the
+ * contents. `head` adds members after the first. The last piece is `documentEnd`.
  */
 export async function* createDocument(
   contents: ConsistentContents,
@@ -22,7 +22,7 @@ export async function* createDocument(
     for (const piece of createDocumentSlices(contents, head)) {
       yield piece;
       // A reader that does not pause must let other work run.
-      if (piece.length > busyLength) await waitForNextTurn();
+      if (piece.length > maxSliceLength) await waitForNextTurn();
     }
     yield documentEnd;
   } finally {
@@ -31,13 +31,15 @@ export async function* createDocument(
 }
 
 function* createDocumentSlices(contents: ConsistentContents, head: DocumentHead): Generator<string, void> {
-  const all = {
+  const fullHead = {
     svc_state: formatVersion,
     ...head,
     written_by: svcVersion,
     collections: listVersions(contents.collections),
   };
-  const members = Object.entries(all).map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)},\n`);
+  const members = Object.entries(fullHead).map(
+    ([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)},\n`,
+  );
   yield `{\n${members.join("")}`;
   yield `"sequences": ${JSON.stringify(Object.fromEntries(contents.sequences))},\n"rows": {`;
   let separator = "\n";
@@ -87,15 +89,15 @@ function* createMappingSlices(
 export function parseState(document: unknown, collections: readonly Collection[]): State {
   const state = new State(collections);
   const members = requireObject(document, "The document");
-  const { svc_state: found, written_by, collections: versions, sequences, rows, mappings } = members;
-  if (found === undefined) refuse('The document is not an exported state: "svc_state" is missing');
-  const by = typeof written_by === "string" ? written_by : undefined;
-  requireFormat(found, by);
-  const upgrade = new Upgrade({ by, versions: parseVersions(versions ?? {}) }, collections);
+  const { svc_state: format, written_by, collections: versions, sequences, rows, mappings } = members;
+  if (format === undefined) rejectFormat('The document is not an exported state: "svc_state" is missing');
+  const writer = typeof written_by === "string" ? written_by : undefined;
+  requireFormat(format, writer);
+  const upgrade = new Upgrade({ svcVersion: writer, versions: parseVersions(versions ?? {}) }, collections);
   for (const [name, last] of Object.entries(requireObject(sequences ?? {}, '"sequences"')))
     addSequence(state, name, last);
   for (const [name, list] of Object.entries(requireObject(rows ?? {}, '"rows"'))) {
-    if (!Array.isArray(list)) refuse(`"rows"."${name}" is not a list`);
+    if (!Array.isArray(list)) rejectFormat(`"rows"."${name}" is not a list`);
     for (const [i, row] of list.entries()) addRow(state, upgrade, name, row, `${name}[${i}]`);
   }
   for (const [name, owners] of Object.entries(requireObject(mappings ?? {}, '"mappings"'))) {
@@ -112,10 +114,10 @@ export function parseState(document: unknown, collections: readonly Collection[]
 
 /** A user who edited the document may have forgotten its sequences, and the next number could be taken. */
 function raiseSequences(state: State, table: RowTable): void {
-  for (const [sequence, numbersIn] of Object.entries(table.declaration.numbers ?? {})) {
-    let last = state.sequences.get(sequence) ?? 0;
-    for (const row of table.list({})) last = Math.max(last, ...[numbersIn(row as never)].flat());
-    if (last > 0) addSequence(state, sequence, last);
+  for (const [sequence, getNumbers] of Object.entries(table.declaration.numbers ?? {})) {
+    let lastNumber = state.sequences.get(sequence) ?? 0;
+    for (const row of table.list({})) lastNumber = Math.max(lastNumber, ...[getNumbers(row as never)].flat());
+    if (lastNumber > 0) addSequence(state, sequence, lastNumber);
   }
 }
 
@@ -123,78 +125,81 @@ function checkReferences(state: State, table: RowTable): void {
   const { name, key, refersTo } = table.declaration;
   if (refersTo === undefined) return;
   for (const row of table.list({})) {
-    for (const [field, to] of Object.entries(refersTo(row as never))) {
-      if (state.rows.get(to.collection)?.get(to.key) !== undefined) continue;
-      refuse(`Row ${key(row as never)} of ${name} has the ${field} ${to.key}, and ${to.collection} has no such row`);
+    for (const [field, target] of Object.entries(refersTo(row as never))) {
+      if (state.rows.get(target.collection)?.get(target.key) !== undefined) continue;
+      rejectFormat(
+        `Row ${key(row as never)} of ${name} has the ${field} ${target.key}, and ${target.collection} has no such row`,
+      );
     }
   }
 }
 
-/** The largest allowed number. As many numbers again can be counted exactly after it. */
+/** The largest allowed number. The same number of integers after it can be represented exactly. */
 const maxNumber = 2 ** 52;
 
 /** Parses the member "collections" of a head. Fails with StateFormatError. */
 export function parseVersions(value: unknown): Versions {
   const versions = requireObject(value, '"collections"');
   for (const [name, version] of Object.entries(versions)) {
-    if (!Number.isSafeInteger(version) || (version as number) < 1) refuse(`"collections"."${name}" is not a version`);
+    if (!Number.isSafeInteger(version) || (version as number) < 1)
+      rejectFormat(`"collections"."${name}" is not a version`);
   }
   return versions as Versions;
 }
 
-/** Like `addRow`, for a row that the same version of svc has written, without validation. */
-export function addOwnRow(state: State, collection: string, row: unknown, where: string): void {
-  const table = findTable(state, collection, where);
+/** Adds a row that the same version of svc has written, without validation. */
+export function addTrustedRow(state: State, collection: string, row: unknown, context: string): void {
+  const table = findTable(state, collection, context);
   try {
     if (table.put(row as object).before === undefined) return;
   } catch (cause) {
-    throw new SchemaMismatchError(`${where} is not a row of ${collection}`, cause);
+    throw new SchemaMismatchError(`${context} is not a row of ${collection}`, cause);
   }
-  throwMismatch(`${where} has the key of another row of ${collection}`);
+  throwMismatch(`${context} has the key of another row of ${collection}`);
 }
 
 export function addSequence(state: State, name: string, last: unknown): void {
-  if (!Number.isSafeInteger(last) || (last as number) < 0) refuse(`Sequence ${name} is not an integer`);
-  if ((last as number) > maxNumber) refuse(`Sequence ${name} is at ${last}, above ${maxNumber}: no numbers are left`);
+  if (!Number.isSafeInteger(last) || (last as number) < 0) rejectFormat(`Sequence ${name} is not an integer`);
+  if ((last as number) > maxNumber)
+    rejectFormat(`Sequence ${name} is at ${last}, above ${maxNumber}: no numbers are left`);
   state.sequences.set(name, last as number);
 }
 
-export function addRow(state: State, upgrade: Upgrade, collection: string, row: unknown, where: string): void {
-  const valid = validateRow(state, upgrade, collection, row, where);
+export function addRow(state: State, upgrade: Upgrade, collection: string, row: unknown, context: string): void {
+  const valid = validateRow(state, upgrade, collection, row, context);
   const { before, key } = state.rows.get(collection)!.put(valid);
-  if (before !== undefined) throwMismatch(`${where} has the key of another row of ${collection}, ${key}`);
+  if (before !== undefined) throwMismatch(`${context} has the key of another row of ${collection}, ${key}`);
 }
 
-/**
- * Adds a row from outside, which is upgraded and validated. `where` names it in the message. Fails with
- * SchemaMismatchError.
- */
-export function validateRow(state: State, upgrade: Upgrade, collection: string, row: unknown, where: string): object {
-  const table = findTable(state, collection, where);
+/** Upgrades and validates a row from outside. `context` names it in the message. Fails with SchemaMismatchError. */
+export function validateRow(state: State, upgrade: Upgrade, collection: string, row: unknown, context: string): object {
+  const table = findTable(state, collection, context);
   const parsed = table.declaration.schema.safeParse(upgrade.upgradeRow(collection, row));
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  return throwMismatch(`${where} is not a row of ${collection}: ${issue?.path.join(".") || "row"}: ${issue?.message}`);
+  return throwMismatch(
+    `${context} is not a row of ${collection}: ${issue?.path.join(".") || "row"}: ${issue?.message}`,
+  );
 }
 
-const findTable = (state: State, collection: string, where: string) =>
-  state.rows.get(collection) ?? throwMismatch(`this version of svc has no collection ${collection} (${where})`);
+const findTable = (state: State, collection: string, context: string) =>
+  state.rows.get(collection) ?? throwMismatch(`this version of svc has no collection ${collection} (${context})`);
 
 function addMapping(state: State, collection: string, identifier: string, cluster: unknown): void {
   const table =
     state.mappings.get(collection) ?? throwMismatch(`this version of svc has no mapping table ${collection}`);
   if (typeof cluster !== "string")
-    refuse(`"mappings"."${collection}" maps "${identifier}" to something other than a string`);
+    rejectFormat(`"mappings"."${collection}" maps "${identifier}" to something other than a string`);
   table.set(identifier, cluster);
 }
 
-/** The members of an object. Fails with StateFormatError; `where` names the object in the message. */
-export function requireObject(value: unknown, where: string): Readonly<Record<string, unknown>> {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) refuse(`${where} is not an object`);
+/** Returns the members of an object. Fails with StateFormatError. `context` names the object in the message. */
+export function requireObject(value: unknown, context: string): Readonly<Record<string, unknown>> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) rejectFormat(`${context} is not an object`);
   return value as Readonly<Record<string, unknown>>;
 }
 
-function refuse(message: string): never {
+function rejectFormat(message: string): never {
   throw new StateFormatError(message);
 }
 
@@ -206,26 +211,26 @@ function throwMismatch(message: string): never {
 export const formatVersion = 1;
 
 /**
- * Fails with StateFormatError for a format that this svc cannot read. `by` is the version of svc that wrote it, if
+ * Fails with StateFormatError for a format that this svc cannot read. `writer` is the version of svc that wrote it, if
  * known.
  */
-export function requireFormat(found: unknown, by?: string): void {
-  if (found === formatVersion) return;
-  const writer = by === undefined ? "another version of svc" : `svc ${by}`;
-  const message = `${writer} wrote it in format ${JSON.stringify(found)}, but this version reads format ${formatVersion}`;
+export function requireFormat(format: unknown, writer?: string): void {
+  if (format === formatVersion) return;
+  const writerName = writer === undefined ? "another version of svc" : `svc ${writer}`;
+  const message = `${writerName} wrote it in format ${JSON.stringify(format)}, but this version reads format ${formatVersion}`;
   throw new StateFormatError(message, { repairable: false });
 }
 
 /** Distinguishes files by their first bytes: an exported document lacks the journal fields of a state file. */
-const beginnings = {
+const filePatterns = {
   exported: /^\s*\{\s*"svc_state":\s*\d+,\s*"written_by":/,
   snapshot: /^\s*\{\s*"svc_state":\s*\d+,\s*"snapshot":\s*\{/,
   state: /^\s*\{\s*"svc_state":/,
 } as const;
 
-/** Identifies what a file holds, damaged or not. "other" holds no state. Fails if the file cannot be read. */
-export async function identifyFile(disk: Disk, path: string): Promise<keyof typeof beginnings | "other"> {
+/** Identifies the contents of a file, damaged or not. "other" is not a state. Fails if the file cannot be read. */
+export async function identifyFile(disk: Disk, path: string): Promise<keyof typeof filePatterns | "other"> {
   const text = await readBeginning(disk, path, 256);
-  const kinds = Object.keys(beginnings) as (keyof typeof beginnings)[];
-  return kinds.find((kind) => beginnings[kind].test(text)) ?? "other";
+  const kinds = Object.keys(filePatterns) as (keyof typeof filePatterns)[];
+  return kinds.find((kind) => filePatterns[kind].test(text)) ?? "other";
 }

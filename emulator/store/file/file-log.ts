@@ -43,12 +43,12 @@ export interface FileLogOptions {
   readonly disk: Disk;
   readonly path: string;
   readonly collections: readonly Collection[];
-  /** The current journal: the end of its valid lines, and the position of the last one. */
+  /** The current journal: the end of its valid lines, and the position of the last line. */
   readonly journal: { readonly file: DiskFile; readonly length: number; readonly position: LogPosition };
   readonly generations: Generations;
   readonly files: HistoryFiles;
   /** Fields of each line in addition to its changes. */
-  readonly moment: () => Moment;
+  readonly getMoment: () => Moment;
   readonly wall: WallClock;
   readonly isHeld: () => Promise<boolean>;
   /** The journal is compacted when it is larger than this limit and than the checkpoint. */
@@ -63,8 +63,8 @@ interface NextJournal {
 }
 
 /**
- * On close, a larger state retains its journals for the next start. A process that has to end may not have the time to
- * write a checkpoint.
+ * On close, a larger state retains its journals for the next start. A process that must end may not have time to write
+ * a checkpoint.
  */
 const maxBytesAtClose = 16 * 2 ** 20;
 
@@ -73,20 +73,20 @@ export class FileLog implements CommitLog {
   readonly #options: FileLogOptions;
   readonly #journal: AppendLog<StoreFailedError>;
   #host: LogHost | undefined;
-  readonly #at: Generations;
+  readonly #generations: Generations;
   readonly history: History | undefined;
   readonly #compaction: Compaction;
   /** Serializes changes of the current checkpoint. */
-  readonly #renaming = new Mutex();
+  readonly #checkpointMutex = new Mutex();
   readonly #identities = new FileIdentityWatch();
-  /** Set while its files are missing or their names belong to other files. */
+  /** True while its files are missing or their names belong to other files. */
   #isDisturbed = false;
-  /** Set while the journal is shorter or longer than what was written. */
+  /** True while the journal is shorter or longer than the written lines. */
   #isCut = false;
 
   constructor(options: FileLogOptions) {
     this.#options = options;
-    this.#at = options.generations;
+    this.#generations = options.generations;
     this.#journal = new AppendLog({
       ...options.journal,
       path: options.path,
@@ -108,10 +108,10 @@ export class FileLog implements CommitLog {
     if (options.files.limit > 0) {
       this.history = new StoredHistory({
         ...options,
-        place: () => this.#journal.position,
+        getPosition: () => this.#journal.position,
         waitUntilFlushed: () => this.#journal.waitUntilDurable(),
         listSegments: () => listFileSegments(options),
-        withCheckpointsLocked: (work) => this.#renaming.runExclusive(work),
+        withCheckpointsLocked: (work) => this.#checkpointMutex.runExclusive(work),
       });
     }
   }
@@ -129,28 +129,29 @@ export class FileLog implements CommitLog {
   }
 
   append(changes: readonly Change[], cause: string | undefined): Promise<void> {
-    const durable = this.#journal.append(formatCommitLine(changes, cause, this.#options.moment()));
-    this.#compaction.consider(this.#at.olderBytes + this.#journal.length, this.#at.baseBytes);
+    const durable = this.#journal.append(formatCommitLine(changes, cause, this.#options.getMoment()));
+    this.#compaction.runIfDue(this.#generations.olderBytes + this.#journal.length, this.#generations.baseBytes);
     return durable;
   }
 
-  replace(state: State, past: LogPosition | undefined, moment = this.#options.moment()): Promise<void> {
-    return this.#renaming.runExclusive(async () => {
+  replace(state: State, past: LogPosition | undefined, moment = this.#options.getMoment()): Promise<void> {
+    return this.#checkpointMutex.runExclusive(async () => {
       let isReplaced = false;
       const onReplaced = () => {
         isReplaced = true;
       };
       try {
-        this.#compaction.overtake();
+        this.#compaction.cancel();
         await this.#journal.waitUntilDurable();
         const next = await this.#nextGeneration();
         this.#rotate(next);
-        const options = { getPast: () => past, moment: () => moment, onReplaced };
+        const options = { getPast: () => past, getMoment: () => moment, onReplaced };
         await this.#archivePrevious(next.number, await this.#writeCheckpoint(state, next, options));
       } catch (cause) {
         if (this.failure) throw this.failure;
         const reason = `${this.#options.path} cannot be replaced: ${describeFsError(cause) ?? formatMessage(cause)}`;
-        // The new file is in place but perhaps not durable, so no later line would fit both the old and the new state.
+        // The new file has its name but is perhaps not durable, so no later line would fit both the old and the new
+        // state.
         throw isReplaced ? this.#journal.fail(reason, cause) : new FileWriteError(reason, { cause });
       }
     });
@@ -159,7 +160,7 @@ export class FileLog implements CommitLog {
   /** Fails if a file of the state was removed or replaced: writes would be lost, or would go to another file. */
   async check(): Promise<void> {
     if (this.failure) return;
-    await this.#renaming.runExclusive(async () => {
+    await this.#checkpointMutex.runExclusive(async () => {
       const tampering = await this.#checkTampering();
       if (tampering === undefined) return;
       this.#isDisturbed = true;
@@ -169,7 +170,7 @@ export class FileLog implements CommitLog {
   }
 
   /**
-   * Resumes writing after a failure; `state` is the durable state and does not change meanwhile. If only a write
+   * Resumes writing after a failure. `state` is the durable state and does not change meanwhile. If only a write
    * failed, the journal continues after its last durable line. Otherwise a new checkpoint replaces everything, because
    * the contents of a file are uncertain after a failed fdatasync.
    */
@@ -186,7 +187,7 @@ export class FileLog implements CommitLog {
         this.#isCut = false;
       } else if (this.#journal.intact) {
         await probeWritable(this.#options.disk, this.#options.path);
-        // A journal that is truncated must not grow by that.
+        // Resuming must not extend a truncated journal.
         if ((await this.#readJournalSize()) < this.#journal.length) {
           this.#isDisturbed = true;
           this.#isCut = true;
@@ -200,48 +201,50 @@ export class FileLog implements CommitLog {
       return false;
     }
     const { path, report } = this.#options;
-    report(isRewritten ? `${path} ${writtenAnew}` : `${path} can be written again`);
+    report(isRewritten ? `${path} ${rewrittenMessage}` : `${path} can be written again`);
     return true;
   }
 
   async close(): Promise<void> {
-    this.#compaction.overtake();
+    this.#compaction.cancel();
     await this.#compaction.waitForEnd();
     await this.#journal.waitUntilDurable().catch(() => {});
-    const bytes = this.#at.baseBytes + this.#at.olderBytes + this.#journal.length;
-    if (!this.failure && !this.#clean && bytes <= maxBytesAtClose) await this.#compaction.run();
+    const bytes = this.#generations.baseBytes + this.#generations.olderBytes + this.#journal.length;
+    if (!this.failure && !this.#isClean && bytes <= maxBytesAtClose) await this.#compaction.run();
     await this.#journal.close();
     if (this.#isDisturbed) throw new StoreFailedError(`${this.failure?.message}. Recent changes are lost`);
-    if (this.failure || !this.#clean) return;
+    if (this.failure || !this.#isClean) return;
     const { disk, path } = this.#options;
     try {
       await markClosed(disk, path, true);
-      await disk.remove(getJournalPath(path, this.#at.current));
+      await disk.remove(getJournalPath(path, this.#generations.current));
     } catch (cause) {
       this.#options.report(`${path} could not be marked as closed. Its journal remains: ${formatMessage(cause)}`);
     }
   }
 
-  get #clean(): boolean {
-    return this.#at.olderJournals.length === 0 && this.#journal.length <= this.#at.emptyLength;
+  get #isClean(): boolean {
+    return this.#generations.olderJournals.length === 0 && this.#journal.length <= this.#generations.emptyLength;
   }
 
   async #checkTampering(): Promise<{ readonly reason: string; readonly isGone: boolean } | undefined> {
     const { path, isHeld } = this.#options;
     if (!(await isHeld())) return { reason: `Another emulator has opened the state ${path}`, isGone: false };
-    const journals = [...this.#at.olderJournals, this.#at.current].map((each) => getJournalPath(path, each));
-    const found = await this.#identities.check(`base.${this.#at.base}`, path, journals);
-    if (found) {
-      const reason = found.isGone
+    const journals = [...this.#generations.olderJournals, this.#generations.current].map((each) =>
+      getJournalPath(path, each),
+    );
+    const change = await this.#identities.check(`base.${this.#generations.base}`, path, journals);
+    if (change) {
+      const reason = change.isGone
         ? "was removed"
         : "was replaced by another file. Move it away to restore it from memory";
-      return { reason: `${found.path} ${reason}`, isGone: found.isGone };
+      return { reason: `${change.path} ${reason}`, isGone: change.isGone };
     }
     const isStillCut = this.#isCut && (await this.#readJournalSize()) !== this.#journal.length;
     return isStillCut ? { reason: this.#cutReason, isGone: false } : undefined;
   }
 
-  /** A user who truncates the journal, or copies an older one over it, writes to the same file. */
+  /** Detects a user who truncates the journal, or copies an older journal over it, because the file stays the same. */
   async #verify(file: DiskFile, length: number): Promise<void> {
     if ((await file.size()) === length) return;
     this.#isDisturbed = true;
@@ -250,7 +253,10 @@ export class FileLog implements CommitLog {
   }
 
   async #readJournalSize(): Promise<number> {
-    const journal = await this.#options.disk.open(getJournalPath(this.#options.path, this.#at.current), "read");
+    const journal = await this.#options.disk.open(
+      getJournalPath(this.#options.path, this.#generations.current),
+      "read",
+    );
     try {
       return await journal.size();
     } finally {
@@ -260,7 +266,7 @@ export class FileLog implements CommitLog {
 
   get #cutReason(): string {
     return (
-      `${getJournalPath(this.#options.path, this.#at.current)} was changed by another program: it lost lines, or an older ` +
+      `${getJournalPath(this.#options.path, this.#generations.current)} was changed by another program: it lost lines, or an older ` +
       "copy replaced it. Nothing is written to it. Move it away to restore it from memory, or stop the emulator to " +
       "continue with the file as it is"
     );
@@ -268,29 +274,29 @@ export class FileLog implements CommitLog {
 
   async #compact(signal: AbortSignal): Promise<void> {
     const next = await this.#nextGeneration();
-    let started = false;
+    let hasStarted = false;
     let release = () => {};
     try {
       const state = await this.#host!.inspect((current) => current);
       const size = await this.#writeCheckpoint(state, next, {
-        step: (work) => this.#host!.inspect(work),
+        runStep: (work) => this.#host!.inspect(work),
         signal,
-        begin: () => {
+        onBegin: () => {
           signal.throwIfAborted();
           if (this.failure) throw this.failure;
-          started = true;
+          hasStarted = true;
           this.#rotate(next);
         },
         waitUntilDurable: async () => {
-          release = await this.#renaming.acquire();
+          release = await this.#checkpointMutex.acquire();
           signal.throwIfAborted();
           await this.#journal.waitUntilDurable();
-          await this.#options.files.retainCheckpoint(this.#at.base);
+          await this.#options.files.retainCheckpoint(this.#generations.base);
         },
       });
       await this.#archivePrevious(next.number, size);
     } catch (cause) {
-      if (!started) await this.#discard(next);
+      if (!hasStarted) await this.#discard(next);
       throw cause;
     } finally {
       release();
@@ -299,54 +305,54 @@ export class FileLog implements CommitLog {
 
   /** Writes a new checkpoint and a journal that follows it. */
   #rewriteAll(state: State): Promise<void> {
-    return this.#renaming.runExclusive(async () => {
+    return this.#checkpointMutex.runExclusive(async () => {
       const next = await this.#nextGeneration();
       let isReplaced = false;
       const onReplaced = () => {
         isReplaced = true;
       };
       // A file that svc did not write is not retained.
-      const retaining = this.#isDisturbed ? { waitUntilDurable: async () => {} } : {};
-      const size = await this.#writeCheckpoint(state, next, { onReplaced, ...retaining }).catch(async (cause) => {
-        // Once the checkpoint is in place, writing continues in that journal, even if the checkpoint is not certain to
-        // stay.
-        if (isReplaced) this.#at.olderJournals.push(next.number);
+      const retention = this.#isDisturbed ? { waitUntilDurable: async () => {} } : {};
+      const size = await this.#writeCheckpoint(state, next, { onReplaced, ...retention }).catch(async (cause) => {
+        // Once the checkpoint has its name, writing continues in that journal, even if the checkpoint is not certainly
+        // durable.
+        if (isReplaced) this.#generations.olderJournals.push(next.number);
         else await this.#discard(next);
         throw cause;
       });
-      this.#at.olderJournals.push(this.#at.current);
-      this.#at.current = next.number;
-      this.#at.emptyLength = next.length;
+      this.#generations.olderJournals.push(this.#generations.current);
+      this.#generations.current = next.number;
+      this.#generations.emptyLength = next.length;
       await this.#journal.continueIn(next.file, next.length);
       await this.#archivePrevious(next.number, size);
     });
   }
 
   /** Writes the checkpoint that the journal `next` follows. Resolves with its size. */
-  #writeCheckpoint(state: State, next: NextJournal, more: Partial<CheckpointFileOptions>): Promise<number> {
-    const { disk, path, moment, files } = this.#options;
+  #writeCheckpoint(state: State, next: NextJournal, extraOptions: Partial<CheckpointFileOptions>): Promise<number> {
+    const { disk, path, getMoment, files } = this.#options;
     const position = () => this.#journal.position;
-    const waitUntilDurable = () => files.retainCheckpoint(this.#at.base);
+    const waitUntilDurable = () => files.retainCheckpoint(this.#generations.base);
     return writeCheckpoint(
       { generation: next.number, state },
-      { disk, path, moment, position, getPast: position, waitUntilDurable, ...more },
+      { disk, path, getMoment, getPosition: position, getPast: position, waitUntilDurable, ...extraOptions },
     );
   }
 
   async #nextGeneration(): Promise<NextJournal> {
-    this.#at.newest += 1;
+    this.#generations.newest += 1;
     const { disk, path } = this.#options;
-    const number = this.#at.newest;
-    return { number, ...(await createJournal(disk, path, number, this.#at.current)) };
+    const number = this.#generations.newest;
+    return { number, ...(await createJournal(disk, path, number, this.#generations.current)) };
   }
 
   #rotate(next: NextJournal): void {
     // The last line names the next journal, so that a missing journal is detected.
     void this.#journal.append(JSON.stringify({ next: next.number })).catch(() => {});
-    this.#at.olderJournals.push(this.#at.current);
-    this.#at.olderBytes += this.#journal.length;
-    this.#at.current = next.number;
-    this.#at.emptyLength = next.length;
+    this.#generations.olderJournals.push(this.#generations.current);
+    this.#generations.olderBytes += this.#journal.length;
+    this.#generations.current = next.number;
+    this.#generations.emptyLength = next.length;
     this.#journal.rotate(next.file, next.length);
   }
 
@@ -358,15 +364,15 @@ export class FileLog implements CommitLog {
   /** Moves the journals that the new checkpoint contains to the history, or removes them. */
   async #archivePrevious(baseGeneration: number, baseBytes: number): Promise<void> {
     const { files } = this.#options;
-    this.#at.base = baseGeneration;
-    this.#at.baseBytes = baseBytes;
-    this.#at.olderBytes = 0;
+    this.#generations.base = baseGeneration;
+    this.#generations.baseBytes = baseBytes;
+    this.#generations.olderBytes = 0;
     // Files that reappear after a crash are removed at the next start.
-    for (const generation of this.#at.olderJournals.splice(0)) await files.retainJournal(generation);
+    for (const generation of this.#generations.olderJournals.splice(0)) await files.retainJournal(generation);
     await files.trim();
   }
 }
 
-const writtenAnew = "was removed. It is rewritten from memory. Snapshots, uploads and history next to it are lost";
+const rewrittenMessage = "was removed. It is rewritten from memory. Snapshots, uploads and history next to it are lost";
 
 const formatMessage = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));

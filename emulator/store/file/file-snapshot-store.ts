@@ -7,21 +7,21 @@ import { FileWriteError } from "../port.ts";
 import { compareByName, isSameName, isSnapshotName, type SnapshotStore } from "../snapshot-store.ts";
 
 /**
- * The folder next to a state that holds its snapshots. Each state has its own, because several states may share a
- * folder.
+ * Returns the folder of a state's snapshots, which is next to the state. Each state has its own folder, because several
+ * states may share a folder.
  */
 export const getSnapshotFolder = (statePath: string): string => `${statePath}${folderSuffix}`;
 
 const folderSuffix = ".snapshots";
 const suffix = ".json";
 
-/** The snapshot name in a path. Undefined if the path is not in such a folder. */
+/** Returns the snapshot name in a path. Returns undefined if the path is not in such a folder. */
 export const parseSnapshotPath = (path: string): string | undefined =>
   dirname(path).endsWith(folderSuffix) ? parseName(basename(path)) : undefined;
 
 /**
- * Named documents in a folder, one file each. The folder is created with the first document. Only the remains of
- * interrupted writes are removed here. Call it only while holding the run file.
+ * Opens a store of named documents in a folder, with one file for each. The folder is created with the first document.
+ * Only the remains of interrupted writes are removed here. Call it only while holding the run file.
  */
 export async function openFileSnapshotStore(options: {
   readonly folder: string;
@@ -46,18 +46,18 @@ export async function openFileSnapshotStore(options: {
       await makeFolderDurably(disk, folder).catch((cause) => {
         throw toWriteError(cause);
       });
-      const earlier = (await listNames()).find((other) => isSameName(name, other));
+      const existingName = (await listNames()).find((other) => isSameName(name, other));
       await writeFileAtomic(toPath(name), document, { disk, toError: toWriteError });
-      if (earlier !== undefined && earlier !== name) await remove(earlier);
+      if (existingName !== undefined && existingName !== name) await remove(existingName);
     },
     async open(name) {
       if (!isSnapshotName(name) || !(await listNames()).includes(name)) return undefined;
       return readLines(disk, toPath(name));
     },
     async list() {
-      const found = await listNames();
-      const sizes = await Promise.all(found.map((name) => lstat(toPath(name))));
-      return found.map((name, i) => ({ name, bytes: sizes[i]!.size, file: toPath(name) })).sort(compareByName);
+      const names = await listNames();
+      const sizes = await Promise.all(names.map((name) => lstat(toPath(name))));
+      return names.map((name, i) => ({ name, bytes: sizes[i]!.size, file: toPath(name) })).sort(compareByName);
     },
     async remove(name) {
       if (!isSnapshotName(name) || !(await listNames()).includes(name)) return false;
@@ -67,13 +67,13 @@ export async function openFileSnapshotStore(options: {
   };
 }
 
-/** Parses the name of the document from the name of its file. Undefined if it is not a document. */
+/** Parses the name of the document from the name of its file. Returns undefined if it is not a document. */
 function parseName(file: string): string | undefined {
   const name = file.endsWith(suffix) ? file.slice(0, -suffix.length) : "";
   return isSnapshotName(name) ? name : undefined;
 }
 
-/** Files that are not regular belong to the user. */
+/** Lists regular files only, because other files belong to the user. */
 const listFiles = (disk: Disk, folder: string): Promise<string[]> =>
   disk.listFiles(folder).catch((error) => {
     if (isMissing(error)) return [];

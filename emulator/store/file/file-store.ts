@@ -37,8 +37,8 @@ export interface FileStoreOptions {
   /** The journal is compacted when it is larger than this limit and than the checkpoint. */
   readonly compactAfterBytes?: number;
   readonly historyBytes?: number | undefined;
-  readonly moment?: () => Moment;
-  /** Whether this process still owns the state (default: true). */
+  readonly getMoment?: () => Moment;
+  /** Returns whether this process still owns the state (default: true). */
   readonly isHeld?: (() => Promise<boolean>) | undefined;
   /**
    * Called with messages for the user: data that is skipped at the start, failed writes, and writes that work again.
@@ -46,39 +46,39 @@ export interface FileStoreOptions {
   readonly report?: (message: string) => void;
 }
 
-const compactAfterBytes = 64 * 1024 * 1024;
+const defaultCompactAfterBytes = 64 * 1024 * 1024;
 
 /**
  * Opens the state in a file, or creates one. Fails with StateFormatError if a file is damaged or has another version,
- * and then changes nothing. Call it only while holding the run file: two stores on one file would destroy it.
+ * and then changes nothing. Call it only while holding the run file: two stores with the same file would destroy it.
  */
 export async function openFileStore(options: FileStoreOptions): Promise<Store> {
   const { path, collections, wall } = options;
   const disk = options.disk ?? systemDisk;
-  const { report = () => {}, moment = () => ({}) } = options;
+  const { report = () => {}, getMoment = () => ({}) } = options;
   await makeFolderDurably(disk, dirname(path));
-  const recovered = await recover(disk, path, collections).catch((cause) => refuse(disk, path, cause));
-  const torn = recovered.journals.at(-1);
-  if (torn?.torn) report(await saveTornTail(disk, torn.path, torn.length));
+  const recovered = await recover(disk, path, collections).catch((cause) => explainFormatError(disk, path, cause));
+  const lastJournal = recovered.journals.at(-1);
+  if (lastJournal?.torn) report(await saveTornTail(disk, lastJournal.path, lastJournal.length));
   const files = await HistoryFiles.open({ disk, path, limit: options.historyBytes ?? 0, report });
-  const base = await ensureCheckpoint(disk, path, recovered, files);
-  // The newest go first: a journal that reappears after a crash would miss the one before it.
+  const status = await ensureCheckpoint(disk, path, recovered, files);
+  // The newest files are removed first, because a journal that reappears after a crash would lack its predecessor.
   for (const leftover of [...recovered.leftovers].reverse()) {
     await disk.remove(leftover);
     await disk.syncFolder(dirname(path));
   }
-  const olderJournals = [...recovered.olderJournals, ...base.olderJournals];
+  const olderJournals = [...recovered.olderJournals, ...status.olderJournals];
   for (const generation of olderJournals) await files.retainJournal(generation);
   if (olderJournals.length > 0) await files.trim();
-  const current = await openJournal(disk, path, base, recovered);
-  const { file, length } = current.journal;
+  const openedJournal = await openJournal(disk, path, status, recovered);
+  const { file, length } = openedJournal.journal;
   try {
-    if (base.journals.at(-1)?.torn) {
+    if (status.journals.at(-1)?.torn) {
       await file.truncate(length);
       await file.sync();
     }
     // From here on a journal follows the checkpoint, and a missing journal is an error.
-    if (base.closed) await markClosed(disk, path, false);
+    if (status.closed) await markClosed(disk, path, false);
   } catch (cause) {
     await file.close().catch(() => {});
     throw cause;
@@ -86,13 +86,13 @@ export async function openFileStore(options: FileStoreOptions): Promise<Store> {
   const log = new FileLog({
     disk,
     path,
-    ...current,
+    ...openedJournal,
     collections,
     files,
-    moment,
+    getMoment,
     wall,
     isHeld: options.isHeld ?? (async () => true),
-    compactAfterBytes: options.compactAfterBytes ?? compactAfterBytes,
+    compactAfterBytes: options.compactAfterBytes ?? defaultCompactAfterBytes,
     report,
   });
   return new LiveStore({ state: recovered.state, wall, log });
@@ -110,25 +110,25 @@ interface JournalStatus {
 }
 
 /**
- * Returns the existing checkpoint, or writes a new one. A first start needs one, so that a journal without a state file
- * is recognized as damage. Rows of an earlier version need one too, because later writes have the present form. The old
- * rows stay in the history, which names their version.
+ * Returns the existing checkpoint, or writes a new one. The first start writes one, so that a journal without a state
+ * file is recognized as damage. Rows of an earlier version also require a new checkpoint, because later writes have the
+ * present format. The old rows stay in the history, which names their version.
  */
 async function ensureCheckpoint(
   disk: Disk,
   path: string,
-  found: RecoveredState,
+  recovered: RecoveredState,
   files: HistoryFiles,
 ): Promise<JournalStatus> {
-  const { state, base, journals, outdated, newest } = found;
-  const position = found.position ?? startPosition;
-  if (base && !outdated) return { ...base, position, journals, olderJournals: [] };
+  const { state, base, journals, isOutdated, newest } = recovered;
+  const position = recovered.position ?? startPosition;
+  if (base && !isOutdated) return { ...base, position, journals, olderJournals: [] };
   const generation = newest + 1;
   const size = await writeCheckpoint(
     { generation, state },
     {
-      ...{ disk, path, closed: true },
-      position: () => position,
+      ...{ disk, path, isClosed: true },
+      getPosition: () => position,
       getPast: () => base && position,
       waitUntilDurable: async () => base && files.retainCheckpoint(base.generation),
     },
@@ -137,41 +137,41 @@ async function ensureCheckpoint(
   return { generation, closed: true, size, position, journals: [], olderJournals: generations };
 }
 
-/** Opens the last journal at the end of its valid lines, or creates an empty one. */
+/** Opens the last journal at the end of its valid lines, or creates an empty journal. */
 async function openJournal(
   disk: Disk,
   path: string,
   { generation, size, journals, position }: JournalStatus,
   { newest }: RecoveredState,
 ): Promise<Pick<FileLogOptions, "journal" | "generations">> {
-  const base = { base: generation, baseBytes: size, newest: Math.max(newest, generation) };
-  const last = journals.at(-1);
-  if (last?.header === undefined) {
+  const baseGenerations = { base: generation, baseBytes: size, newest: Math.max(newest, generation) };
+  const lastJournal = journals.at(-1);
+  if (lastJournal?.header === undefined) {
     const { file, length } = await createJournal(disk, path, generation, generation);
     return {
       journal: { file, length, position },
-      generations: { ...base, current: generation, olderJournals: [], olderBytes: 0, emptyLength: length },
+      generations: { ...baseGenerations, current: generation, olderJournals: [], olderBytes: 0, emptyLength: length },
     };
   }
-  const file = await disk.open(last.path, "write");
-  const earlier = journals.slice(0, -1);
+  const file = await disk.open(lastJournal.path, "write");
+  const earlierJournals = journals.slice(0, -1);
   return {
-    journal: { file, length: last.length, position },
+    journal: { file, length: lastJournal.length, position },
     generations: {
-      ...base,
-      current: last.header.generation,
-      olderJournals: earlier.map((journal) => journal.header?.generation ?? 0),
-      olderBytes: earlier.reduce((sum, journal) => sum + journal.length, 0),
-      emptyLength: last.transactions > 0 ? 0 : last.length,
+      ...baseGenerations,
+      current: lastJournal.header.generation,
+      olderJournals: earlierJournals.map((journal) => journal.header?.generation ?? 0),
+      olderBytes: earlierJournals.reduce((sum, journal) => sum + journal.length, 0),
+      emptyLength: lastJournal.transactions > 0 ? 0 : lastJournal.length,
     },
   };
 }
 
 /** Explains why a file cannot be opened as a state, with the next step. Other errors are thrown unchanged. */
-async function refuse(disk: Disk, path: string, cause: unknown): Promise<never> {
+async function explainFormatError(disk: Disk, path: string, cause: unknown): Promise<never> {
   if (!(cause instanceof StateFormatError)) throw cause;
-  const explain = (problem: string, next: string, repairable = false) =>
-    new StateFormatError(`${problem}. Nothing was changed. ${next}`, { cause, repairable });
+  const explain = (problem: string, nextStep: string, repairable = false) =>
+    new StateFormatError(`${problem}. Nothing was changed. ${nextStep}`, { cause, repairable });
   const kind = await identifyFile(disk, path).catch(() => undefined);
   if (kind === "exported") {
     throw explain(
@@ -187,14 +187,14 @@ async function refuse(disk: Disk, path: string, cause: unknown): Promise<never> 
   }
   if (cause instanceof NotAStateFileError)
     throw explain(cause.message, "Choose another file with the option file. To load a seed, use the option seed.");
-  const next = cause.repairable
+  const nextStep = cause.repairable
     ? `Run "svc emulator repair ${path}" to recover the intact data and move the damaged file aside.`
     : "Use that version, restore the missing files, or choose another file with the option file.";
-  throw explain(cause.message, next, cause.repairable);
+  throw explain(cause.message, nextStep, cause.repairable);
 }
 
 const diskFullHint = "Free disk space, or choose a file on another disk with the option file.";
-const mayNot =
+const accessHint =
   "Grant this user read and write access, choose another file with the option file, or use the option ephemeral.";
 
 const remedies = lookupTable<string>({
@@ -205,22 +205,22 @@ const remedies = lookupTable<string>({
   ENOTDIR: "Choose a file in a folder with the option file.",
   EEXIST: "Choose a file in a folder with the option file.",
   ...openFilesRemedies,
-  EACCES: mayNot,
-  EPERM: mayNot,
+  EACCES: accessHint,
+  EPERM: accessHint,
   EIO: "Check the disk, or choose a file on another disk with the option file.",
 });
 
 /**
- * Throws a file system error at a start, or the error that the store made of it, as StateAccessError. Throws any other
- * error unchanged.
+ * Throws a file system error at a start, or the store's error for it, as StateAccessError. Throws any other error
+ * unchanged.
  */
 export function explainUnusable(path: string, error: unknown): never {
   const cause = error instanceof StoreFailedError ? (error.cause ?? error) : error;
-  const { code = "", path: at } = cause as NodeJS.ErrnoException;
+  const { code = "", path: failedPath } = cause as NodeJS.ErrnoException;
   const remedy = remedies[code];
   if (remedy === undefined) throw error;
-  // Its folder cannot be created because a file has that name.
-  const why = isFsError(cause) ? getFsErrorReason(cause) : "its folder is a file";
-  const where = at === undefined || at === path ? "" : ` (${code} at ${at})`;
-  throw new StateAccessError(`The state ${path} cannot be opened: ${why}${where}. ${remedy}`, { cause });
+  // The folder of the state cannot be created because a file has its name.
+  const reason = isFsError(cause) ? getFsErrorReason(cause) : "its folder is a file";
+  const location = failedPath === undefined || failedPath === path ? "" : ` (${code} at ${failedPath})`;
+  throw new StateAccessError(`The state ${path} cannot be opened: ${reason}${location}. ${remedy}`, { cause });
 }

@@ -9,7 +9,7 @@ export const getHistoryFolder = (statePath: string): string => `${statePath}.his
 interface HistoryOptions {
   readonly disk: Disk;
   readonly path: string;
-  /** The maximum size in bytes; 0 stores no history. */
+  /** The maximum size in bytes. With 0, no history is stored. */
   readonly limit: number;
   readonly report: (message: string) => void;
 }
@@ -20,12 +20,12 @@ interface Segment {
   readonly journals: readonly number[];
 }
 
-const fileName = /^(base|journal)\.(\d+)$/;
+const fileNamePattern = /^(base|journal)\.(\d+)$/;
 
 /**
- * The former files of a state: checkpoints (`base.7` precedes generation 7) and journals (`journal.7`). The newest are
- * retained up to a limit in bytes. A journal without its checkpoint is useless. Errors here never prevent a write; a
- * rewind then reaches less far back.
+ * The former files of a state: checkpoints (`base.7` precedes generation 7) and journals (`journal.7`). The newest
+ * files are retained up to a limit in bytes. A journal without its checkpoint is useless. Errors here never prevent a
+ * write, but a rewind then reaches less far back.
  */
 export class HistoryFiles {
   readonly folder: string;
@@ -37,11 +37,11 @@ export class HistoryFiles {
     this.folder = getHistoryFolder(options.path);
   }
 
-  /** Lists the files and removes those over the limit. */
+  /** Lists the files and removes the oldest files beyond the limit. */
   static async open(options: HistoryOptions): Promise<HistoryFiles> {
     const files = new HistoryFiles(options);
     const names = await options.disk.list(files.folder).catch(() => []);
-    for (const name of names) if (fileName.test(name)) await files.#measure(name);
+    for (const name of names) if (fileNamePattern.test(name)) await files.#measure(name);
     await files.#prune();
     return files;
   }
@@ -61,8 +61,8 @@ export class HistoryFiles {
   get segments(): readonly Segment[] {
     const listGenerations = (kind: string) =>
       [...this.#sizes.keys()].flatMap((name) => {
-        const [, found, generation] = fileName.exec(name) ?? [];
-        return found === kind ? Number(generation) : [];
+        const [, foundKind, generation] = fileNamePattern.exec(name) ?? [];
+        return foundKind === kind ? Number(generation) : [];
       });
     const bases = listGenerations("base").sort((a, b) => a - b);
     const journals = listGenerations("journal").sort((a, b) => a - b);
@@ -102,7 +102,7 @@ export class HistoryFiles {
     await disk.remove(journal).catch(() => {});
   }
 
-  /** Removes the oldest files until the rest is within the limit. */
+  /** Removes the oldest files until the size is within the limit. */
   async trim(): Promise<void> {
     await this.#try(async ({ disk, path }) => {
       await this.#prune();
@@ -113,8 +113,8 @@ export class HistoryFiles {
 
   async #prune(): Promise<void> {
     const segments = [...this.segments];
-    const known = new Set(segments.flatMap(({ base, journals }) => listNames(base, journals)));
-    for (const name of [...this.#sizes.keys()]) if (!known.has(name)) await this.#remove(name);
+    const knownNames = new Set(segments.flatMap(({ base, journals }) => listNames(base, journals)));
+    for (const name of [...this.#sizes.keys()]) if (!knownNames.has(name)) await this.#remove(name);
     let bytes = [...this.#sizes.values()].reduce((sum, size) => sum + size, 0);
     for (let oldest = segments.shift(); oldest && bytes > this.limit; oldest = segments.shift()) {
       for (const name of listNames(oldest.base, oldest.journals)) {
@@ -158,18 +158,18 @@ const listNames = (base: number, journals: readonly number[]): string[] => [
  * fields can be read without them.
  */
 
-const changesAt = ',"changes":[';
+const changesMarker = ',"changes":[';
 
 export function formatCommitLine(changes: readonly Change[], cause: string | undefined, { at, ids }: Moment): string {
-  // Concatenated from strings, because an object per commit is slower.
-  const why = cause === undefined ? "" : `,"cause":${JSON.stringify(cause)}`;
+  // Strings are concatenated, because an object per commit is slower.
+  const causeField = cause === undefined ? "" : `,"cause":${JSON.stringify(cause)}`;
   const idsField = ids === undefined ? "" : `,"ids":${JSON.stringify(ids)}`;
-  return `{"at":${at ?? null}${why}${idsField},"changes":${JSON.stringify(changes)}}`;
+  return `{"at":${at ?? null}${causeField}${idsField},"changes":${JSON.stringify(changes)}}`;
 }
 
-/** Parses the fields of a line that precede its changes. Undefined if it has none. */
+/** Parses the fields of a line that precede its changes. Returns undefined if the line has none. */
 export function parseCommitLine(json: string): Omit<Commit, "number"> | undefined {
-  const end = json.indexOf(changesAt);
+  const end = json.indexOf(changesMarker);
   if (end === -1 || !json.startsWith('{"at":')) return undefined;
   const { at, cause, ids } = JSON.parse(`${json.slice(0, end)}}`);
   return { at: at ?? undefined, cause, ids };

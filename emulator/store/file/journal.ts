@@ -11,8 +11,8 @@ import type { CheckpointHead } from "./checkpoint-file.ts";
 import { formatVersion, requireFormat, validateRow } from "./document.ts";
 
 /**
- * The first line of a journal. `after` is the generation whose lines precede its own. Its rows have the versions of its
- * checkpoint; a state with other versions gets a new checkpoint before anything is written.
+ * The first line of a journal. `after` is the generation of the previous journal. Its rows have the versions of its
+ * checkpoint. A state with other versions gets a new checkpoint before anything is written.
  */
 interface Header {
   readonly svc_journal: number;
@@ -66,7 +66,7 @@ export interface JournalContent extends Omit<LogEnd, "damage"> {
   /** Undefined if the first line is incomplete. */
   readonly header: Header | undefined;
   readonly transactions: number;
-  /** The generation that continues it, as its last line states. */
+  /** The generation of the next journal, which the last line names. */
   readonly next: number | undefined;
 }
 
@@ -80,7 +80,7 @@ function parseHeader(json: string): Header {
   return header as Header;
 }
 
-/** The position from which the journals continue; undefined if there is no checkpoint. */
+/** The position from which the journals continue. Undefined if there is no checkpoint. */
 type JournalStart = (Pick<CheckpointHead, "generation"> & { readonly position: LogPosition | undefined }) | undefined;
 
 /** Applies journals to the state of a checkpoint, oldest first. */
@@ -91,16 +91,16 @@ export class Replay {
   transactions = 0;
   /** The end of the chain so far. Undefined if its beginning is unknown. */
   position: LogPosition | undefined;
-  /** The last applied line, or that of the checkpoint. */
-  applied: LogPosition | undefined;
+  /** The last applied line, or the last line of the checkpoint. */
+  lastApplied: LogPosition | undefined;
   readonly #disk: Disk;
   readonly #state: State;
   readonly #upgrade: Upgrade;
   readonly #base: JournalStart;
-  readonly #last: number;
-  readonly #isOwn: boolean;
-  /** Generations whose lines are applied, together with all before them. */
-  readonly #applied = new Set<number>();
+  readonly #lastNumber: number;
+  readonly #trustsRows: boolean;
+  /** Generations whose lines are applied, together with all earlier lines. */
+  readonly #appliedGenerations = new Set<number>();
 
   /** `last` is the number of the last line to apply. `isOwn` skips the validation of rows of the current version. */
   constructor(
@@ -110,14 +110,14 @@ export class Replay {
     base: JournalStart,
     { last = Number.POSITIVE_INFINITY, isOwn = false } = {},
   ) {
-    this.#last = last;
-    this.#isOwn = isOwn && !upgrade.needed;
+    this.#lastNumber = last;
+    this.#trustsRows = isOwn && !upgrade.isNeeded;
     this.#disk = disk;
     this.#state = state;
     this.#upgrade = upgrade;
     this.#base = base;
     this.position = base?.position;
-    this.applied = base?.position;
+    this.lastApplied = base?.position;
   }
 
   /**
@@ -125,21 +125,21 @@ export class Replay {
    * line stay.
    */
   async add(path: string): Promise<void> {
-    let lines = 0;
+    let lineCount = 0;
     let header: Header | undefined;
     let isTrusted = false;
     let transactions = 0;
     let next: number | undefined;
     const reading = readLog(this.#disk, path, {
       visitFirst: (json) => {
-        lines = 1;
+        lineCount = 1;
         header = parseHeader(json);
-        isTrusted = this.#isOwn && header.written_by === svcVersion;
+        isTrusted = this.#trustsRows && header.written_by === svcVersion;
         this.#follow(header);
         return this.position;
       },
       visitLine: (json, position) => {
-        lines += 1;
+        lineCount += 1;
         if (next !== undefined) throw new StateFormatError("it is after the last line of the journal");
         const value = tryParseJson(json) as { readonly next?: unknown; readonly changes?: unknown } | null;
         // The last line names the generation that continues it.
@@ -155,7 +155,7 @@ export class Replay {
     const { damage, ...end } = await reading.catch((cause) => {
       if (!(cause instanceof StateFormatError)) throw cause;
       const { message, repairable } = cause;
-      throw new StateFormatError(`${path}, line ${lines}: ${message}`, { cause, repairable });
+      throw new StateFormatError(`${path}, line ${lineCount}: ${message}`, { cause, repairable });
     });
     if (damage) throw new StateFormatError(`${path}, line ${damage.line}: ${damage.reason}`);
     this.position = end.position ?? this.position;
@@ -163,20 +163,20 @@ export class Replay {
   }
 
   #follow({ generation, after }: Header): void {
-    if (this.#base !== undefined && generation !== this.#base.generation && !this.#applied.has(after)) {
+    if (this.#base !== undefined && generation !== this.#base.generation && !this.#appliedGenerations.has(after)) {
       throw new StateFormatError(`the previous journal (generation ${after}) is missing`);
     }
-    this.#applied.add(generation);
+    this.#appliedGenerations.add(generation);
   }
 
   #apply(changes: readonly Change[], { number, checksum }: LogPosition, isTrusted: boolean): void {
-    if (number > this.#last) return;
+    if (number > this.#lastNumber) return;
     if (this.journals.some(({ torn }) => torn))
       throw new StateFormatError("the journal before this one ends in a damaged line");
     if (this.#base === undefined) throw new StateFormatError("its state file is missing", { repairable: false });
     applyChecked(this.#state, changes, this.#upgrade, isTrusted);
     this.transactions += 1;
-    this.applied = { number, checksum };
+    this.lastApplied = { number, checksum };
   }
 }
 
@@ -192,7 +192,7 @@ function checkChange(state: State, change: Change, upgrade: Upgrade, isTrusted: 
   const [kind, collection] = change;
   if (kind === "put" && isTrusted && state.rows.has(collection)) return change;
   if (kind === "put") return ["put", collection, validateRow(state, upgrade, collection, change[2], "The row")];
-  const known = kind === "next" || (kind === "delete" ? state.rows : state.mappings).has(collection);
-  if (!known) throw new SchemaMismatchError(`this version of svc has no collection ${collection}`);
+  const isKnown = kind === "next" || (kind === "delete" ? state.rows : state.mappings).has(collection);
+  if (!isKnown) throw new SchemaMismatchError(`this version of svc has no collection ${collection}`);
   return change;
 }

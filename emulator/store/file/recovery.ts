@@ -13,12 +13,13 @@ import { getJournalPath, type JournalContent, listJournalGenerations, Replay } f
 export interface RecoveredState {
   readonly state: State;
   readonly base: LoadedCheckpoint | undefined;
-  /** Whether rows in the files have an earlier version. */
-  readonly outdated: boolean;
+  /** True if rows in the files have an earlier version. */
+  readonly isOutdated: boolean;
   /** The end of the journal chain. Undefined if there is no checkpoint yet. */
   readonly position: LogPosition | undefined;
   /**
-   * Journals that the checkpoint does not contain, in the order of their replay. The next write follows the last one.
+   * Journals that the checkpoint does not contain, in the order of their replay. The next write follows the last
+   * journal.
    */
   readonly journals: readonly JournalContent[];
   /** Obsolete files: unfinished checkpoints and empty journals. */
@@ -35,7 +36,7 @@ export interface RecoveredState {
 export async function recover(disk: Disk, path: string, collections: readonly Collection[]): Promise<RecoveredState> {
   const generations = await listJournalGenerations(disk, path);
   // A file with a journal next to it is a state file, even if its first line is damaged. Without a journal, it cannot
-  // hold a state.
+  // be a state.
   const kind = await identifyFile(disk, path).catch(() => undefined);
   if (generations.length === 0 && kind === "other") throw new NotAStateFileError(path);
   const names = await disk.list(dirname(path));
@@ -52,15 +53,15 @@ export async function recover(disk: Disk, path: string, collections: readonly Co
     if (base && generation < base.generation) olderJournals.push(generation);
     else await replay.add(journal);
   }
-  const due = base && requireSuccessorJournals(path, base, replay.journals);
+  const requiredGenerations = base && requireSuccessorJournals(path, base, replay.journals);
   const journals = replay.journals.filter(
-    ({ header, transactions }) => transactions > 0 || due?.has(header?.generation),
+    ({ header, transactions }) => transactions > 0 || requiredGenerations?.has(header?.generation),
   );
   leftovers.push(...replay.journals.filter((journal) => !journals.includes(journal)).map((journal) => journal.path));
   return {
     state,
     base,
-    outdated: upgrade.needed,
+    isOutdated: upgrade.isNeeded,
     position: replay.position,
     journals,
     leftovers,
@@ -76,33 +77,38 @@ export class NotAStateFileError extends StateFormatError {
 }
 
 /**
- * The generations that must exist because they were durable before anything named them: that of the checkpoint unless
- * it was closed, and those in which another one continues. Fails with StateFormatError if one is missing or empty.
+ * Returns the generations that must exist, because they were durable before any file named them: the generation of the
+ * checkpoint unless it was closed, and all generations that other journals name. Fails with StateFormatError if a
+ * journal is missing or empty.
  */
 export function requireSuccessorJournals(
   path: string,
   base: Pick<CheckpointHead, "generation"> & { readonly closed: boolean | undefined },
   journals: readonly JournalContent[],
 ): Set<number | undefined> {
-  const started = new Set(journals.map(({ header }) => header?.generation));
-  const named = journals.flatMap(({ next, path: by }) => (next === undefined ? [] : [[next, by] as const]));
-  const due = [...(base.closed === false ? [[base.generation, path] as const] : []), ...named];
-  for (const [generation, by] of due) {
-    if (started.has(generation)) continue;
-    throw new StateFormatError(`${getJournalPath(path, generation)} is missing or empty, but ${by} continues in it`);
+  const existingGenerations = new Set(journals.map(({ header }) => header?.generation));
+  const nextGenerations = journals.flatMap(({ next, path: source }) =>
+    next === undefined ? [] : [[next, source] as const],
+  );
+  const requirements = [...(base.closed === false ? [[base.generation, path] as const] : []), ...nextGenerations];
+  for (const [generation, source] of requirements) {
+    if (existingGenerations.has(generation)) continue;
+    throw new StateFormatError(
+      `${getJournalPath(path, generation)} is missing or empty, but ${source} continues in it`,
+    );
   }
-  return new Set(due.map(([generation]) => generation));
+  return new Set(requirements.map(([generation]) => generation));
 }
 
 /** Larger than a usual line, so that the next write does not use up the free space. */
-const bytesToTry = 256 * 1024;
+const probeBytes = 256 * 1024;
 
 /** Durably writes a file next to the state and removes it. Fails with the system's error. */
 export async function probeWritable(disk: Disk, path: string): Promise<void> {
   const temporary = createTemporaryName(path);
   const file = await disk.create(temporary);
   try {
-    await file.write(new Uint8Array(bytesToTry), 0);
+    await file.write(new Uint8Array(probeBytes), 0);
     await file.datasync();
   } finally {
     await file.close().catch(() => {});

@@ -34,20 +34,20 @@ export async function repairFile(options: {
     return { repaired: false, damage: [], kept, dropped: [], aside: [] };
   }
 
-  const found = await salvage(disk, path, collections);
+  const salvaged = await salvage(disk, path, collections);
   const generations = await listJournalGenerations(disk, path);
   const aside: string[] = [];
-  // The second name comes before the new file, so that the damaged bytes always exist.
-  for (const file of found.setAside) aside.push(await findUnusedName(disk, file));
+  // The second name is created before the new file, so that the damaged bytes always exist.
+  for (const file of salvaged.setAside) aside.push(await findUnusedName(disk, file));
   // A crash may preserve a later rename and lose an earlier one in the same folder.
   await disk.syncFolder(dirname(path));
-  const generation = Math.max(found.generation, ...generations) + 1;
-  const getPosition = () => found.position ?? startPosition;
-  await writeCheckpoint({ generation, state: found.state }, { disk, path, position: getPosition, closed: true });
-  for (const old of generations) await disk.remove(getJournalPath(path, old));
+  const generation = Math.max(salvaged.generation, ...generations) + 1;
+  const getPosition = () => salvaged.position ?? startPosition;
+  await writeCheckpoint({ generation, state: salvaged.state }, { disk, path, getPosition, isClosed: true });
+  for (const oldGeneration of generations) await disk.remove(getJournalPath(path, oldGeneration));
   await disk.syncFolder(dirname(path));
-  const kept = { ...countEntries(found.state), transactions: found.transactions };
-  return { repaired: true, damage: found.damage, kept, dropped: found.dropped, aside };
+  const kept = { ...countEntries(salvaged.state), transactions: salvaged.transactions };
+  return { repaired: true, damage: salvaged.damage, kept, dropped: salvaged.dropped, aside };
 }
 
 async function salvage(disk: Disk, path: string, collections: readonly Collection[]) {
@@ -75,7 +75,7 @@ async function salvage(disk: Disk, path: string, collections: readonly Collectio
     } catch (cause) {
       if (!(cause instanceof StateFormatError) || !cause.repairable) throw cause;
       damage.push(cause.message);
-      // Changes after the damage may depend on lost ones.
+      // Changes after the damage may depend on lost changes.
       dropped.push(...journals.splice(0));
       setAside.push(journal, ...dropped);
     }
@@ -92,7 +92,10 @@ async function salvage(disk: Disk, path: string, collections: readonly Collectio
   return { state: reader.state, generation, transactions, position, damage, dropped, setAside };
 }
 
-/** For a checkpoint that may be damaged before its position. Its journals are then read from the oldest on. */
+/**
+ * Returns the head of a checkpoint that may be damaged before its position. Its journals are then read from the oldest
+ * on.
+ */
 function createKnownHead(reader: DocumentReader, oldest: number) {
   try {
     return parseCheckpointHead(reader.head);
@@ -102,9 +105,9 @@ function createKnownHead(reader: DocumentReader, oldest: number) {
 }
 
 async function findUnusedName(disk: Disk, file: string): Promise<string> {
-  const second = await findFreeName(disk, file, "damaged");
-  await disk.link(file, second);
-  return second;
+  const newName = await findFreeName(disk, file, "damaged");
+  await disk.link(file, newName);
+  return newName;
 }
 
 function countEntries(state: State): { rows: number; mappings: number } {

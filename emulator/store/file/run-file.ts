@@ -22,9 +22,9 @@ export class StateLockedError extends Error {
   override readonly name = "StateLockedError";
   readonly pid: number;
 
-  constructor(path: string, held: LockConflict) {
-    super(formatConflict(path, held));
-    this.pid = held.holder.pid;
+  constructor(path: string, conflict: LockConflict) {
+    super(formatConflict(path, conflict));
+    this.pid = conflict.holder.pid;
   }
 }
 
@@ -32,9 +32,11 @@ function formatConflict(path: string, { holder, life }: LockConflict): string {
   const { pid, machine, since } = holder;
   const url = typeof holder.router_url === "string" ? holder.router_url : undefined;
   if (life === "remote") {
-    const at = [machine && `on ${machine}`, `pid ${pid}`, url, since && `since ${since}`].filter(Boolean).join(", ");
+    const details = [machine && `on ${machine}`, `pid ${pid}`, url, since && `since ${since}`]
+      .filter(Boolean)
+      .join(", ");
     return (
-      `An emulator on another machine or in another container is using this state (${path}: ${at}). ` +
+      `An emulator on another machine or in another container is using this state (${path}: ${details}). ` +
       `Stop it there, remove ${path} if it has ended, or choose another file with the option file.`
     );
   }
@@ -46,7 +48,10 @@ function formatConflict(path: string, { holder, life }: LockConflict): string {
   );
 }
 
-/** Names the state of the run file, because `stop` would otherwise stop the emulator of the folder. */
+/**
+ * Returns the flag that names the state of the run file, because `stop` would otherwise stop the emulator of the
+ * folder.
+ */
 function findStatePath(path: string): string {
   const state = path.replace(/\.run$/, "");
   return state !== path && existsSync(state) ? ` --file ${state}` : "";
@@ -54,16 +59,16 @@ function findStatePath(path: string): string {
 
 export interface ClaimedRunFile {
   /** Adds the addresses of the clusters, which are known only after the state is open. */
-  update(more: Pick<RunFile, "clusters"> & Partial<Pick<RunFile, "token">>): Promise<void>;
-  /** Whether the run files are still held. Removed ones are written again. */
+  update(changes: Pick<RunFile, "clusters"> & Partial<Pick<RunFile, "token">>): Promise<void>;
+  /** Returns true if the run files are still held. Removed run files are written again. */
   ensureHeld(): Promise<boolean>;
   release(): Promise<void>;
 }
 
 interface Claim {
   /**
-   * The run files to hold: that of the state, which is its lock, and another one if requested. Both have the same
-   * contents, and each has an owner.
+   * The run files to hold: the run file of the state, which is its lock, and another run file if requested. Both have
+   * the same contents, and each has an owner.
    */
   readonly paths: readonly string[];
   /** Contents to publish. Undefined for a repair, because a repair accepts no requests. */
@@ -72,21 +77,21 @@ interface Claim {
 }
 
 /**
- * The run files to hold. The one of the state is found by its real path, because a state has one writer whatever name
- * is used for it. The other one is optional.
+ * Returns the run files to hold. The run file of the state is found by its real path, because a state has one writer
+ * regardless of the name that is used for it. The other run file is optional.
  */
 export async function listRunFilePaths(
   realState: string | undefined,
   otherPath: string | undefined,
 ): Promise<string[]> {
   const paths = realState === undefined ? [] : [`${realState}.run`];
-  // The last part is not followed: a link is rejected, not replaced.
+  // The last segment is not followed, so that a link is rejected and not replaced.
   if (otherPath !== undefined) paths.push(join(await resolveRealPath(dirname(otherPath)), basename(otherPath)));
   return paths;
 }
 
 /**
- * Acquires the run files and takes over one that an ended process left behind. Fails with StateLockedError, or with
+ * Acquires the run files, including those that an ended process left behind. Fails with StateLockedError, or with
  * NotALockFileError for a file that svc did not write. Do not touch the state before this resolves. Call `release`
  * after the store is closed.
  */
@@ -107,8 +112,8 @@ export async function claimRunFile({ paths, run, wall }: Claim): Promise<Claimed
     throw error;
   }
   return {
-    async update(more) {
-      for (const lock of locks) await lock.update({ ...run, ...more });
+    async update(changes) {
+      for (const lock of locks) await lock.update({ ...run, ...changes });
     },
     async ensureHeld() {
       for (const lock of locks) if (!(await lock.ensureHeld())) return false;

@@ -22,24 +22,24 @@ export interface Segment {
   readonly head: CheckpointHead;
   /** The checkpoint in blocks that end at the end of a line. */
   readBase(): AsyncIterable<Buffer>;
-  /** Reads the lines that follow the checkpoint, up to their end or damage, or until `take` returns false. */
-  visitLines(take: LineHandler): Promise<void>;
+  /** Reads the lines that follow the checkpoint, up to their end or damage, or until `onLine` returns false. */
+  visitLines(onLine: LineHandler): Promise<void>;
   /**
    * Applies the lines up to that number to the state of the checkpoint. Resolves with the position of the last applied
    * line, or of the checkpoint. Fails with StateFormatError.
    */
-  replay(reader: DocumentReader, last: number): Promise<LogPosition>;
+  replay(reader: DocumentReader, lastNumber: number): Promise<LogPosition>;
 }
 
-export type LineHandler = (json: string, place: LogPosition) => boolean;
+export type LineHandler = (json: string, position: LogPosition) => boolean;
 
 interface StoredHistoryOptions {
   readonly collections: readonly Collection[];
   readonly wall: WallClock;
-  readonly place: () => LogPosition;
-  /** Resolves when everything that was committed can be read back. */
+  readonly getPosition: () => LogPosition;
+  /** Resolves when all commits can be read back. */
   readonly waitUntilFlushed: () => Promise<void>;
-  /** All stored segments, oldest first. The last one belongs to the present checkpoint. */
+  /** All stored segments, oldest first. The last segment belongs to the present checkpoint. */
   readonly listSegments: () => Promise<Segment[]>;
   /** Runs work while no checkpoint is replaced or removed. */
   readonly withCheckpointsLocked: <T>(work: () => Promise<T>) => Promise<T>;
@@ -47,7 +47,7 @@ interface StoredHistoryOptions {
 
 /**
  * The history of a state: its checkpoints and the lines between them, in the order in which they were written. A
- * checkpoint names the line after which its state existed. After a restore, that is an earlier line, or none. So the
+ * checkpoint names the line after which its state existed. After a restore, that is an earlier line, or no line. The
  * way back leads from the present checkpoint through that line to the previous checkpoint, and skips replaced states.
  */
 export class StoredHistory implements History {
@@ -58,17 +58,17 @@ export class StoredHistory implements History {
   }
 
   getPosition(): LogPosition {
-    const { number, checksum } = this.#options.place();
+    const { number, checksum } = this.#options.getPosition();
     return { number, checksum };
   }
 
   visit(visit: (commit: Commit) => boolean): Promise<HistoryStart | undefined> {
     return this.#options.withCheckpointsLocked(async () => {
-      // Read before the wait, because some lines that are added meanwhile cannot be read yet.
-      const present = this.getPosition();
+      // The position is read before the wait, because some lines that are added meanwhile cannot be read yet.
+      const currentPosition = this.getPosition();
       await this.#options.waitUntilFlushed();
       const segments = await this.#options.listSegments();
-      let end: LogPosition | undefined = present;
+      let end: LogPosition | undefined = currentPosition;
       let start: HistoryStart | undefined;
       for (let segment = segments.pop(); segment && end; segment = segments.pop()) {
         const { position, past, moment } = segment.head;
@@ -79,7 +79,7 @@ export class StoredHistory implements History {
         start = { ...moment, number: position.number };
         end = past;
       }
-      return start ?? present;
+      return start ?? currentPosition;
     });
   }
 
@@ -103,19 +103,22 @@ export class StoredHistory implements History {
   }
 }
 
-/** Reads the commits of a segment up to a line, oldest first. Undefined if that line, or one before it, is missing. */
+/**
+ * Reads the commits of a segment up to a line, oldest first. Returns undefined if that line, or an earlier line, is
+ * missing.
+ */
 async function readCommitsUpTo({ head, visitLines }: Segment, end: LogPosition): Promise<Commit[] | undefined> {
   const commits: Commit[] = [];
-  let last = head.position;
-  if (last.number < end.number) {
+  let lastPosition = head.position;
+  if (lastPosition.number < end.number) {
     await visitLines((json, position) => {
       const commit = parseCommitLine(json);
       if (commit) commits.push({ ...commit, number: position.number });
-      last = position;
+      lastPosition = position;
       return position.number < end.number;
     });
   }
-  return last.number === end.number && last.checksum === end.checksum ? commits : undefined;
+  return lastPosition.number === end.number && lastPosition.checksum === end.checksum ? commits : undefined;
 }
 
 interface StateFiles {
@@ -126,19 +129,21 @@ interface StateFiles {
 
 /** Lists the history of a state, oldest first. The last segment belongs to the present checkpoint. */
 export async function listFileSegments({ disk, path, files }: StateFiles): Promise<Segment[]> {
-  const own = await readHead(disk, path);
-  const generations = (await listJournalGenerations(disk, path)).filter((each) => each >= (own?.generation ?? 0));
+  const currentHead = await readHead(disk, path);
+  const generations = (await listJournalGenerations(disk, path)).filter(
+    (each) => each >= (currentHead?.generation ?? 0),
+  );
   const segments = await Promise.all(
     files.segments.map(async ({ base, journals }) => {
       const head = await readHead(disk, files.getCheckpointPath(base));
       // The file may be a second name of the present checkpoint, which a failed replacement left behind.
-      if (!head || head.generation === own?.generation) return [];
+      if (!head || head.generation === currentHead?.generation) return [];
       const paths = journals.map((each) => files.getJournalPath(each));
       return [createSegment(disk, { path: files.getCheckpointPath(base), head, journals: paths })];
     }),
   );
   const journals = generations.map((each) => getJournalPath(path, each));
-  return [...segments.flat(), ...(own ? [createSegment(disk, { path, head: own, journals })] : [])];
+  return [...segments.flat(), ...(currentHead ? [createSegment(disk, { path, head: currentHead, journals })] : [])];
 }
 
 interface SegmentFiles {
@@ -156,31 +161,31 @@ const createSegment = (disk: Disk, { path, head, journals }: SegmentFiles): Segm
       throw toMissingError(cause);
     }
   },
-  async visitLines(take) {
+  async visitLines(onLine) {
     let position = head.position;
     try {
       for (const journal of journals) {
         const { damage } = await readLog(disk, journal, {
           visitFirst: () => position,
-          visitLine(json, place) {
-            if (!take(json, place)) throw new StopReading();
-            position = place;
+          visitLine(json, linePosition) {
+            if (!onLine(json, linePosition)) throw new StopReadingError();
+            position = linePosition;
           },
         });
         if (damage) return;
       }
     } catch (cause) {
-      if (!(cause instanceof StopReading || isMissing(cause))) throw cause;
+      if (!(cause instanceof StopReadingError || isMissing(cause))) throw cause;
     }
   },
-  async replay({ state, upgrade }, last) {
-    const replay = new Replay(disk, state, upgrade, head, { last, isOwn: true });
+  async replay({ state, upgrade }, lastNumber) {
+    const replay = new Replay(disk, state, upgrade, head, { last: lastNumber, isOwn: true });
     try {
-      for (const journal of journals) if (replay.applied!.number < last) await replay.add(journal);
+      for (const journal of journals) if (replay.lastApplied!.number < lastNumber) await replay.add(journal);
     } catch (cause) {
       throw toMissingError(cause);
     }
-    return replay.applied!;
+    return replay.lastApplied!;
   },
 });
 
@@ -197,4 +202,4 @@ const toMissingError = (cause: unknown): unknown =>
   isMissing(cause) ? new StateFormatError((cause as Error).message, { cause }) : cause;
 
 /** Thrown to stop reading when nothing more is needed. */
-class StopReading extends Error {}
+class StopReadingError extends Error {}

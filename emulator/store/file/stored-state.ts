@@ -17,8 +17,9 @@ interface ReadOptions {
 }
 
 /**
- * Loads a state from any kind of file that holds one, without changing it: a snapshot, the state of an emulator with
- * its journals, or an exported state. Fails with StateFormatError, which names the file, and with StateAccessError.
+ * Loads a state from any kind of file that contains a state, without changing it: a snapshot, the state of an emulator
+ * with its journals, or an exported state. Fails with StateFormatError, which names the file, and with
+ * StateAccessError.
  */
 export async function readStoredState({
   path,
@@ -32,30 +33,35 @@ export async function readStoredState({
     if (kind === "other") throw new StateFormatError("it is not an emulator state file");
     if (kind === "snapshot") return await empty.load(readLines(disk, path));
     if (kind === "exported") return { head: {}, store: empty.parseDocument(parseJson(await readFile(path, "utf8"))) };
-    return { head: {}, store: new LiveStore({ state: await readUnmoved(disk, path, collections), wall }) };
+    return { head: {}, store: new LiveStore({ state: await readConsistentState(disk, path, collections), wall }) };
   } catch (cause) {
     if (isMissing(cause)) throw new StateFormatError(`File ${path} not found`, { cause, repairable: false });
     const { code, message } = cause as NodeJS.ErrnoException;
     if (typeof code === "string")
       throw new StateAccessError(`${path} cannot be read: ${code === "EISDIR" ? "it is a folder" : code}`, { cause });
     if (!(cause instanceof StateFormatError)) throw cause;
-    const which = message.startsWith(path) ? message : `${path}: ${message}`;
-    throw new StateFormatError(`${which}. Nothing was changed.`, { cause, repairable: false });
+    const description = message.startsWith(path) ? message : `${path}: ${message}`;
+    throw new StateFormatError(`${description}. Nothing was changed.`, { cause, repairable: false });
   }
 }
 
-const attempts = 3;
+const maxAttempts = 3;
 
 /**
  * Reads the durable part of a state that a running emulator may be writing. If files disappear meanwhile, it reads
  * again.
  */
-async function readUnmoved(disk: Disk, path: string, collections: readonly Collection[], attempt = 1): Promise<State> {
+async function readConsistentState(
+  disk: Disk,
+  path: string,
+  collections: readonly Collection[],
+  attempt = 1,
+): Promise<State> {
   try {
     return (await recover(disk, path, collections)).state;
   } catch (cause) {
-    if (attempt === attempts || !(cause instanceof StateFormatError || isMissing(cause))) throw cause;
-    return readUnmoved(disk, path, collections, attempt + 1);
+    if (attempt === maxAttempts || !(cause instanceof StateFormatError || isMissing(cause))) throw cause;
+    return readConsistentState(disk, path, collections, attempt + 1);
   }
 }
 
@@ -73,8 +79,8 @@ function parseJson(text: string): unknown {
  */
 export async function resolveStatePath(path: string): Promise<string> {
   const real = await resolveRealPath(path);
-  const found = await stat(real).catch(() => undefined);
-  if (found && !found.isFile() && !found.isDirectory()) {
+  const stats = await stat(real).catch(() => undefined);
+  if (stats && !stats.isFile() && !stats.isDirectory()) {
     throw new StateAccessError(
       `The state ${path} cannot be opened: it is a pipe or a device. Choose a file with the option file.`,
     );
@@ -82,27 +88,27 @@ export async function resolveStatePath(path: string): Promise<string> {
   return real;
 }
 
-/** Remembers the identity of the files of a state on the disk, to detect that one was removed or replaced. */
+/** Stores the identity of the files of a state on the disk, to detect that a file was removed or replaced. */
 export class FileIdentityWatch {
-  #known = new Map<string, string>();
+  #identities = new Map<string, string>();
 
   /**
    * Checks the checkpoint and the journals by their paths. A file that is checked for the first time is accepted. The
-   * checkpoint, which `generation` names, is also compared by time and size, because a copy that is written over it
-   * keeps its inode.
+   * checkpoint, which `generation` names, is also compared by time and size, because a copy that is written over it has
+   * the same inode.
    */
   async check(generation: string, checkpoint: string, journals: readonly string[]) {
-    const found = new Map<string, string>();
+    const identities = new Map<string, string>();
     for (const path of [checkpoint, ...journals]) {
       const name = path === checkpoint ? generation : path;
       const file = await lstat(path).catch(ignoreMissing);
       if (file === undefined) return { path, isGone: true };
       const { dev, ino, size, mtimeMs } = file;
       const identity = path === checkpoint ? `${dev}:${ino}:${size}:${mtimeMs}` : `${dev}:${ino}`;
-      if (identity !== (this.#known.get(name) ?? identity)) return { path, isGone: false };
-      found.set(name, identity);
+      if (identity !== (this.#identities.get(name) ?? identity)) return { path, isGone: false };
+      identities.set(name, identity);
     }
-    this.#known = found;
+    this.#identities = identities;
     return undefined;
   }
 }

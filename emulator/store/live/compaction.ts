@@ -12,25 +12,25 @@ interface CompactionOptions {
 }
 
 /**
- * Decides when a log writes a checkpoint to replace its journal. One compaction runs at a time; after a failure, the
- * next one waits for more data.
+ * Decides when a log writes a checkpoint to replace its journal. One compaction runs at a time. After a failure, the
+ * next compaction waits for more data.
  */
 export class Compaction {
   readonly #options: CompactionOptions;
-  #failed = 0;
+  #failureCount = 0;
   #running: Promise<void> | undefined;
-  #unneeded = new AbortController();
+  #cancellation = new AbortController();
 
   constructor(options: CompactionOptions) {
     this.#options = options;
   }
 
-  consider(journalBytes: number, baseBytes: number): void {
-    const limit = Math.max(this.#options.compactAfterBytes, baseBytes) * (1 + this.#failed);
+  runIfDue(journalBytes: number, baseBytes: number): void {
+    const limit = Math.max(this.#options.compactAfterBytes, baseBytes) * (1 + this.#failureCount);
     if (journalBytes > limit) void this.run();
   }
 
-  /** Resolves even if the checkpoint could not be written; that failure is reported. */
+  /** Resolves even if the checkpoint could not be written. The failure is reported. */
   run(): Promise<void> {
     this.#running ??= this.#run();
     return this.#running;
@@ -38,12 +38,12 @@ export class Compaction {
 
   async #run(): Promise<void> {
     const { name, write, getFailure, report } = this.#options;
-    const { signal } = this.#unneeded;
+    const { signal } = this.#cancellation;
     try {
       await write(signal);
-      this.#failed = 0;
+      this.#failureCount = 0;
     } catch (cause) {
-      this.#failed += 1;
+      this.#failureCount += 1;
       if (!signal.aborted && !getFailure())
         report(`${name} could not be compacted. Its journal remains: ${(cause as Error).message}`);
     } finally {
@@ -57,9 +57,9 @@ export class Compaction {
   }
 
   /** Ends a running compaction, because another state replaces this one or the log is closed. */
-  overtake(): void {
-    this.#unneeded.abort();
-    this.#unneeded = new AbortController();
+  cancel(): void {
+    this.#cancellation.abort();
+    this.#cancellation = new AbortController();
   }
 }
 
@@ -83,5 +83,5 @@ export function takeSnapshot(state: State): ConsistentContents {
 }
 
 function* createSlices(rows: readonly object[]): Generator<readonly object[], void> {
-  for (let at = 0; at < rows.length; at += sliceRows) yield rows.slice(at, at + sliceRows);
+  for (let start = 0; start < rows.length; start += sliceRows) yield rows.slice(start, start + sliceRows);
 }

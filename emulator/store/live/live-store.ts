@@ -30,11 +30,11 @@ import { type Change, State } from "./state.ts";
  * (DECISIONS.md, E5).
  */
 export const transactionLimitMs = 2_000;
-const limit = `${transactionLimitMs / 1_000} s`;
+const limitText = `${transactionLimitMs / 1_000} s`;
 
 /**
- * The delays before a store tries to write again, in wall-clock milliseconds. Each is twice the previous one, up to the
- * last.
+ * The delays before a store tries to write again, in wall-clock milliseconds. Each delay is twice the previous delay,
+ * up to the last.
  */
 const writeRetryBackoffMs = { first: 500, last: 8_000 } as const;
 
@@ -50,20 +50,20 @@ export interface CommitLog {
   /** Called once, before anything is appended. */
   attach(host: LogHost): void;
   /**
-   * Appends changes in the order of their commits, with the id of their cause if there is one. Resolves when they and
-   * all before them are durable.
+   * Appends changes in the order of their commits, with the ID of their cause if there is one. Resolves when they and
+   * all earlier changes are durable.
    */
   append(changes: readonly Change[], cause: string | undefined): Promise<void>;
-  /** Resolves when everything that was appended so far is durable. */
+  /** Resolves when all appended changes are durable. */
   waitUntilFlushed(): Promise<void>;
   /**
-   * Durably replaces the whole state. Called while nothing else is running. `past` is the line after which the new
-   * state existed; `moment` is its time, if that is not now.
+   * Durably replaces the complete state. Called while nothing else is running. `past` is the line after which the new
+   * state existed. `moment` is its time, if that is not the present time.
    */
   replace(state: State, past: LogPosition | undefined, moment?: Moment): Promise<void>;
-  /** History of the present state. Undefined if none is stored. */
+  /** The history of the present state. Undefined if no history is stored. */
   readonly history?: History | undefined;
-  /** Why writes are impossible. Undefined while they work. */
+  /** The reason why writes are impossible. Undefined while they succeed. */
   readonly failure: StoreFailedError | undefined;
   /** Tries to resume writing after a failure. `state` lacks the lost changes and does not change meanwhile. */
   retryWrite(state: State): Promise<boolean>;
@@ -74,7 +74,7 @@ export interface CommitLog {
 
 interface Watcher {
   readonly collections: ReadonlySet<string>;
-  readonly changed: (change: StoreChange) => void;
+  readonly listener: (change: StoreChange) => void;
 }
 
 /**
@@ -85,22 +85,22 @@ export class LiveStore implements Store {
   #state: State;
   readonly #log: CommitLog | undefined;
   /** Transactions that are committed in memory and not yet durable, oldest first. */
-  readonly #unsure: LiveTransaction[] = [];
-  #rolledBack: Promise<void> | undefined;
-  #retrying: Promise<void> | undefined;
+  readonly #pendingTransactions: LiveTransaction[] = [];
+  #rollback: Promise<void> | undefined;
+  #retry: Promise<void> | undefined;
   readonly #closing = new AbortController();
-  readonly #gate = new ReadWriteLock();
+  readonly #lock = new ReadWriteLock();
   readonly #wall: WallClock;
   readonly #watchdog: Watchdog;
   /** Incremented whenever another state replaces this one. */
   #epoch = 0;
   /**
-   * The work that is being called, until its first await. An AsyncLocalStorage would cover more, but it slows every
-   * await.
+   * The view of the function that is being called, until its first await. An AsyncLocalStorage would cover more, but it
+   * slows every await.
    */
-  #calling: LiveView | undefined;
+  #activeView: LiveView | undefined;
   readonly #watchers = new Set<Watcher>();
-  #closed: Promise<void> | undefined;
+  #closePromise: Promise<void> | undefined;
 
   constructor({ state, wall, log }: { readonly state: State; readonly wall: WallClock; readonly log?: CommitLog }) {
     this.#state = state;
@@ -110,8 +110,8 @@ export class LiveStore implements Store {
     log?.attach({
       inspect: (work) => this.#inspect(work),
       onFailure: () => {
-        this.#rolledBack = this.#rollBackUnsure();
-        this.#retrying = this.#retryUntilWritable(log);
+        this.#rollback = this.#rollBackPending();
+        this.#retry = this.#retryUntilWritable(log);
       },
     });
   }
@@ -131,56 +131,56 @@ export class LiveStore implements Store {
 
   async read<T>(work: (view: View) => Promise<T> | T): Promise<T> {
     // Inside a transaction, waiting for the lock would be a deadlock.
-    if (this.#calling instanceof LiveTransaction) return work(this.#calling);
-    if (!this.#gate.tryAcquireShared()) await this.#gate.acquireShared();
+    if (this.#activeView instanceof LiveTransaction) return work(this.#activeView);
+    if (!this.#lock.tryAcquireShared()) await this.#lock.acquireShared();
     const view = new LiveView(this.#state);
     try {
       return await this.#call(view, work);
     } finally {
       view.end();
-      this.#gate.releaseShared();
+      this.#lock.releaseShared();
     }
   }
 
   async transaction<T>(name: string, work: (tx: Transaction) => Promise<T> | T, cause?: Cause | null): Promise<T> {
     const epoch = this.#epoch;
-    const entering = this.#acquireExclusive(name);
-    if (entering) await entering;
+    const acquisition = this.#acquireExclusive(name);
+    if (acquisition) await acquisition;
     if (epoch !== this.#epoch || cause?.isStateReplaced?.()) {
-      this.#gate.releaseExclusive();
+      this.#lock.releaseExclusive();
       throw new StateReplacedError(`${name} was waiting while its state was replaced`);
     }
     const tx = new LiveTransaction(name, this.#state, cause ?? undefined);
-    let durable: Promise<void> | undefined;
+    let durability: Promise<void> | undefined;
     let result: T;
     try {
-      const working = this.#runLimited(tx, work);
-      result = working instanceof Promise ? await working : working;
+      const pendingResult = this.#runLimited(tx, work);
+      result = pendingResult instanceof Promise ? await pendingResult : pendingResult;
       tx.recordCause();
       tx.end();
-      durable = this.#append(tx);
+      durability = this.#append(tx);
     } catch (cause) {
       tx.end();
       tx.rollBack();
       throw cause;
     } finally {
-      this.#gate.releaseExclusive();
+      this.#lock.releaseExclusive();
     }
-    if (durable) await durable;
-    for (const { collections, changed } of this.#watchers) {
+    if (durability) await durability;
+    for (const { collections, listener } of this.#watchers) {
       const changes = tx.listRowChanges(collections);
-      if (changes.length > 0) changed(changes);
+      if (changes.length > 0) listener(changes);
     }
     return result;
   }
 
   async waitUntilDurable(): Promise<void> {
-    if (this.#closed) throw new StoreFailedError("The store is closed");
+    if (this.#closePromise) throw new StoreFailedError("The store is closed");
     if (this.#log) await this.#confirm(this.#log.waitUntilFlushed());
   }
 
-  watch(collections: readonly AnyRows[], changed: (change: StoreChange) => void): () => void {
-    const watcher = { collections: new Set(collections.map(({ name }) => name)), changed };
+  watch(collections: readonly AnyRows[], listener: (change: StoreChange) => void): () => void {
+    const watcher = { collections: new Set(collections.map(({ name }) => name)), listener };
     this.#watchers.add(watcher);
     return () => void this.#watchers.delete(watcher);
   }
@@ -207,77 +207,77 @@ export class LiveStore implements Store {
     return new LiveStore({ state: parseState(document, this.#state.collections), wall: this.#wall });
   }
 
-  async takeOver(next: Store, { keep, head, tookOver, past, moment }: TakeoverHooks = {}): Promise<void> {
+  async takeOver(next: Store, { saveReplaced, head, onReplaced, past, moment }: TakeoverHooks = {}): Promise<void> {
     if (!(next instanceof LiveStore))
       throw new EmulatorBugError("A store can be replaced only by a store of the same kind");
     await this.#acquireExclusive("state.take-over");
     try {
-      await keep?.(createDocument(takeSnapshot(this.#state), head?.()));
+      await saveReplaced?.(createDocument(takeSnapshot(this.#state), head?.()));
       await this.#log?.replace(next.#state, past, moment);
       this.#state = next.#state;
       this.#epoch += 1;
-      tookOver?.();
+      onReplaced?.();
     } finally {
-      this.#gate.releaseExclusive();
+      this.#lock.releaseExclusive();
     }
     this.#notifyAll("replaced");
   }
 
   close(): Promise<void> {
-    this.#closed ??= this.#close();
-    return this.#closed;
+    this.#closePromise ??= this.#close();
+    return this.#closePromise;
   }
 
   async #close(): Promise<void> {
-    // Waits for earlier callers; #acquireExclusive rejects new ones.
-    await this.#gate.acquireExclusive();
-    this.#gate.releaseExclusive();
+    // This waits for earlier callers. #acquireExclusive rejects new callers.
+    await this.#lock.acquireExclusive();
+    this.#lock.releaseExclusive();
     this.#watchdog.stop();
     this.#closing.abort();
-    await this.#rolledBack;
-    await this.#retrying;
+    await this.#rollback;
+    await this.#retry;
     await this.#log?.close();
   }
 
   async #inspect<T>(work: (state: State) => T): Promise<T> {
-    await this.#gate.acquireShared();
+    await this.#lock.acquireShared();
     try {
       return work(this.#state);
     } finally {
-      this.#gate.releaseShared();
+      this.#lock.releaseShared();
     }
   }
 
   /** Resolves when the transaction is durable. Rejects when it is rolled back. */
   #append(tx: LiveTransaction): Promise<void> | undefined {
     const { changes } = tx;
-    // Data that it has read may not be durable yet.
+    // Data that the transaction has read may not be durable yet.
     if (changes.length === 0) return this.#log && this.#confirm(this.#log.waitUntilFlushed());
-    const durable = this.#log?.append(changes, tx.cause?.id);
-    if (durable === undefined) return undefined;
-    this.#unsure.push(tx);
-    return this.#confirm(durable, tx);
+    const durability = this.#log?.append(changes, tx.cause?.id);
+    if (durability === undefined) return undefined;
+    this.#pendingTransactions.push(tx);
+    return this.#confirm(durability, tx);
   }
 
-  async #confirm(durable: Promise<void>, tx?: LiveTransaction): Promise<void> {
+  async #confirm(durability: Promise<void>, tx?: LiveTransaction): Promise<void> {
     try {
-      await durable;
+      await durability;
     } catch (cause) {
-      await this.#rolledBack;
+      await this.#rollback;
       throw cause;
     }
-    // All transactions before it are durable too.
-    if (tx) this.#unsure.splice(0, this.#unsure.indexOf(tx) + 1);
+    // All earlier transactions are durable too.
+    if (tx) this.#pendingTransactions.splice(0, this.#pendingTransactions.indexOf(tx) + 1);
   }
 
-  async #rollBackUnsure(): Promise<void> {
-    await this.#gate.acquireExclusive();
-    for (const tx of this.#unsure.splice(0).reverse()) tx.rollBack();
-    this.#gate.releaseExclusive();
+  async #rollBackPending(): Promise<void> {
+    await this.#lock.acquireExclusive();
+    for (const tx of this.#pendingTransactions.splice(0).reverse()) tx.rollBack();
+    this.#lock.releaseExclusive();
   }
 
   async #retryUntilWritable(log: CommitLog): Promise<void> {
-    await this.#rolledBack;
+    await this.#rollback;
     const { first, last } = writeRetryBackoffMs;
     for (let delay: number = first; ; delay = Math.min(2 * delay, last)) {
       // The first retry also happens while the store is closing, because its data may be stored nowhere else.
@@ -294,25 +294,26 @@ export class LiveStore implements Store {
     if (failure) throw new StoreFailedError(failure.message, { cause: failure.cause });
   }
 
-  /** Returns undefined if the caller already has the lock, to save a promise on every write, as in #runLimited. */
+  /** Returns undefined if the lock was acquired at once, which saves a promise on every write, as in #runLimited. */
   #acquireExclusive(name: string): Promise<void> | undefined {
-    if (this.#calling) {
-      const within = this.#calling instanceof LiveTransaction ? `transaction ${this.#calling.operation}` : "a read";
-      throw new EmulatorBugError(`Transaction ${name} was started inside ${within}, and would wait for it`, {
+    if (this.#activeView) {
+      const opener =
+        this.#activeView instanceof LiveTransaction ? `transaction ${this.#activeView.operation}` : "a read";
+      throw new EmulatorBugError(`Transaction ${name} was started inside ${opener}, and would wait for it`, {
         operation: name,
       });
     }
-    if (this.#closed) throw new StoreFailedError(`The store is closed; ${name} changed nothing`);
+    if (this.#closePromise) throw new StoreFailedError(`The store is closed; ${name} changed nothing`);
     this.#requireWritable();
-    return this.#gate.tryAcquireExclusive() ? undefined : this.#waitForLock(name);
+    return this.#lock.tryAcquireExclusive() ? undefined : this.#waitForLock(name);
   }
 
   async #waitForLock(name: string): Promise<void> {
-    // Readers leave at once, unless one waits for this transaction.
-    if (this.#gate.isShared) this.#watchdog.guardUnlessGuarded(() => this.#gate.cancelWaiting());
-    if (!(await this.#gate.acquireExclusive(false))) {
+    // Readers release the lock at once, unless a reader waits for this transaction.
+    if (this.#lock.isShared) this.#watchdog.guardUnlessGuarded(() => this.#lock.cancelWaiting());
+    if (!(await this.#lock.acquireExclusive(false))) {
       throw new EmulatorBugError(
-        `Transaction ${name} waited ${limit} for a read to end. It may have been started inside the read`,
+        `Transaction ${name} waited ${limitText} for a read to end. It may have been started inside the read`,
         {
           operation: name,
         },
@@ -322,20 +323,20 @@ export class LiveStore implements Store {
     try {
       this.#requireWritable();
     } catch (error) {
-      this.#gate.releaseExclusive();
+      this.#lock.releaseExclusive();
       throw error;
     }
   }
 
-  /** Synchronous work cannot exceed the limit. */
+  /** Runs the work within the limit. Synchronous work cannot exceed it. */
   #runLimited<T>(tx: LiveTransaction, work: (tx: Transaction) => Promise<T> | T): Promise<T> | T {
-    const working = this.#call(tx, work);
-    if (!(working instanceof Promise)) return working;
+    const pendingResult = this.#call(tx, work);
+    if (!(pendingResult instanceof Promise)) return pendingResult;
     return new Promise<T>((resolve, reject) => {
       let isLate = false;
       this.#watchdog.guard(() => {
         isLate = true;
-        const message = `Transaction ${tx.operation} was open for more than ${limit} and was rolled back`;
+        const message = `Transaction ${tx.operation} was open for more than ${limitText} and was rolled back`;
         reject(new EmulatorBugError(message, { operation: tx.operation }));
       });
       const end = (settle: () => void) => {
@@ -344,7 +345,7 @@ export class LiveStore implements Store {
         this.#watchdog.release();
         settle();
       };
-      working.then(
+      pendingResult.then(
         (result) => end(() => resolve(result)),
         (cause) => end(() => reject(cause)),
       );
@@ -352,16 +353,16 @@ export class LiveStore implements Store {
   }
 
   #call<V extends LiveView, T>(view: V, work: (view: V) => T): T {
-    const outer = this.#calling;
-    this.#calling = view;
+    const outerView = this.#activeView;
+    this.#activeView = view;
     try {
       return work(view);
     } finally {
-      this.#calling = outer;
+      this.#activeView = outerView;
     }
   }
 
   #notifyAll(change: "replaced" | "writable"): void {
-    for (const { changed } of this.#watchers) changed(change);
+    for (const { listener } of this.#watchers) listener(change);
   }
 }

@@ -7,83 +7,84 @@ import type { StoredRow } from "./row-table.ts";
 import type { Change, State } from "./state.ts";
 
 /**
- * The value before a change: the replaced row for a put, the deleted row for a delete, the former owners for a mapping.
+ * The value before a change: the replaced row of a put, the deleted row of a delete, or the former owners of a mapping.
  */
 type PreviousValue = object | undefined;
 
 /** Reads the state in memory while its `read` or `transaction` is open. */
 export class LiveView implements View {
   readonly #state: State;
-  #open = true;
+  #isOpen = true;
 
   constructor(state: State) {
     this.#state = state;
   }
 
-  get<Row extends object>(from: Rows<Row>, key: RowKey): Promise<Row | undefined> {
-    return Promise.resolve(this.state.getTable(from.name).get(key) as Row | undefined);
+  get<Row extends object>(collection: Rows<Row>, key: RowKey): Promise<Row | undefined> {
+    return Promise.resolve(this.state.getTable(collection.name).get(key) as Row | undefined);
   }
 
-  getAll<Row extends object, Thing>(
-    from: Rows<Row>,
-    items: readonly Thing[],
-    keyOf: (thing: Thing) => RowKey | undefined,
+  getAll<Row extends object, Item>(
+    collection: Rows<Row>,
+    items: readonly Item[],
+    getKey: (item: Item) => RowKey | undefined,
   ): Promise<(Row | undefined)[]> {
-    const table = this.state.getTable(from.name);
-    const findRow = (item: Thing) => {
-      const key = keyOf(item);
+    const table = this.state.getTable(collection.name);
+    const findRow = (item: Item) => {
+      const key = getKey(item);
       return key === undefined ? undefined : (table.get(key) as Row | undefined);
     };
     return Promise.resolve(items.map(findRow));
   }
 
   list<Row extends object, Index extends string>(
-    from: Rows<Row, Index>,
+    collection: Rows<Row, Index>,
     slice: IndexQuery<Index> = {},
   ): Promise<Row[]> {
-    return Promise.resolve(this.state.getTable(from.name).list(slice) as Row[]);
+    return Promise.resolve(this.state.getTable(collection.name).list(slice) as Row[]);
   }
 
   count<Row extends object, Index extends string>(
-    from: Rows<Row, Index>,
+    collection: Rows<Row, Index>,
     slice: IndexQuery<Index> = {},
   ): Promise<number> {
-    return Promise.resolve(this.state.getTable(from.name).count(slice));
+    return Promise.resolve(this.state.getTable(collection.name).count(slice));
   }
 
-  lookup(from: Mapping, identifier: string): Promise<string | undefined> {
-    return Promise.resolve(this.state.getMapping(from.name).lookup(identifier));
+  lookup(collection: Mapping, identifier: string): Promise<string | undefined> {
+    return Promise.resolve(this.state.getMapping(collection.name).lookup(identifier));
   }
 
-  size(from: Mapping): Promise<number> {
-    return Promise.resolve(this.state.getMapping(from.name).size);
+  size(collection: Mapping): Promise<number> {
+    return Promise.resolve(this.state.getMapping(collection.name).size);
   }
 
-  /** Makes every later use fail, because work that was not awaited would see or write an inconsistent state. */
+  /** Makes every later use fail, because work that was not awaited would read or write an inconsistent state. */
   end(): void {
-    this.#open = false;
+    this.#isOpen = false;
   }
 
   protected get state(): State {
-    if (!this.#open) throw new EmulatorBugError("A view of the store was used after its read or transaction had ended");
+    if (!this.#isOpen)
+      throw new EmulatorBugError("A view of the store was used after its read or transaction had ended");
     return this.#state;
   }
 }
 
-/** Writes in place and remembers how to undo it. */
+/** Writes in place and stores the data for a rollback. */
 export class LiveTransaction extends LiveView implements Transaction {
   readonly operation: string;
   /** The state for a rollback, which happens after the end. */
-  readonly #within: State;
+  readonly #stateForRollback: State;
   readonly #changes: Change[] = [];
   /** Data of each change for a rollback. A function per change would be held until the change is durable. */
-  readonly #found: PreviousValue[] = [];
+  readonly #previousValues: PreviousValue[] = [];
   readonly #sequencesBefore = new Map<string, number | undefined>();
   #cause: Cause | undefined;
 
   constructor(operation: string, state: State, cause?: Cause) {
     super(state);
-    this.#within = state;
+    this.#stateForRollback = state;
     this.operation = operation;
     this.#cause = cause;
   }
@@ -92,17 +93,17 @@ export class LiveTransaction extends LiveView implements Transaction {
     return this.#cause;
   }
 
-  getSync<Row extends object>(from: Rows<Row>, key: RowKey): Row | undefined {
-    return this.state.getTable(from.name).get(key) as Row | undefined;
+  getSync<Row extends object>(collection: Rows<Row>, key: RowKey): Row | undefined {
+    return this.state.getTable(collection.name).get(key) as Row | undefined;
   }
 
   async withCause<T>(cause: Cause | undefined, work: () => Promise<T> | T): Promise<T> {
     const outerCause = this.#cause;
-    const before = this.#changes.length;
+    const countBefore = this.#changes.length;
     this.#cause = cause;
     try {
       const result = await work();
-      if (this.#changes.length > before) this.recordCause();
+      if (this.#changes.length > countBefore) this.recordCause();
       return result;
     } finally {
       this.#cause = outerCause;
@@ -114,28 +115,28 @@ export class LiveTransaction extends LiveView implements Transaction {
     if (this.#cause?.createRow && this.#changes.length > 0) this.#record(this.#cause);
   }
 
-  put<Row extends object>(into: Rows<Row>, row: Row): void {
-    const { before } = this.state.getTable(into.name).put(row);
-    this.#recordChange(["put", into.name, row], before);
+  put<Row extends object>(collection: Rows<Row>, row: Row): void {
+    const { before } = this.state.getTable(collection.name).put(row);
+    this.#recordChange(["put", collection.name, row], before);
   }
 
-  delete<Row extends object>(from: Rows<Row>, key: RowKey): void {
-    const entry = this.state.getTable(from.name).delete(key);
-    if (entry) this.#recordChange(["delete", from.name, key], entry);
+  delete<Row extends object>(collection: Rows<Row>, key: RowKey): void {
+    const entry = this.state.getTable(collection.name).delete(key);
+    if (entry) this.#recordChange(["delete", collection.name, key], entry);
   }
 
-  map(into: Mapping, cluster: string, identifiers: readonly string[]): { readonly moved: number } {
-    const before = this.state.getMapping(into.name).map(cluster, identifiers);
-    const changed = before.filter((owner) => owner !== cluster);
-    if (changed.length > 0) this.#recordChange(["map", into.name, cluster, identifiers], before);
-    return { moved: changed.filter((owner) => owner !== undefined).length };
+  map(collection: Mapping, cluster: string, identifiers: readonly string[]): { readonly moved: number } {
+    const previousOwners = this.state.getMapping(collection.name).map(cluster, identifiers);
+    const changedOwners = previousOwners.filter((owner) => owner !== cluster);
+    if (changedOwners.length > 0) this.#recordChange(["map", collection.name, cluster, identifiers], previousOwners);
+    return { moved: changedOwners.filter((owner) => owner !== undefined).length };
   }
 
-  unmap(from: Mapping, cluster: string, identifiers: readonly string[]): { readonly removed: number } {
-    const before = this.state.getMapping(from.name).unmap(cluster, identifiers);
-    const removed = before.filter((owner) => owner !== undefined).length;
-    if (removed > 0) this.#recordChange(["unmap", from.name, cluster, identifiers], before);
-    return { removed };
+  unmap(collection: Mapping, cluster: string, identifiers: readonly string[]): { readonly removed: number } {
+    const previousOwners = this.state.getMapping(collection.name).unmap(cluster, identifiers);
+    const removedCount = previousOwners.filter((owner) => owner !== undefined).length;
+    if (removedCount > 0) this.#recordChange(["unmap", collection.name, cluster, identifiers], previousOwners);
+    return { removed: removedCount };
   }
 
   next(sequence: string): number {
@@ -147,11 +148,11 @@ export class LiveTransaction extends LiveView implements Transaction {
     return number;
   }
 
-  /** The changes in order, for the journal. Of a sequence, only the last value is listed. */
+  /** The changes in order, for the journal. Only the last value of each sequence is listed. */
   get changes(): readonly Change[] {
     if (this.#sequencesBefore.size === 0) return this.#changes;
     const sequenceChanges = [...this.#sequencesBefore.keys()].map(
-      (sequence): Change => ["next", sequence, this.#within.sequences.get(sequence)!],
+      (sequence): Change => ["next", sequence, this.#stateForRollback.sequences.get(sequence)!],
     );
     return [...this.#changes, ...sequenceChanges];
   }
@@ -159,17 +160,18 @@ export class LiveTransaction extends LiveView implements Transaction {
   /** Lists its changes to the rows of these collections, in order. */
   listRowChanges(collections: ReadonlySet<string>): RowChange[] {
     return this.#changes.flatMap((change, i) => {
-      const [kind, collection, done] = change;
-      const found = this.#found[i];
+      const [kind, collection, value] = change;
+      const previous = this.#previousValues[i];
       if ((kind !== "put" && kind !== "delete") || !collections.has(collection)) return [];
-      if (kind === "put") return { collection, before: found, after: done };
-      return { collection, before: (found as StoredRow).row, after: undefined };
+      if (kind === "put") return { collection, before: previous, after: value };
+      return { collection, before: (previous as StoredRow).row, after: undefined };
     });
   }
 
   rollBack(): void {
-    for (let last = this.#changes.pop(); last; last = this.#changes.pop()) this.#undo(last, this.#found.pop());
-    const { sequences } = this.#within;
+    for (let change = this.#changes.pop(); change; change = this.#changes.pop())
+      this.#undo(change, this.#previousValues.pop());
+    const { sequences } = this.#stateForRollback;
     for (const [sequence, before] of this.#sequencesBefore) {
       if (before === undefined) sequences.delete(sequence);
       else sequences.set(sequence, before);
@@ -180,8 +182,8 @@ export class LiveTransaction extends LiveView implements Transaction {
   /** Writes the row of the cause if it does not exist yet. */
   #record(cause: Cause): CauseRow | undefined {
     const table = this.state.getTable(causes.name);
-    const known = table.get(cause.id) as CauseRow | undefined;
-    if (known || !cause.createRow) return known;
+    const existingRow = table.get(cause.id) as CauseRow | undefined;
+    if (existingRow || !cause.createRow) return existingRow;
     const row = cause.createRow(cause.before && this.#record(cause.before));
     this.put(causes, row);
     if (table.size > maxCauses) {
@@ -190,18 +192,18 @@ export class LiveTransaction extends LiveView implements Transaction {
     return row;
   }
 
-  #recordChange(change: Change, found: PreviousValue): void {
+  #recordChange(change: Change, previous: PreviousValue): void {
     this.#changes.push(change);
-    this.#found.push(found);
+    this.#previousValues.push(previous);
   }
 
-  #undo([kind, collection, done, identifiers]: Change, found: PreviousValue): void {
-    const state = this.#within;
+  #undo([kind, collection, value, identifiers]: Change, previous: PreviousValue): void {
+    const state = this.#stateForRollback;
     if (kind === "put") {
-      if (found === undefined) state.getTable(collection).remove(done);
-      else state.getTable(collection).put(found);
-    } else if (kind === "delete") state.getTable(collection).restore(done, found as StoredRow);
-    else if (kind === "map") state.getMapping(collection).undoMap(identifiers, found as Owners);
-    else if (kind === "unmap") state.getMapping(collection).undoUnmap(identifiers, found as Owners);
+      if (previous === undefined) state.getTable(collection).remove(value);
+      else state.getTable(collection).put(previous);
+    } else if (kind === "delete") state.getTable(collection).restore(value, previous as StoredRow);
+    else if (kind === "map") state.getMapping(collection).undoMap(identifiers, previous as Owners);
+    else if (kind === "unmap") state.getMapping(collection).undoUnmap(identifiers, previous as Owners);
   }
 }

@@ -8,8 +8,8 @@ type Layer = Map<string, string | undefined>;
 
 /**
  * Identifiers and the clusters that own them. While a snapshot is open, the layers that it reads do not change: changes
- * go to a new layer above them, which is merged when the last snapshot ends. So a snapshot takes space for the changes
- * only, not for a copy of everything.
+ * go to a new layer above them, which is merged when the last snapshot ends. A snapshot therefore only takes memory for
+ * the changes, and not for a copy.
  */
 export class MappingTable {
   readonly declaration: Mapping;
@@ -36,25 +36,28 @@ export class MappingTable {
   }
 
   set(identifier: string, cluster: string): string | undefined {
-    const before = this.lookup(identifier);
-    if (before === undefined) this.#size += 1;
+    const previous = this.lookup(identifier);
+    if (previous === undefined) this.#size += 1;
     this.#layers.at(-1)!.set(identifier, cluster);
-    return before;
+    return previous;
   }
 
   #delete(identifier: string): void {
     if (this.lookup(identifier) === undefined) return;
     this.#size -= 1;
-    const newest = this.#layers.at(-1)!;
-    if (this.#layers.length === 1) newest.delete(identifier);
-    else newest.set(identifier, undefined);
+    const newestLayer = this.#layers.at(-1)!;
+    if (this.#layers.length === 1) newestLayer.delete(identifier);
+    else newestLayer.set(identifier, undefined);
   }
 
   map(cluster: string, identifiers: readonly string[]): Owners {
     return identifiers.map((identifier) => this.set(identifier, cluster));
   }
 
-  /** Removes the identifiers that belong to the cluster. In the result, `undefined` marks one that was not removed. */
+  /**
+   * Removes the identifiers that belong to the cluster. In the result, `undefined` marks an identifier that was not
+   * removed.
+   */
   unmap(cluster: string, identifiers: readonly string[]): Owners {
     return identifiers.map((identifier) => {
       if (this.lookup(identifier) !== cluster) return undefined;
@@ -63,17 +66,17 @@ export class MappingTable {
     });
   }
 
-  undoMap(identifiers: readonly string[], before: Owners): void {
-    // From the end, so that an identifier that occurs twice in the list gets its oldest owner back.
+  undoMap(identifiers: readonly string[], previousOwners: Owners): void {
+    // The loop runs from the end, so that an identifier that occurs twice in the list gets its oldest owner back.
     for (let i = identifiers.length - 1; i >= 0; i -= 1) {
-      const owner = before[i];
+      const owner = previousOwners[i];
       if (owner === undefined) this.#delete(identifiers[i]!);
       else this.set(identifiers[i]!, owner);
     }
   }
 
-  undoUnmap(identifiers: readonly string[], before: Owners): void {
-    for (const [i, owner] of before.entries()) {
+  undoUnmap(identifiers: readonly string[], previousOwners: Owners): void {
+    for (const [i, owner] of previousOwners.entries()) {
       if (owner !== undefined) this.set(identifiers[i]!, owner);
     }
   }
@@ -93,27 +96,27 @@ export class MappingTable {
   }
 
   #mergeLayers(): void {
-    const [base, ...newer] = this.#layers;
-    for (const layer of newer) {
+    const [baseLayer, ...newerLayers] = this.#layers;
+    for (const layer of newerLayers) {
       for (const [identifier, cluster] of layer) {
-        if (cluster === undefined) base!.delete(identifier);
-        else base!.set(identifier, cluster);
+        if (cluster === undefined) baseLayer!.delete(identifier);
+        else baseLayer!.set(identifier, cluster);
       }
     }
-    this.#layers = [base!];
+    this.#layers = [baseLayer!];
   }
 }
 
-/** For an identifier in several layers, yields the value of the newest at its first position. */
+/** For an identifier in several layers, yields the value of the newest layer at its first position. */
 function* readLayers(layers: readonly Layer[]): Generator<[identifier: string, cluster: string], void> {
   for (const [i, layer] of layers.entries()) {
-    const older = layers.slice(0, i);
-    const newer = layers.slice(i + 1).reverse();
+    const olderLayers = layers.slice(0, i);
+    const newerLayers = layers.slice(i + 1).reverse();
     for (const [identifier, cluster] of layer) {
-      if (older.some((item) => item.has(identifier))) continue;
-      const owner = newer.find((item) => item.has(identifier));
-      const newest = owner ? owner.get(identifier) : cluster;
-      if (newest !== undefined) yield [identifier, newest];
+      if (olderLayers.some((item) => item.has(identifier))) continue;
+      const newerLayer = newerLayers.find((item) => item.has(identifier));
+      const newestOwner = newerLayer ? newerLayer.get(identifier) : cluster;
+      if (newestOwner !== undefined) yield [identifier, newestOwner];
     }
   }
 }

@@ -1,28 +1,28 @@
 import type { WallClock } from "../../../src/base/clock.ts";
 
 /**
- * Admits many readers or one writer. A reader waits only while a writer is inside, so a read inside a read never waits
- * for itself. Writers enter in order of arrival.
+ * Admits many readers or one writer. A reader waits only while a writer has the lock, so a read inside a read never
+ * waits for itself. Writers acquire the lock in the order of arrival.
  */
 export class ReadWriteLock {
   #readers = 0;
-  #writing = false;
+  #isWriting = false;
   readonly #waitingReaders: (() => void)[] = [];
-  #waitingWriters: { readonly enter: (isInside: boolean) => void; readonly patient: boolean }[] = [];
+  #waitingWriters: { readonly enter: (isAdmitted: boolean) => void; readonly isPatient: boolean }[] = [];
 
   get isShared(): boolean {
     return this.#readers > 0;
   }
 
-  /** Enters as a reader if no writer is inside. */
+  /** Acquires the lock as a reader if no writer has it. */
   tryAcquireShared(): boolean {
-    if (this.#writing) return false;
+    if (this.#isWriting) return false;
     this.#readers += 1;
     return true;
   }
 
   async acquireShared(): Promise<void> {
-    // The caller that opens the lock counts the reader, so that no writer can enter in between.
+    // The caller that releases the lock counts the reader, so that no writer can acquire it in between.
     if (!this.tryAcquireShared()) await new Promise<void>((enter) => this.#waitingReaders.push(enter));
   }
 
@@ -31,30 +31,30 @@ export class ReadWriteLock {
     if (this.#readers === 0) this.#admitWriter();
   }
 
-  /** Enters as the writer if the lock is free. */
+  /** Acquires the lock as the writer if it is free. */
   tryAcquireExclusive(): boolean {
-    if (this.#writing || this.#readers > 0 || this.#waitingWriters.length > 0) return false;
-    this.#writing = true;
+    if (this.#isWriting || this.#readers > 0 || this.#waitingWriters.length > 0) return false;
+    this.#isWriting = true;
     return true;
   }
 
   /**
-   * Resolves with true when the writer is inside, and with false when it was rejected. A patient writer is never
+   * Resolves with true when the writer has the lock, and with false when it was rejected. A patient writer is never
    * rejected.
    */
-  async acquireExclusive(patient = true): Promise<boolean> {
-    return this.tryAcquireExclusive() || new Promise((enter) => this.#waitingWriters.push({ enter, patient }));
+  async acquireExclusive(isPatient = true): Promise<boolean> {
+    return this.tryAcquireExclusive() || new Promise((enter) => this.#waitingWriters.push({ enter, isPatient }));
   }
 
   /** Rejects waiting writers that are not patient. */
   cancelWaiting(): void {
-    const impatient = this.#waitingWriters.filter(({ patient }) => !patient);
-    this.#waitingWriters = this.#waitingWriters.filter(({ patient }) => patient);
-    for (const { enter } of impatient) enter(false);
+    const impatientWriters = this.#waitingWriters.filter(({ isPatient }) => !isPatient);
+    this.#waitingWriters = this.#waitingWriters.filter(({ isPatient }) => isPatient);
+    for (const { enter } of impatientWriters) enter(false);
   }
 
   releaseExclusive(): void {
-    this.#writing = false;
+    this.#isWriting = false;
     if (this.#waitingReaders.length > 0) {
       this.#readers += this.#waitingReaders.length;
       for (const enter of this.#waitingReaders.splice(0)) enter();
@@ -66,23 +66,23 @@ export class ReadWriteLock {
   #admitWriter(): void {
     const next = this.#waitingWriters.shift();
     if (next === undefined) return;
-    this.#writing = true;
+    this.#isWriting = true;
     next.enter(true);
   }
 }
 
-/** Runs holders one after the other, in order of arrival. */
+/** Runs work one after the other, in the order of arrival. */
 export class Mutex {
   #last: Promise<void> = Promise.resolve();
 
   /** Resolves when the mutex is acquired, with a function that releases it. */
   async acquire(): Promise<() => void> {
-    const before = this.#last;
+    const previous = this.#last;
     let release = () => {};
     this.#last = new Promise((resolve) => {
       release = resolve;
     });
-    await before;
+    await previous;
     return release;
   }
 
@@ -101,7 +101,7 @@ export class Watchdog {
   readonly #limitMs: number;
   readonly #stop = new AbortController();
   #current: { readonly since: number; readonly expire: () => void } | undefined;
-  #sleeping = false;
+  #isSleeping = false;
 
   constructor(wall: WallClock, limitMs: number) {
     this.#wall = wall;
@@ -111,10 +111,10 @@ export class Watchdog {
   /** Calls `expire` once if `release` is not called within the limit. */
   guard(expire: () => void): void {
     this.#current = { since: this.#wall.monotonicNow(), expire };
-    if (!this.#sleeping) void this.#watch();
+    if (!this.#isSleeping) void this.#watch();
   }
 
-  /** Like `guard`, but existing guards stay. */
+  /** Does the same as `guard` if there is no guard. */
   guardUnlessGuarded(expire: () => void): void {
     if (this.#current === undefined) this.guard(expire);
   }
@@ -128,15 +128,15 @@ export class Watchdog {
   }
 
   async #watch(): Promise<void> {
-    this.#sleeping = true;
-    let left = this.#limitMs;
-    while (left > 0) {
-      await this.#wall.sleep(left, this.#stop.signal, { inBackground: true });
+    this.#isSleeping = true;
+    let remainingMs = this.#limitMs;
+    while (remainingMs > 0) {
+      await this.#wall.sleep(remainingMs, this.#stop.signal, { inBackground: true });
       if (this.#stop.signal.aborted || this.#current === undefined) break;
-      left = this.#current.since + this.#limitMs - this.#wall.monotonicNow();
+      remainingMs = this.#current.since + this.#limitMs - this.#wall.monotonicNow();
     }
-    this.#sleeping = false;
-    if (left > 0) return;
+    this.#isSleeping = false;
+    if (remainingMs > 0) return;
     this.#current?.expire();
     this.#current = undefined;
   }

@@ -2,7 +2,7 @@ import { EmulatorBugError } from "../../../src/base/errors.ts";
 import type { AnyRows, IndexQuery, IndexValue, RowKey } from "../port.ts";
 import { SortedList } from "./sorted-list.ts";
 
-/** A row in its table. The ordinal is its position in the order of insertion, which a replacement keeps. */
+/** A row in its table. The ordinal is its position in the order of insertion, which a replacement does not change. */
 export interface StoredRow {
   readonly ordinal: number;
   row: object;
@@ -19,7 +19,7 @@ type IndexEntry = IndexValue | readonly IndexValue[] | undefined;
 /** The rows of one collection in memory, with their order of insertion and their secondary indexes. */
 export class RowTable {
   readonly declaration: AnyRows;
-  readonly #keyOf: (row: object) => RowKey;
+  readonly #getKey: (row: object) => RowKey;
   readonly #entries = new Map<RowKey, StoredRow>();
   readonly #insertion = new SortedList<StoredRow>();
   readonly #indexes: readonly Index[];
@@ -27,10 +27,10 @@ export class RowTable {
 
   constructor(declaration: AnyRows) {
     this.declaration = declaration;
-    this.#keyOf = declaration.key as (row: object) => RowKey;
-    this.#indexes = Object.entries(declaration.indexes).map(([name, indexed]) => ({
+    this.#getKey = declaration.key as (row: object) => RowKey;
+    this.#indexes = Object.entries(declaration.indexes).map(([name, createEntry]) => ({
       name,
-      createEntry: indexed as Index["createEntry"],
+      createEntry: createEntry as Index["createEntry"],
       list: new SortedList(),
     }));
   }
@@ -46,7 +46,7 @@ export class RowTable {
   /** Adds or replaces a row and freezes it. Returns the previous row. */
   put(row: object): { readonly key: RowKey; readonly before: object | undefined } {
     freezeDeep(row);
-    const key = this.#keyOf(row);
+    const key = this.#getKey(row);
     const entry = this.#entries.get(key);
     if (entry === undefined) {
       this.restore(key, { ordinal: this.#nextOrdinal, row });
@@ -55,11 +55,11 @@ export class RowTable {
     }
     const before = entry.row;
     for (const { createEntry, list } of this.#indexes) {
-      const old = createEntry(before);
-      const now = createEntry(row);
-      if (old === now) continue;
-      takeOut(list, old, entry);
-      insertEntry(list, now, entry);
+      const oldEntry = createEntry(before);
+      const newEntry = createEntry(row);
+      if (oldEntry === newEntry) continue;
+      removeEntry(list, oldEntry, entry);
+      insertEntry(list, newEntry, entry);
     }
     entry.row = row;
     return { key, before };
@@ -71,16 +71,16 @@ export class RowTable {
     if (entry === undefined) return undefined;
     this.#entries.delete(key);
     this.#insertion.remove(entry.ordinal, entry.ordinal);
-    for (const { createEntry, list } of this.#indexes) takeOut(list, createEntry(entry.row), entry);
+    for (const { createEntry, list } of this.#indexes) removeEntry(list, createEntry(entry.row), entry);
     return entry;
   }
 
   /** Removes the row of that key as if it had never been put. */
   remove(row: object): void {
-    this.delete(this.#keyOf(row));
+    this.delete(this.#getKey(row));
   }
 
-  /** Puts an entry at its position in the order of insertion. Its key must be free. */
+  /** Inserts an entry at its position in the order of insertion. Its key must be unused. */
   restore(key: RowKey, entry: StoredRow): void {
     this.#entries.set(key, entry);
     this.#insertion.insert(entry.ordinal, entry);
@@ -115,16 +115,16 @@ export class RowTable {
 
 const getRow = (entry: StoredRow): object => entry.row;
 
-function insertEntry(list: SortedList<StoredRow>, indexed: IndexEntry, entry: StoredRow): void {
-  if (indexed === undefined) return;
-  if (typeof indexed !== "object") list.insert(indexed, entry);
-  else for (const value of new Set(indexed)) list.insert(value, entry);
+function insertEntry(list: SortedList<StoredRow>, indexEntry: IndexEntry, entry: StoredRow): void {
+  if (indexEntry === undefined) return;
+  if (typeof indexEntry !== "object") list.insert(indexEntry, entry);
+  else for (const value of new Set(indexEntry)) list.insert(value, entry);
 }
 
-function takeOut(list: SortedList<StoredRow>, indexed: IndexEntry, { ordinal }: StoredRow): void {
-  if (indexed === undefined) return;
-  if (typeof indexed !== "object") list.remove(indexed, ordinal);
-  else for (const value of new Set(indexed)) list.remove(value, ordinal);
+function removeEntry(list: SortedList<StoredRow>, indexEntry: IndexEntry, { ordinal }: StoredRow): void {
+  if (indexEntry === undefined) return;
+  if (typeof indexEntry !== "object") list.remove(indexEntry, ordinal);
+  else for (const value of new Set(indexEntry)) list.remove(value, ordinal);
 }
 
 /** Freezes a row with its lists and objects, because rows are handed out by reference. */

@@ -25,12 +25,12 @@ export class SortedBlock<Item extends OrderedItem> {
     return this.length >= maxBlockItems;
   }
 
-  /** Whether its first item comes before (value, ordinal). */
+  /** Reports whether its first item comes before (value, ordinal). */
   startsBefore(value: IndexValue, ordinal: number): boolean {
     return this.#isBefore(0, value, ordinal);
   }
 
-  /** Whether all its items come before (value, ordinal). */
+  /** Reports whether all its items come before (value, ordinal). */
   endsBefore(value: IndexValue, ordinal: number): boolean {
     return this.#isBefore(this.length - 1, value, ordinal);
   }
@@ -39,7 +39,7 @@ export class SortedBlock<Item extends OrderedItem> {
     return findFirst(this.length, (at) => !this.#isBefore(at, value, ordinal));
   }
 
-  holds(position: number, value: IndexValue, ordinal: number): boolean {
+  hasItemAt(position: number, value: IndexValue, ordinal: number): boolean {
     return this.#items[position]?.ordinal === ordinal && this.#values[position] === value;
   }
 
@@ -59,26 +59,26 @@ export class SortedBlock<Item extends OrderedItem> {
   }
 
   /**
-   * Splits the block in half. If a growing value ends in it, splits it there, so that its items stay at an end. Returns
-   * the second part.
+   * Splits the block in half. If a growing value ends in it, splits it there, so that the items of this value stay at
+   * an end. Returns the second half.
    */
   split(position: number, value: IndexValue): SortedBlock<Item> {
     const endsHere = this.#values[position - 1] === value && this.#values[position] !== value;
-    const at = endsHere ? position : this.length >>> 1;
-    return new SortedBlock(this.#values.splice(at), this.#items.splice(at));
+    const splitPosition = endsHere ? position : this.length >>> 1;
+    return new SortedBlock(this.#values.splice(splitPosition), this.#items.splice(splitPosition));
   }
 
   /** Copies the items between two positions (the second exclusive) to a list. */
-  copyTo(out: Item[], from: number, until: number): void {
-    for (let i = from; i < until; i += 1) out.push(this.#items[i]!);
+  copyTo(target: Item[], from: number, end: number): void {
+    for (let i = from; i < end; i += 1) target.push(this.#items[i]!);
   }
 
   #isBefore(at: number, value: IndexValue, ordinal: number): boolean {
-    const own = this.#values[at]!;
-    // Numbers and strings have separate branches, although the code is the same: a comparison that has met both types
-    // is slower.
-    if (typeof own === "number") return own === value ? this.#items[at]!.ordinal < ordinal : own < (value as number);
-    return own === value ? this.#items[at]!.ordinal < ordinal : own < (value as string);
+    const ownValue = this.#values[at]!;
+    // Numbers and strings have separate branches with the same code, because a comparison of both types is slower.
+    if (typeof ownValue === "number")
+      return ownValue === value ? this.#items[at]!.ordinal < ordinal : ownValue < (value as number);
+    return ownValue === value ? this.#items[at]!.ordinal < ordinal : ownValue < (value as string);
   }
 }
 
@@ -96,8 +96,8 @@ function findFirst(length: number, passes: (at: number) => boolean): number {
 
 /**
  * Items ordered by (value, ordinal), in blocks of a few hundred. Insert, remove and rank cost a binary search over the
- * blocks and one inside a block. Positions of blocks are recounted only after a change. Pages need positions, and no
- * operation may touch every item (ARCHITECTURE.md, Written by hand).
+ * blocks and another inside a block. Positions of blocks are recounted only after a change. Pages need positions, and
+ * no operation may touch every item (ARCHITECTURE.md, Written by hand).
  */
 export class SortedList<Item extends OrderedItem> {
   readonly #blocks: SortedBlock<Item>[] = [];
@@ -111,58 +111,58 @@ export class SortedList<Item extends OrderedItem> {
 
   insert(value: IndexValue, item: Item): void {
     this.#length += 1;
-    const last = this.#blocks.length - 1;
+    const lastIndex = this.#blocks.length - 1;
     // Ascending values are the usual case and need no search.
-    if (last < 0 || this.#blocks[last]!.endsBefore(value, item.ordinal)) this.#append(last, value, item);
+    if (lastIndex < 0 || this.#blocks[lastIndex]!.endsBefore(value, item.ordinal)) this.#append(lastIndex, value, item);
     else this.#insertAt(this.#findBlock(value, item.ordinal), value, item);
   }
 
   remove(value: IndexValue, ordinal: number): void {
-    const at = this.#findBlock(value, ordinal);
-    const block = this.#blocks[at];
+    const blockIndex = this.#findBlock(value, ordinal);
+    const block = this.#blocks[blockIndex];
     if (block === undefined) return;
     const position = block.findPosition(value, ordinal);
-    if (!block.holds(position, value, ordinal)) return;
+    if (!block.hasItemAt(position, value, ordinal)) return;
     this.#length -= 1;
-    this.#invalidateStarts(at);
+    this.#invalidateStarts(blockIndex);
     if (block.length > 1) block.remove(position);
-    else this.#blocks.splice(at, 1);
+    else this.#blocks.splice(blockIndex, 1);
   }
 
-  /** Counts the items with a value below `value`. With `through`, includes equal ones. */
-  rank(value: IndexValue, through = false): number {
-    const ordinal = through ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
-    const at = this.#findBlock(value, ordinal);
-    const block = this.#blocks[at];
+  /** Counts the items with a value below `value`. With `includesEqual`, also counts the items with that value. */
+  rank(value: IndexValue, includesEqual = false): number {
+    const ordinal = includesEqual ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
+    const blockIndex = this.#findBlock(value, ordinal);
+    const block = this.#blocks[blockIndex];
     if (block === undefined) return 0;
-    return this.#getStart(at) + block.findPosition(value, ordinal);
+    return this.#getStart(blockIndex) + block.findPosition(value, ordinal);
   }
 
-  /** The items at positions `start` (inclusive) to `end` (exclusive), in order. */
+  /** Returns the items at positions `start` (inclusive) to `end` (exclusive), in order. */
   slice(start: number, end: number): Item[] {
-    const out: Item[] = [];
+    const items: Item[] = [];
     const from = Math.max(0, start);
-    let left = Math.min(end, this.#length) - from;
-    if (left <= 0) return out;
-    let at = this.#findBlockAt(from);
-    for (let skip = from - this.#getStart(at); left > 0; skip = 0, at += 1) {
-      const block = this.#blocks[at]!;
-      const until = Math.min(block.length, skip + left);
-      block.copyTo(out, skip, until);
-      left -= until - skip;
+    let remaining = Math.min(end, this.#length) - from;
+    if (remaining <= 0) return items;
+    let blockIndex = this.#findBlockAt(from);
+    for (let skip = from - this.#getStart(blockIndex); remaining > 0; skip = 0, blockIndex += 1) {
+      const block = this.#blocks[blockIndex]!;
+      const end = Math.min(block.length, skip + remaining);
+      block.copyTo(items, skip, end);
+      remaining -= end - skip;
     }
-    return out;
+    return items;
   }
 
-  #getStart(at: number): number {
-    for (let known = this.#starts.length; known <= at; known += 1) {
-      this.#starts.push(this.#starts[known - 1]! + this.#blocks[known - 1]!.length);
+  #getStart(blockIndex: number): number {
+    for (let index = this.#starts.length; index <= blockIndex; index += 1) {
+      this.#starts.push(this.#starts[index - 1]! + this.#blocks[index - 1]!.length);
     }
-    return this.#starts[at]!;
+    return this.#starts[blockIndex]!;
   }
 
-  #invalidateStarts(at: number): void {
-    if (this.#starts.length > at + 1) this.#starts.length = at + 1;
+  #invalidateStarts(blockIndex: number): void {
+    if (this.#starts.length > blockIndex + 1) this.#starts.length = blockIndex + 1;
   }
 
   #findBlockAt(position: number): number {
@@ -175,24 +175,24 @@ export class SortedList<Item extends OrderedItem> {
     return Math.max(0, next - 1);
   }
 
-  /** At the end of a full block a new one is started, because halves would stay half full. */
-  #append(at: number, value: IndexValue, item: Item): void {
-    const block = this.#blocks[at];
+  /** Starts a new block after a full block, because halves would stay half full. */
+  #append(blockIndex: number, value: IndexValue, item: Item): void {
+    const block = this.#blocks[blockIndex];
     if (block !== undefined && !block.isFull) block.append(value, item);
-    else this.#blocks.splice(at + 1, 0, new SortedBlock([value], [item]));
+    else this.#blocks.splice(blockIndex + 1, 0, new SortedBlock([value], [item]));
   }
 
-  #insertAt(at: number, value: IndexValue, item: Item): void {
-    const block = this.#blocks[at]!;
+  #insertAt(blockIndex: number, value: IndexValue, item: Item): void {
+    const block = this.#blocks[blockIndex]!;
     const position = block.findPosition(value, item.ordinal);
-    this.#invalidateStarts(at);
+    this.#invalidateStarts(blockIndex);
     if (position === block.length) {
-      this.#append(at, value, item);
+      this.#append(blockIndex, value, item);
     } else if (!block.isFull) {
       block.insert(position, value, item);
     } else {
       const secondHalf = block.split(position, value);
-      this.#blocks.splice(at + 1, 0, secondHalf);
+      this.#blocks.splice(blockIndex + 1, 0, secondHalf);
       if (position <= block.length) block.insert(position, value, item);
       else secondHalf.insert(position - block.length, value, item);
     }

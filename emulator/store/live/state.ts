@@ -6,7 +6,7 @@ import { checkMigrations } from "./versions.ts";
 
 /**
  * One change of a transaction, with absolute values. Applying a list of changes again to a state that already has some
- * of them gives the same state. A line of the journal holds such a list.
+ * of them gives the same state. A line of the journal contains such a list.
  */
 export type Change =
   | readonly ["put", collection: string, row: object]
@@ -15,23 +15,23 @@ export type Change =
   | readonly ["unmap", collection: string, cluster: string, identifiers: readonly string[]]
   | readonly ["next", sequence: string, last: number];
 
-/** Parses the changes in a line of the journal. Undefined if the line holds anything else. Rows are not validated. */
+/** Parses the changes in a line of the journal. Returns undefined for any other line. Rows are not validated. */
 export const parseChanges = (line: unknown): readonly Change[] | undefined =>
   Array.isArray(line) && line.every(isChange) ? line : undefined;
 
-function isChange(part: unknown): part is Change {
-  if (!Array.isArray(part) || typeof part[1] !== "string") return false;
-  const [kind, , third, fourth] = part;
+function isChange(value: unknown): value is Change {
+  if (!Array.isArray(value) || typeof value[1] !== "string") return false;
+  const [kind, , third, fourth] = value;
   switch (kind) {
     case "put":
-      return part.length === 3 && typeof third === "object" && third !== null && !Array.isArray(third);
+      return value.length === 3 && typeof third === "object" && third !== null && !Array.isArray(third);
     case "delete":
-      return part.length === 3 && (isText(third) || Number.isSafeInteger(third));
+      return value.length === 3 && (isText(third) || Number.isSafeInteger(third));
     case "map":
     case "unmap":
-      return part.length === 4 && isText(third) && Array.isArray(fourth) && fourth.every(isText);
+      return value.length === 4 && isText(third) && Array.isArray(fourth) && fourth.every(isText);
     default:
-      return kind === "next" && part.length === 3 && Number.isSafeInteger(third) && third >= 0;
+      return kind === "next" && value.length === 3 && Number.isSafeInteger(third) && third >= 0;
   }
 }
 
@@ -41,7 +41,7 @@ export class State {
   readonly collections: readonly Collection[];
   readonly rows = new Map<string, RowTable>();
   readonly mappings = new Map<string, MappingTable>();
-  /** The last number given out, by sequence. */
+  /** The last used number of each sequence. */
   readonly sequences = new Map<string, number>();
 
   constructor(collections: readonly Collection[]) {

@@ -6,7 +6,7 @@ export type Versions = Readonly<Record<string, number>>;
 /** The version of svc that wrote a state, and the versions of its rows. */
 export interface StateOrigin {
   /** The version of svc. Undefined if the document does not name it. */
-  readonly by: string | undefined;
+  readonly svcVersion: string | undefined;
   readonly versions: Versions;
 }
 
@@ -27,48 +27,50 @@ export function checkMigrations(collection: Collection): void {
 
 export class Upgrade {
   /** False if everything has the current version. */
-  readonly needed: boolean;
+  readonly isNeeded: boolean;
   readonly #steps = new Map<string, readonly Migration[]>();
 
   /** Fails with StateFormatError if a collection is unknown or newer than this svc supports. */
-  constructor({ by, versions }: StateOrigin, collections: readonly Collection[]) {
-    const writer = by === undefined ? "another version of svc" : `svc ${by}`;
-    const refuse = (what: string): never => {
+  constructor({ svcVersion: writerVersion, versions }: StateOrigin, collections: readonly Collection[]) {
+    const writer = writerVersion === undefined ? "another version of svc" : `svc ${writerVersion}`;
+    const reject = (what: string): never => {
       throw new StateFormatError(`${writer} wrote it, with ${what}`, { repairable: false });
     };
-    const known = new Map(collections.map((collection) => [collection.name, collection]));
+    const collectionsByName = new Map(collections.map((collection) => [collection.name, collection]));
     for (const [name, version] of Object.entries(versions)) {
-      const collection = known.get(name) ?? refuse(`a collection ${name}, which this version of svc does not have`);
-      const own = getVersion(collection);
-      if (version > own) refuse(`version ${version} of ${name}; this version of svc reads versions up to ${own}`);
+      const collection =
+        collectionsByName.get(name) ?? reject(`a collection ${name}, which this version of svc does not have`);
+      const supportedVersion = getVersion(collection);
+      if (version > supportedVersion)
+        reject(`version ${version} of ${name}; this version of svc reads versions up to ${supportedVersion}`);
     }
     for (const collection of collections) {
       const steps = collection.kind === "rows" ? (collection.migrate ?? []) : [];
       const pending = steps.slice((versions[collection.name] ?? 1) - 1);
       if (pending.length > 0) this.#steps.set(collection.name, pending);
     }
-    this.needed = this.#steps.size > 0;
+    this.isNeeded = this.#steps.size > 0;
   }
 
-  /** A value that is not an object is returned unchanged, for the schema to reject. */
+  /** Returns a value that is not an object unchanged, because the schema rejects it. */
   upgradeRow(collection: string, row: unknown): unknown {
     const steps = this.#steps.get(collection);
     if (steps === undefined || typeof row !== "object" || row === null) return row;
     try {
-      return steps.reduce((before, step) => step(before as Readonly<Record<string, unknown>>), row);
+      return steps.reduce((current, step) => step(current as Readonly<Record<string, unknown>>), row);
     } catch (cause) {
       throw new SchemaMismatchError(`a row of ${collection} cannot be migrated to this version`, cause);
     }
   }
 }
 
-/** For a state whose rows have the current versions. */
+/** Creates the upgrade of a state whose rows have the current versions, which changes nothing. */
 export const createCurrentUpgrade = (collections: readonly Collection[]): Upgrade =>
-  new Upgrade({ by: undefined, versions: listVersions(collections) }, collections);
+  new Upgrade({ svcVersion: undefined, versions: listVersions(collections) }, collections);
 
 /**
- * A row does not match its collection. If the checksum matches, this is not damage but a bug, or svc did not write the
- * file.
+ * A row does not match its collection. If the checksum matches, the cause is not damage but a bug, or svc did not write
+ * the file.
  */
 export class SchemaMismatchError extends StateFormatError {
   constructor(message: string, cause?: unknown) {

@@ -11,21 +11,22 @@ const connectTimeoutS = 5;
 const poolSize = 3;
 
 /** The maximum time for the statements of an abandoned client to end. */
-const endingS = 5;
+const endTimeoutS = 5;
 
 /**
- * Longer than any statement of the emulator. If our tables are locked for longer, commits fail and are retried later.
+ * This is longer than any statement of the emulator. If its tables are locked for longer, commits fail and are retried
+ * later.
  */
 const lockTimeoutMs = 5_000;
 const statementTimeoutMs = 120_000;
 
 /**
- * A database, reached by one connection for commits, which holds the leader's lock, and by a few others for everything
- * else. Connections are opened on demand and reopened after they are lost.
+ * A database with one connection for commits, which holds the leader's lock, and a few connections for all other
+ * statements. Connections are opened on demand and reopened after they are lost.
  */
 export class Database {
-  /** For messages: the URL without the password. */
-  readonly shown: string;
+  /** The URL without the password, for messages. */
+  readonly displayUrl: string;
   readonly schema: string;
   readonly #url: string;
   #session: Sql;
@@ -36,7 +37,7 @@ export class Database {
   constructor(url: string, schema: string) {
     this.#url = url;
     this.schema = schema;
-    this.shown = `${formatPostgresUrl(parsePostgresUrl(url))} (schema ${schema})`;
+    this.displayUrl = `${formatPostgresUrl(parsePostgresUrl(url))} (schema ${schema})`;
     this.#session = this.#connect(1);
     this.#pool = this.#connect(poolSize);
   }
@@ -49,12 +50,12 @@ export class Database {
     return this.#pool;
   }
 
-  onSessionEnd(ended: () => void): void {
-    this.#onSessionEnd = ended;
+  onSessionEnd(listener: () => void): void {
+    this.#onSessionEnd = listener;
   }
 
   /** Ends all connections immediately. Pending requests fail, and the next request connects again. */
-  cut(): void {
+  disconnect(): void {
     const [session, pool] = [this.#session, this.#pool];
     this.#session = this.#connect(1);
     this.#pool = this.#connect(poolSize);
@@ -63,16 +64,16 @@ export class Database {
     this.#onSessionEnd();
   }
 
-  #replace(ended: Sql): void {
+  #replace(connection: Sql): void {
     if (this.#isClosed) return;
-    if (ended === this.#session) {
+    if (connection === this.#session) {
       this.#session = this.#connect(1);
       this.#onSessionEnd();
-    } else if (ended === this.#pool) {
+    } else if (connection === this.#pool) {
       this.#pool = this.#connect(poolSize);
     } else return;
     // Other statements of the transaction may still be running.
-    void ended.end({ timeout: endingS });
+    void connection.end({ timeout: endTimeoutS });
   }
 
   async close(): Promise<void> {
@@ -96,7 +97,8 @@ export class Database {
       // No column has an array type or a user-defined type.
       fetch_types: false,
       onnotice() {},
-      // A new client, because the remains of a statement on an ended connection would reach the next connection.
+      // A new client is created, because the remains of a statement on an ended connection would reach the next
+      // connection.
       onclose: () => this.#replace(sql),
       connection: {
         application_name: "svc",
@@ -111,7 +113,7 @@ export class Database {
 }
 
 /**
- * A list of one host, which the types do not declare. The client splits a string at colons, which an IPv6 address
- * contains.
+ * Returns a list of one host, which the types do not declare. The client splits a string at colons, which an IPv6
+ * address contains.
  */
 const toHostList = (host: string) => ({ host: [host] as unknown as string });

@@ -16,16 +16,16 @@ const minPieceBytes = 1 << 20;
 
 interface WriteOptions {
   readonly kind: DocumentKind;
-  /** Called after everything is written. Without it, the generated id is the name. */
-  readonly name?: () => string;
-  /** Fields of a checkpoint, read after everything is written. */
-  readonly base?: () => CheckpointPosition;
+  /** Called after all pieces are written. Without it, the generated ID is the name. */
+  readonly getName?: () => string;
+  /** Returns fields of a checkpoint. Called after all pieces are written. */
+  readonly getPosition?: () => CheckpointPosition;
 }
 
 interface CheckpointPosition {
   readonly lastLine: number;
-  /** The previous checkpoint and the size of the lines in between. Undefined if there is none. */
-  readonly before?: { readonly id: string; readonly followedBy: number } | undefined;
+  /** The previous checkpoint and the size of the lines in between. Undefined if there is no previous checkpoint. */
+  readonly previous?: { readonly id: string; readonly followedBy: number } | undefined;
 }
 
 /** Documents in the database, each visible completely or not at all. Only the leader writes or removes documents. */
@@ -39,40 +39,41 @@ export class Documents {
   }
 
   /**
-   * Resolves when the document is durable and has replaced the previous one of that name. Each piece of a string ends
-   * at the end of a line.
+   * Resolves when the document is durable and has replaced the previous document of that name. Each piece of a string
+   * ends at the end of a line.
    */
   async write(
     pieces: AsyncIterable<Uint8Array>,
-    { kind, name, base = () => ({ lastLine: 0 }) }: WriteOptions,
+    { kind, getName, getPosition = () => ({ lastLine: 0 }) }: WriteOptions,
   ): Promise<CheckpointDocument> {
-    const [created] = await this.#database.pool`insert into documents (kind, name) values (${kind}, '') returning id`;
-    const id = created!.id as string;
+    const [createdRow] = await this.#database
+      .pool`insert into documents (kind, name) values (${kind}, '') returning id`;
+    const id = createdRow!.id as string;
     try {
       let bytes = 0;
       let piece = 0;
-      for await (const gathered of gather(kind === "blob" ? pieces : splitAtLineEnds(pieces))) {
-        bytes += gathered.byteLength;
-        await this.#add(id, piece, kind, gathered);
+      for await (const bytesOfPiece of gather(kind === "blob" ? pieces : splitAtLineEnds(pieces))) {
+        bytes += bytesOfPiece.byteLength;
+        await this.#add(id, piece, kind, bytesOfPiece);
         piece += 1;
       }
-      const called = name?.() ?? id;
-      const { lastLine, before } = base();
-      // The replaced document is removed first. For a checkpoint, unpublished ones are removed too, because nothing
-      // refers to them.
-      const [indexed] = await this.#database.pool`
+      const documentName = getName?.() ?? id;
+      const { lastLine, previous } = getPosition();
+      // The replaced document is removed first. For a checkpoint, unpublished checkpoints are removed too, because
+      // nothing refers to them.
+      const [resultRow] = await this.#database.pool`
         with ${this.#leadership.mine},
         gone as (
-          delete from documents using mine where kind = ${kind} and whole and lower(name) = lower(${called}) returning id
+          delete from documents using mine where kind = ${kind} and whole and lower(name) = lower(${documentName}) returning id
         ), untold as (
           delete from documents using mine
-          where kind = 'base' and whole and ${kind === "base"} and id > ${before?.id ?? "0"} and id < ${id} returning id
+          where kind = 'base' and whole and ${kind === "base"} and id > ${previous?.id ?? "0"} and id < ${id} returning id
         ), followed as (
-          update documents set followed_by = ${before?.followedBy ?? 0} from mine
-          where kind = 'base' and id = ${before?.id ?? null} returning id
+          update documents set followed_by = ${previous?.followedBy ?? 0} from mine
+          where kind = 'base' and id = ${previous?.id ?? null} returning id
         ), placed as (
           update documents
-          set name = ${called}, bytes = ${bytes}, whole = true, last_line = ${kind === "base" ? lastLine : null} from mine
+          set name = ${documentName}, bytes = ${bytes}, whole = true, last_line = ${kind === "base" ? lastLine : null} from mine
           where id = ${id} and (select count(*) from gone) >= 0
             -- Over lines that are missing it would hide that they are.
             and (${lastLine} = 0 or exists (select from journal where last >= ${lastLine})
@@ -81,8 +82,8 @@ export class Documents {
         )
         select (select count(*)::int from mine) as mine, (select count(*)::int from placed) as placed,
           (select count(*) from untold), (select count(*) from followed)`;
-      if (indexed!.mine === 0) throw this.#leadership.createFencedError();
-      if (indexed!.placed === 0) throw new Error("it was removed during writing, or earlier lines are missing");
+      if (resultRow!.mine === 0) throw this.#leadership.createFencedError();
+      if (resultRow!.placed === 0) throw new Error("it was removed during writing, or earlier lines are missing");
       return { id, bytes };
     } catch (cause) {
       // An incomplete document is useless. It is removed at the next start at the latest.
@@ -92,13 +93,13 @@ export class Documents {
   }
 
   /**
-   * Like `write`, for data from outside. Errors of the pieces stay unchanged; all others become the result of
-   * `failure`.
+   * Writes a document with data from outside. Errors of the pieces stay unchanged. All other errors become the result
+   * of `toFailure`.
    */
-  async writeGiven(
+  async writeExternal(
     pieces: AsyncIterable<Uint8Array>,
-    writing: WriteOptions,
-    failure: (cause: unknown) => StoreFailedError,
+    options: WriteOptions,
+    toFailure: (cause: unknown) => StoreFailedError,
   ): Promise<void> {
     let pieceError: { readonly cause: unknown } | undefined;
     async function* observe(): AsyncGenerator<Uint8Array, void> {
@@ -109,13 +110,13 @@ export class Documents {
         throw cause;
       }
     }
-    await this.write(observe(), writing).catch((cause) => {
-      throw pieceError ? pieceError.cause : failure(cause);
+    await this.write(observe(), options).catch((cause) => {
+      throw pieceError ? pieceError.cause : toFailure(cause);
     });
   }
 
   /**
-   * Removes checkpoints and their lines before the present checkpoint, oldest first, until at most this many bytes are
+   * Removes checkpoints and their lines before the present checkpoint, oldest first, until at most `limit` bytes are
    * left. Lines without their checkpoint are useless.
    */
   async trim(present: string, limit: number): Promise<void> {
@@ -140,47 +141,47 @@ export class Documents {
   }
 }
 
-/** The bytes of a complete document. Fails if it is removed meanwhile. */
+/** Reads the bytes of a complete document. Fails if the document is removed meanwhile. */
 export async function* readDocument(sql: Sql | Tx, id: string): AsyncGenerator<Buffer, void> {
-  const next = async (piece: number) => {
+  const readPiece = async (piece: number) => {
     const [row] = await sql`
       select lines, pieces.bytes, documents.bytes as expected from documents
       left join pieces on document = id and piece = ${piece} where id = ${id}`;
     return row;
   };
-  let left: number | undefined;
-  let coming = next(0);
+  let remainingBytes: number | undefined;
+  let nextRow = readPiece(0);
   for (let piece = 0; ; piece += 1) {
-    const row = await coming;
-    left ??= Number(row?.expected ?? Number.NaN);
+    const row = await nextRow;
+    remainingBytes ??= Number(row?.expected ?? Number.NaN);
     const bytes = typeof row?.lines === "string" ? Buffer.from(row.lines) : (row?.bytes as Buffer | null | undefined);
     if (!bytes) break;
-    left -= bytes.byteLength;
-    // Requested before this piece is processed.
-    coming = next(piece + 1);
-    coming.catch(() => {});
+    remainingBytes -= bytes.byteLength;
+    // The next piece is requested before this piece is processed.
+    nextRow = readPiece(piece + 1);
+    nextRow.catch(() => {});
     yield bytes;
   }
-  if (left !== 0) throw new StateFormatError("a document was removed during reading, or is damaged");
+  if (remainingBytes !== 0) throw new StateFormatError("a document was removed during reading, or is damaged");
 }
 
 /** Collects bytes into pieces of about a megabyte or more. */
 async function* gather(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer, void> {
-  let waiting: Uint8Array[] = [];
+  let collected: Uint8Array[] = [];
   let length = 0;
   for await (const piece of pieces) {
     // Each piece is copied, because a stream can reuse its buffer.
-    waiting.push(Uint8Array.from(piece));
+    collected.push(Uint8Array.from(piece));
     length += piece.byteLength;
     if (length < minPieceBytes) continue;
-    yield Buffer.concat(waiting);
-    waiting = [];
+    yield Buffer.concat(collected);
+    collected = [];
     length = 0;
   }
-  if (length > 0) yield Buffer.concat(waiting);
+  if (length > 0) yield Buffer.concat(collected);
 }
 
-/** Contents of the database, and the repairs that they need before the next write. */
+/** The contents of the database. `isOutdated` tells whether they need a checkpoint before the next write. */
 interface RecoveredDatabase {
   readonly state: State;
   /** The end of the journal, where later lines continue. */
@@ -199,31 +200,32 @@ export interface CheckpointDocument {
 }
 
 /**
- * Reads checkpoint and journal of the store with that name, without changes. The checkpoint is not replaced meanwhile,
+ * Reads the checkpoint and the journal of a store and changes nothing. The checkpoint is not replaced meanwhile,
  * because the reader leads or reads one snapshot.
  */
 export async function recover(
   sql: Sql | Tx,
-  shown: string,
+  displayUrl: string,
   collections: readonly Collection[],
 ): Promise<RecoveredDatabase> {
-  const [found] = await sql`select id, bytes from documents where kind = 'base' and whole order by id desc limit 1`;
+  const [checkpointRow] =
+    await sql`select id, bytes from documents where kind = 'base' and whole order by id desc limit 1`;
   const reader = new DocumentReader(collections, { isSealed: true });
-  if (!found) {
+  if (!checkpointRow) {
     const { state, upgrade } = reader;
-    const { position, bytes } = await replayJournal(sql, { state, upgrade, after: startPosition, shown });
+    const { position, bytes } = await replayJournal(sql, { state, upgrade, after: startPosition, displayUrl });
     return { state, position, journalBytes: bytes, base: undefined, isOutdated: true };
   }
-  const base = { id: found.id as string, bytes: Number(found.bytes) };
+  const base = { id: checkpointRow.id as string, bytes: Number(checkpointRow.bytes) };
   try {
     await readChecksummedInto(reader, readDocument(sql, base.id));
     const { state, upgrade } = reader;
     const { position: after } = parseCheckpointHead(reader.head);
-    const { position, bytes } = await replayJournal(sql, { state, upgrade, after, shown });
-    return { state, position, journalBytes: bytes, base, isOutdated: upgrade.needed };
+    const { position, bytes } = await replayJournal(sql, { state, upgrade, after, displayUrl });
+    return { state, position, journalBytes: bytes, base, isOutdated: upgrade.isNeeded };
   } catch (cause) {
     if (!(cause instanceof StateFormatError)) throw cause;
-    const message = `The state in the store ${shown} cannot be loaded: ${cause.message}. Nothing was changed.`;
+    const message = `The state in the store ${displayUrl} cannot be loaded: ${cause.message}. Nothing was changed.`;
     throw new StateFormatError(message, { cause, repairable: false });
   }
 }

@@ -10,13 +10,14 @@ import { StateFormatError, StoreChangedError } from "../port.ts";
 import type { Database, Sql, Tx } from "./database.ts";
 import type { Leadership } from "./leadership.ts";
 
-const groupsAtOnce = 64;
+const groupsPerQuery = 64;
 
 const newline = "\n";
 
 /**
  * The journal as a file for `AppendLog`. A group is one statement that counts the written lines and writes nothing when
- * another process leads. So it is durable after it is written, and `Leadership.renew` deletes lines without a response.
+ * another process leads. So a group is durable after it is written. `Leadership.renew` deletes lines without a
+ * response.
  */
 export class JournalTable implements DiskFile {
   readonly #database: Database;
@@ -37,9 +38,9 @@ export class JournalTable implements DiskFile {
     const first = parseNumberAt(lines, 0);
     const last = parseNumberAt(lines, lines.lastIndexOf(newline, lines.length - 2) + 1);
     this.waitingSince = this.#wall.now();
-    const { session, shown } = this.#database;
+    const { session, displayUrl } = this.#database;
     try {
-      const [done] = await session`
+      const [counts] = await session`
         with mine as (select from leadership where epoch = ${this.#leadership.epoch} for share),
         written as (
           insert into journal (last, first, lines, written_by)
@@ -47,8 +48,8 @@ export class JournalTable implements DiskFile {
           where ${createLineCheck(session, first - 1)} returning last
         )
         select (select count(*)::int from mine) as mine, (select count(*)::int from written) as written`;
-      if (done!.mine === 0) throw this.#leadership.createFencedError();
-      if (done!.written === 0) throw createLinesMissingError(shown);
+      if (counts!.mine === 0) throw this.#leadership.createFencedError();
+      if (counts!.written === 0) throw createLinesMissingError(displayUrl);
       this.durable = last;
     } finally {
       this.waitingSince = undefined;
@@ -74,44 +75,44 @@ export const createLineCheck = (sql: Sql, line: number): postgres.Fragment => sq
   (select last from journal where last = ${line}),
   (select max(last_line) from documents where kind = 'base' and whole))`;
 
-export const createLinesMissingError = (shown: string): StoreChangedError =>
+export const createLinesMissingError = (displayUrl: string): StoreChangedError =>
   new StoreChangedError(
-    `The store ${shown} has lost acknowledged lines, or was restored from an older dump. Nothing is ` +
+    `The store ${displayUrl} has lost acknowledged lines, or was restored from an older dump. Nothing is ` +
       "written to it. Restart every process to continue with its contents. Before that, save the state in this process's " +
       "memory: svc emulator state export",
   );
 
-const parseNumberAt = (lines: string, at: number): number =>
-  Number(/^[0-9a-f]{8} [0-9a-f]{8} (\d{1,15}) /.exec(lines.slice(at, at + 40))?.[1]);
+const parseNumberAt = (lines: string, start: number): number =>
+  Number(/^[0-9a-f]{8} [0-9a-f]{8} (\d{1,15}) /.exec(lines.slice(start, start + 40))?.[1]);
 
 /** The lines of one group that follow the lines before them. */
 interface ReadGroup {
   readonly lines: readonly ParsedLine[];
-  /** Whether the next line is missing or damaged. No group follows then. */
+  /** True if the next line is missing or damaged. Then no group follows. */
   readonly isDamaged: boolean;
   readonly bytes: number;
-  /** The version of svc that wrote it. Null if it is unknown. */
+  /** The version of svc that wrote the group. Null if it is unknown. */
   readonly writtenBy: string | null;
 }
 
-/** Reads the lines after a position, group by group, as far as each follows the previous one. */
+/** Reads the lines after a position, group by group, until a line does not follow the previous line. */
 export async function* readJournal(sql: Sql | Tx, after: LogPosition): AsyncGenerator<ReadGroup, void> {
   let position = after;
-  for (let read = String(after.number); ; ) {
+  for (let lastRead = String(after.number); ; ) {
     const rows = await sql<{ last: string; lines: string; written_by: string | null }[]>`
-      select last, lines, written_by from journal where last > ${read} order by last limit ${groupsAtOnce}`;
+      select last, lines, written_by from journal where last > ${lastRead} order by last limit ${groupsPerQuery}`;
     for (const { lines: text, written_by: writtenBy } of rows) {
       const group = { ...parseLines(text, position), bytes: Buffer.byteLength(text), writtenBy };
       yield group;
       if (group.isDamaged) return;
       position = group.lines.at(-1) ?? position;
     }
-    if (rows.length < groupsAtOnce) return;
-    read = rows.at(-1)!.last;
+    if (rows.length < groupsPerQuery) return;
+    lastRead = rows.at(-1)!.last;
   }
 }
 
-/** Parses the lines of a group after a position, as far as each follows the previous one. */
+/** Parses the lines of a group after a position, until a line does not follow the previous line. */
 function parseLines(group: string, after: LogPosition): Pick<ReadGroup, "lines" | "isDamaged"> {
   const lines: ParsedLine[] = [];
   let { number, checksum } = after;
@@ -133,38 +134,38 @@ interface JournalReplay {
   readonly after: LogPosition;
   /** The last line to apply (default: all). */
   readonly last?: number;
-  /** Rows of the current version are not validated again. */
-  readonly isOwn?: boolean;
-  readonly shown: string;
+  /** If true, rows of the current version are not validated again (default: false). */
+  readonly trustsOwnRows?: boolean;
+  readonly displayUrl: string;
 }
 
 /**
- * Applies the lines of a journal to a state, one after the other. Resolves with the position of the last one and the
+ * Applies the lines of a journal to a state, one after the other. Resolves with the position of the last line and the
  * size of the groups. Fails with StateFormatError if a line is missing or damaged.
  */
 export async function replayJournal(
   sql: Sql | Tx,
-  { state, upgrade, after, last = Number.POSITIVE_INFINITY, isOwn = false, shown }: JournalReplay,
+  { state, upgrade, after, last = Number.POSITIVE_INFINITY, trustsOwnRows = false, displayUrl }: JournalReplay,
 ): Promise<{ readonly position: LogPosition; readonly bytes: number }> {
   let position = after;
   let bytes = 0;
-  const refuse = (): never => {
-    const which = `line ${position.number + 1} of the journal of the store ${shown}`;
-    throw new StateFormatError(`${which} is missing or damaged. Restore a backup of the database`, {
+  const throwDamaged = (): never => {
+    const description = `line ${position.number + 1} of the journal of the store ${displayUrl}`;
+    throw new StateFormatError(`${description} is missing or damaged. Restore a backup of the database`, {
       repairable: false,
     });
   };
   for await (const group of readJournal(sql, after)) {
     bytes += group.bytes;
-    const isTrusted = isOwn && !upgrade.needed && group.writtenBy === svcVersion;
+    const isTrusted = trustsOwnRows && !upgrade.isNeeded && group.writtenBy === svcVersion;
     for (const { number, checksum, json } of group.lines) {
       if (number > last) return { position, bytes };
       const { changes } = JSON.parse(json) as { readonly changes?: unknown };
-      applyChecked(state, parseChanges(changes) ?? refuse(), upgrade, isTrusted);
+      applyChecked(state, parseChanges(changes) ?? throwDamaged(), upgrade, isTrusted);
       position = { number, checksum };
     }
     if (position.number >= last) break;
-    if (group.isDamaged) refuse();
+    if (group.isDamaged) throwDamaged();
   }
   return { position, bytes };
 }

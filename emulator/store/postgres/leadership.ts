@@ -34,16 +34,16 @@ const beatsPerLease = 6;
  */
 const getTakeoverDelayMs = (leaseMs: number): number => (leaseMs * 1.5) / beatsPerLease;
 
-const lookMs = 100;
+const checkIntervalMs = 100;
 
-const releaseMs = 1_000;
+const releaseTimeoutMs = 1_000;
 
 export interface Candidate {
-  /** New at each start of a process. */
+  /** Identifies the process. Each start of a process creates a new value. */
   readonly instance: string;
-  /** Addresses of its listeners; standbys forward requests to them. */
+  /** The addresses of its listeners. Standbys forward requests to them. */
   readonly address: unknown;
-  /** The configured token. Undefined to use the token of the other processes, or a new one. */
+  /** The configured token. If it is undefined, the process uses the token of the other processes, or a new token. */
   readonly token: string | undefined;
   readonly createToken: () => string;
 }
@@ -55,7 +55,7 @@ interface LeadershipRow {
   readonly backend: number | null;
   readonly address: unknown;
   readonly token: string | null;
-  /** Whether the leader uses another database, of which this one is a copy. */
+  /** True if the leader uses another database, of which this database is a copy. */
   readonly is_copied: boolean;
   /** Time since the beat was last raised, by the server's clock. */
   readonly quiet_ms: number;
@@ -81,7 +81,8 @@ export class Leadership {
   #epoch: string;
   #isLocked: boolean;
   /**
-   * Includes the time for which the machine slept, when a monotonic clock stops and other processes take over.
+   * Returns the time, including the time for which the machine slept. A monotonic clock stops while the machine sleeps,
+   * but other processes can take over then.
    */
   readonly #now: () => number;
   /** Time until which no other process can have taken over, on that clock. */
@@ -94,31 +95,39 @@ export class Leadership {
     this.#resolveLost = resolve;
   });
   /** Time until which the previous leader may consider itself the leader. */
-  readonly #aloneAt: number;
-  #beating: Promise<void>;
+  readonly #previousLeaseEndsAt: number;
+  #beatLoop: Promise<void>;
   /** Called with each beat. Returns since when a commit waits for its response, or undefined. */
   waitingSince: () => number | undefined = () => undefined;
 
   private constructor(
     options: LeadershipOptions,
-    started: { epoch: string; token: string; isLocked: boolean; sentAt: number; aloneAt: number; now: () => number },
+    epochStart: {
+      epoch: string;
+      token: string;
+      isLocked: boolean;
+      sentAt: number;
+      previousLeaseEndsAt: number;
+      now: () => number;
+    },
   ) {
     this.#options = options;
-    this.#now = started.now;
-    this.#epoch = started.epoch;
-    this.token = started.token;
-    this.#isLocked = started.isLocked;
-    this.#assuredUntil = started.sentAt + options.leaseMs;
-    this.#aloneAt = started.aloneAt;
+    this.#now = epochStart.now;
+    this.#epoch = epochStart.epoch;
+    this.token = epochStart.token;
+    this.#isLocked = epochStart.isLocked;
+    this.#assuredUntil = epochStart.sentAt + options.leaseMs;
+    this.#previousLeaseEndsAt = epochStart.previousLeaseEndsAt;
     options.database.onSessionEnd(() => {
       this.#isLocked = false;
     });
-    this.#beating = this.#beat();
+    this.#beatLoop = this.#beat();
   }
 
   /**
-   * Resolves when this process leads. `seen` is called repeatedly while another process leads, or none yet. Fails with
-   * CandidacyAbortedError when the signal aborts, and with the error of PostgreSQL if it was never reached.
+   * Resolves when this process leads. Until then, `onChange` is called repeatedly with the present leader, or with null
+   * if no leader is known. Fails with CandidacyAbortedError when the signal aborts, and with the error of PostgreSQL if
+   * it was never reached.
    */
   static async acquire(
     options: LeadershipOptions,
@@ -126,14 +135,14 @@ export class Leadership {
     onChange: LeaderChangeHandler,
   ): Promise<Leadership> {
     const { database, wall, leaseMs } = options;
-    let seen: (Pick<LeadershipRow, "epoch" | "beat" | "leader"> & { readonly since: number }) | undefined;
-    /** The last leader whose beat was seen to move. */
-    let alive: string | null = null;
+    let lastSeen: (Pick<LeadershipRow, "epoch" | "beat" | "leader"> & { readonly since: number }) | undefined;
+    /** The last leader whose beat was seen to change. */
+    let liveLeader: string | null = null;
     let isLocked = false;
     database.onSessionEnd(() => {
       isLocked = false;
     });
-    for (let wasReached = false; ; await wall.sleep(lookMs, signal)) {
+    for (let wasReached = false; ; await wall.sleep(checkIntervalMs, signal)) {
       if (signal.aborted) throw new CandidacyAbortedError();
       try {
         isLocked ||= await tryLock(database);
@@ -141,26 +150,26 @@ export class Leadership {
         wasReached = true;
         const now = wall.monotonicNow();
         const isFree = row.leader === null || row.is_copied;
-        if (seen?.epoch !== row.epoch || seen.beat !== row.beat) {
-          if (seen?.leader === row.leader) alive = row.leader;
+        if (lastSeen?.epoch !== row.epoch || lastSeen.beat !== row.beat) {
+          if (lastSeen?.leader === row.leader) liveLeader = row.leader;
           // The leader is alive without the lock, which it acquires with its next beat.
-          if (seen && isLocked && !isFree) isLocked = await unlock(database);
-          seen = { ...row, since: now };
+          if (lastSeen && isLocked && !isFree) isLocked = await unlock(database);
+          lastSeen = { ...row, since: now };
         }
-        const quietMs = now - seen.since;
-        // More than the lease, in case our clock is faster than that of the other process.
-        const patienceMs = isLocked ? getTakeoverDelayMs(leaseMs) : leaseMs * (1 + 2 / beatsPerLease);
-        if (isFree ? isLocked : quietMs > patienceMs) {
+        const quietMs = now - lastSeen.since;
+        // The delay is longer than the lease, in case the clock of this process is faster than the clock of the leader.
+        const takeoverDelayMs = isLocked ? getTakeoverDelayMs(leaseMs) : leaseMs * (1 + 2 / beatsPerLease);
+        if (isFree ? isLocked : quietMs > takeoverDelayMs) {
           // The previous leader no longer receives requests.
           onChange(null, row.token);
-          const started = await begin(options, row, isLocked);
-          if (started) return new Leadership(options, started);
+          const epochStart = await tryBeginEpoch(options, row, isLocked);
+          if (epochStart) return new Leadership(options, epochStart);
         }
-        onChange(!isFree && alive === row.leader ? row.address : null, row.token);
+        onChange(!isFree && liveLeader === row.leader ? row.address : null, row.token);
       } catch (error) {
         if (!wasReached) throw error;
-        // A beat may have moved while it could not be observed.
-        seen = undefined;
+        // The beat may have changed while it could not be observed.
+        lastSeen = undefined;
       }
     }
   }
@@ -169,27 +178,27 @@ export class Leadership {
     return this.#isLost;
   }
 
-  /** Whether no other process can have taken over, so that reads are current. */
+  /** True if no other process can have taken over, so that reads are current. */
   get isAssured(): boolean {
     return !this.#isLost && this.#now() < this.#assuredUntil;
   }
 
-  /** Our epoch, for the statement of a commit. */
+  /** The epoch of this process, for the statement of a commit. */
   get epoch(): string {
     return this.#epoch;
   }
 
   /** Resolves when the previous leader can no longer consider itself the leader. */
   async waitForPreviousLease(): Promise<void> {
-    await this.#options.wall.sleep(this.#aloneAt - this.#now(), this.#ended.signal);
+    await this.#options.wall.sleep(this.#previousLeaseEndsAt - this.#now(), this.#ended.signal);
   }
 
   /**
-   * Called when a statement found another epoch. It may be a new one of our own whose response is still on its way.
-   * Only a query by name shows whether another process leads.
+   * Called when a statement found another epoch. It may be a new epoch of this process whose response has not yet
+   * arrived. Only a query by instance shows whether another process leads.
    */
   createFencedError(): StoreFailedError {
-    void this.#ask(this.#now()).catch(() => {});
+    void this.#renewLease(this.#now()).catch(() => {});
     return createLostError();
   }
 
@@ -217,7 +226,8 @@ export class Leadership {
   async renew(lastLine: number): Promise<void> {
     if (this.#isLost) throw this.#markLost();
     const sentAt = this.#now();
-    // By name, not by epoch: if the response to this statement is lost, the next attempt finds its result.
+    // The condition is the instance, not the epoch. If the response to this statement is lost, the next attempt finds
+    // its result.
     const [row] = await this.#options.database.pool`
       with led as (
         update leadership set epoch = epoch + 1, beat = beat + 1, renewed = clock_timestamp()
@@ -235,47 +245,48 @@ export class Leadership {
     await pool`update leadership set address = ${pool.json(address as never)} where epoch = ${this.#epoch}`;
   }
 
-  /** Hands over, so that a waiting process leads at once. */
+  /** Hands over, so that a waiting process leads immediately. */
   async release(): Promise<void> {
     this.#ended.abort();
-    await this.#beating;
+    await this.#beatLoop;
     if (this.#isLost) return;
     const { database, wall } = this.#options;
     const release = async () => {
       await database.pool`update leadership set leader = null, address = null where epoch = ${this.#epoch}`;
       await database.session`select pg_advisory_unlock_all()`;
     };
-    // If that fails, the lease expires after our connections have ended.
-    await withTimeout(wall, releaseMs, release()).catch(() => {});
+    // If that fails, the lease expires after the connections of this process have ended.
+    await withTimeout(wall, releaseTimeoutMs, release()).catch(() => {});
   }
 
   async #beat(): Promise<void> {
     const { database, wall, leaseMs } = this.#options;
     const { signal } = this.#ended;
-    let asked: Promise<void> | undefined;
-    // Counted in checks, not in time: if this process was busy, the response is there at the next check.
-    let unanswered = 0;
-    let stuck = 0;
-    for (let waiting: number | undefined; !signal.aborted; await wall.sleep(leaseMs / beatsPerLease, signal)) {
-      unanswered = asked ? unanswered + 1 : 0;
-      const since = this.waitingSince();
-      stuck = since !== undefined && since === waiting ? stuck + 1 : 0;
-      waiting = since;
-      // A response that is this late may never arrive: a stalled network reports no error.
-      if (Math.max(unanswered, stuck) > beatsPerLease) {
-        database.cut();
-        unanswered = 0;
-        stuck = 0;
+    let pendingRenewal: Promise<void> | undefined;
+    // The count is a number of checks, not a time. If this process was busy, the response has arrived at the next
+    // check.
+    let lateRenewalChecks = 0;
+    let stuckCommitChecks = 0;
+    for (let lastWaitingSince: number | undefined; !signal.aborted; await wall.sleep(leaseMs / beatsPerLease, signal)) {
+      lateRenewalChecks = pendingRenewal ? lateRenewalChecks + 1 : 0;
+      const waitingSince = this.waitingSince();
+      stuckCommitChecks = waitingSince !== undefined && waitingSince === lastWaitingSince ? stuckCommitChecks + 1 : 0;
+      lastWaitingSince = waitingSince;
+      // A response that is this late may never arrive, because a stalled network reports no error.
+      if (Math.max(lateRenewalChecks, stuckCommitChecks) > beatsPerLease) {
+        database.disconnect();
+        lateRenewalChecks = 0;
+        stuckCommitChecks = 0;
       }
-      asked ??= this.#ask(this.#now())
+      pendingRenewal ??= this.#renewLease(this.#now())
         .catch(() => {})
         .then(() => {
-          asked = undefined;
+          pendingRenewal = undefined;
         });
     }
   }
 
-  async #ask(sentAt: number): Promise<void> {
+  async #renewLease(sentAt: number): Promise<void> {
     const { database, candidate } = this.#options;
     const { count } = await database.pool`
       update leadership set beat = beat + 1, renewed = clock_timestamp() where leader = ${candidate.instance}`;
@@ -287,7 +298,7 @@ export class Leadership {
     if (!this.#isLocked) await this.#reacquireLock();
   }
 
-  /** The connection with the lock has ended. The connection that held it before is terminated. */
+  /** Acquires the lock again after its connection has ended. If that connection still holds it, it is terminated. */
   async #reacquireLock(): Promise<void> {
     const { database } = this.#options;
     this.#isLocked = await tryLock(database);
@@ -325,21 +336,32 @@ async function readRow({ session }: Database): Promise<LeadershipRow> {
   return row!;
 }
 
-/** Undefined if another process was faster. */
-async function begin({ database, wall, candidate, leaseMs }: LeadershipOptions, row: LeadershipRow, isLocked: boolean) {
+/** Begins an epoch. Returns undefined if another process was faster. */
+async function tryBeginEpoch(
+  { database, wall, candidate, leaseMs }: LeadershipOptions,
+  row: LeadershipRow,
+  isLocked: boolean,
+) {
   const { instance, address, createToken } = candidate;
   const token = candidate.token ?? row.token ?? createToken();
   const now = createSteadyClock(wall);
   const sentAt = now();
-  const [started] = await database.session`
+  const [updated] = await database.session`
     update leadership set epoch = epoch + 1, beat = beat + 1, renewed = clock_timestamp(), leader = ${instance},
       backend = ${isLocked ? database.session`pg_backend_pid()` : database.session`backend`},
       address = ${database.session.json(address as never)}, token = ${token}, database = ${selectDatabaseId(database.session)}
     where epoch = ${row.epoch} returning epoch`;
-  if (!started) return undefined;
-  // By the server's clock, which wrote both times. Our clock does not know when the previous leader last confirmed its
-  // lease.
-  const left =
+  if (!updated) return undefined;
+  // The time is measured by the server's clock, because this process does not know when the previous leader last
+  // confirmed its lease.
+  const remainingLeaseMs =
     row.leader === null || row.is_copied || !isLocked ? 0 : Math.min(leaseMs, Math.max(0, leaseMs - row.quiet_ms));
-  return { epoch: started.epoch as string, token, isLocked, sentAt, aloneAt: sentAt + left, now };
+  return {
+    epoch: updated.epoch as string,
+    token,
+    isLocked,
+    sentAt,
+    previousLeaseEndsAt: sentAt + remainingLeaseMs,
+    now,
+  };
 }

@@ -28,16 +28,16 @@ export interface PostgresStoreOptions {
   readonly leaseWall?: WallClock;
   readonly candidate: Candidate;
   readonly signal?: AbortSignal;
-  /** Called as soon as this process leads, before it reads the state. */
-  readonly leads?: (leadership: Leadership) => void;
+  /** Called when this process begins to lead, before it reads the state. */
+  readonly onLeading?: (leadership: Leadership) => void;
   /** Called repeatedly with the present leader while this process waits. */
-  readonly seen?: LeaderChangeHandler;
-  /** How long a leader may act without a confirmation. All processes use the same value. */
+  readonly onLeaderChange?: LeaderChangeHandler;
+  /** The time for which a leader may act without a confirmation. All processes use the same value. */
   readonly leaseMs?: number;
-  /** A checkpoint is written when the lines after the last one exceed both this limit and its size. */
+  /** A checkpoint is written when the lines after the last checkpoint exceed both this limit and its size. */
   readonly compactAfterBytes?: number;
   readonly historyBytes?: number | undefined;
-  readonly moment?: () => Moment;
+  readonly getMoment?: () => Moment;
   readonly report?: (message: string) => void;
 }
 
@@ -49,7 +49,7 @@ export interface PostgresStore {
   readonly leadership: Leadership;
 }
 
-/** Less than for a file, because a new leader reads the lines first. */
+/** The limit is lower than for a file, because a new leader reads the lines first. */
 const compactAfterBytes = 16 * 1024 * 1024;
 
 /**
@@ -66,16 +66,16 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     leadership = await Leadership.acquire(
       { database, wall: leaseWall, candidate, leaseMs },
       signal,
-      options.seen ?? (() => {}),
+      options.onLeaderChange ?? (() => {}),
     );
-    options.leads?.(leadership);
-    const opened = await openAs(database, leadership, options);
+    options.onLeading?.(leadership);
+    const openedStore = await openAs(database, leadership, options);
     await leadership.waitForPreviousLease();
-    return opened;
+    return openedStore;
   } catch (error) {
     await leadership?.release();
     await database.close();
-    return explainDatabase(database.shown, error);
+    return explainDatabase(database.displayUrl, error);
   }
 }
 
@@ -84,19 +84,23 @@ async function openAs(
   leadership: Leadership,
   { collections, wall, leaseWall = wall, ...options }: PostgresStoreOptions,
 ): Promise<PostgresStore> {
-  const { moment = () => ({}), report = () => {}, historyBytes = 0 } = options;
+  const { getMoment = () => ({}), report = () => {}, historyBytes = 0 } = options;
   const documents = new Documents(database, leadership);
-  const found = await recover(database.pool, database.shown, collections);
+  const recovered = await recover(database.pool, database.displayUrl, collections);
   // Unfinished documents are removed, because no process completes them.
   await database.pool`with ${leadership.mine} delete from documents using mine where not whole`;
-  const { state, position } = found;
-  let { base, journalBytes } = found;
+  const { state, position } = recovered;
+  let { base, journalBytes } = recovered;
   // Later writes use the current format, so a new or outdated store first gets a checkpoint in it.
-  if (!base || found.isOutdated) {
-    const checkpoint = formatCheckpoint(state, 0, { position: () => position, getPast: () => position, moment });
-    const before = base && { id: base.id, followedBy: journalBytes };
-    const place = () => ({ lastLine: position.number, before });
-    base = await documents.write(checkpoint, { kind: "base", base: place });
+  if (!base || recovered.isOutdated) {
+    const checkpoint = formatCheckpoint(state, 0, {
+      getPosition: () => position,
+      getPast: () => position,
+      getMoment,
+    });
+    const previous = base && { id: base.id, followedBy: journalBytes };
+    const getCheckpointPosition = () => ({ lastLine: position.number, previous });
+    base = await documents.write(checkpoint, { kind: "base", getPosition: getCheckpointPosition });
     journalBytes = 0;
   }
   await documents.trim(base.id, historyBytes);
@@ -111,7 +115,7 @@ async function openAs(
     wall,
     leaseWall,
     historyBytes,
-    moment,
+    getMoment,
     compactAfterBytes: options.compactAfterBytes ?? compactAfterBytes,
     report,
   });
@@ -129,20 +133,20 @@ function createPostgresSnapshotStore(
   documents: Documents,
 ): SnapshotStore {
   const findId = async (name: string) => {
-    const [found] = isSnapshotName(name)
+    const [row] = isSnapshotName(name)
       ? await pool`select id from documents where kind = 'snapshot' and name = ${name} and whole`
       : [];
-    return found?.id as string | undefined;
+    return row?.id as string | undefined;
   };
   return {
-    put: (name, document) => documents.writeGiven(document, { kind: "snapshot", name: () => name }, toWriteError),
+    put: (name, document) => documents.writeExternal(document, { kind: "snapshot", getName: () => name }, toWriteError),
     async open(name) {
       const id = await findId(name);
       return id === undefined ? undefined : readDocument(pool, id);
     },
     async list() {
-      const found = await pool`select name, bytes from documents where kind = 'snapshot' and whole`;
-      return found.map(({ name, bytes }) => ({ name, bytes: Number(bytes), file: undefined })).sort(compareByName);
+      const rows = await pool`select name, bytes from documents where kind = 'snapshot' and whole`;
+      return rows.map(({ name, bytes }) => ({ name, bytes: Number(bytes), file: undefined })).sort(compareByName);
     },
     async remove(name) {
       const id = await findId(name);
@@ -162,7 +166,7 @@ const toWriteError = (cause: unknown): StoreFailedError =>
   new StoreFailedError(`The snapshot cannot be written: ${(cause as Error).message}`, { cause });
 
 /** The meaning of PostgreSQL and network errors at a start, and their remedies. */
-const meanings = lookupTable<readonly [why: string, next: string, trouble?: StateAccessError["kind"]]>({
+const errorExplanations = lookupTable<readonly [why: string, next: string, trouble?: StateAccessError["kind"]]>({
   "28P01": [
     "the password is missing or wrong",
     "Set it in PGPASSWORD, in a password file (PGPASSFILE, ~/.pgpass), or in the URL in SVC_STORE.",
@@ -197,69 +201,72 @@ const meanings = lookupTable<readonly [why: string, next: string, trouble?: Stat
 });
 
 /** Throws the error of a start as StateAccessError, in one sentence with a hint. Rejections stay unchanged. */
-function explainDatabase(shown: string, cause: unknown): never {
+function explainDatabase(displayUrl: string, cause: unknown): never {
   if (cause instanceof StateFormatError || cause instanceof StateAccessError) throw cause;
   const { message, name, code: input = "" } = cause as NodeJS.ErrnoException;
-  // Node's message when a server declines TLS and then ends the connection.
+  // This is the message of Node when a server declines TLS and then ends the connection.
   const code = message.includes("before secure TLS connection was established") ? "NO_TLS" : input;
-  const [why, next, kind] = meanings[code] ?? [];
-  if (why === undefined && name !== "PostgresError" && !/^[A-Z_]+$/.test(code)) throw cause;
+  const [reason, remedy, kind] = errorExplanations[code] ?? [];
+  if (reason === undefined && name !== "PostgresError" && !/^[A-Z_]+$/.test(code)) throw cause;
   const detail = name === "PostgresError" ? ` (${message})` : "";
   throw new StateAccessError(
-    `The store ${shown} cannot be used: ${why === undefined ? message : `${why}${detail}`}. Nothing was written. ${next ?? "See the server's log."}`,
+    `The store ${displayUrl} cannot be used: ${reason === undefined ? message : `${reason}${detail}`}. Nothing was written. ${remedy ?? "See the server's log."}`,
     { cause, ...(kind !== undefined && { kind }) },
   );
 }
 
-/** How long unreferenced bytes are stored, by the server's clock. The reasons are in `file/blob-collection.ts`. */
-const patience = "30 days";
+/**
+ * The time for which unreferenced bytes are stored, by the server's clock. `file/blob-collection.ts` explains the
+ * reasons.
+ */
+const unreferencedRetention = "30 days";
 
 type FindBlobsInHistory = (texts: AsyncIterable<string>) => Promise<ReadonlySet<string>>;
 
 /** Uploaded bytes in the database, by their hash. */
 export interface PostgresBlobs extends Blobs {
   /**
-   * Removes bytes that have been unreferenced for that time. Resolves with their number. Call it only before requests
-   * are served. `strings` are those of the history, which are long: they are read only if something would be removed.
+   * Removes blobs that have been unreferenced for that time. Resolves with their number. Call it only before requests
+   * are served. The strings of the history are many, so they are read only if a blob would be removed.
    */
-  collect(named: () => Promise<ReadonlySet<string>>, findInHistory: FindBlobsInHistory): Promise<number>;
+  collect(findReferencedBlobs: () => Promise<ReadonlySet<string>>, findInHistory: FindBlobsInHistory): Promise<number>;
 }
 
 export function createPostgresBlobs(database: Database, leadership: Leadership, documents: Documents): PostgresBlobs {
   const { pool } = database;
   return {
     async put(bytes, maxBytes) {
-      const { pieces, measured } = measureBlob(bytes, maxBytes);
+      const { pieces, getBlob } = measureBlob(bytes, maxBytes);
       // An upload of the same content replaces the same bytes.
-      await documents.writeGiven(
+      await documents.writeExternal(
         pieces,
-        { kind: "blob", name: () => measured().sha256 },
+        { kind: "blob", getName: () => getBlob().sha256 },
         (cause) => new StoreFailedError(`The upload cannot be written: ${(cause as Error).message}`, { cause }),
       );
-      return measured();
+      return getBlob();
     },
     async open(sha256) {
-      const [found] = await pool`select id from documents where kind = 'blob' and name = ${sha256} and whole`;
-      return found && readDocument(pool, found.id);
+      const [row] = await pool`select id from documents where kind = 'blob' and name = ${sha256} and whole`;
+      return row && readDocument(pool, row.id);
     },
-    async keepUnnamed() {
+    async extendUnreferencedRetention() {
       await pool`with ${leadership.mine} update documents set unnamed_since = null from mine where kind = 'blob'`;
     },
-    async collect(named, findInHistory) {
+    async collect(findReferencedBlobs, findInHistory) {
       const blobs = await pool`select name from documents where kind = 'blob' and whole`;
       if (blobs.length === 0) return 0;
-      const isNamed = await named();
-      const unnamed = blobs.flatMap(({ name }) => (isNamed.has(name) ? [] : [name as string]));
+      const referenced = await findReferencedBlobs();
+      const unreferenced = blobs.flatMap(({ name }) => (referenced.has(name) ? [] : [name as string]));
       await pool`
         with ${leadership.mine} update documents
-        set unnamed_since = case when name in ${pool(["", ...unnamed])} then coalesce(unnamed_since, now()) end
+        set unnamed_since = case when name in ${pool(["", ...unreferenced])} then coalesce(unnamed_since, now()) end
         from mine where kind = 'blob'`;
       const expired = await pool`
         select id, name from documents where kind = 'blob' and whole
-          and greatest(unnamed_since, made) < now() - ${patience}::interval and unnamed_since is not null`;
+          and greatest(unnamed_since, made) < now() - ${unreferencedRetention}::interval and unnamed_since is not null`;
       if (expired.length === 0) return 0;
-      const isPast = await findInHistory(readHistoryStrings(database));
-      const idsToRemove = expired.flatMap(({ id, name }) => (isPast.has(name) ? [] : [id as string]));
+      const referencedInHistory = await findInHistory(readHistoryStrings(database));
+      const idsToRemove = expired.flatMap(({ id, name }) => (referencedInHistory.has(name) ? [] : [id as string]));
       const { count } = await pool`
         with ${leadership.mine} delete from documents using mine where id in ${pool(["0", ...idsToRemove])}`;
       return count;

@@ -40,8 +40,8 @@ interface PostgresLogOptions {
   readonly historyBytes: number;
   readonly base: CheckpointDocument;
   /** Fields of each line in addition to its changes. */
-  readonly moment: () => Moment;
-  /** A checkpoint is written when the lines after the last one exceed both this limit and its size. */
+  readonly getMoment: () => Moment;
+  /** A checkpoint is written when the lines after the last checkpoint exceed both this limit and its size. */
   readonly compactAfterBytes: number;
   readonly report: (message: string) => void;
 }
@@ -54,12 +54,14 @@ export class PostgresLog implements CommitLog {
   readonly #journal: AppendLog<StoreFailedError>;
   #host: LogHost | undefined;
   #base: CheckpointDocument;
-  /** The number of bytes written before the checkpoint, so that earlier positions are negative. */
-  #baseAt: number;
+  /**
+   * The length of the journal at the checkpoint. It is negative if the lines before it were written by an earlier run.
+   */
+  #checkpointEnd: number;
   readonly #compaction: Compaction;
   /** Serializes reads and changes of the list of checkpoints. */
   readonly #checkpointMutex = new Mutex();
-  /** Whether the response is missing to a statement that replaced the state. */
+  /** True if a statement that replaced the state has no response. */
   #isUncertain = false;
   /** Set when another program has changed the contents. */
   #changed: StoreChangedError | undefined;
@@ -68,9 +70,9 @@ export class PostgresLog implements CommitLog {
     const { database, leadership, position, base, journalBytes, compactAfterBytes, leaseWall, report } = options;
     this.#options = options;
     this.#base = base;
-    this.#baseAt = -journalBytes;
+    this.#checkpointEnd = -journalBytes;
     this.#compaction = new Compaction({
-      name: database.shown,
+      name: database.displayUrl,
       compactAfterBytes,
       write: (signal) => this.#compact(signal),
       getFailure: () => this.failure,
@@ -79,29 +81,31 @@ export class PostgresLog implements CommitLog {
     this.#table = new JournalTable(database, leadership, { durable: position.number, wall: leaseWall });
     leadership.waitingSince = () => this.#table.waitingSince;
     this.#journal = new AppendLog({
-      path: `The store ${database.shown}`,
+      path: `The store ${database.displayUrl}`,
       file: this.#table,
       length: 0,
       position,
       createError: toLogFailure,
       onFailure: (failure) => {
         const isLasting = leadership.isLost || failure instanceof StoreChangedError;
-        const next = isLasting ? "" : ". Pending changes fail. Writing resumes when the database accepts data again";
-        report(`${failure.message}${next}`);
+        const consequence = isLasting
+          ? ""
+          : ". Pending changes fail. Writing resumes when the database accepts data again";
+        report(`${failure.message}${consequence}`);
         this.#host?.onFailure();
       },
     });
     if (options.historyBytes > 0) {
       this.history = new StoredHistory({
         ...options,
-        place: () => this.#journal.position,
+        getPosition: () => this.#journal.position,
         waitUntilFlushed: () => this.#journal.waitUntilDurable(),
         listSegments: () => listPostgresSegments(database),
         withCheckpointsLocked: (work) => this.#checkpointMutex.runExclusive(work),
       });
     }
     void leadership.lost.then(() =>
-      this.#journal.fail(`Another process leads the store ${database.shown} now`, undefined),
+      this.#journal.fail(`Another process leads the store ${database.displayUrl} now`, undefined),
     );
   }
 
@@ -118,32 +122,34 @@ export class PostgresLog implements CommitLog {
   }
 
   append(changes: readonly Change[], cause: string | undefined): Promise<void> {
-    const durable = this.#journal.append(formatCommitLine(changes, cause, this.#options.moment()));
-    this.#compaction.consider(this.#journal.length - this.#baseAt, this.#base.bytes);
-    return durable;
+    const whenDurable = this.#journal.append(formatCommitLine(changes, cause, this.#options.getMoment()));
+    this.#compaction.runIfDue(this.#journal.length - this.#checkpointEnd, this.#base.bytes);
+    return whenDurable;
   }
 
-  async replace(state: State, past: LogPosition | undefined, moment = this.#options.moment()): Promise<void> {
-    this.#compaction.overtake();
-    // A line without changes, so that no line stands for both the replaced state and the new one.
-    await this.#journal.append(formatCommitLine([], undefined, this.#options.moment()));
+  async replace(state: State, past: LogPosition | undefined, moment = this.#options.getMoment()): Promise<void> {
+    this.#compaction.cancel();
+    // The line has no changes. With it, no line number stands for both the replaced state and the new state.
+    await this.#journal.append(formatCommitLine([], undefined, this.#options.getMoment()));
     let isReplacing = false;
     try {
-      await this.#writeCheckpoint(state, { getPast: () => past, moment: () => moment }, async () => {
+      await this.#writeCheckpoint(state, { getPast: () => past, getMoment: () => moment }, async () => {
         isReplacing = true;
       });
     } catch (cause) {
       if (this.failure) throw this.failure;
-      const reason = `The store ${this.#options.database.shown} cannot be replaced: ${(cause as Error).message}`;
+      const reason = `The store ${this.#options.database.displayUrl} cannot be replaced: ${(cause as Error).message}`;
       if (!isReplacing) throw new StoreFailedError(reason, { cause });
-      // It is unknown which of the two states was stored, so the present one is written again before anything follows
-      // it.
+      // It is unknown which of the two states was stored, so the present state is written again before any other line.
       this.#isUncertain = true;
       throw this.#journal.fail(reason, cause, true);
     }
   }
 
-  /** Lines without a response are deleted in a new epoch, in which lines of the previous one can no longer arrive. */
+  /**
+   * Retries in a new epoch, in which lines of the previous epoch can no longer arrive. Lines without a response are
+   * deleted.
+   */
   async retryWrite(state: State): Promise<boolean> {
     const { leadership, database, report } = this.#options;
     if (leadership.isLost) return false;
@@ -151,8 +157,8 @@ export class PostgresLog implements CommitLog {
     try {
       const { durable } = this.#table;
       await leadership.renew(durable);
-      const [found] = await database.pool`select ${createLineCheck(database.pool, durable)} as is_there`;
-      if (found!.is_there !== true) return this.#isChanged();
+      const [lineCheck] = await database.pool`select ${createLineCheck(database.pool, durable)} as is_there`;
+      if (lineCheck!.is_there !== true) return this.#isChanged();
       if (this.#isUncertain) await this.#writeCheckpoint(state);
       this.#isUncertain = false;
       this.#changed = undefined;
@@ -160,14 +166,14 @@ export class PostgresLog implements CommitLog {
     } catch {
       return false;
     }
-    report(`The store ${database.shown} can be written again`);
+    report(`The store ${database.displayUrl} can be written again`);
     return true;
   }
 
   #isChanged(): false {
     const { database, report } = this.#options;
     const isKnown = this.failure instanceof StoreChangedError;
-    this.#changed ??= createLinesMissingError(database.shown);
+    this.#changed ??= createLinesMissingError(database.displayUrl);
     if (!isKnown) report(this.#changed.message);
     return false;
   }
@@ -182,7 +188,7 @@ export class PostgresLog implements CommitLog {
 
   async #compact(signal: AbortSignal): Promise<void> {
     const state = await this.#host!.inspect((current) => current);
-    await this.#writeCheckpoint(state, { step: (work) => this.#host!.inspect(work) }, async () => {
+    await this.#writeCheckpoint(state, { runStep: (work) => this.#host!.inspect(work) }, async () => {
       signal.throwIfAborted();
       // The snapshot may include lines that are still being written.
       await this.#journal.waitUntilDurable();
@@ -190,29 +196,37 @@ export class PostgresLog implements CommitLog {
   }
 
   async #writeCheckpoint(state: State, options: CheckpointOptions = {}, beforePlacing = async () => {}): Promise<void> {
-    let at = this.#journal.position;
-    let writtenThen = this.#journal.length;
+    let position = this.#journal.position;
+    let journalLength = this.#journal.length;
     const getPosition = () => {
-      at = this.#journal.position;
-      writtenThen = this.#journal.length;
-      return at;
+      position = this.#journal.position;
+      journalLength = this.#journal.length;
+      return position;
     };
-    const { moment, documents, historyBytes, report, database } = this.#options;
+    const { getMoment, documents, historyBytes, report, database } = this.#options;
     let release = () => {};
-    const atEnd = async () => {
+    const beforeLastPiece = async () => {
       release = await this.#checkpointMutex.acquire();
       await beforePlacing();
     };
     try {
-      const document = formatCheckpoint(state, 0, { getPast: () => at, moment, ...options, position: getPosition });
-      const { id } = this.#base;
-      this.#base = await documents.write(withEnd(document, atEnd), {
-        kind: "base",
-        base: () => ({ lastLine: at.number, before: { id, followedBy: writtenThen - this.#baseAt } }),
+      const document = formatCheckpoint(state, 0, {
+        getPast: () => position,
+        getMoment,
+        ...options,
+        getPosition,
       });
-      this.#baseAt = writtenThen;
+      const { id } = this.#base;
+      this.#base = await documents.write(withEnd(document, beforeLastPiece), {
+        kind: "base",
+        getPosition: () => ({
+          lastLine: position.number,
+          previous: { id, followedBy: journalLength - this.#checkpointEnd },
+        }),
+      });
+      this.#checkpointEnd = journalLength;
       await documents.trim(this.#base.id, historyBytes).catch((cause) => {
-        report(`the history of the store ${database.shown} is not trimmed: ${(cause as Error).message}`);
+        report(`the history of the store ${database.displayUrl} is not trimmed: ${(cause as Error).message}`);
       });
     } finally {
       release();
@@ -222,14 +236,14 @@ export class PostgresLog implements CommitLog {
 
 async function* withEnd(
   pieces: AsyncIterable<Uint8Array>,
-  atEnd: () => Promise<void>,
+  callback: () => Promise<void>,
 ): AsyncGenerator<Uint8Array, void> {
   yield* pieces;
-  await atEnd();
+  await callback();
 }
 
-/** Lists the segments of the history of a state, oldest first. The last one belongs to the present checkpoint. */
-async function listPostgresSegments({ pool, shown }: Pick<Database, "pool" | "shown">): Promise<Segment[]> {
+/** Lists the segments of the history of a state, oldest first. The last segment belongs to the present checkpoint. */
+async function listPostgresSegments({ pool, displayUrl }: Pick<Database, "pool" | "displayUrl">): Promise<Segment[]> {
   const bases = await pool`
     select id, left(lines, ${maxHeadLength}) as beginning from documents join pieces on document = id and piece = 0
     where kind = 'base' and whole order by id`;
@@ -241,28 +255,29 @@ async function listPostgresSegments({ pool, shown }: Pick<Database, "pool" | "sh
       {
         head,
         readBase: () => readDocument(pool, id),
-        async visitLines(take) {
+        async visitLines(visit) {
           for await (const { lines } of readJournal(pool, position)) {
-            for (const line of lines) if (!take(line.json, line)) return;
+            for (const line of lines) if (!visit(line.json, line)) return;
           }
         },
         async replay({ state, upgrade }, last) {
           if (last <= position.number) return position;
-          return (await replayJournal(pool, { state, upgrade, after: position, last, isOwn: true, shown })).position;
+          return (await replayJournal(pool, { state, upgrade, after: position, last, trustsOwnRows: true, displayUrl }))
+            .position;
         },
       },
     ];
   });
 }
 
-/** All strings of the history and of the present state. A rewind may need the uploads that they name. */
+/** Reads all strings of the history and of the present state. A rewind may need the uploads that they name. */
 export async function* readHistoryStrings({ pool }: Pick<Database, "pool">): AsyncGenerator<string, void> {
   const bases = await pool`select id from documents where kind = 'base' and whole order by id`;
   for (const { id } of bases) for await (const bytes of readDocument(pool, id)) yield bytes.toString("utf8");
-  for (let read: string | undefined = "-1"; read !== undefined; ) {
+  for (let lastRead: string | undefined = "-1"; lastRead !== undefined; ) {
     const [row]: { last: string; lines: string }[] = await pool`
-      select last, lines from journal where last > ${read} order by last limit 1`;
+      select last, lines from journal where last > ${lastRead} order by last limit 1`;
     if (row) yield row.lines;
-    read = row?.last;
+    lastRead = row?.last;
   }
 }

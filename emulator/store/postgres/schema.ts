@@ -2,8 +2,8 @@ import { svcVersion } from "../../../src/base/version.ts";
 import { StateAccessError, StateFormatError } from "../port.ts";
 import type { Database, Sql, Tx } from "./database.ts";
 
-/** The first supported PostgreSQL version. All versions that are still maintained have what the store needs. */
-const oldestServer = 13;
+/** The first supported PostgreSQL version. All maintained versions have the features that the store needs. */
+const minServerVersion = 13;
 
 /**
  * Creates the schema if it is missing, and migrates its tables. Fails with StateAccessError or StateFormatError if that
@@ -19,55 +19,55 @@ export async function prepareSchema(database: Database): Promise<void> {
   });
 }
 
-async function requireServer({ pool, shown }: Database): Promise<void> {
+async function requireServer({ pool, displayUrl }: Database): Promise<void> {
   const [server] = await pool<[Server]>`
     select current_setting('server_version_num')::int as version, current_setting('server_encoding') as encoding,
-      current_setting('server_version') as called`;
+      current_setting('server_version') as "versionName"`;
   const problem = findServerProblem(server);
   if (problem !== undefined)
-    throw new StateAccessError(`The store ${shown} cannot be used: ${problem}. Nothing was written.`);
+    throw new StateAccessError(`The store ${displayUrl} cannot be used: ${problem}. Nothing was written.`);
 }
 
 interface Server {
   readonly version: number;
-  readonly called: string;
+  readonly versionName: string;
   readonly encoding: string;
 }
 
-/** Explains why a store cannot be on a server. Undefined if it can. */
-export function findServerProblem({ version, called, encoding }: Server): string | undefined {
-  if (version < oldestServer * 10_000)
-    return `PostgreSQL ${oldestServer} or later is required, but the server is ${called}`;
+/** Explains why a server cannot store a state. Returns undefined if it can. */
+export function findServerProblem({ version, versionName, encoding }: Server): string | undefined {
+  if (version < minServerVersion * 10_000)
+    return `PostgreSQL ${minServerVersion} or later is required, but the server is ${versionName}`;
   if (encoding === "UTF8") return undefined;
   return `the database encoding is ${encoding}, but UTF8 is required (createdb -E UTF8 -T template0)`;
 }
 
 /** Reads the version of the tables: 0 if there are none, undefined if another program uses the schema. */
 async function readVersion(sql: Sql | Tx, schema: string): Promise<number | undefined> {
-  const [found] = await sql`
+  const [counts] = await sql`
     select count(*) filter (where relname = 'svc_store') > 0 as ours, count(*) > 0 as used
     from pg_class join pg_namespace on pg_namespace.oid = relnamespace where nspname = ${schema}`;
-  if (found!.ours === true) {
+  if (counts!.ours === true) {
     const [row] = await sql`select version from svc_store`;
     return row!.version as number;
   }
-  return found!.used === true ? undefined : 0;
+  return counts!.used === true ? undefined : 0;
 }
 
-async function migrate({ shown, schema }: Database, tx: Tx): Promise<void> {
+async function migrate({ displayUrl, schema }: Database, tx: Tx): Promise<void> {
   const version = await readVersion(tx, schema);
-  const throwFormatError = (why: string): never => {
-    throw new StateFormatError(`${why}. Nothing was changed.`, { repairable: false });
+  const throwFormatError = (reason: string): never => {
+    throw new StateFormatError(`${reason}. Nothing was changed.`, { repairable: false });
   };
   if (version === undefined) {
     return throwFormatError(
-      `The schema of the store ${shown} has tables of another program. Use another schema with the option schema`,
+      `The schema of the store ${displayUrl} has tables of another program. Use another schema with the option schema`,
     );
   }
   if (version > migrations.length) {
     const [{ written_by } = { written_by: "" }] = await tx`select written_by from svc_store`;
     return throwFormatError(
-      `The store ${shown} has tables of version ${version}, written by svc ${written_by}. This version reads up to ${migrations.length}. Use that version`,
+      `The store ${displayUrl} has tables of version ${version}, written by svc ${written_by}. This version reads up to ${migrations.length}. Use that version`,
     );
   }
   if (version === 0) {

@@ -51,9 +51,9 @@ export async function compareStates(
   try {
     const rows: RowDifference[] = [];
     const mappings: MappingDifference[] = [];
-    for (const one of collections) {
-      if (one.kind === "rows") rows.push(...compareRows(one, oldContents, newContents));
-      else mappings.push(await compareMapping(one, before, newContents));
+    for (const collection of collections) {
+      if (collection.kind === "rows") rows.push(...compareRows(collection, oldContents, newContents));
+      else mappings.push(await compareMapping(collection, before, newContents));
     }
     const names = [...new Set([...oldContents.sequences.keys(), ...newContents.sequences.keys()])].sort();
     const sequences = names.map((name) => ({
@@ -94,7 +94,7 @@ function* listRows({ rows }: ConsistentContents, { name }: AnyRows): Generator<D
   for (const slice of rows.get(name) ?? []) yield* slice as readonly DiffRow[];
 }
 
-/** Reports whether two rows are equal as JSON, where an undefined field is missing. */
+/** Returns whether two rows are equal as JSON, which omits undefined fields. */
 const isSame = (a: DiffRow, b: DiffRow): boolean =>
   a === b || isDeepStrictEqual(a, b) || isDeepStrictEqual(JSON.parse(JSON.stringify(a)), JSON.parse(JSON.stringify(b)));
 
@@ -103,15 +103,15 @@ async function compareMapping(
   before: Store,
   newContents: ConsistentContents,
 ): Promise<MappingDifference> {
-  let [added, moved, common] = [0, 0, 0];
+  let [added, moved, unchanged] = [0, 0, 0];
   const entries = newContents.mappings.get(table.name) ?? [];
   let batch: (readonly [string, string])[] = [];
-  const look = async () => {
+  const compareBatch = async () => {
     await before.read(async (view) => {
       for (const [identifier, cluster] of batch) {
         const owner = await view.lookup(table, identifier);
         if (owner === undefined) added += 1;
-        else if (owner === cluster) common += 1;
+        else if (owner === cluster) unchanged += 1;
         else moved += 1;
       }
     });
@@ -120,11 +120,11 @@ async function compareMapping(
   };
   for (const entry of entries) {
     batch.push(entry);
-    if (batch.length === maxBatchRows) await look();
+    if (batch.length === maxBatchRows) await compareBatch();
   }
-  if (batch.length > 0) await look();
+  if (batch.length > 0) await compareBatch();
   const size = await before.read((view) => view.size(table));
-  return { table: table.name, added, removed: size - common - moved, moved };
+  return { table: table.name, added, removed: size - unchanged - moved, moved };
 }
 
 /** A field by its path (`signatories[0].action`), and its values before and after. */
@@ -154,8 +154,10 @@ export function listFieldChanges({
   const presentField = (field: string, value: unknown) => presentValue(collection.name, field, value);
   if (before && after) return [...findDifferences(before, after, "", presentField)];
   const row = after ?? before ?? {};
-  const plain = Object.entries(row).filter(([, value]) => value !== null && typeof value !== "object");
-  return plain.map(([field, value]): FieldChange => ({ field, [after ? "to" : "from"]: presentField(field, value) }));
+  const plainEntries = Object.entries(row).filter(([, value]) => value !== null && typeof value !== "object");
+  return plainEntries.map(
+    ([field, value]): FieldChange => ({ field, [after ? "to" : "from"]: presentField(field, value) }),
+  );
 }
 
 type ValuePresenter = (path: string, value: unknown) => unknown;
@@ -164,30 +166,33 @@ function* findDifferences(
   before: unknown,
   after: unknown,
   path: string,
-  shown: ValuePresenter,
+  present: ValuePresenter,
 ): Generator<FieldChange, void> {
   const [from, to] = [toMembers(before, after), toMembers(after, before)];
   if (from && to && Array.isArray(from) === Array.isArray(to)) {
     for (const name of new Set([...Object.keys(from), ...Object.keys(to)])) {
-      const inner = Array.isArray(to) ? `${path}[${name}]` : path === "" ? name : `${path}.${name}`;
-      yield* findDifferences(from[name as keyof object], to[name as keyof object], inner, shown);
+      const memberPath = Array.isArray(to) ? `${path}[${name}]` : path === "" ? name : `${path}.${name}`;
+      yield* findDifferences(from[name as keyof object], to[name as keyof object], memberPath, present);
     }
   } else if (before !== after) {
     yield {
       field: path,
-      ...(before !== undefined && { from: shown(path, before) }),
-      ...(after !== undefined && { to: shown(path, after) }),
+      ...(before !== undefined && { from: present(path, before) }),
+      ...(after !== undefined && { to: present(path, after) }),
     };
   }
 }
 
-const isInner = (value: unknown): value is object => typeof value === "object" && value !== null;
+const isComposite = (value: unknown): value is object => typeof value === "object" && value !== null;
 
-/** If the other side is not an object, each field is new or deleted. */
+/**
+ * Returns the members of an object or a list. A missing value counts as an object without members if the other value is
+ * an object with members.
+ */
 function toMembers(value: unknown, other: unknown): object | undefined {
-  if (isInner(value)) return value;
-  const isNothing = value === null || value === undefined;
-  return isNothing && isInner(other) && !Array.isArray(other) && Object.keys(other).length > 0 ? {} : undefined;
+  if (isComposite(value)) return value;
+  const isMissing = value === null || value === undefined;
+  return isMissing && isComposite(other) && !Array.isArray(other) && Object.keys(other).length > 0 ? {} : undefined;
 }
 
 const timeFieldPattern = /(?:^|[._])(?:at|due|until|now|begins|ends)$/;
@@ -197,7 +202,7 @@ const timeFieldPattern = /(?:^|[._])(?:at|due|until|now|begins|ends)$/;
  * format.
  */
 function presentValue(collection: string, path: string, value: unknown): unknown {
-  if (isInner(value)) return truncateValue(redactTokens(redactText(JSON.stringify(value))));
+  if (isComposite(value)) return truncateValue(redactTokens(redactText(JSON.stringify(value))));
   if (typeof value === "number") return timeFieldPattern.test(path) && value > 1e11 ? toIsoMillis(value) : value;
   if (typeof value !== "string") return value;
   if (isSecretName(path) && !nonSecretFields.has(`${collection} ${path.replace(/\[\d+\]/g, "")}`)) return "[redacted]";

@@ -39,16 +39,16 @@ const leadingCollections = ["contracts", "webhook_events", "webhook_deliveries",
 const getCollectionRank = ({ collection }: DiffItem): number =>
   leadingCollections.includes(collection) ? leadingCollections.indexOf(collection) : leadingCollections.length;
 
-/** Returns the differences in the format of the API. `does` describes a scheduled entry. */
+/** Returns the differences in the format of the API. `describeJob` describes a scheduled entry. */
 export function describeDiff(
   changes: StateDifferences,
   before: StoredFaults,
   after: StoredFaults,
-  does: JobDescriber,
+  describeJob: JobDescriber,
 ): DiffReport {
   const rows = changes.rows.filter(isDifference);
   const items = [
-    ...rows.map((change) => describeRowDiff(change, changes.rows, does)),
+    ...rows.map((change) => describeRowDiff(change, changes.rows, describeJob)),
     ...changes.mappings.map(describeMappingDiff),
     ...describeFaultDiff(before, after),
   ].sort((a, b) => getCollectionRank(a) - getCollectionRank(b));
@@ -58,41 +58,49 @@ export function describeDiff(
   return { same: items.length === 0, items };
 }
 
-/** The passing of time is not a difference, nor is the cause of a row. */
+/** Returns whether a change is a difference. The passing of time is not a difference, nor is the cause of a row. */
 function isDifference({ collection, before, after }: RowDifference): boolean {
   if (collection.name === causes.name) return false;
   if (collection.name !== clockState.name) return true;
   return before?.mode !== "real" || after?.mode !== "real" || before.speed !== after.speed;
 }
 
-function describeRowDiff(change: RowDifference, all: readonly RowDifference[], does: JobDescriber): DiffItem {
+function describeRowDiff(
+  change: RowDifference,
+  rowDifferences: readonly RowDifference[],
+  describeJob: JobDescriber,
+): DiffItem {
   const { collection, key } = change;
-  const what = describeRow(change, { nameContract: (id) => getContractName(id, all), does });
+  const what = describeRow(change, { nameContract: (id) => getContractName(id, rowDifferences), describeJob });
   const fields = listFieldChanges(change);
   const isSecret = fields.some(({ from, to }) => (from ?? to) === "[redacted]") && what.includes("[redacted]");
   return { what, collection: collection.name, key: isSecret ? null : key, change: getChangeKind(change), fields };
 }
 
-/** Returns the contract's name, even if it has changed. A bare number is the id of an internal row. */
-function getContractName(id: number, all: readonly RowDifference[]): string {
-  const found = all.find(({ collection, key }) => collection.name === contracts.name && key === String(id));
-  const kind = (found?.after ?? found?.before)?.kind;
+/** Returns the contract's name, even if it has changed. A bare number is the ID of an internal row. */
+function getContractName(id: number, rowDifferences: readonly RowDifference[]): string {
+  const contractDifference = rowDifferences.find(
+    ({ collection, key }) => collection.name === contracts.name && key === String(id),
+  );
+  const kind = (contractDifference?.after ?? contractDifference?.before)?.kind;
   return formatCompositeId({ id, kind: kind === "EXECUTED_CONTRACT" ? kind : "TEMPLATE_CONTRACT" });
 }
 
 function describeMappingDiff({ table, added, removed, moved }: MappingDifference): DiffItem {
   const what = `${table.replaceAll("_", " ")}: ${added} added, ${removed} removed, ${moved} moved to another cluster`;
-  const counted = Object.entries({ added, removed, moved }).map(([field, to]) => ({ field, to }));
-  return { what, collection: table, key: null, change: "changed", fields: counted };
+  const fields = Object.entries({ added, removed, moved }).map(([field, to]) => ({ field, to }));
+  return { what, collection: table, key: null, change: "changed", fields };
 }
 
 function* describeFaultDiff(before: StoredFaults, after: StoredFaults): Generator<DiffItem, void> {
   for (const id of new Set([...before.faults, ...after.faults].map((fault) => fault.id))) {
-    const [old, now] = [before, after].map(({ faults }) => faults.find((fault) => fault.id === id));
-    if (old && now && old.matched === now.matched && old.hit === now.hit) continue;
+    const [oldFault, now] = [before, after].map(({ faults }) => faults.find((fault) => fault.id === id));
+    if (oldFault && now && oldFault.matched === now.matched && oldFault.hit === now.hit) continue;
     const matchSummary =
-      old && now ? `${now.matched - old.matched} more matches, ${now.hit - old.hit} affected` : undefined;
-    const change = !old ? "new" : !now ? "gone" : "changed";
+      oldFault && now
+        ? `${now.matched - oldFault.matched} more matches, ${now.hit - oldFault.hit} affected`
+        : undefined;
+    const change = !oldFault ? "new" : !now ? "gone" : "changed";
     const what = `fault ${id}: ${matchSummary ?? change}`;
     yield { what, collection: "faults", key: String(id), change, fields: [] };
   }
@@ -112,7 +120,7 @@ type JobDescriber = (kind: string) => string | undefined;
 
 interface NameContext {
   readonly nameContract: (id: number) => string;
-  readonly does: JobDescriber;
+  readonly describeJob: JobDescriber;
 }
 
 function describeRow(change: RowDifference, names: NameContext): string {
@@ -155,8 +163,8 @@ const pickRow = <R>({ before, after }: RowDifference): R => (after ?? before) as
 
 const rowDescribers = lookupTable<RowDescriber>({
   contracts(change) {
-    const moves = describeFieldChange<Contract>(change, "status", ({ status }) => `new, ${status}`);
-    return `contract ${formatCompositeId(pickRow<Contract>(change))}: ${moves}`;
+    const statusChange = describeFieldChange<Contract>(change, "status", ({ status }) => `new, ${status}`);
+    return `contract ${formatCompositeId(pickRow<Contract>(change))}: ${statusChange}`;
   },
   webhook_events(change, names) {
     const { id, activity, contract_id } = pickRow<WebhookEvent>(change);
@@ -164,25 +172,26 @@ const rowDescribers = lookupTable<RowDescriber>({
   },
   webhook_deliveries(change) {
     const row = pickRow<Delivery>(change);
-    const what = describeFieldChange<Delivery>(
+    const outcomeChange = describeFieldChange<Delivery>(
       change,
       "outcome",
       ({ activity, webhook_id }) => `${activity} to webhook ${webhook_id}`,
     );
-    const next =
+    const nextAttempt =
       change.after && row.next_attempt_at !== null ? `, planned for ${toIsoMillis(row.next_attempt_at)}` : "";
-    return `delivery ${row.id}: ${what}${next}`;
+    return `delivery ${row.id}: ${outcomeChange}${nextAttempt}`;
   },
   webhook_attempts(change) {
     const { delivery_id, number, status, error, at } = pickRow<DeliveryAttempt>(change);
-    const answer = `${status ?? error?.code} at ${toIsoMillis(at)}`;
-    return `attempt ${number} of delivery ${delivery_id}: ${change.after ? answer : "removed"}`;
+    const result = `${status ?? error?.code} at ${toIsoMillis(at)}`;
+    return `attempt ${number} of delivery ${delivery_id}: ${change.after ? result : "removed"}`;
   },
-  schedule(change, { does }) {
+  schedule(change, { describeJob }) {
     const { kind, ref, due } = pickRow<ScheduledEntry>(change);
-    const what = kind === "deliver" ? `next attempt of delivery ${ref}` : `${does(kind) ?? kind} (${kind} ${ref})`;
-    if (!change.after) return `schedule: ${what} removed`;
-    return `schedule: ${what} is ${change.before ? "rescheduled to" : "due at"} ${toIsoMillis(due)}`;
+    const job =
+      kind === "deliver" ? `next attempt of delivery ${ref}` : `${describeJob(kind) ?? kind} (${kind} ${ref})`;
+    if (!change.after) return `schedule: ${job} removed`;
+    return `schedule: ${job} is ${change.before ? "rescheduled to" : "due at"} ${toIsoMillis(due)}`;
   },
   invitations(change, names) {
     const { email, contract_id } = pickRow<Invitation>(change);

@@ -7,7 +7,7 @@ import { ManualWallClock, waitForIdle } from "../../support/clocks/manual-wall-c
 import { contracts, createOperation, emulator, json, raw, router, stream, z } from "./made-up.ts";
 import { parseResponse, startTestServer, stateless } from "./serving.ts";
 
-const { bodyMs, paceMs, paceBytes } = defaultBodyReadTimeouts;
+const { bodyTimeoutMs, paceIntervalMs, minPaceBytes } = defaultBodyReadTimeouts;
 
 /** Starts a listener with a stopped wall clock. `uploaded` returns how many bytes of its upload have arrived. */
 async function startUploadServer(t: TestContext) {
@@ -90,9 +90,9 @@ describe("slow request body", () => {
       const drip = await openConnection(origin, "POST", target, 100);
       drip.socket.write("{");
       await waitUntil(() => wall.sleeping.length > 0);
-      await wall.pass(bodyMs / 2);
+      await wall.pass(bodyTimeoutMs / 2);
       drip.socket.write('"');
-      await wall.pass(bodyMs / 2 - 1);
+      await wall.pass(bodyTimeoutMs / 2 - 1);
       assert.equal(drip.hasAnswer(), false);
       await wall.pass(1);
       await drip.closed;
@@ -114,7 +114,7 @@ describe("slow request body", () => {
     const drip = await openConnection(origin, "POST", "/nothing", 100);
     await waitUntil(() => drip.hasAnswer() && wall.sleeping.length > 0);
     drip.socket.write("{");
-    await wall.pass(bodyMs);
+    await wall.pass(bodyTimeoutMs);
     await drip.closed;
     assert.equal(drip.answer().status, 200);
   });
@@ -124,10 +124,10 @@ describe("slow request body", () => {
     const whole = await openConnection(origin, "POST", "/json", 9);
     whole.socket.write('{"a":');
     await waitUntil(() => wall.sleeping.length > 0);
-    await wall.pass(bodyMs - 1);
+    await wall.pass(bodyTimeoutMs - 1);
     whole.socket.write('"b"}');
     await waitUntil(whole.hasAnswer);
-    await wall.pass(bodyMs * 2);
+    await wall.pass(bodyTimeoutMs * 2);
     assert.deepEqual([whole.answer().status, whole.socket.destroyed], [200, false]);
     whole.socket.destroy();
   });
@@ -137,14 +137,14 @@ describe("upload", () => {
   it("has no time limit while it makes progress", async (t) => {
     const { origin, wall, uploaded } = await startUploadServer(t);
     const minutes = 30;
-    const upload = await openConnection(origin, "PUT", "/upload", minutes * paceBytes);
+    const upload = await openConnection(origin, "PUT", "/upload", minutes * minPaceBytes);
     for (let minute = 1; minute <= minutes; minute += 1) {
-      upload.socket.write(Buffer.alloc(paceBytes));
-      await waitUntil(() => uploaded() === minute * paceBytes && wall.sleeping.length > 0);
-      if (minute < minutes) await wall.pass(paceMs);
+      upload.socket.write(Buffer.alloc(minPaceBytes));
+      await waitUntil(() => uploaded() === minute * minPaceBytes && wall.sleeping.length > 0);
+      if (minute < minutes) await wall.pass(paceIntervalMs);
     }
     await waitUntil(upload.hasAnswer);
-    assert.deepEqual([upload.answer().status, upload.answer().body], [200, String(minutes * paceBytes)]);
+    assert.deepEqual([upload.answer().status, upload.answer().body], [200, String(minutes * minPaceBytes)]);
     upload.socket.destroy();
   });
 
@@ -163,13 +163,13 @@ describe("upload", () => {
 
   it("is aborted without a bug report if it nearly stalls", async (t) => {
     const { origin, wall, uploaded, log, bugs } = await startUploadServer(t);
-    const upload = await openConnection(origin, "PUT", "/upload", 100 * paceBytes);
-    upload.socket.write(Buffer.alloc(paceBytes));
-    await waitUntil(() => uploaded() === paceBytes && wall.sleeping.length > 0);
-    await wall.pass(paceMs);
-    upload.socket.write(Buffer.alloc(paceBytes - 1));
-    await waitUntil(() => uploaded() === 2 * paceBytes - 1);
-    await wall.pass(paceMs);
+    const upload = await openConnection(origin, "PUT", "/upload", 100 * minPaceBytes);
+    upload.socket.write(Buffer.alloc(minPaceBytes));
+    await waitUntil(() => uploaded() === minPaceBytes && wall.sleeping.length > 0);
+    await wall.pass(paceIntervalMs);
+    upload.socket.write(Buffer.alloc(minPaceBytes - 1));
+    await waitUntil(() => uploaded() === 2 * minPaceBytes - 1);
+    await wall.pass(paceIntervalMs);
     await upload.closed;
     assert.equal(upload.hasAnswer(), false);
     await waitUntil(() => log.amount.count > 0);
@@ -185,7 +185,7 @@ describe("slow request head", () => {
   it("receives a 408 at its timeout", async (t) => {
     // Node checks this timeout with the real clock.
     const { origin } = await startTestServer(t, [createPart({ operations: [], handlers: {}, context: stateless })], {
-      arrival: { ...defaultBodyReadTimeouts, headMs: 20 },
+      bodyTimeouts: { ...defaultBodyReadTimeouts, headTimeoutMs: 20 },
     });
     const { port } = new URL(origin);
     const socket = net.connect(Number(port), "127.0.0.1");

@@ -13,10 +13,10 @@ function createDeadlines() {
 describe("deadline queue", () => {
   it("expires entries in order, with one sleep for all of them", async () => {
     const { wall, late, deadlines } = createDeadlines();
-    deadlines.enter("a");
-    deadlines.enter("b");
+    deadlines.add("a");
+    deadlines.add("b");
     await wall.pass(400);
-    deadlines.enter("c");
+    deadlines.add("c");
     assert.deepEqual(wall.sleeping, [600]);
     await wall.pass(599);
     assert.deepEqual(late, []);
@@ -28,20 +28,20 @@ describe("deadline queue", () => {
 
   it("expires entries that are added after all others left", async () => {
     const { wall, late, deadlines } = createDeadlines();
-    const leave = deadlines.enter("a");
+    const leave = deadlines.add("a");
     leave();
     await wall.pass(1_000);
     assert.deepEqual([late, wall.sleeping], [[], []]);
-    deadlines.enter("b");
+    deadlines.add("b");
     await wall.pass(1_000);
     assert.deepEqual([late, wall.sleeping], [["b at 2000"], []]);
   });
 
   it("expires every entry except removed ones", async () => {
     const { wall, late, deadlines } = createDeadlines();
-    deadlines.enter("a");
-    const leave = deadlines.enter("b");
-    deadlines.enter("c");
+    deadlines.add("a");
+    const leave = deadlines.add("b");
+    deadlines.add("c");
     leave();
     leave();
     await wall.pass(1_000);
@@ -51,7 +51,7 @@ describe("deadline queue", () => {
 
   it("ends all entries at once, oldest first", async () => {
     const { wall, late, deadlines } = createDeadlines();
-    for (const name of ["a", "b", "c"]) deadlines.enter(name);
+    for (const name of ["a", "b", "c"]) deadlines.add(name);
     assert.deepEqual([...deadlines.clear()], ["a", "b", "c"]);
     assert.deepEqual([...deadlines.clear()], []);
     await wall.pass(5_000);
@@ -60,7 +60,7 @@ describe("deadline queue", () => {
 
   it("expires no entry after it is stopped, and leaves no sleep pending", async () => {
     const { wall, late, deadlines } = createDeadlines();
-    deadlines.enter("a");
+    deadlines.add("a");
     deadlines.stop();
     await waitForIdle();
     assert.deepEqual(wall.sleeping, []);

@@ -28,7 +28,7 @@ async function startWithFailedDisk(t: { after(end: () => Promise<void>): void })
   });
   Object.defineProperty(refusing, "writable", { value: false });
 
-  const forwarder = createForwarder({ wall: systemWallClock, mark: "test" });
+  const forwarder = createForwarder({ wall: systemWallClock, pseudonym: "test" });
   const url = "http://127.0.0.1:9";
   const context: RouterContext = {
     ...{

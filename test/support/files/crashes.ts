@@ -103,7 +103,10 @@ async function runLife(life: StoreLife, disk: ForgetfulDisk, hasCrashed = () => 
       } else if (action === "go back") {
         const snapshotStore = await openSnapshotStore(disk);
         const { store: next } = await store.load((await snapshotStore.open("kept"))!);
-        await store.takeOver(next, { keep: (present) => snapshotStore.put("left", addChecksum(present)), past });
+        await store.takeOver(next, {
+          saveReplaced: (present) => snapshotStore.put("left", addChecksum(present)),
+          past,
+        });
         acknowledged += 1;
       } else if (action === "rewind") {
         const history = store.history!;

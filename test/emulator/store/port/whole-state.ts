@@ -89,12 +89,12 @@ export function defineWholeStateSuite(open: Open): void {
       await store.transaction("change", (tx) => tx.delete(people, 1));
       const waited: Promise<unknown>[] = [];
       await store.takeOver(next, {
-        keep: async (present) => {
+        saveReplaced: async (present) => {
           // It waits, and finds another state than the one for which it was started.
           waited.push(store.transaction("late", (tx) => tx.put(people, createPerson(9))));
           for await (const piece of present) kept.push(piece);
         },
-        tookOver: () => kept.push("took over"),
+        onReplaced: () => kept.push("took over"),
       });
       await assert.rejects(waited[0]!, {
         name: "StateReplacedError",
@@ -112,7 +112,7 @@ export function defineWholeStateSuite(open: Open): void {
       const { store } = await open(t);
       await store.transaction("seed", (tx) => tx.put(people, createPerson(1)));
       const keep = () => Promise.reject(new Error("no room"));
-      await assert.rejects(store.takeOver(store.createEmptyStore(), { keep }), { message: "no room" });
+      await assert.rejects(store.takeOver(store.createEmptyStore(), { saveReplaced: keep }), { message: "no room" });
       assert.deepEqual(getIds(await store.read((view) => view.list(people))), [1]);
     });
 

@@ -69,7 +69,7 @@ describe("document storage in PostgreSQL", { skip: postgresSkipReason }, () => {
     assert.deepEqual([await collect(), await found()], [0, [true, true]]);
     await later(29);
     assert.deepEqual([await collect(), await found()], [0, [true, true]]);
-    await blobs.keepUnnamed();
+    await blobs.extendUnreferencedRetention();
     await later(2);
     assert.deepEqual([await collect(), await found()], [0, [true, true]]);
     await later(31);

@@ -36,7 +36,7 @@ export async function readStoredState({
   const database = new Database(url, schema);
   try {
     // In one snapshot, because another process may be writing.
-    const read = (tx: Tx) => recover(tx, database.shown, known);
+    const read = (tx: Tx) => recover(tx, database.displayUrl, known);
     const { state } = await database.pool.begin("isolation level repeatable read read only", read);
     return new LiveStore({ state, wall: systemWallClock });
   } finally {

@@ -148,8 +148,8 @@ describe("a PostgreSQL server", () => {
   it("requires version 13 or later and UTF8", () =>
     assert.deepEqual(
       [
-        findServerProblem({ version: 120_022, called: "12.22 (Debian)", encoding: "UTF8" }),
-        findServerProblem({ version: 130_000, called: "13.0", encoding: "UTF8" }),
+        findServerProblem({ version: 120_022, versionName: "12.22 (Debian)", encoding: "UTF8" }),
+        findServerProblem({ version: 130_000, versionName: "13.0", encoding: "UTF8" }),
       ],
       ["PostgreSQL 13 or later is required, but the server is 12.22 (Debian)", undefined],
     ));
