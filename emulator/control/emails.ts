@@ -104,6 +104,6 @@ function composeEmail({ purpose, mode }: Email, contract: string, sender: string
         text: `${sender} invites you to its workspace. Open the link to accept the invitation.`,
       };
     case "trial":
-      return { subject: "Complete your sign-up", text: "Continue your sign-up with the token of this e-mail." };
+      return { subject: "Complete your sign-up", text: "Continue your sign-up with the token in this e-mail." };
   }
 }

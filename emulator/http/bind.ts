@@ -40,8 +40,8 @@ export interface OperationSteps {
 }
 
 // Steps are cached per declaration, because all emulators of a process serve the same operations.
-const defaultSteps = memoize((operation: Operation) => createSteps(operation, false));
-const strictSteps = memoize((operation: Operation) => createSteps(operation, true));
+const getDefaultSteps = memoize((operation: Operation) => createSteps(operation, false));
+const getStrictSteps = memoize((operation: Operation) => createSteps(operation, true));
 
 /** Binds all operations of a part. Throws EmulatorBugError if an operation cannot be served. */
 export function bindPart(
@@ -57,7 +57,7 @@ export function bindPart(
     if (auth !== "none" && !check) {
       throw new EmulatorBugError(`No check is registered for credentials of kind ${auth}`, { operation: id });
     }
-    const steps = strictBodies ? strictSteps(operation) : defaultSteps(operation);
+    const steps = strictBodies ? getStrictSteps(operation) : getDefaultSteps(operation);
     return { operation, steps, context, callContext, handler, authenticate: check };
   });
 }

@@ -42,7 +42,7 @@ export async function emitEvent(
   const subscribers = observer?.isSilent(activity)
     ? []
     : await tx.list(webhookRows, { by: "activity", equals: toActivityKey(workspace_id, activity) });
-  const receivers = webhookId === undefined ? subscribers : subscribers.filter(({ id }) => id === webhookId);
+  const targetWebhooks = webhookId === undefined ? subscribers : subscribers.filter(({ id }) => id === webhookId);
   // The event is stored even without webhooks, because a client can wait for the activity.
   const event: WebhookEvent = {
     id: tx.next("webhook_event"),
@@ -52,11 +52,11 @@ export async function emitEvent(
     at: domainEvent.at,
     // The signed and the sent bytes are the same in every attempt (DECISIONS.md, C17).
     body,
-    keep_until: receivers.length === 0 ? getRetentionEnd("other", due) : null,
+    keep_until: targetWebhooks.length === 0 ? getRetentionEnd("other", due) : null,
     cause: tx.cause?.id ?? null,
   };
   tx.put(webhookEvents, event);
-  return receivers.map(({ id: webhook_id }) => {
+  return targetWebhooks.map(({ id: webhook_id }) => {
     const id = tx.next("delivery");
     const entry = enqueue(tx, {
       due,

@@ -81,9 +81,9 @@ export const passthrough = (schema?: z.ZodType) => ({ kind: "passthrough", ...(s
 export type Auth = "none" | "api-key" | "cluster-key" | "cluster-key-or-bearer" | "basic" | "bearer" | "control-token";
 
 /**
- * A column of a table, by the path of its field. In a narrow window, columns with `cut` are shortened in the order of
- * `cut`, and then the last columns are omitted. Without `cut` a value is always shown in full, because half an
- * identifier is useless.
+ * A column of a table, by the path of its field. In a narrow window, columns with `shrinkPriority` are shortened in its
+ * order, and then the last columns are omitted. Other values are always shown in full, because half an identifier is
+ * useless.
  */
 export type Column =
   | string

@@ -11,7 +11,7 @@ export const specifiedRetrySchedule: RetrySchedule = ["5m", "10m", "20m", "40m",
 /** Maximum delay in a schedule. */
 export const maxRetryDelayMs = 365 * 24 * 60 * minute;
 
-/** Number of consecutive attempts without 2xx that disables a subscription. */
+/** Number of consecutive attempts without 2xx that disables a webhook. */
 export const failuresUntilDisabled = 6;
 
 /** Duration of an outage after which a webhook with the specified schedule is disabled. */

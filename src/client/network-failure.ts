@@ -89,10 +89,10 @@ export function toRequestError(attempt: FailedRequest, error: unknown): Error {
   if (proxy && connectErrorCodes.has(code)) return createUnreachedError(proxy, error);
   const through = proxy ? ` through the proxy ${proxy.origin}` : "";
   const outcomeUnknown = isSent && !repeatable && !wasNeverSent(code);
-  const limit = code === "UND_ERR_HEADERS_OVERFLOW" ? headersLimit : error;
-  if (limit instanceof SizeLimitError) {
-    const message = `Failed to read from ${origin}${through}: ${limit.message}.`;
-    return new ResponseTooLargeError(origin, message, error, outcomeUnknown, limit.adjustable);
+  const sizeError = code === "UND_ERR_HEADERS_OVERFLOW" ? headersLimit : error;
+  if (sizeError instanceof SizeLimitError) {
+    const message = `Failed to read from ${origin}${through}: ${sizeError.message}.`;
+    return new ResponseTooLargeError(origin, message, error, outcomeUnknown, sizeError.adjustable);
   }
   const message = `Failed to reach ${origin}${through}: ${reason} (${code}).`;
   return new NetworkError(origin, code, message, error, outcomeUnknown);

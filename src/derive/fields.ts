@@ -159,7 +159,7 @@ const isPlain = (value: unknown): value is string | number | boolean =>
 const omit = (schema: JsonSchema, ...keys: string[]): JsonSchema =>
   Object.fromEntries(Object.entries(schema).filter(([key]) => !keys.includes(key)));
 
-/** Names of the field with the total number of rows, in all services. */
+/** Names that the services give to the total number of rows. */
 const totalFieldNames = ["total_results", "total_count", "total"] as const;
 
 /**

@@ -22,7 +22,7 @@ import { type LogPosition, type ParsedLine, parseLine, verifyLine } from "./log-
  * it is recorded in other files.
  */
 
-/** Visitor of the contents of a log file, in order. An error of a method ends the reading. */
+/** Visitor of the contents of a log file, in order. Reading stops if a method throws. */
 export interface LogVisitor {
   /**
    * Visits the JSON text of the first line. Returns the position that the second line must follow. Undefined allows any

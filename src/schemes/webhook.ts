@@ -22,7 +22,7 @@ export const contentHashOfStream = async (
 
 /**
  * Compares a header value with the hash of the received bytes. `malformed` means that it is not 128 lower-case hex
- * digits, so that it has another scheme or encoding. `mismatch` means another key or other bytes.
+ * digits, so that it has another scheme or encoding. `mismatch` means a different key or different bytes.
  */
 export function compareContentHash(given: string | undefined, expected: string): Verdict<"malformed" | "mismatch"> {
   if (given === undefined || !/^[0-9a-f]{128}$/.test(given)) return createInvalidVerdict("malformed");

@@ -81,7 +81,7 @@ function forwardRequest(
   });
   incoming.on("data", (chunk: Buffer) => sent.add(chunk));
   incoming.pipe(outgoing);
-  // A pipe whose end is closed pauses the request. Its rest is read so that the connection can be reused.
+  // A pipe whose end is closed pauses the request. The rest is read so that the connection can be reused.
   outgoing.once("close", () => incoming.resume());
   incoming.once("error", () => {
     skip("was not sent completely: the client disconnected");

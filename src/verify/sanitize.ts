@@ -102,14 +102,14 @@ export class ExchangeSanitizer {
   }
 
   #sanitizeCookies(value: string): string {
-    const isAttribute = /^(?:path|domain|expires|max-age|samesite|secure|httponly|partitioned)$/i;
+    const attributeNamePattern = /^(?:path|domain|expires|max-age|samesite|secure|httponly|partitioned)$/i;
     return value
       .split(/(;\s*)/)
       .map((part) => {
         const equals = part.indexOf("=");
         if (equals < 0) return part;
         const name = part.slice(0, equals);
-        return isAttribute.test(name.trim()) && !/domain/i.test(name)
+        return attributeNamePattern.test(name.trim()) && !/domain/i.test(name)
           ? part
           : `${name}=${this.#text.replaceSecret(part.slice(equals + 1))}`;
       })

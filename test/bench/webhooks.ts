@@ -68,12 +68,12 @@ try {
   };
   const [schedule, posts] = await runAlternately(3, [wholeSchedule, bareMs(dead, subscriptions * attempts, 500)]);
   reportFigure(
-    "1,000 dead subscriptions through the whole schedule, against 6,000 bare POSTs",
+    "1,000 dead webhooks through the whole schedule, against 6,000 bare POSTs",
     computeRatios(posts, schedule),
     ">= 0.3",
   );
   reportFigure(
-    "1,000 dead subscriptions through the whole schedule, seconds",
+    "1,000 dead webhooks through the whole schedule, seconds",
     schedule.map((ms) => ms / 1_000),
     "< 5",
   );

@@ -11,7 +11,7 @@ const { skip, tab } = createTestBrowser();
 const press = (page: Tab, name: string | RegExp) => page.getByRole("button", { name, exact: true }).click();
 const waitForOutcome = (page: Tab, message: string) => page.getByRole("status").getByText(message).waitFor();
 
-/** Checks each animation frame until the value is as expected. Fails with the last value. */
+/** Reads the value on every animation frame until it is as expected. Fails with the last value. */
 async function waitForValue<Value>(
   page: Tab,
   read: () => Promise<Value>,

@@ -102,7 +102,7 @@ describe("svc with a failing service", () => {
     });
   });
 
-  it("exits with 130 at Ctrl-C without a stack", async (t) => {
+  it("exits with 130 on Ctrl-C without a stack", async (t) => {
     const service = await startReceiver(t);
     let signal: (name: "SIGINT") => void = () => {};
     service.respond(() => signal("SIGINT"));

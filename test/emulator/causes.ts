@@ -49,13 +49,13 @@ const onSent =
 const finance = { approvals: [{ name: "Finance", notes: "", approver_user_id: 12 }] };
 const createDocumentBody = async () => ({ document_name: "v2.pdf", document_base_64: await createPdfBase64() });
 const party = { is_individual: false, organization_name: "Acme Inc." };
-const place = { line_one: "2 High Street", city_name: "Leeds", country_name: "United Kingdom" };
+const postalAddress = { line_one: "2 High Street", city_name: "Leeds", country_name: "United Kingdom" };
 const ofOne = { counter_party_id: 1 };
 const onParty =
   (...[operation, params, body]: Parameters<OperationCall>): Story =>
   async ({ call }) => {
     const contact = { contact_name: "Jo", contact_email: "jo@acme.example" };
-    await call("counterparties.create", {}, { ...party, ...contact, primary_address: place });
+    await call("counterparties.create", {}, { ...party, ...contact, primary_address: postalAddress });
     return () => call(operation, params, body);
   };
 const createKeyPointerBody = (value: string) => ({ key_pointers: [{ key_pointer_field_name: "expiry_date", value }] });
@@ -158,7 +158,7 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
   "counterparties.create": [
     async ({ call }) => {
       const contact = { contact_name: "Jo", contact_email: "jo@acme.example" };
-      return () => call("counterparties.create", {}, { ...party, ...contact, primary_address: place });
+      return () => call("counterparties.create", {}, { ...party, ...contact, primary_address: postalAddress });
     },
   ],
   "counterparties.update": [onDraft("counterparties.update", ofOne, { name: "Acme GmbH" })],
@@ -171,7 +171,7 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
   "counterparty-contacts.update": [
     onParty("counterparty-contacts.update", { ...ofOne, contact_id: 1 }, { name: "Kim" }),
   ],
-  "counterparty-addresses.create": [onParty("counterparty-addresses.create", ofOne, place)],
+  "counterparty-addresses.create": [onParty("counterparty-addresses.create", ofOne, postalAddress)],
   "counterparty-addresses.update": [
     onParty("counterparty-addresses.update", { ...ofOne, address_id: 1 }, { line_one: "3 High Street" }),
   ],

@@ -5,7 +5,7 @@ import { createTestFolder } from "../support/cli/cli-emulator.ts";
 import { type EmulatorProcess, startEmulatorProcess } from "../support/emulator-process.ts";
 
 /** `npm run kills` sets a large number. */
-const kills = Number(process.env.KILLS ?? 10);
+const killCount = Number(process.env.KILLS ?? 10);
 const atOnce = 16;
 
 /** Creates webhooks with sixteen concurrent writers, and kills the emulator after the n-th acknowledgement. */
@@ -35,10 +35,10 @@ async function listWebhookTitles({ control }: EmulatorProcess): Promise<Map<numb
 }
 
 describe("emulator under write load", () => {
-  it(`loses no acknowledged write when it is killed ${kills} times`, async (t) => {
+  it(`loses no acknowledged write when it is killed ${killCount} times`, async (t) => {
     const file = join(await createTestFolder(t), "emulator.json");
     const acknowledged = new Map<number, string>();
-    for (let round = 0; round < kills; round += 1) {
+    for (let round = 0; round < killCount; round += 1) {
       const emulator = await startEmulatorProcess(t, { file });
       const found = await listWebhookTitles(emulator);
       const lost = [...acknowledged].filter(([id, title]) => found.get(id) !== title);

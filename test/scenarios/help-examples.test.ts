@@ -15,7 +15,7 @@ describe("check of the help examples", () => {
     );
     const examples = parseInShell(pages.map(extractExamples).join(""));
     assert.ok(examples.length > 300, `${examples.length} examples`);
-    assert.deepEqual(await runExamples(examples, built), { wrong: {}, unused: [] });
+    assert.deepEqual(await runExamples(examples, built), { failures: {}, unused: [] });
   });
 });
 

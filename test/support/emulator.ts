@@ -76,7 +76,7 @@ export function createSender(base: string, always: Readonly<Record<string, strin
   };
 }
 
-/** Like `fetch`, bytes get no content type. */
+/** As with `fetch`, bytes get no content type. */
 function typeOf(body: unknown): Readonly<Record<string, string>> {
   if (body === undefined || body instanceof Uint8Array) return {};
   return { "content-type": typeof body === "string" ? "text/plain;charset=UTF-8" : "application/json" };

@@ -76,7 +76,7 @@ export type DiskCall =
   | "syncFolder";
 
 /**
- * Creates a real file system with a hook before each changing call. `before` can throw or resolve with a number of
+ * Wraps the real file system with a hook before each modifying call. `before` can throw or resolve with a number of
  * bytes, after which a write fails as on a full disk.
  */
 export function createGatedDisk(beforeCall: (call: DiskCall, path: string) => unknown): Disk {

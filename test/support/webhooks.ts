@@ -133,7 +133,7 @@ const workspace = {
   billed_at: null,
 };
 
-/** Creates a subscription of workspace 1 without events. */
+/** Creates a webhook of workspace 1 without activities. */
 export const createWebhookRow = (id: number, url: string): Webhook => ({
   id,
   url,

@@ -18,7 +18,7 @@ describe("initial state of a replay", () => {
     assert.equal(JSON.stringify(mappings), '{"cluster_clients":{"ap-7":["ci-robot"]}}');
   });
 
-  it("labels a cluster without a label by its identifier", () => {
+  it("uses the ID as the label of a cluster that has none", () => {
     const listed = { clusters: [{ cluster_id: "eu-1", cluster_label: null }] };
     const { clusters } = buildReplaySeed([createExchange("clusters.list", "/router/v1/clusters", listed)], {});
     assert.deepEqual(clusters, [{ id: "eu-1", label: "eu-1" }]);

@@ -84,9 +84,9 @@ export function createForwarder({ wall, pseudonym, links }: ForwarderOptions): F
       const link = request.cause && links?.createLink(base.origin, request.cause);
       if (link !== undefined) headers.push(...toLinkHeader(link));
       const body = request.body.length > 0 ? request.body : null;
-      const sending = startForward(agent, request.method, { origin: base.origin, path, headers, body });
-      if (link !== undefined) void sending.result.then(() => links?.end(link));
-      return sending;
+      const pendingForward = startForward(agent, request.method, { origin: base.origin, path, headers, body });
+      if (link !== undefined) void pendingForward.result.then(() => links?.end(link));
+      return pendingForward;
     },
     withTimeout: (ms, work) => timeouts.withTimeout(ms, work),
     isOwn: ({ headers }) => headers.via?.split(",").some((hop) => hop.trim().split(/\s+/)[1] === pseudonym) ?? false,

@@ -113,7 +113,7 @@ const failuresByErrorCode = lookupTable<readonly [code: string, message: string]
   ENETUNREACH: unreachable,
 });
 
-/** Node reads this variable only at its start. */
+/** Node reads this variable only at startup. */
 const trustHint = "Start the emulator with NODE_EXTRA_CA_CERTS=FILE";
 
 const tlsMessages: Readonly<Record<TlsFailure, string>> = {

@@ -37,7 +37,7 @@ export async function repairFile(options: {
   const salvaged = await salvage(disk, path, collections);
   const generations = await listJournalGenerations(disk, path);
   const aside: string[] = [];
-  // The second name is created before the new file, so that the damaged bytes always exist.
+  // The hard link is created before the new file, so that the damaged bytes always exist.
   for (const file of salvaged.setAside) aside.push(await findUnusedName(disk, file));
   // A crash may preserve a later rename and lose an earlier one in the same folder.
   await disk.syncFolder(dirname(path));

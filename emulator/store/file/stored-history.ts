@@ -136,7 +136,7 @@ export async function listFileSegments({ disk, path, files }: StateFiles): Promi
   const segments = await Promise.all(
     files.segments.map(async ({ base, journals }) => {
       const head = await readHead(disk, files.getCheckpointPath(base));
-      // The file may be a second name of the present checkpoint, which a failed replacement left behind.
+      // A failed replacement can leave a hard link to the current checkpoint.
       if (!head || head.generation === currentHead?.generation) return [];
       const paths = journals.map((each) => files.getJournalPath(each));
       return [createSegment(disk, { path: files.getCheckpointPath(base), head, journals: paths })];

@@ -29,8 +29,8 @@ export const defaultLeaseMs = 3_000;
 const beatsPerLease = 6;
 
 /**
- * How long the beat must stand still, while the lock is free, before another process takes over. A live leader beats
- * earlier.
+ * Time for which the heartbeat must not change before another process takes over, if the lock is free. A live leader
+ * beats earlier.
  */
 const getTakeoverDelayMs = (leaseMs: number): number => (leaseMs * 1.5) / beatsPerLease;
 

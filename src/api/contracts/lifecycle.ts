@@ -62,7 +62,7 @@ export interface Move {
   readonly requires?: readonly Requirement[];
   /** `=` keeps the status; `held` returns to the status before the hold. */
   readonly to: ContractStatus | "=" | "held" | "(deleted)";
-  /** Activities that the move emits. The notification is emitted for each signatory whose turn begins with the move. */
+  /** Activities that the transition emits. The notification is emitted for each signatory whose turn begins. */
   readonly emits: readonly Activity[];
   /**
    * E-mails that the transition sends. One virtual minute later, each is reported as delivered unless the status of the

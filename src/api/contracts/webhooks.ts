@@ -64,10 +64,10 @@ export const showHmacKey = defineOperation({
 export const deleteWebhook = defineOperation({
   id: "webhooks.delete",
   ...publicOperation,
-  summary: "Delete a webhook subscription",
+  summary: "Delete a webhook",
   method: "DELETE",
   path: "/api/v2.1/public/webhooks/{webhook_id}",
-  request: { params: z.object({ webhook_id: z.int().describe("Id of the subscription") }) },
+  request: { params: z.object({ webhook_id: z.int().describe("ID of the webhook") }) },
   responses: { 204: empty() },
   failures: ["developer-settings-required", "webhook-not-found", "not-found"],
   cli: { command: "webhooks delete", confirm: "yes" },

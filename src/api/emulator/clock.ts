@@ -5,7 +5,7 @@ import { duration, requireAtLeastOne, requireExactlyOne, timestamp } from "../sh
 
 const Mode = z.enum(["real", "manual", "auto"]);
 const Queue = {
-  next_due: timestamp.nullable().describe("Due time of the next entry of the schedule; null without one"),
+  next_due: timestamp.nullable().describe("Due time of the next entry of the schedule; null if there is none"),
   pending: z.int().describe("Number of scheduled entries"),
 };
 

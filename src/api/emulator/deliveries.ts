@@ -26,10 +26,10 @@ const attempt = {
   resend: z.boolean().describe("Requested by a user, outside the schedule"),
   planned_at: timestamp,
   at: timestamp,
-  status: z.int().nullable().describe("Status of the receiver's response; null without one"),
+  status: z.int().nullable().describe("Status of the receiver's response; null if there is none"),
   error: z.strictObject({ code: z.string(), message: z.string() }).nullable(),
   duration_ms: z.number().describe("Wall-clock time"),
-  fault: Fault.describe("Fault that changed, mis-signed, dropped or delayed the request; null without one"),
+  fault: Fault.describe("Fault that changed, mis-signed, dropped or delayed the request; null if there is none"),
   answer: nullableString.describe("Beginning of the receiver's response, in one line, if it was not 2xx"),
 };
 
@@ -47,7 +47,7 @@ const delivery = {
   label: optionalString.describe("Purpose of a delivery that another program made; omitted for all others"),
   status_text: z.string().describe("Status in words: retrying, will be skipped, skipped: webhook disabled"),
   next_attempt_at: timestamp.nullable(),
-  postponement: Fault.describe("Fault that delays the next attempt; null without one"),
+  postponement: Fault.describe("Fault that delays the next attempt; null if there is none"),
   max_attempts: z.int().describe("Number of attempts by the retry schedule of its workspace, resends not included"),
   created_at: timestamp,
 };
@@ -84,7 +84,7 @@ const filters = {
 /** A delivery in event streams. */
 export const deliveryEventFields = {
   ...delivery,
-  attempt: z.strictObject(attempt).nullable().describe("Attempt of this request; null without one, see outcome"),
+  attempt: z.strictObject(attempt).nullable().describe("Attempt of this request; null if there is none, see outcome"),
 };
 
 /** Result of one attempt, or of a delivery that ends without one. */
@@ -170,7 +170,12 @@ export const recordDelivery = defineOperation({
           z.string().regex(/^(?:[Cc]ontent-[Tt]ype|[Xx]-[A-Za-z0-9-]+)$/, "must be Content-Type or X-…"),
         ).describe("Headers as sent: Content-Type and those named X-…"),
         body: z.string().describe("Body as sent"),
-        status: z.int().min(100).max(999).nullable().describe("Status of the receiver's response; null without one"),
+        status: z
+          .int()
+          .min(100)
+          .max(999)
+          .nullable()
+          .describe("Status of the receiver's response; null if there is none"),
         error: z
           .object({ code: z.string(), message: z.string() })
           .nullable()

@@ -73,7 +73,7 @@ const effectsOfIncoming = ["latency_ms", "reset", "status", "truncated"] as cons
 const delaying: readonly OutgoingEffect[] = ["delay", "reorder"];
 const onlyOutgoing = Object.keys(outgoing) as (keyof typeof outgoing)[];
 
-/** Returns the fields that contradict each other: a fault without an effect, or fields of the other direction. */
+/** Returns a message for each contradiction, such as a fault without an effect or a field of the other direction. */
 function findContradictions(input: FaultFields): string[] {
   const foreign = input.direction === "incoming" ? onlyOutgoing : [...onlyIncoming, ...statusFields];
   const out = foreign

@@ -76,8 +76,10 @@ export const beginInstallation = defineOperation({
         ...installation,
         state: z.string(),
         authorization_url: z.string().describe("URL that the approver opens in a browser"),
-        code: nullableString.describe("Code of the provider; null without approve_as"),
-        redirect_url: nullableString.describe("Redirect of the provider with code and state; null without approve_as"),
+        code: nullableString.describe("Code of the provider; null if approve_as is not given"),
+        redirect_url: nullableString.describe(
+          "Redirect of the provider with code and state; null if approve_as is not given",
+        ),
       }),
     ),
   },

@@ -17,7 +17,7 @@ export const Readiness = z.strictObject({
     .string()
     .nullable()
     .optional()
-    .describe("URL of the leader's router; null without a leader; only with --store"),
+    .describe("URL of the leader's router; null if there is no leader; only with --store"),
   why: optionalString.describe("Reason why it is not ready; omitted during startup, and if another process leads"),
 });
 
@@ -83,7 +83,7 @@ export const showBufferUsage = defineOperation({
       z.strictObject({
         requests: Kept.describe("Request log"),
         inboxes: Kept.describe("Requests forwarded to emulated clusters, in total"),
-        spans: Spans.nullable().describe("Spans for the OpenTelemetry collector; null without OTEL_ variables"),
+        spans: Spans.nullable().describe("Spans for the OpenTelemetry collector; null if no OTEL_ variable is set"),
         events: Kept.extend({ streams: z.int().describe("Number of open streams") }).describe(
           "Events retained to resume streams; none while no stream is open",
         ),

@@ -17,7 +17,7 @@ export const LoggedRequest = z.strictObject({
   status: z.int().describe("Status of the response; 0 if the connection ended without one"),
   failure: nullableString.describe("Code of the declared failure"),
   caller: nullableString.describe(
-    "Name of the control token, local for the token of the run file; null without a token",
+    "Name of the control token, local for the token of the run file; null if it used none",
   ),
   workspace_id: z.int().optional().describe("Workspace that the credentials identified; omitted without one"),
   findings: z

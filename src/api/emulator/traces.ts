@@ -19,7 +19,7 @@ const TraceNode = z.strictObject({
   duration_ms: z.number().nullable().describe("Wall-clock duration; null if it has none or is not retained"),
   what: z.string(),
   because: z.string().describe("Cause, as a sentence"),
-  moved_by: nullableString.describe("Clock advance that made it due; null without one"),
+  moved_by: nullableString.describe("Clock advance that made it due; null if there is none"),
   fault: nullableString.describe("Fault that affected it, with the request that added the fault"),
   contract: nullableString.describe("T-12 or H-12"),
   webhook_id: z.int().nullable(),

@@ -27,7 +27,7 @@ const Webhook = z.strictObject({
   created_at: timestamp,
 });
 
-const params = z.object({ id: z.int().describe("Id of the subscription") });
+const params = z.object({ id: z.int().describe("ID of the webhook") });
 const columns = [
   "id",
   { name: "workspace", shrinkPriority: 1 },

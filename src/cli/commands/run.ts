@@ -13,10 +13,10 @@ const run = defineCommand({
   words: ["run"],
   summary: "Run each scenario file on its own emulator",
   description: [
-    "A scenario is a YAML file of steps: calls of operations, command lines, moves of virtual time, people who sign,",
+    "A scenario is a YAML file of steps: calls of operations, command lines, clock advances, people who sign,",
     "scripted faults and receivers of webhooks, each with its expected result. Every file runs on a fork of an emulator,",
-    "in memory. A program at the url of a receiver gets no variables from it: start the program with the signing key that",
-    "svc emulator exec --deterministic -- printenv SVC_WEBHOOK_HMAC_KEY prints. The exit code is 1 if a scenario fails, and 2 if a file is invalid, which is checked before anything runs.",
+    "in memory. No environment variables are set for a program at the URL of a receiver. Start it with the signing key of",
+    "svc emulator exec --deterministic -- printenv SVC_WEBHOOK_HMAC_KEY. The exit code is 1 if a scenario fails, and 2 if a file is invalid, which is checked before anything runs.",
   ].join(" "),
   positionals: [{ name: "file", description: "Scenario file", variadic: true, optional: true }],
   flags: [

@@ -39,7 +39,7 @@ export const createRootPage = (names: readonly string[]): HelpPage => {
 export const createAllCommandsPage = (commands: ReadonlyMap<string, readonly DescribedCommand[]>): HelpPage => ({
   usage: "svc <group> <command> [options]",
   introduction: [],
-  examples: [{ title: "Show the help of one command", argv: ["contracts", "create", "--help"] }],
+  examples: [{ title: "Show help for one command", argv: ["contracts", "create", "--help"] }],
   tables: [...commands].map(([title, groupCommands]) => ({
     title,
     rows: groupCommands.map(({ words, positionals, summary }) => [

@@ -19,7 +19,7 @@ export const helpTopics = lookupTable<Topic>({
         createFlagTable("Options of every command", [
           ...globalFlags,
           { flag: "version", short: "V", type: "switch", description: "Print the version" },
-          { flag: "help", short: "h", type: "switch", description: "Show the help of a command, a group or svc" },
+          { flag: "help", short: "h", type: "switch", description: "Show help for a command, a group or svc" },
         ]),
       ],
       notes: ["They can be before or after the words of a command."],

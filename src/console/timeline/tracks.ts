@@ -39,7 +39,7 @@ export interface Timeline {
 
 type Moment = Omit<AttemptMark, "x" | "slot">;
 
-/** Maximum number of marks of one moment in one track. A number stands for the rest. */
+/** Maximum number of marks at one moment in one track. A number stands for the rest. */
 const maxStacked = 3;
 /** Maximum number of waiting deliveries whose possible retries are drawn. */
 const maxSupposed = 12;

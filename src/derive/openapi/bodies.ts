@@ -59,10 +59,10 @@ function buildRequestContent(body: RequestBody, writer: SchemaWriter): MediaCont
 /** Builds the success responses of an operation, by status. A forwarded response can have other statuses. */
 export function buildSuccessResponses(operation: Operation, writer: SchemaWriter): Json {
   const declared = Object.entries(operation.responses);
-  const ofCluster = declared.some(([, body]) => body.kind === "passthrough");
+  const hasClusterResponse = declared.some(([, body]) => body.kind === "passthrough");
   return {
     ...Object.fromEntries(declared.map(([status, body]) => [status, buildSuccessResponse(status, body, writer)])),
-    ...(ofCluster
+    ...(hasClusterResponse
       ? { default: { description: "Other responses of the cluster, unchanged", content: { "*/*": {} } } }
       : {}),
   };

@@ -123,7 +123,7 @@ describe("svc auth device-login with the emulator", () => {
     });
   });
 
-  it("exits with 130 at Ctrl-C during the wait and stores nothing", async (t) => {
+  it("exits with 130 on Ctrl-C during the wait and stores nothing", async (t) => {
     const { svc, cwd } = await startCliEmulator(t);
     const waiting = startCommand(svc, [...login, "--json"]);
     await waiting.saw("approval_needed");

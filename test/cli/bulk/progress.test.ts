@@ -33,7 +33,7 @@ describe("progress of a bulk job", () => {
     ]);
   });
 
-  it("clears its line before the message at Ctrl-C", async (t) => {
+  it("clears its line before the message on Ctrl-C", async (t) => {
     const { wall, script } = createPassingTime(1_000);
     let interrupt = () => {};
     const { svc } = await createBulkFixture(t, createNumberedIds(400), (call) => {

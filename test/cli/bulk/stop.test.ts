@@ -24,7 +24,7 @@ function createSignalSender() {
 }
 
 describe("stopped bulk job", () => {
-  it("ends requests in flight at Ctrl-C, prints how to continue and exits with 130", async (t) => {
+  it("ends requests in flight on Ctrl-C, prints how to continue and exits with 130", async (t) => {
     const answers = createGate();
     const keys = createSignalSender();
     const { svc, listRequests } = await createBulkFixture(t, createNumberedIds(9), async ({ number }) => {
@@ -50,7 +50,7 @@ describe("stopped bulk job", () => {
     assert.deepEqual(listRequests().flat().sort(), createNumberedIds(9));
   });
 
-  it("finishes at Ctrl-C if no row is left to send", async (t) => {
+  it("finishes on Ctrl-C if no row is left to send", async (t) => {
     const keys = createSignalSender();
     const { svc } = await createBulkFixture(t, createNumberedIds(2), async ({ number }) => {
       if (number === 2) keys.send("SIGINT");

@@ -175,7 +175,7 @@ describe("svc emulator start --detach", () => {
     }
   });
 
-  it("ends the starting emulator at Ctrl-C", async (t) => {
+  it("ends the starting emulator on Ctrl-C", async (t) => {
     const cwd = await createFolder(t);
     const seed = join(cwd, "seed.json");
     execFileSync("mkfifo", [seed]);

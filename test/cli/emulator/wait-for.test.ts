@@ -121,7 +121,7 @@ describe("svc emulator wait-for", () => {
     assert.equal((skipped as { outcome: string }).outcome, "skipped_disabled");
   });
 
-  it("ends at Ctrl-C during the wait", async (t) => {
+  it("ends on Ctrl-C during the wait", async (t) => {
     const { svc } = await withContract(t);
     const waiting = startCommand(svc, ["emulator", "wait-for", "--activity", "CONTRACT_VOIDED"]);
     while ((await svc("emulator requests --operation clock.show --json=id")).stdout === "[]\n");

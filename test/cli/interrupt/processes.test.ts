@@ -55,7 +55,7 @@ const signalNames = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 const noNohup = process.platform === "linux" ? false : "whether a signal is ignored stands in /proc";
 
-describe("svc process at Ctrl-C", () => {
+describe("svc process on Ctrl-C", () => {
   it("exits while a service hangs", async (t) => {
     const service = await startHangingService(t);
     const run = await startSvcProcess(t, ["router", "health", "--base-url", service.url], {

@@ -6,7 +6,7 @@ import { runCli } from "../../support/cli/run-cli.ts";
 const pieceBytes = 16 * 1024;
 
 describe("large response on a terminal", () => {
-  it("is written in chunks so that Ctrl-C works in between", async () => {
+  it("is written in chunks so thon Ctrl-C works in between", async () => {
     let turns = 0;
     let next: NodeJS.Immediate;
     const turn = () => {

@@ -46,7 +46,7 @@ describe("svc complete", () => {
     it(`completes ${label}`, async () => assert.deepEqual(await completeWords(words), expected));
   }
 
-  it("completes profiles or nothing if the profile file is damaged", async (t) => {
+  it("completes profiles, and nothing if the profile file is damaged", async (t) => {
     const folder = await createTestFolder(t);
     await writeFile(join(folder, "profiles.json"), '{"profiles":{"staging":{},"prod":{}}}');
     assert.deepEqual(await completeWords(["config", "use", "st"], { SVC_CONFIG_DIR: folder }), ["staging", ":4"]);

@@ -94,7 +94,7 @@ describe("svc dev at a terminal", { skip }, () => {
     assert.deepEqual((await control("GET", "webhooks")).body, []);
   });
 
-  it("exits with 130 at Ctrl-C and restores the terminal", async (t) => {
+  it("exits with 130 on Ctrl-C and restores the terminal", async (t) => {
     const { keys, waitFor, cursor, folder } = await startDevSession(t, 80);
     await keys("C-c");
     const end = await waitFor("done");

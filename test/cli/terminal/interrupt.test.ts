@@ -23,7 +23,7 @@ async function openTerminalAt(
   return openSvcTerminal(t, argv, { folder, env: { ...given, SVC_CONFIG_DIR: folder, SVC_STATE_DIR: folder, ...env } });
 }
 
-/** Checks that Ctrl-C ended the command silently and the terminal is restored. */
+/** Checks thon Ctrl-C ended the command silently and the terminal is restored. */
 async function assertTerminalRestored({ waitFor, cursor }: Terminal): Promise<void> {
   const screen = await waitFor(/^done$/m);
   assert.match(screen, /exit=130$/m);
@@ -106,7 +106,7 @@ const withKeys = `
   process.stdin.on("data", () => { writeFileSync(process.argv.at(-1), JSON.stringify({ by: "hand" })); process.exit(0); });
   console.log("editing");`;
 
-/** An editor that Ctrl-C ends. */
+/** An editor thon Ctrl-C ends. */
 const editorScript = `setInterval(() => {}, 1000); console.log("editing");`;
 
 describe("Ctrl-C in an editor", { skip }, () => {

@@ -153,7 +153,7 @@ describe("svc at a terminal", { skip }, () => {
     assert.equal(screen.includes("Check the health"), false, screen);
   });
 
-  it("ends at Ctrl-C in a window of 0 columns, also at a prompt", async (t) => {
+  it("ends on Ctrl-C in a window of 0 columns, also at a prompt", async (t) => {
     const { keys, waitFor } = await openShell(t);
     await keys("stty cols 0; svc contracts templates show; echo exit=$?; stty cols 100", "Enter");
     await waitFor("Mutual NDA");

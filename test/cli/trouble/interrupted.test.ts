@@ -36,7 +36,7 @@ function findDefect(example: PreparedLine, given: RunResult): string | undefined
 }
 
 describe("command that sends requests", () => {
-  it("exits with 130 at Ctrl-C during a request, silently and without leftover files", async (t) => {
+  it("exits with 130 on Ctrl-C during a request, silently and without leftover files", async (t) => {
     const server = await startHostileService(t);
     const failures = await findFailingCases(
       lines,

@@ -161,7 +161,7 @@ describe("svc verify scan --reindex", () => {
     assert.deepEqual([exit, stderr, await readFile(index, "utf8")], [0, "Nothing suspicious in 5 exchanges\n", whole]);
   });
 
-  it("reports a file that is no longer an exchange", async (t) => {
+  it("reports a file that is no longer a valid exchange", async (t) => {
     const { cwd, svc } = await startWithRecordedCorpus(t);
     const file = join(cwd, "corpus", "00004-contracts.list.http");
     await writeFile(file, (await readFile(file, "utf8")).replace("\nHTTP/1.1 200\n", "\n"));

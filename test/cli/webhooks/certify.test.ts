@@ -329,7 +329,7 @@ describe("svc webhooks certify", () => {
     while (pids.some(isAlive)) await systemWallClock.sleep(10);
   });
 
-  it("exits at Ctrl-C", async (t) => {
+  it("exits on Ctrl-C", async (t) => {
     let stop = () => {};
     const { certify } = await startSignedReceiver(t, { respond: () => stop() });
     const { exit, stdout } = await certify([], {

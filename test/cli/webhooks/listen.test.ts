@@ -271,7 +271,7 @@ describe("svc webhooks listen", () => {
     );
   });
 
-  it("exits with 130 at Ctrl-C and leaves no webhook behind", async (t) => {
+  it("exits with 130 on Ctrl-C and leaves no webhook behind", async (t) => {
     const { svc, json } = await withContract(t);
     const listening = startCommand(svc, ["webhooks", "listen", "--json"]);
     await listening.saw('"ready"');

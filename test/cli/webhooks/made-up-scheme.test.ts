@@ -110,7 +110,7 @@ describe("svc with a scheme that was added to the list of schemes", () => {
     );
   });
 
-  it("sends it in the emulator's deliveries, and the service's own scheme on request", async (t) => {
+  it("signs the emulator's deliveries with it, and also with the service's own scheme on request", async (t) => {
     const { svc } = await createMadeUpSchemeCli(t);
     const hooks = await startReceiver(t);
     const again = `"${process.execPath}" "${getSvcPath()}" webhooks`;

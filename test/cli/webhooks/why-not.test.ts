@@ -56,7 +56,7 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
     );
   });
 
-  it("names a scripted fault as the cause, like doctor", async (t) => {
+  it("names a scripted fault as the cause, as svc doctor does", async (t) => {
     const { svc, json, emulator } = await startCliEmulator(t);
     const app = await startReceiver(t);
     await svc(create("Mine", app.url));

@@ -5,14 +5,16 @@ import { pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../s
 import { getSigningLink } from "../../support/identity/recipient-page.ts";
 
 const at = "2031-01-02T03:04:05.000Z";
-const trial = "/router/v1/trial/signup";
+const trialPath = "/router/v1/trial/signup";
 const form = { first_name: "Zoe", job_title: "GC", company_name: "Newco", industry: "Software", use_case: "Sales" };
 
 async function startTrial({ router }: TestEmulator, overrides: object = {}): Promise<string> {
-  const { body } = await router("POST", trial, { body: { email: "zoe@newco.example", captcha: "yes" } });
+  const { body } = await router("POST", trialPath, { body: { email: "zoe@newco.example", captcha: "yes" } });
   const { token } = body as { token: string };
   const invited_users = [{ email: "bob@newco.example", first_name: "Bob" }];
-  const response = await router("POST", `${trial}/complete`, { body: { ...form, token, invited_users, ...overrides } });
+  const response = await router("POST", `${trialPath}/complete`, {
+    body: { ...form, token, invited_users, ...overrides },
+  });
   assert.equal(response.status, 200, JSON.stringify(response.body));
   return token;
 }
@@ -130,7 +132,7 @@ it("emails.blackhole returns the received mails, newest first", async (t) => {
 it("trials.list returns completed signups, newest first", async (t) => {
   const emulator = await startTestEmulator(t);
   const token = await startTrial(emulator, { last_name: "Park", cluster_location: "us" });
-  await emulator.router("POST", trial, { body: { email: "al@newco.example", captcha: "yes" } });
+  await emulator.router("POST", trialPath, { body: { email: "al@newco.example", captcha: "yes" } });
   const { body } = await emulator.control("GET", "trials");
   const { items, total } = body as { items: { token: string }[]; total: number };
   const [pending, made] = items.map(({ token: _, ...rest }) => rest);

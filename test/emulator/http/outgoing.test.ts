@@ -153,7 +153,7 @@ describe("host name of a receiver", () => {
   it("is resolved once, and the connection uses the checked address", async (t) => {
     const sink = await startReceiver(t);
     const requests: string[] = [];
-    // The first address is the one at the check. A second lookup would return the other one.
+    // The check resolves to the first address. A second lookup would return the other one.
     const rebinding = [["127.0.0.1"], ["169.254.169.254"]];
     const lookup = createLookup((name) => {
       requests.push(name);

@@ -36,7 +36,7 @@ it("is executed once everybody has signed", async () => {
   assert.equal(await statusOf("T-1"), "EXECUTED");
 });
 
-it("waits for a signature still, whatever the test before has done", async () => {
+it("still waits for a signature, whatever the previous test did", async () => {
   assert.equal(await statusOf("T-1"), "SIGN");
 });
 

@@ -193,7 +193,7 @@ const { pending } = exitCodeByFailure;
 
 type Svc = (line: string) => Promise<RunResult>;
 
-/** Actions of the user in reaction to output. Endless commands print that Ctrl-C stops them. */
+/** Actions of the user in reaction to output. Endless commands print thon Ctrl-C stops them. */
 const reactions: readonly { readonly reads: RegExp; react(match: string, svc: Svc, stop: () => void): unknown }[] = [
   { reads: /press Ctrl-C to stop/i, react: (_, __, stop) => stop() },
   { reads: /"type":"ready"/, react: (_, svc) => svc("webhooks trigger CONTRACT_SIGNED") },

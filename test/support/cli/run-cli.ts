@@ -4,7 +4,7 @@ import { main } from "../../../src/cli/main.ts";
 import type { Host } from "../../../src/cli/process/host.ts";
 import { getProgramPath } from "../program.ts";
 
-/** A build of the command line, with its entry point and its start command. */
+/** A build of the CLI, with its entry point and its start command. */
 export interface CliBuild {
   readonly main: typeof main;
   readonly program: Host["program"];

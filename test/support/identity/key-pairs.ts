@@ -47,7 +47,7 @@ async function loadOrGenerateKeyPair(
   return pair;
 }
 
-/** Returns the next pair, for signatures by the test. */
+/** Returns the next pair, for the test to sign with. */
 export const getKeyPair = (): Promise<KeyPairKeyObjectResult> => reuseKeyPair("rsa", { modulusLength: bits });
 
 Object.assign(crypto, {

@@ -37,7 +37,15 @@ export async function transitionContract<T extends Trigger>(
   fail: Fail<RejectionCode<T>>,
 ): Promise<Contract> {
   // The table that `applyTransition` reads only has rejections of RejectionCode<T>.
-  return applyTransition(tx, context, contract, trigger, options, contract.status, fail as unknown as MoveRejecter);
+  return applyTransition(
+    tx,
+    context,
+    contract,
+    trigger,
+    options,
+    contract.status,
+    fail as unknown as TransitionRejecter,
+  );
 }
 
 /** Applies the first trigger to a new contract, which the table never rejects. */
@@ -53,7 +61,7 @@ export function createByTransition(
   });
 }
 
-type MoveRejecter = (code: FailureCode, data: unknown) => never;
+type TransitionRejecter = (code: FailureCode, data: unknown) => never;
 
 async function applyTransition(
   tx: Transaction,
@@ -62,7 +70,7 @@ async function applyTransition(
   trigger: Trigger,
   { performer, addressees, patch }: TransitionOptions,
   from: Contract["status"] | "(new)",
-  reject: MoveRejecter,
+  reject: TransitionRejecter,
 ): Promise<Contract> {
   const at = clock.now();
   const outcome = applyMove(before, trigger, at, from);

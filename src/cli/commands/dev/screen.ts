@@ -67,7 +67,7 @@ export class SessionScreen {
     return task;
   }
 
-  /** Erases the status line, which occupies several rows after a window became narrower. */
+  /** Erases the status line, which can span several rows after the window became narrower. */
   async #erase(): Promise<void> {
     if (this.#drawnText === "") return;
     const rowsAbove = Math.ceil(measureWidth(this.#drawnText) / this.#columns) - 1;
@@ -100,7 +100,7 @@ const ctrlD = "\x04";
 
 /**
  * Reads single keys until the run ends or the terminal closes. Resolves at `q` and Ctrl-D. Rejects with
- * InterruptedError at Ctrl-C, because a terminal in raw mode sends no signal.
+ * InterruptedError on Ctrl-C, because a terminal in raw mode sends no signal.
  */
 export async function readKeys({ host, signal }: Context, onKey: (key: string) => void): Promise<void> {
   const stdin: RawInput = host.stdin;

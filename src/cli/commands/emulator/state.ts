@@ -54,7 +54,7 @@ const emulatorStateImport = defineCommand({
 const emulatorRepair = defineCommand({
   words: ["emulator", "repair"],
   sendsNothing: true,
-  summary: "Repair a damaged state up to the damaged part",
+  summary: "Recover the intact part of a damaged state",
   description: "Damaged files are renamed, never deleted. Fails while an emulator uses the state.",
   positionals: [{ name: "file", description: "State file" }],
   examples: [{ title: "Repair a state with a damaged line", argv: ["emulator", "repair", ".svc/emulator.json"] }],

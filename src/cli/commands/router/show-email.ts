@@ -17,13 +17,13 @@ const showEmail = defineCommand({
   async run(input, context, spec) {
     const text = input.positionals.email_hash.trim();
     const isIdentifier = input.flags.hash === "none" || !(text.includes("@") || isEmailHash(text));
-    const email_hash = isIdentifier ? text : toIdentifier(email, text);
+    const email_hash = isIdentifier ? text : toIdentifier(emailKind, text);
     return runDerivedCommand(spec!, { ...input, positionals: { email_hash } }, context);
   },
 });
 
 // Loading Node's hash module, which rows of files use, would take a tenth of the whole look-up.
-const email = createHashedEmailKind((address) =>
+const emailKind = createHashedEmailKind((address) =>
   Buffer.from(sha256(Buffer.from(toAddressKey(address)))).toString("hex"),
 );
 

@@ -22,8 +22,8 @@ export function formatPostResult(response: DeliverySendResult): string {
   if ("error" in response) return response.error;
   const summary = `${response.status} in ${response.duration_ms} ms`;
   const text = response.body.trim();
-  const isPage = /html/i.test(response.content_type);
-  return isSuccessfulPost(response) || text === "" || isPage
+  const isHtml = /html/i.test(response.content_type);
+  return isSuccessfulPost(response) || text === "" || isHtml
     ? summary
     : `${summary}: ${truncateText(text.replaceAll(/\s+/g, " "), 200)}`;
 }

@@ -144,8 +144,8 @@ type ListenerTitle = (typeof listenerTitles)[number];
 const probeTimeoutMs = 500;
 
 /**
- * Removes the subscriptions of listeners that were killed, because their deliveries would be retried. Active listeners
- * keep their subscriptions. Returns the number of removed ones. Only an emulator lists subscriptions.
+ * Removes the webhooks of listeners that were killed, because their deliveries would be retried. Active listeners
+ * keep their webhooks. Returns the number of removed ones. Only an emulator lists webhooks.
  */
 async function removeStaleListeners(
   context: Context,

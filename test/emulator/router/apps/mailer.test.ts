@@ -28,7 +28,7 @@ interface StoredMail {
   readonly body_base64: string;
 }
 
-/** Returns the blackhole's mails in the emulator's state, oldest first. */
+/** Returns the e-mails that the blackhole stored, oldest first. */
 async function listStoredMails({ control }: Pick<TestEmulator, "control">): Promise<readonly StoredMail[]> {
   const { rows } = (await control("GET", "state")).body as { rows: { blackhole_mails?: StoredMail[] } };
   return rows.blackhole_mails ?? [];

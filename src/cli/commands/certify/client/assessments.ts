@@ -52,7 +52,7 @@ export function assessFields({ deviceRequests, polls }: ClientRunResult): Assess
   const problem = deviceRequests.map(findMissingClient).find(Boolean) ?? polls.map(findPollProblem).find(Boolean);
   if (problem !== undefined)
     return fail(problem, `Poll with grant_type=${deviceGrantType}, device_code and client_id.`);
-  return polls.length === 0 ? skip("The client did not poll.") : pass("All requests have their fields.");
+  return polls.length === 0 ? skip("The client did not poll.") : pass("All requests contain the required fields.");
 }
 
 const findMissingClient = ({ fields, isAuthenticated }: OAuthRequest): string | undefined =>

@@ -24,7 +24,7 @@ export interface ClientCheck {
   readonly assess: Assessor;
 }
 
-const adviceBasis = "advice of svc; RFC 8628 does not require it";
+const adviceBasis = "recommended by svc; not required by RFC 8628";
 
 const finalErrors = [
   ["expired", "expired_token"],

@@ -31,11 +31,11 @@ export async function runClientChecks(
   const text = `Running the client in ${pluralize(names.length, "scenario")}, for up to 30 s`;
   await context.output.note(`${text} …`);
   const runAll = () => waitForAll(servers.map((server) => runClient(server, argv, maxWaitMs, context)));
-  const checkOutcomes = await withSpinner(context, text, runAll, { tellsTime: true });
-  const hasRequested = checkOutcomes.some(({ deviceRequests }) => deviceRequests.length > 0);
-  const failure = hasRequested ? undefined : createNeverRequestedError(checkOutcomes);
+  const runResults = await withSpinner(context, text, runAll, { tellsTime: true });
+  const hasRequested = runResults.some(({ deviceRequests }) => deviceRequests.length > 0);
+  const failure = hasRequested ? undefined : createNeverRequestedError(runResults);
   const outcomes = checks.map(({ id, scenario, basis, assess }) => {
-    const result = checkOutcomes[names.indexOf(scenario)]!;
+    const result = runResults[names.indexOf(scenario)]!;
     const assessment = failure
       ? { result: "failed" as const, detail: failure.message, fix: failure.hint }
       : assess(result);

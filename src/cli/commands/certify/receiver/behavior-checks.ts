@@ -37,7 +37,7 @@ export const behaviorChecks: readonly ReceiverCheck[] = [
     summary: "Accepts an event again after its sender disconnected",
     expects: "accept",
     basis: "specified",
-    reason: "The service repeats an attempt that timed out",
+    reason: "The service retries an attempt that timed out",
     mistake: "duplicate-refused",
     run: resendAfter("after-body"),
   },

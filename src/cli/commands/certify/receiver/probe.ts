@@ -40,11 +40,11 @@ export function createProbe(command: string, options: ProbeOptions): ReceiverPro
     const startedAt = host.wall.monotonicNow();
     for (;;) {
       const elapsedMs = host.wall.monotonicNow() - startedAt;
-      const now = await read();
-      if (now !== before) {
+      const output = await read();
+      if (output !== before) {
         slowestMs = Math.max(slowestMs, elapsedMs);
         settledOutput = undefined;
-        return now;
+        return output;
       }
       if (elapsedMs >= waitMs || signal.aborted) return undefined;
       await host.wall.sleep(defaultPollIntervalMs, signal);
@@ -54,13 +54,13 @@ export function createProbe(command: string, options: ProbeOptions): ReceiverPro
   const getQuietMs = () => Math.min(maxQuietMs, Math.max(minQuietMs, 1.2 * slowestMs));
 
   async function readSettled(): Promise<string> {
-    let now = await read();
-    while (slowestMs >= maxImmediateMs && now !== settledOutput) {
-      const next = await readChanged(now, getQuietMs());
-      if (next === undefined) settledOutput = now;
-      now = next ?? now;
+    let output = await read();
+    while (slowestMs >= maxImmediateMs && output !== settledOutput) {
+      const next = await readChanged(output, getQuietMs());
+      if (next === undefined) settledOutput = output;
+      output = next ?? output;
     }
-    return now;
+    return output;
   }
 
   return {

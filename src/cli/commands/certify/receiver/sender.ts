@@ -106,7 +106,7 @@ export const sendDelivery = (
       informational += 1;
       if (informational > maxInformationalResponses) fail("malformed", "the receiver sends only 1xx responses");
     });
-    request.on("upgrade", () => fail("malformed", "the receiver changes the protocol"));
+    request.on("upgrade", () => fail("malformed", "the receiver switched protocols (HTTP 101)"));
     request.on("error", (error: NodeJS.ErrnoException) => settle(toResponseError(error)));
     void sendBody(request, delivery, wall, exchangeEnd.signal).then((hasHungUp) => {
       if (hasHungUp) fail("hung-up", "the sender closed the connection");

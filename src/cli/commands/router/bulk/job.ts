@@ -61,7 +61,7 @@ export async function runJob(run: JobRun, context: Context): Promise<RowSummary>
       work,
       scope: record.scope,
       concurrency,
-      // A resume resends a request that takes too long.
+      // A request may be aborted, because the resumed job resends it.
       forceSignal: context.forceSignal,
       onRetry: (retry) => progress.reportRetry(retry),
     },

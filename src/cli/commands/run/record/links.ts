@@ -11,7 +11,7 @@ export interface ValueLink {
 /** Links of each request by path in its input, such as `params.id` or `body.contract_ids.0`. */
 export type ValueLinks = ReadonlyMap<number, ReadonlyMap<string, ValueLink>>;
 
-/** Names of fields whose values a service generates. A receiver has the ID of its webhook. */
+/** Names of fields whose values a service generates. The field `webhook` of a receiver is the ID of its webhook. */
 const identifierPattern = /(?:^|_)(?:ids?|uuids?)$|^webhook$/;
 
 /** Reports whether a value is practically unique. */
