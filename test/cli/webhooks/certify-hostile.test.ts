@@ -53,7 +53,7 @@ const plays: Readonly<Record<string, readonly [play: (socket: Socket) => void, d
   "speaks no HTTP": [(socket) => socket.end("+PONG\r\n"), /^the response is not HTTP/],
   "changes the protocol": [
     (socket) => socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n"),
-    /^the receiver switched protocols (HTTP 101)$/,
+    /^the receiver switched protocols \(HTTP 101\)$/,
   ],
 });
 
