@@ -78,8 +78,9 @@ export function createEmulatorApi({
 
   function end({ signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
     const abort = () => closeSignal.abort();
+    let unlisten: (() => void) | undefined;
     if (signal?.aborted) abort();
-    const unlisten = signal && !signal.aborted ? onAbort(signal, abort) : undefined;
+    else if (signal) unlisten = onAbort(signal, abort);
     if (options.graceMs === undefined) runAfterDelay(closeMs, abort);
     return closing.run().finally(unlisten);
   }

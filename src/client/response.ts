@@ -51,6 +51,9 @@ export interface ResponseReadOptions {
   readonly exactNumbers?: boolean | undefined;
 }
 
+/** Returns whether a router forwarded the request because no operation matches it (DECISIONS.md, R2). */
+export const isFromCatchAll = (headers: HttpResponse["headers"]): boolean => headers["x-svc-matched"] === "catch-all";
+
 /**
  * Checks a response and returns its value. Throws ServiceError, InvalidResponseError or MisroutedRequestError. The
  * specification names few success statuses, so every 2xx is a success, and differences from the declaration are drift.
@@ -63,7 +66,7 @@ export async function readResponse(
 ): Promise<ApiResponse> {
   const { status, headers } = response;
   const isCatchAll = Array.isArray(operation.method);
-  if (headers["x-svc-matched"] === "catch-all" && routedServices.has(operation.service.name) && !isCatchAll) {
+  if (isFromCatchAll(headers) && routedServices.has(operation.service.name) && !isCatchAll) {
     await readBodyText(response.body);
     throw new MisroutedRequestError(
       `${request.method} ${new URL(request.url).pathname}`,

@@ -4,7 +4,7 @@ import { forwardAnything } from "../../api/router/proxied.ts";
 import { trimTrailing } from "../../base/text.ts";
 import type { BaseUrls } from "../../client/published.d.ts";
 import { buildCredentialHeaders } from "../../client/request.ts";
-import { createServiceError, formatRequestPath, readBodyText } from "../../client/response.ts";
+import { createServiceError, formatRequestPath, isFromCatchAll, readBodyText } from "../../client/response.ts";
 import type { FlagSpec } from "../../derive/command-spec.ts";
 import { type Command, defineCommand } from "../command.ts";
 import { readInput } from "../parse/body.ts";
@@ -95,7 +95,7 @@ const api = defineCommand({
         await context.output.note(`${response.status}, to ${redactHeader("location", location)}`);
       if (service === "router" && (await isCaught(request.method, path)))
         await context.output.note(
-          response.headers["x-svc-matched"] === "catch-all"
+          isFromCatchAll(response.headers)
             ? `${request.method} ${formatRequestPath(request)} is not an operation. The router forwarded it to the clusters`
             : `${request.method} ${formatRequestPath(request)} is not an operation of the router`,
         );

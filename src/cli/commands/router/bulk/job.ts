@@ -12,7 +12,7 @@ import { readRows } from "./input/rows.ts";
 import type { JobRecord } from "./log/jobs.ts";
 import type { OpenJob } from "./log/open-job.ts";
 import { formatResultLines } from "./log/results.ts";
-import { createMoveLookup, createVerification, groupMoves } from "./lookup.ts";
+import { createMoveLookup, createVerification, listMoves } from "./lookup.ts";
 import type { JobProgress } from "./progress.ts";
 import { type BatchResult, createSender } from "./send.ts";
 import type { BulkJobKind } from "./work.ts";
@@ -81,7 +81,7 @@ export async function runJob(run: JobRun, context: Context): Promise<RowSummary>
     }
     const earlierMoves = job.unfinishedMoves.get(batch.index);
     const movedFrom = await lookUpMoves?.(batch, earlierMoves);
-    if (movedFrom && movedFrom.size > 0) await job.recordMoves(batch.index, groupMoves(batch, movedFrom));
+    if (movedFrom && movedFrom.size > 0) await job.recordMoves(batch.index, listMoves(batch, movedFrom));
     const { moved, rejected: rejectedRanges } = batch.count === 0 ? emptyResult : await send(batch);
     const refusedRows = rejectedRanges.reduce((sum, { from, to }) => sum + to - from, 0);
     // An error before the first success is not caused by these rows.

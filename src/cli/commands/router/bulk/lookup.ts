@@ -128,13 +128,11 @@ export async function createMoveLookup(record: JobRecord, work: BulkJobKind, con
    * Returns the clusters that lose identifiers of a batch, by the position of the first row of each identifier. An
    * earlier run may have moved some before it stopped. For these, the cluster that it recorded counts.
    */
-  return async (batch: RowBatch, earlierMoves: BatchMoves = {}): Promise<ReadonlyMap<number, string>> => {
+  return async (batch: RowBatch, earlierMoves: BatchMoves = []): Promise<ReadonlyMap<number, string>> => {
     const values = batch.getValues();
     const clusters = await lookup.findClusters(values);
     const { toValue } = work.getKind(record);
-    const earlierClusters = new Map(
-      Object.entries(earlierMoves).flatMap(([from, texts]) => texts.map((text) => [toValue(text), from] as const)),
-    );
+    const earlierClusters = new Map(earlierMoves.map(([input, cluster]) => [toValue(input), cluster]));
     const checkedValues = new Set<string>();
     const previousClusters = new Map<number, string>();
     for (const [position, value] of values.entries()) {
@@ -148,15 +146,10 @@ export async function createMoveLookup(record: JobRecord, work: BulkJobKind, con
   };
 }
 
-/** Groups the inputs of a batch by the cluster that loses them. */
-export function groupMoves({ getRows }: RowBatch, movedFrom: ReadonlyMap<number, string>): BatchMoves {
+/** Returns the inputs at these positions of a batch, with the clusters that lose them. */
+export function listMoves({ getRows }: RowBatch, movedFrom: ReadonlyMap<number, string>): BatchMoves {
   const rows = getRows();
-  const moves: Record<string, string[]> = Object.create(null);
-  for (const [position, cluster] of movedFrom) {
-    moves[cluster] ??= [];
-    moves[cluster].push(rows[position]!.text);
-  }
-  return moves;
+  return [...movedFrom].map(([position, cluster]) => [rows[position]!.text, cluster]);
 }
 
 export async function createVerification({ scope }: JobRecord, work: BulkJobKind, context: Context) {

@@ -36,9 +36,7 @@ export async function undoJob(
   for await (const { text, from } of readMovedRows(folder)) previousClusters.set(toValue(text), from);
   // The service may have carried out batches whose responses the job did not receive.
   for (const moves of (await readJobLog(folder)).unfinishedMoves.values()) {
-    for (const [from, texts] of Object.entries(moves)) {
-      for (const text of texts) previousClusters.set(toValue(text), from);
-    }
+    for (const [input, cluster] of moves) previousClusters.set(toValue(input), cluster);
   }
   const now = await lookup?.findClusters([...previousClusters.keys()]);
   const lists = new Map<string, string[]>();

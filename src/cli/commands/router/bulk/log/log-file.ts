@@ -84,8 +84,8 @@ export interface EventLine {
   readonly reason?: string;
 }
 
-/** Inputs of a batch that another cluster has, by that cluster. */
-export type BatchMoves = Readonly<Record<string, readonly string[]>>;
+/** Inputs of a batch that another cluster has, with that cluster. */
+export type BatchMoves = readonly (readonly [input: string, cluster: string])[];
 
 /** Written before the batch is sent, because a later look-up finds only the new cluster. */
 export interface MovesLine {
