@@ -66,7 +66,7 @@ const flags = [
 const contractsReconcile = defineCommand({
   words: ["contracts", "reconcile"],
   summary: "Find webhooks that a receiver missed",
-  description: `Reads the contracts that changed since a time, and lists the webhooks that the service would have sent for them to a subscriber of every activity. Subscriptions are not compared: use --activities to check only yours. With --received, lists only the webhooks that are missing there. Exits 1 if some are missing. Covers the activities that leave a trace in a contract: ${shownColumns.join(", ")} do.`,
+  description: `Reads the contracts that changed since a time, and lists the webhooks that the service would have sent for them to a subscriber of every activity. Registered webhooks are not compared: use --activities to check only yours. With --received, lists only the webhooks that are missing there. Exits 1 if some are missing. Covers the activities that leave a trace in a contract: ${shownColumns.join(", ")}.`,
   flags,
   examples: [
     {
