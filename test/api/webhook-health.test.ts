@@ -149,6 +149,25 @@ describe("webhook diagnosis", () => {
     );
   });
 
+  it("names the receiver before a scripted fault that has not affected a delivery", () => {
+    const failing = createWebhook({ failure_count: 1 });
+    const { told, steps } = summarizeHealth(
+      failing,
+      [createDelivery(1, [0], { next_attempt_at: formatIsoTime(5) })],
+      [createFault("tamper", { matched: 0, hit: 0 })],
+    );
+    assert.deepEqual(
+      { told, steps },
+      {
+        told: "Failing since 03:04:05, first with CONTRACT_CREATED T-1: responded 503. Last attempt: the receiver responded 503. Scripted fault 1 (tamper) has not affected a delivery yet. 1 attempt failed. The sixth consecutive failure disables the webhook.",
+        steps: [
+          "Fix the receiver: its log shows the error.",
+          "Remove scripted fault 1 (tamper): svc emulator fault remove 1",
+        ],
+      },
+    );
+  });
+
   it("reports the delivery outcomes of a deleted webhook", () => {
     const { state, failing, why, steps } = assessDeletedWebhook(
       [

@@ -56,7 +56,7 @@ describe("user journeys in the console", { skip }, () => {
     await page.getByRole("link", { name: /^Timeline.*1 failing webhook$/ }).waitFor();
     await press(page, "Until idle");
     await page.getByText("Disabled after 6 consecutive failures, at").waitFor();
-    await page.getByText("Nothing scheduled").waitFor();
+    await page.getByText("No webhooks or e-mails are scheduled.").waitFor();
     await page.getByText("6 failures in a row").waitFor();
 
     await page.getByRole("link", { name: "Why Hooks fails" }).click();
@@ -217,7 +217,7 @@ describe("user journeys in the console", { skip }, () => {
     await press(page, "Until idle");
     await waitForOutcome(page, "jobs ran");
     await panel.waitFor({ state: "detached" });
-    await page.getByText("Nothing scheduled").waitFor();
+    await page.getByText("No webhooks or e-mails are scheduled.").waitFor();
     assert.equal(await bar(), height);
   });
 

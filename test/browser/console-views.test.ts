@@ -67,6 +67,20 @@ describe("console view", { skip }, () => {
     }
   });
 
+  it("shows the longest status of a delivery inside its row at any width", async (t) => {
+    const page = await tab(t);
+    const { emulator } = await startFailingWebhookStory(t);
+    await createDraftContract(emulator.api);
+    await createDraftContract(emulator.api);
+    await emulator.control("POST", "clock/advance", { body: { by: "PT3H" } });
+    await openConsole(page, emulator, "#/deliveries");
+    for (const width of [320, 390, 768, 1010, 1280]) {
+      await page.setViewportSize({ width, height: 800 });
+      await page.getByText("skipped: webhook disabled").nth(2).waitFor();
+      assert.deepEqual(await findIllegibleParts(page), [], `${width} px`);
+    }
+  });
+
   it("shows every name and address in full on demand at any width", async (t) => {
     const page = await tab(t);
     const { emulator } = await startFailingWebhookStory(t);

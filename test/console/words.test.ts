@@ -53,7 +53,7 @@ describe("delivery description in the console", () => {
     const resends = [{ ...attempt!, resend: true, status: null, error }];
     assert.equal(
       explainDelivery(createDelivery(1, [], { outcome: "skipped_not_allowed", attempts: resends }), createWebhook()),
-      "Skipped, because the address of the webhook was not allowed when the attempt was due. Resent since: The receiver's host name has no address.",
+      "Skipped, because the address of the webhook was not allowed when the attempt was due. Resent since: the receiver's host name has no address.",
     );
   });
 

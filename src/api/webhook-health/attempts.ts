@@ -92,6 +92,11 @@ export const wasSentUnaltered = ({ fault }: Pick<Attempt, "fault">): boolean =>
   fault === null || !["drop", "tamper", "wrong_key"].includes(fault.effect);
 
 export const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** Lowercases the first letter of a sentence for use after a colon, unless the first word is an acronym. */
+export const lowercaseFirst = (text: string): string =>
+  text.replace(/^[A-Z](?=[a-z ])/, (first) => first.toLowerCase());
+
 const trimPeriod = (text: string): string => text.replace(/\.$/, "");
 
 /** Data that determine the outcome of a delivery. */

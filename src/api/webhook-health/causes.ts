@@ -2,7 +2,7 @@ import { matchesPathPattern } from "../../base/urls.ts";
 import type { listFaults } from "../emulator/faults.ts";
 import type { ResultOf } from "../operation.ts";
 import { describeRetrySchedule, type RetrySchedule } from "../webhook-retries.ts";
-import { type Attempt, describeAttemptOutcome, getCausingFault } from "./attempts.ts";
+import { type Attempt, describeAttemptOutcome, getCausingFault, lowercaseFirst } from "./attempts.ts";
 
 /** A recommended action, with its command if there is one. */
 export interface RemedyStep {
@@ -32,8 +32,7 @@ export function diagnoseFailedAttempt(
   attempt: Pick<Attempt, "status" | "error" | "fault">,
   schedule?: RetrySchedule,
 ): Cause {
-  const trouble = describeAttemptOutcome(attempt);
-  const defaultText = `Last attempt: ${trouble.replace(/^[A-Z](?=[a-z ])/, (letter) => letter.toLowerCase())}`;
+  const defaultText = `Last attempt: ${lowercaseFirst(describeAttemptOutcome(attempt))}`;
   if (getCausingFault(attempt) !== undefined) return { means: defaultText, steps: [] };
   const { status, error } = attempt;
   const specific = status === null ? byError.get(error?.code ?? "") : explainStatus(status, schedule);
@@ -120,9 +119,9 @@ export const isUsedUp = ({ count, hit }: Fault): boolean => count !== undefined 
 
 /** Describes a fault, such as `Scripted fault 1 affects its deliveries: tamper, 3 times so far.` */
 export const describeFault = ({ id, effect, hit }: Fault): string =>
-  `Scripted fault ${id} affects its deliveries: ${effect}, ${formatTimes(hit)} so far.`;
-
-const formatTimes = (count: number): string => (count === 0 ? "never" : count === 1 ? "once" : `${count} times`);
+  hit === 0
+    ? `Scripted fault ${id} (${effect}) has not affected a delivery yet.`
+    : `Scripted fault ${id} affects its deliveries: ${effect}, ${hit === 1 ? "once" : `${hit} times`} so far.`;
 
 /** Returns the step that removes a fault. */
 export const toFaultRemovalStep = ({ id, effect }: Fault): RemedyStep => ({

@@ -236,7 +236,7 @@ function suggestSteps(
   { last, acting, unsent }: WebhookSituation,
 ): RemedyStep[] {
   const isScripted = last !== undefined && getCausingFault(last.attempt) !== undefined;
-  const steps: RemedyStep[] = acting.map(toFaultRemovalStep);
+  const steps: RemedyStep[] = acting.filter(({ hit }) => hit > 0).map(toFaultRemovalStep);
   if (isScripted && acting.length === 0)
     steps.push({ kind: "fault", words: "The scripted fault that caused this is no longer active." });
   if (forbidden === null) steps.push(...(last ? diagnoseFailedAttempt(last.attempt).steps : []));
@@ -247,6 +247,7 @@ function suggestSteps(
       command: `svc emulator start --webhook-allow ${extractHost(url)}`,
     });
   else steps.push({ kind: "allow", words: "Create a webhook for another address." });
+  steps.push(...acting.filter(({ hit }) => hit === 0).map(toFaultRemovalStep));
   if (status !== "ACTIVE") {
     steps.push({ kind: "enable", words: "Enable the webhook", command: `svc emulator webhooks enable ${id}` });
   }

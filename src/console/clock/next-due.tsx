@@ -22,7 +22,7 @@ export function NextDue() {
       <div class="due">
         <div class="when">
           <p class="label">Next due</p>
-          <p class="big muted">Nothing scheduled</p>
+          <p class="big muted">Nothing</p>
         </div>
         <p class="muted what">No webhooks or e-mails are scheduled.</p>
       </div>

@@ -8,6 +8,7 @@ import {
   formatAttemptNumber,
   formatDeliveryStatus,
   hasSucceeded,
+  lowercaseFirst,
 } from "../../api/webhook-health/attempts.ts";
 import { diagnoseFailedAttempt, type RemedyStep } from "../../api/webhook-health/causes.ts";
 import type { Webhook, WebhookHealth } from "../../api/webhook-health/health.ts";
@@ -104,18 +105,22 @@ const skipReasons = new Map([
 function describeLastAttempt({ attempts }: Delivery): string {
   const last = attempts.at(-1);
   if (!last) return "";
-  return `${last.resend ? "Resent since" : "Earlier attempt"}: ${describeAttemptOutcome(last)}`;
+  return `${last.resend ? "Resent since" : "Earlier attempt"}: ${lowercaseFirst(describeAttemptOutcome(last))}`;
 }
 
 const describePostponement = ({ postponement: by }: Delivery): string =>
   by === null ? "" : `, postponed by a scripted fault (${by.effect})`;
 
-/** Lists what to do about a delivery that has not arrived: first about its webhook, then about its last attempt. */
+/**
+ * Lists what to do about a delivery that has not arrived: first about its webhook, then about its last attempt.
+ * Scripted faults are listed only if one affected this delivery.
+ */
 export function findDeliverySteps(
   { outcome, attempts }: Delivery,
   health: WebhookHealth | undefined,
 ): readonly RemedyStep[] {
-  const steps = health?.steps.filter(({ kind }) => kind === "fault" || kind === "allow") ?? [];
+  const isAffected = attempts.some(({ fault }) => fault !== null);
+  const steps = health?.steps.filter(({ kind }) => kind === "allow" || (kind === "fault" && isAffected)) ?? [];
   const last = attempts.at(-1);
   const isOver = outcome === "delivered" || steps.some(({ kind }) => kind === "allow");
   return isOver || !last || hasSucceeded(last) ? steps : [...steps, ...diagnoseFailedAttempt(last).steps];

@@ -49,7 +49,8 @@ function DeviceRow(props: Device & { readonly isChosen: boolean }) {
         <strong class="number">{user_code}</strong>
         <span class="muted">
           {client_id}
-          {cluster_id && ` · ${cluster_id}`} · {isOpen ? `expires in ${formatElapsed(left)}, at ` : "expires at "}
+          {cluster_id && ` · ${cluster_id}`} ·{" "}
+          {isOpen ? `expires in ${formatElapsed(left)}, at ` : `${left > 0 ? "expires" : "expired"} at `}
           <VirtualTime at={expires_at} />
         </span>
         <State tone={tone}>{words}</State>
