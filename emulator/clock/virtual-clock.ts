@@ -78,7 +78,7 @@ export class VirtualClock implements Clock {
     const initialState = { mode, speed, offset: getOffset(wallNow(), mode, begin), manual_now: begin };
     const clock = new VirtualClock(store, wallNow, storedState ?? initialState);
     if (storedState && options.storedAt !== undefined) clock.replaceState(clock.createStateAt(options.storedAt));
-    await clock.set(options);
+    await clock.#set({ mode: options.mode ?? clock.mode, speed: options.speed ?? clock.speed });
     return clock;
   }
 
@@ -103,9 +103,18 @@ export class VirtualClock implements Clock {
     return this.#isFlowing ? Math.max(0, Math.ceil((due - this.now()) / this.#state.speed)) : undefined;
   }
 
-  /** Changes mode and speed; time continues from its present value. Resolves when the change is durable. */
+  /**
+   * Changes mode and speed; time continues from its present value. Resolves when the change is durable. Settings that
+   * change nothing write nothing, so that they are no step of the history (DECISIONS.md, E15).
+   */
   async set(settings: ClockSettings, cause?: Cause): Promise<void> {
     const { mode = this.mode, speed = this.speed } = settings;
+    // A change that is being written can still be rolled back.
+    if (mode === this.mode && speed === this.speed && this.#pendingChanges.length === 0) return;
+    await this.#set({ mode, speed }, cause);
+  }
+
+  async #set({ mode, speed }: Pick<ClockState, "mode" | "speed">, cause?: Cause): Promise<void> {
     const now = this.now();
     await this.#write({ mode, speed, offset: getOffset(this.#wallNow(), mode, now), manual_now: now }, cause);
     for (const listener of this.#watchers) listener();

@@ -57,6 +57,21 @@ export async function gatherTraceNodes(view: View, names: Iterable<string>): Pro
 /** Matches the contract in a request's path, by either ID (DECISIONS.md, C12). */
 const contractPathPattern = /\/contracts\/((?:[TH]-)?\d{1,15})(?:[/? ]|$)/;
 
+/** Returns the only contract that is named by these causes or that their events concern. Undefined if there is none. */
+export async function findContractOfCauses(view: View, rows: readonly CauseRow[]): Promise<string | undefined> {
+  const found = new Set<number>();
+  for (const { id, what } of rows) {
+    const [, named] = contractPathPattern.exec(what) ?? [];
+    if (named !== undefined) found.add(Number(named.replace(/^[TH]-/, "")));
+    const events = await view.list(webhookEvents, { by: "cause", equals: id, limit: maxDeliveriesPerWebhook });
+    for (const { contract_id } of events) if (contract_id !== null) found.add(contract_id);
+  }
+  const [contract_id] = found;
+  if (contract_id === undefined || found.size > 1) return undefined;
+  const [composite] = await readCompositeIds(view, [{ contract_id }]);
+  return composite;
+}
+
 export type TraceRef =
   | { readonly by: "cause"; readonly id: string }
   | { readonly by: "trace"; readonly id: string }

@@ -1,6 +1,7 @@
 import { toIsoMillis } from "../../src/base/clock.ts";
 import type { CauseRow } from "../store/cause.ts";
-import type { Commit, History, HistoryStart } from "../store/port.ts";
+import type { Commit, History, HistoryStart, View } from "../store/port.ts";
+import { findContractOfCauses } from "../trace/gather.ts";
 
 export type RewindTarget =
   /** Rewinds to this virtual time, in milliseconds. */
@@ -91,6 +92,38 @@ export async function findRewindPoint(
   const found = search.findPoint(reach);
   if (!found) throw new RewindOutOfRangeError(reach ?? { number: 0 }, search.stepsHint);
   return found;
+}
+
+/** A request or a clock advance that a rewind undid. */
+export interface UndoneStep {
+  /** The name of the cause: `request:12`. */
+  readonly id: string;
+  /** Virtual milliseconds. */
+  readonly at: number;
+  readonly what: string;
+  /** The only contract that it concerned. */
+  readonly contract: string | undefined;
+}
+
+/** Maximum number of steps that a rewind describes. */
+const maxDescribedSteps = 100;
+
+/** Describes the newest of these steps, newest first. `view` and `rows` are of the state that a rewind is to undo. */
+export function describeSteps(
+  view: View,
+  ids: readonly string[],
+  chains: readonly CauseChain[],
+  rows: CauseMap,
+): Promise<readonly UndoneStep[]> {
+  const newest = ids.toSorted((a, b) => parseCauseNumber(b)! - parseCauseNumber(a)!).slice(0, maxDescribedSteps);
+  return Promise.all(
+    newest.map(async (id) => {
+      const causeIds = new Set([id, ...chains.filter((chain) => findOrigin(chain) === id).flat()]);
+      const causeRows = [...causeIds].flatMap((causeId) => rows.get(causeId) ?? []);
+      const { at = 0, what = "" } = rows.get(id) ?? {};
+      return { id, at, what, contract: await findContractOfCauses(view, causeRows) };
+    }),
+  );
 }
 
 interface HistoryLine {

@@ -19,6 +19,7 @@ import { compareStates } from "./diff/compare.ts";
 import { type DiffReport, describeDiff } from "./diff/describe-diff.ts";
 import { InvalidSnapshotError, replaceState, SnapshotExistsError, SnapshotNotFoundError } from "./replace-state.ts";
 import {
+  describeSteps,
   findOrigin,
   findRewindPoint,
   HistoryUnavailableError,
@@ -26,6 +27,7 @@ import {
   RewindOutOfRangeError,
   type RewindTarget,
   RewindTargetInFutureError,
+  type UndoneStep,
 } from "./rewind.ts";
 
 interface SnapshotContext {
@@ -61,6 +63,8 @@ export interface RestoreResult {
 export interface RewindResult extends RestoreResult {
   /** Number of undone external requests and clock advances. The first clock advance can be undone in part. */
   readonly undone: number;
+  /** The newest of them, newest first. */
+  readonly steps: readonly UndoneStep[];
 }
 
 export interface SnapshotDiff extends DiffReport {
@@ -241,7 +245,7 @@ export class Snapshots {
     });
     const { first, chains, before, ids, reach } = await findRewindPoint(history, target, present);
     if (!first && "to" in target && target.to === clock.now())
-      return { backupSnapshot: undefined, undone: 0, dropped: [] };
+      return { backupSnapshot: undefined, undone: 0, steps: [], dropped: [] };
     const { store: restoredState, past } = await history.restoreAfter(first ? first.number - 1 : present.line);
     const storedCauses = await restoredState.read(
       async (view) => new Set((await view.list(causes)).map(({ id }) => id)),
@@ -260,8 +264,10 @@ export class Snapshots {
     const beside = { faults: faults.toStored(), ids: idPosition, requests, place: past };
     // A clock advance can be undone in part.
     const steps = new Set(chains.map(findOrigin).filter((id) => parseCauseNumber(id) !== undefined));
-    const undone = [...steps].filter((id) => !storedCauses.has(id) || id.startsWith("advance:")).length;
-    return { ...(await this.#restoreStore(restoredState, beside, first !== undefined)), undone };
+    const undone = [...steps].filter((id) => !storedCauses.has(id) || id.startsWith("advance:"));
+    const undoneSteps = await store.read((view) => describeSteps(view, undone, chains, present.causes));
+    const restored = await this.#restoreStore(restoredState, beside, first !== undefined);
+    return { ...restored, undone: undone.length, steps: undoneSteps };
   }
 
   /**

@@ -33,6 +33,22 @@ describe("help page", () => {
     assert.deepEqual(without, []);
   });
 
+  it("does not repeat its summary", () => {
+    const toWords = (text: string) =>
+      text
+        .toLowerCase()
+        .match(/[a-z-]+/g)
+        ?.map((word) => word.replace(/s$/, "")) ?? [];
+    const repeating = commands.filter(({ summary, description }) => {
+      const [first = ""] = description?.split(/\.(?: |$)/) ?? [];
+      return toWords(first).join(" ") === toWords(summary).join(" ");
+    });
+    assert.deepEqual(
+      repeating.map(({ words }) => words.join(" ")),
+      [],
+    );
+  });
+
   it("describes each argument and each flag", () => {
     const bare = commands.flatMap(({ words, positionals, flags }) => [
       ...positionals.filter(({ description }) => description === "").map(({ name }) => `${words.join(" ")} <${name}>`),

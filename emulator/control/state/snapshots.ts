@@ -5,6 +5,7 @@ import { parseTraceRef } from "../../trace/gather.ts";
 import { InvalidSnapshotError, SnapshotExistsError, SnapshotNotFoundError } from "../../travel/replace-state.ts";
 import {
   HistoryUnavailableError,
+  parseCauseNumber,
   RewindOutOfRangeError,
   type RewindTarget,
   RewindTargetInFutureError,
@@ -49,15 +50,17 @@ export const snapshotHandlers = {
     };
   },
 
-  "snapshots.rewind": async ({ body }, { snapshots, clock, fail }) => {
-    const { backupSnapshot, undone, dropped } = await snapshots.rewind(toRewindTarget(body)).catch((error) => {
+  "snapshots.rewind": async ({ body }, { snapshots, clock, requestLog, fail }) => {
+    const { backupSnapshot, undone, steps, dropped } = await snapshots.rewind(toRewindTarget(body)).catch((error) => {
       if (error instanceof HistoryUnavailableError) fail("no-history");
       if (error instanceof RewindTargetInFutureError) fail("time-in-future", { now: toIsoMillis(error.now) });
       if (error instanceof RewindOutOfRangeError) {
         const { steps, reach } = error;
+        const newest = isFutureCause(body, requestLog.lastNumber) ? requestLog.lastNumber : undefined;
         const reachedTime = reach.at === undefined ? undefined : toIsoMillis(reach.at);
         fail("rewind-out-of-range", {
-          lacks: describeMissing(body, steps),
+          lacks: describeMissing(body, steps, newest),
+          newest,
           reach: reachedTime,
           steps,
           isOfCause: isOfCause(body),
@@ -69,6 +72,7 @@ export const snapshotHandlers = {
       now: toIsoMillis(clock.now()),
       backup_snapshot: backupSnapshot ?? null,
       undone,
+      steps: steps.map(({ id, at, what, contract }) => ({ id, at: toIsoMillis(at), what, contract: contract ?? null })),
       dropped: dropped.map(({ kind, ref }) => ({ kind, ref })),
     };
   },
@@ -93,7 +97,12 @@ function toRewindTarget({ to, before, steps = 0 }: RewindRequest): RewindTarget 
   return { before: ref?.by === "cause" ? ref.id : before };
 }
 
-function describeMissing({ to, before, steps }: RewindRequest, stepCount: number | undefined): string {
+function describeMissing(
+  { to, before, steps }: RewindRequest,
+  stepCount: number | undefined,
+  newest: number | undefined,
+): string {
+  if (newest !== undefined) return `to before ${before}, which does not exist: the newest number is ${newest}`;
   if (to !== undefined) return `to ${to}: the history does not include that time`;
   if (before !== undefined) return `to before ${before}: the history does not include it`;
   return `${pluralize(steps ?? 0, "step")}: the history ${stepCount ? `has ${stepCount}` : "is empty"}`;
@@ -101,6 +110,12 @@ function describeMissing({ to, before, steps }: RewindRequest, stepCount: number
 
 /** Reports whether `before` names a cause. A request without `before` also matches. */
 const isOfCause = ({ before }: RewindRequest): boolean => before === undefined || parseTraceRef(before)?.by === "cause";
+
+/** Requests and clock advances share one sequence of numbers, which ends with `lastNumber`. */
+function isFutureCause({ before = "" }: RewindRequest, lastNumber: number): boolean {
+  const ref = parseTraceRef(before);
+  return ref?.by === "cause" && (parseCauseNumber(ref.id) ?? 0) > lastNumber;
+}
 
 interface FailSnapshot {
   (code: "no-such-snapshot", data: { name: string; known: string }): never;

@@ -8,6 +8,8 @@ const tokenBasis = createAssumption("The control plane is part of the emulator (
 interface MissingHistory {
   /** The missing part of the history, in words that complete a sentence about the history. */
   readonly lacks: string;
+  /** Number of the newest request, if the rewind target is a later one. */
+  readonly newest?: number | undefined;
   /** Virtual time at which the history starts, or undefined if it starts with the state. */
   readonly reach: string | undefined;
   /** Number of steps in the history, if the request specifies steps. */
@@ -218,12 +220,17 @@ export const emulatorFailures = defineControlFailures({
   "rewind-out-of-range": {
     status: 409,
     when: "the history does not reach back that far, or does not include the cause",
-    says: ({ lacks, reach }: MissingHistory) =>
-      `Cannot rewind ${lacks}. It reaches back to ${reach ?? "the beginning of the state"}. Nothing was changed.`,
-    hint: ({ reach, steps, isOfCause }: MissingHistory) =>
+    says: ({ lacks, newest, reach }: MissingHistory) =>
+      newest !== undefined
+        ? `Cannot rewind ${lacks}. Nothing was changed.`
+        : `Cannot rewind ${lacks}. It reaches back to ${reach ?? "the beginning of the state"}. Nothing was changed.`,
+    hint: ({ newest, reach, steps, isOfCause }: MissingHistory) =>
       [
+        ...(newest === undefined ? [] : ["`svc emulator requests` lists the requests."]),
         ...(isOfCause ? [] : ["Use a cause, such as request:12. `svc emulator trace REF` shows it."]),
-        ...(reach === undefined || !isOfCause ? [] : ["Start with a larger SVC_HISTORY to retain more."]),
+        ...(reach === undefined || newest !== undefined || !isOfCause
+          ? []
+          : ["Start with a larger SVC_HISTORY to retain more."]),
         ...(steps ? [`\`svc emulator rewind --steps ${steps}\` goes back to its beginning.`] : []),
         "`svc emulator snapshot list` shows the saved states.",
       ].join(" "),

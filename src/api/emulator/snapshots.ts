@@ -180,6 +180,16 @@ const Rewound = z.strictObject({
   now: timestamp.describe("Virtual time of the restored state"),
   backup_snapshot: nullableString.describe("Snapshot of the previous state; null if nothing was undone"),
   undone: z.int().describe("Number of undone requests and clock advances"),
+  steps: z
+    .array(
+      z.strictObject({
+        id: z.string().describe("Cause, as a trace names it: request:12"),
+        at: timestamp.describe("Virtual time"),
+        what: z.string().describe("Operation and request line: contracts.send POST /api/v2.1/…"),
+        contract: nullableString.describe("The contract that it concerned; null if there is none, or several"),
+      }),
+    )
+    .describe("The undone requests and clock advances, newest first, at most 100"),
   dropped: RestoreResult.shape.dropped,
 });
 
@@ -188,7 +198,7 @@ export const rewind = defineOperation({
   ...controlOperation,
   summary: "Restore the state from before a request, a time or N steps",
   description:
-    "Restores the state from before a request, a time or N steps. The current state is saved first as snapshot before-N (ten are kept). Faults, request log and inboxes are not rewound. The history reaches back as far as SVC_HISTORY of svc emulator start allows. The outcome of requests and attempts in progress is discarded.",
+    "A step is a request or a clock advance that changed the state. The current state is saved first as snapshot before-N (ten are kept). Faults, request log and inboxes are not rewound. The history reaches back as far as SVC_HISTORY of svc emulator start allows. The outcome of requests and attempts in progress is discarded.",
   method: "POST",
   path: "/_emulator/rewind",
   role: "admin",

@@ -33,6 +33,7 @@ export const writtenModules: readonly (readonly [load: CommandLoader, ...command
   [
     () => import("../commands/emulator/state.ts"),
     "emulator repair",
+    "emulator rewind",
     "emulator seed-schema",
     "emulator snapshot diff",
     "emulator state export",

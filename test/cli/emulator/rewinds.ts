@@ -13,19 +13,25 @@ export function testRewindCommand(createStoreOptions: StoreOptionsFactory): void
     const exists = async () => (await svc("contracts status T-1")).exit === 0;
     await json(create);
     assert.equal((await svc("emulator snapshot save drafted")).exit, 0);
+    await json("emulator clock set --mode manual");
     await json("emulator clock advance --by PT1H");
-    assert.deepEqual(await json("emulator rewind --steps 1"), {
-      now: "2031-01-02T03:04:05.000Z",
-      backup_snapshot: "before-1",
-      undone: 1,
-      dropped: [],
-    });
+    const { steps, ...rewound } = await json<{ steps: { id: string }[] }>("emulator rewind --steps 1");
+    assert.deepEqual(rewound, { now: "2031-01-02T03:04:05.000Z", backup_snapshot: "before-1", undone: 1, dropped: [] });
+    const what = "clock.advance POST /_emulator/clock/advance";
+    const at = "2031-01-02T03:04:05.000Z";
+    assert.deepEqual(steps, [{ id: steps[0]?.id, at, what, contract: null }]);
     assert.equal((await svc("emulator snapshot diff drafted --exit-status")).exit, 0);
     const { items } = await json<{ items: { id: number }[] }>("emulator requests --operation contracts.create");
-    await json(`emulator rewind --before request:${items[0]!.id}`);
+    const created = items[0]!.id;
+    assert.deepEqual(await svc(`emulator rewind --before request:${created}`), {
+      exit: 0,
+      stdout: `now\t${at}\nbackup_snapshot\tbefore-2\nundone\t1\n`,
+      stderr: `Undone: request:${created} at ${at}: contracts.create POST /api/v2.1/public/contracts/ (T-1)\n`,
+    });
     assert.equal(await exists(), false);
-    await json("emulator snapshot restore before-1");
+    await json("emulator snapshot restore before-2");
     assert.equal(await exists(), true);
+    await json("emulator clock advance --by PT1H");
     assert.equal((await json("emulator rewind --to 2031-01-02T03:30:00Z")).now, "2031-01-02T03:30:00.000Z");
   });
 }

@@ -90,7 +90,13 @@ describe("clock while the disk is full", () => {
     let isFull = false;
     hook.respond(async (_, response) => {
       await disk.fill();
-      await repeatUntil503(() => emulator.control("PUT", "clock", { body: { speed: 2 } }));
+      let speed = 1;
+      // A speed that changes nothing would write nothing.
+      const changeSpeed = () => {
+        speed = 3 - speed;
+        return emulator.control("PUT", "clock", { body: { speed } });
+      };
+      await repeatUntil503(changeSpeed);
       response.writeHead(500).end();
       isFull = true;
     });

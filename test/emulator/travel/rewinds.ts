@@ -54,6 +54,13 @@ const createOutOfRangeResponse = (lacks: string, ...hints: readonly string[]) =>
     `Cannot rewind ${lacks}. It reaches back to the beginning of the state. Nothing was changed.`,
     [...hints, keptBesides].join(" "),
   );
+const createMissingCauseResponse = (cause: string, newest: number) =>
+  createRejection(
+    409,
+    "rewind_out_of_range",
+    `Cannot rewind to before ${cause}, which does not exist: the newest number is ${newest}. Nothing was changed.`,
+    `\`svc emulator requests\` lists the requests. ${keptBesides}`,
+  );
 const noHistory = createRejection(
   409,
   "no_history",
@@ -86,6 +93,20 @@ export function testRewind(createStoreOptions: StoreOptionsFactory): void {
     }
     assert.equal(sink.received.length, 6);
   });
+
+  for (const mode of ["manual", "real"] as const) {
+    it(`does not count clock settings that change nothing as steps in clock mode ${mode}`, async (t) => {
+      const more = mode === "manual" ? {} : { deterministic: false, clock: { mode } };
+      const { emulator } = await startStoredEmulator(createStoreOptions, t, more);
+      await createDraftContract(emulator.api);
+      for (const body of [{ mode }, { speed: 1 }, { mode, speed: 1 }]) {
+        assert.equal((await emulator.control("PUT", "clock", { body })).status, 200, JSON.stringify(body));
+      }
+      const { undone, steps } = await rewind(emulator, { steps: 1 });
+      const [{ what } = { what: "" }] = steps as { what: string }[];
+      assert.deepEqual([undone, what], [1, "contracts.create POST /api/v2.1/public/contracts/"]);
+    });
+  }
 
   it("does not count reads of the log as steps", async (t) => {
     const { emulator } = await startStoredEmulator(createStoreOptions, t);
@@ -124,10 +145,16 @@ export function testRewind(createStoreOptions: StoreOptionsFactory): void {
     const first = await goOn();
     const left = await getState(emulator);
     const before = await findLastRequestRef(emulator, "emulator-contracts.sign");
-    const { undone, ...rest } = await rewind(emulator, { before });
+    const { undone, steps, ...rest } = await rewind(emulator, { before });
     assert.deepEqual(rest, { now: "2031-01-02T08:19:05.000Z", backup_snapshot: "before-1", dropped: [] });
     // The signature, the clock advance, and the created contract.
     assert.equal(undone, 3);
+    const toCommand = ({ what, contract }: { what: string; contract: string | null }) => [what.split(" ")[0], contract];
+    assert.deepEqual((steps as { what: string; contract: string | null }[]).map(toCommand), [
+      ["contracts.create", "T-2"],
+      ["clock.advance", null],
+      ["emulator-contracts.sign", "T-1"],
+    ]);
     assert.equal(await exportState(emulator), there);
     assert.deepEqual(await goOn(), first);
     await restore(emulator, "before-1");
@@ -251,7 +278,13 @@ export function testRewind(createStoreOptions: StoreOptionsFactory): void {
     const state = await getState(emulator);
     const now = "2031-01-02T03:04:05.000Z";
     for (let i = 0; i < 11; i += 1) {
-      assert.deepEqual(await rewind(emulator, { to: now }), { now, backup_snapshot: null, undone: 0, dropped: [] });
+      assert.deepEqual(await rewind(emulator, { to: now }), {
+        now,
+        backup_snapshot: null,
+        undone: 0,
+        steps: [],
+        dropped: [],
+      });
     }
     assert.deepEqual(await getState(emulator), state);
     assert.deepEqual(
@@ -284,7 +317,6 @@ export function testRejectedRewind(createStoreOptions: StoreOptionsFactory): voi
         { to: "2031-01-02T03:04:06Z" },
         createRejection(400, "time_in_future", ahead, "Advance the clock with `svc emulator clock advance`."),
       ],
-      [{ before: "request:999" }, createOutOfRangeResponse("to before request:999: the history does not include it")],
       [
         { before: "event:1" },
         createOutOfRangeResponse(
@@ -306,6 +338,12 @@ export function testRejectedRewind(createStoreOptions: StoreOptionsFactory): voi
     ];
     for (const [body, expected] of cases)
       await assertRejected(emulator, () => emulator.control("POST", "rewind", { body }), expected);
+    for (const before of ["request:999", "advance:999"]) {
+      const response = pickStatusAndBody(await emulator.control("POST", "rewind", { body: { before } }));
+      // The rewind is a request too, and the newest.
+      const newest = Number((await findLastRequestRef(emulator, "snapshots.rewind")).replace("request:", ""));
+      assert.deepEqual(response, createMissingCauseResponse(before, newest));
+    }
     for (const body of [{}, { steps: 1, before: "request:1" }, { steps: 0 }, { before: "../x" }]) {
       assert.equal((await emulator.control("POST", "rewind", { body })).status, 400, JSON.stringify(body));
     }

@@ -1,4 +1,4 @@
-import { diffSnapshot } from "../../../api/emulator/snapshots.ts";
+import { diffSnapshot, type rewind } from "../../../api/emulator/snapshots.ts";
 import { exportState } from "../../../api/emulator/state.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { pluralize } from "../../../base/text.ts";
@@ -8,7 +8,7 @@ import { resolveStateFile } from "../../connection/emulator/run-file.ts";
 import { checkOutputFile, writeOutput } from "../../output/file.ts";
 import { requireFile } from "../../parse/body.ts";
 import { pickGiven } from "../../parse/values.ts";
-import { runDerivedCommand } from "../../runtime/derived-command.ts";
+import { prepareRequest, runDerivedCommand } from "../../runtime/derived-command.ts";
 import { buildFirstPageQuery, reportMoreRows } from "../../runtime/paging.ts";
 
 /** This command is not derived, because its document is written to a file and never formatted as a table. */
@@ -75,6 +75,27 @@ const emulatorRepair = defineCommand({
       ...repair.aside.map((file) => `renamed: ${file}`),
       `kept: ${counts}`,
     );
+  },
+});
+
+/** Maximum number of undone steps that are printed. The JSON result has more. */
+const maxNamedSteps = 10;
+
+/** Names the undone steps on standard error, because a rewind can undo other steps than the user expects. */
+const emulatorRewind = defineCommand({
+  words: ["emulator", "rewind"],
+  summary: "Restore the state from before a request, a time or N steps",
+  extendsDerived: true,
+  async run(input, context, spec) {
+    const request = await prepareRequest<ResultOf<typeof rewind>>(spec!, input, context, { reads: true });
+    if (request === "dry-run") return undefined;
+    const { steps, undone } = (await request.send()).value;
+    if (context.output.format !== "table") return undefined;
+    for (const { id, at, what, contract } of steps.slice(0, maxNamedSteps)) {
+      await context.output.note(`Undone: ${id} at ${at}: ${what}${contract === null ? "" : ` (${contract})`}`);
+    }
+    const unnamed = undone - Math.min(steps.length, maxNamedSteps);
+    if (unnamed > 0) await context.output.note(`Also undone: ${pluralize(unnamed, "earlier step")}`);
   },
 });
 
@@ -155,6 +176,7 @@ const emulatorSeedSchema = defineCommand({
 
 export const commands: readonly Command[] = [
   emulatorRepair,
+  emulatorRewind,
   emulatorSeedSchema,
   snapshotDiff,
   emulatorStateExport,
