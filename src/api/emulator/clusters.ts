@@ -3,6 +3,7 @@ import { createAssumption } from "../basis.ts";
 import { defineOperation, json } from "../operation.ts";
 import { controlOperation } from "../services.ts";
 import { nullableString, timestamp } from "../shapes.ts";
+import { clustersRoute } from "./routes.ts";
 
 const Cluster = z.strictObject({
   id: z.string(),
@@ -17,11 +18,10 @@ const Cluster = z.strictObject({
 });
 
 export const listControlClusters = defineOperation({
-  id: "emulator.clusters",
   ...controlOperation,
+  ...clustersRoute,
   summary: "List the clusters with their addresses and keys",
   description: "--json adds the API key of the first workspace of each cluster, as svc emulator env prints it.",
-  path: "/_emulator/clusters",
   responses: { 200: json(z.array(Cluster)) },
   cli: {
     command: "emulator clusters",

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { bytes, defineOperation, empty, json } from "../operation.ts";
 import { controlOperation } from "../services.ts";
 import { nullableString, optionalString } from "../shapes.ts";
+import { readinessRoute } from "./routes.ts";
 
 /** Response to a readiness probe. */
 export const Readiness = z.strictObject({
@@ -37,11 +38,9 @@ const Liveness = Readiness.extend({
 export type Liveness = z.infer<typeof Liveness>;
 
 export const checkReadiness = defineOperation({
-  id: "emulator.ready",
   ...controlOperation,
+  ...readinessRoute,
   summary: "Check whether the emulator can serve requests",
-  path: "/_emulator/ready",
-  auth: "none",
   responses: { 200: json(Readiness), 503: json(Readiness) },
   cli: { command: "emulator ready" },
   examples: [{ title: "Check readiness" }],

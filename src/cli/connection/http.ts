@@ -6,7 +6,7 @@ import type { CheckedCall } from "../../client/checked-call.ts";
 import { type Client, createClient, type ExchangeObserver } from "../../client/client.ts";
 import type { BaseUrls, Credentials } from "../../client/published.d.ts";
 import { buildRequest } from "../../client/request.ts";
-import type { Transport } from "../../client/transport.ts";
+import type { Transport, TransportOptions } from "../../client/transport.ts";
 import type { Context } from "../command.ts";
 import type { Output } from "../output/output.ts";
 import type { GlobalOptions } from "../parse/globals.ts";
@@ -44,23 +44,26 @@ export async function openClient(options: {
   });
 }
 
-/** HTTP modules are loaded here, just before a request. */
 export async function openTransport(
   { env }: Pick<Host, "env">,
   { timeoutMs, maxAnswerBytes }: Pick<GlobalOptions, "timeoutMs" | "maxAnswerBytes">,
   connections?: number,
 ): Promise<Transport> {
-  const { createTransport } = await import("../../client/transport.ts");
   const findProxy = usesProxy(env) ? (await import("./proxies.ts")).readProxies(env) : undefined;
-  const transport = createTransport({ findProxy, connections, connectTimeoutMs: timeoutMs, maxAnswerBytes });
-  // Jobs with many requests set the number of connections.
-  return connections === undefined ? disableWasmOptimization(transport) : transport;
+  return openDirectTransport({ findProxy, connections, connectTimeoutMs: timeoutMs, maxAnswerBytes });
+}
+
+/** Loads the HTTP modules, just before a request. Without `findProxy`, all connections are direct. */
+export async function openDirectTransport(options: TransportOptions = {}): Promise<Transport> {
+  const { createTransport } = await import("../../client/transport.ts");
+  return disableWasmOptimization(createTransport(options));
 }
 
 /**
  * undici parses HTTP with WebAssembly, which V8 optimizes in the background. The optimization takes longer than the
- * rest of a short command, and the process waits for it at its end. V8 decides when the parser is loaded, for the first
- * response. The flags are restored afterwards, because cached code depends on them.
+ * rest of a short command, and saves nothing in a command with thousands of requests. The process waits for it at its
+ * end. V8 decides when the parser is loaded, for the first response. The flags are restored afterwards, because cached
+ * code depends on them.
  */
 const disableWasmOptimization = (transport: Transport): Transport => ({
   ...transport,

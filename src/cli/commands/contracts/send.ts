@@ -1,4 +1,4 @@
-import { showContractStatus } from "../../../api/contracts/contracts.ts";
+import type { showContractStatus } from "../../../api/contracts/contracts.ts";
 import { contractStatuses } from "../../../api/contracts/lifecycle.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { ServiceError } from "../../../client/errors.ts";
@@ -46,6 +46,7 @@ const contractsSend = defineCommand({
       await context.output.note(`Sent ${id}. Next: ${formatNextCommand(["contracts", "status", id], context)}`);
       return undefined;
     }
+    const { showContractStatus } = await import("../../../api/contracts/contracts.ts");
     const params = { composite_id: id };
     const fetchStatus: StatusQuery = () =>
       request.client.call(showContractStatus, { params }, { signal: context.signal });

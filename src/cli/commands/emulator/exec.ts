@@ -7,11 +7,11 @@ import { listRequests } from "../../../api/emulator/requests.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { pluralize } from "../../../base/text.ts";
 import { createClient } from "../../../client/client.ts";
-import { createTransport } from "../../../client/transport.ts";
 import { createEmulatorFlags } from "../../../derive/emulator-options.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import type { EmulatorAccess } from "../../connection/emulator/emulator-access.ts";
 import { collectSecrets, createEmulatorVariables } from "../../connection/emulator/emulator-variables.ts";
+import { openDirectTransport } from "../../connection/http.ts";
 import {
   addSummary,
   formatMarkdownCell,
@@ -144,7 +144,7 @@ async function reportRun(emulator: Emulator, exit: number, host: Host): Promise<
   const client = createClient({
     baseUrls: { emulator: emulator.routerUrl },
     credentials: { controlToken: emulator.token },
-    transport: createTransport(),
+    transport: await openDirectTransport(),
   });
   try {
     const { items } = await client.call(listRequests, { query: { limit: 10_000 } });

@@ -9,9 +9,9 @@ import { CheckedCall } from "../../../client/checked-call.ts";
 import { type Client, createClient } from "../../../client/client.ts";
 import { InvalidResponseError, NetworkError, ServiceError } from "../../../client/errors.ts";
 import { type ApiResponse, requireValidValue } from "../../../client/response.ts";
-import { createTransport } from "../../../client/transport.ts";
 import type { Context } from "../../command.ts";
 import { findLocalEmulator, withControlClient } from "../../connection/emulator/emulator-access.ts";
+import { openDirectTransport } from "../../connection/http.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import { explainError } from "../../process/exit.ts";
 import { UsageError } from "../../process/failure.ts";
@@ -91,7 +91,7 @@ async function withMovedEmulator(
   const cluster = localEmulator.clusters.find(({ clientId }) => clientId === credentials.clientId);
   if (!cluster || !webhooks.some((webhook) => webhook.id === id && webhook.url === url)) return false;
   const baseUrls = { contracts: cluster.url };
-  const client = createClient({ baseUrls, credentials, transport: createTransport() });
+  const client = createClient({ baseUrls, credentials, transport: await openDirectTransport() });
   try {
     await work(client);
   } finally {

@@ -1,13 +1,17 @@
 import type { Emulator } from "../../../../emulator/index.ts";
+import type { listControlClusters } from "../../../api/emulator/clusters.ts";
 import type { Liveness } from "../../../api/emulator/lifecycle.ts";
+import { clustersRoute, readinessRoute } from "../../../api/emulator/routes.ts";
+import type { CallableOperation, ResultOf } from "../../../api/operation.ts";
 import { toFields } from "../../../base/object.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
-import { createClient } from "../../../client/client.ts";
+import { type Client, createClient } from "../../../client/client.ts";
 import { NetworkError } from "../../../client/errors.ts";
 import { fingerprintMachine, processExists } from "../../../files/machine.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 import { quoteShellWord } from "../../process/shell-words.ts";
+import { openDirectTransport } from "../http.ts";
 import {
   defaultPort,
   explainDistrust,
@@ -47,14 +51,10 @@ export async function readEmulatorAccess(
   isPublic = false,
 ): Promise<EmulatorAccess> {
   const { token } = running;
-  const [{ listControlClusters }, { checkReadiness }] = await Promise.all([
-    import("../../../api/emulator/clusters.ts"),
-    import("../../../api/emulator/lifecycle.ts"),
-  ]);
   return withControlClient(running.routerUrl, token, async (client) => {
-    const publicUrl = isPublic ? (await client.call(checkReadiness, {}, singleAttempt)).public_url : undefined;
-    const routerUrl = publicUrl ?? running.routerUrl;
-    const clusters = (await client.call(listControlClusters, {}, singleAttempt)).map((cluster) => ({
+    const { public_url: publicUrl } = isPublic ? toFields((await checkReadiness(client)).value) : {};
+    const routerUrl = typeof publicUrl === "string" ? publicUrl : running.routerUrl;
+    const clusters = (await listClusters(client)).map((cluster) => ({
       id: cluster.id,
       url: isPublic ? cluster.url : cluster.own_url,
       external: cluster.external,
@@ -66,6 +66,35 @@ export async function readEmulatorAccess(
     return { routerUrl, controlUrl: `${routerUrl}/_emulator`, token, clusters };
   });
 }
+
+/** Checks only the fields that every emulator has. The schemas are loaded to explain an unreadable response. */
+async function listClusters(client: Client): Promise<ResultOf<typeof listControlClusters>> {
+  const { value } = await client.send(CheckedCall.check(clustersOutline), singleAttempt);
+  if (Array.isArray(value) && value.every(isCluster)) return value;
+  const declarations = await import("../../../api/emulator/clusters.ts");
+  return client.call(declarations.listControlClusters, {}, singleAttempt);
+}
+
+function isCluster(value: unknown): boolean {
+  const { id, url, own_url, cluster_key } = toFields(value);
+  return [id, url, own_url, cluster_key].every((field) => typeof field === "string");
+}
+
+const readinessOutline: CallableOperation = {
+  ...readinessRoute,
+  service: { name: "emulator" },
+  request: {},
+  responses: { 200: { kind: "json" }, 503: { kind: "json" } },
+};
+
+const clustersOutline: CallableOperation = {
+  ...clustersRoute,
+  service: { name: "emulator" },
+  request: {},
+  responses: { 200: { kind: "json" } },
+};
+
+const checkReadiness = (client: Client) => client.send(CheckedCall.check(readinessOutline), singleAttempt);
 
 export async function listKnownWorkspaces({ routerUrl, token }: Pick<EmulatorAccess, "routerUrl" | "token">) {
   const { listWorkspaces } = await import("../../../api/emulator/state.ts");
@@ -117,10 +146,7 @@ export async function isSameEmulator(
   }
 }
 
-async function requestReadiness(url: string) {
-  const { checkReadiness } = await import("../../../api/emulator/lifecycle.ts");
-  return withControlClient(url, undefined, (client) => client.send(CheckedCall.check(checkReadiness), singleAttempt));
-}
+const requestReadiness = (url: string) => withControlClient(url, undefined, checkReadiness);
 
 export const isConnectionRefused = (url: string): Promise<boolean> =>
   requestReadiness(url).then(
@@ -136,10 +162,9 @@ export async function isStaleRunFile(running: RunningEmulator): Promise<boolean>
 export async function withControlClient<T>(
   routerUrl: string,
   controlToken: string | undefined,
-  request: (client: ReturnType<typeof createClient>) => Promise<T>,
+  request: (client: Client) => Promise<T>,
 ): Promise<T> {
-  const { createTransport } = await import("../../../client/transport.ts");
-  const transport = createTransport({ connectTimeoutMs: responseTimeoutMs });
+  const transport = await openDirectTransport({ connectTimeoutMs: responseTimeoutMs });
   const client = createClient({
     baseUrls: { emulator: routerUrl },
     credentials: { controlToken },

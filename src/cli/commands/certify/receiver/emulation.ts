@@ -7,10 +7,10 @@ import { addFault } from "../../../../api/emulator/faults.ts";
 import { failuresUntilDisabled, specifiedOutageMs } from "../../../../api/webhook-retries.ts";
 import { toFields } from "../../../../base/object.ts";
 import { createClient } from "../../../../client/client.ts";
-import { createTransport } from "../../../../client/transport.ts";
 import type { Context } from "../../../command.ts";
 import type { EmulatorAccess } from "../../../connection/emulator/emulator-access.ts";
 import { toStartError } from "../../../connection/emulator/ended-emulator.ts";
+import { openDirectTransport } from "../../../connection/http.ts";
 import type { CheckContext, ReceiverExchange } from "./check.ts";
 import { DeliveryFactory } from "./deliveries.ts";
 import { maxResponseMs, type ReceiverResponse } from "./sender.ts";
@@ -49,7 +49,7 @@ export async function startCertificationEmulator(
   const { routerUrl, token, clusters } = emulator;
   const { url: baseUrl, clientId, clientSecret, hmacKey } = clusters[0]!;
   const client = createClient({
-    transport: createTransport(),
+    transport: await openDirectTransport(),
     baseUrls: { contracts: baseUrl, emulator: routerUrl },
     credentials: { clientId, clientSecret, controlToken: token },
   });
