@@ -6,7 +6,7 @@ import { CommandFailedError, InputRequiredError, UsageError } from "../../proces
 import { formatCommandLine } from "../../process/shell-words.ts";
 import { defaultConcurrency } from "./bulk/flags.ts";
 import { getJobsFolder, type ListedJob, listJobs, readJob, removeJob, type StoredJob } from "./bulk/log/jobs.ts";
-import { resultFilters, showResults } from "./bulk/log/read-results.ts";
+import { resultFilters, showResults } from "./bulk/log/results.ts";
 import { resumeJob } from "./bulk/start-job.ts";
 import { undoJob } from "./bulk/undo.ts";
 

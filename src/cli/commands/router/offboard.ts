@@ -197,7 +197,7 @@ async function offboardWorkspace(
     await output.show(shownRows, { fields, columns: fields, emptyMessage });
   if (dryRun) await output.note("Dry run: nothing was sent");
   if (dryRun || rows.length === 0) return undefined;
-  const lookup = verify ? await requireLookup(offboardJobKind, context) : undefined;
+  const findClusters = verify ? await requireLookup(offboardJobKind, context) : undefined;
   const subject = pluralize(rows.length, "identifier");
   await confirmName(`Delete ${subject} of ${routing.name} from ${cluster}`, cluster, confirm, context);
   const values = rows.map(kind.toValue);
@@ -208,7 +208,7 @@ async function offboardWorkspace(
   });
   const outcome = { ...offboardJobKind, cluster, rows: rows.length };
   requireConfirmed(response, outcome);
-  const clusters = await lookup?.findClusters(values);
+  const clusters = await findClusters?.(values);
   const remainingCount = values.filter((value) => clusters?.get(value) === cluster).length;
   if (output.format === "table") await output.print(formatOutcome(outcome));
   else {

@@ -12,8 +12,8 @@ import { readRows } from "./input/rows.ts";
 import type { JobRecord } from "./log/jobs.ts";
 import type { OpenJob } from "./log/open-job.ts";
 import { formatResultLines } from "./log/results.ts";
-import { createMoveLookup, createVerification, listMoves } from "./lookup.ts";
-import type { JobProgress } from "./progress.ts";
+import { createMoveLookup, createVerification } from "./lookup.ts";
+import type { createJobProgress, RetryNotice } from "./progress.ts";
 import { type BatchResult, createSender } from "./send.ts";
 import type { BulkJobKind } from "./work.ts";
 
@@ -21,29 +21,22 @@ const emptyResult: BatchResult = { moved: 0, rejected: [] };
 const noMoves: ReadonlyMap<number, string> = new Map();
 const noVerification = { mismatches: noMoves, unverified: 0 };
 
-export interface RowSummary {
-  readonly firstInvalid: InvalidRow | undefined;
-  readonly distinct: number | null;
-  /** Number of rows that a look-up found in the right cluster. Null without a look-up. */
-  readonly verified: number | null;
-  readonly unverified: number;
-}
-
-export interface JobRun {
+interface JobRun {
   readonly record: JobRecord;
   readonly source: InputSource;
   readonly work: BulkJobKind;
   readonly job: OpenJob;
-  readonly progress: JobProgress;
+  readonly progress: ReturnType<typeof createJobProgress>;
   readonly concurrency: number;
 }
+
+export type RowSummary = Awaited<ReturnType<typeof runJob>>;
 
 /**
  * Performs the rest of a job: rows → identifiers → batches → requests. Finished batches are logged as they complete.
  * Resolves with the results when every row is processed. Throws if the job stops earlier.
  */
-export async function runJob(run: JobRun, context: Context): Promise<RowSummary> {
-  const { record, source, work, job, progress, concurrency } = run;
+export async function runJob({ record, source, work, job, progress, concurrency }: JobRun, context: Context) {
   const { signal, output } = context;
   const onStop = () => {
     if (signal.reason === "SIGTERM") return;
@@ -55,18 +48,8 @@ export async function runJob(run: JobRun, context: Context): Promise<RowSummary>
   else signal.addEventListener("abort", onStop, { once: true });
   const limit =
     record.max_errors === null ? undefined : parseErrorLimit(record.max_errors, record.input.rows ?? undefined);
-  const send = await createSender(
-    {
-      jobId: record.id,
-      work,
-      scope: record.scope,
-      concurrency,
-      // A request may be aborted, because the resumed job resends it.
-      forceSignal: context.forceSignal,
-      onRetry: (retry) => progress.reportRetry(retry),
-    },
-    context,
-  );
+  const onRetry = (retry: RetryNotice) => progress.reportRetry(retry);
+  const send = await createSender(record, work, { concurrency, onRetry }, context);
   const kind = work.getKind(record);
   const lookUpMoves = await createMoveLookup(record, work, context);
   const verify = record.verify ? await createVerification(record, work, context) : undefined;
@@ -79,33 +62,33 @@ export async function runJob(run: JobRun, context: Context): Promise<RowSummary>
       firstInvalid ??= batch.invalid[0];
       if (!record.skip_invalid && !limit) throw createInvalidRowError(kind, batch.invalid[0]!);
     }
-    const earlierMoves = job.unfinishedMoves.get(batch.index);
+    const { index, rows: batchRows, digest } = batch;
+    const earlierMoves = job.unfinishedMoves.get(index);
     const movedFrom = await lookUpMoves?.(batch, earlierMoves);
-    if (movedFrom && movedFrom.size > 0) await job.recordMoves(batch.index, listMoves(batch, movedFrom));
-    const { moved, rejected: rejectedRanges } = batch.count === 0 ? emptyResult : await send(batch);
-    const refusedRows = rejectedRanges.reduce((sum, { from, to }) => sum + to - from, 0);
+    if (movedFrom && movedFrom.size > 0) {
+      const moves = [...movedFrom].map(([position, cluster]) => [batchRows[position]!.text, cluster] as const);
+      await job.recordMoves(index, moves);
+    }
+    const { moved, rejected } = batchRows.length === 0 ? emptyResult : await send(batch);
+    const rejectedCount = rejected.reduce((sum, { from, to }) => sum + to - from, 0);
     // An error before the first success is not caused by these rows.
-    if (refusedRows > 0 && refusedRows === batch.count && job.counts.rows === 0) throw rejectedRanges[0]!.error;
-    const { mismatches, unverified } = (await verify?.(batch, rejectedRanges)) ?? noVerification;
-    const failedCount = refusedRows + mismatches.size;
+    if (rejectedCount > 0 && rejectedCount === batchRows.length && job.counts.rows === 0) throw rejected[0]!.error;
+    const { mismatches, unverified } = (await verify?.(batch, rejected)) ?? noVerification;
+    const failedCount = rejectedCount + mismatches.size;
     await job.finish(
       {
-        batch: batch.index,
-        rows: batch.count - failedCount,
+        batch: index,
+        rows: batchRows.length - failedCount,
         invalid: batch.invalid.length,
         failed: failedCount,
         // The service does not count identifiers again that an earlier run moved.
         moved: (earlierMoves && movedFrom ? undefined : moved) ?? movedFrom?.size ?? null,
-        ...(batch.digest === undefined ? {} : { digest: batch.digest }),
+        ...(digest !== undefined && { digest }),
         ...(unverified > 0 && { unverified }),
       },
-      formatResultLines(
-        batch,
-        { rejected: rejectedRanges, mismatches, movedFrom: movedFrom ?? noMoves },
-        record.results,
-      ),
+      formatResultLines(batch, { rejected, mismatches, movedFrom: movedFrom ?? noMoves }, record.results),
     );
-    progress.add(batch.count + batch.invalid.length);
+    progress.add(batchRows.length + batch.invalid.length);
     const { rows, invalid, failed } = job.counts;
     const errors = invalid + failed;
     if (limit?.isExceeded(errors, rows + errors)) throw createTooManyErrorsError(errors, limit.text);
@@ -126,11 +109,13 @@ export async function runJob(run: JobRun, context: Context): Promise<RowSummary>
     if (job.finished.count === 0 && !record.shard) {
       throw new UsageError(`${work.source}: ${source.name} has no rows`);
     }
+    const { rows, unverified = 0 } = job.counts;
     return {
       firstInvalid,
-      verified: verify ? job.counts.rows - job.unverified : null,
-      unverified: job.unverified,
       distinct: counter ? counter.count : record.input.distinct,
+      /** Number of rows that a look-up found in the right cluster. Null without a look-up. */
+      verified: verify ? rows - unverified : null,
+      unverified,
     };
   } finally {
     signal.removeEventListener("abort", onStop);

@@ -12,14 +12,12 @@ import type { RowBatch } from "./input/batches.ts";
 import type { JobRecord } from "./log/jobs.ts";
 import type { BatchMoves } from "./log/log-file.ts";
 import type { RejectedRange } from "./send.ts";
-import { type BulkJobKind, offboardKinds, splitOffboardValue } from "./work.ts";
+import { type BulkJobKind, offboardKinds } from "./work.ts";
 
-export interface ClusterLookup {
-  /**
-   * Returns the cluster of each identifier: null if it has none, undefined if the service has no look-up for its kind.
-   */
-  findClusters(values: readonly string[]): Promise<ReadonlyMap<string, string | null | undefined>>;
-}
+/**
+ * Returns the cluster of each identifier: null if it has none, undefined if the service has no look-up for its kind.
+ */
+type ClusterLookup = (values: readonly string[]) => Promise<ReadonlyMap<string, string | null | undefined>>;
 
 const maxLookupConnections = 8;
 
@@ -37,26 +35,21 @@ export async function createLookup({ table }: BulkJobKind, context: Context): Pr
   const isForEmulator = await isEmulator(context);
   if (table !== undefined && !publicTables.includes(table) && !isForEmulator) return undefined;
   const lookUp = await (isForEmulator ? createEmulatorLookup(context) : createPublicLookup(context));
-  return {
-    async findClusters(values) {
-      const clustersByValue = new Map<string, string | null | undefined>();
-      const distinct = [...new Set(values)];
-      if (table !== undefined) return zip(distinct, await lookUp(table, distinct));
-      for (const { field, table } of Object.values(offboardKinds)) {
-        const valuesOfField = distinct.filter((value) => splitOffboardValue(value)[0] === field);
-        const clusters = await lookUp(
-          table,
-          valuesOfField.map((value) => splitOffboardValue(value)[1]),
-        );
-        for (const [value, cluster] of zip(valuesOfField, clusters)) clustersByValue.set(value, cluster);
-      }
-      return clustersByValue;
-    },
+  const tables =
+    table === undefined
+      ? Object.values(offboardKinds).map(({ table, field }) => ({ table, prefix: `${field} ` }))
+      : [{ table, prefix: "" }];
+  return async (values) => {
+    const clusters = new Map<string, string | null | undefined>();
+    for (const { table, prefix } of tables) {
+      const own = [...new Set(values)].filter((value) => value.startsWith(prefix));
+      const keys = own.map((value) => value.slice(prefix.length));
+      const found = await lookUp(table, keys);
+      for (const [i, value] of own.entries()) clusters.set(value, found[i]);
+    }
+    return clusters;
   };
 }
-
-const zip = <T>(values: readonly string[], results: readonly T[]): Map<string, T | undefined> =>
-  new Map(values.map((value, i) => [value, results[i]]));
 
 /** Maximum number of keys in one request to an emulator (src/api/emulator/owners.ts). */
 const maxKeys = 10_000;
@@ -96,22 +89,21 @@ export async function lookUpPublicly(
   client: Client,
   signal: AbortSignal,
 ): Promise<string | null> {
-  const owner =
-    table === "cluster_emails"
-      ? client.call(showClusterEmail, { params: { email_hash: key } }, { signal })
-      : client.call(showClusterClient, { params: { client_id: key } }, { signal });
-  return owner.then(
-    ({ cluster_id }) => cluster_id,
-    (error: unknown) => {
-      if (error instanceof ServiceError && error.status === 404) return null;
-      throw error;
-    },
-  );
+  try {
+    const { cluster_id } =
+      table === "cluster_emails"
+        ? await client.call(showClusterEmail, { params: { email_hash: key } }, { signal })
+        : await client.call(showClusterClient, { params: { client_id: key } }, { signal });
+    return cluster_id;
+  } catch (error) {
+    if (error instanceof ServiceError && error.status === 404) return null;
+    throw error;
+  }
 }
 
 export async function requireLookup(work: BulkJobKind, context: Context): Promise<ClusterLookup> {
-  const lookup = await createLookup(work, context);
-  if (lookup) return lookup;
+  const findClusters = await createLookup(work, context);
+  if (findClusters) return findClusters;
   throw new UsageError(`--verify cannot be used with ${work.name}: the service cannot look up ${work.noun}s`);
 }
 
@@ -122,16 +114,16 @@ export async function requireLookup(work: BulkJobKind, context: Context): Promis
 export async function createMoveLookup(record: JobRecord, work: BulkJobKind, context: Context) {
   const { results, scope } = record;
   if (work.action !== "map" || results !== "all") return undefined;
-  const lookup = await createLookup(work, context);
-  if (!lookup) return undefined;
+  const findClusters = await createLookup(work, context);
+  if (!findClusters) return undefined;
+  const { toValue } = work.getKind(record);
   /**
    * Returns the clusters that lose identifiers of a batch, by the position of the first row of each identifier. An
    * earlier run may have moved some before it stopped. For these, the cluster that it recorded counts.
    */
   return async (batch: RowBatch, earlierMoves: BatchMoves = []): Promise<ReadonlyMap<number, string>> => {
     const values = batch.getValues();
-    const clusters = await lookup.findClusters(values);
-    const { toValue } = work.getKind(record);
+    const clusters = await findClusters(values);
     const earlierClusters = new Map(earlierMoves.map(([input, cluster]) => [toValue(input), cluster]));
     const checkedValues = new Set<string>();
     const previousClusters = new Map<number, string>();
@@ -146,29 +138,23 @@ export async function createMoveLookup(record: JobRecord, work: BulkJobKind, con
   };
 }
 
-/** Returns the inputs at these positions of a batch, with the clusters that lose them. */
-export function listMoves({ getRows }: RowBatch, movedFrom: ReadonlyMap<number, string>): BatchMoves {
-  const rows = getRows();
-  return [...movedFrom].map(([position, cluster]) => [rows[position]!.text, cluster]);
-}
-
 export async function createVerification({ scope }: JobRecord, work: BulkJobKind, context: Context) {
-  const lookup = await requireLookup(work, context);
+  const findClusters = await requireLookup(work, context);
   /** Returns unexpected owners by row position, and the number of rows without a look-up. */
   return async (batch: RowBatch, rejectedRanges: readonly RejectedRange[]) => {
     const values = batch.getValues();
-    const clusters = await lookup.findClusters(values);
+    const clusters = await findClusters(values);
     const mismatches = new Map<number, string>();
-    let unverifiedCount = 0;
+    let unverified = 0;
     for (const [position, value] of values.entries()) {
       if (rejectedRanges.some(({ from, to }) => position >= from && position < to)) continue;
       const cluster = clusters.get(value);
-      if (cluster === undefined) unverifiedCount += 1;
+      if (cluster === undefined) unverified += 1;
       else if ((cluster === scope.cluster_id) !== (work.action === "map")) {
         mismatches.set(position, `${cluster === null ? "not mapped" : `mapped to ${cluster}`} when looked up`);
       }
     }
-    return { mismatches, unverified: unverifiedCount };
+    return { mismatches, unverified };
   };
 }
 
@@ -186,20 +172,13 @@ export async function askAboutMoves(
   context: Context,
 ): Promise<void> {
   if (!mayAskAboutMoves(work, context) || (await isEmulator(context))) return;
-  const lookup = await createLookup(work, context);
-  if (!lookup) return;
   const sampleValues = [...new Set(values)].slice(0, maxLookups);
-  const clusters = await lookup.findClusters(sampleValues);
-  const counts = new Map<string, number>();
-  for (const from of clusters.values()) {
-    if (typeof from === "string" && from !== cluster) counts.set(from, (counts.get(from) ?? 0) + 1);
-  }
-  if (counts.size === 0) return;
-  const movingCount = [...counts.values()].reduce((sum, count) => sum + count, 0);
-  const from = [...counts].map(([name, count]) => `${count} of ${name}`).join(", ");
-  const share =
-    sampleValues.length === maxLookups && values.length > maxLookups
-      ? ` (checked: the first ${sampleValues.length})`
-      : "";
-  await confirmYes(`Move ${pluralize(movingCount, work.noun)}${share} to ${cluster} (${from})`, context);
+  const clusters = await (await createLookup(work, context))?.(sampleValues);
+  const moving = [...(clusters?.values() ?? [])].flatMap((from) => (from == null || from === cluster ? [] : [from]));
+  if (moving.length === 0) return;
+  const names = [...new Set(moving)];
+  const from = names.map((name) => `${moving.filter((item) => item === name).length} of ${name}`).join(", ");
+  const isPart = sampleValues.length === maxLookups && values.length > maxLookups;
+  const share = isPart ? ` (checked: the first ${sampleValues.length})` : "";
+  await confirmYes(`Move ${pluralize(moving.length, work.noun)}${share} to ${cluster} (${from})`, context);
 }

@@ -11,8 +11,8 @@ import { InputError } from "./input/identifiers.ts";
 import { runJob } from "./job.ts";
 import { getLockPath, type JobRecord, lockJob, removeJob } from "./log/jobs.ts";
 import { OpenJob } from "./log/open-job.ts";
-import { getResultsPath, readErrorRows } from "./log/read-results.ts";
-import { createJobProgress, type JobProgress } from "./progress.ts";
+import { getResultsPath, readErrorRows } from "./log/results.ts";
+import { createJobProgress } from "./progress.ts";
 import { buildJobReport, showReport, writeReport } from "./report-file.ts";
 import { findBulkJobKind } from "./work.ts";
 
@@ -38,7 +38,6 @@ export async function performJob(
     });
   }
   let job: OpenJob | undefined;
-  let progress: JobProgress | undefined;
   // The job was rejected before anything was sent, so it is not stored.
   let isDiscarded = false;
   let stopReason: string | undefined;
@@ -49,9 +48,9 @@ export async function performJob(
     await announceJob(record, source, job, context);
     await setOutput(host, "job_id", record.id);
     const { rows, invalid, failed } = job.counts;
-    progress = createJobProgress(context, {
+    const progress = createJobProgress(context, {
       verb: verbs[work.action],
-      total: record.input.rows ?? undefined,
+      total: record.input.rows,
       resumedRows: rows + invalid + failed,
     });
     const result = await runJob({ record, source, work, job, progress, concurrency }, context)
@@ -60,7 +59,7 @@ export async function performJob(
         await job!.note("stopped", getMessage(error)).catch(() => {});
         throw error;
       })
-      .finally(() => progress!.end());
+      .finally(() => progress.end());
     await job.note("finished");
     distinct = result.distinct;
     const report = buildJobReport(record, job, {

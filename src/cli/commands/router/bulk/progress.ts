@@ -6,29 +6,19 @@ import { isSwitchedOn } from "../../../process/environment.ts";
 
 const progressIntervalMs = { terminal: 200, plain: 10_000 };
 
-export interface JobProgress {
-  add(rows: number): void;
-  reportRetry(retry: { readonly waitMs: number; readonly reason: string }): void;
-  readonly retries: number;
-  /** Clears the line. No further output follows. */
-  end(): Promise<void>;
-}
-
-export interface JobProgressOptions {
-  readonly verb: string;
-  /** Total number of rows. Undefined if unknown, as for standard input. */
-  readonly total: number | undefined;
-  readonly resumedRows: number;
+export interface RetryNotice {
+  readonly waitMs: number;
+  readonly reason: string;
 }
 
 /**
  * Shows the progress of a job on standard error (DECISIONS.md, L18). A terminal shows one rewritten line. Other outputs
- * get a new line every ten seconds, or a JSON document under `--format ndjson`.
+ * get a new line every ten seconds, or a JSON document under `--format ndjson`. `total` is null for standard input.
  */
 export function createJobProgress(
   { host, globals, output }: Context,
-  { verb, total, resumedRows }: JobProgressOptions,
-): JobProgress {
+  { verb, total, resumedRows }: { readonly verb: string; readonly total: number | null; readonly resumedRows: number },
+) {
   const { stderr, wall, env } = host;
   const isAnimated = hasWidth(stderr) && !isSwitchedOn(env.CI) && output.format !== "ndjson";
   const startedAt = wall.monotonicNow();
@@ -40,15 +30,13 @@ export function createJobProgress(
   const getRate = () => rows / Math.max(0.001, (wall.monotonicNow() - startedAt) / 1_000);
   const toDocument = () => {
     const rate = Math.round(getRate());
-    return { type: "progress", rows: resumedRows + rows, total: total ?? null, rows_per_second: rate, retries };
+    return { type: "progress", rows: resumedRows + rows, total, rows_per_second: rate, retries };
   };
   const formatLine = (): string => {
     const doneRows = resumedRows + rows;
     const rate = getRate();
     const parts = [
-      total === undefined
-        ? `${verb} ${formatCount(doneRows)}`
-        : `${verb} ${formatCount(doneRows)}/${formatCount(total)}`,
+      `${verb} ${formatCount(doneRows)}${total === null ? "" : `/${formatCount(total)}`}`,
       ...(total ? [`${Math.floor((100 * doneRows) / total)}%`] : []),
       `${formatCount(rate)} rows/s`,
       ...(retries > 0 ? [pluralize(retries, "retry", "retries")] : []),
@@ -65,24 +53,22 @@ export function createJobProgress(
     get retries() {
       return retries;
     },
-    add(newRows) {
+    add(newRows: number): void {
       rows += newRows;
-      if (
-        globals.quiet ||
-        wall.monotonicNow() - shownAt < (isAnimated ? progressIntervalMs.terminal : progressIntervalMs.plain)
-      )
-        return;
+      const intervalMs = isAnimated ? progressIntervalMs.terminal : progressIntervalMs.plain;
+      if (globals.quiet || wall.monotonicNow() - shownAt < intervalMs) return;
       shownAt = wall.monotonicNow();
       show(formatLine(), toDocument());
     },
-    reportRetry({ waitMs, reason }) {
+    reportRetry({ waitMs, reason }: RetryNotice): void {
       retries += 1;
       if (globals.quiet || waitMs < 2_000) return;
       const reasonText = reason === "status 429" ? "rate limited" : reason;
       const seconds = Math.ceil(waitMs / 1_000);
       show(`${reasonText}, resuming in ${seconds} s`, { type: "waiting", reason: reasonText, seconds });
     },
-    async end() {
+    /** Clears the line. No further output follows. */
+    async end(): Promise<void> {
       if (isShown && isAnimated) await output.showStatus(undefined);
     },
   };

@@ -10,7 +10,7 @@ import type { RowSummary } from "./job.ts";
 import type { JobRecord } from "./log/jobs.ts";
 import type { RowCounts } from "./log/log-file.ts";
 import type { OpenJob } from "./log/open-job.ts";
-import { type ResultTally, tallyResults } from "./log/read-results.ts";
+import { tallyResults } from "./log/results.ts";
 import { formatSeconds } from "./progress.ts";
 import { type BulkJobKind, formatOutcome } from "./work.ts";
 
@@ -43,7 +43,12 @@ export async function writeReport(
 
 type Section = readonly [name: string, rows: readonly (readonly [item: string, value: string])[]];
 
-function createSections(record: JobRecord, end: JobEnd, { reasons, moves }: ResultTally, now: number): Section[] {
+function createSections(
+  record: JobRecord,
+  end: JobEnd,
+  { reasons, moves }: Awaited<ReturnType<typeof tallyResults>>,
+  now: number,
+): Section[] {
   const { rows, invalid, failed, moved, distinct } = end;
   const listReasons = (status: string) =>
     reasons.flatMap((reason) =>
@@ -117,19 +122,12 @@ export function buildJobReport(
   summary: RowSummary & { readonly retries: number; readonly results: string },
 ) {
   const { rows, moved, invalid, failed } = counts;
+  const { distinct, verified, unverified, retries } = summary;
   return {
     job_id: record.id,
     action: record.command,
     cluster_id: record.scope.cluster_id!,
-    rows,
-    distinct: summary.distinct,
-    verified: summary.verified,
-    unverified: summary.unverified,
-    batches: finished.count,
-    moved,
-    invalid,
-    failed,
-    retries: summary.retries,
+    ...{ rows, distinct, verified, unverified, batches: finished.count, moved, invalid, failed, retries },
     first_invalid_row: record.input.first_invalid_row ?? summary.firstInvalid?.number ?? null,
     results: invalid + failed > 0 || record.results === "all" ? summary.results : null,
   };

@@ -5,12 +5,12 @@ import { buildRequest } from "../../../../client/request.ts";
 import { readResponse, requireValidValue } from "../../../../client/response.ts";
 import type { Context } from "../../../command.ts";
 import type { RowBatch } from "./input/batches.ts";
+import type { JobRecord } from "./log/jobs.ts";
 import { addCounts } from "./log/log-file.ts";
-import { type BulkJobKind, type RequestScope, requireConfirmed } from "./work.ts";
+import type { RetryNotice } from "./progress.ts";
+import { type BulkJobKind, requireConfirmed } from "./work.ts";
 
-/** Sends one batch until every response is final. Throws errors that concern the whole job. */
-export type BatchSender = (batch: Pick<RowBatch, "index" | "getValues">) => Promise<BatchResult>;
-
+/** Result of a batch whose responses are all final. */
 export interface BatchResult {
   /** Number of identifiers that another cluster had before. Null if the service does not report it. */
   readonly moved: number | null;
@@ -24,20 +24,18 @@ export interface RejectedRange {
   readonly error: ServiceError;
 }
 
-export interface SenderOptions {
-  readonly jobId: string;
-  readonly work: BulkJobKind;
-  readonly scope: RequestScope;
-  readonly concurrency: number;
-  /** Ends requests in flight. The context's own signal only ends waits between attempts. */
-  readonly forceSignal: AbortSignal;
-  readonly onRetry: (retry: { readonly waitMs: number; readonly reason: string }) => void;
-}
-
-/** Creates a sender of batches. Requests are idempotent, so temporary failures are retried for every method. */
-export async function createSender(options: SenderOptions, context: Context): Promise<BatchSender> {
-  const { jobId, work, scope, concurrency, forceSignal } = options;
-  const { globals, host, signal } = context;
+/**
+ * Creates a sender of batches. Requests are idempotent, so temporary failures are retried for every method. It throws
+ * errors that concern the whole job.
+ */
+export async function createSender(
+  { id: jobId, scope }: JobRecord,
+  work: BulkJobKind,
+  { concurrency, onRetry }: { readonly concurrency: number; readonly onRetry: (retry: RetryNotice) => void },
+  context: Context,
+): Promise<(batch: RowBatch) => Promise<BatchResult>> {
+  // `forceSignal` ends requests in flight, which the resumed job resends. `signal` only ends waits between attempts.
+  const { globals, host, signal, forceSignal } = context;
   const { operation } = work;
   const { baseUrls, credentials } = await context.target("router");
   const client = await context.client("router", { connections: concurrency });
@@ -70,7 +68,7 @@ export async function createSender(options: SenderOptions, context: Context): Pr
         signal,
         onRetry(retry) {
           if (retry.reason === "status 429") resumesAt = Math.max(resumesAt, host.wall.monotonicNow() + retry.waitMs);
-          options.onRetry(retry);
+          onRetry(retry);
         },
       },
     );

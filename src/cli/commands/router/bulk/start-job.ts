@@ -17,7 +17,7 @@ import { createJob, createJobId, findWritableJobsFolder, type JobRecord } from "
 import { isResultsFile } from "./log/results.ts";
 import { askAboutMoves, maxLookups, mayAskAboutMoves, requireLookup } from "./lookup.ts";
 import { performJob } from "./perform.ts";
-import { getTargetName, isPlanFile, type JobPlan, type JobRequest, requireUnchangedPlan, writePlan } from "./plan.ts";
+import { getTargetName, isPlanFile, JobPlan, type JobRequest, requireUnchangedPlan, writePlan } from "./plan.ts";
 import { limitYoungGeneration } from "./progress.ts";
 import { checkReportName, isReportFile } from "./report-file.ts";
 
@@ -93,14 +93,15 @@ async function confirmMoves(request: JobRequest, source: InputSource, context: C
   if (!mayAskAboutMoves(request.work, context)) return;
   const { findProblem, toValue } = request.work.getKind(request);
   const values = new Set<string>();
-  for await (const { texts, problems } of readRows(source.open(), request)) {
-    for (const [i, text] of texts.entries()) {
-      if (text !== "" && !problems?.has(i) && findProblem(text) === undefined) values.add(toValue(text));
-    }
+  for await (const rows of readRows(source.open(), request)) {
+    for (const { text, problem = findProblem(text) } of rows) if (problem === undefined) values.add(toValue(text));
     if (values.size > maxLookups) break;
   }
   await askAboutMoves(request.work, request.scope.cluster_id!, [...values], context);
 }
+
+/** Nothing is known in advance about the rows of a pipe, which are read while they are sent. */
+const unknownInput = { bytes: null, sha256: null, rows: null, invalid: null, distinct: null };
 
 async function createPlan(
   request: JobRequest,
@@ -108,27 +109,14 @@ async function createPlan(
   survey: InputSurvey | undefined,
   context: Context,
 ): Promise<JobPlan> {
-  const { scope, format, format_guessed, columns, hash, delimiter, batch_size, shard } = request;
-  const { work, skip_invalid, max_errors, results, verify } = request;
-  return {
+  const first_invalid_row = survey?.firstInvalid?.number ?? null;
+  return JobPlan.parse({
+    ...request,
     version: 1,
-    command: work.name,
-    scope,
+    command: request.work.name,
     target: await getTargetName(context),
-    input: describeInput(path, survey),
-    ...{ format, format_guessed, columns, hash, delimiter, batch_size, shard },
-    ...{ skip_invalid, max_errors, results, verify },
-  };
-}
-
-/** The rows of a pipe are read while they are sent, so nothing is known in advance. */
-function describeInput(path: string, survey: InputSurvey | undefined): JobPlan["input"] {
-  if (!survey) {
-    const unknownSurvey = { bytes: null, sha256: null, rows: null, invalid: null, distinct: null };
-    return { path: "-", ...unknownSurvey, first_invalid_row: null };
-  }
-  const { bytes, sha256, rows, invalid, distinct, firstInvalid } = survey;
-  return { path, bytes, sha256, rows, invalid, distinct, first_invalid_row: firstInvalid?.number ?? null };
+    input: { ...unknownInput, ...survey, path, first_invalid_row },
+  });
 }
 
 function createRecord(

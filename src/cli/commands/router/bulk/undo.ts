@@ -6,7 +6,7 @@ import { CommandFailedError, type FailureKind } from "../../../process/failure.t
 import { confirmYes } from "../../../prompt/confirm.ts";
 import type { JobRecord } from "./log/jobs.ts";
 import { readJobLog } from "./log/log-file.ts";
-import { readMovedRows } from "./log/read-results.ts";
+import { readMovedRows } from "./log/results.ts";
 import { createLookup } from "./lookup.ts";
 import { getTargetName, requireUnchangedPlan } from "./plan.ts";
 import { startJob } from "./start-job.ts";
@@ -30,15 +30,15 @@ export async function undoJob(
     });
   }
   requireUnchangedPlan(record, { target: await getTargetName(context) });
-  const lookup = await createLookup(work, context);
+  const findClusters = await createLookup(work, context);
   const { toValue } = work.getKind(record);
   const previousClusters = new Map<string, string>();
-  for await (const { text, from } of readMovedRows(folder)) previousClusters.set(toValue(text), from);
+  for await (const { input, moved_from } of readMovedRows(folder)) previousClusters.set(toValue(input), moved_from);
   // The service may have carried out batches whose responses the job did not receive.
   for (const moves of (await readJobLog(folder)).unfinishedMoves.values()) {
     for (const [input, cluster] of moves) previousClusters.set(toValue(input), cluster);
   }
-  const now = await lookup?.findClusters([...previousClusters.keys()]);
+  const now = await findClusters?.([...previousClusters.keys()]);
   const lists = new Map<string, string[]>();
   let movedSinceCount = 0;
   for (const [identifier, from] of previousClusters) {

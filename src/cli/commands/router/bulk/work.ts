@@ -153,12 +153,6 @@ function parseRow(text: string, { hash }: IdentifierReadOptions): OffboardRow | 
   return { field: offboardKind.field, kind: offboardKind.getKind(hash), identifier: rest.join(" "), cluster };
 }
 
-/** Splits the request form of a row: `email_hash_list 8c…`. */
-export function splitOffboardValue(value: string): [field: string, identifier: string] {
-  const space = value.indexOf(" ");
-  return [value.slice(0, space), value.slice(space + 1)];
-}
-
 /**
  * Work of an offboarding, whose rows have a kind and an identifier. Each batch is one request that removes all kinds in
  * one transaction.
@@ -200,9 +194,10 @@ export const offboardJobKind: BulkJobKind = {
   toArguments(values, { cluster_id, ...scope }) {
     const lists: Record<string, string[]> = Object.create(null);
     for (const value of values) {
-      const [field, identifier] = splitOffboardValue(value);
+      const space = value.indexOf(" ");
+      const field = value.slice(0, space);
       lists[field] ??= [];
-      lists[field].push(identifier);
+      lists[field].push(value.slice(space + 1));
     }
     const { external_integrations: ids, ...otherLists } = lists;
     const integrations = ids && [{ external_id_list: ids, integration_type: scope.integration_type ?? "CHAT_B" }];

@@ -3,9 +3,10 @@ import { listRequests } from "../../../../api/emulator/requests.ts";
 import { listControlWebhooks } from "../../../../api/emulator/webhooks.ts";
 import { findOperationAt, type Operation, type ResultOf } from "../../../../api/operation.ts";
 import type { Client } from "../../../../client/client.ts";
+import { UsageError } from "../../../process/failure.ts";
 
 type LoggedRequest = ResultOf<typeof listRequests>["items"][number];
-export type LoggedDelivery = ResultOf<typeof listDeliveries>["items"][number];
+type LoggedDelivery = ResultOf<typeof listDeliveries>["items"][number];
 
 /** A logged request that can be repeated. */
 export interface RecordedAction {
@@ -22,7 +23,7 @@ export interface RecordedAction {
   readonly webhook?: { readonly id: number; readonly responses: readonly (number | "down")[] };
 }
 
-export interface RequestHistory {
+interface RequestHistory {
   readonly actions: readonly RecordedAction[];
   readonly deliveries: readonly LoggedDelivery[];
   readonly requests: number;
@@ -96,4 +97,45 @@ function listReceiverStatuses(webhook: number, deliveries: readonly LoggedDelive
   if (responses[0] === "down") return ["down"];
   while (responses.length > 1 && responses.at(-1) === responses.at(-2)) responses.pop();
   return responses.length === 0 ? [200] : responses;
+}
+
+/** Failure that a shortened story must reproduce. */
+export interface RecordingGoal {
+  /** The rejected request, or the request that created the webhook of the delivery. */
+  readonly action: RecordedAction;
+  /** Virtual time of the failure. */
+  readonly at: number;
+  readonly delivery?: LoggedDelivery;
+}
+
+export const getGoalId = ({ action, delivery }: RecordingGoal): string =>
+  delivery ? `delivery:${delivery.id}` : `request:${action.id}`;
+
+/**
+ * Finds the last rejected request or undelivered delivery. `about` selects a specific one, such as `request:12` or
+ * `delivery:3`.
+ */
+export function findGoal({ actions, deliveries }: RequestHistory, about: string | undefined): RecordingGoal {
+  const requests = actions.map((action): RecordingGoal => ({ action, at: action.at }));
+  const undelivered = deliveries.flatMap((delivery): RecordingGoal[] => {
+    const action = actions.find(({ webhook }) => webhook?.id === delivery.webhook_id);
+    const last = delivery.attempts.at(-1);
+    return action && last ? [{ action, at: Date.parse(last.at), delivery }] : [];
+  });
+  const goals = [...requests, ...undelivered];
+  if (about !== undefined) {
+    const goal = goals.find((candidate) => getGoalId(candidate) === about);
+    if (goal) return goal;
+    throw new UsageError(`--about: ${about} is not in the request log`, {
+      hint: "The value is request:12 (see svc emulator requests) or delivery:3 (see svc emulator deliveries).",
+    });
+  }
+  const failures = goals.filter(({ action, delivery }) =>
+    delivery ? delivery.outcome !== "delivered" : action.status >= 400,
+  );
+  const last = failures.sort((a, b) => a.at - b.at).at(-1) ?? requests.at(-1);
+  if (last) return last;
+  throw new UsageError("The request log of the emulator has no request that a scenario can repeat", {
+    hint: "Use the emulator first: svc emulator requests shows the log.",
+  });
 }

@@ -1,15 +1,28 @@
-import { replaceLeaves } from "../references.ts";
+import { escapeReferences, findReferences, replaceLeaves } from "../references.ts";
 import type { StepObservation } from "../steps.ts";
 import type { RecordedAction } from "./history.ts";
 
-/** Value of an earlier result that a request contains. */
-export interface ValueLink {
-  readonly from: number;
-  readonly path: string;
+/** Returns the name under which the result of a request is saved during a replay. */
+export const getResultName = (id: number): string => `r${id}`;
+
+/** Replaces the values in the input of a request. */
+export function mapInput(
+  { params, query, body, ...action }: RecordedAction,
+  replace: (path: string, value: unknown) => unknown,
+): RecordedAction {
+  const input = replaceLeaves({ params, query, body }, replace) as Pick<RecordedAction, "params" | "query" | "body">;
+  return { ...action, ...input };
 }
 
-/** Links of each request by path in its input, such as `params.id` or `body.contract_ids.0`. */
-export type ValueLinks = ReadonlyMap<number, ReadonlyMap<string, ValueLink>>;
+/** Lists the requests to whose results a request refers. */
+export const listOrigins = ({ params, query, body }: RecordedAction): readonly number[] =>
+  [...findReferences({ params, query, body })].map(({ name }) => Number(name.slice(1)));
+
+/** Selects the requests that refer only to results of selected requests. */
+export function selectRepeatable(actions: readonly RecordedAction[]): readonly RecordedAction[] {
+  const ids = new Set<number>();
+  return actions.filter((action) => listOrigins(action).every((id) => ids.has(id)) && ids.add(action.id));
+}
 
 /** Names of fields whose values a service generates. The field `webhook` of a receiver is the ID of its webhook. */
 const identifierPattern = /(?:^|_)(?:ids?|uuids?)$|^webhook$/;
@@ -17,42 +30,41 @@ const identifierPattern = /(?:^|_)(?:ids?|uuids?)$|^webhook$/;
 /** Reports whether a value is practically unique. */
 const isUnique = (value: unknown): boolean => typeof value === "string" && /^[A-Z]-\d+$|^[\da-f-]{32,36}$/.test(value);
 
-interface CreatedObject extends ValueLink {
+interface CreatedObject {
+  readonly reference: string;
   readonly value: unknown;
   /** Kind of the object, such as `contract` for `contract_id` and for the `id` of `contracts.create`. */
   readonly kind: string;
 }
 
-/** Finds references to objects that earlier requests created, by replaying all requests. */
-export function findLinks(
+/**
+ * Replaces values that earlier requests created with references to the results of these requests, such as `${r12.id}`.
+ * Escapes all other values. `results` comes from a replay of all requests.
+ */
+export function linkActions(
   actions: readonly RecordedAction[],
   results: ReadonlyMap<number, StepObservation>,
-): ValueLinks {
-  const links = new Map<number, Map<string, ValueLink>>();
+): readonly RecordedAction[] {
   const createdObjects: CreatedObject[] = [];
-  for (const action of actions) {
-    const linksOfAction = new Map<string, ValueLink>();
-    const { params, query, body } = action;
-    replaceLeaves({ params, query, body }, (path, value) => {
+  return actions.map((action) => {
+    const linkedAction = mapInput(action, (path, value) => {
       const kind = getObjectKind(path, action);
       const origin = createdObjects.find((object) =>
         isUnique(value) ? object.value === value : object.kind === kind && String(object.value) === String(value),
       );
-      if (origin) linksOfAction.set(path, { from: origin.from, path: origin.path });
-      return value;
+      return origin ? origin.reference : escapeReferences(value);
     });
-    links.set(action.id, linksOfAction);
-    const result = results.get(action.id);
-    if (action.status >= 400 || result?.value === undefined || action.operation.method === "GET") continue;
-    replaceLeaves(result.value, (path, value) => {
+    const { value } = results.get(action.id) ?? {};
+    if (action.status >= 400 || value === undefined || action.operation.method === "GET") return linkedAction;
+    replaceLeaves(value, (path, value) => {
       const kind = getObjectKind(path, action);
-      const isNew =
-        kind !== undefined && !createdObjects.some((object) => object.kind === kind && object.value === value);
-      if (isNew && value !== null) createdObjects.push({ from: action.id, path, value, kind });
+      const isKnown = createdObjects.some((object) => object.kind === kind && object.value === value);
+      if (kind !== undefined && value !== null && !isKnown)
+        createdObjects.push({ reference: `$\{${getResultName(action.id)}.${path}}`, value, kind });
       return value;
     });
-  }
-  return links;
+    return linkedAction;
+  });
 }
 
 /** Returns the kind of object that a field refers to. Returns undefined if the field is not a reference. */
@@ -61,9 +73,9 @@ function getObjectKind(path: string, { operation }: RecordedAction): string | un
   const name = names.at(-1) ?? "";
   if (!identifierPattern.test(name)) return undefined;
   const kind = name.replace(/_?(?:ids?|uuids?)$/, "").replace(/^composite$/, "contract");
-  const resource = operation.id
-    .split(".")[0]!
-    .replace(/^emulator-/, "")
-    .replace(/s$/, "");
-  return kind === "" ? resource : kind;
+  return kind === "" ? getResource(operation).replace(/s$/, "") : kind;
 }
+
+/** Returns the resource of an operation, such as `contracts` for `emulator-contracts.sign`. */
+export const getResource = ({ id }: RecordedAction["operation"]): string =>
+  id.replace(/^emulator-/, "").split(".")[0] ?? "value";

@@ -1,4 +1,5 @@
 import { dirname, relative, resolve } from "node:path";
+import type { Operation } from "../../../../api/operation.ts";
 import { pluralize } from "../../../../base/text.ts";
 import type { Context } from "../../../command.ts";
 import { writeOutput } from "../../../output/file.ts";
@@ -6,13 +7,14 @@ import { CommandFailedError } from "../../../process/failure.ts";
 import { withSpinner } from "../../../prompt/spinner.ts";
 import { ScenarioEmulators } from "../emulators.ts";
 import { isSeedFile } from "../load.ts";
+import { listObservedDeliveries } from "../observations.ts";
 import { parseScenario } from "../parse.ts";
 import { runScenario } from "../run-scenario.ts";
-import { findGoal, type RecordingGoal } from "./goal.ts";
-import { type RecordedAction, readRecording } from "./history.ts";
-import { findLinks, type ValueLinks } from "./links.ts";
-import { ActionReplayer } from "./replay.ts";
-import { formatStory } from "./story.ts";
+import type { ScenarioEnvironment } from "../scenario-environment.ts";
+import { runStep, type StepObservation } from "../steps.ts";
+import { findGoal, getGoalId, type RecordedAction, type RecordingGoal, readRecording } from "./history.ts";
+import { getResultName, linkActions, listOrigins, selectRepeatable } from "./links.ts";
+import { createStoryStep, formatStory, getPauseMs, toExpectedDelivery } from "./story.ts";
 
 interface RecordStoryOptions {
   readonly path: string;
@@ -43,20 +45,28 @@ export async function recordStory(
     JSON.stringify({ ...(seed && { seed }), steps: [{ advance: "next" }] }),
     operations,
   );
+  const replay = <T>(
+    actions: readonly RecordedAction[],
+    inspect: (results: ReplayResults, environment: ScenarioEnvironment) => T | Promise<T>,
+  ) =>
+    emulators.withEnvironment(empty, async (environment) =>
+      inspect(await replayActions(actions, environment, operations), environment),
+    );
   const story = await withSpinner(context, "Removing unnecessary requests", async () => {
-    const replayer = new ActionReplayer((work) => emulators.withEnvironment(empty, work), operations);
-    const before = recording.actions.filter(({ id, at }) => isBeforeGoal(goal, id, at));
-    const links = findLinks(before, await replayer.run(before, new Map()));
-    const essential = [goal.kind === "request" ? goal.action : goal.webhook];
-    const reproduces = (actions: readonly RecordedAction[]) => replayer.reaches(goal, actions, links);
-    const actions = await minimizeActions(before, essential, links, reproduces);
+    const before = recording.actions.filter(({ id, at }) => (goal.delivery ? at <= goal.at : id <= goal.action.id));
+    const actions = await minimizeActions(
+      linkActions(before, await replay(linkActions(before, new Map()), (results) => results)),
+      goal.action.id,
+      (actions) => replay(actions, (results, environment) => isReached(goal, actions, results, environment)),
+    );
     if (!actions) {
-      const message = `The ${describeGoal(goal)} has a different outcome when repeated.`;
+      const subject = goal.delivery ? "" : ` (${goal.action.operation.id})`;
+      const message = `The ${getGoalId(goal).replace(":", " ")}${subject} has a different outcome when repeated.`;
       throw new CommandFailedError("failed", "not_repeatable", message, {
         hint: "Name the seed of the emulator with --seed. Uploads, secrets and requests of other workspaces cannot be recorded.",
       });
     }
-    return { text: formatStory(goal, actions, links, { requests: recording.requests, seed }), actions };
+    return { text: formatStory(goal, actions, { requests: recording.requests, seed }), actions };
   });
   const parsed = parseScenario(path, story.text, operations);
   const { ok, steps } = await emulators.withEnvironment(parsed, (environment) =>
@@ -70,14 +80,51 @@ export async function recordStory(
   else await output.show({ file: path, requests: recording.requests, kept: story.actions.length, ok });
 }
 
-const isBeforeGoal = (goal: RecordingGoal, id: number, at: number): boolean =>
-  goal.kind === "request" ? id <= goal.action.id : at <= goal.virtualTimeMs;
+type ReplayResults = ReadonlyMap<number, StepObservation>;
 
-const describeGoal = (goal: RecordingGoal): string =>
-  goal.kind === "request" ? `request ${goal.action.id} (${goal.action.operation.id})` : `delivery ${goal.delivery.id}`;
+/** Replays requests with the original times between them. Resolves with the results by the IDs of the requests. */
+async function replayActions(
+  actions: readonly RecordedAction[],
+  environment: ScenarioEnvironment,
+  operations: readonly Operation[],
+): Promise<ReplayResults> {
+  const results = new Map<number, StepObservation>();
+  for (const [i, action] of actions.entries()) {
+    await advance(environment, actions[i - 1]?.at ?? action.at, action.at);
+    const name = getResultName(action.id);
+    const { kind, fields } = createStoryStep(action, name);
+    const result = await runStep(kind, fields, environment, operations);
+    environment.values.set(name, result.value);
+    results.set(action.id, result);
+  }
+  return results;
+}
 
-/** Reports whether these requests alone reproduce the goal. */
-type ReproductionCheck = (actions: readonly RecordedAction[]) => Promise<boolean>;
+async function advance({ emulator }: ScenarioEnvironment, from: number, to: number): Promise<void> {
+  const by = getPauseMs(from, to);
+  if (by > 0) await emulator.clock.advance({ by });
+}
+
+/** Reports whether a replay has reproduced the goal, without new rejections. */
+async function isReached(
+  { action, at, delivery }: RecordingGoal,
+  actions: readonly RecordedAction[],
+  results: ReplayResults,
+  environment: ScenarioEnvironment,
+): Promise<boolean> {
+  if (actions.some(({ id, status }) => status < 400 && (results.get(id)?.status ?? 0) >= 400)) return false;
+  if (!delivery) {
+    const { status, failures = [] } = results.get(action.id) ?? {};
+    return status === action.status && (action.failure === null || failures.includes(action.failure));
+  }
+  await advance(environment, actions.at(-1)!.at, at);
+  await environment.settle();
+  const expected = JSON.stringify(toExpectedDelivery(delivery));
+  return (await listObservedDeliveries(environment)).some(
+    ({ to, activity, outcome, answers }) =>
+      to === getResultName(action.id) && JSON.stringify({ activity, outcome, answers }) === expected,
+  );
+}
 
 /**
  * Finds a minimal list of requests. Starts with the related requests, or with all requests if those are not sufficient.
@@ -86,48 +133,34 @@ type ReproductionCheck = (actions: readonly RecordedAction[]) => Promise<boolean
  */
 async function minimizeActions(
   actions: readonly RecordedAction[],
-  essential: readonly RecordedAction[],
-  links: ValueLinks,
-  holds: ReproductionCheck,
+  goalId: number,
+  holds: (actions: readonly RecordedAction[]) => Promise<boolean>,
 ): Promise<readonly RecordedAction[] | undefined> {
-  const slice = selectRelated(actions, essential, links);
-  const initial = slice.length < actions.length && (await holds(slice)) ? slice : actions;
-  if (initial === actions && !(await holds(actions))) return undefined;
-  return omitParts(initial, essential, holds);
+  const related = selectRelated(actions, goalId);
+  let remaining = related.length < actions.length && (await holds(related)) ? related : actions;
+  if (remaining === actions && !(await holds(actions))) return undefined;
+  for (let size = remaining.length; size > 1; ) {
+    size = Math.ceil(size / 2);
+    for (let from = remaining.length - size; from > -size; from -= size) {
+      const rest = selectRepeatable(remaining.filter(({ id }, i) => i < from || i >= from + size || id === goalId));
+      const isShorter = rest.length < remaining.length && rest.some(({ id }) => id === goalId);
+      if (isShorter && (await holds(rest))) remaining = rest;
+    }
+  }
+  return remaining;
 }
 
-/** Finds the objects of the essential requests, their references, and all requests about the same objects. */
-function selectRelated(
-  actions: readonly RecordedAction[],
-  essential: readonly RecordedAction[],
-  links: ValueLinks,
-): readonly RecordedAction[] {
-  const requiredIds = new Set(essential.map(({ id }) => id));
+/** Selects the objects of the goal's request, their references, and all requests about the same objects. */
+function selectRelated(actions: readonly RecordedAction[], goalId: number): readonly RecordedAction[] {
+  const requiredIds = new Set([goalId]);
   for (let size = -1; size !== requiredIds.size; ) {
     size = requiredIds.size;
-    for (const { id } of actions) {
-      const originIds = [...(links.get(id)?.values() ?? [])].map(({ from }) => from);
-      if (requiredIds.has(id)) for (const from of originIds) requiredIds.add(from);
-      else if (originIds.some((from) => requiredIds.has(from))) requiredIds.add(id);
+    for (const action of actions) {
+      const originIds = listOrigins(action);
+      if (requiredIds.has(action.id)) for (const from of originIds) requiredIds.add(from);
+      else if (originIds.some((from) => requiredIds.has(from))) requiredIds.add(action.id);
     }
   }
   // A fault refers to no created object but affects later requests.
   return actions.filter(({ id, operation }) => requiredIds.has(id) || operation.id === "faults.add");
-}
-
-async function omitParts(
-  actions: readonly RecordedAction[],
-  essential: readonly RecordedAction[],
-  holds: ReproductionCheck,
-): Promise<readonly RecordedAction[]> {
-  let remaining = actions;
-  let size = remaining.length;
-  while (size > 1) {
-    size = Math.ceil(size / 2);
-    for (let from = remaining.length - size; from > -size; from -= size) {
-      const rest = remaining.filter((action, i) => i < from || i >= from + size || essential.includes(action));
-      if (rest.length < remaining.length && (await holds(rest))) remaining = rest;
-    }
-  }
-  return remaining;
 }

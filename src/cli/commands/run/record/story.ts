@@ -2,17 +2,20 @@ import { Document, isScalar, visit } from "yaml";
 import { formatDuration } from "../../../../base/duration.ts";
 import { toFields } from "../../../../base/object.ts";
 import { pluralize } from "../../../../base/text.ts";
-import { escapeReferences, replaceLeaves } from "../references.ts";
+import { listAnswers } from "../observations.ts";
 import { contractActions, type StepKind } from "../schema.ts";
-import { type RecordingGoal, toExpectedDelivery } from "./goal.ts";
-import type { RecordedAction } from "./history.ts";
-import type { ValueLink, ValueLinks } from "./links.ts";
+import type { RecordedAction, RecordingGoal } from "./history.ts";
+import { getResource, mapInput } from "./links.ts";
 
 /** Pauses below this limit are not significant. */
-export const minPauseMs = 1_000;
+const minPauseMs = 1_000;
 
-/** Rounds a pause up to whole seconds and adds one second, so that all due entries have run. */
-export const roundPause = (ms: number): number => (Math.ceil(ms / 1_000) + 1) * 1_000;
+/**
+ * Returns the pause between two times. It is rounded up to whole seconds, plus one second, so that all due entries have
+ * run. Returns 0 for a short pause.
+ */
+export const getPauseMs = (from: number, to: number): number =>
+  to - from < minPauseMs ? 0 : (Math.ceil((to - from) / 1_000) + 1) * 1_000;
 
 interface RecordedStep {
   readonly kind: Exclude<StepKind, "for each">;
@@ -39,32 +42,42 @@ export function createStoryStep(
   return { kind: "call", fields: { call: operation.id, ...input } };
 }
 
+/** Formats the expected delivery without the name of its contract. */
+export const toExpectedDelivery = ({ activity, outcome, attempts }: NonNullable<RecordingGoal["delivery"]>) => ({
+  activity,
+  outcome,
+  answers: listAnswers(attempts),
+});
+
 /** Formats recorded requests as a scenario file. The file expects the outcome of the last request. */
 export function formatStory(
-  goal: RecordingGoal,
+  { action: goalAction, at, delivery }: RecordingGoal,
   actions: readonly RecordedAction[],
-  links: ValueLinks,
   { requests, seed }: { readonly requests: number; readonly seed: string | undefined },
 ): string {
-  const names = nameValues(actions, links);
+  const { references, saved, receivers } = nameResults(actions);
   const steps: Record<string, unknown>[] = [];
+  const pause = (from: number, to: number) => {
+    const ms = getPauseMs(from, to);
+    if (ms > 0) steps.push({ advance: formatDuration(ms) });
+  };
   for (const [i, action] of actions.entries()) {
-    steps.push(...createPauseSteps(actions[i - 1]?.at ?? action.at, action.at));
-    const step = createStoryStep(replaceNames(action, links, names), names.receivers.get(action.id) ?? "");
-    const savedValues = names.saved.get(action.id);
+    pause(actions[i - 1]?.at ?? action.at, action.at);
+    const named = mapInput(action, (_, leaf) => references.get(leaf) ?? leaf);
+    const { status, failure } = action;
     steps.push({
-      ...step.fields,
-      ...(savedValues === undefined ? {} : { save: Object.fromEntries(savedValues) }),
-      ...(goal.kind === "request" && goal.action === action ? { expect: getExpectation(action) } : {}),
+      ...createStoryStep(named, receivers.get(action.id) ?? "").fields,
+      ...(saved.has(action.id) && { save: saved.get(action.id) }),
+      ...(!delivery && action.id === goalAction.id && { expect: { status, ...(failure !== null && { failure }) } }),
     });
   }
-  if (goal.kind === "delivery") {
-    steps.push(...createPauseSteps(actions.at(-1)!.at, goal.virtualTimeMs));
-    const to = names.receivers.get(goal.webhook.id);
-    steps.push({ expect: { deliveries: [{ to, ...toExpectedDelivery(goal.delivery) }] } });
+  if (delivery) {
+    pause(actions.at(-1)!.at, at);
+    const to = receivers.get(goalAction.id);
+    steps.push({ expect: { deliveries: [{ to, ...toExpectedDelivery(delivery) }] } });
   }
-  const description = goal.kind === "request" ? goal.action.operation.id : `the delivery of ${goal.delivery.activity}`;
-  const document = new Document({ name: `Causes of ${description}`, ...(seed === undefined ? {} : { seed }), steps });
+  const subject = delivery ? `the delivery of ${delivery.activity}` : goalAction.operation.id;
+  const document = new Document({ name: `Causes of ${subject}`, ...(seed !== undefined && { seed }), steps });
   document.commentBefore = ` Recorded by svc run --record: ${actions.length} of ${pluralize(requests, "request")} kept.`;
   visit(document, {
     Seq(_, list) {
@@ -74,16 +87,12 @@ export function formatStory(
   return document.toString({ lineWidth: 0, flowCollectionPadding: true });
 }
 
-const getExpectation = ({ status, failure }: RecordedAction) => ({ status, ...(failure === null ? {} : { failure }) });
-
-const createPauseSteps = (from: number, to: number): Record<string, unknown>[] =>
-  to - from < minPauseMs ? [] : [{ advance: formatDuration(roundPause(to - from)) }];
-
 /** Creates names for the values that later requests need: `contract`, then `contract2`. */
-function nameValues(actions: readonly RecordedAction[], links: ValueLinks) {
+function nameResults(actions: readonly RecordedAction[]) {
+  /** References by name, by the reference of the replay. */
+  const references = new Map<unknown, string>();
   /** Names and paths of the saved values of each request. */
-  const savedNames = new Map<number, Map<string, string>>();
-  const receivers = new Map<number, string>();
+  const saved = new Map<number, Record<string, string>>();
   const usedNames = new Set<string>();
   const findFreeName = (suggestedName: string): string => {
     let name = suggestedName;
@@ -91,35 +100,21 @@ function nameValues(actions: readonly RecordedAction[], links: ValueLinks) {
     usedNames.add(name);
     return name;
   };
-  for (const action of actions) if (action.webhook) receivers.set(action.id, findFreeName("receiver"));
-  for (const { from, path } of actions.flatMap(({ id }) => [...(links.get(id)?.values() ?? [])])) {
-    const creator = actions.find(({ id }) => id === from);
-    if (!creator || creator.webhook) continue;
-    const namesOfAction = savedNames.get(from) ?? new Map<string, string>();
-    savedNames.set(from, namesOfAction);
-    if ([...namesOfAction.values()].includes(path)) continue;
-    const [resource = "value"] = creator.operation.id.replace(/^emulator-/, "").split(".");
-    namesOfAction.set(findFreeName(resource.replace(/s$/, "").replaceAll("-", "_")), path);
-  }
-  return { saved: savedNames, receivers };
-}
-
-function replaceNames(
-  action: RecordedAction,
-  links: ValueLinks,
-  { saved: savedNames, receivers }: ReturnType<typeof nameValues>,
-): RecordedAction {
-  const linksOfAction = links.get(action.id);
-  const { params, query, body } = action;
-  const input = replaceLeaves({ params, query, body }, (path, value) => {
-    const link: ValueLink | undefined = linksOfAction?.get(path);
-    if (link) {
-      const receiver = receivers.get(link.from);
-      if (receiver !== undefined) return `$\{${receiver}.webhook}`;
-      const name = [...(savedNames.get(link.from) ?? [])].find(([, path]) => path === link.path)?.[0];
-      if (name !== undefined) return `$${name}`;
-    }
-    return escapeReferences(value);
-  }) as Pick<RecordedAction, "params" | "query" | "body">;
-  return { ...action, ...input };
+  const receivers = new Map(
+    actions.flatMap(({ id, webhook }) => (webhook ? [[id, findFreeName("receiver")] as const] : [])),
+  );
+  const nameReference = (reference: string, from: number, path: string) => {
+    const { id, webhook, operation } = actions.find(({ id }) => id === from)!;
+    if (webhook) return void references.set(reference, `$\{${receivers.get(id)}.webhook}`);
+    const name = findFreeName(getResource(operation).replace(/s$/, "").replaceAll("-", "_"));
+    saved.set(id, { ...saved.get(id), [name]: path });
+    references.set(reference, `$${name}`);
+  };
+  for (const action of actions)
+    mapInput(action, (_, leaf) => {
+      const [reference, from, path = ""] = /^\$\{r(\d+)\.([^{}]*)\}$/.exec(String(leaf)) ?? [];
+      if (reference !== undefined && !references.has(reference)) nameReference(reference, Number(from), path);
+      return leaf;
+    });
+  return { references, saved, receivers };
 }

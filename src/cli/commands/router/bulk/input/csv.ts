@@ -1,5 +1,4 @@
 import { CsvError, Parser } from "csv-parse";
-import { toUtf8Error } from "./bytes.ts";
 import { describeDelimiter, detectSeparator, OtherFormatError, splitCells, toDelimiterValue } from "./format.ts";
 import { createUnreadableInputError } from "./identifiers.ts";
 import type { InputRecord, TableNotation } from "./records.ts";
@@ -10,7 +9,7 @@ const lineEnds: readonly (number | undefined)[] = [undefined, 0x0a, 0x0d];
 export const createCsvNotation = (bytes: AsyncIterable<Buffer>, delimiter: string | null): TableNotation => ({
   records: parseCsvRecords(bytes, delimiter ?? ","),
   decodeCell: (cell) => cell,
-  explainError: (cause, line) => explainCsvError(toUtf8Error(cause, line), line),
+  explainError: explainCsvError,
   findOtherFormat: (first, message) => (delimiter === null ? findOtherDelimiter(first, message) : undefined),
   // Excel writes this line and skips it when reading.
   isDirective: (raw) => raw.trim() === `sep=${delimiter ?? ","}`,

@@ -1,5 +1,6 @@
 import { UsageError } from "../../../../process/failure.ts";
 import type { IdentifierKind } from "./identifiers.ts";
+import type { InputRow } from "./records.ts";
 
 export class IdentifierCounter {
   readonly #kind: IdentifierKind;
@@ -123,29 +124,14 @@ export function parseShard(text: string): InputShard {
  * that runs with different batch sizes still cover every row once.
  */
 export async function* selectShare(
-  groups: AsyncIterable<RowGroup>,
+  groups: AsyncIterable<readonly InputRow[]>,
   { index, of: count }: InputShard,
-): AsyncGenerator<RowGroup> {
+): AsyncGenerator<readonly InputRow[]> {
   let ordinal = 0;
-  for await (const group of groups) {
-    const texts = group.texts.map((text) => {
-      if (text === "") return "";
+  for await (const rows of groups) {
+    yield rows.filter(() => {
       ordinal += 1;
-      return (ordinal - index) % count === 0 ? text : "";
+      return (ordinal - index) % count === 0;
     });
-    yield { ...group, texts };
   }
-}
-
-/** Consecutive rows, numbered like lines in an editor. An empty string is a skipped line. */
-export interface RowGroup {
-  readonly first: number;
-  readonly texts: readonly string[];
-  /** Reasons why texts are no identifiers, by their position. */
-  readonly problems?: ReadonlyMap<number, string>;
-}
-
-/** Reason why a row has no identifier. */
-export interface MissingRowValue {
-  readonly problem: string;
 }

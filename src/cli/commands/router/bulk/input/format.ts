@@ -34,15 +34,13 @@ export const splitCells = (line: string, separator: string): string[] =>
   line.split(separator).map((cell) => cell.trim().replace(/^"(.*)"$/, "$1"));
 
 /** Rejects lines that look like rows of a table, unless a flag declares plain lines. */
-export function rejectTable(lines: readonly string[], columns: readonly string[]): void {
-  const index = lines.findIndex((line) => line !== "");
-  const line = lines[index] ?? "";
+export function rejectTable(line: string, secondLine: string, columns: readonly string[]): void {
   const separator = detectSeparator(line);
   if (separator === undefined) return;
   const isTab = separator === "\t";
   const delimiter = separator === "," || isTab ? [] : ["--delimiter", separator];
   const flags = ["--input-format", isTab ? "tsv" : "csv", ...delimiter];
-  const [first, secondRow] = [splitCells(line, separator), splitCells(lines[index + 1] ?? "", separator)];
+  const [first, secondRow] = [splitCells(line, separator), splitCells(secondLine, separator)];
   if (columns.length > 0) {
     // Rows with a kind and an identifier can contain separators.
     if (!first.includes("kind") && !first.includes("table")) return;

@@ -1,7 +1,17 @@
 import { lookupTable } from "../../../../../base/object.ts";
 import { UsageError } from "../../../../process/failure.ts";
-import type { MissingRowValue, RowGroup } from "./distinct.ts";
+import { toUtf8Error } from "./bytes.ts";
 import { describeHeading, isHeadingText, OtherFormatError } from "./format.ts";
+
+/** Row of the input that is not blank. */
+export interface InputRow {
+  /** Number of its line, as in an editor. */
+  readonly number: number;
+  /** Identifier, or the whole row if there is a problem. */
+  readonly text: string;
+  /** Reason why the row has no identifier. */
+  readonly problem?: string;
+}
 
 /** Cells of one row and the line or lines from which it was read. */
 export interface InputRecord {
@@ -21,53 +31,42 @@ export interface TableNotation {
 }
 
 /** Reads the rows of a table: the selected columns of each record, or the first one. */
-export async function* readRecordRows(notation: TableNotation, columns: readonly string[]): AsyncGenerator<RowGroup> {
-  const { records: groups, decodeCell, explainError } = notation;
+export async function* readRecordRows(notation: TableNotation, columns: readonly string[]): AsyncGenerator<InputRow[]> {
+  const { decodeCell } = notation;
   const isNumbered = columns.length === 1 && /^[1-9]\d*$/.test(columns[0]!);
   let columnIndexes = columns.length === 0 ? [0] : isNumbered ? [Number(columns[0]) - 1] : undefined;
-  let first = 1;
+  let number = 1;
   let isBegun = false;
   try {
-    for await (const records of groups) {
-      const texts: string[] = [];
-      const problems = new Map<number, string>();
+    for await (const records of notation.records) {
+      const rows: InputRow[] = [];
       for (let i = 0; i < records.length; i += 1) {
         const { record, raw } = records[i]!;
         const isDirective: boolean = !isBegun && notation.isDirective?.(raw) === true;
         const isFirstRow: boolean = !isBegun && !isDirective && record.some((cell) => cell.trim() !== "");
+        isBegun ||= isFirstRow;
         if (isFirstRow && columns.length === 0)
           rejectUnnamedColumn(record.map(decodeCell), records[i + 1]?.record.map(decodeCell) ?? [], notation);
-        const isHeader: boolean = isFirstRow && columnIndexes === undefined;
-        if (isHeader) columnIndexes = findColumns(columns, record.map(decodeCell), notation);
-        isBegun ||= isFirstRow;
-        const rowText =
-          isHeader || isDirective || columnIndexes === undefined
-            ? ""
-            : recordText(record, columnIndexes, columns, decodeCell);
-        if (typeof rowText !== "string") problems.set(texts.length, rowText.problem);
-        else if (isFirstRow && isHeadingText(rowText)) problems.set(texts.length, describeHeading(rowText));
-        texts.push(typeof rowText === "string" ? rowText : getRawText(record, raw));
-        // The field spans several lines.
-        for (let missingLines = countLines(record); missingLines > 1; missingLines -= 1) texts.push("");
+        if (isFirstRow && columnIndexes === undefined)
+          columnIndexes = findColumns(columns, record.map(decodeCell), notation);
+        else if (columnIndexes !== undefined && !isDirective) {
+          const texts = columnIndexes.map((columnIndex) => decodeCell(record[columnIndex] ?? "").trim());
+          const missing = texts.indexOf("");
+          const text = missing < 0 ? texts.join(" ") : getRawText(record, raw);
+          if (missing >= 0) {
+            const problem = `without a string in ${formatColumnName(columns[missing])}`;
+            if (text !== "") rows.push({ number, text, problem });
+          } else if (isFirstRow && isHeadingText(text)) rows.push({ number, text, problem: describeHeading(text) });
+          else rows.push({ number, text });
+        }
+        number += countLines(record);
       }
-      yield { first, texts, problems };
-      first += texts.length;
+      yield rows;
     }
   } catch (cause) {
-    throw explainError?.(cause, first) ?? cause;
+    const error = toUtf8Error(cause, number);
+    throw notation.explainError?.(error, number) ?? error;
   }
-}
-
-function recordText(
-  record: readonly string[],
-  columnIndexes: readonly number[],
-  columns: readonly string[],
-  text: TableNotation["decodeCell"],
-): string | MissingRowValue {
-  const texts = columnIndexes.map((columnIndex) => text(record[columnIndex] ?? "").trim());
-  const missing = texts.indexOf("");
-  if (missing < 0) return texts.join(" ");
-  return { problem: `without a string in ${formatColumnName(columns[missing])}` };
 }
 
 /** A row of empty cells is not a blank line, even if only blanks separate them. */
@@ -126,4 +125,44 @@ function rejectUnnamedColumn(
     columns: { first: firstRow, secondRow },
     hint: "Select a column with --column.",
   });
+}
+
+/** Creates the notation of tab-separated cells with escapes and without quotes, as `--format tsv` writes them. */
+export const createTsvNotation = (bytes: AsyncIterable<Buffer>): TableNotation => ({
+  records: splitTsvRecords(bytes),
+  decodeCell: removeEscapes,
+});
+
+async function* splitTsvRecords(bytes: AsyncIterable<Buffer>): AsyncGenerator<InputRecord[]> {
+  for await (const lines of readLines(bytes)) {
+    yield lines.map((line) => {
+      const raw = line.endsWith("\r") ? line.slice(0, -1) : line;
+      return { record: raw.split("\t"), raw };
+    });
+  }
+}
+
+const escapes = /\\(?:([\\nrt])|x([\da-f]{2})|u([\da-f]{4})|u\{([\da-f]{1,6})\})/gi;
+const escapeCharacters: Readonly<Record<string, string>> = Object.freeze({ "\\": "\\", n: "\n", r: "\r", t: "\t" });
+
+function removeEscapes(cell: string): string {
+  if (!cell.includes("\\")) return cell;
+  return cell.replace(escapes, (match, name?: string, ...codes: (string | undefined)[]) => {
+    if (name !== undefined) return escapeCharacters[name.toLowerCase()]!;
+    const code = Number.parseInt(codes.slice(0, 3).find((digits) => digits !== undefined)!, 16);
+    return code <= 0x10ffff ? String.fromCodePoint(code) : match;
+  });
+}
+
+/** Splits a stream into lines, in groups as they arrive. A byte order mark is not part of the first line. */
+export async function* readLines(bytes: AsyncIterable<Buffer>): AsyncGenerator<string[]> {
+  let rest: string | undefined;
+  for await (const piece of bytes) {
+    // TextDecoder would create two-byte strings for ASCII, which are slower to split and hash.
+    const text = piece.toString("utf8");
+    const lines = (rest === undefined ? text.replace(/^\ufeff/, "") : rest + text).split("\n");
+    rest = lines.pop() ?? "";
+    if (lines.length > 0) yield lines;
+  }
+  if (rest !== undefined && rest !== "") yield [rest];
 }

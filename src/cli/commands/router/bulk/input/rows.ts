@@ -1,8 +1,7 @@
 import { splitUtf8, toUtf8Error, unzip } from "./bytes.ts";
 import { createCsvNotation } from "./csv.ts";
-import type { MissingRowValue, RowGroup } from "./distinct.ts";
 import { describeHeading, type InputFormat, isHeadingText, OtherFormatError, rejectTable } from "./format.ts";
-import { type InputRecord, matchColumnName, readRecordRows, type TableNotation } from "./records.ts";
+import { createTsvNotation, type InputRow, matchColumnName, readLines, readRecordRows } from "./records.ts";
 
 export interface RowReadOptions {
   readonly format: InputFormat;
@@ -16,70 +15,59 @@ export interface RowReadOptions {
 export async function* readRows(
   input: AsyncIterable<Uint8Array>,
   { format, format_guessed: isGuessed, delimiter, columns }: RowReadOptions,
-): AsyncGenerator<RowGroup> {
+): AsyncGenerator<InputRow[]> {
   const bytes = splitUtf8(unzip(input));
   if (format === "csv") yield* readRecordRows(createCsvNotation(bytes, delimiter), columns);
   else if (format === "tsv") yield* readRecordRows(createTsvNotation(bytes), columns);
-  else if (format === "ndjson") yield* readNdjsonRows(bytes, columns);
-  else yield* readLineRows(bytes, isGuessed ? (lines, top) => findHeadingProblem(lines, top, columns) : undefined);
+  else if (format === "lines") yield* isGuessed ? rejectHeading(readLineRows(bytes), columns) : readLineRows(bytes);
+  else
+    for await (const rows of readLineRows(bytes))
+      yield rows.map(({ number, text }) => ({ number, ...readNdjsonLine(text, columns) }));
 }
 
-function findHeadingProblem(lines: readonly string[], top: number, columns: readonly string[]): string | undefined {
-  rejectTable(lines.slice(top), columns);
-  const line = lines[top]!;
-  return columns.length === 0 && isHeadingText(line) ? describeHeading(line) : undefined;
-}
-
-/** Creates the dialect of tab-separated cells with escapes and without quotes, as `--format tsv` writes them. */
-const createTsvNotation = (bytes: AsyncIterable<Buffer>): TableNotation => ({
-  records: readTsvRecords(bytes),
-  decodeCell: removeEscapes,
-});
-
-async function* readTsvRecords(bytes: AsyncIterable<Buffer>): AsyncGenerator<InputRecord[]> {
-  for await (const { lines } of readNumberedLines(bytes)) {
-    yield lines.map((line) => {
-      const raw = line.endsWith("\r") ? line.slice(0, -1) : line;
-      return { record: raw.split("\t"), raw };
-    });
+async function* readLineRows(bytes: AsyncIterable<Buffer>): AsyncGenerator<InputRow[]> {
+  let number = 0;
+  try {
+    for await (const lines of readLines(bytes)) {
+      const rows: InputRow[] = [];
+      for (const line of lines) {
+        number += 1;
+        const text = line.trim();
+        if (text !== "") rows.push({ number, text });
+      }
+      yield rows;
+    }
+  } catch (cause) {
+    throw toUtf8Error(cause, number + 1);
   }
 }
 
-const escapes = /\\(?:([\\nrt])|x([\da-f]{2})|u([\da-f]{4})|u\{([\da-f]{1,6})\})/gi;
-const escapeCharacters: Readonly<Record<string, string>> = Object.freeze({ "\\": "\\", n: "\n", r: "\r", t: "\t" });
-
-function removeEscapes(cell: string): string {
-  if (!cell.includes("\\")) return cell;
-  return cell.replace(escapes, (match, name?: string, ...codes: (string | undefined)[]) => {
-    if (name !== undefined) return escapeCharacters[name.toLowerCase()]!;
-    const code = Number.parseInt(codes.slice(0, 3).find((digits) => digits !== undefined)!, 16);
-    return code <= 0x10ffff ? String.fromCodePoint(code) : match;
-  });
-}
-
-/** Reads JSON rows: a string, or the selected fields of an object (default: its first). */
-async function* readNdjsonRows(bytes: AsyncIterable<Buffer>, fields: readonly string[]): AsyncGenerator<RowGroup> {
-  for await (const { first, texts: lines } of readLineRows(bytes)) {
-    const problems = new Map<number, string>();
-    const texts = lines.map((line, i) => {
-      if (line === "") return "";
-      const rowText = readNdjsonText(line, fields);
-      if (typeof rowText === "string") return rowText;
-      problems.set(i, rowText.problem);
-      return line;
-    });
-    yield { first, texts, problems };
+/** Rejects a table, and marks a heading as invalid. */
+async function* rejectHeading(
+  groups: AsyncIterable<InputRow[]>,
+  columns: readonly string[],
+): AsyncGenerator<InputRow[]> {
+  let isBegun = false;
+  for await (const rows of groups) {
+    const [first, second] = isBegun ? [] : rows;
+    isBegun ||= rows.length > 0;
+    if (first) rejectTable(first.text, second?.text ?? "", columns);
+    if (first && columns.length === 0 && isHeadingText(first.text))
+      rows[0] = { ...first, problem: describeHeading(first.text) };
+    yield rows;
   }
 }
 
-function readNdjsonText(line: string, fields: readonly string[]): string | MissingRowValue {
+/** Reads a JSON row: a string, or the selected fields of an object (default: its first). */
+function readNdjsonLine(line: string, fields: readonly string[]): Omit<InputRow, "number"> {
+  const reject = (problem: string) => ({ text: line, problem });
   let value: unknown;
   try {
     value = JSON.parse(line);
   } catch {
-    return { problem: "not JSON" };
+    return reject("not JSON");
   }
-  if (typeof value === "string") return value.trim() || { problem: "without a string" };
+  if (typeof value === "string") return value.trim() === "" ? reject("without a string") : { text: value.trim() };
   const object = (value ?? {}) as Record<string, unknown>;
   const names = Object.keys(object);
   if (fields.length === 0 && names.length > 1 && !Array.isArray(value)) throw createSeveralFieldsError(object, names);
@@ -87,10 +75,10 @@ function readNdjsonText(line: string, fields: readonly string[]): string | Missi
   for (const field of fields.length > 0 ? fields : [names[0] ?? ""]) {
     const value = object[matchColumnName(names, field, fields)];
     const isText = (typeof value === "string" && value.trim() !== "") || typeof value === "number";
-    if (!isText) return { problem: `without a string in the field "${field}"` };
+    if (!isText) return reject(`without a string in the field "${field}"`);
     texts.push(String(value).trim());
   }
-  return texts.join(" ");
+  return { text: texts.join(" ") };
 }
 
 const createSeveralFieldsError = (object: Readonly<Record<string, unknown>>, names: readonly string[]): Error =>
@@ -99,44 +87,3 @@ const createSeveralFieldsError = (object: Readonly<Record<string, unknown>>, nam
     columns: { first: names, secondRow: names.map((name) => String(object[name])) },
     hint: "Select a field with --column.",
   });
-
-async function* readLineRows(
-  bytes: AsyncIterable<Buffer>,
-  checkTop?: (lines: readonly string[], top: number) => string | undefined,
-): AsyncGenerator<RowGroup> {
-  let isBegun = checkTop === undefined;
-  for await (const { first, lines } of readNumberedLines(bytes)) {
-    for (let i = 0; i < lines.length; i += 1) lines[i] = lines[i]!.trim();
-    const top = isBegun ? -1 : lines.findIndex((line) => line !== "");
-    isBegun ||= top >= 0;
-    const problem = top < 0 ? undefined : checkTop!(lines, top);
-    yield { first, texts: lines, ...(problem === undefined ? {} : { problems: new Map([[top, problem]]) }) };
-  }
-}
-
-async function* readNumberedLines(
-  bytes: AsyncIterable<Buffer>,
-): AsyncGenerator<{ readonly first: number; readonly lines: string[] }> {
-  let first = 1;
-  try {
-    for await (const lines of readLines(bytes)) {
-      yield { first, lines };
-      first += lines.length;
-    }
-  } catch (cause) {
-    throw toUtf8Error(cause, first);
-  }
-}
-
-/** A byte order mark is not part of the first line. */
-async function* readLines(bytes: AsyncIterable<Buffer>): AsyncGenerator<string[]> {
-  let rest: string | undefined;
-  for await (const piece of bytes) {
-    // TextDecoder would create two-byte strings for ASCII, which are slower to split and hash.
-    const text = piece.toString("utf8");
-    const lines = (rest === undefined ? text.replace(/^\ufeff/, "") : rest + text).split("\n");
-    rest = lines.pop() ?? "";
-    if (lines.length > 0) yield lines;
-  }
-  if (rest !== undefined && rest !== "") yield [rest];
-}

@@ -5,12 +5,13 @@ import { CommandFailedError, UsageError } from "../../../../process/failure.ts";
 import { maskBodySecrets } from "../../../../process/redact.ts";
 import { parseErrorLimit } from "../flags.ts";
 import { FinishedBatches } from "../log/log-file.ts";
-import { formatResultLine, resultsHeader, toInvalidResult } from "../log/results.ts";
+import { formatInvalidRow, resultsHeader } from "../log/results.ts";
 import type { JobRequest } from "../plan.ts";
-import { groupIntoBatches, type InputRow, type InvalidRow } from "./batches.ts";
+import { groupIntoBatches, type InvalidRow } from "./batches.ts";
 import { type Fingerprint, type InputSource, trackFingerprint } from "./bytes.ts";
-import { IdentifierCounter, type RowGroup, selectShare } from "./distinct.ts";
+import { IdentifierCounter, selectShare } from "./distinct.ts";
 import { isHeading } from "./format.ts";
+import type { InputRow } from "./records.ts";
 import { readRows } from "./rows.ts";
 
 /** Result of reading an input before anything is sent. */
@@ -43,12 +44,27 @@ export async function surveyInput(request: JobRequest, source: InputSource, cont
   let hasRows = false;
   let inputError: unknown;
 
-  async function* readGroups(): AsyncGenerator<RowGroup> {
+  async function* readGroups(): AsyncGenerator<InputRow[]> {
+    for await (const rows of readRows(read(), request)) {
+      signal.throwIfAborted();
+      hasRows ||= rows.length > 0;
+      yield rows;
+    }
+  }
+
+  /** Yields the invalid rows as results. */
+  async function* readInvalidRows(): AsyncGenerator<Buffer> {
+    yield Buffer.from(resultsHeader);
+    const groups = shard ? selectShare(readGroups(), shard) : readGroups();
+    const options = { size, kind, counter, finished: new FinishedBatches(), hasRollingDigest: false };
     try {
-      for await (const group of readRows(read(), request)) {
-        signal.throwIfAborted();
-        hasRows ||= group.texts.some((text) => text !== "");
-        yield group;
+      for await (const { rows, invalid } of groupIntoBatches(groups, options)) {
+        survey.rows += rows.length + invalid.length;
+        survey.invalid += invalid.length;
+        survey.firstInvalid ??= invalid[0];
+        if (rows.length > 0) survey.calls += 1;
+        sampleRows.push(...rows.slice(0, maxSampleRows - sampleRows.length).map(({ text }) => text));
+        if (invalid.length > 0) yield Buffer.from(invalid.map(formatInvalidRow).join(""));
       }
     } catch (error) {
       inputError = error;
@@ -56,32 +72,12 @@ export async function surveyInput(request: JobRequest, source: InputSource, cont
     }
   }
 
-  /** Yields the invalid rows as results. */
-  async function* readBatches(): AsyncGenerator<Buffer> {
-    yield Buffer.from(resultsHeader);
-    const groups = shard ? selectShare(readGroups(), shard) : readGroups();
-    const options = { size, kind, counter, finished: new FinishedBatches(), hasRollingDigest: false };
-    for await (const { count, invalid, getRows } of groupIntoBatches(groups, options)) {
-      survey.rows += count + invalid.length;
-      survey.invalid += invalid.length;
-      survey.firstInvalid ??= invalid[0];
-      if (count > 0) survey.calls += 1;
-      if (sampleRows.length < maxSampleRows)
-        sampleRows.push(
-          ...getRows()
-            .slice(0, maxSampleRows - sampleRows.length)
-            .map(getText),
-        );
-      if (invalid.length > 0) yield Buffer.from(invalid.map((row) => formatResultLine(toInvalidResult(row))).join(""));
-    }
-  }
-
   // A job that skips invalid rows writes them with its other errors.
   const isJob = !request.dryRun && request.planOut === undefined;
   const errorsOut = skipsInvalid && isJob ? undefined : request.errorsOut;
-  if (errorsOut === undefined) for await (const _ of readBatches());
+  if (errorsOut === undefined) for await (const _ of readInvalidRows());
   else {
-    await writeOutput(host, errorsOut, readBatches(), 0o600).catch((cause: Error) => {
+    await writeOutput(host, errorsOut, readInvalidRows(), 0o600).catch((cause: Error) => {
       const { hint } = cause as Partial<CommandFailedError>;
       throw inputError ?? new CommandFailedError("failed", "errors_out", cause.message, { hint, cause });
     });
@@ -97,8 +93,6 @@ export async function surveyInput(request: JobRequest, source: InputSource, cont
     throw findRejection(request, firstInvalid!, { invalid, rows });
   return { ...survey, ...getFingerprint(), distinct: counter.count, sampleRows };
 }
-
-const getText = ({ text }: InputRow): string => text;
 
 function findRejection(
   request: JobRequest,

@@ -3,7 +3,7 @@ import { tryParseJson } from "../../../../../base/object.ts";
 import { svcVersion } from "../../../../../base/version.ts";
 import { type Disk, isMissing, systemDisk } from "../../../../../files/disk.ts";
 import { formatFirstLine, formatLogLine, startPosition } from "../../../../../files/log-line.ts";
-import { type LogEnd, readLog } from "../../../../../files/read-log.ts";
+import { readLog } from "../../../../../files/read-log.ts";
 
 const format = 1;
 
@@ -12,10 +12,6 @@ export const logName = "job.log";
 /** Error for an unreadable job log: damaged, missing, or written by a later version of svc. */
 export class JobLogError extends Error {
   override readonly name = "JobLogError";
-}
-
-interface LogFile extends LogEnd {
-  readonly path: string;
 }
 
 /** Creates a log with this line, durably. Replaces an existing file, because nothing depends on it yet. */
@@ -35,7 +31,7 @@ export async function createLog(disk: Disk, folder: string, json: string): Promi
 }
 
 /** Reads the log of a job line by line, up to a write that a crash interrupted. Fails with JobLogError. */
-async function readLogFile(disk: Disk, folder: string, take: (json: string) => void): Promise<LogFile> {
+async function readLogFile(disk: Disk, folder: string, take: (json: string) => void) {
   const path = join(folder, logName);
   const end = await readLog(disk, path, { visitFirst: (json) => parseHeader(json, path), visitLine: take }).catch(
     (cause) => {
@@ -61,10 +57,20 @@ export interface RowCounts {
   readonly failed: number;
   /** Null if the service did not report all counts. */
   readonly moved: number | null;
+  /** Rows without a look-up under --verify. Absent if there are none. */
+  readonly unverified?: number;
 }
 
 export const addCounts = (a: number | null, b: number | null): number | null =>
   a === null || b === null ? null : a + b;
+
+export const addBatch = (counts: RowCounts, batch: RowCounts): RowCounts => ({
+  rows: counts.rows + batch.rows,
+  invalid: counts.invalid + batch.invalid,
+  failed: counts.failed + batch.failed,
+  moved: addCounts(counts.moved, batch.moved),
+  unverified: (counts.unverified ?? 0) + (batch.unverified ?? 0),
+});
 
 /** Finished batch. Its failed rows are already in the results when this line is written. */
 export interface BatchLine extends RowCounts {
@@ -74,8 +80,6 @@ export interface BatchLine extends RowCounts {
   /** Length in bytes of the results file that covers all finished batches. */
   readonly results: number;
   readonly digest?: string;
-  /** Rows without a look-up under --verify. Absent if there are none. */
-  readonly unverified?: number;
 }
 
 export interface EventLine {
@@ -88,52 +92,33 @@ export interface EventLine {
 export type BatchMoves = readonly (readonly [input: string, cluster: string])[];
 
 /** Written before the batch is sent, because a later look-up finds only the new cluster. */
-export interface MovesLine {
+interface MovesLine {
   readonly sending: number;
   readonly moves: BatchMoves;
 }
 
-type LogLine = BatchLine | EventLine | MovesLine;
-
-export interface LoggedState extends RowCounts {
-  readonly unverified: number;
-  readonly finished: FinishedBatches;
-  /** Moves of batches that were sent and are not finished. */
-  readonly unfinishedMoves: ReadonlyMap<number, BatchMoves>;
-  readonly results: number;
-  readonly last: EventLine | undefined;
-  readonly file: LogFile;
-}
+export type LogLine = BatchLine | EventLine | MovesLine;
 
 /** Reads a job log up to an incomplete line. Later batches are resent. Fails with JobLogError. */
-export async function readJobLog(folder: string, disk: Disk = systemDisk): Promise<LoggedState> {
+export async function readJobLog(folder: string, disk: Disk = systemDisk) {
   const finished = new FinishedBatches();
+  /** Moves of batches that were sent and are not finished. */
   const unfinishedMoves = new Map<number, BatchMoves>();
-  const sum = { rows: 0, invalid: 0, failed: 0, moved: 0 as number | null, unverified: 0 };
+  let counts: RowCounts = { rows: 0, invalid: 0, failed: 0, moved: 0 };
   let results = 0;
   let last: EventLine | undefined;
-  const onLine = (json: string) => {
+  const file = await readLogFile(disk, folder, (json) => {
     const line = JSON.parse(json) as LogLine;
-    if ("event" in line) {
-      last = line;
-      return;
+    if ("event" in line) last = line;
+    else if ("sending" in line) unfinishedMoves.set(line.sending, line.moves);
+    else if (!finished.has(line.batch)) {
+      finished.add(line.batch, line.digest);
+      unfinishedMoves.delete(line.batch);
+      counts = addBatch(counts, line);
+      results = line.results;
     }
-    if ("sending" in line) {
-      unfinishedMoves.set(line.sending, line.moves);
-      return;
-    }
-    if (finished.has(line.batch)) return;
-    finished.add(line.batch, line.digest);
-    unfinishedMoves.delete(line.batch);
-    sum.rows += line.rows;
-    sum.invalid += line.invalid;
-    sum.failed += line.failed;
-    sum.moved = addCounts(sum.moved, line.moved);
-    sum.unverified += line.unverified ?? 0;
-    results = line.results;
-  };
-  const file = await readLogFile(disk, folder, onLine);
-  return { ...sum, finished, unfinishedMoves, results, last, file };
+  });
+  return { ...counts, finished, unfinishedMoves, results, last: last as EventLine | undefined, file };
 }
 
 /**
