@@ -38,10 +38,10 @@ const findUnbackedClaims = (claims: readonly (readonly [string, Basis])[], rows:
 
 /** Failures with a status that none of the cited rows contains. */
 const findStatusMismatches = (
-  of: Readonly<Record<string, Failure<unknown>>>,
+  failures: Readonly<Record<string, Failure<unknown>>>,
   rows: ReadonlyMap<string, Row>,
 ): string[] =>
-  Object.entries(of).flatMap(([code, { status, basis }]) => {
+  Object.entries(failures).flatMap(([code, { status, basis }]) => {
     const found = findCitedRows(basis, rows);
     return found.length > 0 && found.every(({ rule }) => !rule.includes(String(status))) ? [`${code} ${status}`] : [];
   });
@@ -62,9 +62,13 @@ describe("basis of declarations", () => {
       ["c", "public"],
     ] as const;
     assert.deepEqual(findUnbackedClaims(claims, rows), ["b"]);
-    const made = (status: number, basis: Basis) => ({ status, basis }) as Failure<unknown>;
-    const of = { x: made(404, guess("R1")), y: made(409, guess("R1")), z: made(409, "public") };
-    assert.deepEqual(findStatusMismatches(of, rows), ["y 409"]);
+    const createFailure = (status: number, basis: Basis) => ({ status, basis }) as Failure<unknown>;
+    const failures = {
+      x: createFailure(404, guess("R1")),
+      y: createFailure(409, guess("R1")),
+      z: createFailure(409, "public"),
+    };
+    assert.deepEqual(findStatusMismatches(failures, rows), ["y 409"]);
   });
 
   it("equals “assumed” if the cited rows are assumed", () => {
@@ -82,8 +86,8 @@ describe("basis of declarations", () => {
       claimed.filter((route) => !specifiedRoutes.has(route)),
       [],
     );
-    const named = Object.entries(catalogue).filter(([, { basis }]) => basis === "specified");
-    assert.deepEqual(named.map(([code]) => code).sort(), [...specifiedFailures].sort());
+    const specifiedEntries = Object.entries(catalogue).filter(([, { basis }]) => basis === "specified");
+    assert.deepEqual(specifiedEntries.map(([code]) => code).sort(), [...specifiedFailures].sort());
   });
 
   it("equals “public” for public operations and for specified operations that are fully public", () => {

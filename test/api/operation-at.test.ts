@@ -7,16 +7,16 @@ describe("operation lookup by method and path", () => {
   it("finds every declared method and path with any parameters", () => {
     const wrong = (registry as readonly Operation[])
       .filter(({ id }) => id !== "catch-all")
-      .flatMap((own) => [own.method].flat().map((method) => ({ own, method })))
-      .filter(({ own, method }) => {
+      .flatMap((operation) => [operation.method].flat().map((method) => ({ operation, method })))
+      .filter(({ operation, method }) => {
         const same = (registry as readonly Operation[]).filter(
-          ({ service, id }) => service.name === own.service.name && id !== "catch-all",
+          ({ service, id }) => service.name === operation.service.name && id !== "catch-all",
         );
-        const found = findOperationAt(same, method, own.path.replace(/\{\w+\}/g, "a%2Fb.c"));
+        const found = findOperationAt(same, method, operation.path.replace(/\{\w+\}/g, "a%2Fb.c"));
         // A literal segment can match the parameter of another path.
-        return found === undefined || found.path.split("/").length !== own.path.split("/").length;
+        return found === undefined || found.path.split("/").length !== operation.path.split("/").length;
       })
-      .map(({ own, method }) => `${method} ${own.path}`);
+      .map(({ operation, method }) => `${method} ${operation.path}`);
     assert.deepEqual(wrong, []);
   });
 

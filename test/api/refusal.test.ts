@@ -3,8 +3,8 @@ import { it } from "node:test";
 import { DeclaredFailureError } from "../../src/api/failures.ts";
 
 it("DeclaredFailureError captures no stack and leaves other errors unchanged", () => {
-  const refusal = new DeclaredFailureError("unknown-cluster", undefined);
-  assert.equal(refusal.stack, "Refusal: rejected: unknown-cluster");
-  assert.equal(refusal instanceof Error, true);
+  const error = new DeclaredFailureError("unknown-cluster", undefined);
+  assert.equal(error.stack, "Refusal: rejected: unknown-cluster");
+  assert.equal(error instanceof Error, true);
   assert.match(new Error("wrong").stack ?? "", /^Error: wrong\n +at /);
 });

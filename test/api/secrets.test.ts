@@ -39,8 +39,8 @@ function collectFieldNames(schema: z.ZodType | undefined, names = new Set<string
 const operations = registry as readonly Operation[];
 const requestFieldNames = new Set(
   operations.flatMap(({ request: { params, query, headers, body } }) =>
-    [params, query, headers, body && "schema" in body ? body.schema : undefined].flatMap((one) => [
-      ...collectFieldNames(one),
+    [params, query, headers, body && "schema" in body ? body.schema : undefined].flatMap((schema) => [
+      ...collectFieldNames(schema),
     ]),
   ),
 );
@@ -74,19 +74,19 @@ describe("list of secret names", () => {
     ));
 
   it("matches exactly the declared secret path segments", () => {
-    const places = operations.flatMap(({ path }) => {
+    const pathPrefixes = operations.flatMap(({ path }) => {
       const parts = path.split("/");
       return parts.flatMap((part, i) => {
         const name = part.slice(1, -1);
         return /^\{/.test(part) && isSecretName(name) ? [[parts[i - 1]!, name] as const] : [];
       });
     });
-    assert.deepEqual(new Map(places), secretPathPrefixes);
+    assert.deepEqual(new Map(pathPrefixes), secretPathPrefixes);
   });
 });
 
 describe("URL redaction", () => {
-  for (const [url, shown] of [
+  for (const [url, redacted] of [
     ["/a?x=1&X-Sig-Signature=s&token=t&y", "/a?x=1&X-Sig-Signature=[redacted]&token=[redacted]&y"],
     ["/a?code=c&state=eu-1_s&email=e", "/a?code=[redacted]&state=[redacted]&email=e"],
     ["/invite/by_token/s3cr3t", "/invite/by_token/[redacted]"],
@@ -108,7 +108,7 @@ describe("URL redaction", () => {
     ],
     ["/a?%zz=%&x", "/a?%zz=%&x"],
   ] as const) {
-    it(`redacts a URL as ${shown}`, () => assert.equal(redactUrl(url), shown));
+    it(`redacts a URL as ${redacted}`, () => assert.equal(redactUrl(url), redacted));
   }
 
   it("hides all parameters on request", () =>
@@ -119,7 +119,7 @@ describe("URL redaction", () => {
 });
 
 describe("string redaction", () => {
-  for (const [text, shown] of [
+  for (const [text, redacted] of [
     [`no access for Bearer ${secret}, sorry`, "no access for Bearer [redacted], sorry"],
     ["a token that is not a bearer token.", "a token that is not a bearer token."],
     ["Basic credentials, or bearer tokens", "Basic credentials, or bearer tokens"],
@@ -133,7 +133,7 @@ describe("string redaction", () => {
     [`{'code': '${secret}' and 'state': '${secret}`, "{'code': '[redacted]' and 'state': '[redacted]"],
     ["body.token: This field is required.", "body.token: This field is required."],
   ] as const) {
-    it(`redacts a string as ${shown}`, () => assert.equal(redactText(text), shown));
+    it(`redacts a string as ${redacted}`, () => assert.equal(redactText(text), redacted));
   }
 
   it("runs in linear time", async () => {

@@ -17,8 +17,8 @@ import { createDelivery, createWebhook, formatIsoTime } from "../console/webhook
 const sixTimes = [0, 5, 15, 35, 75, 155];
 const formatTime = (time: string) => time.slice(11, 19);
 
-const summarizeHealth = (one: Webhook, deliveries: readonly Delivery[], faults: readonly Fault[] = []) => {
-  const { state, failing, why, steps, unsent } = assessWebhook(one, { deliveries, faults, formatTime });
+const summarizeHealth = (webhook: Webhook, deliveries: readonly Delivery[], faults: readonly Fault[] = []) => {
+  const { state, failing, why, steps, unsent } = assessWebhook(webhook, { deliveries, faults, formatTime });
   return {
     state: state.words,
     failing,
@@ -151,13 +151,13 @@ describe("webhook diagnosis", () => {
 
   it("names the receiver before a scripted fault that has not affected a delivery", () => {
     const failing = createWebhook({ failure_count: 1 });
-    const { told, steps } = summarizeHealth(
+    const { told: messages, steps } = summarizeHealth(
       failing,
       [createDelivery(1, [0], { next_attempt_at: formatIsoTime(5) })],
       [createFault("tamper", { matched: 0, hit: 0 })],
     );
     assert.deepEqual(
-      { told, steps },
+      { told: messages, steps },
       {
         told: "Failing since 03:04:05, first with CONTRACT_CREATED T-1: responded 503. Last attempt: the receiver responded 503. Scripted fault 1 (tamper) has not affected a delivery yet. 1 attempt failed. The sixth consecutive failure disables the webhook.",
         steps: [
@@ -189,9 +189,9 @@ describe("webhook diagnosis", () => {
         [],
       ],
     );
-    const whole = assessDeletedWebhook([createDelivery(1, [0], { outcome: "delivered" })], formatTime);
+    const unread = assessDeletedWebhook([createDelivery(1, [0], { outcome: "delivered" })], formatTime);
     assert.deepEqual(
-      [whole.failing, whole.why],
+      [unread.failing, unread.why],
       [false, ["The webhook was deleted. Of 1 retained delivery, 1 arrived."]],
     );
   });
@@ -202,7 +202,7 @@ describe("common feature of failed deliveries", () => {
     createDelivery(id, minutes, { activity: "CONTRACT_EXECUTED", outcome: "failed", ...overrides });
   const arrived = (id: number, minute: number, overrides: Partial<Delivery> = {}) =>
     createDelivery(id, [minute], { activity: "CONTRACT_SIGNED", outcome: "delivered", ...overrides });
-  const of = (...deliveries: Delivery[]) => {
+  const summarizeFailing = (...deliveries: Delivery[]) => {
     const { only, failing, since, state } = assessWebhook(createWebhook(), { deliveries, faults: [], formatTime });
     return [only, failing, since && formatTime(since), state.words];
   };
@@ -210,7 +210,7 @@ describe("common feature of failed deliveries", () => {
   it("finds the only activity that fails", () => {
     const both = [failed(1, [0, 5]), arrived(2, 6), failed(3, [10, 15])];
     const found = ["Only CONTRACT_EXECUTED fails. Other deliveries arrive.", true, "03:04:05", "failing"];
-    assert.deepEqual([of(...both), of(...both, arrived(4, 20))], [found, found]);
+    assert.deepEqual([summarizeFailing(...both), summarizeFailing(...both, arrived(4, 20))], [found, found]);
     const { why, steps } = assessWebhook(createWebhook({ failure_count: 2 }), {
       deliveries: both,
       faults: [],
@@ -234,8 +234,8 @@ describe("common feature of failed deliveries", () => {
     const signed = { activity: "CONTRACT_SIGNED" } as const;
     assert.deepEqual(
       [
-        of(failed(1, [0], signed), arrived(2, 1, { composite_id: "T-2" }), failed(3, [5], signed)),
-        of(
+        summarizeFailing(failed(1, [0], signed), arrived(2, 1, { composite_id: "T-2" }), failed(3, [5], signed)),
+        summarizeFailing(
           failed(1, [0], { ...signed, composite_id: "H-1" }),
           arrived(2, 1, { composite_id: "T-2" }),
           failed(3, [5], { ...signed, composite_id: "H-2" }),
@@ -250,15 +250,20 @@ describe("common feature of failed deliveries", () => {
 
   it("finds the only delivery that fails", () =>
     assert.deepEqual(
-      of(failed(1, [0, 5], { outcome: "retrying", next_attempt_at: formatIsoTime(15) }), arrived(2, 3)),
+      summarizeFailing(failed(1, [0, 5], { outcome: "retrying", next_attempt_at: formatIsoTime(15) }), arrived(2, 3)),
       ["Only delivery:1 (CONTRACT_EXECUTED T-1) fails. Other deliveries arrive.", true, "03:04:05", "failing"],
     ));
 
   it("finds no common feature if no other delivery succeeded or the latest failures differ", () => {
-    assert.deepEqual(of(arrived(1, 0), failed(2, [5]), failed(3, [10])), [null, true, "03:09:05", "enabled again"]);
-    assert.deepEqual(of(failed(1, [0]), failed(2, [5]), arrived(3, 10)), [null, false, null, "active"]);
+    assert.deepEqual(summarizeFailing(arrived(1, 0), failed(2, [5]), failed(3, [10])), [
+      null,
+      true,
+      "03:09:05",
+      "enabled again",
+    ]);
+    assert.deepEqual(summarizeFailing(failed(1, [0]), failed(2, [5]), arrived(3, 10)), [null, false, null, "active"]);
     const mixed = [failed(1, [0]), arrived(2, 1), failed(3, [5]), failed(4, [6], { activity: "CONTRACT_SIGNED" })];
-    assert.deepEqual(of(...mixed), [null, true, "03:09:05", "enabled again"]);
+    assert.deepEqual(summarizeFailing(...mixed), [null, true, "03:09:05", "enabled again"]);
   });
 });
 

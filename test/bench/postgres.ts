@@ -73,9 +73,9 @@ async function compareMillion(server: PostgresServer): Promise<void> {
   const rows = join(folder, "rows.txt");
   await writeLines(rows, million, (i) => `person.${i}@example.com\n`);
   const busiest: [shared: number[], file: number[]] = [[], []];
-  const mapInto = (which: 0 | 1, place: () => readonly string[], env: () => object) => async () => {
+  const mapInto = (which: 0 | 1, getStateFlags: () => readonly string[], env: () => object) => async () => {
     const emulator = await startProgram(
-      [program, "emulator", "start", "--port", "0", "--json", ...place()],
+      [program, "emulator", "start", "--port", "0", "--json", ...getStateFlags()],
       stops,
       env(),
     );
@@ -153,9 +153,9 @@ async function measureLongestSilence(url: string): Promise<{ silenceMs: number; 
   let failed = 0;
   let last = performance.now();
   for (let after = 0; after < 20; ) {
-    const answer = await fetch(`${url}${table}/email/${knownHash}`, { headers }).catch(() => undefined);
-    await answer?.text();
-    if (answer?.status === 200) {
+    const response = await fetch(`${url}${table}/email/${knownHash}`, { headers }).catch(() => undefined);
+    await response?.text();
+    if (response?.status === 200) {
       const now = performance.now();
       silenceMs = Math.max(silenceMs, now - last);
       last = now;

@@ -50,7 +50,7 @@ async function run(file: string): Promise<void> {
     stdio: ["ignore", "pipe", "inherit"],
     env: { ...process.env, SVC_BENCH_BUNDLE: folder },
   });
-  const ended = once(child, "exit");
+  const exit = once(child, "exit");
   for await (const line of createInterface({ input: child.stdout })) {
     const [, label, value, goal = ""] = figureLine.exec(line) ?? [];
     if (label === undefined || value === undefined) {
@@ -61,7 +61,7 @@ async function run(file: string): Promise<void> {
     figures.push({ label, value, goal, ok });
     process.stdout.write(`  ${ok ? "✓" : "✗"} ${line}\n`);
   }
-  const [code] = await ended;
+  const [code] = await exit;
   if (code === 0) return;
   failed = true;
   process.stdout.write(`  ✗ ${basename(file)} ended with ${code}\n`);
@@ -80,7 +80,7 @@ function withTable(text: string): string {
   // After a run of all benchmarks, a row without a printed figure is obsolete.
   const old = [
     ...(fileNames.length === 0 ? [] : text.matchAll(/^\| (?!what \||---)(.+?) \| (.+?) \| (.*?) \|$/gm)),
-  ].map(([row, what]) => [what!, row] as const);
+  ].map(([row, heading]) => [heading!, row] as const);
   const fresh = figures.map(({ label, value, goal }) => [label, `| ${label} | ${value} | ${goal || "–"} |`] as const);
   const rows = [...new Map([...old, ...fresh]).values()].join("\n");
   return `${before}<!-- figures -->\n| what | measured | goal |\n|---|---|---|\n${rows}\n<!-- end -->${after}`;

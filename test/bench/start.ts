@@ -61,7 +61,7 @@ try {
     ...commands.map(({ words }) => run(svc, ...words)),
   ]);
   const [bareTicks = Number.NaN, ...ticks] = cpu.values();
-  const wall = times.map((of) => computeMedian(of) / computeMedian(bare!));
+  const wall = times.map((samples) => computeMedian(samples) / computeMedian(bare!));
   for (const [i, { words, goal }] of commands.entries()) {
     const ratio = ticks[i]! / bareTicks;
     reportFigure(`svc ${words.join(" ")}, against node -e 0`, Number.isNaN(ratio) ? wall[i]! : ratio, goal);

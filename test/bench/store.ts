@@ -176,17 +176,17 @@ async function compareStart(path: string): Promise<void> {
     return performance.now() - start;
   };
   const parsed: number[] = [];
-  const opened: number[] = [];
+  const openTimes: number[] = [];
   for (let round = 0; round < 5; round += 1) {
     parsed.push(run("-e", parse));
-    opened.push(run(program, path, String(manyRows)));
+    openTimes.push(run(program, path, String(manyRows)));
   }
   reportFigure(
     "start with 1,000,000 stored against reading and parsing the file",
-    computeMedian(opened) / computeMedian(parsed),
+    computeMedian(openTimes) / computeMedian(parsed),
     "<= 3",
   );
-  writeNote(`${Math.round(computeMedian(opened))} ms against ${Math.round(computeMedian(parsed))} ms`);
+  writeNote(`${Math.round(computeMedian(openTimes))} ms against ${Math.round(computeMedian(parsed))} ms`);
 }
 
 type Work = (i: number) => Promise<void>;

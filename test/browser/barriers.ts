@@ -23,8 +23,8 @@ export async function listViolationsByScheme(page: Tab): Promise<Readonly<Record
 export async function listViolations(page: Tab, only?: readonly string[]): Promise<string[]> {
   if ((await page.evaluate("typeof axe")) === "undefined") await page.evaluate(axe);
   // Passing results and selectors are not used, so axe does not need to create them.
-  const told = { resultTypes: ["violations"], selectors: false };
-  const options = JSON.stringify({ iframes: false, ...told, ...(only && { runOnly: only }) });
+  const resultOptions = { resultTypes: ["violations"], selectors: false };
+  const options = JSON.stringify({ iframes: false, ...resultOptions, ...(only && { runOnly: only }) });
   const { violations } = (await page.evaluate(`axe.run(document, ${options})`)) as AxeResults;
   return violations
     .filter(({ impact }) => impact !== "minor")

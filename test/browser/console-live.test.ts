@@ -27,23 +27,23 @@ describe("live updates of the console", { skip }, () => {
     const { emulator } = await startFailingWebhookStory(t);
     const streams = recordEventStreams(page);
     await openConsole(page, emulator, "#/deliveries");
-    const others = await Promise.all(Array.from({ length: 6 }, () => page.context().newPage()));
-    for (const otherPage of others) await otherPage.goto(getViewUrl(emulator, "#/deliveries"));
-    const rows = (one: typeof page) => one.getByRole("list", { name: "Deliveries" }).getByRole("listitem");
-    for (const one of [page, ...others])
-      await rows(one as Tab)
+    const otherPages = await Promise.all(Array.from({ length: 6 }, () => page.context().newPage()));
+    for (const otherPage of otherPages) await otherPage.goto(getViewUrl(emulator, "#/deliveries"));
+    const rows = (anyPage: typeof page) => anyPage.getByRole("list", { name: "Deliveries" }).getByRole("listitem");
+    for (const openPage of [page, ...otherPages])
+      await rows(openPage as Tab)
         .nth(0)
         .waitFor();
     await createDraftContract(emulator.api);
-    for (const one of [page, ...others]) {
-      await one.getByRole("link", { name: /^2 ?Contract created/i }).waitFor();
-      assert.equal(await rows(one as Tab).count(), 2);
+    for (const openPage of [page, ...otherPages]) {
+      await openPage.getByRole("link", { name: /^2 ?Contract created/i }).waitFor();
+      assert.equal(await rows(openPage as Tab).count(), 2);
     }
     assert.equal(streams.requests.length, 1);
 
     await page.close();
     await createDraftContract(emulator.api);
-    for (const page of others) {
+    for (const page of otherPages) {
       await page.getByRole("link", { name: /^3 ?Contract created/i }).waitFor();
       assert.equal(await rows(page as Tab).count(), 3);
     }

@@ -22,8 +22,8 @@ describe("console session in a browser", { skip }, () => {
     await page.goto("about:blank");
     await page.goto(address);
     await page.getByText("2031-01-02").first().waitFor();
-    const refused = "Failed to load resource: the server responded with a status of 403 (Forbidden)";
-    assert.deepEqual(page.complaints, [refused], "the code was used, and nobody is signed out for that");
+    const forbidden = "Failed to load resource: the server responded with a status of 403 (Forbidden)";
+    assert.deepEqual(page.complaints, [forbidden], "the code was used, and nobody is signed out for that");
   });
 
   it("disables buttons without permission and explains why", async (t) => {
@@ -94,16 +94,20 @@ describe("console session in a browser", { skip }, () => {
     await page.goto(url);
     const heard = await page.evaluate(
       async ([control, body]) => {
-        const ask = (path: string, init?: RequestInit) =>
+        const getStatus = (path: string, init?: RequestInit) =>
           fetch(`${control}${path}`, init).then(
             ({ status }) => status,
             () => "nothing",
           );
         return [
-          await ask("/ui/"),
-          await ask("/events"),
-          await ask("/sessions", { method: "POST", body: body!, headers: { "content-type": "application/json" } }),
-          await ask("/sessions", { method: "POST", body: body! }),
+          await getStatus("/ui/"),
+          await getStatus("/events"),
+          await getStatus("/sessions", {
+            method: "POST",
+            body: body!,
+            headers: { "content-type": "application/json" },
+          }),
+          await getStatus("/sessions", { method: "POST", body: body! }),
         ];
       },
       [emulator.controlUrl, JSON.stringify({ code })],

@@ -226,7 +226,7 @@ describe("user journeys in the console", { skip }, () => {
     const { emulator } = await startFailingWebhookStory(t);
     await openConsole(page, emulator);
     await page.getByRole("button", { name: "To …", exact: true }).waitFor();
-    const told = await page.evaluate(`(async () => {
+    const checks = await page.evaluate(`(async () => {
       const rendered = async () => { for (let i = 0; i < 5; i += 1) await null; };
       const panel = () => document.querySelector("form.panel");
       [...document.querySelectorAll("button")].find(({ textContent }) => textContent === "To …").click();
@@ -236,7 +236,7 @@ describe("user journeys in the console", { skip }, () => {
       await rendered();
       return [held, panel() === null, document.activeElement.textContent];
     })()`);
-    assert.deepEqual(told, [true, true, "To …"]);
+    assert.deepEqual(checks, [true, true, "To …"]);
   });
 
   it("supports an address for every view, with back and forward", async (t) => {
@@ -325,9 +325,9 @@ describe("user journeys in the console", { skip }, () => {
     await page.getByRole("heading", { name: "No snapshots" }).waitFor();
     await page.getByRole("textbox", { name: "Name of the snapshot" }).fill("mine");
     await press(page, "Command for: Save snapshot");
-    const shown = page.getByRole("dialog", { name: "Equivalent command" });
-    await shown.getByRole("button", { name: "Copy" }).click();
-    await shown.getByText("Copied").waitFor();
+    const dialog = page.getByRole("dialog", { name: "Equivalent command" });
+    await dialog.getByRole("button", { name: "Copy" }).click();
+    await dialog.getByText("Copied").waitFor();
     assert.equal(await page.evaluate("navigator.clipboard.readText()"), "svc emulator snapshot save mine");
     await page.keyboard.press("Escape");
     await page.getByRole("textbox", { name: "Name of the snapshot" }).fill("my snap: bad/name");

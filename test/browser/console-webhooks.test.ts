@@ -53,11 +53,11 @@ describe("webhooks and workspaces in the console", { skip }, () => {
       Record<string, string>,
     ];
     await openConsole(page, emulator, "#/workspaces");
-    const own = page.getByRole("listitem").filter({ hasText: "Northwind Legal" });
-    await own.getByRole("button", { name: "Show signing key" }).waitFor();
+    const item = page.getByRole("listitem").filter({ hasText: "Northwind Legal" });
+    await item.getByRole("button", { name: "Show signing key" }).waitFor();
     assert.equal((await page.content()).includes(hmac_key!), false);
-    await own.getByRole("button", { name: "Show signing key" }).click();
-    await own.getByText(hmac_key!).waitFor();
+    await item.getByRole("button", { name: "Show signing key" }).click();
+    await item.getByText(hmac_key!).waitFor();
     assert.equal((await page.content()).includes(client_secret!), false);
 
     const { token } = (await emulator.control("POST", "tokens/viewer", { body: { role: "read" } })).body as {
@@ -66,7 +66,7 @@ describe("webhooks and workspaces in the console", { skip }, () => {
     await page.goto("about:blank");
     await page.goto(await createConsoleAddress({ controlUrl: emulator.controlUrl, token }));
     await page.goto(getViewUrl(emulator, "#/workspaces"));
-    await own.getByText("Hidden: a token with the role read shows no secrets.").first().waitFor();
+    await item.getByText("Hidden: a token with the role read shows no secrets.").first().waitFor();
     assert.equal(await page.getByRole("button", { name: /^Show/ }).count(), 0);
     await page.goto(getViewUrl(emulator, "#/deliveries/1"));
     await page.getByText("Signature check unavailable: a token with the role read shows no keys.").waitFor();

@@ -134,8 +134,8 @@ describe("contract page in a browser", { skip }, () => {
       `<form method="post" action="${link.replaceAll("&", "&amp;")}"><input name="form_token" value="${token}">
 <input name="act" value="sign"></form><script>document.forms[0].submit()</script>`,
     );
-    for (const place of ["evil.localhost", "127.0.0.1"]) {
-      await page.goto(evil.url.replace("127.0.0.1", place));
+    for (const host of ["evil.localhost", "127.0.0.1"]) {
+      await page.goto(evil.url.replace("127.0.0.1", host));
       await page.getByRole("heading", { name: "Request blocked" }).waitFor();
     }
     assert.equal(await getContractStatus(emulator.api, contract), "SIGN");

@@ -36,7 +36,7 @@ describe("device page in a browser", { skip }, () => {
     assert.deepEqual(page.complaints, []);
   });
 
-  for (const [button, shown, polled] of [
+  for (const [button, message, polled] of [
     ["Approve", "The device is approved.", { status: 200 }],
     ["Deny", "The device is denied.", createOAuthError("access_denied")],
   ] as const) {
@@ -49,7 +49,7 @@ describe("device page in a browser", { skip }, () => {
         const { verification_uri_complete, device_code } = body as Record<string, string>;
         await page.goto(verification_uri_complete!.replace("127.0.0.1", name));
         await press(page, button);
-        await page.getByText(shown).waitFor();
+        await page.getByText(message).waitFor();
         const response = await (await startDeviceAuthorization(emulator)).poll({ device_code });
         assert.deepEqual({ ...polled, ...pickStatusAndBody(response) }, { ...pickStatusAndBody(response), ...polled });
       }

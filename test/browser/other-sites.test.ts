@@ -101,11 +101,11 @@ describe("page of another site", { skip }, () => {
             ? response.writeHead(307, { location: form.action }).end()
             : response.writeHead(200, { "content-type": "text/html" }).end(attack(form)),
         );
-        for (const place of hosts) {
-          await page.goto(evil.url.replace("127.0.0.1", place));
+        for (const host of hosts) {
+          await page.goto(evil.url.replace("127.0.0.1", host));
           const { value } = await came.next();
           const { pathname } = new URL(form.action);
-          assert.deepEqual(value, { method: "POST", target: pathname, status: 403 }, `from ${place}`);
+          assert.deepEqual(value, { method: "POST", target: pathname, status: 403 }, `from ${host}`);
         }
       }
       assert.deepEqual(pickStatusAndBody(await waiting.poll()), createOAuthError("authorization_pending"));
@@ -114,18 +114,18 @@ describe("page of another site", { skip }, () => {
 
   it("cannot frame the emulator's forms", async (t) => {
     const { page, emulator, waiting } = await prepareForgedForms(t);
-    const shown = [
+    const trustedUrls = [
       `${emulator.routerUrl}/_emulator/device?user_code=${waiting.user_code}`,
       `${emulator.routerUrl}/_emulator/provider?flow=trial&provider=P&state=s`,
       `${emulator.routerUrl}${authorizePath}?${formatParameters(authorizationRequest, {})}`,
       `${emulator.clusters[0]!.url}${authorizePath}?${formatParameters(authorizationRequest, {})}`,
     ];
-    for (const url of shown) {
+    for (const url of trustedUrls) {
       const evil = await startSite(t, `<iframe src="${escapeAttribute(url)}"></iframe>`);
-      for (const place of hosts) {
-        await page.goto(evil.url.replace("127.0.0.1", place), { waitUntil: "load" });
+      for (const host of hosts) {
+        await page.goto(evil.url.replace("127.0.0.1", host), { waitUntil: "load" });
         const [, frame] = page.frames();
-        assert.equal(await frame!.evaluate("document.forms.length + document.links.length"), 0, `${url} from ${place}`);
+        assert.equal(await frame!.evaluate("document.forms.length + document.links.length"), 0, `${url} from ${host}`);
       }
     }
   });
@@ -133,8 +133,8 @@ describe("page of another site", { skip }, () => {
   it("cannot read the emulator's pages", async (t) => {
     const { page, emulator, waiting } = await prepareForgedForms(t);
     const evil = await startSite(t, "<h1>Evil</h1>");
-    for (const place of hosts) {
-      await page.goto(evil.url.replace("127.0.0.1", place));
+    for (const host of hosts) {
+      await page.goto(evil.url.replace("127.0.0.1", host));
       for (const path of [
         `/_emulator/device?user_code=${waiting.user_code}`,
         `${authorizePath}?${formatParameters(authorizationRequest, {})}`,

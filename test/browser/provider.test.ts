@@ -81,8 +81,8 @@ describe("provider page in a browser", { skip }, () => {
   it("follows the redirect of a back end's callback", async (t) => {
     const front = await startReceiver(t);
     front.respond((_, response) => response.writeHead(200, { "content-type": "text/html" }).end("<h1>Welcome"));
-    const answer = { method: "GET", path: callback, status: 302, headers: { location: front.url }, body: {} };
-    const { page } = await begin(t, login, { ...demo, apps: { ...demo.apps, answers: [answer] } });
+    const scriptedResponse = { method: "GET", path: callback, status: 302, headers: { location: front.url }, body: {} };
+    const { page } = await begin(t, login, { ...demo, apps: { ...demo.apps, answers: [scriptedResponse] } });
     await signInAs(page, "ada@northwind.example");
     await page.getByRole("heading", { name: "Welcome" }).waitFor();
     assert.deepEqual(page.complaints, []);

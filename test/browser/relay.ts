@@ -12,14 +12,14 @@ export async function startRelay(t: Pick<TestContext, "after">, address: string)
     if (to === undefined) return near.destroy();
     const { hostname, port } = new URL(to);
     const far = connect(Number(port), hostname);
-    for (const [one, other] of [
+    for (const [source, target] of [
       [near, far],
       [far, near],
     ] as const) {
-      open.add(one);
-      one.pipe(other);
-      one.on("error", () => other.destroy());
-      one.on("close", () => open.delete(one));
+      open.add(source);
+      source.pipe(target);
+      source.on("error", () => target.destroy());
+      source.on("close", () => open.delete(source));
     }
     return undefined;
   });

@@ -68,9 +68,9 @@ describe("bundled CLI", () => {
       assert.deepEqual(JSON.parse(stdout), { database: true });
     }
     assert.deepEqual(proxy.targets, [`GET ${targets[0]}/`, `CONNECT ${new URL(targets[1]!).host}`]);
-    const told = await runShipped(["doctor", "--base-url", targets[1]!], env);
-    assert.ok(told.stdout.includes(`${targets[1]} responds through ${proxy.url} (HTTPS_PROXY)`), told.stdout);
-    assert.ok(!`${told.stdout}${told.stderr}`.includes("hunter2"));
+    const doctor = await runShipped(["doctor", "--base-url", targets[1]!], env);
+    assert.ok(doctor.stdout.includes(`${targets[1]} responds through ${proxy.url} (HTTPS_PROXY)`), doctor.stdout);
+    assert.ok(!`${doctor.stdout}${doctor.stderr}`.includes("hunter2"));
   });
 
   it("starts an emulator in its own process without additional output", async (t) => {

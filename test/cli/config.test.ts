@@ -77,7 +77,7 @@ describe("svc config set", () => {
     );
   });
 
-  const refused: [string, string, RegExp][] = [
+  const rejectedArguments: [string, string, RegExp][] = [
     ["a secret on the command line", "config set client_secret hunter2", /client_secret is a secret/],
     ["no secret without a terminal", "config set client_secret", /--secret-file required when not running/],
     ["an empty secret", "config set client_secret --secret-file empty", /is empty, expected a secret/],
@@ -97,7 +97,7 @@ describe("svc config set", () => {
     ["a missing value", "config set client_id", /<value> is required/],
     ["a name that is none", "config set client_id x --profile ../x", /Profile names must be letters/],
   ];
-  for (const [label, argv, message] of refused) {
+  for (const [label, argv, message] of rejectedArguments) {
     it(`rejects ${label}`, async (t) => {
       const { svc, folder } = await createHome(t, { default: {} });
       await writeFile(join(folder, "empty"), "\n");
@@ -133,8 +133,8 @@ describe("svc config set", () => {
 
   it("takes over the lock of a dead process", async (t) => {
     const { svc, folder } = await createHome(t, {});
-    const left = { id: "x", pid: 2 ** 22 + 1, ...(await identifyMachine()) };
-    await writeFile(join(folder, "profiles.json.lock"), JSON.stringify(left));
+    const staleLock = { id: "x", pid: 2 ** 22 + 1, ...(await identifyMachine()) };
+    await writeFile(join(folder, "profiles.json.lock"), JSON.stringify(staleLock));
     assert.equal((await svc("config set client_id cid")).exit, 0);
     assert.deepEqual(await readdir(folder), ["profiles.json"]);
   });
@@ -328,11 +328,11 @@ describe("svc config list", () => {
     const { svc, folder } = await createHome(t, { staging }, "staging");
     const env = { SVC_CLUSTERS: '[{"id":"us-1","cluster_key":"key-of-us"}]', SVC_TOKEN: "", SVC_CLUSTER_KEY: "" };
     const { stdout } = await svc("config list --json", { env });
-    const place = `profile staging in ${join(folder, "profiles.json")}`;
+    const origin = `profile staging in ${join(folder, "profiles.json")}`;
     const hidden = JSON.parse(stdout).filter(({ value }: { value: string }) => value === "[hidden]");
     assert.deepEqual(hidden, [
-      { key: "client_secret", value: "[hidden]", origin: place },
-      { key: "cluster_keys.eu-1", value: "[hidden]", origin: place },
+      { key: "client_secret", value: "[hidden]", origin: origin },
+      { key: "cluster_keys.eu-1", value: "[hidden]", origin: origin },
       { key: "cluster_keys.us-1", value: "[hidden]", origin: "SVC_CLUSTERS" },
     ]);
   });

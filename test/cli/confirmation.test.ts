@@ -60,7 +60,7 @@ const removeConfirmation = (argv: readonly string[]) => {
 describe("confirmation prompt", () => {
   it("is required by exactly the commands that remove data", async (t) => {
     const service = await startReceiver(t);
-    const asked: Record<string, string> = {};
+    const levels: Record<string, string> = {};
     for (const { name, argv } of changing) {
       const sent = service.received.length;
       const words = [...removeConfirmation(argv), "--base-url", service.url, "--retries", "0"];
@@ -71,10 +71,10 @@ describe("confirmation prompt", () => {
           ? "name"
           : undefined;
       if (level === undefined) continue;
-      asked[name] = level;
+      levels[name] = level;
       assert.equal(service.received.length, sent, `${name} asked, and sent`);
     }
-    assert.deepEqual(Object.fromEntries(Object.entries(asked).sort()), confirmationByCommand);
+    assert.deepEqual(Object.fromEntries(Object.entries(levels).sort()), confirmationByCommand);
   });
 
   it("is required by every command that deletes", () => {

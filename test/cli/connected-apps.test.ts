@@ -117,9 +117,9 @@ describe("svc chat-a", () => {
 describe("app installation by command line", () => {
   it("starts for chat_a, prints the URL, redeems the code once and maps the team", async (t) => {
     const { svc, json, emulator } = await startCliEmulator(t);
-    const opened = await svc("emulator installations begin chat_a --workspace-id 3");
-    assert.equal(opened.exit, 0);
-    assert.ok(opened.stdout.includes(`${emulator.routerUrl}/_emulator/provider?flow=install&provider=chat_a&state=`));
+    const result = await svc("emulator installations begin chat_a --workspace-id 3");
+    assert.equal(result.exit, 0);
+    assert.ok(result.stdout.includes(`${emulator.routerUrl}/_emulator/provider?flow=install&provider=chat_a&state=`));
 
     const begun = await json("emulator installations begin chat_a --workspace-id 3 --approve-as T-NEW");
     const { code, state } = begun as { code: string; state: string };
@@ -191,11 +191,11 @@ describe("svc crm-a", () => {
   it("signs every version, including the query", async (t) => {
     const { json, svc } = await startConnectedApps(t);
     for (const version of ["v1", "v2", "v3"]) {
-      const answer = await json([
+      const response = await json([
         ...["crm-a", "cards", "--query", "associatedObjectId=245", "--query", "name=A & B: 50%"],
         ...["--client-secret-file", "crm-a.secret", "--signature-version", version],
       ]);
-      assert.deepEqual(answer, { results: [] }, version);
+      assert.deepEqual(response, { results: [] }, version);
     }
     assert.equal((await svc("crm-a cards --query x --client-secret-file crm-a.secret")).exit, 2);
   });

@@ -48,8 +48,8 @@ async function runDry(t: TestContext, argv: string, files: Readonly<Record<strin
   const run = (more: string) => runCli(`${argv} --base-url ${base} --dry-run --verbose${more}`, { cwd, env });
   const [result, program] = [await run(""), await run(" --json")];
   assert.deepEqual([result.exit, program.exit], [0, 0], result.stderr + program.stderr);
-  const shown = [result, program].map(({ stdout, stderr }) => stdout + stderr).join("");
-  assert.equal(shown.includes(secret), false, shown);
+  const output = [result, program].map(({ stdout, stderr }) => stdout + stderr).join("");
+  assert.equal(output.includes(secret), false, output);
   return { people: result.stdout, program: JSON.parse(program.stdout) };
 }
 

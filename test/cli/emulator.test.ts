@@ -9,24 +9,24 @@ import { runCli } from "../support/cli/run-cli.ts";
 /** Starts `svc emulator start --json` and resolves with the ready line. `ended` resolves with the result. */
 async function startEmulatorCommand(argv: string, cwd: string) {
   let signal: (name: "SIGINT" | "SIGTERM") => void = () => {};
-  let ended!: ReturnType<typeof runCli>;
+  let finished!: ReturnType<typeof runCli>;
   const line = await new Promise<string>((ready, failed) => {
-    ended = runCli(`emulator start --json --port 0 ${argv}`, {
+    finished = runCli(`emulator start --json --port 0 ${argv}`, {
       cwd,
       onStart: (run) => {
         signal = run.signal;
       },
       onOutput: (stdout) => stdout.endsWith("\n") && ready(stdout),
     });
-    ended.then((result) => failed(new Error(`ended: ${JSON.stringify(result)}`)), failed);
+    finished.then((result) => failed(new Error(`ended: ${JSON.stringify(result)}`)), failed);
   });
-  return { ready: JSON.parse(line) as Record<string, unknown>, line, ended, signal };
+  return { ready: JSON.parse(line) as Record<string, unknown>, line, finished, signal };
 }
 
 describe("svc emulator start", () => {
   it("prints one line when ready, is found by its folder and stops on request", async (t) => {
     const cwd = await createTestFolder(t);
-    const { ready, line, ended } = await startEmulatorCommand("--ready-file ready.json", cwd);
+    const { ready, line, finished } = await startEmulatorCommand("--ready-file ready.json", cwd);
     assert.deepEqual(Object.keys(ready), ["event", "router_url", "control_url", "clusters", "file", "pid"]);
     assert.deepEqual(
       [ready.event, ready.control_url, ready.file, line.indexOf("\n")],
@@ -45,7 +45,7 @@ describe("svc emulator start", () => {
     assert.equal(result.exit, 0, result.stderr);
 
     assert.equal((await runCli("emulator stop", { cwd })).exit, 0);
-    assert.equal((await ended).exit, 0);
+    assert.equal((await finished).exit, 0);
     assert.deepEqual(await runCli("emulator status", { cwd }), { exit: 5, stdout: "not running\n", stderr: "" });
     const stopped = await runCli("emulator status --json", { cwd });
     assert.deepEqual([stopped.exit, JSON.parse(stopped.stdout)], [5, { running: false }]);
@@ -57,9 +57,9 @@ describe("svc emulator start", () => {
   ] as const) {
     it(`closes cleanly on ${name} and exits with ${code}`, async (t) => {
       const cwd = await createTestFolder(t);
-      const { ended, signal } = await startEmulatorCommand("", cwd);
+      const { finished, signal } = await startEmulatorCommand("", cwd);
       signal(name);
-      const { exit, stderr } = await ended;
+      const { exit, stderr } = await finished;
       assert.deepEqual([exit, stderr.includes("error")], [code, false]);
       assert.equal((await runCli("contracts templates list --emulator --json=id", { cwd })).exit, 0);
     });
@@ -67,12 +67,12 @@ describe("svc emulator start", () => {
 
   it("rejects a state in use and a port in use", async (t) => {
     const cwd = await createTestFolder(t);
-    const { ended, signal } = await startEmulatorCommand("", cwd);
+    const { finished, signal } = await startEmulatorCommand("", cwd);
     const second = await runCli("emulator start --port 0", { cwd });
     assert.equal(second.exit, 1);
     assert.match(second.stderr, /^error: An emulator is already running: http.*emulator\.json/);
     signal("SIGTERM");
-    await ended;
+    await finished;
 
     const taken = createServer();
     await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
@@ -131,9 +131,9 @@ describe("svc emulator repair", () => {
     assert.deepEqual([repaired, damage], [false, []]);
 
     await writeFile(file, text.slice(0, -200));
-    const refused = await runCli("contracts templates list --emulator", { cwd });
-    assert.equal(refused.exit, 1);
-    assert.match(refused.stderr, /svc emulator repair/);
+    const list = await runCli("contracts templates list --emulator", { cwd });
+    assert.equal(list.exit, 1);
+    assert.match(list.stderr, /svc emulator repair/);
     const repair = await runCli("emulator repair .svc/emulator.json", { cwd });
     assert.equal(repair.exit, 0, repair.stderr);
     assert.match(repair.stdout, /^damaged: .*emulator.json.*\n(.*\n)*renamed: .*emulator.json.damaged\nkept: \d+ rows/);
@@ -189,8 +189,8 @@ describe("svc emulator exec", () => {
       stdout: "",
       stderr: `${open}but requests to a name or address other than localhost get 403. To allow a name: --allowed-host NAME\n`,
     });
-    const named = ["--allowed-host", "box.example", "--public-url", "https://sandbox.example"];
-    assert.equal((await on("0.0.0.0", ...named)).stderr, `${open}under box.example, sandbox.example\n`);
+    const hostFlags = ["--allowed-host", "box.example", "--public-url", "https://sandbox.example"];
+    assert.equal((await on("0.0.0.0", ...hostFlags)).stderr, `${open}under box.example, sandbox.example\n`);
     for (const host of ["127.0.0.1", "localhost"])
       assert.deepEqual(await on(host), { exit: 0, stdout: "", stderr: "" });
   });
@@ -213,13 +213,13 @@ describe("svc emulator exec", () => {
     );
   });
 
-  for (const own of ["", "--clock manual ", "--json ", "--file exec ", "--port=0 "]) {
-    it(`forwards all arguments after the command's name, even without --: ${own}`, async (t) => {
+  for (const ownFlags of ["", "--clock manual ", "--json ", "--file exec ", "--port=0 "]) {
+    it(`forwards all arguments after the command's name, even without --: ${ownFlags}`, async (t) => {
       const cwd = await createTestFolder(t);
       const script = join(cwd, "words.mjs");
       await writeFile(script, "console.log(JSON.stringify(process.argv.slice(2)))");
       const words = "--quiet --yes two --deterministic --help --version --json=id -- --emulator";
-      const { exit, stdout } = await runCli(`emulator exec ${own}${process.execPath} ${script} ${words}`, { cwd });
+      const { exit, stdout } = await runCli(`emulator exec ${ownFlags}${process.execPath} ${script} ${words}`, { cwd });
       assert.deepEqual([exit, JSON.parse(stdout)], [0, words.split(" ")]);
     });
   }

@@ -10,8 +10,8 @@ const root = new URL("../../../", import.meta.url).pathname;
  * benchmarks and passes the folder in the environment.
  */
 export async function bundlePackage(): Promise<{ readonly folder: string; remove(): Promise<void> }> {
-  const known = process.env.SVC_BENCH_BUNDLE;
-  if (known) return { folder: known, remove: async () => {} };
+  const existing = process.env.SVC_BENCH_BUNDLE;
+  if (existing) return { folder: existing, remove: async () => {} };
   const folder = await mkdtemp(join(tmpdir(), "svc-bundle-"));
   for (const part of ["bin", "package.json"]) await cp(join(root, part), join(folder, part), { recursive: true });
   await bundle(join(folder, "dist"));

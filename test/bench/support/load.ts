@@ -20,13 +20,13 @@ export interface Load {
 export async function sendLoad({ url, path, connections, count, status = 200, ...rest }: Load): Promise<number> {
   const pool = new Pool(url, { connections, pipelining: 1 });
   let sent = 0;
-  const one = async () => {
+  const sendRequests = async () => {
     while (sent < count) {
       const { method = "GET", headers = {}, body = null } = rest;
       const index = pickInTurn(path, sent);
-      const own = body && pickInTurn(body, sent);
+      const requestBody = body && pickInTurn(body, sent);
       sent += 1;
-      const response = await pool.request({ path: index, method, headers, body: own });
+      const response = await pool.request({ path: index, method, headers, body: requestBody });
       if (response.statusCode !== status) {
         throw new Error(`${method} ${index}: ${response.statusCode} ${await response.body.text()}`);
       }
@@ -34,7 +34,7 @@ export async function sendLoad({ url, path, connections, count, status = 200, ..
     }
   };
   const begin = performance.now();
-  await Promise.all(Array.from({ length: connections }, one));
+  await Promise.all(Array.from({ length: connections }, sendRequests));
   const took = performance.now() - begin;
   await pool.close();
   return took;

@@ -57,7 +57,7 @@ const roles: Readonly<Record<string, Role>> = {
 
   /** Responds to every request with one status and one document, counts requests, and stores the first one. */
   async answering({ status = 200, body = {} }: { status?: number; body?: object }) {
-    const answer = JSON.stringify(body);
+    const responseBody = JSON.stringify(body);
     let count = 0;
     let enough = Number.POSITIVE_INFINITY;
     let tell = () => {};
@@ -72,7 +72,7 @@ const roles: Readonly<Record<string, Role>> = {
     const url = await startServer(async (request, response) => {
       count += 1;
       if (count === enough) tell();
-      request.on("end", () => response.writeHead(status, { "content-type": "application/json" }).end(answer));
+      request.on("end", () => response.writeHead(status, { "content-type": "application/json" }).end(responseBody));
       if (first) request.resume();
       else first = { headers: getForwardableHeaders(request), body: await text(request) };
     });
@@ -111,8 +111,8 @@ function measureUsage(): object {
 
 const [role = "", parameters = "{}"] = process.argv.slice(2);
 const { ready, handlers = {} } = await roles[role]!(JSON.parse(parameters) as never);
-process.on("message", async (asked: { question: string; about: never }) => {
-  const known: PartyHandlers = { usage: measureUsage, cpu: getCpuMs, ...handlers };
-  process.send!(await known[asked.question]!(asked.about));
+process.on("message", async (query: { question: string; about: never }) => {
+  const partyHandlers: PartyHandlers = { usage: measureUsage, cpu: getCpuMs, ...handlers };
+  process.send!(await partyHandlers[query.question]!(query.about));
 });
 process.send!(ready);

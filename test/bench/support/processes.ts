@@ -26,15 +26,15 @@ export class BenchProcess<Ready = { readonly url: string }> {
 
   /** Sends SIGKILL. */
   async kill(): Promise<void> {
-    const gone = once(this.#child, "exit");
+    const exit = once(this.#child, "exit");
     this.#child.kill("SIGKILL");
-    await gone;
+    await exit;
   }
 
   async request<T>(question: string, parameters: object = {}): Promise<T> {
     this.#child.send({ question, about: parameters });
-    const [answer] = await once(this.#child, "message");
-    return answer;
+    const [reply] = await once(this.#child, "message");
+    return reply;
   }
 }
 

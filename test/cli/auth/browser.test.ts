@@ -43,24 +43,24 @@ describe("svc auth device-login with a browser", () => {
     );
     await chmod(browser, 0o755);
     const keys = new PassThrough();
-    const opened = () => readFile(join(emulator.cwd, "opened"), "utf8").catch(() => undefined);
-    let shown = "";
+    const readOpenedUrl = () => readFile(join(emulator.cwd, "opened"), "utf8").catch(() => undefined);
+    let output = "";
     const wall = createMovedWallClock(async (ms) => {
       await emulator.emulator.clock.advance({ by: ms });
       if (wall.slept.length === 1) keys.write("\n");
       // The browser is a real process, so polling continues until it has recorded its argument.
-      else if (wall.slept.length > polls || (await opened())) {
-        const [code] = /\w{4}-\w{4}/.exec(shown)!;
+      else if (wall.slept.length > polls || (await readOpenedUrl())) {
+        const [code] = /\w{4}-\w{4}/.exec(output)!;
         await emulator.emulator.control("POST", `device-grants/${code}`, { body: { status: "DENIED" } });
       } else await new Promise((resolve) => setTimeout(resolve, 20));
     });
     const argv = ["auth", "device-login", "--client-id", "demo-cli", ...flags];
     const onError = (stderr: string) => {
-      shown = stderr;
+      output = stderr;
     };
     const options = { tty: true, stdin: keys, wall, onError, env: { BROWSER: browser, ...env } };
     const { exit, stderr } = await emulator.svc(argv, options);
-    return { exit, stderr, opened: await opened() };
+    return { exit, stderr, opened: await readOpenedUrl() };
   }
 
   it("opens a browser when Enter is pressed, without secrets in its environment", async (t) => {

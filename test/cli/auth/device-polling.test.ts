@@ -22,10 +22,13 @@ const signedIn: PollResponse = { status: 200, body: tokens };
 /** Signs in at a server with this challenge and these responses to the polls. */
 async function signIn(t: TestContext, responses: readonly PollResponse[], changes: object = {}) {
   const server = await startReceiver(t);
-  const left = [...responses];
+  const remaining = [...responses];
   server.respond((request, response) => {
     const isFirst = request.url.endsWith("/device/code/");
-    sendResponse(response, isFirst ? { status: 200, body: { ...challenge, ...changes } } : (left.shift() ?? "cut"));
+    sendResponse(
+      response,
+      isFirst ? { status: 200, body: { ...challenge, ...changes } } : (remaining.shift() ?? "cut"),
+    );
   });
   const wall = createMovedWallClock();
   const argv = ["auth", "device-login", "--client-id", "cli", "--base-url", server.url, "--debug"];
@@ -63,14 +66,14 @@ describe("device token polling", () => {
   });
 
   it("backs off while the server is unreachable or fails, then restores the interval", async (t) => {
-    const answers: PollResponse[] = [
+    const responses: PollResponse[] = [
       "cut",
       { status: 502, body: "<html>" },
       { status: 503, body: {}, headers: { "retry-after": "50" } },
       createErrorResponse("authorization_pending"),
       signedIn,
     ];
-    const { exit, slept, stderr } = await signIn(t, answers);
+    const { exit, slept, stderr } = await signIn(t, responses);
     assert.deepEqual([exit, slept], [0, [5, 10, 20, 50, 5]]);
     assert.match(stderr, /Polling failed \(UND_ERR_SOCKET\); trying again in 10 s/);
   });
@@ -94,12 +97,12 @@ describe("device token polling", () => {
   });
 
   it("reads the error of a response with any status", async (t) => {
-    const answers = [
+    const responses = [
       createErrorResponse("authorization_pending", 428),
       createErrorResponse("slow_down", 429),
       signedIn,
     ];
-    const { exit, slept } = await signIn(t, answers);
+    const { exit, slept } = await signIn(t, responses);
     assert.deepEqual([exit, slept], [0, [5, 5, 10]]);
   });
 
@@ -118,9 +121,9 @@ describe("device token polling", () => {
     ["the response has no token", { status: 200, body: "<html>" }, 1, /no access token/],
     ["the token is of another type", { status: 200, body: { ...tokens, token_type: "mac" } }, 1, /not a bearer token/],
   ];
-  for (const [when, answer, code, message] of ends) {
+  for (const [when, response, code, message] of ends) {
     it(`exits with ${code} when ${when}`, async (t) => {
-      const { exit, stdout, stderr, polls } = await signIn(t, [answer]);
+      const { exit, stdout, stderr, polls } = await signIn(t, [response]);
       assert.deepEqual([exit, stdout, polls], [code, "", 1]);
       assert.match(stderr, message);
     });

@@ -22,14 +22,14 @@ describe("stepwise svc auth device-login", () => {
     const { svc, decide, cwd, emulator } = await startDeviceEmulator(t);
     const begun = await svc(`${begin} --json`);
     assert.equal(begun.exit, 8);
-    const { event, user_code, ...shown } = JSON.parse(begun.stdout);
+    const { event, user_code, ...fields } = JSON.parse(begun.stdout);
     assert.deepEqual(
-      [event, Object.keys(shown)],
+      [event, Object.keys(fields)],
       ["approval_needed", ["verification_uri", "verification_uri_complete", "expires_in", "interval"]],
     );
-    const kept = join(cwd, "device-login.json");
-    const { device_code } = JSON.parse(await readFile(kept, "utf8"));
-    assert.equal((await stat(kept)).mode & 0o777, 0o600);
+    const loginFile = join(cwd, "device-login.json");
+    const { device_code } = JSON.parse(await readFile(loginFile, "utf8"));
+    assert.equal((await stat(loginFile)).mode & 0o777, 0o600);
     const early = await svc("auth device-login --finish --no-wait");
     assert.deepEqual([early.exit, early.stdout], [8, ""]);
     assert.match(early.stderr, /^The code is not approved yet\. After the approval: svc auth device-login --finish\n$/);

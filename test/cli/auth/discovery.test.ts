@@ -101,7 +101,7 @@ describe("issuer metadata discovery", () => {
     assert.equal(exit, 0);
   });
 
-  const refused: [string, (origin: string) => object, RegExp][] = [
+  const rejectedDocuments: [string, (origin: string) => object, RegExp][] = [
     ["of another issuer", () => createMetadata("https://other.example"), /has another issuer/],
     ["without a device login", (origin) => ({ issuer: origin }), /The server does not support device login/],
     [
@@ -110,7 +110,7 @@ describe("issuer metadata discovery", () => {
       /has a token_endpoint that is not an http URL/,
     ],
   ];
-  for (const [label, document, message] of refused) {
+  for (const [label, document, message] of rejectedDocuments) {
     it(`rejects metadata ${label} and sends no request to the endpoint`, async (t) => {
       const { exit, stderr, requests } = await signIn(t, "", (origin) => ({ [openid]: document(origin) }));
       assert.deepEqual([exit, requests], [1, [`GET ${openid}`, `GET ${oauth}`]]);

@@ -52,8 +52,8 @@ describe("refresh of an expiring token", () => {
   it("prints the token with its type and expiry for auth token --json", async (t) => {
     const { svc, wall, tokens } = await startSignedInCli(t);
     const { exit, stdout } = await svc("auth token --json", { wall });
-    const shown = { access_token: tokens.access_token, token_type: "Bearer", expires_at: "2031-01-02T04:04:05Z" };
-    assert.deepEqual([exit, JSON.parse(stdout)], [0, shown]);
+    const printed = { access_token: tokens.access_token, token_type: "Bearer", expires_at: "2031-01-02T04:04:05Z" };
+    assert.deepEqual([exit, JSON.parse(stdout)], [0, printed]);
   });
 
   it("refreshes the token before a command that needs it", async (t) => {
@@ -208,9 +208,9 @@ describe("stored sign-ins", () => {
     const folder = openSignInStore(cwd);
     const run = (argv: string) => runCli(argv, { env: { SVC_CONFIG_DIR: cwd } });
     await folder.keep("https://a.example", {});
-    const listed = await run("auth status --json=address,state,current");
+    const list = await run("auth status --json=address,state,current");
     const sole = { address: "https://a.example", state: "good", current: true };
-    assert.deepEqual([listed.exit, JSON.parse(listed.stdout), listed.stderr], [0, [sole], ""]);
+    assert.deepEqual([list.exit, JSON.parse(list.stdout), list.stderr], [0, [sole], ""]);
 
     await folder.keep("https://b.example", {});
     const several = await run("auth status --json=address,current");

@@ -15,8 +15,8 @@ describe("--column", () => {
       [0, "Mapped 2 client ids to eu-1\n", [["c-1", "c-2"]]],
       result.stderr,
     );
-    const named = await svc("router map-clients rows.txt --column id --cluster eu-1");
-    assert.deepEqual([named.exit, listRequests()[1]], [0, ["c-1", "c-2"]], named.stderr);
+    const withPath = await svc("router map-clients rows.txt --column id --cluster eu-1");
+    assert.deepEqual([withPath.exit, listRequests()[1]], [0, ["c-1", "c-2"]], withPath.stderr);
   });
 
   it("selects fields of NDJSON rows and prints the flag that declares NDJSON", async (t) => {

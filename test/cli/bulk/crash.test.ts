@@ -51,19 +51,19 @@ async function finishBatches(job: OpenJob, from: number, to: number, work: Ackno
   }
 }
 
-type Life = (disk: Disk, acknowledged: AcknowledgedWork) => Promise<void>;
+type Life = (disk: Disk, progress: AcknowledgedWork) => Promise<void>;
 
 const lives: Record<string, Life> = {
-  "that runs twice": async (disk, acknowledged) => {
+  "that runs twice": async (disk, progress) => {
     await makeFolderDurably(disk, folder);
     await createLog(disk, folder, startedEvent);
-    acknowledged.created = true;
+    progress.created = true;
     for (const [from, to] of [
       [0, 6],
       [6, 12],
     ] as const) {
       const job = await open(disk);
-      await finishBatches(job, from, to, acknowledged);
+      await finishBatches(job, from, to, progress);
       await job.close();
     }
   },
@@ -77,20 +77,20 @@ async function checkCrashAt(life: Life, at: number, chance: RandomSource): Promi
     if (steps === at) throw new DiskCrashedError();
     steps += 1;
   };
-  const acknowledged: AcknowledgedWork = { created: false, batches: 0 };
-  await life(disk, acknowledged).catch((error) => {
+  const progress: AcknowledgedWork = { created: false, batches: 0 };
+  await life(disk, progress).catch((error) => {
     if (!(error instanceof DiskCrashedError)) throw error;
   });
-  if (acknowledged.created) await checkResumedJob(disk.crash(chance), acknowledged.batches);
+  if (progress.created) await checkResumedJob(disk.crash(chance), progress.batches);
   return steps < at;
 }
 
 async function checkResumedJob(disk: ForgetfulDisk, batches: number): Promise<void> {
-  const told: string[] = [];
-  const job = await open(disk, told);
+  const messages: string[] = [];
+  const job = await open(disk, messages);
   const found = Array.from({ length: 12 }, (_, batch) => batch).filter((batch) => job.finished.has(batch));
   const all = Array.from({ length: Math.max(batches, found.length) }, (_, batch) => batch);
-  assert.deepEqual({ found, told }, { found: all, told: [] });
+  assert.deepEqual({ found, told: messages }, { found: all, told: [] });
   assert.deepEqual(job.counts.rows, all.length * 10);
   assert.equal(await readText(disk, "results.csv"), resultsHeader + all.map(createResults).join(""));
   await finishBatches(job, all.length, 12, { created: true, batches: 0 });
@@ -143,10 +143,10 @@ describe("full disk", () => {
     };
     for (const batch of [3, 4]) await job.finish(createBatch(batch), createResults(batch)).catch(() => {});
     await assert.rejects(job.note("stopped"), { code: "ENOSPC" });
-    const [counted, kept] = [job.counts.rows, job.durable.rows];
+    const [counted, durable] = [job.counts.rows, job.durable.rows];
     await job.close();
     disk.beforeStep = () => {};
     const { rows } = (await readJobLog(folder, disk))!;
-    assert.deepEqual({ counted, kept, rows }, { counted: 50, kept: 30, rows: 30 });
+    assert.deepEqual({ counted, kept: durable, rows }, { counted: 50, kept: 30, rows: 30 });
   });
 });

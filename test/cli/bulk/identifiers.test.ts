@@ -74,11 +74,11 @@ describe("email addresses in rows", () => {
     await svc("router map-emails - --cluster us-1", { stdin: "Zoë@bücher.example".normalize("NFD") });
     const key = sha256("zoë@bücher.example");
     const asReal = { env: { SVC_EMULATOR_URL: undefined, SVC_EMULATOR_TOKEN: undefined } };
-    for (const given of ["zoë@bücher.example", key, key.toUpperCase()]) {
+    for (const identifier of ["zoë@bücher.example", key, key.toUpperCase()]) {
       const owner = [{ table: "cluster_emails", key, cluster_id: "us-1" }];
-      assert.deepEqual(await json(["router", "show-email", given]), { email_hash: key, cluster_id: "us-1" });
-      assert.deepEqual(await json(["router", "resolve", given]), owner, given);
-      assert.deepEqual(await json(["router", "resolve", given], asReal), owner, given);
+      assert.deepEqual(await json(["router", "show-email", identifier]), { email_hash: key, cluster_id: "us-1" });
+      assert.deepEqual(await json(["router", "resolve", identifier]), owner, identifier);
+      assert.deepEqual(await json(["router", "resolve", identifier], asReal), owner, identifier);
     }
   });
 

@@ -113,9 +113,9 @@ describe("input rows", () => {
   it("rejects rows without JSON or without the field as invalid", async (t) => {
     const stdin = '{"id":"a"}\nnot json\n{"x":1}\n[]\n{"id":"b"}\n';
     const argv = "map-clients - --input-format ndjson --column id";
-    const refused = await sendInput(t, argv, stdin);
-    assert.deepEqual([refused.exit, refused.lists], [2, []]);
-    assert.match(refused.stderr, /Row 2 \(not json\) is not JSON/);
+    const rejected = await sendInput(t, argv, stdin);
+    assert.deepEqual([rejected.exit, rejected.lists], [2, []]);
+    assert.match(rejected.stderr, /Row 2 \(not json\) is not JSON/);
     const skipped = await sendInput(t, `${argv} --skip-invalid`, stdin);
     assert.deepEqual([skipped.exit, skipped.lists], [3, [["a", "b"]]]);
   });
@@ -130,9 +130,9 @@ describe("input rows", () => {
   ] as const) {
     it(`rejects CSV rows with ${label} in the column and skips blank lines`, async (t) => {
       const argv = "map-clients - --column id --quiet";
-      const refused = await sendInput(t, argv, `${stdin}\n \n`);
-      assert.deepEqual([refused.exit, refused.lists], [2, []]);
-      assert.equal(refused.stderr.split("\n")[0], `error: Row ${row} is without a string in the column "id".`);
+      const rejected = await sendInput(t, argv, `${stdin}\n \n`);
+      assert.deepEqual([rejected.exit, rejected.lists], [2, []]);
+      assert.equal(rejected.stderr.split("\n")[0], `error: Row ${row} is without a string in the column "id".`);
       const skipped = await sendInput(t, `${argv} --skip-invalid`, `${stdin}\n \n`);
       assert.deepEqual([skipped.exit, skipped.lists], [3, [["a", "b"]]], skipped.stderr);
     });
@@ -141,8 +141,8 @@ describe("input rows", () => {
   it("counts CSV rows without an identifier in their batch and share, like other invalid rows", async (t) => {
     const rows = 'id,x\na,1\n"",2\nb,3\nc,4\n';
     const run = "map-clients - --input-format csv --column id --skip-invalid --batch-size 2 --concurrency 1";
-    const whole = await sendInput(t, run, rows);
-    assert.deepEqual([whole.exit, whole.lists], [3, [["a"], ["b", "c"]]]);
+    const result = await sendInput(t, run, rows);
+    assert.deepEqual([result.exit, result.lists], [3, [["a"], ["b", "c"]]]);
     const [first, second] = [
       await sendInput(t, `${run} --shard 1/2`, rows),
       await sendInput(t, `${run} --shard 2/2`, rows),

@@ -18,10 +18,10 @@ describe("bulk jobs", () => {
     const id = /^(job_\w+): map-clients, 6 rows, to http/.exec(stderr)?.[1] ?? "";
     assert.equal(exit, 75);
     assert.ok(stderr.includes(`${id} stopped. Resume it with: svc router jobs resume ${id}\n`), stderr);
-    const { created_at, updated_at, stopped_because, ...shown } = JSON.parse(
+    const { created_at, updated_at, stopped_because, ...job } = JSON.parse(
       (await svc(`router jobs show ${id} --json`)).stdout,
     );
-    assert.deepEqual(shown, {
+    assert.deepEqual(job, {
       id,
       command: "map-clients",
       status: "interrupted",
@@ -37,8 +37,8 @@ describe("bulk jobs", () => {
     });
     assert.ok(stopped_because.length > 0 && created_at <= updated_at);
     await svc("router jobs resume --last");
-    const listed = JSON.parse((await svc("router jobs list --json=id,status,rows")).stdout);
-    assert.deepEqual(listed, [{ id, status: "done", rows: 6 }]);
+    const jobList = JSON.parse((await svc("router jobs list --json=id,status,rows")).stdout);
+    assert.deepEqual(jobList, [{ id, status: "done", rows: 6 }]);
   });
 
   it("lists jobs that began within a second from the newest to the oldest", async (t) => {
@@ -48,9 +48,9 @@ describe("bulk jobs", () => {
       const wall = { ...systemWallClock, now: () => Date.parse("2031-01-02T03:04:05Z") + ms };
       ids.unshift(/^job_\w+/.exec((await svc(run, { wall })).stderr)?.[0] ?? "");
     }
-    const listed: { id: string }[] = JSON.parse((await svc("router jobs list --json=id")).stdout);
+    const jobList: { id: string }[] = JSON.parse((await svc("router jobs list --json=id")).stdout);
     assert.deepEqual(
-      listed.map(({ id }) => id),
+      jobList.map(({ id }) => id),
       ids,
     );
   });
@@ -68,17 +68,17 @@ describe("bulk jobs", () => {
       const record = join(jobs, id, "job.json");
       await writeFile(record, damaged);
       reasons[id] = `${record} ${reason}`;
-      const { exit, stderr: refused } = await svc(`router jobs show ${id}`);
+      const { exit, stderr: output } = await svc(`router jobs show ${id}`);
       assert.deepEqual(
-        [exit, refused.split("\n")[0]],
+        [exit, output.split("\n")[0]],
         [1, `error: Cannot read ${id}: ${record} ${reason}. Nothing was changed.`],
       );
     }
     await svc(run);
     const { stdout, stderr } = await svc("router jobs list --json=id,status,stopped_because");
-    const listed: { id: string; status: string; stopped_because: string | null }[] = JSON.parse(stdout);
-    const byId = Object.fromEntries(listed.map(({ id, stopped_because }) => [id, stopped_because]));
-    const [good] = listed.filter(({ status }) => status === "done");
+    const jobList: { id: string; status: string; stopped_because: string | null }[] = JSON.parse(stdout);
+    const byId = Object.fromEntries(jobList.map(({ id, stopped_because }) => [id, stopped_because]));
+    const [good] = jobList.filter(({ status }) => status === "done");
     assert.deepEqual(byId, { ...reasons, [good!.id]: null });
     for (const [id, reason] of Object.entries(reasons))
       assert.ok(stderr.includes(`warning: ${id}: ${reason}\n`), stderr);
@@ -119,20 +119,22 @@ describe("bulk jobs", () => {
     const line = /Resume it with: svc (.*)\n/.exec(result.stderr)?.[1] ?? "";
     assert.match(line, /^router jobs resume job_\w+ --base-url http:\/\/127/);
     assert.deepEqual((await svc(line, { env })).exit, 0);
-    const kept = await readFile(join(await findOnlyJob(jobs), "job.json"), "utf8");
-    assert.ok(kept.includes(service.url) && !kept.includes("very-secret") && !result.stderr.includes("very-secret"));
+    const jobFile = await readFile(join(await findOnlyJob(jobs), "job.json"), "utf8");
+    assert.ok(
+      jobFile.includes(service.url) && !jobFile.includes("very-secret") && !result.stderr.includes("very-secret"),
+    );
   });
 
   it("rejects a resume against another service or with a changed file", async (t) => {
     const { svc, listRequests, write } = await createBulkFixture(t, createNumberedIds(6), failSecondCall);
-    const other = await startBulkService(t);
+    const otherService = await startBulkService(t);
     await svc(`${run} --retries 0`);
-    const elsewhere = await svc("router jobs resume --last", { env: { SVC_BASE_URL: other.url } });
+    const elsewhere = await svc("router jobs resume --last", { env: { SVC_BASE_URL: otherService.url } });
     assert.match(elsewhere.stderr, /The target has changed: .* instead of /);
     await write("rows.txt", createNumberedIds(7));
     const changed = await svc("router jobs resume --last");
     assert.match(changed.stderr, /rows\.txt has changed \(/);
-    assert.deepEqual([elsewhere.exit, changed.exit, listRequests().length, other.calls.length], [2, 2, 2, 0]);
+    assert.deepEqual([elsewhere.exit, changed.exit, listRequests().length, otherService.calls.length], [2, 2, 2, 0]);
   });
 
   it("resumes with a moved file at its new path", async (t) => {
@@ -140,10 +142,10 @@ describe("bulk jobs", () => {
     await svc(`${run} --retries 0`);
     const before = listRequests().flat();
     await rename(join(cwd, "rows.txt"), join(cwd, "moved.txt"));
-    const gone = await svc("router jobs resume --last");
-    assert.equal(gone.exit, 2);
+    const resumed = await svc("router jobs resume --last");
+    assert.equal(resumed.exit, 2);
     assert.match(
-      gone.stderr,
+      resumed.stderr,
       /no such file\n {2}If the file was moved, use its new path: svc router jobs resume job_\w+ FILE\n/,
     );
     await write("other.txt", createNumberedIds(7));
@@ -200,7 +202,7 @@ describe("bulk jobs", () => {
     isDown = false;
     now += 29 * day;
     await svc(run, { wall });
-    const left = async () => {
+    const listJobFiles = async () => {
       const { stdout } = await svc("router jobs list --json=status,created_at", { wall });
       return (JSON.parse(stdout) as { status: string; created_at: string }[])
         .map(({ status, created_at }) => `${status} ${created_at.slice(0, 10)}`)
@@ -208,16 +210,25 @@ describe("bulk jobs", () => {
     };
     const all = ["done 2031-01-02", "done 2031-01-31", "interrupted 2031-01-02", "partial 2031-01-02"];
     const early = await svc("router jobs prune", { wall });
-    assert.deepEqual([early.exit, early.stdout, early.stderr, await left()], [0, "", "No jobs to remove\n", all]);
+    assert.deepEqual(
+      [early.exit, early.stdout, early.stderr, await listJobFiles()],
+      [0, "", "No jobs to remove\n", all],
+    );
     now += day;
     const result = await svc("router jobs prune --dry-run --json=command,status,rows,finished_at", { wall });
-    const gone = { command: "map-clients", status: "done", rows: 2, finished_at: "2031-01-02T03:04:05Z" };
-    assert.deepEqual([JSON.parse(result.stdout), result.stderr, await left()], [[gone], "1 would be removed\n", all]);
+    const removableJob = { command: "map-clients", status: "done", rows: 2, finished_at: "2031-01-02T03:04:05Z" };
+    assert.deepEqual(
+      [JSON.parse(result.stdout), result.stderr, await listJobFiles()],
+      [[removableJob], "1 would be removed\n", all],
+    );
     const pruned = await svc("router jobs prune --json=command,status,rows,finished_at", { wall });
-    assert.deepEqual([JSON.parse(pruned.stdout), pruned.stderr, await left()], [[gone], "Removed 1\n", all.slice(1)]);
+    assert.deepEqual(
+      [JSON.parse(pruned.stdout), pruned.stderr, await listJobFiles()],
+      [[removableJob], "Removed 1\n", all.slice(1)],
+    );
     assert.equal((await readdir(jobs)).length, 3);
     await svc("router jobs prune --partial --older-than 0s", { wall });
-    assert.deepEqual(await left(), ["interrupted 2031-01-02"]);
+    assert.deepEqual(await listJobFiles(), ["interrupted 2031-01-02"]);
   });
 
   it("retains files of other users in a removed job folder", async (t) => {

@@ -105,12 +105,12 @@ describe("killed bulk job", () => {
     child.kill("SIGKILL");
     await once(child, "close");
     const both = await Promise.all([1, 2].map(() => waitForExit(start("router", "jobs", "resume", "--last"))));
-    const [winner, other] = both.sort((a, b) => b.stdout.length - a.stdout.length);
+    const [winner, loser] = both.sort((a, b) => b.stdout.length - a.stdout.length);
     assert.deepEqual([winner!.exit, winner!.stdout], [0, "Mapped 30000 e-mails to us-1\n"], winner!.stderr);
     // The second process succeeds if it starts after the job has finished.
-    if (other!.exit !== 0)
+    if (loser!.exit !== 0)
       assert.match(
-        other!.stderr,
+        loser!.stderr,
         /^error: Job job_\w+ is already running in another process.\n {2}If no process runs it, remove /,
       );
     assert.deepEqual(
@@ -138,8 +138,8 @@ describe("killed bulk job", () => {
     assert.deepEqual([resumed.exit, (await mapped()).length], [0, 10_000]);
     assert.match(resumed.stderr, /^warning: .*job\.log ends with an incomplete write \(\d+ bytes\)/);
     assert.equal(await readFile(join(job, "results.csv"), "utf8"), "row,input,status,code,message,moved_from\r\n");
-    const shown = await waitForExit(start("router", "jobs", "show", "--last", "--json=status,batches"));
-    assert.deepEqual(JSON.parse(shown.stdout), { status: "done", batches: 100 });
+    const result = await waitForExit(start("router", "jobs", "show", "--last", "--json=status,batches"));
+    assert.deepEqual(JSON.parse(result.stdout), { status: "done", batches: 100 });
   });
 
   it("resumes a pipe only with the same rows", async (t) => {
@@ -154,12 +154,12 @@ describe("killed bulk job", () => {
     const nothing = await waitForExit(start("router", "jobs", "resume", "--last"));
     assert.equal(nothing.exit, 2);
     assert.match(nothing.stderr, /This job read a pipe\. Pipe the same rows again, with - as the file/);
-    const other = start("router", "jobs", "resume", "--last", "-");
-    other.stdin!.on("error", () => {});
-    other.stdin!.end(createInput(20_000).replace("person.5@", "somebody@"));
-    const refused = await waitForExit(other);
-    assert.equal(refused.exit, 2);
-    assert.match(refused.stderr, /The rows differ from those that this job started with: finished rows have changed\./);
+    const otherResume = start("router", "jobs", "resume", "--last", "-");
+    otherResume.stdin!.on("error", () => {});
+    otherResume.stdin!.end(createInput(20_000).replace("person.5@", "somebody@"));
+    const result = await waitForExit(otherResume);
+    assert.equal(result.exit, 2);
+    assert.match(result.stderr, /The rows differ from those that this job started with: finished rows have changed\./);
 
     const again = start("router", "jobs", "resume", "--last", "-");
     again.stdin!.end(createInput(20_000));

@@ -206,8 +206,11 @@ describe("--verify", () => {
     );
     const rows = "client c-1\ncreator-token tok-1\nexternal-integration CHAT_B:x\n";
     const offboard = "router offboard eu-1 --from - --confirm eu-1 --verify";
-    const known = await svc(offboard, { stdin: rows });
-    assert.deepEqual([known.exit, known.stderr.split("\n")[1]], [0, "Looked up: 3 rows are not mapped to eu-1"]);
+    const withoutFlag = await svc(offboard, { stdin: rows });
+    assert.deepEqual(
+      [withoutFlag.exit, withoutFlag.stderr.split("\n")[1]],
+      [0, "Looked up: 3 rows are not mapped to eu-1"],
+    );
     const part = await svc(offboard, { stdin: rows, env: asReal });
     assert.deepEqual(
       [part.exit, part.stderr.split("\n").slice(1, 3)],

@@ -161,8 +161,8 @@ describe("svc router offboard with a workspace of an emulator", () => {
       verified: kinds.length,
       signatories: 0,
     });
-    for (const gone of ["ada@northwind.example", "creator-northwind", "T-NORTHWIND", "tenant-northwind"]) {
-      assert.equal((await svc(["router", "resolve", gone])).exit, 5, gone);
+    for (const identifier of ["ada@northwind.example", "creator-northwind", "T-NORTHWIND", "tenant-northwind"]) {
+      assert.equal((await svc(["router", "resolve", identifier])).exit, 5, identifier);
     }
     assert.equal((await svc("router resolve T-FABRIKAM")).exit, 0);
     const secondResult = await svc("router offboard --workspace 1 --confirm eu-1");

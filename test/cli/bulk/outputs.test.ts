@@ -121,8 +121,8 @@ describe("response file", () => {
       "emulator state export --file in.json --output in.json",
     ]) {
       const { exit, stderr } = await runCli(argv, { cwd, env });
-      const refused = "error: --output must not be the input file in.json";
-      assert.deepEqual([exit, stderr.split("\n")[0]], [2, refused]);
+      const message = "error: --output must not be the input file in.json";
+      assert.deepEqual([exit, stderr.split("\n")[0]], [2, message]);
     }
     assert.equal(await read(cwd, "in.json"), "{}");
   });

@@ -81,15 +81,15 @@ describe("named pipe as input", { skip: process.platform === "win32" && "there a
     t: Parameters<typeof createBulkFixture>[0],
     script?: Parameters<typeof createBulkFixture>[2],
   ) {
-    const made = await createBulkFixture(t, [], script);
-    const path = join(made.cwd, "pipe");
+    const fixture = await createBulkFixture(t, [], script);
+    const path = join(fixture.cwd, "pipe");
     await promisify(execFile)("mkfifo", [path]);
     const filled = async (content: string) => {
       const file = await open(path, "w");
       await file.writeFile(content);
       await file.close();
     };
-    return { ...made, filled };
+    return { ...fixture, filled };
   }
 
   it("is read once like standard input and resumes with new input", async (t) => {
@@ -140,8 +140,8 @@ describe("named pipe as input", { skip: process.platform === "win32" && "there a
       ["-", "standard input"],
     ]) {
       const { exit, stderr } = await svc(`router jobs resume --last ${input}`);
-      const refused = `error: This job reads ${join(cwd, "rows.txt")}, not ${name}.`;
-      assert.deepEqual([exit, stderr.split("\n")[0]], [2, refused]);
+      const message = `error: This job reads ${join(cwd, "rows.txt")}, not ${name}.`;
+      assert.deepEqual([exit, stderr.split("\n")[0]], [2, message]);
     }
   });
 

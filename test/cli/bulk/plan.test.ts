@@ -57,17 +57,17 @@ describe("bulk job plan", () => {
 
   it("is rejected for another target", async (t) => {
     const { svc, listRequests, service } = await createBulkFixture(t, ["a"]);
-    const other = await startBulkService(t);
+    const otherService = await startBulkService(t);
     await svc(plan);
-    const { exit, stderr } = await svc(apply, { env: { SVC_BASE_URL: other.url } });
+    const { exit, stderr } = await svc(apply, { env: { SVC_BASE_URL: otherService.url } });
     assert.equal(exit, 2);
-    assert.ok(stderr.includes(`The target has changed: ${other.url} instead of ${service.url}.`), stderr);
-    assert.deepEqual(await svc(`${apply} --dry-run`, { env: { SVC_BASE_URL: other.url } }), {
+    assert.ok(stderr.includes(`The target has changed: ${otherService.url} instead of ${service.url}.`), stderr);
+    assert.deepEqual(await svc(`${apply} --dry-run`, { env: { SVC_BASE_URL: otherService.url } }), {
       exit,
       stdout: "",
       stderr,
     });
-    assert.deepEqual([listRequests(), other.calls], [[], []]);
+    assert.deepEqual([listRequests(), otherService.calls], [[], []]);
   });
 
   it("applies to the same content under another name", async (t) => {

@@ -25,14 +25,14 @@ function createSignalSender() {
 
 describe("stopped bulk job", () => {
   it("ends requests in flight on Ctrl-C, prints how to continue and exits with 130", async (t) => {
-    const answers = createGate();
+    const gate = createGate();
     const keys = createSignalSender();
     const { svc, listRequests } = await createBulkFixture(t, createNumberedIds(9), async ({ number }) => {
       if (number === 2) {
         keys.send("SIGINT");
-        answers.open();
+        gate.open();
       }
-      await answers.opened;
+      await gate.opened;
       return undefined;
     });
     const { exit, stderr } = await svc(command, { onStart: keys.onStart });
@@ -42,8 +42,8 @@ describe("stopped bulk job", () => {
       /Stopping after at most 2 batches in flight; press Ctrl-C again to stop now\njob_\w+ stopped\. Resume it with: svc router jobs resume job_/,
     );
     assert.deepEqual(listRequests().length, 2);
-    const shown = JSON.parse((await svc("router jobs show --last --json")).stdout);
-    assert.deepEqual([shown.status, shown.rows, shown.total], ["interrupted", 2, 9]);
+    const job = JSON.parse((await svc("router jobs show --last --json")).stdout);
+    assert.deepEqual([job.status, job.rows, job.total], ["interrupted", 2, 9]);
 
     const { exit: end, stdout } = await svc("router jobs resume --last");
     assert.deepEqual([end, stdout], [0, "Mapped 9 client ids to eu-1\n"]);

@@ -100,9 +100,9 @@ describe("bulk job with rejected requests", () => {
 
   for (const status of [400, 409, 418]) {
     it(`stops at a failure that no row causes (${status}) and can resume`, async (t) => {
-      const refusal = { status, body: { detail: "not now" } };
+      const response = { status, body: { detail: "not now" } };
       const { svc, listRequests } = await createBulkFixture(t, createNumberedIds(6), ({ number }) =>
-        number === 2 ? refusal : undefined,
+        number === 2 ? response : undefined,
       );
       const { exit, stderr } = await svc(`router map-clients rows.txt ${flags} --max-errors 100`);
       assert.deepEqual([exit, listRequests().length], [1, 2]);

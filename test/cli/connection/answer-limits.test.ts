@@ -126,10 +126,10 @@ describe("svc webhooks listen", () => {
     const { url } = listening.events().find(({ type }) => type === "ready") as unknown as { url: string };
     const socket = createConnection(Number(new URL(url).port), "127.0.0.1");
     let sent = 0;
-    let answer = "";
+    let received = "";
     socket.on("data", (text) => {
-      answer += text;
-      if (answer.includes("too large for a webhook")) socket.destroy();
+      received += text;
+      if (received.includes("too large for a webhook")) socket.destroy();
     });
     const closed = new Promise<void>((resolve) => socket.on("close", () => resolve()));
     socket.on("error", () => {});
@@ -142,7 +142,7 @@ describe("svc webhooks listen", () => {
     socket.on("drain", on);
     on();
     await closed;
-    assert.match(answer, /^HTTP\/1\.1 413 .*too large for a webhook/s);
+    assert.match(received, /^HTTP\/1\.1 413 .*too large for a webhook/s);
     assert.ok(sent < 8 * mebi + between, `${sent}`);
     await fetch(url, { method: "POST", body: "{}" });
     const { exit, stderr } = await listening.completion;

@@ -130,8 +130,8 @@ describe("proxy from the environment", () => {
         [2, "error: HTTP_PROXY is not the address of an HTTP proxy"],
         value,
       );
-      const listed = await runCli("config list --json", { env: { HTTP_PROXY: value } });
-      assert.doesNotMatch(`${result.stderr}${listed.stdout}`, /s3cret/);
+      const list = await runCli("config list --json", { env: { HTTP_PROXY: value } });
+      assert.doesNotMatch(`${result.stderr}${list.stdout}`, /s3cret/);
     }
   });
 
@@ -170,24 +170,24 @@ describe("proxy from the environment", () => {
       const { status, detail } = JSON.parse(stdout).find(({ check }: { check: string }) => check === "proxy");
       return { status, detail };
     };
-    const asked = (value: string, base = url) =>
+    const runDoctor = (value: string, base = url) =>
       runCli(["doctor", "--json", "--base-url", base], { env: { HTTP_PROXY: value } });
-    const well = await asked(`http://ann:${encodedPassword}@127.0.0.1:${proxy.port}`);
+    const well = await runDoctor(`http://ann:${encodedPassword}@127.0.0.1:${proxy.port}`);
     assert.deepEqual(
       [rowOf(well), well.exit, well.stdout.includes("hunter2")],
       [{ status: "ok", detail: `${url} responds through ${proxy.url} (HTTP_PROXY)` }, 0, false],
     );
-    const result = await asked(proxy.url);
+    const result = await runDoctor(proxy.url);
     assert.deepEqual(
       [rowOf(result), result.exit],
       [{ status: "failed", detail: `The proxy ${proxy.url} requires credentials (407).` }, 4],
     );
-    const none = await asked("socks5://ann:s3cret@127.0.0.1:1");
+    const none = await runDoctor("socks5://ann:s3cret@127.0.0.1:1");
     assert.deepEqual(
       [rowOf(none), none.exit, none.stdout.includes("s3cret")],
       [{ status: "failed", detail: "HTTP_PROXY is not the address of an HTTP proxy" }, 2, false],
     );
-    const local = await asked(proxy.url, "http://127.0.0.1:1");
+    const local = await runDoctor(proxy.url, "http://127.0.0.1:1");
     assert.deepEqual(rowOf(local), {
       status: "ok",
       detail: `HTTP_PROXY ${proxy.url}, not used for http://127.0.0.1:1`,

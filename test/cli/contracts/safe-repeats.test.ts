@@ -21,8 +21,16 @@ describe("svc contracts create --idempotent", () => {
       stdout: first.stdout,
       stderr: "T-1 already has external_metadata.id deal-42. Nothing was created.\n",
     });
-    const other = ["contracts", "create", "--data", "-", "--set", "external_metadata.id=deal-43", "--idempotent"];
-    assert.equal((await json<{ id: string }>(other, { stdin: ndaContractJson })).id, "T-2");
+    const otherContract = [
+      "contracts",
+      "create",
+      "--data",
+      "-",
+      "--set",
+      "external_metadata.id=deal-43",
+      "--idempotent",
+    ];
+    assert.equal((await json<{ id: string }>(otherContract, { stdin: ndaContractJson })).id, "T-2");
   });
 
   it("requires an ID for the lookup before anything is sent", async (t) => {

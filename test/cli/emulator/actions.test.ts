@@ -60,8 +60,8 @@ describe("svc in GitHub Actions", () => {
     const lines = stderr.trimEnd().split("\n");
     const masks = lines.filter((line) => line.startsWith("::add-mask::"));
     assert(masks.length >= 4 && lines.slice(0, masks.length).every((line) => line.startsWith("::add-mask::")), stderr);
-    const [opened, closed, ...group] = lines.slice(masks.length);
-    assert.match(opened!, /^::group::.*node --input-type=module -e %0A /);
+    const [groupStart, closed, ...group] = lines.slice(masks.length);
+    assert.match(groupStart!, /^::group::.*node --input-type=module -e %0A /);
     assert.equal(closed, "::endgroup::");
     assert.match(group[0]!, /^::group::svc emulator: \d requests, \d rejected or with warnings$/);
     assert.equal(group.at(-1), "::endgroup::");
@@ -86,9 +86,9 @@ describe("svc in GitHub Actions", () => {
       cwd,
       env: { ...actions, PATH: process.env.PATH },
     });
-    const shown = stderr.split("\n").filter((line) => !line.startsWith("::add-mask::"));
-    assert.deepEqual(shown.slice(1, 3), ["::error file=a.js::one test failed", "::endgroup::"]);
-    assert.match(shown[0]!, /^::group::/);
+    const annotations = stderr.split("\n").filter((line) => !line.startsWith("::add-mask::"));
+    assert.deepEqual(annotations.slice(1, 3), ["::error file=a.js::one test failed", "::endgroup::"]);
+    assert.match(annotations[0]!, /^::group::/);
   });
 
   it("sets the ID of a bulk job as an output of the step", async (t) => {

@@ -10,23 +10,23 @@ import { createSender } from "../../support/emulator.ts";
 async function startEmulatorCommand(t: TestContext, flags: string, options: RunOptions = {}) {
   const cwd = await createTestFolder(t);
   let signal: (name: "SIGTERM") => void = () => {};
-  let seen = "";
+  let visibleOutput = "";
   let look = () => {};
   const run = runCli(`emulator start --port 0 --clock manual --clock-start 2031-01-02T03:04:05Z ${flags}`, {
     cwd,
     ...options,
-    onStart: (one) => {
-      signal = one.signal;
+    onStart: (started) => {
+      signal = started.signal;
     },
     onOutput: (stdout) => {
-      seen = stripVTControlCharacters(stdout);
+      visibleOutput = stripVTControlCharacters(stdout);
       look();
     },
   });
   t.after(() => signal("SIGTERM"));
   const saw = (text: string) =>
     new Promise<void>((resolve) => {
-      look = () => seen.includes(text) && resolve();
+      look = () => visibleOutput.includes(text) && resolve();
       look();
     });
   await Promise.race([saw(flags.includes("json") ? '"ready"' : "Press Ctrl-C to stop it."), run]);
@@ -131,8 +131,12 @@ describe("activity log of svc emulator start", () => {
       .trimEnd()
       .split("\n")
       .map((line) => JSON.parse(line) as { operation?: string; event: string; count?: number });
-    const listed = events.filter(({ operation }) => operation === "clusters.list").length;
+    const requestCount = events.filter(({ operation }) => operation === "clusters.list").length;
     const dropped = events.reduce((sum, { count = 0 }) => sum + count, 0);
-    assert.equal(listed + dropped >= 1_000 && listed + dropped < 1_010, true, `${listed} + ${dropped}`);
+    assert.equal(
+      requestCount + dropped >= 1_000 && requestCount + dropped < 1_010,
+      true,
+      `${requestCount} + ${dropped}`,
+    );
   });
 });

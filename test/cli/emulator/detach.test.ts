@@ -88,8 +88,8 @@ describe("svc emulator start --detach", () => {
     const cwd = await createFolder(t);
     const { ready, group } = await startDetached(t, "", { cwd });
     const file = join(cwd, ".svc/emulator.json");
-    const { instance_id: _, ...told } = JSON.parse((await runCli("emulator status --json", { cwd })).stdout);
-    assert.deepEqual([told.running, told.router_url, ready.file], [true, ready.router_url, file]);
+    const { instance_id: _, ...status } = JSON.parse((await runCli("emulator status --json", { cwd })).stdout);
+    assert.deepEqual([status.running, status.router_url, ready.file], [true, ready.router_url, file]);
     assert.equal(JSON.parse(await readFile(`${file}.run`, "utf8")).pid, ready.pid);
     // A closing terminal would signal this process group.
     assert.throws(() => process.kill(-group, 0), { code: "ESRCH" });
@@ -203,11 +203,11 @@ describe("svc emulator start --detach", () => {
   it("works in memory with a ready file", async (t) => {
     const cwd = await createFolder(t);
     const { ready } = await startDetached(t, "--ephemeral --ready-file up.json", { cwd });
-    const { token, instance_id: _, ...told } = JSON.parse(await readFile(join(cwd, "up.json"), "utf8"));
-    assert.deepEqual([told, typeof token], [ready, "string"]);
+    const { token, instance_id: _, ...file } = JSON.parse(await readFile(join(cwd, "up.json"), "utf8"));
+    assert.deepEqual([file, typeof token], [ready, "string"]);
     assert.equal(ready.file, null);
-    const left = (await readdir(join(cwd, ".svc"))).filter((name) => !name.endsWith(".socket"));
-    assert.deepEqual(left.sort(), [".gitignore", ".origin", "emulator.json.run", "ephemeral.log"]);
+    const leftovers = (await readdir(join(cwd, ".svc"))).filter((name) => !name.endsWith(".socket"));
+    assert.deepEqual(leftovers.sort(), [".gitignore", ".origin", "emulator.json.run", "ephemeral.log"]);
   });
 
   it("makes an emulator in memory available to commands, env, stop and a second start", async (t) => {

@@ -24,24 +24,27 @@ async function startEmulatorAndCli(t: TestContext) {
   };
   const svc = (argv: string, extraHeaders: Readonly<Record<string, string>> = {}, folder = cwd) =>
     runCli(argv, { cwd: folder, env: { ...env, ...extraHeaders } });
-  const told = (variable: string) =>
+  const explainStale = (variable: string) =>
     `${variable} points to an emulator that has ended. The emulator of this folder is at ${emulator.routerUrl}. To use it: eval "$(svc emulator env)" again.`;
-  return { svc, twin: emulator, told, folder: cwd, elsewhere: await createTestFolder(t) };
+  return { svc, twin: emulator, explainStale, folder: cwd, elsewhere: await createTestFolder(t) };
 }
 
 describe("shell with variables of an ended emulator", () => {
   it("receives the address of the running emulator from failing commands and from doctor", async (t) => {
-    const { svc, told } = await startEmulatorAndCli(t);
+    const { svc, explainStale } = await startEmulatorAndCli(t);
     for (const line of ["contracts templates list --retries 0", "router clusters --retries 0"]) {
       const { exit, stderr } = await svc(line);
-      assert.deepEqual([exit, stderr.split("\n").slice(1)], [75, [`  ${told("SVC_BASE_URL")}`, ""]], stderr);
+      assert.deepEqual([exit, stderr.split("\n").slice(1)], [75, [`  ${explainStale("SVC_BASE_URL")}`, ""]], stderr);
     }
     const control = await svc("emulator clock --retries 0", { SVC_BASE_URL: "", SVC_CONTRACTS_URL: "" });
-    assert.deepEqual([control.exit, control.stderr.split("\n").slice(1)], [75, [`  ${told("SVC_EMULATOR_URL")}`, ""]]);
+    assert.deepEqual(
+      [control.exit, control.stderr.split("\n").slice(1)],
+      [75, [`  ${explainStale("SVC_EMULATOR_URL")}`, ""]],
+    );
     const { error } = JSON.parse((await svc("router clusters --retries 0 --json")).stderr);
     assert.deepEqual([error.retryable, error.exitCode], [true, 75]);
     const { stderr } = await svc("doctor --format table");
-    assert.ok(stderr.includes(`router: ${told("SVC_BASE_URL")}`), stderr);
+    assert.ok(stderr.includes(`router: ${explainStale("SVC_BASE_URL")}`), stderr);
   });
 
   it("receives a hint that another emulator may use the same address", async (t) => {
@@ -120,13 +123,13 @@ describe("shell with variables of an ended emulator", () => {
   });
 
   it("queries and stops the emulator of this folder", async (t) => {
-    const { svc, twin: emulator, told } = await startEmulatorAndCli(t);
+    const { svc, twin: emulator, explainStale } = await startEmulatorAndCli(t);
     const status = await svc("emulator status --json");
     assert.deepEqual(
       [status.exit, JSON.parse(status.stdout).router_url, status.stderr],
-      [0, emulator.routerUrl, `${told("SVC_EMULATOR_URL")}\n`],
+      [0, emulator.routerUrl, `${explainStale("SVC_EMULATOR_URL")}\n`],
     );
     const result = await svc("emulator stop");
-    assert.deepEqual([result.exit, result.stderr], [0, `${told("SVC_EMULATOR_URL")}\nStopped\n`]);
+    assert.deepEqual([result.exit, result.stderr], [0, `${explainStale("SVC_EMULATOR_URL")}\nStopped\n`]);
   });
 });

@@ -86,11 +86,11 @@ describe("svc emulator env", () => {
         [url, client_id, client_secret, clusterKey, hmac_key],
       );
     }
-    const known = workspaces.map((one) => `${one.id} (${one.name})`).join(", ");
+    const workspaceList = workspaces.map((one) => `${one.id} (${one.name})`).join(", ");
     assert.deepEqual(await runCli("emulator env --workspace nobody", { cwd }), {
       exit: 2,
       stdout: "",
-      stderr: `error: Workspace "nobody" not found\n  Workspaces: ${known}.\n`,
+      stderr: `error: Workspace "nobody" not found\n  Workspaces: ${workspaceList}.\n`,
     });
   });
 
@@ -126,11 +126,11 @@ describe("svc emulator env", () => {
   it("prints commands that bash evaluates", { skip: !hasProgram("bash") }, async (t) => {
     const { cwd } = await startEmulatorInFolder(t);
     const { stdout } = await runCli("emulator env --shell bash", { cwd });
-    const seen = execFileSync("bash", ["--norc", "-c", `eval "$TEXT"; "$NODE" -p 'JSON.stringify(process.env)'`], {
+    const printed = execFileSync("bash", ["--norc", "-c", `eval "$TEXT"; "$NODE" -p 'JSON.stringify(process.env)'`], {
       env: { TEXT: stdout, NODE: process.execPath, SVC_TOKEN: "real", PATH: process.env.PATH },
       encoding: "utf8",
     });
-    const { TEXT: _, NODE: __, ...env } = JSON.parse(seen) as Record<string, string>;
+    const { TEXT: _, NODE: __, ...env } = JSON.parse(printed) as Record<string, string>;
     assert.equal(env.SVC_TOKEN, undefined);
     const result = await runCli("contracts templates list --json=id", { env, cwd: "/nonexistent" });
     assert.deepEqual([result.exit, JSON.parse(result.stdout).length > 0], [0, true]);
@@ -154,8 +154,8 @@ describe("svc emulator env", () => {
 
   it("prints a .env file and rejects values that its readers interpret differently", () => {
     const { SVC_QUOTES: _, SVC_LINES: __, ...fits } = awkward;
-    const shown = { ...fits, SVC_SHELL: fits.SVC_SHELL.replaceAll("'", "") };
-    assert.deepEqual({ ...parseEnv(formatVariables(shown, "dotenv")) }, { ...shown, SVC_TOKEN: "" });
+    const unquoted = { ...fits, SVC_SHELL: fits.SVC_SHELL.replaceAll("'", "") };
+    assert.deepEqual({ ...parseEnv(formatVariables(unquoted, "dotenv")) }, { ...unquoted, SVC_TOKEN: "" });
     for (const value of [awkward.SVC_QUOTES, awkward.SVC_LINES]) {
       assert.throws(() => formatVariables({ SVC_X: value }, "dotenv"), /value of SVC_X cannot be written into a \.env/);
     }

@@ -62,13 +62,13 @@ describe("snapshot as --file", () => {
 });
 
 describe("file of another user as --file", () => {
-  const others = [
+  const otherFiles = [
     ["a document", '{"name": "shop", "version": "1.0.0"}\n'],
     ["a list", "[]"],
     ["a text", "hello\n"],
     ["nothing", ""],
   ] as const;
-  for (const [label, content] of others) {
+  for (const [label, content] of otherFiles) {
     it(`is rejected unchanged and not reported as damaged: ${label}`, async (t) => {
       const cwd = await createTestFolder(t);
       const file = join(cwd, "package.json");

@@ -25,14 +25,16 @@ async function startFolderEmulator(t: TestContext) {
 
 /** A service that responds with 404 to every request. */
 async function startSpyServer(t: TestContext) {
-  const seen: string[] = [];
+  const requestLines: string[] = [];
   const server = createServer((request, response) => {
-    seen.push(`${request.url} ${request.headers["client-id"] ?? ""} ${request.headers.authorization ?? ""}`.trim());
+    requestLines.push(
+      `${request.url} ${request.headers["client-id"] ?? ""} ${request.headers.authorization ?? ""}`.trim(),
+    );
     response.writeHead(404, { "content-type": "application/json" }).end("{}");
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.after(() => void server.close());
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen: requestLines };
 }
 
 describe("command in the folder of a running emulator", () => {
@@ -84,9 +86,11 @@ describe("command in the folder of a running emulator", () => {
     const { svc } = await startFolderEmulator(t);
     const env = JSON.parse((await svc("emulator env --json")).stdout) as Record<string, string>;
     const { SVC_CLIENT_ID, SVC_CLIENT_SECRET, SVC_CLUSTER_KEY, SVC_CLUSTERS } = env;
-    const own = { SVC_CLIENT_ID, SVC_CLIENT_SECRET, SVC_CLUSTER_KEY, SVC_CLUSTERS };
+    const ownSettings = { SVC_CLIENT_ID, SVC_CLIENT_SECRET, SVC_CLUSTER_KEY, SVC_CLUSTERS };
     const unused = async (overrides: object) => {
-      const { exit, stderr } = await svc("contracts templates list --emulator", { env: { ...own, ...overrides } });
+      const { exit, stderr } = await svc("contracts templates list --emulator", {
+        env: { ...ownSettings, ...overrides },
+      });
       return [exit, /^Ignored: (.*) \(/m.exec(stderr)?.[1]];
     };
     assert.deepEqual(await unused({}), [0, undefined]);
@@ -114,8 +118,8 @@ describe("command in the folder of a running emulator", () => {
     const note = `Using profile prod (${real.url}), because the emulator with the state ${state} is not running\n`;
     const { stderr } = await svc("contracts templates list --retries 0");
     assert.deepEqual([stderr.startsWith(note), real.seen.length], [true, 1]);
-    const named = await svc("contracts templates list --retries 0 --profile prod");
-    assert.equal(named.stderr.includes("Using"), false);
+    const result = await svc("contracts templates list --retries 0 --profile prod");
+    assert.equal(result.stderr.includes("Using"), false);
   });
 
   it("verifies, explains and signs webhooks with the emulator's key by default", async (t) => {
@@ -158,9 +162,9 @@ describe("command in the folder of a running emulator", () => {
   ] as const) {
     it(`prefers ${label} to the emulator and withholds the emulator's token`, async (t) => {
       const { svc, twin: emulator, real } = await startFolderEmulator(t);
-      const put = (text: string) => text.replace("REAL", real.url);
-      const given = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, put(value)]));
-      const { stderr } = await svc(put(argv), { env: given });
+      const substitute = (text: string) => text.replace("REAL", real.url);
+      const filledEnv = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, substitute(value)]));
+      const { stderr } = await svc(substitute(argv), { env: filledEnv });
       assert.deepEqual([stderr.includes("Using"), real.seen.length > 0], [false, true]);
       assert.deepEqual(new Set(real.seen.map((line) => line.split(" ")[1])), new Set(["real-id"]));
       assert.equal(JSON.stringify(real.seen).includes(emulator.token), false);

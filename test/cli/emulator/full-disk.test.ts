@@ -55,9 +55,12 @@ describe("svc emulator start --detach on a full disk", () => {
     await disk.makeRoom();
     while ((await run("emulator clock advance --by PT1H")).exit !== 0);
     const log = await readFile(join(cwd, ".svc/emulator.json.log"), "utf8");
-    const told = log.split("\n").filter((line) => line.includes("(wall)"));
-    assert.match(told.join("\n"), /\(wall\) {2}\d+ lines of this log are missing, because the disk was full or failed/);
-    assert.match(told.join("\n"), /\(wall\) {2}.*emulator\.json can be written again/);
+    const logLines = log.split("\n").filter((line) => line.includes("(wall)"));
+    assert.match(
+      logLines.join("\n"),
+      /\(wall\) {2}\d+ lines of this log are missing, because the disk was full or failed/,
+    );
+    assert.match(logLines.join("\n"), /\(wall\) {2}.*emulator\.json can be written again/);
     assert.equal((await run("emulator stop")).exit, 0);
   });
 

@@ -10,8 +10,8 @@ import { startEmulatorProcess } from "../../support/emulator-process.ts";
 async function withKilled(t: TestContext, options: { readonly ephemeral?: true } = {}) {
   const cwd = await createTestFolder(t);
   const state = join(cwd, ".svc/emulator.json");
-  const place = options.ephemeral ? { ephemeral: true, runFile: `${state}.run` } : { file: state };
-  const { kill } = await startEmulatorProcess(t, { port: 0, ...place });
+  const location = options.ephemeral ? { ephemeral: true, runFile: `${state}.run` } : { file: state };
+  const { kill } = await startEmulatorProcess(t, { port: 0, ...location });
   await kill();
   return { cwd, state, svc: (line: string) => runCli(line, { cwd }) };
 }

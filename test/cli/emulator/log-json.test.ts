@@ -23,10 +23,10 @@ async function startWithJsonLog(
   cwd?: string,
   env: Readonly<Record<string, string>> = {},
 ) {
-  const own = cwd ?? (await createTestFolder(t));
+  const folder = cwd ?? (await createTestFolder(t));
   const options = ["--port", "0", "--ephemeral", "--clock", "manual", "--log", "json", "--json"];
   const run = await startSvcProcess(t, ["emulator", "start", ...options, ...argv], {
-    cwd: own,
+    cwd: folder,
     env: { SVC_EMULATOR_TOKEN: "s3cret-of-the-run", ...env },
   });
   await run.saw('"event":"ready","router_url"');
@@ -58,11 +58,11 @@ describe("svc emulator start --log json", () => {
     assert.equal(run.stdout().trimEnd().split("\n").length, 1);
     const all = lines();
     for (const { time } of all) assert.equal(new Date(time).toISOString(), time);
-    const told = all.map(({ level, event, listener, operation, caller, status }) =>
+    const summary = all.map(({ level, event, listener, operation, caller, status }) =>
       event === "request" ? [level, event, listener, operation, caller, status] : [level, event],
     );
     assert.deepEqual(
-      told.filter(([, event, listener]) => event !== "clock" && (listener ?? "router") === "router"),
+      summary.filter(([, event, listener]) => event !== "clock" && (listener ?? "router") === "router"),
       [
         ["info", "ready"],
         ["info", "request", "router", "catch-all", null, 200],
@@ -97,7 +97,7 @@ describe("svc emulator start with SVC_GRACE", () => {
       mappings: { cluster_clients: { "eu-1": ["somebody"] } },
     };
     await writeFile(join(cwd, "seed.json"), JSON.stringify(seed));
-    const ended: Record<string, unknown> = {};
+    const outcomes: Record<string, unknown> = {};
     for (const [grace, SVC_GRACE] of Object.entries({ none: "", long: "60s" })) {
       const { run, router } = await startWithJsonLog(t, ["--seed", "seed.json"], cwd, { SVC_GRACE });
       let stopped: ReturnType<typeof run.stop> | undefined;
@@ -108,9 +108,9 @@ describe("svc emulator start with SVC_GRACE", () => {
         await systemWallClock.sleep(1_500);
         response.writeHead(200).end();
       });
-      const answer = await router("GET", "/somewhere", { headers: { "client-id": "somebody" } }).catch(() => undefined);
-      ended[grace] = [answer?.status, (await stopped)?.exit];
+      const reply = await router("GET", "/somewhere", { headers: { "client-id": "somebody" } }).catch(() => undefined);
+      outcomes[grace] = [reply?.status, (await stopped)?.exit];
     }
-    assert.deepEqual(ended, { none: [502, 143], long: [200, 143] });
+    assert.deepEqual(outcomes, { none: [502, 143], long: [200, 143] });
   });
 });

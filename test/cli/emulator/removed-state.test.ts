@@ -44,10 +44,10 @@ describe("emulator with a removed folder", () => {
   it("restores its files at shutdown", async (t) => {
     const { cwd, emulator, run } = await startEmulatorProcess(t);
     await run("emulator tokens create before --role read");
-    const ended = once(emulator.child, "exit");
+    const exit = once(emulator.child, "exit");
     await rm(join(cwd, ".svc"), { recursive: true });
     const result = await run("emulator stop");
-    await ended;
+    await exit;
     assert.deepEqual([result.exit, result.stderr], [0, "Stopped\n"]);
     assert.equal(await listTokenNames((line) => runCli(`${line} --emulator`, { cwd })), "name\nbefore\n");
   });
@@ -68,9 +68,9 @@ describe("emulator with a replaced state file", () => {
 
     await rename(file, join(cwd, "foreign.json"));
     while ((await run("emulator tokens create after --role read")).exit !== 0);
-    const ended = once(emulator.child, "exit");
+    const exit = once(emulator.child, "exit");
     assert.equal((await run("emulator stop")).exit, 0);
-    await ended;
+    await exit;
     assert.equal(await listTokenNames((line) => runCli(`${line} --emulator`, { cwd })), "name\nbefore\nafter\n");
   });
 
@@ -80,10 +80,10 @@ describe("emulator with a replaced state file", () => {
     await copyFile(file, `${file}.copy`);
     await rename(`${file}.copy`, file);
     await emulator.saw("was replaced by another file");
-    const ended = once(emulator.child, "exit");
+    const exit = once(emulator.child, "exit");
     const result = await run("emulator stop");
     assert.match(result.stderr, /^warning: the emulator could not save its state; recent changes are lost\n/);
-    assert.equal((await ended)[0], 1);
+    assert.equal((await exit)[0], 1);
     assert.match(emulator.stderr(), /Recent changes are lost/);
   });
 });

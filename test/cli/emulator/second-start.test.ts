@@ -58,9 +58,9 @@ describe("second svc emulator start", () => {
       `  To stop it, run svc emulator stop --file ${join(cwd, ".svc/emulator.json")}. Choose another port with --port, or use --port 0 for free ports.`,
     );
     const env = { SVC_EMULATOR_URL: `http://127.0.0.1:${port}/_emulator` };
-    const known = await runCli(`emulator start --port ${port}`, { cwd: await createTestFolder(t), env });
+    const result = await runCli(`emulator start --port ${port}`, { cwd: await createTestFolder(t), env });
     assert.match(
-      known.stderr,
+      result.stderr,
       /\n {2}The variables of this shell point to it\. To stop it, run svc emulator stop\. Choose another /,
     );
   });
@@ -100,8 +100,8 @@ describe("emulator with a removed .svc folder", () => {
           `  Commands cannot reach it. To stop it, run kill ${process.pid}. ${another}\n`,
       ],
     );
-    const others = await runCli(`emulator start --port ${port}`, { cwd: await createTestFolder(t) });
-    assert.deepEqual(others.stderr.split("\n").slice(0, 2), [
+    const result = await runCli(`emulator start --port ${port}`, { cwd: await createTestFolder(t) });
+    assert.deepEqual(result.stderr.split("\n").slice(0, 2), [
       `error: An emulator with another state already listens on port ${port} or a following port.`,
       `  To stop it, run kill ${process.pid}. ${another}`,
     ]);
@@ -159,12 +159,12 @@ describe("--ready-file", () => {
 
   it("is removed before the next start if a killed emulator left the file", async (t) => {
     const cwd = await createTestFolder(t);
-    const left = join(cwd, "up.json");
-    await writeFile(left, '{"event":"ready","pid":1}\n');
+    const readyFile = join(cwd, "up.json");
+    await writeFile(readyFile, '{"event":"ready","pid":1}\n');
     await writeFile(join(cwd, "seed.json"), "{}");
     // The empty seed is invalid, so the emulator does not start.
     const { exit } = await runCli("emulator start --port 0 --ready-file up.json --seed seed.json", { cwd });
-    assert.deepEqual([exit, existsSync(left)], [2, false]);
+    assert.deepEqual([exit, existsSync(readyFile)], [2, false]);
   });
 
   it("survives a rejected second start next to a running emulator", async (t) => {

@@ -20,10 +20,10 @@ describe("svc emulator snapshot", () => {
   it("saves, lists, shows, compares, restores and removes a snapshot", async (t) => {
     const { svc, json } = await startCliEmulator(t);
     assert.equal((await svc("emulator snapshot save prepared")).exit, 0);
-    const [listed] = await json<{ name: string; file: null }[]>("emulator snapshot list");
-    assert.deepEqual([listed!.name, listed!.file], ["prepared", null]);
-    const shown = await json<{ rows: { users: number }; faults: number }>("emulator snapshot show prepared");
-    assert.ok(shown.rows.users > 0);
+    const [snapshot] = await json<{ name: string; file: null }[]>("emulator snapshot list");
+    assert.deepEqual([snapshot!.name, snapshot!.file], ["prepared", null]);
+    const contents = await json<{ rows: { users: number }; faults: number }>("emulator snapshot show prepared");
+    assert.ok(contents.rows.users > 0);
 
     assert.deepEqual(await svc("emulator snapshot diff prepared --exit-status"), {
       exit: 0,

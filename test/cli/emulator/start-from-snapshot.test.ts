@@ -63,9 +63,9 @@ describe("svc emulator exec --from", () => {
     const runs = await Promise.all(
       Array.from({ length: 2 }, () => run(process.execPath, argv, { cwd, env: { PATH: process.env.PATH } })),
     );
-    const told = runs.map(({ stdout }) => JSON.parse(stdout) as { base: string });
-    assert.equal(new Set(told.map(({ base }) => base)).size, 2);
-    for (const { base, ...rest } of told) {
+    const documents = runs.map(({ stdout }) => JSON.parse(stdout) as { base: string });
+    assert.equal(new Set(documents.map(({ base }) => base)).size, 2);
+    for (const { base, ...rest } of documents) {
       assert.deepEqual(rest, { found: [200, 404], made: "T-2" });
     }
     assert.deepEqual(await readFiles(cwd), before);
@@ -88,16 +88,16 @@ describe("svc emulator exec --from", () => {
 
   it("accepts a copied snapshot, the state of a running emulator and an exported state", async (t) => {
     const { cwd, file, svc, contract } = await createSnapshotFolder(t);
-    const found = async (from: string) => {
+    const readFound = async (from: string) => {
       const { exit, stdout, stderr } = await svc(`emulator exec --from ${from}`, child);
       assert.deepEqual([exit, stderr], [0, ""]);
       return (JSON.parse(stdout) as { found: number[] }).found;
     };
     await writeFile(join(cwd, "copied.json"), await readFile(join(`${file}.snapshots`, "prepared.json")));
-    assert.deepEqual(await found("copied.json"), [200, 404]);
-    assert.deepEqual(await found(".svc/emulator.json"), [200, 200]);
+    assert.deepEqual(await readFound("copied.json"), [200, 404]);
+    assert.deepEqual(await readFound(".svc/emulator.json"), [200, 200]);
     assert.equal((await svc("emulator state export -o exported.json")).exit, 0);
-    assert.deepEqual(await found("exported.json"), [200, 200]);
+    assert.deepEqual(await readFound("exported.json"), [200, 200]);
     const restartedEmulator = await startTestEmulator(t, { from: join(cwd, "copied.json") });
     assert.equal(await getContractStatus(restartedEmulator.api, contract), "DRAFT");
   });
@@ -157,15 +157,15 @@ describe("svc emulator exec --from", () => {
     await emulator.close();
     const snapshots = `${file}.snapshots`;
     const text = await readFile(join(snapshots, "prepared.json"), "utf8");
-    const put = (name: string, content: string) => writeFile(join(snapshots, `${name}.json`), content);
-    await put("truncated", text);
+    const writeSnapshot = (name: string, content: string) => writeFile(join(snapshots, `${name}.json`), content);
+    await writeSnapshot("truncated", text);
     await truncate(join(snapshots, "truncated.json"), 3_000);
-    await put("changed", text.replace("Ada", "Eve"));
-    await put("newer", text.replace(svcVersion, "9.9.9").replace('"contracts":', '"contracts":9'));
-    await put("hello", "hello\n");
+    await writeSnapshot("changed", text.replace("Ada", "Eve"));
+    await writeSnapshot("newer", text.replace(svcVersion, "9.9.9").replace('"contracts":', '"contracts":9'));
+    await writeSnapshot("hello", "hello\n");
     await rename(join(snapshots, "prepared.json"), join(snapshots, "renamed.json"));
     const before = await readFiles(cwd);
-    const refused = async (argv: string): Promise<RunResult> => {
+    const runRejected = async (argv: string): Promise<RunResult> => {
       const result = await svc(`emulator exec ${argv} -- true`);
       return {
         ...result,
@@ -176,7 +176,7 @@ describe("svc emulator exec --from", () => {
       };
     };
     const failed = (message: string) => ({ exit: 1, stdout: "", stderr: `error: ${message}\n` });
-    assert.deepEqual(await refused("--from prepared"), {
+    assert.deepEqual(await runRejected("--from prepared"), {
       exit: 5,
       stdout: "",
       stderr:
@@ -194,12 +194,12 @@ describe("svc emulator exec --from", () => {
       renamed: "S/renamed.json is the renamed snapshot prepared. Nothing was changed. Rename it back.",
     };
     for (const [name, reason] of Object.entries(reasons)) {
-      assert.deepEqual(await refused(`--from ${name}`), failed(reason), name);
-      assert.deepEqual(await refused(`--from ${name} --file new.json`), failed(reason), name);
+      assert.deepEqual(await runRejected(`--from ${name}`), failed(reason), name);
+      assert.deepEqual(await runRejected(`--from ${name} --file new.json`), failed(reason), name);
     }
-    await put("prepared", text);
+    await writeSnapshot("prepared", text);
     assert.deepEqual(
-      await refused("--from prepared --file .svc/emulator.json"),
+      await runRejected("--from prepared --file .svc/emulator.json"),
       failed(
         "/.svc/emulator.json already contains a state. Nothing was changed. Use another file, or continue this state without --from.",
       ),
@@ -213,7 +213,7 @@ describe("svc emulator start --from", () => {
     const { cwd, emulator, contract } = await createSnapshotFolder(t);
     let end = () => {};
     const lines: Record<string, unknown>[] = [];
-    const ended = runCli("emulator start --from prepared --json", {
+    const start = runCli("emulator start --from prepared --json", {
       cwd,
       onStart: ({ signal }) => {
         end = () => signal("SIGTERM");
@@ -224,7 +224,7 @@ describe("svc emulator start --from", () => {
         end();
       },
     });
-    await ended;
+    await start;
     assert.equal(lines[0]!.file ?? null, null);
     assert.notEqual(lines[0]!.router_url, emulator.routerUrl);
     assert.equal(await getContractStatus(emulator.api, contract), "DRAFT");

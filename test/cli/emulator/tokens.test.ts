@@ -22,8 +22,8 @@ describe("address without a control plane", () => {
 describe("svc emulator tokens", () => {
   it("creates a token, lists it without its value and revokes it", async (t) => {
     const { svc, json } = await startCliEmulator(t);
-    const { token, ...made } = await json<{ token: string }>("emulator tokens create ci --role operate");
-    assert.deepEqual(made, { name: "ci", role: "operate" });
+    const { token, ...created } = await json<{ token: string }>("emulator tokens create ci --role operate");
+    assert.deepEqual(created, { name: "ci", role: "operate" });
     const asCi = { env: { SVC_EMULATOR_TOKEN: token } };
     assert.equal((await svc("emulator clock advance --by PT5M", asCi)).exit, 0);
     const result = await svc("emulator reset --yes", asCi);
@@ -32,8 +32,8 @@ describe("svc emulator tokens", () => {
       [4, "", "error: The role admin is required. The token ci has the role operate (HTTP 403)"],
     );
 
-    const listed = await svc("emulator tokens list --fields name,role");
-    assert.deepEqual([listed.exit, listed.stdout.includes(token)], [0, false]);
+    const list = await svc("emulator tokens list --fields name,role");
+    assert.deepEqual([list.exit, list.stdout.includes(token)], [0, false]);
     const [row] = await json<{ last_used_at: string | null }[]>("emulator tokens list");
     assert.notEqual(row!.last_used_at, null);
     const { items } = await json<{ items: { operation: string; caller: string }[] }>("emulator requests");
@@ -107,18 +107,21 @@ describe("profile with a shared emulator", () => {
     };
     await writeFile(join(cwd, "profiles.json"), JSON.stringify({ current: "team", profiles }), { mode: 0o600 });
     const svc = (line: string) => runCli(line, { cwd, env: { SVC_CONFIG_DIR: cwd } });
-    for (const named of ["", " --profile key"]) {
-      const { exit, stdout, stderr } = await svc(`emulator env --json${named}`);
+    for (const profileFlag of ["", " --profile key"]) {
+      const { exit, stdout, stderr } = await svc(`emulator env --json${profileFlag}`);
       const env = JSON.parse(stdout);
       assert.deepEqual([exit, stderr, env.SVC_CLIENT_ID], [0, "", client_id]);
-      assert.equal("SVC_CLUSTER_KEY" in env, named !== "", "the key of a cluster is that of all its workspaces");
+      assert.equal("SVC_CLUSTER_KEY" in env, profileFlag !== "", "the key of a cluster is that of all its workspaces");
       assert.ok(!stdout.includes("[hidden"));
-      assert.deepEqual(await svc(`webhooks deliveries --quiet${named}`), { exit: 0, stdout: "", stderr: "" });
-      assert.equal((await svc(`webhooks list --quiet${named}`)).exit, 0);
-      assert.match((await svc(`webhooks why${named}`)).stderr, /No webhooks found\./);
-      const checks = JSON.parse((await svc(`doctor --json${named}`)).stdout) as { check: string; detail: string }[];
+      assert.deepEqual(await svc(`webhooks deliveries --quiet${profileFlag}`), { exit: 0, stdout: "", stderr: "" });
+      assert.equal((await svc(`webhooks list --quiet${profileFlag}`)).exit, 0);
+      assert.match((await svc(`webhooks why${profileFlag}`)).stderr, /No webhooks found\./);
+      const checks = JSON.parse((await svc(`doctor --json${profileFlag}`)).stdout) as {
+        check: string;
+        detail: string;
+      }[];
       const found = checks.find(({ check }) => check === "emulator");
-      assert.equal(found?.detail, `${emulator.routerUrl} (profile ${named === "" ? "team" : "key"})`);
+      assert.equal(found?.detail, `${emulator.routerUrl} (profile ${profileFlag === "" ? "team" : "key"})`);
     }
   });
 

@@ -40,26 +40,26 @@ describe("svc emulator trace", () => {
     const parentOf = (id: string | null) => nodes.find((node) => node.id === id)?.parent;
     assert.equal(parentOf("event:3"), "request:2");
     assert.equal(parentOf("request:2"), null);
-    const refused = "connection_refused";
+    const cause = "connection_refused";
     assert.deepEqual(
       nodes
         .filter(({ kind }) => kind === "attempt")
         .map(({ parent, at, because }) => [parent, (Date.parse(at) - Date.parse(start)) / 60_000, because]),
       [
         ["delivery:1", 0, "the first attempt"],
-        ["delivery:1", 5, `retry 1, 5 min after ${refused}; request:3 advanced the clock`],
-        ["delivery:1", 15, `retry 2, 10 min after ${refused}; request:3 advanced the clock`],
-        ["delivery:1", 35, `retry 3, 20 min after ${refused}; request:3 advanced the clock`],
-        ["delivery:1", 75, `retry 4, 40 min after ${refused}; request:3 advanced the clock`],
-        ["delivery:1", 155, `retry 5, 80 min after ${refused}; request:3 advanced the clock`],
+        ["delivery:1", 5, `retry 1, 5 min after ${cause}; request:3 advanced the clock`],
+        ["delivery:1", 15, `retry 2, 10 min after ${cause}; request:3 advanced the clock`],
+        ["delivery:1", 35, `retry 3, 20 min after ${cause}; request:3 advanced the clock`],
+        ["delivery:1", 75, `retry 4, 40 min after ${cause}; request:3 advanced the clock`],
+        ["delivery:1", 155, `retry 5, 80 min after ${cause}; request:3 advanced the clock`],
       ],
     );
     const { exit, stdout } = await svc("emulator trace delivery:1");
     assert.equal(exit, 0);
     assert.deepEqual(stdout.split("\n").slice(-5), [
-      `2031-01-02T04:19:05.000Z        ├─ attempt:1.5  attempt 5: ${refused}  retry 4, 40 min after ${refused}; request:3 advanced the clock`,
-      `2031-01-02T05:39:05.000Z        ├─ attempt:1.6  attempt 6: ${refused}  retry 5, 80 min after ${refused}; request:3 advanced the clock`,
-      `2031-01-02T08:19:05.000Z        └─ planned: attempt 7  retry 6, 160 min after ${refused}; will be skipped unless webhook 1 is enabled first (DISABLED_BY_ERROR)`,
+      `2031-01-02T04:19:05.000Z        ├─ attempt:1.5  attempt 5: ${cause}  retry 4, 40 min after ${cause}; request:3 advanced the clock`,
+      `2031-01-02T05:39:05.000Z        ├─ attempt:1.6  attempt 6: ${cause}  retry 5, 80 min after ${cause}; request:3 advanced the clock`,
+      `2031-01-02T08:19:05.000Z        └─ planned: attempt 7  retry 6, 160 min after ${cause}; will be skipped unless webhook 1 is enabled first (DISABLED_BY_ERROR)`,
       "2031-01-02T03:04:05.000Z  request:3  clock.advance POST /_emulator/clock/advance  requested by a client",
       "",
     ]);
@@ -113,8 +113,8 @@ describe("svc emulator trace", () => {
         { key: "svc.because", value: { stringValue: "requested by a client" } },
       ],
     });
-    const refused = { code: 2, message: "connection_refused" };
-    assert.deepEqual(spans.map(({ status }) => status).filter(Boolean), [refused, refused]);
+    const refusedStatus = { code: 2, message: "connection_refused" };
+    assert.deepEqual(spans.map(({ status }) => status).filter(Boolean), [refusedStatus, refusedStatus]);
   });
 
   it("draws a Mermaid flowchart in which all special characters are escaped", async (t) => {
@@ -151,16 +151,16 @@ describe("svc emulator trace", () => {
     await run.saw("attempt:1.4 ");
     assert.equal((await run.stop("SIGINT")).exit, 130);
     const lines = run.stdout().trim().split("\n");
-    const refused = "connection_refused";
+    const cause = "connection_refused";
     assert.deepEqual(
       lines
         .filter((line) => line.includes("attempt:"))
         .map((line) => line.replace(/(?:advance|request):\d+/, "somebody")),
       [
-        `2031-01-02T03:04:05.000Z delivery:1 > attempt:1.1 attempt 1: ${refused}  the first attempt`,
-        `2031-01-02T03:09:05.000Z delivery:1 > attempt:1.2 attempt 2: ${refused}  retry 1, 5 min after ${refused}; somebody advanced the clock`,
-        `2031-01-02T03:19:05.000Z delivery:1 > attempt:1.3 attempt 3: ${refused}  retry 2, 10 min after ${refused}; somebody advanced the clock`,
-        `2031-01-02T03:19:05.000Z somebody > attempt:1.4 resend 1 of delivery:1: ${refused}  resent by ${findResendCause(lines)}`,
+        `2031-01-02T03:04:05.000Z delivery:1 > attempt:1.1 attempt 1: ${cause}  the first attempt`,
+        `2031-01-02T03:09:05.000Z delivery:1 > attempt:1.2 attempt 2: ${cause}  retry 1, 5 min after ${cause}; somebody advanced the clock`,
+        `2031-01-02T03:19:05.000Z delivery:1 > attempt:1.3 attempt 3: ${cause}  retry 2, 10 min after ${cause}; somebody advanced the clock`,
+        `2031-01-02T03:19:05.000Z somebody > attempt:1.4 resend 1 of delivery:1: ${cause}  resent by ${findResendCause(lines)}`,
       ],
     );
   });

@@ -22,11 +22,14 @@ async function createRecordingBrowser(folder: string) {
 
 describe("foreign folder with a run file", () => {
   /** A run file that points to `url`. The server responds as the named instance or as another one. */
-  async function createClone(t: TestContext, { mode, url, answers }: { mode: number; url?: string; answers?: string }) {
+  async function createClone(
+    t: TestContext,
+    { mode, url, answers: claimedId }: { mode: number; url?: string; answers?: string },
+  ) {
     const cwd = await createTestFolder(t);
     const author = await startReceiver(t);
     author.respond(({ url: path }, response) => {
-      const instance = { instance_id: answers ?? "theirs", version: "0.0.0", role: "leader" };
+      const instance = { instance_id: claimedId ?? "theirs", version: "0.0.0", role: "leader" };
       const code = { code: "c", url: "--renderer-cmd-prefix=x", expires_in: 60 };
       const body = path === "/_emulator/ready" ? instance : code;
       response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
@@ -191,7 +194,7 @@ describe("foreign emulator state", () => {
     await cp(join(author, ".svc"), join(cwd, ".svc"), { recursive: true, filter: notSocket });
     const copy = join(cwd, ".svc/emulator.json");
     const runFile = join(author, ".svc/emulator.json.run");
-    const refused = {
+    const rejection = {
       exit: 5,
       stdout: "",
       stderr: [
@@ -200,7 +203,7 @@ describe("foreign emulator state", () => {
       ].join("\n"),
     };
     for (const argv of ["emulator stop", "emulator stop --file .svc/emulator.json", "emulator clock advance --by 1h"]) {
-      assert.deepEqual(await runCli(argv, { cwd }), refused, argv);
+      assert.deepEqual(await runCli(argv, { cwd }), rejection, argv);
     }
     assert.equal(await start(cwd, ["--trust-state"]), "up");
     assert.equal((await runCli("emulator clock advance --by 1h", { cwd: author })).exit, 0);

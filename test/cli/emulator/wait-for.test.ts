@@ -99,7 +99,7 @@ describe("svc emulator wait-for", () => {
     const argv = ["--title", "x", "--url", "http://127.0.0.1:9/hook", "--only-for-activities", "CONTRACT_CREATED"];
     await svc(["webhooks", "create", ...argv]);
     await json("contracts create --data -", { stdin: ndaContractJson });
-    const told = async (line: string) => {
+    const waitFor = async (line: string) => {
       const { exit, stderr } = await svc(`emulator wait-for ${line} --json`);
       const { message, hint } = JSON.parse(stderr).error as { message: string; hint: string };
       return { exit, message, hint };
@@ -107,12 +107,12 @@ describe("svc emulator wait-for", () => {
     const near = "Seen: delivery 1 CONTRACT_CREATED of T-1: retrying.";
     const instead =
       "Webhook 1 is disabled, and its next attempts are skipped. Wait for --outcome skipped_disabled, or enable it: svc emulator webhooks enable 1";
-    assert.deepEqual(await told("--outcome failed --webhook 1 --within PT5H"), {
+    assert.deepEqual(await waitFor("--outcome failed --webhook 1 --within PT5H"), {
       exit: 75,
       message: "Cannot reach failed: webhook 1 is disabled (DISABLED_BY_ERROR).",
       hint: `${near} ${instead}`,
     });
-    assert.deepEqual(await told("--outcome delivered --wait-timeout 0s"), {
+    assert.deepEqual(await waitFor("--outcome delivered --wait-timeout 0s"), {
       exit: 75,
       message: "Timed out after 0 s waiting for delivered (virtual time: 2031-01-02T05:39:05.000Z).",
       hint: `${near} ${instead}`,
@@ -157,8 +157,8 @@ describe("svc emulator wait-for", () => {
 describe("svc emulator requests", () => {
   it("lists received requests and follows new requests", async (t) => {
     const { svc, json } = await withContract(t);
-    const listed = await json<{ operation: string }[]>("emulator requests --service contracts --json=operation");
-    assert.deepEqual(listed, [{ operation: "contracts.create" }]);
+    const requests = await json<{ operation: string }[]>("emulator requests --service contracts --json=operation");
+    assert.deepEqual(requests, [{ operation: "contracts.create" }]);
     const usual = await svc("emulator requests --fields operation");
     assert.deepEqual(
       [usual.stdout, usual.stderr],
@@ -199,8 +199,8 @@ describe("svc emulator requests", () => {
       await json<[{ id: number }, { id: number; cluster_id: string; client_id: string; client_secret: string }]>(
         "emulator workspaces",
       );
-    const listed = await json<unknown[]>(`emulator requests --workspace ${second} --json=operation`);
-    assert.deepEqual(listed, []);
+    const requests = await json<unknown[]>(`emulator requests --workspace ${second} --json=operation`);
+    assert.deepEqual(requests, []);
     const follow = ["emulator", "requests", "--follow", "--workspace", String(second), "--format", "ndjson"];
     const watching = startCommand(svc, follow);
     await watching.saw('"version"');
