@@ -113,11 +113,11 @@ async function makePackage(folder: string): Promise<void> {
  */
 async function packInto(folder: string): Promise<void> {
   const env = { SVC_BUILD_METAFILE: join(folder, "metafile.json") };
-  const told = await runProgram("npm", ["pack", "--json", "--pack-destination", folder], { cwd: root, env });
+  const output = await runProgram("npm", ["pack", "--json", "--pack-destination", folder], { cwd: root, env });
   // The build prints text before the JSON.
-  const [packed] = JSON.parse(told.slice(told.indexOf("[\n"))) as [{ readonly filename: string }];
+  const [packed] = JSON.parse(output.slice(output.indexOf("[\n"))) as [{ readonly filename: string }];
   writeFileSync(join(folder, "tarball.json"), JSON.stringify(packed));
-  const place = join(folder, "package");
-  mkdirSync(place);
-  await runProgram("tar", ["-xzf", packed.filename, "-C", place, "--strip-components", "1"], { cwd: folder });
+  const packageFolder = join(folder, "package");
+  mkdirSync(packageFolder);
+  await runProgram("tar", ["-xzf", packed.filename, "-C", packageFolder, "--strip-components", "1"], { cwd: folder });
 }

@@ -25,8 +25,8 @@ export function groupFiles(files: readonly string[], slow: readonly string[]): R
       slowPerProcess[name] ?? 1,
     ),
   );
-  const others = files.filter((file) => !isInGroup(slow, file));
-  const groups = [...apart, ...splitIntoGroups(others, filesPerProcess)];
+  const ungroupedFiles = files.filter((file) => !isInGroup(slow, file));
+  const groups = [...apart, ...splitIntoGroups(ungroupedFiles, filesPerProcess)];
   return new Map(groups.map((group, index) => [formatGroupName(group[0]!, index), group]));
 }
 

@@ -50,11 +50,12 @@ const slow = [
   "emulator/router/hostile-input",
 ];
 
-const given = process.argv.slice(2);
-const words = given.filter((word) => !word.startsWith("-"));
-const options = given.filter((word) => word.startsWith("--test-"));
-const unknown = given.find((word) => word.startsWith("-") && !/^--(test-.*|all|slow)$/.test(word));
-if (unknown !== undefined) fail(`Unknown option ${unknown}. Use --all, --slow, or an option of Node's test runner.`);
+const args = process.argv.slice(2);
+const words = args.filter((word) => !word.startsWith("-"));
+const options = args.filter((word) => word.startsWith("--test-"));
+const unknownOption = args.find((word) => word.startsWith("-") && !/^--(test-.*|all|slow)$/.test(word));
+if (unknownOption !== undefined)
+  fail(`Unknown option ${unknownOption}. Use --all, --slow, or an option of Node's test runner.`);
 
 const here = import.meta.dirname;
 const wanted = words.map((word) =>
@@ -65,7 +66,7 @@ const wanted = words.map((word) =>
 const isWanted = (file: string): boolean => {
   if (wanted.length > 0) return isInGroup(wanted, file);
   if (isInGroup(onDemand, file)) return false;
-  return given.includes("--all") || isInGroup(slow, file) === given.includes("--slow");
+  return args.includes("--all") || isInGroup(slow, file) === args.includes("--slow");
 };
 const files = readdirSync(here, { recursive: true })
   .map((path) => String(path).replaceAll(sep, "/"))
@@ -100,7 +101,7 @@ process.exitCode = await runNode([
 ]);
 
 // Declared failures that no test of the emulator returns are reported.
-if (options.length === 0 && (wanted.length === 0 ? !given.includes("--slow") : wanted.includes("emulator"))) {
+if (options.length === 0 && (wanted.length === 0 ? !args.includes("--slow") : wanted.includes("emulator"))) {
   const { registry } = await import("../src/api/registry.ts");
   const answered = new Set(readFileSync(join(folder, returnedFailuresFile), "utf8").split("\n"));
   const missing = listUnreturnedFailures(registry, answered);

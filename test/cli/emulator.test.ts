@@ -6,7 +6,7 @@ import { describe, it } from "node:test";
 import { createTestFolder } from "../support/cli/cli-emulator.ts";
 import { runCli } from "../support/cli/run-cli.ts";
 
-/** Starts `svc emulator start --json` and resolves with the ready line. `ended` resolves with the result. */
+/** Starts `svc emulator start --json` and resolves with the ready line. `finished` resolves with the result. */
 async function startEmulatorCommand(argv: string, cwd: string) {
   let signal: (name: "SIGINT" | "SIGTERM") => void = () => {};
   let finished!: ReturnType<typeof runCli>;

@@ -31,8 +31,8 @@ describe("scripted faults on the command line", () => {
     );
     const { stdout } = await svc("emulator fault list --format csv");
     const [names, values] = stdout.split("\r\n").map((line) => line.split(","));
-    const shown = Object.fromEntries(names!.map((name, i) => [name, values![i]]).filter(([, value]) => value !== ""));
-    assert.deepEqual(shown, {
+    const record = Object.fromEntries(names!.map((name, i) => [name, values![i]]).filter(([, value]) => value !== ""));
+    assert.deepEqual(record, {
       id: "2",
       direction: "outgoing",
       effect: "delay",

@@ -102,12 +102,15 @@ describe("overview help page", () => {
 
   it("lists every command in its sections unless declared as unlisted", () => {
     const misplaced = Object.entries(commandGroups).flatMap(([group, { sections, unlisted = [] }]) => {
-      const own = commands.filter(({ words }) => words[0] === group).map(({ words }) => words[1]!);
-      const listed = (sections ?? []).flatMap(({ commands, more: extraArgs = [] }) => [...commands, ...extraArgs]);
-      const named = [...listed, ...unlisted];
-      const missing = sections ? own.filter((word) => !named.includes(word)) : [];
-      const twice = named.filter((word, i) => named.indexOf(word) !== i);
-      const dead = named.filter((word) => !own.includes(word));
+      const verbs = commands.filter(({ words }) => words[0] === group).map(({ words }) => words[1]!);
+      const sectionCommands = (sections ?? []).flatMap(({ commands, more: extraArgs = [] }) => [
+        ...commands,
+        ...extraArgs,
+      ]);
+      const listedVerbs = [...sectionCommands, ...unlisted];
+      const missing = sections ? verbs.filter((word) => !listedVerbs.includes(word)) : [];
+      const twice = listedVerbs.filter((word, i) => listedVerbs.indexOf(word) !== i);
+      const dead = listedVerbs.filter((word) => !verbs.includes(word));
       return [...new Set([...missing, ...twice, ...dead])].map((word) => `${group} ${word}`);
     });
     assert.deepEqual(misplaced, []);
@@ -201,10 +204,10 @@ describe("emulator help", () => {
     );
     const { stdout: exec } = await runCli("emulator exec --help");
     const [, except = ""] = /Also takes the options of svc emulator start, except ([^.]*)\./.exec(exec) ?? [];
-    const left = new Set(except.replace(/\s+/g, " ").replace(" and ", ", ").split(", "));
+    const exceptions = new Set(except.replace(/\s+/g, " ").replace(" and ", ", ").split(", "));
     assert.deepEqual(
       flagsOf("emulator exec").map(({ flag }) => flag),
-      start.filter((flag) => !left.has(`--${flag}`)),
+      start.filter((flag) => !exceptions.has(`--${flag}`)),
     );
   });
 });
@@ -224,14 +227,16 @@ describe("svc help environment", () => {
         ...[...text.matchAll(/\benv\.([A-Z]\w+)/g)].map(([, name]) => name!),
         ...[...text.matchAll(/"((?:SVC_)?[A-Z]+(?:_[A-Z]+)+)"/g)].map(([, name]) => name!).filter(isVariable),
       ]);
-    const named = environmentVariables.flatMap(([names]) => names.split(", "));
+    const documented = environmentVariables.flatMap(([names]) => names.split(", "));
     assert.deepEqual(
-      [...new Set(read)].filter((name) => !ofTheSystem.test(name) && !ofOurs.includes(name) && !named.includes(name)),
+      [...new Set(read)].filter(
+        (name) => !ofTheSystem.test(name) && !ofOurs.includes(name) && !documented.includes(name),
+      ),
       [],
     );
     const all = sources.map(({ text }) => text).join("\n");
     assert.deepEqual(
-      named.filter((name) => all.split(name).length < 3),
+      documented.filter((name) => all.split(name).length < 3),
       [],
       "told of, but read nowhere",
     );
@@ -240,11 +245,11 @@ describe("svc help environment", () => {
   const isVariable = (name: string) => name.startsWith("SVC_");
 
   it("matches the descriptions of flags", () => {
-    const named = new Set(environmentVariables.flatMap(([names]) => names.split(", ")));
+    const documented = new Set(environmentVariables.flatMap(([names]) => names.split(", ")));
     const flags = [...globalFlags, ...commands.flatMap((command) => command.flags)];
     const variables = flags.flatMap(({ description }) => description.match(/\bSVC_[A-Z_]+\b/g) ?? []);
     assert.deepEqual(
-      [...new Set(variables)].filter((name) => !named.has(name)),
+      [...new Set(variables)].filter((name) => !documented.has(name)),
       [],
     );
   });

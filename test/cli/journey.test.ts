@@ -198,17 +198,17 @@ describe("contract workflow on the command line", () => {
 
   it("reports that the router forwarded an unknown path, except with --quiet", async (t) => {
     const { svc } = await startCliEmulator(t);
-    const told = async (argv: string, tty = false) => {
+    const getError = async (argv: string, tty = false) => {
       const { exit, stderr } = await svc(`api ${argv}`, { tty });
       return [exit, stderr];
     };
     const note = (label: string) => `${label} is not an operation. The router forwarded it to the clusters\n`;
-    assert.deepEqual(await told("GET /nope?a=1"), [0, note("GET /nope")]);
-    assert.deepEqual(await told("GET /nope", true), [0, note("GET /nope")]);
-    assert.deepEqual(await told("POST /router/v1/clusters/"), [0, note("POST /router/v1/clusters/")]);
-    assert.deepEqual(await told("GET /nope --quiet"), [0, ""]);
-    assert.deepEqual(await told("GET /router/v1/clusters/"), [0, ""]);
-    assert.deepEqual(await told("GET /_emulator/clock"), [0, ""]);
+    assert.deepEqual(await getError("GET /nope?a=1"), [0, note("GET /nope")]);
+    assert.deepEqual(await getError("GET /nope", true), [0, note("GET /nope")]);
+    assert.deepEqual(await getError("POST /router/v1/clusters/"), [0, note("POST /router/v1/clusters/")]);
+    assert.deepEqual(await getError("GET /nope --quiet"), [0, ""]);
+    assert.deepEqual(await getError("GET /router/v1/clusters/"), [0, ""]);
+    assert.deepEqual(await getError("GET /_emulator/clock"), [0, ""]);
   });
 
   it("does not report a forwarded request to a server that forwards nothing", async (t) => {

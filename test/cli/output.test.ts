@@ -92,9 +92,9 @@ describe("response layout", () => {
   });
 
   it("prints one name and value per line for an object", async () => {
-    const one = { id: 7, tags: ["a"], gone: null };
-    assert.equal((await showValue(one, {})).stdout, 'id\t7\ntags\t["a"]\ngone\t\n');
-    assert.equal((await showValue(one, { color: false }, {}, true)).stdout, 'id    7\ntags  ["a"]\ngone  \n');
+    const row = { id: 7, tags: ["a"], gone: null };
+    assert.equal((await showValue(row, {})).stdout, 'id\t7\ntags\t["a"]\ngone\t\n');
+    assert.equal((await showValue(row, { color: false }, {}, true)).stdout, 'id    7\ntags  ["a"]\ngone  \n');
   });
 
   it("prints [] for programs and a message on standard error for users without rows", async () => {

@@ -50,9 +50,9 @@ describe("user at a terminal", () => {
     assert.deepEqual([/201 {2}Legal help/.test(offered), /20[234] {2}/.test(offered)], [true, false], offered);
 
     const bob = simulateUser(["Intake id", enterKey]);
-    const shown = await svc("intake show --json=id", bob);
-    assert.deepEqual([shown.exit, JSON.parse(shown.stdout), bob.waiting()], [0, { id: 1 }, []], shown.stderr);
-    assert.match(stripVTControlCharacters(shown.stderr), /1 {2}Review it {2}PENDING/);
+    const intake = await svc("intake show --json=id", bob);
+    assert.deepEqual([intake.exit, JSON.parse(intake.stdout), bob.waiting()], [0, { id: 1 }, []], intake.stderr);
+    assert.match(stripVTControlCharacters(intake.stderr), /1 {2}Review it {2}PENDING/);
   });
 
   it("selects among the workflows of earlier intakes of a service", async (t) => {
@@ -97,12 +97,8 @@ describe("user at a terminal", () => {
     );
 
     const again = simulateUser(["Job", enterKey]);
-    const shown = await svc("router jobs show --json=command,status", { ...again, env });
-    assert.deepEqual(
-      [shown.exit, JSON.parse(shown.stdout)],
-      [0, { command: "map-clients", status: "done" }],
-      shown.stderr,
-    );
+    const job = await svc("router jobs show --json=command,status", { ...again, env });
+    assert.deepEqual([job.exit, JSON.parse(job.stdout)], [0, { command: "map-clients", status: "done" }], job.stderr);
     assert.deepEqual(again.waiting(), []);
 
     const login = simulateUser(["Client id", `demo-cli${enterKey}`]);
@@ -140,25 +136,30 @@ describe("user at a terminal", () => {
 
   it("sees the missing input instead of a question without a valid answer", async (t) => {
     const { svc, json, cwd } = await startCliEmulator(t);
-    const refused = async (line: string, exit: number, words: RegExp, env: Record<string, string | undefined> = {}) => {
+    const assertRejected = async (
+      line: string,
+      exit: number,
+      words: RegExp,
+      env: Record<string, string | undefined> = {},
+    ) => {
       const nobody = simulateUser([":", ctrlC]);
       const run = await svc(line, { ...nobody, env: { SVC_STATE_DIR: cwd, ...env } });
       const stderr = stripVTControlCharacters(run.stderr);
       assert.deepEqual([run.exit, words.test(stderr), stderr.includes("? ")], [exit, true, false], stderr);
     };
-    await refused("contracts send", 5, /svc contracts send requires a contract in status DRAFT\. None found\./);
-    await refused("contracts status", 5, /No contracts found\.\n {2}try: svc contracts create/);
+    await assertRejected("contracts send", 5, /svc contracts send requires a contract in status DRAFT\. None found\./);
+    await assertRejected("contracts status", 5, /No contracts found\.\n {2}try: svc contracts create/);
     await json("contracts create --data -", { stdin: ndaContractJson });
-    await refused("emulator sign", 5, /requires a contract in status SIGN/);
-    await refused("emulator resume", 5, /requires a contract in status ON_HOLD/);
-    await refused("emulator snapshot restore", 5, /No snapshots found\./);
-    await refused("webhooks delete", 5, /No webhooks found\./);
-    await refused("config use", 5, /No profiles found\./);
-    await refused("config remove", 5, /No profiles found\./);
-    await refused("router jobs resume", 5, /No stopped jobs found\./);
+    await assertRejected("emulator sign", 5, /requires a contract in status SIGN/);
+    await assertRejected("emulator resume", 5, /requires a contract in status ON_HOLD/);
+    await assertRejected("emulator snapshot restore", 5, /No snapshots found\./);
+    await assertRejected("webhooks delete", 5, /No webhooks found\./);
+    await assertRejected("config use", 5, /No profiles found\./);
+    await assertRejected("config remove", 5, /No profiles found\./);
+    await assertRejected("router jobs resume", 5, /No stopped jobs found\./);
     const nowhere = { SVC_BASE_URL: "", SVC_ROUTER_URL: "", SVC_CONTRACTS_URL: "" };
-    await refused("contracts send", 2, /No service address is configured\./, nowhere);
-    await refused("webhooks create", 2, /No service address is configured\./, nowhere);
+    await assertRejected("contracts send", 2, /No service address is configured\./, nowhere);
+    await assertRejected("webhooks create", 2, /No service address is configured\./, nowhere);
   });
 
   it("selects among existing webhooks and contract numbers", async (t) => {

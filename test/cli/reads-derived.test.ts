@@ -40,15 +40,15 @@ describe("derived fields of a hand-written command", async () => {
       const derived = describeDerived(command);
       const { flags = [], positionals = [] } = command.readsDerived ?? {};
       const read = flags.map(({ flag, type, repeatable = false }) => ({ flag, type, repeatable }));
-      const own = new Set(command.flags.map(({ flag }) => flag));
+      const ownFlags = new Set(command.flags.map(({ flag }) => flag));
       assert.deepEqual(
         {
           extends: command.extendsDerived,
           flags: read.filter(
-            (one) =>
-              !own.has(one.flag) &&
-              !onlyOfSome.has(one.flag) &&
-              !derived.flags.some((known) => JSON.stringify(known) === JSON.stringify(one)),
+            (flagSpec) =>
+              !ownFlags.has(flagSpec.flag) &&
+              !onlyOfSome.has(flagSpec.flag) &&
+              !derived.flags.some((known) => JSON.stringify(known) === JSON.stringify(flagSpec)),
           ),
           positionals: positionals.map(({ name }) => name).filter((name) => !derived.positionals.includes(name)),
         },

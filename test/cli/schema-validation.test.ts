@@ -73,9 +73,9 @@ describe("command without schema validation", () => {
       });
       await fc.assert(
         fc.asyncProperty(input, async ({ positionals, flags }) => {
-          const given = { positionals, flags, rest: [] } as unknown as Parameters<typeof buildArguments>[2];
+          const parsedWords = { positionals, flags, rest: [] } as unknown as Parameters<typeof buildArguments>[2];
           const bare = { ...spec, body: undefined } as unknown as CommandSpec;
-          const { args } = await buildArguments(bare, toOperationOutline(bare), given, {} as Host);
+          const { args } = await buildArguments(bare, toOperationOutline(bare), parsedWords, {} as Host);
           const problems = findProblems(requireOperation(spec), args);
           assert.deepEqual(
             problems.filter(({ path }) => !ruled.has(String(path[0]))),
@@ -110,8 +110,8 @@ describe("operation outline of a command", () => {
         auth,
         request: request.body ? { body: { kind: request.body.kind } } : {},
         responses: Object.fromEntries(
-          Object.entries(responses).map(([status, answer]) => {
-            const { schema: _, ...rest } = answer as { schema?: unknown };
+          Object.entries(responses).map(([status, response]) => {
+            const { schema: _, ...rest } = response as { schema?: unknown };
             return [status, rest];
           }),
         ),

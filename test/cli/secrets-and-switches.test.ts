@@ -88,7 +88,7 @@ describe("boolean variables", () => {
   it("disables colors with FORCE_COLOR=0 but not with CLICOLOR_FORCE=0 or SVC_NO_COLOR=0", () => {
     const terminal = { isTTY: true } as Parameters<typeof hasColour>[0];
     const pipe = { isTTY: false } as Parameters<typeof hasColour>[0];
-    const seen = [
+    const results = [
       { FORCE_COLOR: "0" },
       { FORCE_COLOR: "false" },
       { FORCE_COLOR: "1" },
@@ -97,7 +97,7 @@ describe("boolean variables", () => {
       { SVC_NO_COLOR: "1" },
       { NO_COLOR: "0" },
     ].map((env) => [hasColour(terminal, undefined, env), hasColour(pipe, undefined, env)]);
-    assert.deepEqual(seen, [
+    assert.deepEqual(results, [
       [false, false],
       [false, false],
       [true, true],

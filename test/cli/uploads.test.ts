@@ -29,8 +29,8 @@ async function startStorage(
       response.writeHead(status).end(body);
       return;
     }
-    const asked = JSON.parse(request.body.toString()).files as NamedFile[];
-    const files = asked.map(({ filename }) => {
+    const namedFiles = JSON.parse(request.body.toString()).files as NamedFile[];
+    const files = namedFiles.map(({ filename }) => {
       ids += 1;
       const upload_url = `${service.url}/bucket/f-${ids}`;
       return { file_id: `f-${ids}`, filename, upload_url, expires_at: "2031-01-02T03:19:05Z" };

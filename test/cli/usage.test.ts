@@ -199,12 +199,12 @@ describe("invalid command line", () => {
   }
 
   it("reports the commands that accept a misplaced option", async () => {
-    const told = async (line: string) => (await runCli(line)).stderr.split("\n").slice(0, 2);
+    const getHint = async (line: string) => (await runCli(line)).stderr.split("\n").slice(0, 2);
     const error = "error: unknown option '--webhook-allow'";
     const hint = "  --webhook-allow is an option of svc emulator start and svc emulator exec.";
-    assert.deepEqual(await told("webhooks create --webhook-allow localhost"), [error, hint]);
-    assert.deepEqual(await told("emulator status --webhook-allow localhost"), [error, hint]);
-    assert.deepEqual((await told("emulator status --nowhere"))[1], "  See svc emulator status --help.");
+    assert.deepEqual(await getHint("webhooks create --webhook-allow localhost"), [error, hint]);
+    assert.deepEqual(await getHint("emulator status --webhook-allow localhost"), [error, hint]);
+    assert.deepEqual((await getHint("emulator status --nowhere"))[1], "  See svc emulator status --help.");
   });
 
   it("prints one line of JSON on standard error with --json", async () => {

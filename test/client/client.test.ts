@@ -43,8 +43,8 @@ describe("HTTP client", () => {
 
   it("calls an operation and returns a typed result", async () => {
     const { client } = await serviceThat((_, response) => response.end('{"database":true}'));
-    const answer: { database: boolean } = await client.call(checkHealth);
-    assert.deepEqual(answer, { database: true });
+    const health: { database: boolean } = await client.call(checkHealth);
+    assert.deepEqual(health, { database: true });
   });
 
   it("sends nothing if the caller aborts before the connection is open", async () => {
@@ -88,9 +88,9 @@ describe("HTTP client", () => {
       sleep: async (ms) => void slept.push(ms),
     };
     const date = "Wed, 01 Jan 2031 00:00:00 GMT";
-    const asked = ["Wed, 01 Jan 2031 00:00:20 GMT", "30"];
+    const retryAfterValues = ["Wed, 01 Jan 2031 00:00:20 GMT", "30"];
     const { client, requests } = await serviceThat((_, response) => {
-      const retryAfter = asked.shift();
+      const retryAfter = retryAfterValues.shift();
       response.writeHead(retryAfter === undefined ? 200 : 429, {
         date,
         ...(retryAfter && { "retry-after": retryAfter }),
@@ -106,7 +106,7 @@ describe("HTTP client", () => {
   });
 
   it("reports for a 5xx whether the request may have been processed", async () => {
-    const unknown = async (status: number, call: (client: Client) => Promise<unknown>) => {
+    const assertOutcomeUnknown = async (status: number, call: (client: Client) => Promise<unknown>) => {
       const { client } = await serviceThat((_, response) => response.writeHead(status).end());
       return call(client).catch((error: unknown) => (error as ServiceError).outcomeUnknown);
     };
@@ -115,12 +115,12 @@ describe("HTTP client", () => {
     const get = (client: Client) => client.call(checkHealth);
     assert.deepEqual(
       await Promise.all([
-        unknown(500, post),
-        unknown(503, post),
-        unknown(501, post),
-        unknown(429, post),
-        unknown(400, post),
-        unknown(503, get),
+        assertOutcomeUnknown(500, post),
+        assertOutcomeUnknown(503, post),
+        assertOutcomeUnknown(501, post),
+        assertOutcomeUnknown(429, post),
+        assertOutcomeUnknown(400, post),
+        assertOutcomeUnknown(503, get),
       ]),
       [true, true, false, false, false, false],
     );
@@ -180,10 +180,10 @@ describe("HTTP client", () => {
       monotonicNow: () => 0,
       sleep: until,
     });
-    const ended = assert.rejects(client.call(checkHealth), { name: "NetworkError", code: "UND_ERR_DESTROYED" });
+    const rejection = assert.rejects(client.call(checkHealth), { name: "NetworkError", code: "UND_ERR_DESTROYED" });
     await paused;
     await client.close();
-    await ended;
+    await rejection;
     assert.equal(requests(), 1);
   });
 
@@ -225,28 +225,28 @@ describe("HTTP client", () => {
 
 describe("client timeout", () => {
   /** The timeouts that the transport receives for these calls, all of which fail. */
-  async function waits(given: { readonly timeoutMs?: number }): Promise<readonly number[]> {
-    const asked: number[] = [];
+  async function waits(limits: { readonly timeoutMs?: number }): Promise<readonly number[]> {
+    const timeouts: number[] = [];
     const client = createClient({
       baseUrls: { router: "http://router", emulator: "http://emulator" },
       credentials: { controlToken: "token" },
       transport: {
         send: async (_, { timeoutMs }) => {
-          asked.push(timeoutMs);
+          timeouts.push(timeoutMs);
           throw new Error("nothing is there");
         },
         close: async () => {},
       },
       wall: instantly,
       retries: 0,
-      ...given,
+      ...limits,
     });
     await Promise.allSettled([
       client.call(checkHealth),
       client.call(resendDelivery, { params: { id: 1 } }),
       client.call(advanceClock, { body: { next: true } }),
     ]);
-    return asked;
+    return timeouts;
   }
 
   it("depends on the operation unless the caller sets one", async () =>

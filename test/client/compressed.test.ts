@@ -10,12 +10,12 @@ import { createTransport } from "../../src/client/transport.ts";
 /** The response of a service, as read by a client with this size limit. */
 async function sendAndReceive(
   t: TestContext,
-  answer: { readonly encoding: string; readonly body: Uint8Array; readonly status?: number },
+  served: { readonly encoding: string; readonly body: Uint8Array; readonly status?: number },
   maxAnswerBytes?: number,
 ) {
   const server = createServer((request, response) => {
     request.resume();
-    response.writeHead(answer.status ?? 200, { "content-encoding": answer.encoding, "x-kept": "yes" }).end(answer.body);
+    response.writeHead(served.status ?? 200, { "content-encoding": served.encoding, "x-kept": "yes" }).end(served.body);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const transport = createTransport({ maxAnswerBytes });

@@ -7,9 +7,9 @@ import { onAbort } from "../../src/base/on-abort.ts";
 describe("abort signal with many waiters", () => {
   it("adds one listener, notifies each waiter once, and removes the listener", async () => {
     const stop = new AbortController();
-    const told: string[] = [];
-    const act = () => void told.push("same");
-    const ends = [act, act, () => void told.push("other")].map((one) => onAbort(stop.signal, one));
+    const notified: string[] = [];
+    const act = () => void notified.push("same");
+    const ends = [act, act, () => void notified.push("other")].map((one) => onAbort(stop.signal, one));
     assert.equal(getEventListeners(stop.signal, "abort").length, 1);
     for (const end of ends) end();
     assert.equal(getEventListeners(stop.signal, "abort").length, 0);
@@ -21,7 +21,7 @@ describe("abort signal with many waiters", () => {
     assert.equal(getEventListeners(stop.signal, "abort").length, 1);
     stop.abort();
     await slept;
-    assert.deepEqual(told, ["same"]);
+    assert.deepEqual(notified, ["same"]);
     assert.equal(getEventListeners(stop.signal, "abort").length, 0);
   });
 });

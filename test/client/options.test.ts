@@ -51,9 +51,9 @@ describe("validation of createClient options", () => {
 describe("validation of client.call arguments", () => {
   const client = createClient({ baseUrls });
   const call = (id: string, args?: object, options?: object) =>
-    (client.call as (...given: unknown[]) => Promise<unknown>)(id, args, options);
+    (client.call as (...callArgs: unknown[]) => Promise<unknown>)(id, args, options);
 
-  for (const [label, given, message] of [
+  for (const [label, callArgs, message] of [
     ["is misspelled", ["contracts.statu"], "Operation contracts.statu not found. Did you mean contracts.status?"],
     [
       "is unknown but whose resource has operations",
@@ -79,7 +79,7 @@ describe("validation of client.call arguments", () => {
     ],
   ] as const) {
     it(`rejects an operation that ${label}`, async () => {
-      await assert.rejects(call(...(given as [string])), { message });
+      await assert.rejects(call(...(callArgs as [string])), { message });
     });
   }
 });

@@ -143,7 +143,7 @@ describe("request construction", () => {
       (error) => {
         assert(error instanceof InvalidArgumentsError);
         assert.deepEqual(
-          error.problems.map(({ in: place, path, missing }) => [place, path.join("."), missing]),
+          error.problems.map(({ in: location, path, missing }) => [location, path.join("."), missing]),
           [
             ["query", "deep", false],
             ["body", "name", false],
@@ -176,10 +176,10 @@ describe("request construction", () => {
   });
 
   it("sends only Content-Type and Content-Length to a signed storage URL", () => {
-    const put: Operation = { ...withAuth("none", stream({ maxBytes: 9 })), service: storage, method: "PUT" };
+    const putOperation: Operation = { ...withAuth("none", stream({ maxBytes: 9 })), service: storage, method: "PUT" };
     const url = "https://bucket.example/k?X-Sig-Signature=abc";
     const request = checkAndBuildRequest(
-      put,
+      putOperation,
       { body: Buffer.from("pdf") },
       base,
       { ...key, clusterKey: "k", bearer: "b" },

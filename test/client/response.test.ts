@@ -166,11 +166,11 @@ describe("response validation", () => {
     assert.deepEqual(streamed, [{ x: 1 }]);
     const missed: (number | undefined)[] = [];
     const slow = 'data: 1\n\nevent: resync\ndata: {"missed":12}\n\nevent:resync\n\ndata: 2\n\n';
-    const seen: unknown[] = [];
+    const values: unknown[] = [];
     for await (const event of parseServerSentEvents(streamPieces(slow), (count) => missed.push(count)))
-      seen.push(event);
+      values.push(event);
     assert.deepEqual(
-      [seen, missed],
+      [values, missed],
       [
         [1, 2],
         [12, undefined],

@@ -12,10 +12,16 @@ import { computeDepths, insertPlanned } from "../../src/console/trace/trace-draw
 describe("console URL builder", () => {
   it("links to the trace of an object without a view", () => {
     const trace = "0af7651916cd43dd8448eb211c80319c";
-    const shown = (ref: string) => `#/timeline?trace=${encodeURIComponent(ref)}`;
+    const createTraceLink = (ref: string) => `#/timeline?trace=${encodeURIComponent(ref)}`;
     assert.deepEqual(
       ["event:4", "timer:5", "advance:6", trace, `00-${trace}-00f067aa0ba902b7-01`].map(formatReferenceHref),
-      [shown("event:4"), shown("timer:5"), shown("advance:6"), shown(trace), shown(trace)],
+      [
+        createTraceLink("event:4"),
+        createTraceLink("timer:5"),
+        createTraceLink("advance:6"),
+        createTraceLink(trace),
+        createTraceLink(trace),
+      ],
     );
   });
 

@@ -30,8 +30,8 @@ describe("delivery description in the console", () => {
 
   it("marks a failed resend as an error", () => {
     const again = (overrides: Parameters<typeof createDelivery>[2]) => {
-      const one = createDelivery(1, [0], overrides);
-      return { ...one, attempts: one.attempts.map((attempt) => ({ ...attempt, resend: true })) };
+      const delivery = createDelivery(1, [0], overrides);
+      return { ...delivery, attempts: delivery.attempts.map((attempt) => ({ ...attempt, resend: true })) };
     };
     assert.deepEqual(
       [

@@ -171,11 +171,11 @@ function findRequiredNullableFields(part: any, position: string): string[] {
   );
   const isNullable = ({ type, anyOf = [] }: { type?: unknown; anyOf?: readonly { type?: unknown }[] }) =>
     [type, ...anyOf.map((each) => each.type)].flat().includes("null");
-  const own = fields.flatMap(([name, field]) =>
+  const nullableFields = fields.flatMap(([name, field]) =>
     required.includes(name) && field && isNullable(field) ? [`${position}.${name}`] : [],
   );
   return [
-    ...own,
+    ...nullableFields,
     ...Object.entries(part).flatMap(([key, value]) => findRequiredNullableFields(value, `${position}.${key}`)),
   ];
 }

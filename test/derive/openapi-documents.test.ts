@@ -43,8 +43,8 @@ for (const service of documentedServices) {
 
     it("passes a public OpenAPI linter", async () => {
       const problems = await lintFromString({ source: JSON.stringify(document), absoluteRef: "openapi.json", config });
-      const told = problems.map(({ ruleId, message, location }) => `${ruleId}: ${message} ${location[0]?.pointer}`);
-      assert.deepEqual(told, []);
+      const messages = problems.map(({ ruleId, message, location }) => `${ruleId}: ${message} ${location[0]?.pointer}`);
+      assert.deepEqual(messages, []);
     });
 
     it("contains every operation of the service with a unique ID", () => {
@@ -61,9 +61,11 @@ for (const service of documentedServices) {
 
     it("avoids schema names that generators use for responses", () => {
       const schemas = (document.components as { schemas: object }).schemas;
-      const answers = declarations.registry.map(({ id }) => `${id.split(/[.-]/).map(capitalize).join("")}Response`);
+      const responseNames = declarations.registry.map(
+        ({ id }) => `${id.split(/[.-]/).map(capitalize).join("")}Response`,
+      );
       assert.deepEqual(
-        answers.filter((name) => Object.hasOwn(schemas, name)),
+        responseNames.filter((name) => Object.hasOwn(schemas, name)),
         [],
       );
     });

@@ -134,9 +134,9 @@ describe("OpenAPI document", () => {
 
   it("describes a known forwarded response and allows others", () => {
     const { responses } = describeOne({ responses: { 200: passthrough(A) } });
-    const { 200: known, default: other } = responses;
-    assert.deepEqual(known.content, { "application/json": { schema: document } });
-    assert.deepEqual(other.content, { "*/*": {} });
+    const { 200: success, default: otherResponse } = responses;
+    assert.deepEqual(success.content, { "application/json": { schema: document } });
+    assert.deepEqual(otherResponse.content, { "*/*": {} });
   });
 
   it("names a schema despite a different description", () => {
@@ -206,8 +206,8 @@ describe("OpenAPI document", () => {
     ]);
     const inner = { $ref: "#/components/schemas/Inner" };
     assert.deepEqual(paths["/inner"].get.responses[200].content["application/json"].schema, inner);
-    const { Detail: _, ...named } = components.schemas;
-    assert.deepEqual(named, {
+    const { Detail: _, ...namedSchemas } = components.schemas;
+    assert.deepEqual(namedSchemas, {
       Inner: {
         type: "object",
         properties: { at: { type: "string", format: "date-time" }, note: { type: "string" } },

@@ -88,9 +88,9 @@ describe("reference page", () => {
     ));
 
   it("shows a hand-written command with or without an operation", () => {
-    const shown = "`svc things upload [PATH…] [flags]`";
-    assert.equal(getSection("### things.upload")?.split("\n").includes(shown), true);
-    assert.equal(page.split(shown).length, 2);
+    const usageLine = "`svc things upload [PATH…] [flags]`";
+    assert.equal(getSection("### things.upload")?.split("\n").includes(usageLine), true);
+    assert.equal(page.split(usageLine).length, 2);
     assert.equal(
       getSection("### tour"),
       [

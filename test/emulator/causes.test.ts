@@ -40,13 +40,13 @@ async function playStory(t: TestContext, story: (typeof stories)[string][number]
   const { body: log } = await emulator.control("GET", "requests");
   const called = (log as { items: { operation: string }[] }).items.map(({ operation }) => operation);
   await advanceClock(emulator);
-  const told = (await listActivities(emulator)).slice(before.length);
+  const emitted = (await listActivities(emulator)).slice(before.length);
   if (metrics && after) {
     const differ = !isDeepStrictEqual(metrics, after);
-    assert.equal(told.includes("CONTRACT_PROCESS_METRIC_UPDATED"), differ, JSON.stringify([metrics, after]));
+    assert.equal(emitted.includes("CONTRACT_PROCESS_METRIC_UPDATED"), differ, JSON.stringify([metrics, after]));
   }
   await emulator.close();
-  return { told, called };
+  return { emitted, called };
 }
 
 describe("declared activities of operations", () => {
@@ -54,9 +54,9 @@ describe("declared activities of operations", () => {
     it(`lists exactly the activities that ${id} emits`, async (t) => {
       const caused = new Set<string>();
       for (const story of stories[id] ?? []) {
-        const { told, called } = await playStory(t, story);
+        const { emitted, called } = await playStory(t, story);
         assert.ok(called.includes(id), `${id} was not called`);
-        for (const activity of told) caused.add(activity);
+        for (const activity of emitted) caused.add(activity);
       }
       assert.deepEqual([...caused].sort(), [...emits].sort());
     });

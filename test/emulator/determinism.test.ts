@@ -71,8 +71,8 @@ const workspace = {
 };
 const user = { id: 1, workspace_id: 1, name: "Ada", email: "ada@example.com" };
 
-async function run(t: TestContext, target: Receiver, given: EmulatorOptions) {
-  const running = await startTestEmulator(t, given);
+async function run(t: TestContext, target: Receiver, options: EmulatorOptions) {
+  const running = await startTestEmulator(t, options);
   const stdout = await runJourney(running, target);
   await running.close();
   return stdout;
@@ -81,14 +81,14 @@ async function run(t: TestContext, target: Receiver, given: EmulatorOptions) {
 /** Runs every operation that generates IDs, keys or times, and returns its responses and deliveries. */
 async function runJourney(running: TestEmulator, target: Receiver) {
   const begin = target.received.length;
-  const seen: Seen[] = [];
+  const observed: Seen[] = [];
   const watched = (base: string, always: Readonly<Record<string, string>> = {}) => {
     const send = createSender(base, always);
     return async (method: string, path: string, body?: unknown) => {
       const response = await send(method, path, body === undefined ? {} : { body });
       const headers = [...response.headers].filter(([name]) => name !== "date");
       const text = typeof response.body === "string" ? response.body : JSON.stringify(response.body);
-      seen.push([response.status, headers, text]);
+      observed.push([response.status, headers, text]);
       assert.ok(response.status < 400, `${method} ${path}: ${response.status} ${text}`);
       return response.body;
     };
@@ -96,7 +96,7 @@ async function runJourney(running: TestEmulator, target: Receiver) {
   const { clientId = "", clientSecret = "", url } = running.clusters[0]!;
   const api = watched(url, { "client-id": clientId, "client-secret": clientSecret });
   const router = watched(running.routerUrl);
-  const ask = watched(running.controlUrl, { authorization: `Bearer ${running.token}` });
+  const send = watched(running.controlUrl, { authorization: `Bearer ${running.token}` });
 
   await api("POST", "/api/v2.1/public/webhooks/", {
     title: "All",
@@ -108,10 +108,10 @@ async function runJourney(running: TestEmulator, target: Receiver) {
   await api("POST", "/api/v2.1/public/workspace/files/uploads/", { files });
   const { id } = (await api("POST", "/api/v2.1/public/contracts/", createContractRequest())) as { id: string };
   await api("POST", `/api/v2.1/public/contracts/${id}/send_to_counterparties`);
-  await ask("POST", "clock/advance", { by: "PT5M" });
+  await send("POST", "clock/advance", { by: "PT5M" });
   target.respond(200);
-  await ask("POST", `contracts/${id}/sign`, {});
-  await ask("POST", "clock/advance", { until_idle: true });
+  await send("POST", `contracts/${id}/sign`, {});
+  await send("POST", "clock/advance", { until_idle: true });
   await api("GET", `/api/v2.1/public/contracts/${id}/status`);
   await api("GET", `/api/v2.1/public/contracts/${id}/recipients/`);
   await api("POST", `/api/v2.1/public/contracts/${id}/download`);
@@ -120,26 +120,26 @@ async function runJourney(running: TestEmulator, target: Receiver) {
   // The requests are sequential, because keys are created on the first request for them.
   for (const cluster of running.clusters) await watched(cluster.url)("GET", "/.well-known/jwks.json");
   await router("GET", "/.well-known/jwks.json");
-  await ask("GET", "workspaces");
-  await ask("GET", "deliveries");
-  await ask("GET", "clock");
-  await ask("GET", "state");
+  await send("GET", "workspaces");
+  await send("GET", "deliveries");
+  await send("GET", "clock");
+  await send("GET", "state");
   const delivered = target.received
     .slice(begin)
     .map(({ rawHeaders, body }) => [rawHeaders.join("\n"), body.toString("utf8")]);
   assert.equal(delivered.length, 5);
-  return [...seen, ...delivered].map((part) => JSON.stringify(part));
+  return [...observed, ...delivered].map((part) => JSON.stringify(part));
 }
 
 /** Compares long strings and reports only the position of their first difference. */
 function assertSame(expected: readonly string[], actual: readonly string[]): void {
   for (const [number, text] of expected.entries()) {
-    const other = actual[number] ?? "";
+    const otherText = actual[number] ?? "";
     let at = 0;
-    while (at < text.length && text[at] === other[at]) at += 1;
-    const around = (whole: string) => whole.slice(Math.max(0, at - 60), at + 60);
-    assert.equal(around(other), around(text), `part ${number}`);
-    assert.equal(other.length, text.length);
+    while (at < text.length && text[at] === otherText[at]) at += 1;
+    const around = (text: string) => text.slice(Math.max(0, at - 60), at + 60);
+    assert.equal(around(otherText), around(text), `part ${number}`);
+    assert.equal(otherText.length, text.length);
   }
   assert.equal(actual.length, expected.length);
 }

@@ -31,9 +31,11 @@ function createRequest(operation: Operation, word: string) {
   const { path, request, examples, method } = operation;
   const names = Object.keys(request.query?.shape ?? {});
   const query = new URLSearchParams([...names, word].map((name): [string, string] => [name, word]));
-  const given = replaceStrings(examples.find((example) => "body" in example)?.body ?? {}, word);
+  const intakeBody = replaceStrings(examples.find((example) => "body" in example)?.body ?? {}, word);
   const isForm = request.body?.kind === "form";
-  const body = isForm ? new URLSearchParams(given as Record<string, string>).toString() : JSON.stringify(given);
+  const body = isForm
+    ? new URLSearchParams(intakeBody as Record<string, string>).toString()
+    : JSON.stringify(intakeBody);
   const filled = fillTemplate(path, Object.fromEntries(findPlaceholders(path).map((name) => [name, word])));
   const only = [method].flat()[0]!;
   return {
@@ -95,22 +97,24 @@ describe("name of an inherited object property", () => {
     const { id } = await createDraftContract(first.api, { external_metadata: { id: "deal-42", record_data: odd } });
     const intake = { title: "Help", workflow_id: 201, metadata: odd };
     const contract = `/api/v2.1/public/contracts/${id}`;
-    const told = [
+    const responses = [
       await first.api("POST", "/api/v1/public/legal_intake/", { body: intake }),
       await first.api("PATCH", `${contract}/contract_data`, { body: { data: odd } }),
     ].map(({ body }) => body as Record<string, object>);
     assert.deepEqual(
-      told.map(({ metadata, data }) => JSON.stringify(metadata ?? data)),
+      responses.map(({ metadata, data }) => JSON.stringify(metadata ?? data)),
       [JSON.stringify(odd), JSON.stringify(odd)],
     );
     await first.close();
 
     const { api } = await startTestEmulator(t, { file });
     const read = async (path: string) => JSON.stringify((await api("GET", path)).body);
-    const kept = { external_metadata: { id: "deal-42", record_data: odd } };
-    assert.equal(await read(`${contract}/external_metadata`), JSON.stringify(kept));
-    const answers = await read("/api/v2.1/public/contracts/1/questionnaire/responses/?questionnaire_type=TEMPLATE");
-    assert.ok(answers.includes(JSON.stringify(odd)), answers);
+    const metadata = { external_metadata: { id: "deal-42", record_data: odd } };
+    assert.equal(await read(`${contract}/external_metadata`), JSON.stringify(metadata));
+    const questionnaire = await read(
+      "/api/v2.1/public/contracts/1/questionnaire/responses/?questionnaire_type=TEMPLATE",
+    );
+    assert.ok(questionnaire.includes(JSON.stringify(odd)), questionnaire);
     assert.ok((await read("/api/v1/public/legal_intake/1/")).includes(JSON.stringify(odd)));
   });
 });

@@ -10,22 +10,22 @@ const atOnce = 16;
 
 /** Creates webhooks with sixteen concurrent writers, and kills the emulator after the n-th acknowledgement. */
 async function writeUntilKilled({ api, kill }: EmulatorProcess, count: number): Promise<Map<number, string>> {
-  const acknowledged = new Map<number, string>();
+  const acknowledgedTitles = new Map<number, string>();
   let killed: Promise<void> | undefined;
   const write = async (writer: number): Promise<void> => {
     for (let n = 0; killed === undefined; n += 1) {
       const title = `${writer}-${n}`;
       const body = { title, url: "https://receiver.example/", only_for_activities: ["CONTRACT_CREATED"] };
-      const answer = await api("POST", "/api/v2.1/public/webhooks/", { body }).catch(() => undefined);
-      if (answer === undefined) return;
-      assert.equal(answer.status, 201);
-      acknowledged.set((answer.body as { id: number }).id, title);
-      if (acknowledged.size === count) killed = kill();
+      const response = await api("POST", "/api/v2.1/public/webhooks/", { body }).catch(() => undefined);
+      if (response === undefined) return;
+      assert.equal(response.status, 201);
+      acknowledgedTitles.set((response.body as { id: number }).id, title);
+      if (acknowledgedTitles.size === count) killed = kill();
     }
   };
   await Promise.all(Array.from({ length: atOnce }, (_, writer) => write(writer)));
   await killed;
-  return acknowledged;
+  return acknowledgedTitles;
 }
 
 /** Returns the titles of the emulator's webhooks by ID. */
@@ -37,21 +37,21 @@ async function listWebhookTitles({ control }: EmulatorProcess): Promise<Map<numb
 describe("emulator under write load", () => {
   it(`loses no acknowledged write when it is killed ${killCount} times`, async (t) => {
     const file = join(await createTestFolder(t), "emulator.json");
-    const acknowledged = new Map<number, string>();
+    const acknowledgedTitles = new Map<number, string>();
     for (let round = 0; round < killCount; round += 1) {
       const emulator = await startEmulatorProcess(t, { file });
       const found = await listWebhookTitles(emulator);
-      const lost = [...acknowledged].filter(([id, title]) => found.get(id) !== title);
+      const lost = [...acknowledgedTitles].filter(([id, title]) => found.get(id) !== title);
       assert.deepEqual({ round, lost }, { round, lost: [] });
       for (const [id, title] of await writeUntilKilled(emulator, 1 + Math.floor(Math.random() * 60))) {
-        assert.equal(acknowledged.has(id), false, `id ${id} was given twice`);
-        acknowledged.set(id, title);
+        assert.equal(acknowledgedTitles.has(id), false, `id ${id} was given twice`);
+        acknowledgedTitles.set(id, title);
       }
     }
     const last = await startEmulatorProcess(t, { file });
     const found = await listWebhookTitles(last);
     assert.deepEqual(
-      [...acknowledged].filter(([id, title]) => found.get(id) !== title),
+      [...acknowledgedTitles].filter(([id, title]) => found.get(id) !== title),
       [],
     );
   });

@@ -35,13 +35,13 @@ function mockFillableDisk(t: TestContext): () => void {
 function mockReadOnlyFolder(t: TestContext): () => void {
   let isWalled = false;
   const { create, makeFolder } = systemDisk;
-  const refused = (syscall: string, path: string) =>
+  const createDeniedError = (syscall: string, path: string) =>
     Object.assign(new Error(`EACCES: permission denied, ${syscall} '${path}'`), { code: "EACCES", syscall, path });
   t.mock.method(systemDisk, "create", (path: string, permissions?: CreateOptions) =>
-    isWalled ? Promise.reject(refused("open", path)) : create(path, permissions),
+    isWalled ? Promise.reject(createDeniedError("open", path)) : create(path, permissions),
   );
   t.mock.method(systemDisk, "makeFolder", (path: string) =>
-    isWalled ? Promise.reject(refused("mkdir", path)) : makeFolder(path),
+    isWalled ? Promise.reject(createDeniedError("mkdir", path)) : makeFolder(path),
   );
   return () => {
     isWalled = true;
@@ -64,15 +64,15 @@ describe("emulator with a read-only state folder", () => {
         },
       },
     });
-    const ask = async (method: string, path: string) => {
+    const send = async (method: string, path: string) => {
       const { status, body } = await emulator.control(method, path);
       return { status, body: JSON.parse(JSON.stringify(body).replace(/\b[0-9a-f]{12}\.svc-tmp/, "TMP")) };
     };
     assert.deepEqual(
-      await ask("PUT", "snapshots/y"),
+      await send("PUT", "snapshots/y"),
       unchanged(`The snapshot cannot be written: permission is denied (EACCES at ${file}.snapshots).`),
     );
-    const { body } = await ask("POST", "reset");
+    const { body } = await send("POST", "reset");
     assert.match(
       (body as { error: { message: string } }).error.message,
       /emulator\.json cannot be replaced: permission is denied \(EACCES at .*\)\.$/,
@@ -100,14 +100,14 @@ describe("emulator with a full disk", () => {
       },
     },
   };
-  for (const [service, refusal] of Object.entries(refusals)) {
+  for (const [service, rejection] of Object.entries(refusals)) {
     it(`rejects each operation of ${service} as declared, or changes nothing`, async (t) => {
       const fill = mockFillableDisk(t);
       const emulator = await startTestEmulator(t, { file: join(await createTemporaryFolder(t), "emulator.json") });
       const call = createOperationCall(emulator);
       const before = (await emulator.control("GET", "state")).body;
       fill();
-      let refused = 0;
+      let rejected = 0;
       for (const operation of registry as readonly Operation[]) {
         const { id, method, examples } = operation;
         const [example] = examples;
@@ -117,10 +117,10 @@ describe("emulator with a full disk", () => {
         if (status !== 503) continue;
         // Forwarded requests are rejected by the cluster with its own message.
         const isHandedOn = JSON.stringify(body) === JSON.stringify(refusals.contracts);
-        if (!isHandedOn && !isOfOneFile(body)) assert.deepEqual(body, refusal, id);
-        refused += 1;
+        if (!isHandedOn && !isOfOneFile(body)) assert.deepEqual(body, rejection, id);
+        rejected += 1;
       }
-      assert.ok(refused > 10);
+      assert.ok(rejected > 10);
       assert.deepEqual((await emulator.control("GET", "state")).body, before);
     });
   }

@@ -132,10 +132,10 @@ describe("process lock", () => {
     const file = join(folder, "lock");
     const holder = await startLockProcess(t, file);
     assert.equal(await holder.take(), "held");
-    const told = JSON.parse(await readFile(file, "utf8")) as LockHolder;
-    assert.equal(process.platform === "linux" ? typeof told.socket : "string", "string");
+    const storedHolder = JSON.parse(await readFile(file, "utf8")) as LockHolder;
+    assert.equal(process.platform === "linux" ? typeof storedHolder.socket : "string", "string");
     // From another namespace, so that its pid proves nothing.
-    await writeFile(file, JSON.stringify({ ...told, pid_namespace: "pid:[1]" }));
+    await writeFile(file, JSON.stringify({ ...storedHolder, pid_namespace: "pid:[1]" }));
     assert.equal(await attempt(file), process.platform === "linux" ? "alive" : "remote");
     await holder.kill();
     assert.equal(await attempt(file), process.platform === "linux" ? "held" : "remote");
@@ -159,10 +159,10 @@ describe("existing lock file", () => {
     ],
     ["remains held for another PID namespace", (holder) => ({ ...holder, pid_namespace: "pid:[1]" }), "remote"],
   ];
-  for (const [label, left, becomes, skip = false] of cases) {
+  for (const [label, changeHolder, becomes, skip = false] of cases) {
     it(label, { skip }, async (t) => {
       const file = join(await createTestFolder(t), "lock");
-      const text = JSON.stringify(left(await createLeftHolder(process.pid)));
+      const text = JSON.stringify(changeHolder(await createLeftHolder(process.pid)));
       await writeFile(file, text);
       assert.equal(await attempt(file), becomes);
       if (becomes !== "held") assert.equal(await readFile(file, "utf8"), text);
@@ -174,8 +174,8 @@ describe("existing lock file", () => {
     const server = createServer().listen(join(folder, "socket"));
     t.after(() => server.close());
     await mkdir(join(folder, "below"));
-    const left = { ...(await createLeftHolder(gonePid)), socket: "../socket" };
-    await writeFile(join(folder, "below", "lock"), JSON.stringify(left));
+    const holder = { ...(await createLeftHolder(gonePid)), socket: "../socket" };
+    await writeFile(join(folder, "below", "lock"), JSON.stringify(holder));
     assert.equal(await attempt(join(folder, "below", "lock")), "held");
   });
 

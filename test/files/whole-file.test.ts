@@ -47,8 +47,8 @@ describe("atomic write", () => {
     for (const step of ["create", "write", "sync", "rename", "syncFolder"] as const) {
       const disk = new ForgetfulDisk();
       await writeFileAtomic("/a", "old", { disk });
-      disk.beforeStep = (asked) => {
-        if (asked === step) throw new Error("no space left");
+      disk.beforeStep = (currentStep) => {
+        if (currentStep === step) throw new Error("no space left");
       };
       let placed = false;
       const onReplaced = () => {
@@ -81,9 +81,9 @@ describe("atomic write", () => {
   it("creates a file for one of many callers without replacing a name or link", async (t) => {
     const folder = await createTestFolder(t);
     const file = join(folder, "a");
-    const made = await Promise.all(Array.from({ length: 8 }, (_, i) => createFileAtomic(file, `text ${i}`)));
-    assert.equal(made.filter(Boolean).length, 1);
-    assert.equal(await readFile(file, "utf8"), `text ${made.indexOf(true)}`);
+    const creations = await Promise.all(Array.from({ length: 8 }, (_, i) => createFileAtomic(file, `text ${i}`)));
+    assert.equal(creations.filter(Boolean).length, 1);
+    assert.equal(await readFile(file, "utf8"), `text ${creations.indexOf(true)}`);
     await symlink("nowhere", join(folder, "link"));
     assert.equal(await createFileAtomic(join(folder, "link"), "ours"), false);
     assert.deepEqual((await readdir(folder)).sort(), ["a", "link"]);
@@ -95,9 +95,9 @@ describe("atomic write", () => {
       [parseTemporaryName(createTemporaryName("a.json")), parseTemporaryName("a.json")],
       ["a.json", undefined],
     );
-    const others = ["upload.tmp", "upload.0123456789ab.tmp", "other.0123456789ab.svc-tmp", "upload.0123.svc-tmp"];
+    const otherNames = ["upload.tmp", "upload.0123456789ab.tmp", "other.0123456789ab.svc-tmp", "upload.0123.svc-tmp"];
     assert.deepEqual(
-      others.filter((name) => isTemporaryName(name, "upload")),
+      otherNames.filter((name) => isTemporaryName(name, "upload")),
       [],
     );
   });

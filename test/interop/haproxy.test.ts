@@ -60,10 +60,10 @@ async function startHaproxy(t: TestContext, servers: Readonly<Record<string, Pro
 `;
   await writeFile(join(folder, "haproxy.cfg"), configuration);
   const child = spawn("haproxy", ["-db", "-f", join(folder, "haproxy.cfg")], { stdio: ["ignore", "pipe", "pipe"] });
-  const gone = once(child, "exit");
+  const exit = once(child, "exit");
   t.after(async () => {
     child.kill("SIGTERM");
-    await gone;
+    await exit;
   });
   let errors = "";
   child.stderr.on("data", (piece) => {
@@ -150,8 +150,8 @@ it("HAProxy terminates TLS for requests, pages, files and event streams", {
     headers: { authorization, accept: "text/event-stream" },
   });
   assert.deepEqual([events.statusCode, events.headers["content-type"]], [200, "text/event-stream"]);
-  const told = readEvents(events.body);
-  assert.equal((await told.next()).value?.event, "begin");
+  const eventReader = readEvents(events.body);
+  assert.equal((await eventReader.next()).value?.event, "begin");
 
   const lookUp = "/router/v1/clusters/";
   const { status, text } = await send("GET", `${addresses.router}${lookUp}`);
@@ -162,21 +162,21 @@ it("HAProxy terminates TLS for requests, pages, files and event streams", {
   });
   const { verification_uri_complete: page } = response.body as { verification_uri_complete: string };
   assert.equal(page.startsWith(`${addresses.router}/`), true, page);
-  const shown = await send("GET", page);
-  assert.equal(shown.status, 200, shown.text);
-  assert.match(shown.text, /<form/);
+  const pageResponse = await send("GET", page);
+  assert.equal(pageResponse.status, 200, pageResponse.text);
+  assert.match(pageResponse.text, /<form/);
 
   const api = `${addresses.cluster}/api/v2.1/public`;
   const upload = { body: { files: [{ filename: "a.txt", content_type: "text/plain" }] }, headers: key };
   const { files } = (await send("POST", `${api}/workspace/files/uploads/`, upload)).body as {
     files: { upload_url: string }[];
   };
-  const put = { body: "hello", headers: { "content-type": "text/plain" } };
-  assert.equal((await send("PUT", files[0]!.upload_url, put)).status, 200);
+  const putRequest = { body: "hello", headers: { "content-type": "text/plain" } };
+  assert.equal((await send("PUT", files[0]!.upload_url, putRequest)).status, 200);
 
-  const made = await send("POST", `${api}/contracts/`, { body: contract(), headers: key });
-  assert.equal(made.status, 201, made.text);
-  for await (const { event, ref } of told) {
+  const created = await send("POST", `${api}/contracts/`, { body: contract(), headers: key });
+  assert.equal(created.status, 201, created.text);
+  for await (const { event, ref } of eventReader) {
     if (event !== "contract") continue;
     assert.equal(ref, "T-1");
     break;
@@ -197,19 +197,19 @@ it("HAProxy forwards a chunked webhook with many headers unchanged", {
   const many = Object.fromEntries(Array.from({ length: 70 }, (_, i) => [`x-many-${i}`, `${i} `.repeat(20).trim()]));
   const path = "/router/v1/integrations/chat_a/webhook/event/";
   const headers = { "content-type": "application/json", ...many, "x-forwarded-for": "198.51.100.7" };
-  const answer = await createProxySender(t, socketPath).stream("POST", `${addresses.router}${path}`, {
+  const response = await createProxySender(t, socketPath).stream("POST", `${addresses.router}${path}`, {
     body: inPieces(),
     headers,
   });
   assert.deepEqual(
-    [answer.statusCode, answer.headers["x-answered-by"], await answer.body.text()],
+    [response.statusCode, response.headers["x-answered-by"], await response.body.text()],
     [202, "us", "taken"],
   );
   assert.deepEqual(emulator.eu.received, []);
   const [request] = emulator.us.received;
   assert.equal(request?.body.toString(), pieces.join(""));
-  const kept = Object.entries(request!.headers).filter(([name]) => /^x-(?:many|forwarded)-/.test(name));
-  assert.deepEqual(Object.fromEntries(kept), {
+  const forwardedHeaders = Object.entries(request!.headers).filter(([name]) => /^x-(?:many|forwarded)-/.test(name));
+  assert.deepEqual(Object.fromEntries(forwardedHeaders), {
     ...many,
     "x-forwarded-for": "198.51.100.7, 127.0.0.1",
     "x-forwarded-host": "sandbox.example",

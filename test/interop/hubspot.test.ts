@@ -78,10 +78,10 @@ describe("crm_a with the CRM's official library", { skip: missing }, () => {
   it("applies the same maximum age as the library", () => {
     const url = "https://router.example/x";
     const old = Date.now() - 300_100;
-    const given = { clientSecret, method: "GET", url, body: "", version: "v3", timestamp: String(old) } as const;
-    const signature = signCrmA(given);
+    const signedParts = { clientSecret, method: "GET", url, body: "", version: "v3", timestamp: String(old) } as const;
+    const signature = signCrmA(signedParts);
     assert.throws(() => loadHubspotSignature().isValid({ ...get(url, old), signature, signatureVersion: "v3" }));
-    assert.deepEqual(verifyCrmA({ ...given, signature, nowMs: Date.now() }), { ok: false, reason: "stale" });
+    assert.deepEqual(verifyCrmA({ ...signedParts, signature, nowMs: Date.now() }), { ok: false, reason: "stale" });
   });
 
   for (const version of versions) {

@@ -11,7 +11,7 @@ describe("jose's createRemoteJWKSet with the aggregated keys", () => {
   it("verifies tokens of both clusters", async (t) => {
     const emulator = await startTestEmulator(t, { clock: { mode: "real" } });
     const keys = createRemoteJWKSet(new URL(`${emulator.routerUrl}/.well-known/jwks.json`));
-    const seen: unknown[] = [];
+    const claims: unknown[] = [];
     for (const email of emails) {
       const { id_token, access_token } = await signIn(emulator, email);
       const id = await jwtVerify(id_token, keys, { issuer: emulator.routerUrl, audience: "demo-cli" });
@@ -20,9 +20,9 @@ describe("jose's createRemoteJWKSet with the aggregated keys", () => {
         audience: emulator.routerUrl,
         typ: "at+jwt",
       });
-      seen.push([id.payload.sub, access.payload.cluster]);
+      claims.push([id.payload.sub, access.payload.cluster]);
     }
-    assert.deepEqual(seen, [
+    assert.deepEqual(claims, [
       ["11", "eu-1"],
       ["31", "us-1"],
     ]);

@@ -11,7 +11,8 @@ import { type Installation, installNpmPackages, installPythonPackages } from "..
 const python = await installPythonPackages("junitparser==5.0.3");
 const node = await installNpmPackages("junit2json@4.0.0");
 
-const getFolder = (one: Installation): string => (one.missing === undefined ? one.folder : "");
+const getFolder = (installation: Installation): string =>
+  installation.missing === undefined ? installation.folder : "";
 
 /** Creates the report of one story that fails with text that XML cannot represent directly. */
 async function report(t: TestContext): Promise<string> {

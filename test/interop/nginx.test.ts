@@ -44,17 +44,17 @@ async function startNginx(t: TestContext, upstreams: Readonly<Record<string, str
   }`;
   await writeFile(join(folder, "nginx.conf"), configuration);
   const child = spawn("nginx", ["-e", `${folder}/log`, "-c", join(folder, "nginx.conf")], { stdio: "inherit" });
-  const gone = once(child, "close");
+  const closed = once(child, "close");
   t.after(async () => {
     child.kill("SIGTERM");
-    await gone;
+    await closed;
   });
   await new Promise<void>((resolve, down) => {
     const look = () => existsSync(pid) && resolve();
     const watcher = watch(folder, look);
     t.after(() => watcher.close());
     look();
-    void gone.then(() => down(new Error("nginx ended")));
+    void closed.then(() => down(new Error("nginx ended")));
   });
   return socket;
 }
@@ -100,8 +100,8 @@ it("nginx terminates TLS for router and clusters, and every link uses its addres
   const { files } = (await send("POST", `${api}/workspace/files/uploads/`, upload)).body as {
     files: { file_id: string; upload_url: string }[];
   };
-  const put = { body: "hello", headers: { "content-type": "text/plain" } };
-  assert.equal((await send("PUT", files[0]!.upload_url, put)).status, 200);
+  const putRequest = { body: "hello", headers: { "content-type": "text/plain" } };
+  assert.equal((await send("PUT", files[0]!.upload_url, putRequest)).status, 200);
   const { signed_url: download } = (await send("GET", `${api}/workspace/files/${files[0]!.file_id}/`, { headers: key }))
     .body as {
     signed_url: string;
@@ -116,8 +116,8 @@ it("nginx terminates TLS for router and clusters, and every link uses its addres
   for (const link of links) assert.equal((await send("GET", link)).status, 200, link);
 
   const bearer = { authorization: `Bearer ${token}` };
-  const made = await send("POST", `${at.router}/_emulator/sessions/codes`, { headers: bearer });
-  const { code, url } = made.body as { code: string; url: string };
+  const response = await send("POST", `${at.router}/_emulator/sessions/codes`, { headers: bearer });
+  const { code, url } = response.body as { code: string; url: string };
   assert.equal(url, `${at.router}/_emulator/ui/#code=${code}`);
   const origin = { origin: at.router, "sec-fetch-site": "same-origin" };
   const session = await send("POST", `${at.router}/_emulator/sessions`, { body: { code }, headers: origin });
@@ -127,8 +127,8 @@ it("nginx terminates TLS for router and clusters, and every link uses its addres
   const inbox = (await emulator.control("GET", "clusters/eu-1/inbox")).body as {
     items: { headers: [string, string][] }[];
   };
-  const told = inbox.items.at(-1)?.headers.filter(([name]) => name.startsWith("x-forwarded-"));
-  assert.deepEqual(Object.fromEntries(told!), {
+  const forwardedHeaders = inbox.items.at(-1)?.headers.filter(([name]) => name.startsWith("x-forwarded-"));
+  assert.deepEqual(Object.fromEntries(forwardedHeaders!), {
     "x-forwarded-for": "203.0.113.9, 127.0.0.1",
     "x-forwarded-host": "sandbox.example",
     "x-forwarded-proto": "https",

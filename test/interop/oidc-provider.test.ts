@@ -22,7 +22,7 @@ async function startProvider(t: Pick<TestContext, "after">): Promise<string> {
   });
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const { privateKey } = await getKeyPair();
-  const made = new Provider(issuer, {
+  const provider = new Provider(issuer, {
     clients: [
       {
         client_id: "tool",
@@ -48,7 +48,7 @@ async function startProvider(t: Pick<TestContext, "after">): Promise<string> {
       DeviceCode: 600,
     },
   });
-  server.on("request", made.callback());
+  server.on("request", provider.callback());
   return issuer;
 }
 

@@ -91,8 +91,8 @@ describe("unmodified openid-client", () => {
     const again = await openid.authorizationCodeGrant(config, same.back, { pkceCodeVerifier, idTokenExpected: true });
     assert.equal(again.claims()?.sub, "31");
     const ada = await authorize({ svc_user: "ada@northwind.example" });
-    const other = await authorize(silent, ada.cookie);
-    await assert.rejects(openid.authorizationCodeGrant(config, other.back, { pkceCodeVerifier }), {
+    const secondLogin = await authorize(silent, ada.cookie);
+    await assert.rejects(openid.authorizationCodeGrant(config, secondLogin.back, { pkceCodeVerifier }), {
       error: "login_required",
     });
   });
@@ -110,9 +110,9 @@ describe("unmodified openid-client", () => {
     assert.equal(tokens.claims()?.sub, "31");
     assert.equal((await openid.fetchUserInfo(config, tokens.access_token, "31")).email, "eli@fabrikam.example");
 
-    const other = await openid.initiateDeviceAuthorization(config, {});
-    await control("POST", `device-grants/${other.user_code}`, { body: { status: "DENIED" } });
-    await assert.rejects(openid.pollDeviceAuthorizationGrant(config, { ...other, interval: 1 }), {
+    const deniedDevice = await openid.initiateDeviceAuthorization(config, {});
+    await control("POST", `device-grants/${deniedDevice.user_code}`, { body: { status: "DENIED" } });
+    await assert.rejects(openid.pollDeviceAuthorizationGrant(config, { ...deniedDevice, interval: 1 }), {
       error: "access_denied",
     });
   });
@@ -132,17 +132,17 @@ describe("unmodified openid-client", () => {
     );
     openid.allowInsecureRequests(config);
     const begun = await openid.initiateDeviceAuthorization(config, {});
-    const seen: unknown[] = [];
+    const outcomes: unknown[] = [];
     config[openid.customFetch] = async (url, init) => {
       const response = await fetch(url, init as RequestInit);
       const { error } = (await response.clone().json()) as { error?: string };
-      seen.push([response.status, error]);
-      if (seen.length === 1)
+      outcomes.push([response.status, error]);
+      if (outcomes.length === 1)
         await control("POST", `device-grants/${begun.user_code}`, { body: { status: "AUTHORIZED" } });
       return response;
     };
     await openid.pollDeviceAuthorizationGrant(config, { ...begun, interval: 1 });
-    assert.deepEqual(seen, [
+    assert.deepEqual(outcomes, [
       [400, "authorization_pending"],
       [200, undefined],
     ]);

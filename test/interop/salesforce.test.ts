@@ -45,8 +45,8 @@ describe("crm_b with an independent verifier", () => {
     const emulator = await startTestEmulator(t, { seed });
     for (const { id, signed_request, form_body } of vector.negative) {
       const body = form_body ?? `signed_request=${encodeURIComponent(signed_request ?? "")}`;
-      const given = new URLSearchParams(body).get("signed_request") ?? "";
-      assert.ok(decode(given, secret) instanceof Error, `${id}: the verifier accepts it`);
+      const signedRequest = new URLSearchParams(body).get("signed_request") ?? "";
+      assert.ok(decode(signedRequest, secret) instanceof Error, `${id}: the verifier accepts it`);
       const { status } = await emulator.router("POST", "/router/v1/crm_b/", { body, headers: form });
       assert.equal(status, 401, id);
     }

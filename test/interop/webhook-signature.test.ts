@@ -63,12 +63,16 @@ describe("webhook signature", () => {
     const { body, headers, key } = await receiveDelivery(t);
     const [lines] = extractCodeBlocks("docs/webhooks.md", "python");
     const program = `import json, sys\n${lines}print(is_genuine(sys.stdin.buffer.read(), json.loads(sys.argv[2]), sys.argv[1]))`;
-    const python = (bytes: Buffer, given: string | null = String(headers[header])) =>
-      execFileSync("python3", ["-c", program, key, JSON.stringify(given)], { input: bytes, encoding: "utf8" }).trim();
+    const python = (bytes: Buffer, signature: string | null = String(headers[header])) =>
+      execFileSync("python3", ["-c", program, key, JSON.stringify(signature)], {
+        input: bytes,
+        encoding: "utf8",
+      }).trim();
     assert.equal(python(body), "True");
     assert.equal(python(changeBody(body)), "False");
     // A missing or malformed header is an unauthenticated request, not an error.
-    for (const given of [null, "", "ü契", "\ud800", "a".repeat(128)]) assert.equal(python(body, given), "False");
+    for (const signature of [null, "", "ü契", "\ud800", "a".repeat(128)])
+      assert.equal(python(body, signature), "False");
   });
 
   it("is verified by WebCrypto", async (t) => {
@@ -83,22 +87,22 @@ describe("webhook signature", () => {
 
 describe("standardwebhooks library with opt-in headers", () => {
   // The library measures its tolerance by the machine's clock, which is years from virtual time.
-  const asked = { webhookSchemes: ["standard"] } as const;
+  const options = { webhookSchemes: ["standard"] } as const;
 
   it("verifies the headers and returns the payload", async (t) => {
-    const { body, headers, key } = await receiveDelivery(t, asked);
+    const { body, headers, key } = await receiveDelivery(t, options);
     const payload = new Webhook(key).verify(body, pickStandardHeaders(headers)) as { activity: string };
     assert.equal(payload.activity, "CONTRACT_CREATED");
   });
 
   it("rejects other bytes, another ID and another key", async (t) => {
-    const { body, headers, key } = await receiveDelivery(t, asked);
-    const given = pickStandardHeaders(headers);
-    const refused = /No matching signature found/;
-    assert.throws(() => new Webhook(key).verify(changeBody(body), given), refused);
-    assert.throws(() => new Webhook(key).verify(body, { ...given, "webhook-id": "msg_0" }), refused);
-    const other = Buffer.alloc(64, 1).toString("base64");
-    assert.throws(() => new Webhook(other).verify(body, given), refused);
+    const { body, headers, key } = await receiveDelivery(t, options);
+    const signatureHeaders = pickStandardHeaders(headers);
+    const message = /No matching signature found/;
+    assert.throws(() => new Webhook(key).verify(changeBody(body), signatureHeaders), message);
+    assert.throws(() => new Webhook(key).verify(body, { ...signatureHeaders, "webhook-id": "msg_0" }), message);
+    const otherKey = Buffer.alloc(64, 1).toString("base64");
+    assert.throws(() => new Webhook(otherKey).verify(body, signatureHeaders), message);
   });
 
   it("receives no headers without --webhook-headers standard", async (t) => {

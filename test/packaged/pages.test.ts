@@ -105,9 +105,9 @@ describe("user documentation in an empty folder", () => {
     };
     for (const line of lines) {
       let there = line;
-      for (const [name, other] of Object.entries(real)) there = there.replace(name, other);
-      await shell.paste(there, clientSecret, (shown) => {
-        const [, userCode] = /\b([B-Z]{4}-[B-Z]{4})\b/.exec(shown) ?? [];
+      for (const [name, actual] of Object.entries(real)) there = there.replace(name, actual);
+      await shell.paste(there, clientSecret, (output) => {
+        const [, userCode] = /\b([B-Z]{4}-[B-Z]{4})\b/.exec(output) ?? [];
         if (userCode) void service.control("POST", `device-grants/${userCode}`, { body: { status: "AUTHORIZED" } });
       });
     }

@@ -44,40 +44,40 @@ describe("packed tarball in a pipeline", () => {
   describe("composite action", () => {
     /** Runs the steps like a runner. A stub replaces npm, because the tarball contains the program. */
     async function used(inputs: Readonly<Record<string, string>>) {
-      const place = await mkdtemp(join(folder, "action-"));
-      await run("tar", ["-xzf", tarballPath, "-C", place, "--strip-components", "1"]);
-      await mkdir(join(place, "stand-in"));
-      await writeFile(join(place, "stand-in/npm"), `#!/bin/sh\necho "npm $*"\n`, { mode: 0o755 });
+      const actionFolder = await mkdtemp(join(folder, "action-"));
+      await run("tar", ["-xzf", tarballPath, "-C", actionFolder, "--strip-components", "1"]);
+      await mkdir(join(actionFolder, "stand-in"));
+      await writeFile(join(actionFolder, "stand-in/npm"), `#!/bin/sh\necho "npm $*"\n`, { mode: 0o755 });
       const files = Object.fromEntries(
-        ["GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_STEP_SUMMARY"].map((name) => [name, join(place, name)]),
+        ["GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_STEP_SUMMARY"].map((name) => [name, join(actionFolder, name)]),
       );
       for (const file of Object.values(files)) await writeFile(file, "");
-      const shown = { code: 0, stdout: "", stderr: "" };
+      const result = { code: 0, stdout: "", stderr: "" };
       for (const [index, step] of action.runs.steps.entries()) {
         assert.equal(step.shell, "bash");
-        const script = join(place, `step-${index}.sh`);
+        const script = join(actionFolder, `step-${index}.sh`);
         await writeFile(script, fillInputs(step.run, inputs));
         const env = {
           ...files,
-          PATH: [join(place, "stand-in"), process.env.PATH].join(delimiter),
+          PATH: [join(actionFolder, "stand-in"), process.env.PATH].join(delimiter),
           CI: "true",
           GITHUB_ACTIONS: "true",
-          GITHUB_ACTION_PATH: place,
+          GITHUB_ACTION_PATH: actionFolder,
           ...Object.fromEntries(
             Object.entries(step.env ?? {}).map(([name, value]) => [name, fillInputs(value, inputs)] as const),
           ),
         };
         const bash = ["--noprofile", "--norc", "-eo", "pipefail", script];
-        const { code, stdout, stderr } = await run("bash", bash, { cwd: place, env }).then(
+        const { code, stdout, stderr } = await run("bash", bash, { cwd: actionFolder, env }).then(
           (done) => ({ code: 0, ...done }),
           (failed: { code: number; stdout: string; stderr: string }) => failed,
         );
-        shown.code = code;
-        shown.stdout += stdout.replaceAll(place, "ACTION");
-        shown.stderr += stderr;
+        result.code = code;
+        result.stdout += stdout.replaceAll(actionFolder, "ACTION");
+        result.stderr += stderr;
         if (code !== 0) break;
       }
-      return { ...shown, summary: await readFile(files.GITHUB_STEP_SUMMARY!, "utf8") };
+      return { ...result, summary: await readFile(files.GITHUB_STEP_SUMMARY!, "utf8") };
     }
     const installed = "npm ci --prefix ACTION --no-audit --no-fund\n";
 

@@ -133,11 +133,11 @@ describe("packed tarball in a user's project", { skip: runners.missing }, () => 
     argv: readonly string[],
     env: NodeJS.ProcessEnv = {},
   ) {
-    const place = join(folder, name);
-    await mkdir(place, { recursive: true });
-    for (const [file, text] of Object.entries(files)) await writeFile(join(place, file), text);
+    const projectFolder = join(folder, name);
+    await mkdir(projectFolder, { recursive: true });
+    for (const [file, text] of Object.entries(files)) await writeFile(join(projectFolder, file), text);
     const { PATH, HOME } = process.env;
-    const options = { cwd: place, env: { PATH, HOME, CI: "true", NO_COLOR: "1", ...env } };
+    const options = { cwd: projectFolder, env: { PATH, HOME, CI: "true", NO_COLOR: "1", ...env } };
     const { stdout, stderr } = await run(process.execPath, argv, options).catch((failed: Error & ProgramOutput) =>
       assert.fail(`${failed.message}\n${failed.stdout}`),
     );
@@ -158,8 +158,8 @@ describe("packed tarball in a user's project", { skip: runners.missing }, () => 
         createFakeTimersTest(`const clock = sinon.useFakeTimers({ now: 0, toFake: ${apis} });`, "clock.restore();"),
       ].join("\n");
       const files = { [`door.test.${ending}`]: text.replaceAll("}, 60_000)", "})") };
-      const shown = await used("node", files, ["--test", "--test-reporter=tap", `door.test.${ending}`]);
-      assert.match(shown, /^# pass 3$/m);
+      const output = await used("node", files, ["--test", "--test-reporter=tap", `door.test.${ending}`]);
+      assert.match(output, /^# pass 3$/m);
     });
 
     for (const [jest, environment] of [
@@ -180,9 +180,9 @@ describe("packed tarball in a user's project", { skip: runners.missing }, () => 
         const env = ending === "mjs" ? { NODE_OPTIONS: "--experimental-vm-modules" } : {};
         const global = ending === "mjs" ? "const { jest } = import.meta;" : "";
         const text = `${head}${test}${createFakeTimersTest(`${global} jest.useFakeTimers({ now: 0 });`, "jest.useRealTimers();")}`;
-        const shown = await used(jest, { [`door.test.${ending}`]: text }, argv, env);
-        assert.match(shown, /^Tests: +2 passed, 2 total$/m);
-        assert.doesNotMatch(shown, /did not exit|open handle/i);
+        const output = await used(jest, { [`door.test.${ending}`]: text }, argv, env);
+        assert.match(output, /^Tests: +2 passed, 2 total$/m);
+        assert.doesNotMatch(output, /did not exit|open handle/i);
       });
     }
 

@@ -14,7 +14,7 @@ const run = promisify(execFile);
 
 describe("packed tarball in an empty folder", () => {
   let folder: string;
-  let told: string;
+  let manifestWarning: string;
   let ways: ReturnType<typeof extractInstallCommands>;
   const svc = (...argv: string[]) => run(join(folder, "node_modules/.bin/svc"), argv, { cwd: folder });
 
@@ -22,13 +22,21 @@ describe("packed tarball in an empty folder", () => {
     folder = await mkdtemp(join(tmpdir(), "svc-packaged-"));
     ways = extractInstallCommands();
     await writeFile(join(folder, "package.json"), JSON.stringify({ name: "elsewhere", private: true, type: "module" }));
-    told = (await runAsTyped(ways.dev, folder)).stderr;
+    manifestWarning = (await runAsTyped(ways.dev, folder)).stderr;
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
   it("contains only the files that are required to run", () => {
-    const places = new Set(files.map((path) => path.split("/")[0]));
-    assert.deepEqual([...places].sort(), ["LICENSE", "README.md", "bin", "dist", "docs", "fixtures", "package.json"]);
+    const topLevelNames = new Set(files.map((path) => path.split("/")[0]));
+    assert.deepEqual([...topLevelNames].sort(), [
+      "LICENSE",
+      "README.md",
+      "bin",
+      "dist",
+      "docs",
+      "fixtures",
+      "package.json",
+    ]);
     const deploy = ["Dockerfile", "compose.yaml", "kubernetes.yaml"].map((name) => `fixtures/deploy/${name}`);
     const receivers = readdirSync(join(root, "docs/receivers")).map((name) => `docs/receivers/${name}`);
     const languages = readdirSync(join(root, "fixtures/languages"), { recursive: true, withFileTypes: true })
@@ -64,13 +72,13 @@ describe("packed tarball in an empty folder", () => {
       installing.filter((name) => name in scripts),
       [],
     );
-    assert.doesNotMatch(told, /install-scripts/);
+    assert.doesNotMatch(manifestWarning, /install-scripts/);
   });
 
   it("contains every linked page, except those that the README leaves in the repository", async () => {
     const readme = readPage("README.md");
-    const [, left = ""] = /^Not in the npm package: (.*)$/m.exec(readme) ?? [];
-    const shipped = new Set([...files, ...[...left.matchAll(/\]\(([^)]+)\)/g)].map(([, link]) => link!)]);
+    const [, links = ""] = /^Not in the npm package: (.*)$/m.exec(readme) ?? [];
+    const shipped = new Set([...files, ...[...links.matchAll(/\]\(([^)]+)\)/g)].map(([, link]) => link!)]);
     const broken: string[] = [];
     for (const page of files.filter((path) => path.endsWith(".md"))) {
       const text = await readFile(join(folder, "node_modules/svc-toolkit", page), "utf8");
@@ -108,9 +116,15 @@ describe("packed tarball in an empty folder", () => {
 
   it("runs the tour and each command that the tour prints", async () => {
     const { stdout } = await svc("tour");
-    const shown = ["files upload", "intake create", "contracts create", "contracts send", "contracts status"];
+    const workflowCommands = [
+      "files upload",
+      "intake create",
+      "contracts create",
+      "contracts send",
+      "contracts status",
+    ];
     assert.deepEqual(
-      shown.filter((command) => !stdout.includes(`svc ${command}`)),
+      workflowCommands.filter((command) => !stdout.includes(`svc ${command}`)),
       [],
       stdout,
     );

@@ -7,9 +7,13 @@ import { startReceiver } from "../support/receiver.ts";
 describe("contract journey", () => {
   it("completes from an uploaded file to a signed contract and signed webhooks", async (t) => {
     const { api, control, clusters } = await startTestEmulator(t);
-    const told = await startReceiver(t);
+    const receiver = await startReceiver(t);
     await api("POST", "/api/v2.1/public/webhooks/", {
-      body: { title: "all", url: `${told.url}/hook`, only_for_activities: ["CONTRACT_CREATED", "CONTRACT_EXECUTED"] },
+      body: {
+        title: "all",
+        url: `${receiver.url}/hook`,
+        only_for_activities: ["CONTRACT_CREATED", "CONTRACT_EXECUTED"],
+      },
     });
 
     const uploads = await api("POST", "/api/v2.1/public/workspace/files/uploads/", {
@@ -64,10 +68,10 @@ describe("contract journey", () => {
 
     await control("POST", "/clock/advance", { body: { by: "PT1M" } });
     assert.deepEqual(
-      told.received.map(({ body }) => (JSON.parse(body.toString()) as { activity: string }).activity),
+      receiver.received.map(({ body }) => (JSON.parse(body.toString()) as { activity: string }).activity),
       ["CONTRACT_CREATED", "CONTRACT_EXECUTED"],
     );
-    for (const { headers, body } of told.received) {
+    for (const { headers, body } of receiver.received) {
       const verdict = verifyContentHash(clusters[0]!.hmacKey!, body, String(headers["x-svc-webhook-content-hash"]));
       assert.deepEqual(verdict, { ok: true });
     }

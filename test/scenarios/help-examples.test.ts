@@ -40,8 +40,8 @@ const telling = `svc() { printf '%s\\0' "$#" "$@"; if [ -p /dev/stdin ]; then ca
 /** The shell's parse of pasted commands. */
 function parseInShell(text: string): Example[] {
   const script = [telling, text].join("\n");
-  const told = execFileSync("bash", ["-e", "-o", "pipefail", "-c", script], { stdio: ["ignore", "pipe", "inherit"] });
-  const parts = told.toString("utf8").split("\0").slice(0, -1);
+  const output = execFileSync("bash", ["-e", "-o", "pipefail", "-c", script], { stdio: ["ignore", "pipe", "inherit"] });
+  const parts = output.toString("utf8").split("\0").slice(0, -1);
   const examples: Example[] = [];
   while (parts.length > 0) {
     const argv = parts.splice(0, Number(parts.shift()));

@@ -93,8 +93,8 @@ async function configure(t: TestContext, commands: readonly string[]): Promise<v
     cwd,
     env: { SVC_CONFIG_DIR: join(cwd, "config") },
     wall: createMovedWallClock(),
-    onError(shown) {
-      const userCode = /\b([B-DF-HJ-NP-TV-XZ]{4}-[B-DF-HJ-NP-TV-XZ]{4})\b/.exec(shown)?.[1];
+    onError(output) {
+      const userCode = /\b([B-DF-HJ-NP-TV-XZ]{4}-[B-DF-HJ-NP-TV-XZ]{4})\b/.exec(output)?.[1];
       if (userCode) void emulator.control("POST", `device-grants/${userCode}`, { body: { status: "AUTHORIZED" } });
     },
   };
@@ -108,8 +108,8 @@ async function configure(t: TestContext, commands: readonly string[]): Promise<v
 /** Runs the lines that install a completion script in a separate bash. */
 async function complete(t: TestContext, block: string): Promise<void> {
   const { cwd: home, path: PATH } = await createProject(t);
-  const [, place = ""] = /> ~\/(\S+)/.exec(block) ?? [];
-  const script = `set -e\n${block}\nsource ~/${place}\ncomplete -p svc`;
+  const [, scriptPath = ""] = /> ~\/(\S+)/.exec(block) ?? [];
+  const script = `set -e\n${block}\nsource ~/${scriptPath}\ncomplete -p svc`;
   const { status, stdout, stderr } = spawnSync("bash", ["-c", script], { encoding: "utf8", env: { HOME: home, PATH } });
   assert.deepEqual([status, stdout], [0, "complete -F __svc_complete svc\n"], stderr);
 }

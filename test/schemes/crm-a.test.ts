@@ -68,7 +68,7 @@ describe("crm_a signature", () => {
     );
   });
 
-  const refused: [string, Partial<Parameters<typeof verifyCrmA>[0]>, string][] = [
+  const rejectedCases: [string, Partial<Parameters<typeof verifyCrmA>[0]>, string][] = [
     ["no signature", { signature: undefined }, "missing"],
     ["an unknown version", { version: "v4" }, "unknown-version"],
     ["a fractional timestamp", { timestamp: `${v3.timestamp}.0` }, "stale"],
@@ -83,7 +83,7 @@ describe("crm_a signature", () => {
     ["another secret", { clientSecret: "x" }, "mismatch"],
     ["a v3 signature declared as v2", { version: "v2" }, "mismatch"],
   ];
-  for (const [label, change, reason] of refused) {
+  for (const [label, change, reason] of rejectedCases) {
     it(`rejects ${label}`, () => assert.deepEqual(verify(change), { ok: false, reason }));
   }
 });

@@ -41,14 +41,14 @@ describe("delivery verification", () => {
       message: "The body must be the raw bytes, not a parsed value",
     }));
 
-  for (const [label, given, message] of [
+  for (const [label, options, message] of [
     ["is missing", undefined, "is missing. Check that its variable is set."],
     ["is an empty string", "", "is missing. Check that its variable is set."],
     ["is not base64", "s3cr3t!", "is not padded standard base64"],
   ] as const) {
     it(`rejects a key that ${label}, with or without a signature`, () => {
       for (const headers of [{}, { [header]: hash }])
-        assert.throws(() => verifyDelivery({ body, headers, hmacKey: given as string }), {
+        assert.throws(() => verifyDelivery({ body, headers, hmacKey: options as string }), {
           name: "TypeError",
           message: `verifyDelivery: hmacKey ${message}`,
         });
@@ -56,7 +56,7 @@ describe("delivery verification", () => {
   }
 
   it("names other missing arguments", () => {
-    const verified = (given: object) => () => verifyDelivery(given as Parameters<typeof verifyDelivery>[0]);
+    const verified = (input: object) => () => verifyDelivery(input as Parameters<typeof verifyDelivery>[0]);
     assert.throws(verified({ hmacKey, body }), { message: "verifyDelivery: headers are required" });
     assert.throws(verified({ hmacKey, headers: {} }), { message: "verifyDelivery: body is required" });
   });

@@ -11,7 +11,7 @@ describe("JWT claims parser", () => {
     assert.equal(readClusterClaim(createToken(JSON.stringify(claims))), "eu-1");
   });
 
-  for (const other of [
+  for (const token of [
     "opaque",
     "two.parts",
     `${createToken("{}")}.four`,
@@ -20,8 +20,8 @@ describe("JWT claims parser", () => {
     createToken("null"),
     createToken("1"),
   ]) {
-    it(`returns no claims for ${other}`, () =>
-      assert.deepEqual([readJwtClaims(other), readClusterClaim(other)], [undefined, undefined]));
+    it(`returns no claims for ${token}`, () =>
+      assert.deepEqual([readJwtClaims(token), readClusterClaim(token)], [undefined, undefined]));
   }
 
   it("returns the cluster only if the claim is a string", () =>

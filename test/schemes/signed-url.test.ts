@@ -54,10 +54,10 @@ describe("signed URL", () => {
       nowMs,
       expiresSeconds: 900,
     });
-    const others = ["R&D,%20a=b.pdf", "R%26D,%20a=b.pdf", "%52&D%2c%20a=b.pdf"];
+    const otherSpellings = ["R&D,%20a=b.pdf", "R%26D,%20a=b.pdf", "%52&D%2c%20a=b.pdf"];
     assert.deepEqual(
-      others.map((name) => verify({ url: signed.replace("R%26D%2C%20a%3Db.pdf", name) })),
-      others.map(() => ({ ok: true })),
+      otherSpellings.map((name) => verify({ url: signed.replace("R%26D%2C%20a%3Db.pdf", name) })),
+      otherSpellings.map(() => ({ ok: true })),
     );
   });
 

@@ -33,14 +33,14 @@ describe("Standard Webhooks signature", () => {
   it("accepts any one of several signatures", () =>
     assert.deepEqual(verify({ "webhook-signature": `v1a,abc v1,AAAA ${headers["webhook-signature"]}` }), { ok: true }));
 
-  const refused: [string, Parameters<typeof verify>[0], string][] = [
+  const rejectedCases: [string, Parameters<typeof verify>[0], string][] = [
     ["another id", { "webhook-id": "msg_2" }, "mismatch"],
     ["another body", { body: `${body} ` }, "mismatch"],
     ["another secret", { secret: "whsec_AAAA" }, "mismatch"],
     ["a non-numeric timestamp", { "webhook-timestamp": "now" }, "stale"],
     ["a missing header", { "webhook-signature": "" }, "missing"],
   ];
-  for (const [label, change, reason] of refused) {
+  for (const [label, change, reason] of rejectedCases) {
     it(`rejects ${label}`, () => assert.deepEqual(verify(change), { ok: false, reason }));
   }
 

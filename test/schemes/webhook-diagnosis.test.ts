@@ -92,9 +92,9 @@ const diagnoseMistake = ({ body = "text", ...mistake }: Omit<Mistake, "code">) =
 
 describe("signature diagnosis", () => {
   for (const [about, alike] of Object.entries(mistakes)) {
-    for (const { code, ...given } of alike) {
-      it(`finds ${code} for ${JSON.stringify({ ...given, signature: given.signature.slice(0, 12) })}`, () => {
-        const { explained, deviations } = diagnoseMistake(given);
+    for (const { code, ...input } of alike) {
+      it(`finds ${code} for ${JSON.stringify({ ...input, signature: input.signature.slice(0, 12) })}`, () => {
+        const { explained, deviations } = diagnoseMistake(input);
         assert.deepEqual([explained, deviations.map((one) => [one.about, one.code])], [true, [[about, code]]]);
       });
     }
@@ -162,8 +162,8 @@ describe("signature diagnosis", () => {
     ["signed-as-utf-16", Buffer.from(`\ufeff${event}`, "utf16le").swap16()],
   ] as const) {
     it(`finds ${code} if an encoded body was signed instead of the raw bytes`, () => {
-      const given = createHmac("sha512", bytes).update(signed).digest("hex");
-      const { deviations } = diagnose({ key, body: Buffer.from(event), signature: given });
+      const signature = createHmac("sha512", bytes).update(signed).digest("hex");
+      const { deviations } = diagnose({ key, body: Buffer.from(event), signature: signature });
       assert.deepEqual(
         deviations.map((one) => one.code),
         [code],

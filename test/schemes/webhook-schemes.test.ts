@@ -21,8 +21,8 @@ const time = Date.parse("2031-01-02T03:04:05Z");
 for (const scheme of webhookSchemes) {
   const signed = scheme.sign({ key, body, id: 1, at: time });
   const headers = Object.fromEntries(Object.entries(signed).map(([name, value]) => [name.toLowerCase(), value]));
-  const verify = (text: string, given: Readonly<Record<string, string>> = headers) =>
-    scheme.verify({ key, body: [Buffer.from(text)], headers: given, nowMs: time });
+  const verify = (text: string, signedHeaders: Readonly<Record<string, string>> = headers) =>
+    scheme.verify({ key, body: [Buffer.from(text)], headers: signedHeaders, nowMs: time });
 
   describe(`signature scheme ${scheme.name}`, () => {
     it("sets its declared headers", () => assert.deepEqual(Object.keys(signed), scheme.headers));

@@ -36,7 +36,7 @@ describe("webhook signature", () => {
   it("rejects a body that differs by one byte", () =>
     assert.deepEqual(verifyContentHash(key, `${body} `, expected), { ok: false, reason: "mismatch" }));
 
-  for (const given of [
+  for (const signature of [
     undefined,
     "",
     expected.toUpperCase(),
@@ -44,8 +44,8 @@ describe("webhook signature", () => {
     `${expected}\n`,
     `sha512=${expected}`,
   ]) {
-    it(`reports ${JSON.stringify(given?.slice(0, 12))}… as malformed without comparing signatures`, () =>
-      assert.deepEqual(compareContentHash(given, expected), { ok: false, reason: "malformed" }));
+    it(`reports ${JSON.stringify(signature?.slice(0, 12))}… as malformed without comparing signatures`, () =>
+      assert.deepEqual(compareContentHash(signature, expected), { ok: false, reason: "malformed" }));
   }
 
   it("reports a missing key if the variable is not set", () => {

@@ -80,7 +80,7 @@ export const findBannedCalls = (files: readonly SourceFile[]): string[] =>
       text.replace(/\/\*[\s\S]*?\*\//g, (all) => "\n".repeat(all.split("\n").length - 1)),
     ).split("\n");
     return bans
-      .filter(({ home }) => !home.some((place) => path.startsWith(place)))
+      .filter(({ home }) => !home.some((prefix) => path.startsWith(prefix)))
       .flatMap(({ label, pattern, instead }) =>
         lines.flatMap((line, at) => (pattern.test(line) ? [`${path}:${at + 1} has ${label}; use ${instead}`] : [])),
       );

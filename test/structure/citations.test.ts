@@ -7,7 +7,7 @@ const decisions = "emulator/DECISIONS.md";
 const rows = parseRowIds(documents.find(({ path }) => path === decisions)?.text ?? "");
 
 describe("check of decision references", () => {
-  const found = (text: string, path = "src/a/b.ts") =>
+  const findReferences = (text: string, path = "src/a/b.ts") =>
     findDeadReferences([{ path, text }], new Set(["R1", "R12", "C18"]), [decisions, "src/a/NOTES.md"]);
 
   it("accepts references to rows of DECISIONS.md", () =>
@@ -24,12 +24,12 @@ describe("check of decision references", () => {
         "/**\n * Three (DECISIONS.md,\n * R12, C18).\n */",
         'const why = "Nobody says it (DECISIONS.md, R12).";',
         "/** Beside it: NOTES.md, and emulator/DECISIONS.md. */",
-      ].flatMap((text) => found(text)),
+      ].flatMap((text) => findReferences(text)),
       [],
     ));
 
   it("reports a reference to a missing row", () =>
-    assert.deepEqual(found("/** One (DECISIONS.md, R1, R99 and C7). */"), [
+    assert.deepEqual(findReferences("/** One (DECISIONS.md, R1, R99 and C7). */"), [
       "src/a/b.ts cites R99, which DECISIONS.md does not have",
       "src/a/b.ts cites C7, which DECISIONS.md does not have",
     ]));
@@ -37,7 +37,7 @@ describe("check of decision references", () => {
   it("reports a reference without its page, in comments and messages", () =>
     assert.deepEqual(
       ["/** It counts (C18). */", "// As R12 says.", 'const why = "Not shown (R1).";', "We do C18."].map((text, at) =>
-        found(text, at === 3 ? "README.md" : undefined),
+        findReferences(text, at === 3 ? "README.md" : undefined),
       ),
       [
         ["src/a/b.ts cites C18 without its page"],
@@ -47,10 +47,10 @@ describe("check of decision references", () => {
       ],
     ));
 
-  it("ignores code", () => assert.deepEqual(found('const channel = "C18"; f(R1 + 1);'), []));
+  it("ignores code", () => assert.deepEqual(findReferences('const channel = "C18"; f(R1 + 1);'), []));
 
   it("reports a reference to a missing page", () =>
-    assert.deepEqual(found("/** See facts.md, 4.1, and docs/DECISIONS.md. */"), [
+    assert.deepEqual(findReferences("/** See facts.md, 4.1, and docs/DECISIONS.md. */"), [
       "src/a/b.ts names facts.md, which is not in the project",
       "src/a/b.ts names docs/DECISIONS.md, which is not in the project",
     ]));

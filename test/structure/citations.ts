@@ -12,7 +12,7 @@ export const parseRowIds = (page: string): Set<string> =>
 
 /** Lists the rows that a text cites, with their page. */
 export const findCitedRows = (text: string): string[] =>
-  [...text.matchAll(citation)].flatMap(([, found]) => found!.match(new RegExp(reference, "g"))!);
+  [...text.matchAll(citation)].flatMap(([, citationText]) => citationText!.match(new RegExp(reference, "g"))!);
 
 /** Lists invalid references: to a missing row, to a row without its page (“C18”), and to a missing page. */
 export const findDeadReferences = (
@@ -21,7 +21,7 @@ export const findDeadReferences = (
   paths: readonly string[],
 ): string[] =>
   files.flatMap(({ path, text }) => {
-    const unknown = findCitedRows(text)
+    const unknownRows = findCitedRows(text)
       .filter((row) => !rows.has(row))
       .map((row) => `${path} cites ${row}, which DECISIONS.md does not have`);
     const prose = (path.endsWith(".md") ? text : extractProse(text)).replace(citation, "");
@@ -31,7 +31,7 @@ export const findDeadReferences = (
     const pages = [...prose.matchAll(/(?<![\w@/.{}-])[\w./-]*\w\.md\b/g)]
       .filter(([page]) => !isPage(page, path, paths))
       .map(([page]) => `${path} names ${page}, which is not in the project`);
-    return [...unknown, ...bare, ...pages];
+    return [...unknownRows, ...bare, ...pages];
   });
 
 /** Reports whether a page exists at a path, relative to the root or to the citing file, or by name alone. */

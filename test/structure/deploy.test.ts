@@ -17,17 +17,17 @@ it("deployment examples contain only existing flags, variables and paths", () =>
   const flags = new Set<string>(emulatorStart.flags.map(({ flag }) => `--${flag}`));
   const variables = new Set(environmentVariables.flatMap(([names]) => names.split(", ")));
   const paths = new Set<string>(registry.map(({ path }) => path));
-  const unknown: string[] = [];
-  let found = 0;
+  const unknownWords: string[] = [];
+  let wordCount = 0;
   for (const [name, text] of files) {
     const words = [
       ...(text.match(/(?<![\w-])--[a-z][a-z-]+/g) ?? []).filter((flag) => !foreign.has(flag) && !flags.has(flag)),
       ...(text.match(/SVC_[A-Z_]+/g) ?? []).filter((variable) => !variables.has(variable)),
       ...(text.match(/\/_emulator\/\w+/g) ?? []).filter((path) => !paths.has(path)),
     ];
-    unknown.push(...words.map((word) => `${name}: ${word}`));
-    found += (text.match(/(?<![\w-])--[a-z]|SVC_|\/_emulator\//g) ?? []).length;
+    unknownWords.push(...words.map((word) => `${name}: ${word}`));
+    wordCount += (text.match(/(?<![\w-])--[a-z]|SVC_|\/_emulator\//g) ?? []).length;
   }
-  assert.deepEqual(unknown, []);
-  assert.ok(found > 10);
+  assert.deepEqual(unknownWords, []);
+  assert.ok(wordCount > 10);
 });

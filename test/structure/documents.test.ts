@@ -83,8 +83,8 @@ describe("check of the pages", () => {
 
   it("finds only existing commands in pages and sources", async () => {
     const commands = (await loadAllCommands()).map(({ words }) => words.join(" "));
-    const known = [...commands, "help", "completion", "complete"];
-    assert.deepEqual(findDeadCommands([...documents, ...sources], known), []);
+    const knownCommands = [...commands, "help", "completion", "complete"];
+    assert.deepEqual(findDeadCommands([...documents, ...sources], knownCommands), []);
   });
 
   it("requires a description of each source and test folder", () => {
@@ -119,8 +119,10 @@ describe("check of the pages", () => {
     );
     const [, table = ""] = getPage("ARCHITECTURE.md").split("## Written by hand");
     const rows = table.split("\n## ")[0]!.split("\n");
-    const listed = rows.flatMap((row) => [...row.matchAll(/`((?:src|emulator)\/[\w./-]+)`/g)].map(([, path]) => path!));
-    assert.deepEqual(listed.toSorted(), citing.map(({ path }) => path).toSorted());
+    const citedPaths = rows.flatMap((row) =>
+      [...row.matchAll(/`((?:src|emulator)\/[\w./-]+)`/g)].map(([, path]) => path!),
+    );
+    assert.deepEqual(citedPaths.toSorted(), citing.map(({ path }) => path).toSorted());
   });
 
   it("finds only decisions that a source cites", () => {
@@ -140,12 +142,12 @@ describe("check of the pages", () => {
     );
     const row = getPage("emulator/DECISIONS.md").match(/^\| C23 \|.*$/m)?.[0] ?? "";
     const words = new Set(row.match(/\w+/g));
-    const named = (name: string) => {
+    const isNamed = (name: string) => {
       const [, kind, end] = /^(SIGNING|REDLINING)_EMAIL_(.+)$/.exec(name) ?? [];
       return kind === undefined ? words.has(name) : words.has(kind.toLowerCase()) && words.has(end!);
     };
     assert.deepEqual(
-      activities.filter((name) => !caused.has(name) !== named(name)),
+      activities.filter((name) => !caused.has(name) !== isNamed(name)),
       [],
     );
   });

@@ -7,10 +7,10 @@ export const findDeadPaths = (pages: readonly SourceFile[], paths: readonly stri
     const folder = posix.dirname(path);
     const links = [...text.matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)].map(([, link]) => posix.join(folder, link!));
     // Paths in code start at the root of the project.
-    const named = [...text.matchAll(/`((?:src|emulator|fixtures|test|bin|\.ci)\/[\w./-]*)`/g)].map(([, name]) =>
+    const mentions = [...text.matchAll(/`((?:src|emulator|fixtures|test|bin|\.ci)\/[\w./-]*)`/g)].map(([, name]) =>
       posix.normalize(name!).replace(/\/$/, ""),
     );
-    return [...links, ...named]
+    return [...links, ...mentions]
       .filter((target) => !paths.some((value) => value === target || value.startsWith(`${target}/`)))
       .map((target) => `${path} names ${target}`);
   });
@@ -28,8 +28,8 @@ export const findDeadCommands = (files: readonly SourceFile[], commands: readonl
     [...text.matchAll(/(?:[`$]\s*|npx |&& |^)svc((?: [a-z][a-z-]*)+)/gm)]
       .map(([, words]) => words!.trim())
       // The words after the name of a command are its arguments.
-      .filter((shown) => !commands.some((command) => `${shown} `.startsWith(`${command} `)))
+      .filter((commandLine) => !commands.some((command) => `${commandLine} `.startsWith(`${command} `)))
       // A group without a command prints its help.
-      .filter((shown) => !commands.some((command) => command.startsWith(`${shown} `)))
-      .map((shown) => `${path} shows svc ${shown}`),
+      .filter((commandLine) => !commands.some((command) => command.startsWith(`${commandLine} `)))
+      .map((commandLine) => `${path} shows svc ${commandLine}`),
   );

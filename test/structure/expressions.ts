@@ -49,8 +49,8 @@ export function findSlowExpressions(literals: readonly Expression[]): string[] {
   const results = new Map<string, string>();
   return literals.flatMap(({ source, flags, at }) => {
     const written = `/${source}/${flags}`;
-    const known = results.get(written);
-    const result = known ?? checkExpression(source, flags);
+    const cachedResult = results.get(written);
+    const result = cachedResult ?? checkExpression(source, flags);
     results.set(written, result);
     return result === "linear" ? [] : [`${at} ${written} is ${result}`];
   });

@@ -94,8 +94,8 @@ describe("layer check", () => {
   ];
   for (const [path, text, reason] of refusals) {
     it(`rejects ${text} in ${path}`, () => {
-      const [told] = findForbiddenImportsIn(path, text);
-      assert.ok(told?.includes(reason), `${told} should say: ${reason}`);
+      const [violation] = findForbiddenImportsIn(path, text);
+      assert.ok(violation?.includes(reason), `${violation} should say: ${reason}`);
     });
   }
 

@@ -190,9 +190,9 @@ export const findLayer = (path: string): Layer | undefined =>
 
 /** Lists imports that the table does not allow, each as a message. */
 export const findForbiddenImports = (imports: readonly Import[]): string[] =>
-  imports.flatMap((one) => {
-    const why = explainForbiddenImport(one);
-    return why === undefined ? [] : [`${one.from} imports ${one.target}: ${why}`];
+  imports.flatMap((importSite) => {
+    const why = explainForbiddenImport(importSite);
+    return why === undefined ? [] : [`${importSite.from} imports ${importSite.target}: ${why}`];
   });
 
 function explainForbiddenImport({ from, target, kind }: Import): string | undefined {
@@ -205,21 +205,23 @@ function explainForbiddenImport({ from, target, kind }: Import): string | undefi
   if (name !== undefined) {
     const home = homes[name];
     if (!home) return "the package has no home in the table";
-    const atHome = home.some((place) => from.startsWith(place));
+    const atHome = home.some((homePath) => from.startsWith(homePath));
     return atHome || kind === "type" ? undefined : `its home is ${home.join(", ")}`;
   }
 
-  const other = findLayer(target)?.path ?? target.split("/")[0]!;
-  if (other === layer.path || layer.mayImport.includes(other) || layer.mayImport.includes(target)) return undefined;
-  if (kind === "type" && [other, target].some((place) => layer.typesOf?.includes(place))) return undefined;
+  const targetName = findLayer(target)?.path ?? target.split("/")[0]!;
+  if (targetName === layer.path || layer.mayImport.includes(targetName) || layer.mayImport.includes(target))
+    return undefined;
+  if (kind === "type" && [targetName, target].some((importedPath) => layer.typesOf?.includes(importedPath)))
+    return undefined;
   if (layer.mayImport.some((path) => isFolderWithin(path) && target.startsWith(`${path}/`))) return undefined;
-  const lazy = layer.lazily?.some((place) => target.startsWith(`${place}/`));
+  const lazy = layer.lazily?.some((layerPath) => target.startsWith(`${layerPath}/`));
   if (lazy) return kind === "static" ? "only by a dynamic import" : undefined;
-  return `${layer.path} knows nothing of ${other}`;
+  return `${layer.path} knows nothing of ${targetName}`;
 }
 
 /** Reports whether a path is a folder of a layer, but not a layer itself. */
-const isFolderWithin = (place: string): boolean => layers.every(({ path }) => path !== place);
+const isFolderWithin = (layerPath: string): boolean => layers.every(({ path }) => path !== layerPath);
 
 /** Formats the table as printed in ARCHITECTURE.md. */
 export const formatLayerTable = (): string =>
@@ -227,11 +229,11 @@ export const formatLayerTable = (): string =>
     "| layer | may import | the only home of |",
     "|---|---|---|",
     ...layers.map(({ path, mayImport, shown = mayImport, lazily = [], typesOf = [], homeOf }) => {
-      const others = [
+      const importable = [
         ...shown,
-        ...lazily.map((place) => `${place} (late)`),
-        ...typesOf.map((place) => `${place} (types)`),
+        ...lazily.map((layerPath) => `${layerPath} (late)`),
+        ...typesOf.map((layerPath) => `${layerPath} (types)`),
       ];
-      return `| \`${path}\` | ${others.join(", ") || "–"} | ${homeOf} |`;
+      return `| \`${path}\` | ${importable.join(", ") || "–"} | ${homeOf} |`;
     }),
   ].join("\n");

@@ -8,12 +8,12 @@ const optionName = /(?<![\w`-]|var\()--([a-z][a-z0-9-]+)(?![\w-]*\s*:)/g;
 export function findUnknownOptions(
   files: readonly SourceFile[],
   commands: readonly CommandDeclaration[],
-  others: readonly string[],
+  otherFlags: readonly string[],
 ): string[] {
-  const known = new Set([...others, ...commands.flatMap(({ flags }) => flags.map(({ flag }) => flag))]);
+  const knownFlags = new Set([...otherFlags, ...commands.flatMap(({ flags }) => flags.map(({ flag }) => flag))]);
   return files.flatMap(({ path, text }) =>
     [...omitComments(text).matchAll(optionName)].flatMap(([, flag = ""]) =>
-      known.has(flag.replace(/^no-/, "")) || known.has(flag) ? [] : [`${path} names --${flag}`],
+      knownFlags.has(flag.replace(/^no-/, "")) || knownFlags.has(flag) ? [] : [`${path} names --${flag}`],
     ),
   );
 }

@@ -58,5 +58,5 @@ const parenthesizedCitation = /\((?:[\w-]+\.md, )?[A-Z]\d{1,2}(?:(?:, | and )[A-
 /** Extracts comments, and references in parentheses within strings. */
 export const extractProse = (text: string): string =>
   [...text.matchAll(new RegExp(`${comment.source}|${parenthesizedCitation.source}`, "gm"))]
-    .map(([found]) => found)
+    .map(([match]) => match)
     .join("\n");

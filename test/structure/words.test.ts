@@ -68,23 +68,23 @@ describe("vocabulary check", () => {
   });
 
   it("finds only standard terms in names, paths and prose", () => {
-    const found = (path: string, text: string) => findRetiredWords([{ path, text }]);
+    const findWords = (path: string, text: string) => findRetiredWords([{ path, text }]);
     assert.deepEqual(
-      found("a.ts", "type Asked = 1; const said = 2; // what was asked and said at HOME, indeed, on a plane"),
+      findWords("a.ts", "type Asked = 1; const said = 2; // what was asked and said at HOME, indeed, on a plane"),
       ["a.ts says Asked for a noun, such as SignInRequest", "a.ts says said for a message or a reply"],
     );
-    assert.deepEqual(found("a/deliver-lanes.ts", "const nextLane = 1; // zod judges\n this.#lane"), [
+    assert.deepEqual(findWords("a/deliver-lanes.ts", "const nextLane = 1; // zod judges\n this.#lane"), [
       "a/deliver-lanes.ts says lanes for concurrency keys",
       "a/deliver-lanes.ts says lane for concurrency key",
       "a/deliver-lanes.ts says judges for checks",
     ]);
-    assert.deepEqual(found("emulator/clock/schedule.ts", "lane, lanes"), [
+    assert.deepEqual(findWords("emulator/clock/schedule.ts", "lane, lanes"), [
       "emulator/clock/schedule.ts says lanes for concurrency keys",
     ]);
-    assert.deepEqual(found("src/cli/x.ts", "interface Verdict {}"), [
+    assert.deepEqual(findWords("src/cli/x.ts", "interface Verdict {}"), [
       "src/cli/x.ts says Verdict, which means whether a signature holds",
     ]);
-    assert.deepEqual(found("src/schemes/x.ts", "export type Verdict = 1;"), []);
+    assert.deepEqual(findWords("src/schemes/x.ts", "export type Verdict = 1;"), []);
   });
 
   it("finds no retired words", () =>

@@ -31,8 +31,8 @@ const vendors = new Set([
 const vendorResults = new Map<string, boolean>();
 
 function isVendor(word: string): boolean {
-  const known = vendorResults.get(word);
-  if (known !== undefined) return known;
+  const cachedResult = vendorResults.get(word);
+  if (cachedResult !== undefined) return cachedResult;
   const result = vendors.has(createHash("sha256").update(word).digest("hex").slice(0, 16));
   vendorResults.set(word, result);
   return result;
@@ -138,8 +138,8 @@ export const findUnclearHelp = (commands: readonly CommandDeclaration[]): string
     const { words, summary, description = "", positionals, flags, examples } = command;
     const texts = [summary, description, ...[...positionals, ...flags].map((one) => one.description)];
     return [...texts, ...examples.map(({ title }) => title)].flatMap((text) => {
-      const [found] = unclear.exec(text) ?? [];
-      return found === undefined ? [] : [`svc ${words.join(" ")} says ${found.trim()}: ${text}`];
+      const [match] = unclear.exec(text) ?? [];
+      return match === undefined ? [] : [`svc ${words.join(" ")} says ${match.trim()}: ${text}`];
     });
   });
 
@@ -161,7 +161,7 @@ const mayBeUnclear = ({ text }: SourceFile): boolean =>
 function extractMessages({ path, text }: SourceFile): { readonly words: string; readonly line: number }[] {
   const kind = path.endsWith("x") ? ts.ScriptKind.TSX : ts.ScriptKind.TS;
   const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true, kind);
-  const found: { words: string; line: number }[] = [];
+  const texts: { words: string; line: number }[] = [];
   const visit = (node: ts.Node): void => {
     if (ts.isImportDeclaration(node)) return;
     const isText =
@@ -172,20 +172,20 @@ function extractMessages({ path, text }: SourceFile): { readonly words: string; 
       ts.isJsxText(node);
     if (isText && /[A-Za-z]\S* +\S+ +\S/.test(node.text)) {
       const line = file.getLineAndCharacterOfPosition(node.getStart()).line + 1;
-      found.push({ words: node.text.replace(/--.*$/gm, "").trim().replace(/\s+/g, " "), line });
+      texts.push({ words: node.text.replace(/--.*$/gm, "").trim().replace(/\s+/g, " "), line });
     }
     ts.forEachChild(node, visit);
   };
   visit(file);
-  return found;
+  return texts;
 }
 
 /** Lists messages, hints, notes and page texts with a retired word. */
 export const findUnclearMessages = (files: readonly SourceFile[]): string[] =>
   files.filter(mayBeUnclear).flatMap((file) =>
     extractMessages(file).flatMap(({ words, line }) => {
-      const [found] = unclearInMessages.exec(words) ?? [];
-      return found === undefined ? [] : [`${file.path}:${line} says ${found.trim()}: ${words}`];
+      const [match] = unclearInMessages.exec(words) ?? [];
+      return match === undefined ? [] : [`${file.path}:${line} says ${match.trim()}: ${words}`];
     }),
   );
 

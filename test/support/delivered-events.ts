@@ -24,11 +24,11 @@ export async function subscribe(
     body: { title: "test", url: target.url, only_for_activities: activities },
   });
   if (status !== 201) throw new Error(`The webhook was refused: ${JSON.stringify(body)}`);
-  let seen = 0;
+  let seenCount = 0;
   return async () => {
     await control("POST", "clock/advance", { body: { by: "PT1S" } });
-    const came = target.received.slice(seen);
-    seen = target.received.length;
+    const came = target.received.slice(seenCount);
+    seenCount = target.received.length;
     const { body: log } = await control("GET", `deliveries?limit=500&webhook=${(body as { id: number }).id}`);
     // Deliveries that are due at the same instant run concurrently, so only their log has the order of the events.
     const { items } = log as { items: { activity: string }[] };

@@ -31,13 +31,13 @@ export async function startEmulatorProcess(
     stdio: ["ignore", "pipe", "inherit"],
     env: { ...process.env, ...env },
   });
-  const gone = once(child, "close");
+  const closed = once(child, "close");
   const kill = async () => {
     child.kill("SIGKILL");
-    await gone;
+    await closed;
   };
   addCleanup(t, kill);
-  const [line] = (await Promise.race([once(createInterface({ input: child.stdout }), "line"), gone])) as [unknown];
+  const [line] = (await Promise.race([once(createInterface({ input: child.stdout }), "line"), closed])) as [unknown];
   if (typeof line !== "string") throw new Error("The emulator ended before it was up");
   const { routerUrl, token, clusters } = JSON.parse(line) as Pick<Emulator, "routerUrl" | "token" | "clusters">;
   const [first] = clusters;

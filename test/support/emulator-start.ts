@@ -37,10 +37,10 @@ export async function prepareEmulatorProcess(
   const argv = ["--input-type=module", "-e", program, join(getBundleFolder(), "emulator.js")];
   const [command, ...args] = [...within, process.execPath, ...argv];
   const child = spawn(command!, args, { stdio: ["pipe", "pipe", "inherit"], cwd });
-  const gone = once(child, "close");
+  const closed = once(child, "close");
   const kill = async () => {
     child.kill("SIGKILL");
-    await gone;
+    await closed;
   };
   addCleanup(t, kill);
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();

@@ -26,15 +26,15 @@ export async function openEventStream(
   { controlUrl, token }: Pick<Emulator, "controlUrl" | "token">,
   { after, lastEventId }: Where = {},
 ): Promise<EventStream> {
-  const ended = new AbortController();
+  const abort = new AbortController();
   const url = `${controlUrl}/events${after === undefined ? "" : `?after=${encodeURIComponent(after)}`}`;
   const headers = {
     authorization: `Bearer ${token}`,
     ...(lastEventId === undefined ? {} : { "last-event-id": lastEventId }),
   };
-  const response = await fetch(url, { headers, signal: ended.signal });
+  const response = await fetch(url, { headers, signal: abort.signal });
   const events = readEvents(response.body!);
-  t.after(() => ended.abort());
+  t.after(() => abort.abort());
   const next = async () => {
     const { done, value } = await events.next();
     if (done) throw new Error("The stream has ended");
@@ -50,7 +50,7 @@ export async function openEventStream(
       }
     },
     async close() {
-      ended.abort();
+      abort.abort();
       await events.return(undefined).catch(() => {});
     },
   };
@@ -66,9 +66,9 @@ export async function* readEvents(body: AsyncIterable<Uint8Array>): AsyncGenerat
     for (const frame of frames) {
       const lines = frame.split("\n").filter((line) => !line.startsWith(":"));
       if (lines.length === 0) continue;
-      const [id, data, ...others] = lines;
+      const [id, data, ...extraLines] = lines;
       const event = declared.parse(JSON.parse(data!.slice("data: ".length)));
-      if (id !== `id: ${event.id}` || others.length > 0) throw new Error(`No event of this stream: ${frame}`);
+      if (id !== `id: ${event.id}` || extraLines.length > 0) throw new Error(`No event of this stream: ${frame}`);
       yield event;
     }
   }

@@ -6,8 +6,8 @@ import { readFileSync, writeFileSync } from "node:fs";
  * UPDATE_GOLDEN=1 rewrites the file instead, to be reviewed as a diff.
  */
 export function assertGolden(name: string, actual: string): void {
-  const place = name.includes("/") ? name : `fixtures/golden/${name}`;
-  const path = new URL(`../../${place}`, import.meta.url);
+  const goldenPath = name.includes("/") ? name : `fixtures/golden/${name}`;
+  const path = new URL(`../../${goldenPath}`, import.meta.url);
   if (process.env.UPDATE_GOLDEN === "1") writeFileSync(path, actual);
   const expected = readFileSync(path, "utf8").split("\n");
   const lines = actual.split("\n");
@@ -17,6 +17,6 @@ export function assertGolden(name: string, actual: string): void {
   assert.deepEqual(
     { line: where, text: lines.slice(Math.max(0, where - 3), where + 2), lines: lines.length },
     { line: where, text: expected.slice(Math.max(0, where - 3), where + 2), lines: expected.length },
-    `${place} differs from line ${where} on; UPDATE_GOLDEN=1 rewrites it`,
+    `${goldenPath} differs from line ${where} on; UPDATE_GOLDEN=1 rewrites it`,
   );
 }

@@ -14,7 +14,7 @@ export interface RawServer {
 /** Starts a server that responds to each request with exactly these bytes, even if they are invalid HTTP. */
 export async function startRawServer(t: Pick<TestContext, "after">, ...texts: readonly string[]): Promise<RawServer> {
   const received: string[] = [];
-  let answer = texts;
+  let responseTexts = texts;
   let count = 0;
   const sockets = new Set<net.Socket>();
   const server = net.createServer({ noDelay: true }, (socket) => {
@@ -29,7 +29,7 @@ export async function startRawServer(t: Pick<TestContext, "after">, ...texts: re
       if (end < 0 || text.length < end + 4 + Number(/content-length: (\d+)/i.exec(text)?.[1] ?? 0)) return;
       received.push(text);
       text = "";
-      for (const part of answer) {
+      for (const part of responseTexts) {
         await new Promise<void>((resolve) => socket.write(Buffer.from(part, "latin1"), () => setImmediate(resolve)));
       }
     });
@@ -44,7 +44,7 @@ export async function startRawServer(t: Pick<TestContext, "after">, ...texts: re
     received,
     connections: () => count,
     respond: (...next) => {
-      answer = next;
+      responseTexts = next;
     },
   };
 }

@@ -65,10 +65,10 @@ export async function startRoutedEmulator(
     ...(signatories && { signatories }),
   };
   const emulator = await startTestEmulator(t, { seed, ...options });
-  const seen = { eu: eu.received.length, us: us.received.length };
+  const seenCounts = { eu: eu.received.length, us: us.received.length };
   const since = (name: "eu" | "us", all: readonly ReceivedRequest[]) => {
-    const fresh = all.slice(seen[name]).map(({ method, url }) => `${name} ${method} ${url}`);
-    seen[name] = all.length;
+    const fresh = all.slice(seenCounts[name]).map(({ method, url }) => `${name} ${method} ${url}`);
+    seenCounts[name] = all.length;
     return fresh;
   };
   return Object.assign(emulator, {

@@ -144,7 +144,7 @@ describe("recorded corpus", () => {
     const head = "svc-exchange: 1\ncallee: contracts\nat: 2030-01-01T00:00:00Z\nduration-ms: 1\n";
     const lengths = "request-body: text 0\nresponse-body: text 0\n\n";
     const rest = "\n\n\nHTTP/1.1 200\n\n\n";
-    const refused = [
+    const malformed = [
       ["", "it ends too early"],
       ["GET / HTTP/1.1\n\n", 'the line "GET / HTTP/1.1" is not a header'],
       [head.replace("contracts", "toString"), "it ends too early"],
@@ -165,6 +165,6 @@ describe("recorded corpus", () => {
     const nested = `${lengths.replace("response-body: text 0", `response-body: text ${deep.length}`)}GET / HTTP/1.1${rest}`;
     assert.equal(await hostile(`${head}${nested.slice(0, -1)}${deep}\n`), "read");
     assert.deepEqual(scanCorpus(await readCorpus(folder)), []);
-    for (const [text, message] of refused) assert.equal(await hostile(text), message, text);
+    for (const [text, message] of malformed) assert.equal(await hostile(text), message, text);
   });
 });

@@ -160,13 +160,13 @@ describe("service that contradicts the specification", () => {
       observed: await recordContradictions(t),
       log: (line) => lines.push(line),
     });
-    const of = (id: string, contradicted: string) =>
+    const explainSkipped = (id: string, contradicted: string) =>
       `Observation ${id} is not applied: it contradicts the specification${contradicted}.`;
     assert.deepEqual(lines, [
-      of("contracts.create:201:status", ", in which contracts.create does not return 202"),
-      of("contracts.status:200:contract_status:type", " of contracts.status at contract_status"),
-      of("webhook:CONTRACT_CREATED:contract_id:type", " of the payload at contract_id"),
-      of("webhook:CONTRACT_CREATED:retry.1:retry-time", ", which fixes the retry schedule"),
+      explainSkipped("contracts.create:201:status", ", in which contracts.create does not return 202"),
+      explainSkipped("contracts.status:200:contract_status:type", " of contracts.status at contract_status"),
+      explainSkipped("webhook:CONTRACT_CREATED:contract_id:type", " of the payload at contract_id"),
+      explainSkipped("webhook:CONTRACT_CREATED:retry.1:retry-time", ", which fixes the retry schedule"),
     ]);
     const response = await observing.api("POST", "/api/v2.1/public/contracts/", { body: createContractRequest() });
     const otherResponse = await observing.api("GET", "/api/v2.1/public/contracts/T-1/status");

@@ -19,8 +19,8 @@ describe("initial state of a replay", () => {
   });
 
   it("uses the ID as the label of a cluster that has none", () => {
-    const listed = { clusters: [{ cluster_id: "eu-1", cluster_label: null }] };
-    const { clusters } = buildReplaySeed([createExchange("clusters.list", "/router/v1/clusters", listed)], {});
+    const clusterList = { clusters: [{ cluster_id: "eu-1", cluster_label: null }] };
+    const { clusters } = buildReplaySeed([createExchange("clusters.list", "/router/v1/clusters", clusterList)], {});
     assert.deepEqual(clusters, [{ id: "eu-1", label: "eu-1" }]);
   });
 });

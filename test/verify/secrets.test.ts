@@ -137,12 +137,12 @@ describe("corpus with 40 planted secrets and personal data", () => {
     const all = texts.join("\n");
     // Includes the content of base64 and percent-encoding.
     const inner = [...all.matchAll(/[A-Za-z0-9+/_-]{12,}/g)].map(([text]) => Buffer.from(text, "base64").toString());
-    const shown = [all, decodeURIComponent(all.replace(/%(?![0-9A-F]{2})/gi, "%25")), ...inner]
+    const searchedText = [all, decodeURIComponent(all.replace(/%(?![0-9A-F]{2})/gi, "%25")), ...inner]
       .join("\n")
       .toLowerCase();
     assert.equal(plantedSecrets.length, 40);
     assert.deepEqual(
-      plantedSecrets.filter((secret) => shown.includes(secret.toLowerCase())),
+      plantedSecrets.filter((secret) => searchedText.includes(secret.toLowerCase())),
       [],
     );
     assert.deepEqual(scanCorpus(corpus), []);
@@ -162,8 +162,8 @@ const returns = (status: number, type: string, body: string) =>
   createExchange({ method: "GET" }, { status, headers: [["content-type", type]], body: Buffer.from(body) });
 
 /** The only file of a corpus with this exchange, and the findings of its scan. */
-async function recordExchange(t: TestContext, one: readonly [RecordedRequest, RecordedResponse]) {
-  const corpus = await recordAll(t, [one]);
+async function recordExchange(t: TestContext, exchange: readonly [RecordedRequest, RecordedResponse]) {
+  const corpus = await recordAll(t, [exchange]);
   const text = await readFile(join(corpus.folder, corpus.exchanges[0]!.file), "utf8");
   return { text: decodeURIComponent(text), found: scanCorpus(corpus) };
 }
@@ -175,7 +175,7 @@ const scanExchange = ([request, response]: readonly [RecordedRequest, RecordedRe
     digest: "",
     isEnded: true,
     exchanges: [{ file: "", callee: "contracts", operation: undefined, at: 0, durationMs: 1, request, response }],
-  }).map(({ place }) => place);
+  }).map(({ place: location }) => location);
 
 const boundary = "----WebKitFormBoundary7MA4YWxkTrZu0gW9";
 const form = (name: string, value: string) =>
@@ -280,18 +280,18 @@ const namedSecrets: Readonly<
 };
 
 describe("secret identified by its name", () => {
-  for (const [name, [one, secret, place]] of Object.entries(namedSecrets)) {
+  for (const [name, [exchange, secret, location]] of Object.entries(namedSecrets)) {
     it(`is redacted, or reported if redaction failed: ${name}`, async (t) => {
-      const { text, found } = await recordExchange(t, one);
-      assert.deepEqual({ left: text.includes(secret), found }, { left: false, found: [] }, text);
-      assert.ok(scanExchange(one).includes(place), scanExchange(one).join());
+      const { text, found: findings } = await recordExchange(t, exchange);
+      assert.deepEqual({ left: text.includes(secret), found: findings }, { left: false, found: [] }, text);
+      assert.ok(scanExchange(exchange).includes(location), scanExchange(exchange).join());
     });
   }
 
   it("does not include error codes and messages about a field", async (t) => {
     const body = '{"code":"not_found","detail":"Invalid password: this field is required."}';
-    const { text, found } = await recordExchange(t, returns(404, "application/json", body));
-    assert.deepEqual({ isSame: text.includes(body), found }, { isSame: true, found: [] }, text);
+    const { text, found: findings } = await recordExchange(t, returns(404, "application/json", body));
+    assert.deepEqual({ isSame: text.includes(body), found: findings }, { isSame: true, found: [] }, text);
   });
 });
 
@@ -312,24 +312,28 @@ describe("personal data identified by its name", () => {
 
   it("is replaced consistently by values of the same format", async (t) => {
     const body = JSON.stringify([person, { dob: person.dob, num: person.num }]);
-    const { text, found } = await recordExchange(t, createRequest("application/json", body));
-    const gone = ["1984", "23.11", "491515", "2345678", "84250", "52.52", "113.4", "ebulon", "quartz"];
-    assert.deepEqual({ left: gone.filter((value) => text.includes(value)), found }, { left: [], found: [] }, text);
-    const [made, again] = JSON.parse(text.split("\n").find((line) => line.startsWith("[{"))!);
-    assert.deepEqual(again, { dob: made.dob, num: made.num });
+    const { text, found: findings } = await recordExchange(t, createRequest("application/json", body));
+    const personalData = ["1984", "23.11", "491515", "2345678", "84250", "52.52", "113.4", "ebulon", "quartz"];
+    assert.deepEqual(
+      { left: personalData.filter((value) => text.includes(value)), found: findings },
+      { left: [], found: [] },
+      text,
+    );
+    const [firstCopy, again] = JSON.parse(text.split("\n").find((line) => line.startsWith("[{"))!);
+    assert.deepEqual(again, { dob: firstCopy.dob, num: firstCopy.num });
     const form = text.slice(text.indexOf('[{"dob"'), text.indexOf(',"first_name"')).replace(/\d/g, "0");
     assert.equal(
       form,
       '[{"dob":"0000-00-00","birth_date":"00.00.0000","num":0000000000000,"msisdn":0000000000000,"phone":"+00000000000","salary":00000.00,"lat":00.000000,"longitude":-000.000000',
     );
-    assert.ok(/^1955-/.test(made.dob) && Math.abs(made.longitude) < 180 && made.lat < 90, text);
+    assert.ok(/^1955-/.test(firstCopy.dob) && Math.abs(firstCopy.longitude) < 180 && firstCopy.lat < 90, text);
   });
 
   it("is reported if it was not replaced", () => {
-    const places = scanExchange(createRequest("application/json", JSON.stringify(person)));
+    const locations = scanExchange(createRequest("application/json", JSON.stringify(person)));
     const names = ["dob", "birth_date", "num", "msisdn", "phone", "salary", "lat", "longitude", "first_name"];
     assert.deepEqual(
-      places,
+      locations,
       names.map((name) => `request body ${name}`),
     );
   });
@@ -342,7 +346,7 @@ describe("personal data identified by its name", () => {
 });
 
 describe("secret that resembles a stand-in", () => {
-  for (const [name, one, secret] of [
+  for (const [name, request, secret] of [
     ["a password", createRequest("application/json", '{"password":"safeguard2024north"}'), "safeguard2024north"],
     [
       "a token",
@@ -353,7 +357,7 @@ describe("secret that resembles a stand-in", () => {
     ["a card", createRequest("application/json", '{"note":"card:5500005555555559"}'), "5500005555555559"],
   ] as const)
     it(`is replaced: ${name}`, async (t) => {
-      const { text } = await recordExchange(t, one);
+      const { text } = await recordExchange(t, request);
       assert.ok(!text.includes(secret), text);
     });
 });

@@ -64,9 +64,9 @@ describe("encoded body in a corpus", () => {
         ["content-encoding", encoding],
       ] as const;
       const corpus = await recordAll(t, [createExchange({}, { headers, body })]);
-      const { email, ...others } = JSON.parse(corpus.exchanges[0]!.response.body.toString());
+      const { email, ...otherFields } = JSON.parse(corpus.exchanges[0]!.response.body.toString());
       assert.match(email, /^qx[a-x]{9}@qx[a-x]{7}\.example$/);
-      assert.deepEqual([others, scanCorpus(corpus)], [{ count: 3 }, []]);
+      assert.deepEqual([otherFields, scanCorpus(corpus)], [{ count: 3 }, []]);
     });
   }
 

@@ -32,11 +32,11 @@ async function assertEndsInTime(
   assert.ok(afterMs < allowed, `took ${Math.round(afterMs)} ms, of ${Math.round(allowed)}`);
 }
 
-/** A service that never responds. `asked` resolves at the first request. */
+/** A service that never responds. `requestReceived` resolves at the first request. */
 async function startHangingService(t: TestContext) {
   const service = await startReceiver(t);
-  const asked = new Promise<void>((resolve) => service.respond(() => resolve()));
-  return { url: service.url, asked };
+  const requestReceived = new Promise<void>((resolve) => service.respond(() => resolve()));
+  return { url: service.url, requestReceived };
 }
 
 async function withEmulator(t: TestContext) {
@@ -61,7 +61,7 @@ describe("svc process on Ctrl-C", () => {
     const run = await startSvcProcess(t, ["router", "health", "--base-url", service.url], {
       cwd: await createTestFolder(t),
     });
-    await service.asked;
+    await service.requestReceived;
     await assertEndsInTime(run);
     assert.equal(run.stdout() + run.stderr(), "");
   });
@@ -189,7 +189,7 @@ describe("svc process on Ctrl-C", () => {
   it("ends a job with hanging requests and prints how to continue", async (t) => {
     const service = await startReceiver(t);
     // The request for the list of clusters fails at once, because the job does not depend on it.
-    const asked = new Promise<void>((resolve) =>
+    const requestReceived = new Promise<void>((resolve) =>
       service.respond(({ method }, response) => {
         if (method === "POST") resolve();
         else response.writeHead(404).end();
@@ -199,7 +199,7 @@ describe("svc process on Ctrl-C", () => {
     await writeFile(join(cwd, "rows.txt"), "c0\nc1\n");
     const argv = ["router", "map-clients", "rows.txt", "--cluster", "eu-1", "--base-url", service.url, "--yes"];
     const run = await startSvcProcess(t, argv, { cwd, env: { SVC_CLUSTER_KEY: "k" } });
-    await asked;
+    await requestReceived;
     await assertEndsInTime(run, { within: graceMs });
     assert.match(run.stderr(), /Resume it with: svc router jobs resume job_/);
   });

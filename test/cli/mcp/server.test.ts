@@ -39,12 +39,12 @@ async function startAgent(
 ): Promise<Agent> {
   const emulator = await startCliEmulator(t, options);
   const [toServer, fromServer] = [new PassThrough(), new PassThrough()];
-  let seen = 0;
+  let writtenChars = 0;
   const run = emulator.svc(["mcp", ...flags], {
     stdin: toServer,
     onOutput(stdout) {
-      fromServer.write(stdout.slice(seen));
-      seen = stdout.length;
+      fromServer.write(stdout.slice(writtenChars));
+      writtenChars = stdout.length;
     },
   });
   // The server's transport also works for a client, because the streams are symmetric.
@@ -146,12 +146,12 @@ describe("svc mcp", () => {
 
   it("finds, describes and calls an operation and returns the output of --json", async (t) => {
     const { call, svc } = await startAgent(t, writes, { clock: { mode: "manual" } });
-    const found = JSON.parse((await call("find", { query: "create a contract" })).text);
+    const matches = JSON.parse((await call("find", { query: "create a contract" })).text);
     const { commands } = JSON.parse((await runCli("help --json")).stdout);
     const ofManifest = (command: string) => commands.find((one: { command: string }) => one.command === command);
-    const [first] = found;
+    const [first] = matches;
     assert.equal(first.command, "contracts create");
-    for (const { command, summary, operation, method } of found) {
+    for (const { command, summary, operation, method } of matches) {
       const entry = ofManifest(command);
       assert.deepEqual([summary, operation, method], [entry.summary, entry.operation, entry.method]);
     }
@@ -161,8 +161,8 @@ describe("svc mcp", () => {
     const described = await call("describe", { operation: "contracts.create" });
     assert.deepEqual(JSON.parse(described.text), ofManifest("contracts create"));
 
-    const made = await call("call", { operation: "contracts create", body: exampleContract });
-    assert.equal(JSON.parse(made.text).id, "T-1");
+    const created = await call("call", { operation: "contracts create", body: exampleContract });
+    assert.equal(JSON.parse(created.text).id, "T-1");
     const params = { composite_id: "T-1" };
     assert.deepEqual(
       await call("call", { operation: "contracts.status", params }),
@@ -184,7 +184,7 @@ describe("svc mcp", () => {
     });
     const moved = JSON.parse((await call("clock", { by: "PT2H35M" })).text);
     assert.equal(moved.ran.length, 5);
-    for (const [answer, line] of [
+    for (const [result, line] of [
       [await call("clock"), "emulator clock"],
       [await call("trace", { ref: "T-1" }), "emulator trace T-1"],
       [await call("why"), "webhooks why"],
@@ -193,7 +193,7 @@ describe("svc mcp", () => {
         "emulator requests --limit 3 --operation contracts.create",
       ],
     ] as const) {
-      assert.deepEqual(answer, await getOutput(svc(`${line} --json`)), line);
+      assert.deepEqual(result, await getOutput(svc(`${line} --json`)), line);
     }
     assert.equal(JSON.parse((await call("why")).text).disabled.by, "attempt:1.6");
   });
@@ -259,14 +259,14 @@ describe("svc mcp", () => {
     const { commands } = JSON.parse((await runCli("help --json")).stdout);
     const reads = commands.filter(({ method }: { method?: string }) => method === "GET");
     const params = { composite_id: "T-1", contract_id: "1", id: "1", name: "x", ref: "T-1", workspace_id: "1" };
-    let shown = 0;
+    let passed = 0;
     for (const { command, positionals } of reads) {
       // The command waits for an event that never happens.
       if (command === "emulator wait-for") continue;
       const names: string[] = positionals.map(({ name }: { name: string }) => name.replaceAll("-", "_"));
-      const given = Object.fromEntries(names.map((name) => [name, params[name as "id"] ?? "1"]));
-      const { text, isError } = await call("call", { operation: command, params: given });
-      if (!isError) shown += 1;
+      const pathParams = Object.fromEntries(names.map((name) => [name, params[name as "id"] ?? "1"]));
+      const { text, isError } = await call("call", { operation: command, params: pathParams });
+      if (!isError) passed += 1;
       assert.deepEqual(
         secrets.filter((secret) => text.includes(secret)),
         [],
@@ -274,14 +274,14 @@ describe("svc mcp", () => {
       );
       assert.doesNotMatch(text, /by_token\/(?!\[)|X-Amz-Signature=(?!\[)/, command);
     }
-    assert.ok(shown >= 45, `${shown} of ${reads.length} answered`);
-    const made = await call("call", { operation: "workspaces.create", body: { cluster: "eu-1", name: "New" } });
-    assert.doesNotMatch(made.text, /"(?:client_secret|hmac_key)": "(?!\[redacted\])/);
+    assert.ok(passed >= 45, `${passed} of ${reads.length} answered`);
+    const created = await call("call", { operation: "workspaces.create", body: { cluster: "eu-1", name: "New" } });
+    assert.doesNotMatch(created.text, /"(?:client_secret|hmac_key)": "(?!\[redacted\])/);
   });
 
   it("responds to an unreadable message according to JSON-RPC 2.0 and continues", async (t) => {
     const { cwd } = await startCliEmulator(t);
-    const answers = async (...lines: readonly string[]) => {
+    const sendLines = async (...lines: readonly string[]) => {
       const { exit, stdout, stderr } = await runCli("mcp", {
         stdin: lines.join("\n"),
         cwd,
@@ -296,7 +296,7 @@ describe("svc mcp", () => {
     };
     const ping = JSON.stringify({ jsonrpc: "2.0", id: 7, method: "ping" });
     const invalid = [-32600, "The message is not a request, a notification or a response of JSON-RPC 2.0."];
-    assert.deepEqual(await answers("{", "[]", "null", '{"jsonrpc":"2.0","id":3}', `[${ping}]`, "", ping, "{"), [
+    assert.deepEqual(await sendLines("{", "[]", "null", '{"jsonrpc":"2.0","id":3}', `[${ping}]`, "", ping, "{"), [
       [null, [-32700, "The message is not JSON."]],
       [null, [-32600, "The message is a batch, which is not supported."]],
       [null, invalid],
@@ -306,7 +306,7 @@ describe("svc mcp", () => {
       [7, {}],
     ]);
     const huge = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping", params: { text: "x".repeat(10_500_000) } });
-    assert.deepEqual(await answers(huge, ping), [
+    assert.deepEqual(await sendLines(huge, ping), [
       [null, [-32600, "The message is larger than 10 MiB."]],
       [7, {}],
     ]);

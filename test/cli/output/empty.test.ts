@@ -19,11 +19,14 @@ it("a list with an offset beyond its last row reports the total in every format"
 it("an empty list names the flags that excluded all rows instead of suggesting a first object", async (t) => {
   const { svc, emulator } = await startCliEmulator(t);
   await createDraftContract(emulator.api);
-  const [one, two] = [
+  const [contractList, two] = [
     await svc("contracts list --query nowhere"),
     await svc("emulator requests --service storage --status 418"),
   ];
-  assert.deepEqual([one.exit, one.stdout, one.stderr], [0, "", "Nothing found with --query\n"]);
+  assert.deepEqual(
+    [contractList.exit, contractList.stdout, contractList.stderr],
+    [0, "", "Nothing found with --query\n"],
+  );
   assert.equal(two.stderr, "Nothing found with --service and --status\n");
 });
 

@@ -50,10 +50,10 @@ describe("escaped text for users", () => {
     it(`leaves ${text} unchanged`, () => assert.equal(escapeControlCharacters(text), text));
   }
 
-  for (const [label, [text, shown]] of Object.entries(attacks)) {
+  for (const [label, [text, escaped]] of Object.entries(attacks)) {
     it(`shows ${label}`, () => {
-      assert.equal(escapeControlCharacters(text), shown);
-      assert.equal(escapeControlCharacters(shown), shown);
+      assert.equal(escapeControlCharacters(text), escaped);
+      assert.equal(escapeControlCharacters(escaped), escaped);
     });
   }
 
@@ -73,7 +73,7 @@ describe("escaped JSON", () => {
 });
 
 describe("GitHub Actions runner command in output", () => {
-  for (const [line, shown] of [
+  for (const [line, neutralized] of [
     ["::stop-commands::x", "\\x3a:stop-commands::x"],
     [" \u00a0\u3000::add-mask::x", " \u00a0\u3000\\x3a:add-mask::x"],
     ["a\n::error::x", "a\n\\x3a:error::x"],
@@ -81,8 +81,8 @@ describe("GitHub Actions runner command in output", () => {
     ["a ::b:: # c", "a ::b:: # c"],
   ] as const) {
     it(`is escaped: ${JSON.stringify(line)}`, () => {
-      assert.equal(neutralizeCommands(line), shown);
-      assert.equal(neutralizeCommands(shown), shown);
+      assert.equal(neutralizeCommands(line), neutralized);
+      assert.equal(neutralizeCommands(neutralized), neutralized);
     });
   }
 

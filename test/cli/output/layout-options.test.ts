@@ -13,8 +13,8 @@ describe("request option", () => {
     ...["tour", "run", "dev", "mcp", "emulator start", "emulator exec", "verify proxy", "verify replay"],
     ...["auth certify", "webhooks certify", "webhooks verify", "webhooks sign", "webhooks explain"],
   ];
-  const others = ["router jobs undo", "auth status"];
-  const local = Object.keys(localCommands).filter((words) => ![...sometimes, ...others].includes(words));
+  const otherCommands = ["router jobs undo", "auth status"];
+  const local = Object.keys(localCommands).filter((words) => ![...sometimes, ...otherCommands].includes(words));
 
   for (const words of local) {
     it(`is rejected by svc ${words}, which sends no requests`, async () => {
@@ -92,12 +92,12 @@ describe("layout options", () => {
     ["http://svc.example ", "blanks"],
   ] as const) {
     it(`rejects the base URL "${url}" from any source`, async () => {
-      const given: [readonly string[], Record<string, string>][] = [
+      const invocations: [readonly string[], Record<string, string>][] = [
         [["--base-url", url], {}],
         [[], { SVC_BASE_URL: url }],
         [[], { SVC_ROUTER_URL: url }],
       ];
-      for (const [flags, env] of given) {
+      for (const [flags, env] of invocations) {
         const { exit, stdout, stderr } = await runCli(["router", "health", ...flags], { env });
         assert.deepEqual([exit, stdout], [2, ""]);
         assert.ok(stderr.includes(` must be a URL without ${label}, got "${url}"`), stderr);

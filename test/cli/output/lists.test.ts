@@ -26,8 +26,8 @@ it("a piped list reports omitted rows unless --all or --limit is given", async (
     const all = await svc(`contracts list ${flags} --fields id`);
     assert.deepEqual([all.stdout, all.stderr], [`${ids.join("\n")}\n`, ""], flags);
   }
-  const whole = await json<{ results: { id: string }[]; total_results: number }>("contracts list --all --limit 5");
-  assert.deepEqual([whole.results.map(({ id }) => id), whole.total_results], [ids, 13]);
+  const page = await json<{ results: { id: string }[]; total_results: number }>("contracts list --all --limit 5");
+  assert.deepEqual([page.results.map(({ id }) => id), page.total_results], [ids, 13]);
   const four = await svc("contracts list --limit 4 --fields id");
   assert.deepEqual([four.stdout, four.stderr], ["T-13\nT-12\nT-11\nT-10\n", "4 of 13 shown. For all: --all\n"]);
   assert.equal((await svc("contracts list --quiet")).stderr, "");
@@ -61,10 +61,10 @@ it("svc emulator snapshot diff reports omitted differences and supports --all", 
   const count = all.stdout.split("\n").length - 1;
   assert.ok(count > 1, all.stdout);
   assert.equal(all.stderr, "");
-  const one = await svc(`${command} --limit 1 --brief`);
-  assert.deepEqual([one.stdout, one.stderr], ["contract T-1: new, DRAFT\n", `1 of ${count} shown. For all: --all\n`]);
+  const page = await svc(`${command} --limit 1 --brief`);
+  assert.deepEqual([page.stdout, page.stderr], ["contract T-1: new, DRAFT\n", `1 of ${count} shown. For all: --all\n`]);
   const asJson = await svc(`${command} --limit 1 --json`);
-  assert.deepEqual([JSON.parse(asJson.stdout).items.length, asJson.stderr], [1, one.stderr]);
+  assert.deepEqual([JSON.parse(asJson.stdout).items.length, asJson.stderr], [1, page.stderr]);
 });
 
 it("the list of deliveries, newest first, supports --all and --limit", async (t) => {
@@ -138,8 +138,8 @@ it("csv in a pipe leaves values unchanged, and an empty list prints a hint", asy
     (await svc("contracts list --format csv --fields contract_name")).stdout,
     `contract_name\r\n${name}\r\n`,
   );
-  const shown = await svc("contracts list --format csv --fields contract_name", { tty: true });
-  assert.equal(shown.stdout.includes("\u001b[31m"), false);
+  const csv = await svc("contracts list --format csv --fields contract_name", { tty: true });
+  assert.equal(csv.stdout.includes("\u001b[31m"), false);
 });
 
 it("a filter accepts an operator in its name, as documented in its help", async (t) => {

@@ -24,10 +24,10 @@ async function startWithWideTitles(t: Parameters<typeof startCliEmulator>[0]) {
 describe("window of unknown width", () => {
   it("adopts the width of COLUMNS unless the terminal reports its width", async (t) => {
     const { show, svc } = await startWithWideTitles(t);
-    const known = await show(64);
-    assert.deepEqual(await show(0, "", { COLUMNS: "64" }), known);
-    assert.deepEqual(await show(64, "", { COLUMNS: "200" }), known);
-    assert.deepEqual(await svc("emulator webhooks --format table", { env: { COLUMNS: "64" } }), known);
+    const reference = await show(64);
+    assert.deepEqual(await show(0, "", { COLUMNS: "64" }), reference);
+    assert.deepEqual(await show(64, "", { COLUMNS: "200" }), reference);
+    assert.deepEqual(await svc("emulator webhooks --format table", { env: { COLUMNS: "64" } }), reference);
     const result = await svc("emulator webhooks --format table");
     for (const odd of ["0", "wide", "-64"]) {
       assert.deepEqual(await svc("emulator webhooks --format table", { env: { COLUMNS: odd } }), result, odd);

@@ -98,17 +98,17 @@ const invalidStories: readonly (readonly [story: string, sentence: string])[] = 
 describe("svc run with invalid files", () => {
   it("reports an error in one sentence with its position and the closest word", async (t) => {
     const cwd = await createTestFolder(t);
-    const shown: (readonly [string, string])[] = [];
+    const printedErrors: (readonly [string, string])[] = [];
     for (const [story] of invalidStories) {
       await writeFile(join(cwd, "story.yaml"), story);
       const { exit, stdout, stderr } = await runCli("run story.yaml", { cwd });
-      shown.push([
+      printedErrors.push([
         story,
         exit === 2 && stdout === "" ? stderr.replace(hint, "").trimEnd() : `${exit} ${stdout}${stderr}`,
       ]);
     }
     assert.deepEqual(
-      shown,
+      printedErrors,
       invalidStories.map(([story, sentence]) => [story, `error: story.yaml:${sentence}`]),
     );
   });
@@ -160,7 +160,7 @@ describe("svc run with invalid files", () => {
   });
 });
 
-const whole = `name: A story
+const validStory = `name: A story
 start: 2031-01-02T03:04:05Z
 steps:
   - receiver: app
@@ -217,14 +217,14 @@ const mutations: readonly ((random: Random) => string)[] = [
   (random) => replaceAt(/: (?=\w)/g, random, () => ': "'),
   (random) => replaceAt(/^ {4}(?=\w)/gm, random, () => " "),
   (random) => replaceAt(/^ {2}- \w/gm, random, (match) => `  - nonsense: 1\n${match}`),
-  (random) => whole.slice(0, 1 + Math.floor(random() * (whole.indexOf("steps:") + 5))),
+  (random) => validStory.slice(0, 1 + Math.floor(random() * (validStory.indexOf("steps:") + 5))),
 ];
 
 const breakStory = (random: Random): string => pick(random, mutations)(random);
 
 function replaceAt(pattern: RegExp, random: Random, replace: (match: string) => string): string {
-  const { 0: found, index } = pick(random, [...whole.matchAll(pattern)]);
-  return whole.slice(0, index) + replace(found) + whole.slice(index + found.length);
+  const { 0: match, index } = pick(random, [...validStory.matchAll(pattern)]);
+  return validStory.slice(0, index) + replace(match) + validStory.slice(index + match.length);
 }
 
 /** Drops, doubles or changes a character. */

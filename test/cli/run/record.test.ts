@@ -15,9 +15,9 @@ const contract = {
 /** Sends requests of a program to the contract API and of a user to the control plane. */
 function createRequester({ emulator }: CliEmulator, url = emulator.clusters[0]!.url) {
   const { clientId, clientSecret } = emulator.clusters[0]!;
-  const ask = createSender(`${url}/api/v2.1/public`, { "client-id": clientId!, "client-secret": clientSecret! });
+  const sendToApi = createSender(`${url}/api/v2.1/public`, { "client-id": clientId!, "client-secret": clientSecret! });
   const send = async (method: string, path: string, body?: unknown) =>
-    (await ask(method, path, { body })).body as { id: string | number };
+    (await sendToApi(method, path, { body })).body as { id: string | number };
   return { send, act: (path: string, body: unknown = {}) => emulator.control("POST", path, { body }) };
 }
 

@@ -42,7 +42,7 @@ describe("reports of svc run", () => {
   it("writes only elements of Jenkins's schema", async (t) => {
     const { readFile } = await runStory(t, failing, ["--report", "junit.xml"]);
     const xml = await readFile("junit.xml");
-    const unknown = [...xml.matchAll(/<(\w[\w-]*)((?: [\w-]+="[^"]*")*)/g)].flatMap(
+    const undeclared = [...xml.matchAll(/<(\w[\w-]*)((?: [\w-]+="[^"]*")*)/g)].flatMap(
       ([, element = "", attributes = ""]) =>
         [...attributes.matchAll(/ ([\w-]+)=/g)]
           .map(([, name = ""]) => `${element} ${name}`)
@@ -51,7 +51,7 @@ describe("reports of svc run", () => {
     const lacking = ["name", "tests", "failures", "errors"].filter(
       (name) => !new RegExp(`<testsuite [^>]*\\b${name}=`).test(xml),
     );
-    assert.deepEqual([unknown, lacking, (xml.match(/ time="(?!\d{1,3}\.\d*")/g) ?? []).length], [[], [], 0]);
+    assert.deepEqual([undeclared, lacking, (xml.match(/ time="(?!\d{1,3}\.\d*")/g) ?? []).length], [[], [], 0]);
   });
 
   it("writes a page without external resources, with output and trace, also after a success", async (t) => {
@@ -128,8 +128,8 @@ steps:
       token,
       ...clusters.flatMap((cluster) => [cluster.clientSecret, cluster.clusterKey, cluster.hmacKey]),
     ];
-    const shown = secrets.filter((secret) => secret !== undefined && printed.join("\n").includes(secret));
-    assert.deepEqual([run.exit, shown], [1, []]);
+    const leaked = secrets.filter((secret) => secret !== undefined && printed.join("\n").includes(secret));
+    assert.deepEqual([run.exit, leaked], [1, []]);
     assert.deepEqual(
       printed.map((value) => value.includes("[hidden]")),
       [true, true, true, true, true, true],
@@ -273,7 +273,7 @@ describe("svc run --watch", () => {
     await writeFile(path, "steps: [{ advance: PT1H }]");
     const next = ["steps: [{ advance: }]", "steps: [{ advance: PT2H }]"];
     let stop = () => {};
-    let seen = 0;
+    let seenRounds = 0;
     const { exit, stdout, stderr } = await runCli("run story.yaml --watch", {
       cwd,
       onStart: ({ signal }) => {
@@ -281,8 +281,8 @@ describe("svc run --watch", () => {
       },
       onError(text) {
         const rounds = text.split("Watching 1 file").length - 1;
-        if (rounds <= seen) return;
-        seen = rounds;
+        if (rounds <= seenRounds) return;
+        seenRounds = rounds;
         const story = next.shift();
         if (story === undefined) stop();
         else void writeFile(path, story);

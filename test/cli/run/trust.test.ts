@@ -60,14 +60,14 @@ function createOutsideMessage(key: string, file: string): string {
 describe("svc run with untrusted files", () => {
   it("rejects command lines that reach beyond the scenario before anything runs", async (t) => {
     const cwd = await createTestFolder(t);
-    const shown: (readonly [string, string])[] = [];
+    const printedErrors: (readonly [string, string])[] = [];
     for (const [line] of rejectedLines) {
       await writeFile(join(cwd, "story.yaml"), `steps:\n  - svc: ${JSON.stringify(line)}\n`);
       const { exit, stdout, stderr } = await runCli("run story.yaml", { cwd });
-      shown.push([line, exit === 2 && stdout === "" ? stderr.replace(hint, "") : `${exit} ${stdout}${stderr}`]);
+      printedErrors.push([line, exit === 2 && stdout === "" ? stderr.replace(hint, "") : `${exit} ${stdout}${stderr}`]);
     }
     assert.deepEqual(
-      shown,
+      printedErrors,
       rejectedLines.map(([line, reason]) => [line, `error: story.yaml:2:10: ${reason}\n`]),
     );
     assert.deepEqual(await readdir(cwd), ["story.yaml"]);
@@ -179,9 +179,9 @@ steps:
     const { exit, stdout } = await runStory(t, story, ["--json"]);
     const { scenarios } = JSON.parse(stdout);
     const created = scenarios[0].steps.filter(({ kind }: { kind: string }) => kind === "svc");
-    const seen = created.map(({ output }: { output: string }) => JSON.parse(output));
+    const webhooks = created.map(({ output }: { output: string }) => JSON.parse(output));
     assert.deepEqual(
-      [exit, seen.map(({ title, description }: Record<string, string>) => [title, description])],
+      [exit, webhooks.map(({ title, description }: Record<string, string>) => [title, description])],
       [0, titles.map((title) => [title.replace("$$", () => "$"), `${title.replace("$$", () => "$")}!`])],
     );
   });

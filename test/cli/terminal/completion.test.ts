@@ -185,16 +185,16 @@ describe("completion with Tab", () => {
 
   it("works in fish", { skip: describeMissingPrograms("fish") }, async (t) => {
     const folder = await createShellFolder(t, "fish");
-    const ask = async (line: string) => {
+    const complete = async (line: string) => {
       const { stdout } = await run("fish", ["--no-config", "-c", `source script; complete -C '${line}'`], {
         cwd: folder,
         env: { HOME: folder, PATH: `${folder}:${process.env.PATH}` },
       });
       return stdout.trimEnd().split("\n");
     };
-    assert.deepEqual(await ask("svc contracts stat"), ["status\tShow a contract's status"]);
-    assert.deepEqual(await ask("svc contracts send --wait=ex"), ["--wait=executed"]);
-    await ask("svc contracts send --set=(id>ran)= ");
+    assert.deepEqual(await complete("svc contracts stat"), ["status\tShow a contract's status"]);
+    assert.deepEqual(await complete("svc contracts send --wait=ex"), ["--wait=executed"]);
+    await complete("svc contracts send --set=(id>ran)= ");
     assert.equal(existsSync(join(folder, "ran")), false);
   });
 });

@@ -20,9 +20,9 @@ async function startDevSession(
   const folder = await createTestFolder(t);
   const app = await startReceiver(t);
   const argv = ["dev", "--port", "0", "--forward-to", app.url, "--activities", "CONTRACT_CREATED", ...flags];
-  const opened = await openSvcTerminal(t, argv, { folder, columns, env: { SVC_CONFIG_DIR: folder, ...env } });
-  await opened.waitFor("all keys");
-  return { ...opened, app, folder };
+  const terminal = await openSvcTerminal(t, argv, { folder, columns, env: { SVC_CONFIG_DIR: folder, ...env } });
+  await terminal.waitFor("all keys");
+  return { ...terminal, app, folder };
 }
 
 describe("svc dev at a terminal", { skip }, () => {
@@ -64,11 +64,11 @@ describe("svc dev at a terminal", { skip }, () => {
     await writeFile(browser, `#!/bin/sh\necho "$1" > "${folder}/opened"\n`, { mode: 0o755 });
     const { keys, waitFor } = await startDevSession(t, 120, [], { BROWSER: browser, CI: "", SSH_CONNECTION: "" });
     await keys("o");
-    const shown = await waitFor(/Opened http:\S+ in the browser/);
-    assert.match(shown, /\$ svc emulator open\n/);
-    const opened = await readFile(join(folder, "opened"), "utf8");
-    const page = /Opened (\S+) in/.exec(shown)![1];
-    assert.deepEqual(opened.replace(/=[\w-]+\n$/, "=…"), `${page}#code=…`);
+    const output = await waitFor(/Opened http:\S+ in the browser/);
+    assert.match(output, /\$ svc emulator open\n/);
+    const openedUrl = await readFile(join(folder, "opened"), "utf8");
+    const page = /Opened (\S+) in/.exec(output)![1];
+    assert.deepEqual(openedUrl.replace(/=[\w-]+\n$/, "=…"), `${page}#code=…`);
     await keys("q");
     await waitFor("exit=0");
   });

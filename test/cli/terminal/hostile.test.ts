@@ -31,8 +31,8 @@ async function runVisit(t: TestContext, argv: readonly string[], visit: Visit): 
   for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content);
   const surroundings = { ...credentials, SVC_CONFIG_DIR: folder, SVC_STATE_DIR: folder, ...env };
   const terminal = await openSvcTerminal(t, argv, { folder, env: surroundings, columns: 200 });
-  for (const [seen, ...keys] of steps) {
-    await terminal.waitFor(seen);
+  for (const [prompt, ...keys] of steps) {
+    await terminal.waitFor(prompt);
     await terminal.keys(...keys);
   }
   await meanwhile?.(terminal);

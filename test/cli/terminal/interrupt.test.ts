@@ -19,8 +19,11 @@ async function openTerminalAt(
 ) {
   const folder = await createTestFolder(t);
   await writeFile(join(folder, "profiles.json"), '{"profiles":{"old":{}}}');
-  const given = { SVC_BASE_URL: url, SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "secret", SVC_CLUSTER_KEY: "key" };
-  return openSvcTerminal(t, argv, { folder, env: { ...given, SVC_CONFIG_DIR: folder, SVC_STATE_DIR: folder, ...env } });
+  const settings = { SVC_BASE_URL: url, SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "secret", SVC_CLUSTER_KEY: "key" };
+  return openSvcTerminal(t, argv, {
+    folder,
+    env: { ...settings, SVC_CONFIG_DIR: folder, SVC_STATE_DIR: folder, ...env },
+  });
 }
 
 /** Checks thon Ctrl-C ended the command silently and the terminal is restored. */
@@ -35,10 +38,10 @@ async function assertTerminalRestored({ waitFor, cursor }: Terminal): Promise<vo
 async function startTemplateService(t: TestContext, count: number): Promise<string> {
   const service = await startReceiver(t);
   const options = [{ label: "Desk", value: 1 }];
-  const asked = { variable: "v", display_label: "Furniture", required: true, default_value: null };
+  const variable = { variable: "v", display_label: "Furniture", required: true, default_value: null };
   const body = JSON.stringify({
     items: Array.from({ length: count }, (_, id) => ({ id, name: `Template ${id}` })),
-    attributes: [{ ...asked, type: "array of options", options }],
+    attributes: [{ ...variable, type: "array of options", options }],
     counter_party_kind: "Individual",
   });
   service.respond((_, response) => response.writeHead(200, { "content-type": "application/json" }).end(body));
@@ -56,10 +59,10 @@ describe("Ctrl-C at a terminal", { skip }, () => {
     ["a confirmation", "config remove old", () => nowhere, "(y/N)"],
     ["a name", 'router offboard eu-1 --set client_ids=["c"]', () => nowhere, "Type eu-1"],
   ];
-  for (const [label, line, service, shown] of questions) {
+  for (const [label, line, service, prompt] of questions) {
     it(`leaves a prompt for ${label}`, async (t) => {
       const terminal = await openTerminalAt(t, line.split(" "), await service(t));
-      await terminal.waitFor(shown);
+      await terminal.waitFor(prompt);
       await terminal.keys("C-c");
       await assertTerminalRestored(terminal);
     });
@@ -123,8 +126,8 @@ describe("Ctrl-C in an editor", { skip }, () => {
       ...buildChildEnvironment(emulator, host),
       EDITOR: `${process.execPath} ${join(folder, "editor.cjs")}`,
     };
-    const made = { contract_template_id: 101, contract_data: {}, counter_party_details: [] };
-    await emulator.api("POST", "/api/v2.1/public/contracts/", { body: made });
+    const contract = { contract_template_id: 101, contract_data: {}, counter_party_details: [] };
+    await emulator.api("POST", "/api/v2.1/public/contracts/", { body: contract });
     const terminal = await openTerminalAt(
       t,
       ["webhooks", "trigger", "CONTRACT_SIGNED", "--edit"],

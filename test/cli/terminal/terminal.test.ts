@@ -67,9 +67,9 @@ describe("svc at a terminal", { skip }, () => {
     assert.equal(await cursor(), true);
     await keys("clear; ls .svc; svc config set client_secret; echo exit=$?", "Enter");
     // The typed line also contains the name. The prompt is below the list.
-    const asked = await waitFor(/^emulator\.json[\s\S]*client_secret/);
-    assert.match(asked, /^emulator\.json {2}/);
-    assert.equal(asked.includes("emulator.json.run"), false, asked);
+    const output = await waitFor(/^emulator\.json[\s\S]*client_secret/);
+    assert.match(output, /^emulator\.json {2}/);
+    assert.equal(output.includes("emulator.json.run"), false, output);
     await keys("x", "C-d");
     await waitFor("[input is masked]");
     await keys("BSpace", "C-d");

@@ -16,12 +16,12 @@ describe("span of a command", () => {
     assert.deepEqual(await svc("contracts create --set x=1", { env: otel }), {
       ...(await svc("contracts create --set x=1")),
     });
-    const own = sink.spans();
+    const spans = sink.spans();
     assert.deepEqual(
-      own.map(({ name, parentSpanId }) => [name, parentSpanId]),
+      spans.map(({ name, parentSpanId }) => [name, parentSpanId]),
       [["svc contracts create", undefined]],
     );
-    assert.deepEqual(getAttributes(own[0]!), {
+    assert.deepEqual(getAttributes(spans[0]!), {
       "svc.command": "contracts create",
       "process.exit.code": "2",
       "error.type": "usage",
@@ -37,9 +37,9 @@ describe("span of a command", () => {
     );
     assert.equal(exit, 0);
     await emulator.close();
-    const [command, ...others] = sink.spans().slice(before);
+    const [command, ...requestSpans] = sink.spans().slice(before);
     assert.equal(command?.name, "svc webhooks create");
-    const request = others.find(({ name }) => name.startsWith("webhooks.create"));
+    const request = requestSpans.find(({ name }) => name.startsWith("webhooks.create"));
     assert.deepEqual([request?.traceId, request?.parentSpanId], [command?.traceId, command?.spanId]);
   });
 
@@ -72,18 +72,18 @@ describe("span of a command", () => {
     const service = await startReceiver(t);
     const { svc } = await startCliEmulator(t);
     const otel = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" };
-    const told = async (extraHeaders: Readonly<Record<string, string>>) => {
+    const getTracestate = async (extraHeaders: Readonly<Record<string, string>>) => {
       await svc("router health", { env: { SVC_ROUTER_URL: service.url, ...extraHeaders } });
       return service.received.at(-1)!.headers.tracestate;
     };
     const tracestate = "rojo=00f067aa0ba902b7, congo=t61rcWkgMzE,tenant@vendor=a b";
-    const whole = { TRACEPARENT: traceparent, TRACESTATE: tracestate };
-    assert.equal(await told({ ...otel, ...whole }), tracestate);
-    assert.equal(await told(whole), undefined);
-    assert.equal(await told({ ...otel, TRACESTATE: tracestate }), undefined);
-    assert.equal(await told({ ...otel, ...whole, TRACEPARENT: "00-0-0-01" }), undefined);
+    const traceVariables = { TRACEPARENT: traceparent, TRACESTATE: tracestate };
+    assert.equal(await getTracestate({ ...otel, ...traceVariables }), tracestate);
+    assert.equal(await getTracestate(traceVariables), undefined);
+    assert.equal(await getTracestate({ ...otel, TRACESTATE: tracestate }), undefined);
+    assert.equal(await getTracestate({ ...otel, ...traceVariables, TRACEPARENT: "00-0-0-01" }), undefined);
     for (const broken of ["", " , ", "rojo", "Rojo=1", "rojo=1\nx: y", "rojo=é", "rojo=1,".repeat(33)]) {
-      assert.equal(await told({ ...otel, ...whole, TRACESTATE: broken }), undefined, broken);
+      assert.equal(await getTracestate({ ...otel, ...traceVariables, TRACESTATE: broken }), undefined, broken);
     }
 
     const program = "console.log(process.env.TRACESTATE ?? 'none')";
@@ -93,7 +93,7 @@ describe("span of a command", () => {
           env: { ...otel, PATH: process.env.PATH!, ...env },
         })
       ).stdout.trim();
-    assert.equal(await started(whole), tracestate);
+    assert.equal(await started(traceVariables), tracestate);
     assert.equal(await started({ TRACESTATE: tracestate }), "none");
   });
 

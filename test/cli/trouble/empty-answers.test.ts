@@ -25,19 +25,19 @@ async function startUploadService(t: TestContext, respond: (response: ServerResp
   await writeFile(join(cwd, "good.pdf"), "good");
   return {
     svc: (argv: string) => runCli(argv, { cwd, env }),
-    kept: () => readFile(join(cwd, "good.pdf"), "utf8"),
+    readStored: () => readFile(join(cwd, "good.pdf"), "utf8"),
   };
 }
 
 const hint = "  Check that the base URL belongs to the service, not to a web page or a proxy.\n";
 
 describe("empty response to a read", () => {
-  for (const [label, answer] of [
+  for (const [label, respond] of [
     ["no bytes", (response: ServerResponse) => response.writeHead(200).end()],
     ["blanks", (response: ServerResponse) => response.writeHead(200).end(" \n")],
   ] as const) {
     it(`fails the command: ${label}`, async (t) => {
-      const { svc } = await startUploadService(t, answer);
+      const { svc } = await startUploadService(t, respond);
       for (const argv of [
         "contracts status T-1 --quiet",
         "contracts status T-1 --json --quiet",
@@ -61,7 +61,7 @@ it("an empty response to a write is reported without a response body", async (t)
 });
 
 describe("incomplete download", () => {
-  const answers: [label: string, answer: (response: ServerResponse) => void, message: string][] = [
+  const cases: [label: string, answer: (response: ServerResponse) => void, message: string][] = [
     [
       "part of the document",
       (response) => response.writeHead(206, { "content-range": "bytes 0-3/900" }).end("part"),
@@ -73,39 +73,39 @@ describe("incomplete download", () => {
       "Expected a document, but the service answered 204 with an empty body.",
     ],
   ];
-  for (const [label, answer, message] of answers) {
+  for (const [label, respond, message] of cases) {
     it(`preserves the previous file: ${label}`, async (t) => {
-      const { svc, kept } = await startUploadService(t, answer);
+      const { svc, readStored } = await startUploadService(t, respond);
       assert.deepEqual(await svc(`files download ${fileId} -o good.pdf --quiet`), {
         exit: 1,
         stdout: "",
         stderr: `error: ${message}\n${hint}`,
       });
-      assert.equal(await kept(), "good");
+      assert.equal(await readStored(), "good");
     });
   }
 
   it("preserves the previous file if the response breaks off, even without a length", async (t) => {
     for (const headers of [{}, { "content-length": "900" }]) {
-      const { svc, kept } = await startUploadService(t, (response) => {
+      const { svc, readStored } = await startUploadService(t, (response) => {
         response.writeHead(200, headers).write("part", () => response.destroy());
       });
       const { exit, stderr } = await svc(`files download ${fileId} -o good.pdf --quiet --retries 0`);
       assert.equal(exit, 75, stderr);
-      assert.equal(await kept(), "good");
+      assert.equal(await readStored(), "good");
     }
   });
 
   it("preserves the previous file if a generated document is empty", async (t) => {
-    const { svc, kept } = await startUploadService(t, (response) => response.writeHead(200).end());
+    const { svc, readStored } = await startUploadService(t, (response) => response.writeHead(200).end());
     const { exit, stderr } = await svc("contracts download T-1 -o good.pdf --quiet");
-    assert.deepEqual([exit, await kept()], [1, "good"], stderr);
+    assert.deepEqual([exit, await readStored()], [1, "good"], stderr);
   });
 
   it("stores an empty file if the file itself is empty", async (t) => {
-    const { svc, kept } = await startUploadService(t, (response) =>
+    const { svc, readStored } = await startUploadService(t, (response) =>
       response.writeHead(200, { "content-length": 0 }).end(),
     );
-    assert.deepEqual([(await svc(`files download ${fileId} -o good.pdf --quiet`)).exit, await kept()], [0, ""]);
+    assert.deepEqual([(await svc(`files download ${fileId} -o good.pdf --quiet`)).exit, await readStored()], [0, ""]);
   });
 });

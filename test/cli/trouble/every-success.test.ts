@@ -63,7 +63,7 @@ describe("successful 2xx response to a command", () => {
     const failures: Record<string, string> = {};
     for (const status of [200, 201, 202, 204]) {
       const service = await startRespondingService(t, status, status === 204 ? "" : '{"id":"C-1"}');
-      const found = await findFailingCases(
+      const unresolved = await findFailingCases(
         lines.filter((example) => !derivedLines.includes(example)),
         ({ label }) => `${status} ${label}`,
         async (example) => {
@@ -73,7 +73,7 @@ describe("successful 2xx response to a command", () => {
           return /refused/.test(result.stderr) ? formatRunResult(result) : undefined;
         },
       );
-      Object.assign(failures, found);
+      Object.assign(failures, unresolved);
     }
     assert.deepEqual(failures, {});
   });
@@ -103,10 +103,10 @@ describe("successful 2xx response to a command", () => {
 
 /** Whether the operation only reads. */
 const requiresContent = ({ method, answers }: CommandSpec, status: number): boolean =>
-  Object.values(answers).some((one) =>
-    one.kind === "bytes"
-      ? status === 204 || /^application\/(?!octet-stream)/.test(one.mediaType)
-      : one.kind === "json" && method === "GET",
+  Object.values(answers).some((response) =>
+    response.kind === "bytes"
+      ? status === 204 || /^application\/(?!octet-stream)/.test(response.mediaType)
+      : response.kind === "json" && method === "GET",
   );
 
 const isPassing = ({ answers }: CommandSpec): boolean =>

@@ -71,30 +71,35 @@ const besides: readonly (readonly [command: RegExp, words: string])[] = [
 /** A command line with this file in this position and valid arguments elsewhere. */
 function createLine({ command, name: option, spec }: FileInput, file: string): string[] {
   const name = `${getCommandName(command)} ${option}`;
-  const positionals = command.positionals.flatMap((one) => {
-    if (one === spec) return [file];
+  const positionals = command.positionals.flatMap((positional) => {
+    if (positional === spec) return [file];
     // All arguments after the first word belong to the command to run.
     if (/^(emulator exec|auth certify)/.test(name)) return [];
     if (
-      one.optional &&
-      (isFlag(spec) || command.positionals.indexOf(one) > command.positionals.indexOf(spec as PositionalSpec))
+      positional.optional &&
+      (isFlag(spec) || command.positionals.indexOf(positional) > command.positionals.indexOf(spec as PositionalSpec))
     )
-      return requiresRows(option) && one.name === "file" ? ["rows.txt"] : [];
+      return requiresRows(option) && positional.name === "file" ? ["rows.txt"] : [];
     if (name.startsWith("config set")) return ["client_secret"];
-    return [one.choices?.[0] ?? (one.type === "integer" ? "1" : acceptsFile(one) ? "rows.txt" : one.name)];
+    return [
+      positional.choices?.[0] ??
+        (positional.type === "integer" ? "1" : acceptsFile(positional) ? "rows.txt" : positional.name),
+    ];
   });
   const needed = command.flags
     .filter((flag) => flag.required && flag !== spec && (flag.target?.in !== "body" || option === "--output"))
     .flatMap(({ flag, choices }) => [`--${flag}`, flag === "file" ? "rows.txt" : (choices?.[0] ?? "1")]);
-  const extraArgs = besides.filter(([of]) => of.test(name)).flatMap(([, words]) => words.split(" "));
-  const named = isFlag(spec) ? [`--${spec.flag}`, spec.isBase64 ? `@${file}` : file] : [];
+  const extraArgs = besides
+    .filter(([commandPattern]) => commandPattern.test(name))
+    .flatMap(([, words]) => words.split(" "));
+  const flagArgs = isFlag(spec) ? [`--${spec.flag}`, spec.isBase64 ? `@${file}` : file] : [];
   const hasRest = extraArgs.indexOf("--");
   const flags = hasRest < 0 ? extraArgs : extraArgs.slice(0, hasRest);
   return [
     ...command.words,
     ...positionals,
     ...needed,
-    ...named,
+    ...flagArgs,
     ...flags,
     ...(hasRest < 0 ? [] : extraArgs.slice(hasRest)),
   ];

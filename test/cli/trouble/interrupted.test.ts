@@ -28,8 +28,8 @@ const isJob = (example: PreparedLine): boolean =>
   /^router ((un)?map-|jobs resume|offboard)/.test(getLineName(example)) &&
   !/--(email-hash-list|client-ids|\w+-tokens)/.test(example.label);
 
-function findDefect(example: PreparedLine, given: RunResult): string | undefined {
-  const result = removeSecretWarning(given);
+function findDefect(example: PreparedLine, raw: RunResult): string | undefined {
+  const result = removeSecretWarning(raw);
   const { exit, stdout, stderr } = result;
   if (`${stdout}${stderr}`.includes(testSecret) || exit !== 130 || stdout !== "") return formatRunResult(result);
   return stderr === "" || reportsProgress(example, result) ? undefined : formatRunResult(result);

@@ -62,19 +62,19 @@ it("a service error names the object and the expected status", async (t) => {
 
 it("svc suggests the composite ID for a plain contract number", async (t) => {
   const { svc } = await startCliEmulator(t);
-  const refused = (id: string) => `error: Contract ${id} not found (HTTP 404)`;
+  const formatNotFound = (id: string) => `error: Contract ${id} not found (HTTP 404)`;
   const hint = "  Use the composite ID of the contract. Did you mean T-2?";
   const list = "  try: svc contracts list";
-  const answers = {
-    2: [refused("2"), hint, list, ""],
-    "02": [refused("02"), hint, list, ""],
-    "T-02": [refused("T-02"), hint, list, ""],
-    0: [refused("0"), list, ""],
-    "99999999999999999999": [refused("99999999999999999999"), list, ""],
+  const linesByReference = {
+    2: [formatNotFound("2"), hint, list, ""],
+    "02": [formatNotFound("02"), hint, list, ""],
+    "T-02": [formatNotFound("T-02"), hint, list, ""],
+    0: [formatNotFound("0"), list, ""],
+    "99999999999999999999": [formatNotFound("99999999999999999999"), list, ""],
   };
-  for (const [given, lines] of Object.entries(answers)) {
-    const { exit, stderr } = await svc(`contracts status ${given}`);
-    assert.deepEqual([given, exit, stderr], [given, 5, lines.join("\n")]);
+  for (const [reference, lines] of Object.entries(linesByReference)) {
+    const { exit, stderr } = await svc(`contracts status ${reference}`);
+    assert.deepEqual([reference, exit, stderr], [reference, 5, lines.join("\n")]);
   }
 });
 

@@ -45,18 +45,18 @@ const unknownUser = ["setpriv", "--reuid=54321", "--clear-groups"];
 describe("svc in a removed working folder", () => {
   it("prints help, sends requests and reports an error if it needs the folder", async (t) => {
     const cwd = await createTestFolder(t);
-    const gone = { cwd, within: inRemovedFolder, env: { SVC_CONFIG_DIR: cwd } };
-    const help = await runSvc("router health --help", gone);
+    const removedFolder = { cwd, within: inRemovedFolder, env: { SVC_CONFIG_DIR: cwd } };
+    const help = await runSvc("router health --help", removedFolder);
     assert.deepEqual(
       [help.exit, help.stdout.split("\n")[0], help.stderr],
       [0, "Usage: svc router health [options]", ""],
     );
 
     const { routerUrl } = await startTestEmulator(t);
-    const health = await runSvc(`router health --base-url ${routerUrl} --json`, gone);
+    const health = await runSvc(`router health --base-url ${routerUrl} --json`, removedFolder);
     assert.deepEqual([health.exit, health.stderr], [0, ""]);
 
-    assert.deepEqual(await runSvc("webhooks verify body.json --signature x", gone), {
+    assert.deepEqual(await runSvc("webhooks verify body.json --signature x", removedFolder), {
       exit: 1,
       stdout: "",
       stderr: [
@@ -79,12 +79,12 @@ describe("svc without a home folder", () => {
 
   it("sends requests for an unknown user and reports why it stores no data", unlessOther, async (t) => {
     const cwd = await createTestFolder(t);
-    const unknown = { cwd, within: unknownUser };
+    const unknownUserOptions = { cwd, within: unknownUser };
     const { routerUrl } = await startTestEmulator(t);
-    const health = await runSvc("router health --json", { ...unknown, env: { SVC_ROUTER_URL: routerUrl } });
+    const health = await runSvc("router health --json", { ...unknownUserOptions, env: { SVC_ROUTER_URL: routerUrl } });
     assert.deepEqual([health.exit, health.stderr], [0, ""]);
-    assert.deepEqual(await runSvc("config list", unknown), { exit: 0, stdout: "", stderr: "No settings\n" });
-    assert.deepEqual(await runSvc("config set client_id x", unknown), {
+    assert.deepEqual(await runSvc("config list", unknownUserOptions), { exit: 0, stdout: "", stderr: "No settings\n" });
+    assert.deepEqual(await runSvc("config set client_id x", unknownUserOptions), {
       exit: 1,
       stdout: "",
       stderr: [
@@ -109,11 +109,11 @@ describe("svc process", () => {
     const cwd = await createTestFolder(t);
     const silent = 'const { Readable } = require("node:stream"); const stdin = new Readable({ read() {} });';
     await writeFile(join(cwd, "silent.cjs"), `${silent} Object.defineProperty(process, "stdin", { value: stdin });`);
-    const found = await runSvc("config set client_secret --secret-file -", {
+    const result = await runSvc("config set client_secret --secret-file -", {
       cwd,
       node: ["--require", join(cwd, "silent.cjs")],
     });
-    assert.deepEqual(found, {
+    assert.deepEqual(result, {
       exit: 1,
       stdout: "",
       stderr: "error: svc ended before its work was done. This is a bug: run it again with --debug and report it.\n",

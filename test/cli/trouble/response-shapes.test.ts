@@ -94,12 +94,12 @@ describe("response with the right media type and the wrong shape", () => {
       const codes = new Map<string, string>();
       for (const example of read) {
         const { result } = await runPrepared(t, example, at, ["--json", "--quiet", "--timeout", "4s"]);
-        const told = result.stderr === "" ? undefined : (JSON.parse(result.stderr) as { error: { code: string } });
-        codes.set(example.label, told?.error.code ?? `exit ${result.exit}`);
+        const report = result.stderr === "" ? undefined : (JSON.parse(result.stderr) as { error: { code: string } });
+        codes.set(example.label, report?.error.code ?? `exit ${result.exit}`);
       }
-      const isFine = (shown: string) => body === "[]" && /^(router jobs resume|webhooks (why|schedule))/.test(shown);
-      const others = [...codes].filter(([shown, code]) => code !== "unreadable_answer" && !isFine(shown));
-      assert.deepEqual(others, []);
+      const isFine = (line: string) => body === "[]" && /^(router jobs resume|webhooks (why|schedule))/.test(line);
+      const unexpected = [...codes].filter(([line, code]) => code !== "unreadable_answer" && !isFine(line));
+      assert.deepEqual(unexpected, []);
       assert.deepEqual(new Set(read.map(({ line }) => getCommandName(line.command))), readers);
     });
   }

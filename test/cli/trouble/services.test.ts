@@ -78,8 +78,8 @@ const isPatient = (example: PreparedLine, fault: AnyFault): boolean =>
   (fault === "stalls" && (getOutputKind(example) === "events" || example.line.argv.includes("--follow"))) ||
   (isSilent(fault) && getLineName(example) === "webhooks trigger");
 
-function findDefect(example: PreparedLine, given: RunResult, fault: AnyFault): string | undefined {
-  const result = removeSecretWarning(given);
+function findDefect(example: PreparedLine, raw: RunResult, fault: AnyFault): string | undefined {
+  const result = removeSecretWarning(raw);
   const { exit, stdout, stderr } = result;
   if (`${stdout}${stderr}`.includes(testSecret)) return `tells a secret: ${formatRunResult(result)}`;
   if (special[getLineName(example)]?.(result, fault)) return undefined;
@@ -119,10 +119,10 @@ describe("command that sends requests", () => {
       },
     );
     assert.deepEqual(failures, {});
-    const seen = new Set(lines.map(getLineName));
+    const coveredNames = new Set(lines.map(getLineName));
     const unseen = (await loadAllCommands())
       .map(getCommandName)
-      .filter((name) => !seen.has(name) && !(name in localCommands));
+      .filter((name) => !coveredNames.has(name) && !(name in localCommands));
     assert.deepEqual(unseen, []);
   });
 

@@ -99,46 +99,52 @@ const selectsFormat = ({ line: { argv } }: PreparedLine): boolean =>
 async function checkHostileResponses(
   t: TestContext,
   at: Surroundings,
-  answer: (example: PreparedLine) => { status: number; body: unknown },
+  createResponse: (example: PreparedLine) => { status: number; body: unknown },
   tried = selectOneOfEachKind(lines),
 ) {
   const service = await startHostileTextService(t);
-  let reached = 0;
+  let printedCount = 0;
   const failures = await findFailingCases(
     tried.filter((example) => !selectsFormat(example)),
     ({ label }) => label,
     async (example) => {
-      const { result } = await runPrepared(t, example, service.endpoint(answer(example)), at.flags ?? [], at.options);
-      if (`${result.stdout}${result.stderr}`.includes("pwn")) reached += 1;
+      const { result } = await runPrepared(
+        t,
+        example,
+        service.endpoint(createResponse(example)),
+        at.flags ?? [],
+        at.options,
+      );
+      if (`${result.stdout}${result.stderr}`.includes("pwn")) printedCount += 1;
       return at.findDefect(result, example);
     },
     16,
   );
-  return { failures, reached };
+  return { failures, printedCount };
 }
 
 describe("untrusted response of a service", () => {
   for (const [location, at] of Object.entries(surroundings)) {
     it(`has no effect on a terminal or runner ${location}`, async (t) => {
-      const { failures, reached } = await checkHostileResponses(
+      const { failures, printedCount } = await checkHostileResponses(
         t,
         at,
         (example) => ({ status: 200, body: createHostileResponse(example) }),
         at.everyLine ? lines : undefined,
       );
       assert.deepEqual(failures, {});
-      assert.ok(reached > 50, `only ${reached} command lines printed it`);
+      assert.ok(printedCount > 50, `only ${printedCount} command lines printed it`);
     });
 
     it(`has no effect on a terminal or runner as a rejection ${location}`, async (t) => {
       const all = Object.values(hostileErrorBodies);
       let next = 0;
-      const { failures, reached } = await checkHostileResponses(t, at, () => ({
+      const { failures, printedCount } = await checkHostileResponses(t, at, () => ({
         status: 422,
         body: all[next++ % all.length],
       }));
       assert.deepEqual(failures, {});
-      assert.ok(reached > 100, `only ${reached} command lines printed it`);
+      assert.ok(printedCount > 100, `only ${printedCount} command lines printed it`);
     });
   }
 });

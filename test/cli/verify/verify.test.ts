@@ -154,11 +154,11 @@ describe("svc verify scan --reindex", () => {
   it("completes a truncated index", async (t) => {
     const { cwd, svc } = await startWithRecordedCorpus(t);
     const index = join(cwd, "corpus", "index.ndjson");
-    const whole = await readFile(index, "utf8");
-    await writeFile(index, whole.slice(0, -30));
+    const text = await readFile(index, "utf8");
+    await writeFile(index, text.slice(0, -30));
     assert.equal((await svc("verify replay corpus")).exit, 2);
     const { exit, stderr } = await svc("verify scan corpus --reindex");
-    assert.deepEqual([exit, stderr, await readFile(index, "utf8")], [0, "Nothing suspicious in 5 exchanges\n", whole]);
+    assert.deepEqual([exit, stderr, await readFile(index, "utf8")], [0, "Nothing suspicious in 5 exchanges\n", text]);
   });
 
   it("reports a file that is no longer a valid exchange", async (t) => {
@@ -253,11 +253,11 @@ describe("svc verify replay", () => {
     const argv = ["verify", "replay", "corpus", "--accept", "contracts.list:200:limit:value", "--reason", "known"];
     assert.equal((await svc(argv)).exit, 0);
     const { exit, stdout } = await svc("verify replay corpus --json");
-    const { drift: left, summary, differences, claims } = JSON.parse(stdout);
+    const { drift: remainingDrift, summary, differences, claims } = JSON.parse(stdout);
     assert.equal(exit, 0);
     assert.deepEqual(
       {
-        left,
+        left: remainingDrift,
         confirmed: summary.confirmed,
         refuted: summary.refuted,
         accepted: differences.map((one: { accepted: string }) => one.accepted),
@@ -319,12 +319,12 @@ describe("--observed", () => {
     };
     const result = await svc("emulator start --detach --port 0 --observed corpus --json", { env });
     assert.equal(result.exit, 0, result.stderr);
-    const shown = await svc("contracts list --json", { env: { ...env, SVC_CLIENT_ID: "", SVC_CLIENT_SECRET: "" } });
+    const list = await svc("contracts list --json", { env: { ...env, SVC_CLIENT_ID: "", SVC_CLIENT_SECRET: "" } });
     const stopped = await svc("emulator stop", { env });
     assert.deepEqual(
-      { limit: JSON.parse(shown.stdout || "{}").limit, stopped: stopped.exit },
+      { limit: JSON.parse(list.stdout || "{}").limit, stopped: stopped.exit },
       { limit: 25, stopped: 0 },
-      shown.stderr,
+      list.stderr,
     );
   });
 
@@ -362,11 +362,11 @@ describe("--observed", () => {
       /^at: (.*)$/m.exec(await readFile(join(cwd, "corpus", `${file}.http`), "utf8"))![1];
     const [list, status] = [await timeOf("00004-contracts.list"), await timeOf("00005-contracts.status")];
     const differs = ["contracts.list:200:limit:value"];
-    const seen = ["observed", { times: 1, last: list, differs }];
-    assert.deepEqual(marked(JSON.parse((await svc("openapi contracts --observed corpus")).stdout)), seen);
+    const mark = ["observed", { times: 1, last: list, differs }];
+    assert.deepEqual(marked(JSON.parse((await svc("openapi contracts --observed corpus")).stdout)), mark);
 
     const observing = await startTestEmulator(t, { observed: join(cwd, "corpus") });
-    assert.deepEqual(marked((await observing.control("GET", "/openapi/contracts.json")).body), seen);
+    assert.deepEqual(marked((await observing.control("GET", "/openapi/contracts.json")).body), mark);
     await observing.api("GET", `${base}/contracts/`);
     const { body } = await observing.control("GET", "/requests?operation=contracts.list");
     assert.deepEqual((body as { items: readonly { findings: unknown }[] }).items[0]!.findings, [
@@ -376,7 +376,7 @@ describe("--observed", () => {
     assert.equal((await svc("verify replay corpus --reference reference.md")).exit, 3);
     const stored = join(cwd, "corpus", "observations.json");
     await writeFile(stored, (await readFile(stored, "utf8")).replace('"differs": [', '"differs": [7,'));
-    assert.deepEqual(marked(JSON.parse((await svc("openapi contracts --observed corpus")).stdout)), seen, "damaged");
+    assert.deepEqual(marked(JSON.parse((await svc("openapi contracts --observed corpus")).stdout)), mark, "damaged");
     const page = await readFile(join(cwd, "reference.md"), "utf8");
     // The page only has what can be observed: no flags, commands of several requests or exit codes.
     assert.deepEqual(

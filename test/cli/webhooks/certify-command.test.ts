@@ -81,16 +81,16 @@ describe("svc webhooks certify --command", () => {
       const { svc } = await createReceiverFolder(t);
       const { exit, stdout } = await svc(`EACH=5 ${responds}exec ${node} receiver.mjs`, "--skip", "parallel", "--json");
       const { findings, checks } = JSON.parse(stdout) as CertifyReport;
-      const ended = checks.filter(({ receiver_end }) => receiver_end !== null);
+      const endedChecks = checks.filter(({ receiver_end }) => receiver_end !== null);
       assert.deepEqual(
         [exit, findings.map(({ mistake, result, checks }) => [mistake, result, checks])],
-        [1, [["receiver-ended", "failed", ended.map(({ id }) => id)]]],
+        [1, [["receiver-ended", "failed", endedChecks.map(({ id }) => id)]]],
       );
       const result = ["failed", "exit code 3", "the receiver ended with exit code 3 during this check"];
-      assert.ok(ended.length >= 3);
+      assert.ok(endedChecks.length >= 3);
       assert.deepEqual(
-        ended.map(({ result, receiver_end, detail }) => [result, receiver_end, detail]),
-        ended.map(() => result),
+        endedChecks.map(({ result, receiver_end, detail }) => [result, receiver_end, detail]),
+        endedChecks.map(() => result),
       );
     });
   }
@@ -156,8 +156,8 @@ describe("svc webhooks certify --command", () => {
       [exit, waiting?.replace(/\d{4,}/, "N")],
       [0, "Waiting until the receiver listens at http://localhost:N, for at most 20 s"],
     );
-    const kept = "kept/genuine.json --headers kept/genuine.headers --key-file kept/emulator-hmac.key";
-    const result = await runCli(["webhooks", "explain", ...kept.split(" ")], { cwd, env: {} });
+    const savedFlags = "kept/genuine.json --headers kept/genuine.headers --key-file kept/emulator-hmac.key";
+    const result = await runCli(["webhooks", "explain", ...savedFlags.split(" ")], { cwd, env: {} });
     assert.equal(result.exit, 0, result.stderr);
   });
 

@@ -81,9 +81,11 @@ describe("svc webhooks certify", () => {
       [["signature-unchecked", "failed"]],
     ]);
     assert.deepEqual(await certifyAndGetFindings(t, { isGenuine: () => false }), [1, [["header-case", "failed"]]]);
-    const anyCase: ReceiverRules = { isGenuine: (given, expected) => given?.toLowerCase() === expected };
+    const anyCase: ReceiverRules = { isGenuine: (signature, expected) => signature?.toLowerCase() === expected };
     assert.deepEqual(await certifyAndGetFindings(t, anyCase), [0, [["case-insensitive", "warning"]]]);
-    const isPrefix: ReceiverRules = { isGenuine: (given, expected) => !!given && expected.startsWith(given) };
+    const isPrefix: ReceiverRules = {
+      isGenuine: (signature, expected) => !!signature && expected.startsWith(signature),
+    };
     assert.deepEqual(await certifyAndGetFindings(t, isPrefix), [1, [["prefix-comparison", "failed"]]]);
     const limited: ReceiverRules = {
       respond: (body, response) => response.writeHead(body.length > 100_000 ? 413 : 200).end(),
@@ -109,7 +111,7 @@ describe("svc webhooks certify", () => {
 
   it("runs checks selected by ID or by group", async (t) => {
     const { certify } = await startSignedReceiver(t, {
-      isGenuine: (given, expected) => given === undefined || given === expected,
+      isGenuine: (signature, expected) => signature === undefined || signature === expected,
     });
     const run = await certify([
       "--only",
@@ -179,9 +181,9 @@ describe("svc webhooks certify", () => {
     const { certify } = await startSignedReceiver(t);
     const some = await certify(["--only", "signature", "--probe", "echo same", "--json"]);
     const { checks, findings, result } = reportOf(some);
-    const left = checks.filter(({ result }) => result !== "passed").map(({ id, detail }) => [id, detail]);
+    const failedChecks = checks.filter(({ result }) => result !== "passed").map(({ id, detail }) => [id, detail]);
     assert.deepEqual(
-      [some.exit, result, findings, left],
+      [some.exit, result, findings, failedChecks],
       [
         0,
         "passed",
@@ -191,8 +193,8 @@ describe("svc webhooks certify", () => {
     );
     const all = await certify(["--only", "store,order.newest-wins", "--probe", "echo same", "--json"]);
     assert.deepEqual([all.exit, getMistakes(reportOf(all))], [1, [["probe", "failed"]]]);
-    const other = await startSignedReceiver(t, { respond: (_, response) => response.writeHead(404).end() });
-    const missed = await other.certify(["--only", "signature.missing", "--json"]);
+    const otherReceiver = await startSignedReceiver(t, { respond: (_, response) => response.writeHead(404).end() });
+    const missed = await otherReceiver.certify(["--only", "signature.missing", "--json"]);
     assert.deepEqual([missed.exit, getMistakes(reportOf(missed))], [1, [["wrong-address", "failed"]]]);
   });
 
@@ -288,7 +290,7 @@ describe("svc webhooks certify", () => {
       write();
     };
     const broken = (response: ServerResponse) => response.write("x", () => response.destroy());
-    for (const [answer, detail] of [
+    for (const [respond, detail] of [
       [endless, "status 200, but the response is larger than 1 MiB"],
       [broken, "status 200, but the connection closed during the response"],
     ] as const) {
@@ -298,7 +300,7 @@ describe("svc webhooks certify", () => {
           const isForged = request.headers["x-svc-webhook-content-hash"] === undefined;
           if (!isForged) return void response.end();
           response.writeHead(200);
-          answer(response);
+          respond(response);
         },
       });
       const run = await certify(["--only", "genuine,signature.missing", "--json"]);

@@ -33,8 +33,8 @@ describe("svc webhooks create", () => {
     );
     const { exit, stderr } = await svc("webhooks create", ada);
     assert.deepEqual([exit, ada.waiting()], [0, []], stripVTControlCharacters(stderr));
-    const [made] = await json<{ url: string; only_for_activities: string[] }[]>("webhooks list");
-    assert.deepEqual([made!.url, made!.only_for_activities.length], ["http://127.0.0.1:9/hooks", 2]);
+    const [webhook] = await json<{ url: string; only_for_activities: string[] }[]>("webhooks list");
+    assert.deepEqual([webhook!.url, webhook!.only_for_activities.length], ["http://127.0.0.1:9/hooks", 2]);
   });
 });
 

@@ -7,13 +7,9 @@ import { startCommand } from "../../support/cli/running-command.ts";
 
 describe("webhook of a listener", () => {
   /** A service that creates webhook 7 and sends these responses to other requests. */
-  async function service(t: TestContext, answers: (method: string, response: ServerResponse) => void) {
-    const seen: string[] = [];
+  async function service(t: TestContext, respond: (method: string, response: ServerResponse) => void) {
     const server = createServer((request, response) => {
-      request.resume().on("end", () => {
-        seen.push(`${request.method} ${request.url}`);
-        answers(request.method ?? "", response);
-      });
+      request.resume().on("end", () => respond(request.method ?? "", response));
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     t.after(() => server.close().closeAllConnections());
@@ -21,7 +17,7 @@ describe("webhook of a listener", () => {
     const key = Buffer.alloc(64, 7).toString("base64");
     const env = { SVC_BASE_URL: url, SVC_CLIENT_ID: "a", SVC_CLIENT_SECRET: "b", SVC_WEBHOOK_HMAC_KEY: key };
     const listen = () => startCommand(runCli, ["webhooks", "listen", "--quiet", "--json", "--retries", "0"], { env });
-    return { url, seen, listen };
+    return { url, listen };
   }
   const created = (response: ServerResponse) =>
     response.writeHead(201, { "content-type": "application/json" }).end(JSON.stringify({ id: 7 }));
@@ -67,12 +63,12 @@ describe("webhook of a listener", () => {
     assert.deepEqual([exit, stderr.includes("was not deleted")], [130, false], stderr);
   });
 
-  const unknown: [label: string, fail: (response: ServerResponse) => void][] = [
+  const outcomes: [label: string, fail: (response: ServerResponse) => void][] = [
     ["a broken connection", (response) => response.destroy()],
     ["a 500", (response) => response.writeHead(500).end()],
     ["a response without an ID", (response) => response.writeHead(201).end()],
   ];
-  for (const [label, fail] of unknown) {
+  for (const [label, fail] of outcomes) {
     it(`is reported if it may have been created: ${label}`, async (t) => {
       const { listen } = await service(t, (_method, response) => fail(response));
       const { exit, stderr } = await listen().completion;

@@ -194,9 +194,11 @@ describe("svc webhooks listen without deliveries", () => {
     const listener = await startListener(svc, []);
     await first.close();
     await listener.saw("emulator_ended");
-    const other = createServer((_, response) => void response.writeHead(401).end("{}"));
-    await new Promise<void>((resolve) => other.listen(Number(new URL(first.routerUrl).port), "127.0.0.1", resolve));
-    t.after(() => void other.close());
+    const otherServer = createServer((_, response) => void response.writeHead(401).end("{}"));
+    await new Promise<void>((resolve) =>
+      otherServer.listen(Number(new URL(first.routerUrl).port), "127.0.0.1", resolve),
+    );
+    t.after(() => void otherServer.close());
     await listener.saw("webhook_deleted");
     assert.match(
       listener.stderr(),

@@ -57,7 +57,7 @@ describe("svc webhooks listen", () => {
     const { svc } = await withContract(t);
     const app = await startReceiver(t);
     let respond = () => {};
-    const asked = new Promise<void>((resolve) =>
+    const requestReceived = new Promise<void>((resolve) =>
       app.respond((_, response) => {
         respond = () => void response.end();
         resolve();
@@ -69,7 +69,7 @@ describe("svc webhooks listen", () => {
     const { url } = listening.events()[1] as { url: string };
     const post = async () => (await fetch(url, { method: "POST", body: "{}" })).status;
     const first = post();
-    await asked;
+    await requestReceived;
     assert.equal(await post(), 503);
     respond();
     assert.deepEqual([await first, (await listening.completion).exit, app.received.length], [200, 0, 1]);
@@ -130,12 +130,12 @@ describe("svc webhooks listen", () => {
       ["mine", "http://127.0.0.1:1/"],
     ] as const)
       await emulator.api("POST", "/api/v2.1/public/webhooks/", { body: body(title, url) });
-    let shown = "";
+    let output = "";
     const listening = svc("webhooks listen --activities CONTRACT_VOIDED --count 1", {
       onError: (stderr) => {
-        if (stderr.includes("Listening on") && !shown.includes("Listening on"))
+        if (stderr.includes("Listening on") && !output.includes("Listening on"))
           void svc("webhooks trigger CONTRACT_VOIDED");
-        shown = stderr;
+        output = stderr;
       },
     });
     const { exit, stdout, stderr } = await listening;
@@ -145,9 +145,9 @@ describe("svc webhooks listen", () => {
     );
     assert.ok(stderr.includes(`Webhook signing key: ${key}\n`), stderr);
     assert.ok(stderr.includes("Removed 1 webhook of stopped listeners"), stderr);
-    const left = await json<{ title: string; url: string }[]>("webhooks list");
+    const remaining = await json<{ title: string; url: string }[]>("webhooks list");
     assert.deepEqual(
-      left.map(({ title, url }) => [title, url]),
+      remaining.map(({ title, url }) => [title, url]),
       [
         ["svc webhooks listen", alive.url],
         ["mine", "http://127.0.0.1:1/"],

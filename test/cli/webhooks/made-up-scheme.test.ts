@@ -60,7 +60,7 @@ describe("svc with a scheme that was added to the list of schemes", () => {
     );
     const right = await explain(`mu1=${sign(`7:${body}`)}`);
     assert.deepEqual(right, { exit: 0, stdout: "The signature matches.\n", stderr: "" });
-    for (const [given, cause] of [
+    for (const [signature, cause] of [
       [`mu1=${sign(`7:${body}`, "sha512")}`, "The algorithm was HMAC-SHA512. Use HMAC-SHA256."],
       [`mu1=${sign(body)}`, "Only the body was signed. The scheme also signs other headers."],
       [
@@ -68,7 +68,7 @@ describe("svc with a scheme that was added to the list of schemes", () => {
         'The signature is in hexadecimal. The header has "mu1=" and 44 base64 characters.',
       ],
     ] as const)
-      assert.deepEqual(await explain(given), {
+      assert.deepEqual(await explain(signature), {
         exit: 1,
         stdout: `The signature does not match. Causes:\n  - ${cause}\n`,
         stderr: "",
@@ -78,8 +78,8 @@ describe("svc with a scheme that was added to the list of schemes", () => {
   it("certifies a receiver that verifies it, to which the emulator sends it", async (t) => {
     const { svc } = await createMadeUpSchemeCli(t);
     const hooks = await startReceiver(t);
-    hooks.respond(({ headers, body: given }, response) => {
-      const text = `${headers["x-made-up-time"]}:${given}`;
+    hooks.respond(({ headers, body: requestBody }, response) => {
+      const text = `${headers["x-made-up-time"]}:${requestBody}`;
       const expected = `mu1=${createHmac("sha256", raw).update(text).digest("base64")}`;
       response.writeHead(headers["x-made-up-signature"] === expected ? 200 : 401).end();
     });

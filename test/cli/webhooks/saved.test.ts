@@ -11,9 +11,11 @@ const createDelivery = (text: string) => ({ body: Buffer.from(text), headers: { 
 describe("saved deliveries", () => {
   it("stores deliveries with their own headers when two listeners share a folder", async (t) => {
     const cwd = await createTestFolder(t);
-    const [one, other] = [await openSavedDeliveries(cwd), await openSavedDeliveries(cwd)];
+    const [first, second] = [await openSavedDeliveries(cwd), await openSavedDeliveries(cwd)];
     const texts = Array.from({ length: 10 }, (_, i) => `delivery ${i}`);
-    const paths = await Promise.all(texts.map((text, i) => (i % 2 ? one : other).add("SIGNED", createDelivery(text))));
+    const paths = await Promise.all(
+      texts.map((text, i) => (i % 2 ? first : second).add("SIGNED", createDelivery(text))),
+    );
     assert.equal(new Set(paths).size, texts.length);
     assert.deepEqual(await Promise.all(paths.map((path) => readFile(path, "utf8"))), texts);
     const headers = await Promise.all(paths.map((path) => readSavedHeaders({ cwd } as Host, path)));

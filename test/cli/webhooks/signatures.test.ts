@@ -66,8 +66,8 @@ describe("svc webhooks verify", () => {
       [signature, `${body}\n`, "mismatch"],
       [signature.toUpperCase(), body, "malformed"],
     ] as const;
-    for (const [given, bytes, code] of cases) {
-      const argv = ["webhooks", "verify", "-", "--signature", given, "--json"];
+    for (const [signature, bytes, code] of cases) {
+      const argv = ["webhooks", "verify", "-", "--signature", signature, "--json"];
       const { exit, stdout, stderr } = await runCli(argv, { env, stdin: bytes });
       assert.deepEqual([exit, stdout, JSON.parse(stderr).error.code], [1, "", code]);
     }
@@ -110,16 +110,16 @@ describe("svc webhooks verify", () => {
 describe("svc webhooks explain", () => {
   it("names the emulator's workspace whose key created the signature", async (t) => {
     const { json, svc } = await startCliEmulator(t);
-    const [, other] =
+    const [, workspace] =
       await json<{ id: number; name: string; cluster_id: string; hmac_key: string }[]>("emulator workspaces");
-    const signed = createHmac("sha512", Buffer.from(other!.hmac_key, "base64")).update(body).digest("hex");
+    const signed = createHmac("sha512", Buffer.from(workspace!.hmac_key, "base64")).update(body).digest("hex");
     const argv = ["webhooks", "explain", "-", "--signature", signed];
     const { exit, stdout } = await svc(argv, { stdin: body });
     assert.deepEqual(
       [exit, stdout],
       [
         1,
-        `The signature does not match. Causes:\n  - The body was signed with the key of workspace ${other!.id}, "${other!.name}" of ${other!.cluster_id}. To see that key, run svc emulator workspaces --json.\n`,
+        `The signature does not match. Causes:\n  - The body was signed with the key of workspace ${workspace!.id}, "${workspace!.name}" of ${workspace!.cluster_id}. To see that key, run svc emulator workspaces --json.\n`,
       ],
     );
     const alone = await runCli(argv, { env, stdin: body, cwd: await createTestFolder(t) });
@@ -166,11 +166,11 @@ describe("svc webhooks explain", () => {
       ["key-not-decoded", "json-compact", "base64-signature"],
     ],
   ];
-  for (const [label, given, sign, codes] of cases) {
+  for (const [label, input, sign, codes] of cases) {
     it(`detects ${label}`, async () => {
       const { exit, stdout } = await runCli(["webhooks", "explain", "-", "--signature", sign, "--json"], {
         env,
-        stdin: given,
+        stdin: input,
       });
       const { valid, explained, deviations } = JSON.parse(stdout) as {
         valid: boolean;
@@ -194,51 +194,57 @@ describe("svc webhooks explain", () => {
   it("exits 0 for a match and 1 for an unexplained mismatch", async () => {
     const good = await runCli(["webhooks", "explain", "-", "--signature", signature], { env, stdin: body });
     assert.deepEqual([good.exit, good.stdout], [0, "The signature matches.\n"]);
-    const unknown = await runCli(["webhooks", "explain", "-", "--signature", "ab".repeat(64)], { env, stdin: body });
-    assert.equal(unknown.exit, 1);
+    const result = await runCli(["webhooks", "explain", "-", "--signature", "ab".repeat(64)], { env, stdin: body });
+    assert.equal(result.exit, 1);
     assert.match(
-      unknown.stdout,
+      result.stdout,
       /None of \d{3,} common mistakes explains it\.\nThe key may belong to another workspace/,
     );
   });
 });
 
 describe("svc webhooks explain for a digest of another length", () => {
-  for (const [given, digits, of] of [
+  for (const [signature, digits, algorithm] of [
     ["ab".repeat(32), "64 hexadecimal digits", "SHA-256"],
     ["AB".repeat(20), "40 hexadecimal digits", "SHA-1"],
     [Buffer.alloc(32, 7).toString("base64"), "44 base64 characters", "SHA-256"],
   ] as const) {
     it(`reports first that the signature has ${digits}`, async () => {
-      const { exit, stdout } = await runCli(["webhooks", "explain", "-", "--signature", given], { env, stdin: body });
+      const { exit, stdout } = await runCli(["webhooks", "explain", "-", "--signature", signature], {
+        env,
+        stdin: body,
+      });
       const [first = "", second = ""] = stdout.split("\n");
       assert.equal(exit, 1);
       assert.equal(
         first,
-        `The signature does not match. It has ${digits}, like ${of}. X-SVC-WEBHOOK-CONTENT-HASH has 128 lower-case hexadecimal digits (HMAC-SHA512).`,
+        `The signature does not match. It has ${digits}, like ${algorithm}. X-SVC-WEBHOOK-CONTENT-HASH has 128 lower-case hexadecimal digits (HMAC-SHA512).`,
       );
       assert.match(
         second,
-        new RegExp(`^None of \\d+ common mistakes explains it, including ${of} with and without this key`),
+        new RegExp(`^None of \\d+ common mistakes explains it, including ${algorithm} with and without this key`),
       );
     });
   }
 
   it("recognizes an HMAC-SHA256 signature made with the same key", async () => {
-    const given = createHmac("sha256", Buffer.from(key, "base64")).update(body).digest("hex");
-    const { exit, stdout } = await runCli(["webhooks", "explain", "-", "--signature", given], { env, stdin: body });
+    const signature = createHmac("sha256", Buffer.from(key, "base64")).update(body).digest("hex");
+    const { exit, stdout } = await runCli(["webhooks", "explain", "-", "--signature", signature], { env, stdin: body });
     assert.deepEqual([exit, /The algorithm was HMAC-SHA256\. Use HMAC-SHA512/.test(stdout)], [1, true], stdout);
   });
 });
 
 describe("svc webhooks explain for a malformed signature", () => {
-  for (const [given, reason] of [
+  for (const [signatureText, reason] of [
     ["xyz", "it has 3 characters"],
     ["", "it is empty"],
     [`${signature.slice(0, 40)} ${signature.slice(41)}`, '" " at character 41 is not allowed'],
   ] as const) {
     it(`reports that ${reason}`, async () => {
-      const { exit, stdout } = await runCli(["webhooks", "explain", "-", "--signature", given], { env, stdin: body });
+      const { exit, stdout } = await runCli(["webhooks", "explain", "-", "--signature", signatureText], {
+        env,
+        stdin: body,
+      });
       const last = `It is malformed: ${reason}. X-SVC-WEBHOOK-CONTENT-HASH has 128 lower-case hexadecimal digits.`;
       assert.deepEqual([exit, stdout.trimEnd().split("\n").at(-1)], [1, last]);
     });

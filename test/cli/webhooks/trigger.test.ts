@@ -116,8 +116,11 @@ describe("svc webhooks trigger", () => {
     assert.equal(parsePayload(app.received[1]!).contract_title, "Lease");
     const thought = await edit(["\n"], { tty: true });
     assert.deepEqual([thought.exit, thought.stderr.includes("error: Nothing was sent.")], [1, true]);
-    const gone = await svc("webhooks trigger CONTRACT_SIGNED --edit", { tty: true, env: { EDITOR: "no-such-editor" } });
-    assert.deepEqual([gone.exit, gone.stderr.includes("The editor no-such-editor cannot be started")], [1, true]);
+    const result = await svc("webhooks trigger CONTRACT_SIGNED --edit", {
+      tty: true,
+      env: { EDITOR: "no-such-editor" },
+    });
+    assert.deepEqual([result.exit, result.stderr.includes("The editor no-such-editor cannot be started")], [1, true]);
     assert.equal(app.received.length, 2);
   });
 
@@ -130,22 +133,22 @@ describe("svc webhooks trigger", () => {
       [1, [{ status: 302, answer: "status 302", outcome: "retrying" }]],
     );
     app.respond((_, response) => response.destroy());
-    const gone = await svc("webhooks trigger CONTRACT_SIGNED --json=status,outcome");
-    assert.deepEqual([gone.exit, JSON.parse(gone.stdout)], [1, [{ status: null, outcome: "retrying" }]]);
+    const result = await svc("webhooks trigger CONTRACT_SIGNED --json=status,outcome");
+    assert.deepEqual([result.exit, JSON.parse(result.stdout)], [1, [{ status: null, outcome: "retrying" }]]);
   });
 
   it("exits 1 without a subscriber or for an override without a match", async (t) => {
     const { svc, app, json } = await startCliEmulatorWithReceiver(t);
     const nobody = await svc("webhooks trigger CONTRACT_VOIDED --json");
     assert.deepEqual([nobody.exit, nobody.stdout, JSON.parse(nobody.stderr).error.code], [1, "", "nobody_subscribed"]);
-    for (const [path, known] of [
+    for (const [path, message] of [
       ["contract_state=X", /has no contract_state\. Known: activity, activity_data, contract_id,/],
       ["counterparties.1.poc_email=X", /has no counterparties\.1\.poc_email\. Known: 0 /],
       ["entity.name.first=X", /has no entity\.name\.first\. Known: nothing /],
     ] as const) {
       const { exit, stderr } = await svc(["webhooks", "trigger", "CONTRACT_SIGNED", "--set", path]);
       assert.equal(exit, 1);
-      assert.match(stderr, known);
+      assert.match(stderr, message);
     }
     assert.equal(app.received.length, 0);
     assert.deepEqual(await json("webhooks deliveries"), []);
@@ -266,13 +269,13 @@ describe("svc webhooks deliveries", () => {
     await watching.saw('"skipped_disabled"');
     watching.signal("SIGINT");
     assert.equal((await watching.completion).exit, 130);
-    const told = watching.events().slice(1) as {
+    const deliveries = watching.events().slice(1) as {
       at: string;
       outcome: string;
       attempt: { number: number; status: number } | null;
     }[];
     assert.deepEqual(
-      told.map(({ at, outcome, attempt }) => [at, outcome, attempt && [attempt.number, attempt.status]]),
+      deliveries.map(({ at, outcome, attempt }) => [at, outcome, attempt && [attempt.number, attempt.status]]),
       [
         ["2031-01-02T03:04:05.000Z", "retrying", [1, 500]],
         ["2031-01-02T03:09:05.000Z", "delivered", [2, 200]],

@@ -167,8 +167,8 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
     assert.equal(stdout.match(/^Webhook \d+/gm)?.length, 1);
     assert.match(stdout, /^6 more, 11 more that fail: svc webhooks why ID, or --all$/m);
     assert.ok(stdout.split("\n").length <= 26, stdout);
-    const whole = (await svc("webhooks why --all")).stdout;
-    assert.equal(whole.match(/^Webhook \d+/gm)?.length, 12);
+    const output = (await svc("webhooks why --all")).stdout;
+    assert.equal(output.match(/^Webhook \d+/gm)?.length, 12);
   });
 
   it("wraps commands in a narrow window so that they stay valid", async (t) => {

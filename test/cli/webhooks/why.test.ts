@@ -92,7 +92,7 @@ describe("svc webhooks why", () => {
     const { svc, json, emulator } = await startCliEmulator(t);
     await svc(create("Mine", deadUrl));
     await createDraftContract(emulator.api);
-    const shown = async () => {
+    const getDelivery = async () => {
       const [row] = await json<Record<string, unknown>[]>(
         "emulator deliveries --fields outcome,next_attempt_at,webhook_status",
       );
@@ -101,7 +101,7 @@ describe("svc webhooks why", () => {
     const why = async () => /Next attempt .*|Not retried.*/.exec((await svc("webhooks why")).stdout)?.[0];
     const due = "2031-01-02T08:19:05.000Z";
     await emulator.clock.advance({ by: 155 * 60_000 });
-    assert.deepEqual(await shown(), {
+    assert.deepEqual(await getDelivery(), {
       outcome: "retrying",
       next_attempt_at: due,
       webhook_status: "DISABLED_BY_ERROR",
@@ -111,7 +111,7 @@ describe("svc webhooks why", () => {
     assert.match(stdout, /will be skipped: the webhook is DISABLED_BY_ERROR/);
 
     await emulator.clock.advance({ by: 160 * 60_000 });
-    assert.deepEqual(await shown(), {
+    assert.deepEqual(await getDelivery(), {
       outcome: "skipped_disabled",
       next_attempt_at: null,
       webhook_status: "DISABLED_BY_ERROR",
@@ -119,9 +119,9 @@ describe("svc webhooks why", () => {
     assert.equal(await why(), "Not retried, because the webhook was disabled: 1. List them with --all");
     await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 60_000 });
-    const { stdout: whole } = await svc("webhooks why --all");
+    const { stdout: output } = await svc("webhooks why --all");
     assert.deepEqual(
-      whole
+      output
         .split("\n")
         .slice(9)
         .filter((line) => !line.startsWith("Because of ")),
@@ -151,10 +151,10 @@ describe("svc webhooks why", () => {
       because_of.map(({ what: label }: { what: string }) => label),
       ["contracts.create POST /api/v2.1/public/contracts/"],
     );
-    const told = (all: { id: number; outcome: string; attempts: number }[]) =>
+    const summarize = (all: { id: number; outcome: string; attempts: number }[]) =>
       all.map(({ id, outcome, attempts }) => [id, outcome, attempts]);
     assert.deepEqual(
-      [skipped, told(skipped_deliveries), told(cut_short_deliveries)],
+      [skipped, summarize(skipped_deliveries), summarize(cut_short_deliveries)],
       [1, [[2, "skipped_disabled", 0]], [[1, "skipped_disabled", 6]]],
     );
   });
@@ -328,14 +328,14 @@ describe("svc webhooks why", () => {
     const { exit, stdout } = await svc("webhooks why");
     assert.equal(exit, 1);
     assert.match(stdout, /^Only CONTRACT_CREATED fails\. Other deliveries arrive\.$/m);
-    const found = JSON.parse((await svc("webhooks why --json")).stdout);
+    const diagnosis = JSON.parse((await svc("webhooks why --json")).stdout);
     assert.deepEqual(
-      [found.in_common, found.first_failure],
+      [diagnosis.in_common, diagnosis.first_failure],
       [
         "Only CONTRACT_CREATED fails. Other deliveries arrive.",
         {
-          at: found.since,
-          delivery: found.first_failure.delivery,
+          at: diagnosis.since,
+          delivery: diagnosis.first_failure.delivery,
           activity: "CONTRACT_CREATED",
           composite_id: "T-1",
           turn: "attempt 1 of 7",

@@ -109,9 +109,9 @@ describe("clock advance", () => {
   it("produces the same trace in one step or two, equal to a simple model", async () => {
     await fc.assert(
       fc.asyncProperty(plans, fc.integer({ min: 1, max: 9 }), async (plan, cut) => {
-        const whole = await traceOf(plan, [10]);
-        assert.deepEqual(whole, simulateAdvance(plan, 10));
-        assert.deepEqual(await traceOf(plan, [cut, 10]), whole);
+        const fullTrace = await traceOf(plan, [10]);
+        assert.deepEqual(fullTrace, simulateAdvance(plan, 10));
+        assert.deepEqual(await traceOf(plan, [cut, 10]), fullTrace);
       }),
       { numRuns: 60 },
     );
@@ -145,7 +145,7 @@ const plans: fc.Arbitrary<Plan> = fc.record({
 async function traceOf({ entries, adds }: Plan, stops: readonly number[]): Promise<readonly string[]> {
   const ends: (() => unknown)[] = [];
   const script = Object.fromEntries(
-    Object.entries(adds).map(([name, added]) => [name, added.map(([after, other]) => `after ${after} ${other}`)]),
+    Object.entries(adds).map(([name, added]) => [name, added.map(([after, entry]) => `after ${after} ${entry}`)]),
   );
   const { add, runner, runs } = await createRunnerFixture(
     { after: (end) => void ends.push(end as () => unknown) },
@@ -164,13 +164,13 @@ async function traceOf({ entries, adds }: Plan, stops: readonly number[]): Promi
 function simulateAdvance({ entries, adds }: Plan, until: number): string[] {
   let id = 0;
   const queue = entries.map(([due, name]) => ({ due, id: id++, name }));
-  const seen: string[] = [];
+  const steps: string[] = [];
   for (;;) {
     queue.sort((a, b) => a.due - b.due || a.id - b.id);
     const next = queue[0];
-    if (!next || next.due > until) return seen;
+    if (!next || next.due > until) return steps;
     queue.shift();
-    seen.push(`+${next.due} ${next.name}`);
+    steps.push(`+${next.due} ${next.name}`);
     for (const [after, name] of adds[next.name] ?? []) queue.push({ due: next.due + after, id: id++, name });
   }
 }

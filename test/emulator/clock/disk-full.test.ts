@@ -49,8 +49,8 @@ const storeFailedResponse = {
 };
 
 /** The last page of a file has space for some lines. */
-async function repeatUntil503(ask: () => ReturnType<TestEmulator["control"]>): Promise<void> {
-  for (let i = 0; i < 1_000; i += 1) if ((await ask()).status === 503) return;
+async function repeatUntil503(send: () => ReturnType<TestEmulator["control"]>): Promise<void> {
+  for (let i = 0; i < 1_000; i += 1) if ((await send()).status === 503) return;
   assert.fail("1,000 requests succeeded on a full disk");
 }
 

@@ -53,12 +53,12 @@ describe("due entry", () => {
     const added = store.transaction("add", (tx) =>
       enqueue(tx, { due: initialTimeMs, kind: "play", concurrency_key: "a", ref: "a" }),
     );
-    const ended = runner.waitUntilIdle();
+    const idle = runner.waitUntilIdle();
     await waitForIdle();
     assert.deepEqual(runs, []);
 
     release();
-    await Promise.all([added, ended]);
+    await Promise.all([added, idle]);
     assert.deepEqual(runs, ["+0 a"]);
   });
 

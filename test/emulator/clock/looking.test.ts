@@ -54,14 +54,14 @@ async function startRunner(
     mode: "manual",
     now: initialTimeMs + toMilliseconds(10),
   });
-  const seen: string[] = [];
+  const runs: string[] = [];
   const runner = new Runner({
     ...{ store, clock, wall: systemWallClock },
     handlers: {
       play: {
         prepare: async (_, entries) =>
           entries.map((entry) => async () => {
-            seen.push(entry.ref);
+            runs.push(entry.ref);
             await mayEnd;
             return (tx) => {
               commit(tx, entry);
@@ -77,16 +77,16 @@ async function startRunner(
       for (const [after, ref] of entries)
         enqueue(tx, { due: initialTimeMs + after, kind: "play", concurrency_key: ref, ref });
     });
-  return { seen, add };
+  return { runs, add };
 }
 
 describe("schedule queue", () => {
   it("does not list the queue for entries that are due immediately", async (t) => {
-    const listed: unknown[] = [];
-    const store = createRecordingStore(openMemoryStore({ collections, wall: systemWallClock }), listed);
+    const listCalls: unknown[] = [];
+    const store = createRecordingStore(openMemoryStore({ collections, wall: systemWallClock }), listCalls);
     const { runner, runs, add } = await createRunnerFixture(t, {}, { store });
     await runner.waitUntilIdle();
-    listed.length = 0;
+    listCalls.length = 0;
     const names = Array.from({ length: 20 }, (_, i) => `n${i}`);
     await Promise.all(names.map((name) => add([0, name])));
     await runner.waitUntilIdle();
@@ -94,7 +94,7 @@ describe("schedule queue", () => {
       runs,
       names.map((name) => `+0 ${name}`),
     );
-    assert.deepEqual(listed, []);
+    assert.deepEqual(listCalls, []);
   });
 
   it("runs an entry again that becomes due before its last run ends", async (t) => {
@@ -112,7 +112,7 @@ describe("schedule queue", () => {
         };
       },
     });
-    const { seen, add } = await startRunner(t, store, {
+    const { runs, add } = await startRunner(t, store, {
       commit: (tx, entry) =>
         entry.due === initialTimeMs ? enqueue(tx, { ...entry, due: initialTimeMs + 1 }) : dequeue(tx, entry),
     });
@@ -121,21 +121,21 @@ describe("schedule queue", () => {
     open();
     // Not by waiting for an idle runner, because that wakes it.
     await waitForIdle();
-    assert.deepEqual(seen, ["a", "a"]);
+    assert.deepEqual(runs, ["a", "a"]);
   });
 
   it("finds entries added at the front while a long backlog drains", async (t) => {
     const { opened, open } = createGate();
     const store = openMemoryStore({ collections, wall: systemWallClock });
-    const { seen, add } = await startRunner(t, store, { mayEnd: opened });
+    const { runs, add } = await startRunner(t, store, { mayEnd: opened });
     const backlog = Array.from({ length: 1_500 }, (_, i) => `n${i}`);
     await add(...backlog.map((name) => [toMilliseconds(5), name] as const));
     await waitForIdle();
     await add([0, "in front"]);
     await waitForIdle();
-    assert.equal(seen.length < backlog.length, true);
+    assert.equal(runs.length < backlog.length, true);
     open();
-    for (let turns = 0; turns < 500 && seen.length <= backlog.length; turns += 1) await waitForIdle();
-    assert.deepEqual([...seen].sort(), [...backlog, "in front"].sort());
+    for (let turns = 0; turns < 500 && runs.length <= backlog.length; turns += 1) await waitForIdle();
+    assert.deepEqual([...runs].sort(), [...backlog, "in front"].sort());
   });
 });

@@ -102,7 +102,7 @@ describe("clock mode", () => {
     const { add, runner, runs, store } = await createRunnerFixture(t, { a: ["after 0 b"] });
     await add([0, "a"], [toMilliseconds(1), "later"]);
     await runner.close();
-    const left = await store.read((view) => view.list(schedule));
-    assert.deepEqual([runs, left.map(({ ref }) => ref)], [["+0 a", "+0 b"], ["later"]]);
+    const waiting = await store.read((view) => view.list(schedule));
+    assert.deepEqual([runs, waiting.map(({ ref }) => ref)], [["+0 a", "+0 b"], ["later"]]);
   });
 });

@@ -61,16 +61,16 @@ describe("virtual time", () => {
 
   it("includes downtime after a restart in mode real, but not in mode manual", async () => {
     const wall = new ManualWallClock();
-    const kept = store();
-    const before = await VirtualClock.open(kept, wall, { now: start, speed: 10 });
+    const clockStore = store();
+    const before = await VirtualClock.open(clockStore, wall, { now: start, speed: 10 });
     await before.close();
     await wall.pass(2_000);
-    const after = await VirtualClock.open(kept, wall);
+    const after = await VirtualClock.open(clockStore, wall);
     assert.deepEqual([after.now(), after.mode, after.speed], [start + 20_000, "real", 10]);
 
     await after.set({ mode: "manual" });
     await wall.pass(2_000);
-    const later = await VirtualClock.open(kept, wall, { now: 0 });
+    const later = await VirtualClock.open(clockStore, wall, { now: 0 });
     assert.deepEqual([later.now(), later.mode], [start + 20_000, "manual"]);
   });
 });

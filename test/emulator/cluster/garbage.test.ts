@@ -87,12 +87,12 @@ async function withRows(api: TestEmulator["api"]): Promise<void> {
   const poc_details = { first_name: "Jo", last_name: "Diaz", email: "jo@acme.example" };
   const counter_party_details = [{ is_individual: false, organization_name: "Acme Corp", poc_details }];
   const contract = { contract_template_id: 101, contract_data: {}, counter_party_details };
-  const made = [
+  const created = [
     await api("POST", "/api/v2.1/public/contracts/", { body: contract }),
     await api("POST", "/api/v1/public/legal_intake/", { body: { title: "Help", workflow_id: 201 } }),
   ];
   assert.deepEqual(
-    made.map(({ status }) => status),
+    created.map(({ status }) => status),
     [201, 201],
   );
 }
@@ -111,11 +111,11 @@ describe("garbage input to the contract API", () => {
       });
 
       const problems: string[] = [];
-      const ask = async (target: string, body?: string) =>
+      const probe = async (target: string, body?: string) =>
         problems.push(...(await findServerError(api, verb, target, body)));
       for (const strangeId of strangeIds) {
         for (const name of names)
-          await ask(path.replace(`{${name}}`, strangeId).replace(/\{\w+\}/g, "1"), verb === "GET" ? undefined : "{}");
+          await probe(path.replace(`{${name}}`, strangeId).replace(/\{\w+\}/g, "1"), verb === "GET" ? undefined : "{}");
       }
       for (const query of [
         "page=0&limit=x",
@@ -124,12 +124,12 @@ describe("garbage input to the contract API", () => {
         "filter__priority[$in]=\\",
         "a".repeat(5_000),
       ]) {
-        if (verb === "GET") await ask(`${usual}?${query}`);
+        if (verb === "GET") await probe(`${usual}?${query}`);
       }
       if (request.body?.kind === "json") {
-        for (const body of rawBodies) await ask(usual, body);
-        for (const value of strange) await ask(usual, JSON.stringify(value));
-        for (const body of generateInvalidVariants(example?.body ?? {})) await ask(usual, JSON.stringify(body));
+        for (const body of rawBodies) await probe(usual, body);
+        for (const value of strange) await probe(usual, JSON.stringify(value));
+        for (const body of generateInvalidVariants(example?.body ?? {})) await probe(usual, JSON.stringify(body));
       }
       assert.deepEqual(problems, []);
     });

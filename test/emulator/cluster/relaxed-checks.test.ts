@@ -43,9 +43,9 @@ describe("request log", () => {
   it("reports at most ten unknown fields with truncated names", async (t) => {
     const { api, listNewFindings } = await startWithFindings(t);
     const many = Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`${"x".repeat(1_000)}${at}`, 1]));
-    const told = (await listNewFindings(api("POST", contracts, { body: createContractRequest(many) })))!;
-    assert.equal(told.length, 10);
-    assert.ok(told.every((line) => line.length < 200));
+    const findings = (await listNewFindings(api("POST", contracts, { body: createContractRequest(many) })))!;
+    assert.equal(findings.length, 10);
+    assert.ok(findings.every((line) => line.length < 200));
   });
 
   it("reports unknown template answers on every route", async (t) => {
@@ -91,8 +91,8 @@ describe("request log", () => {
       const { api, listNewFindings } = await startWithFindings(t);
       const address = { line_one: "Main St 1", city: "Berlin", country_iso_code: code };
       const body = createContractRequest({ counter_party_details: [{ ...acme, organization_details: { address } }] });
-      const place = "counter_party_details[0].organization_details.address.country_iso_code";
-      const expected = `unknown-country: ${place} is not the code of a country (ISO 3166-1, two letters)`;
+      const field = "counter_party_details[0].organization_details.address.country_iso_code";
+      const expected = `unknown-country: ${field} is not the code of a country (ISO 3166-1, two letters)`;
       assert.deepEqual(await listNewFindings(api("POST", contracts, { body })), isKnown ? [] : [expected]);
     });
   }

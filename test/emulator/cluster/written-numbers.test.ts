@@ -19,9 +19,9 @@ async function requestText(
   const { url, clientId = "", clientSecret = "" } = emulator.clusters[0]!;
   const headers = { "client-id": clientId, "client-secret": clientSecret, "content-type": "application/json" };
   const response = await request(`${url}/api/v2.1/public${path}`, { method, headers, ...(body && { body }) });
-  const answer = await response.body.text();
-  assert.ok(response.statusCode < 300, `${response.statusCode} ${answer}`);
-  return answer;
+  const responseText = await response.body.text();
+  assert.ok(response.statusCode < 300, `${response.statusCode} ${responseText}`);
+  return responseText;
 }
 
 const party =
@@ -39,8 +39,8 @@ describe("free-form value with numbers", () => {
       body: { title: "t", url: inbox.url, only_for_activities },
     });
     await requestText(emulator, "POST", "/contracts/", contract);
-    const put = `{"external_metadata":{"record_data":{"sum":99999999999999999999.50}}}`;
-    const changed = await requestText(emulator, "POST", "/contracts/T-1/external_metadata", put);
+    const externalMetadata = `{"external_metadata":{"record_data":{"sum":99999999999999999999.50}}}`;
+    const changed = await requestText(emulator, "POST", "/contracts/T-1/external_metadata", externalMetadata);
     assert.ok(changed.includes('"record_data":{"sum":99999999999999999999.50}'), changed);
     await emulator.control("POST", "clock/advance", { body: { until_idle: true } });
     const [created, updated] = inbox.received.map(({ body }) => body.toString());
@@ -49,8 +49,8 @@ describe("free-form value with numbers", () => {
     await emulator.close();
 
     const restartedEmulator = await startTestEmulator(t, { file });
-    const shown = await requestText(restartedEmulator, "GET", "/contracts/T-1/external_metadata");
-    assert.ok(shown.includes('"record_data":{"sum":99999999999999999999.50}'), shown);
+    const metadata = await requestText(restartedEmulator, "GET", "/contracts/T-1/external_metadata");
+    assert.ok(metadata.includes('"record_data":{"sum":99999999999999999999.50}'), metadata);
   });
 
   it("preserves numbers in contract data and validates them as numbers", async (t) => {
@@ -65,7 +65,7 @@ describe("free-form value with numbers", () => {
     const forged = '{"id":"deal-42","record_data":{"x":{"\\u0000number":"1,\\"y\\":2"}}}';
     const body = contract.replace(metadata, forged);
     await requestText(emulator, "POST", "/contracts/", body);
-    const shown = await requestText(emulator, "GET", "/contracts/T-1/external_metadata");
-    assert.deepEqual(JSON.parse(shown).external_metadata, JSON.parse(forged));
+    const metadataText = await requestText(emulator, "GET", "/contracts/T-1/external_metadata");
+    assert.deepEqual(JSON.parse(metadataText).external_metadata, JSON.parse(forged));
   });
 });

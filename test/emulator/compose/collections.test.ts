@@ -22,9 +22,9 @@ const describeForms = (stored: readonly Collection[]): Forms =>
   );
 
 /** Changes that make existing states unreadable. */
-function findBreakingChanges(kept: Forms, found: Forms): string[] {
-  return Object.entries(kept).flatMap(([name, before]) => {
-    const now = found[name];
+function findBreakingChanges(stored: Forms, current: Forms): string[] {
+  return Object.entries(stored).flatMap(([name, before]) => {
+    const now = current[name];
     if (now === undefined) return [`${name} is gone: a state that holds it would be refused`];
     if (now.version < before.version) return [`${name} goes back from version ${before.version} to ${now.version}`];
     const same = JSON.stringify(now.schema) === JSON.stringify(before.schema);
@@ -37,13 +37,13 @@ const file = "collections.json";
 
 describe("row format of the state", () => {
   it("equals the format of released states or has a higher version", () => {
-    const found = describeForms(collections);
-    const kept = JSON.parse(
+    const currentForms = describeForms(collections);
+    const storedForms = JSON.parse(
       readFileSync(new URL(`../../../fixtures/golden/${file}`, import.meta.url), "utf8"),
     ) as Forms;
     // Before the golden file, so that UPDATE_GOLDEN=1 accepts additions and rejects breaking changes.
-    assert.deepEqual(findBreakingChanges(kept, JSON.parse(JSON.stringify(found))), []);
-    assertGolden(file, `${JSON.stringify(found, null, 1)}\n`);
+    assert.deepEqual(findBreakingChanges(storedForms, JSON.parse(JSON.stringify(currentForms))), []);
+    assertGolden(file, `${JSON.stringify(currentForms, null, 1)}\n`);
   });
 
   it("requires a new version when a schema changes", () => {

@@ -84,7 +84,7 @@ describe("emulator.close()", () => {
   }, async (t) => {
     const { api, control, close } = await startTestEmulator(t);
     const receiver = createServer();
-    const asked = once(receiver, "request");
+    const deliveryRequested = once(receiver, "request");
     await once(receiver.listen(0, "127.0.0.1"), "listening");
     t.after(() => {
       receiver.closeAllConnections();
@@ -97,7 +97,7 @@ describe("emulator.close()", () => {
     const waiting = control("POST", "activities", { body: { activity: "CONTRACT_CREATED", wait: true } }).catch(
       () => {},
     );
-    const [, response] = (await asked) as [unknown, ServerResponse];
+    const [, response] = (await deliveryRequested) as [unknown, ServerResponse];
     // An attempt lasts a minute, so a close that waited for it would exceed the timeout of this test.
     await close();
     assert.equal(response.writableEnded, false, "the receiver has not responded");

@@ -66,7 +66,7 @@ describe("emulator inside a test process", () => {
         mock.method(globalThis, "fetch", () => Promise.reject(new Error("no request expected"))),
       ];
       return () => {
-        for (const one of mocks) one.mock.restore();
+        for (const clockMock of mocks) clockMock.mock.restore();
       };
     }),
   );

@@ -24,12 +24,12 @@ describe("state with a single writer", () => {
     assert.equal(await first.start(), "up");
     const names = [state, join(folder, "folder", "state.json"), join(folder, "real", "link.json"), "folder/link.json"];
     const another = await prepareEmulatorProcess(t, {}, { cwd: folder });
-    const refused =
+    const stateLocked =
       `StateLockedError: An emulator is already running on this state (${state}.run: …). ` +
       `Use it, stop it with "svc emulator stop --file ${state}", or choose another file with the option file.`;
     for (const [i, file] of names.entries()) {
       const outcome = await another.start({ file, runFile: join(folder, `${i}.run`) });
-      assert.equal(outcome.replace(/pid \d+, http:[^)]*/, "…"), refused);
+      assert.equal(outcome.replace(/pid \d+, http:[^)]*/, "…"), stateLocked);
     }
   });
 
@@ -58,8 +58,8 @@ describe("state with a single writer", () => {
     const early = await prepareEmulatorProcess(t, { file });
     assert.match(await early.start(), /^StateLockedError: /);
 
-    const others = Array.from({ length: 2 }, () => prepareEmulatorProcess(t, { file }));
-    const heirs = [early, ...(await Promise.all(others))];
+    const standbys = Array.from({ length: 2 }, () => prepareEmulatorProcess(t, { file }));
+    const heirs = [early, ...(await Promise.all(standbys))];
     await owner.kill();
     const outcomes = await Promise.all(heirs.map((heir) => heir.start()));
     assert.deepEqual(outcomes.map((outcome) => outcome.replace(/:.*/, "")).sort(), [

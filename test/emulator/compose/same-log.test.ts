@@ -28,14 +28,14 @@ interface LogEntry {
 
 describe("emulator under --deterministic", () => {
   it("produces the same request log for two runs of a script", async (t) => {
-    const [first, ...others] = await Promise.all([logOf(t), logOf(t), logOf(t), logOf(t)]);
+    const [first, ...otherLogs] = await Promise.all([logOf(t), logOf(t), logOf(t), logOf(t)]);
     const reports = ["signatories.add", "invite-tokens.map-counterparty"];
     assert.deepEqual(first!.map(({ operation }) => operation).slice(0, 4), [
       "contracts.create",
       ...reports,
       "contracts.send",
     ]);
-    for (const other of others) assert.deepEqual(other, first);
+    for (const other of otherLogs) assert.deepEqual(other, first);
   });
 
   it("does not deadlock if a receiver sends a contract before it responds", async (t) => {

@@ -67,8 +67,8 @@ describe("emulator seed", () => {
   it("can come from a file with a $schema", async (t) => {
     const folder = await mkdtemp(join(tmpdir(), "svc-seed-"));
     addCleanup(t, () => rm(folder, { recursive: true, force: true }));
-    const own = { $schema: "./seed.schema.json", clusters: [{ id: "own-1", label: "own", key: "k" }] };
-    await writeFile(join(folder, "own.json"), JSON.stringify(own));
+    const ownSeed = { $schema: "./seed.schema.json", clusters: [{ id: "own-1", label: "own", key: "k" }] };
+    await writeFile(join(folder, "own.json"), JSON.stringify(ownSeed));
     const argv = ["emulator", "exec", "--seed", "own.json", "--", process.execPath, "-p", "process.env.SVC_CLUSTERS"];
     const { exit, stdout } = await runCli(argv, { cwd: folder, env: { PATH: process.env.PATH } });
     assert.equal(exit, 0);

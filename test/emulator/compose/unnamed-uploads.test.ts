@@ -26,9 +26,9 @@ it("unreferenced uploads are removed at a start 30 days after a reset", async (t
   const start = (historyBytes = 0) => startTestEmulator(t, { file, historyBytes, log: (line) => lines.push(line) });
 
   const first = await start();
-  const kept = await upload(first, "of a snapshot");
+  const snapshotFile = await upload(first, "of a snapshot");
   assert.equal((await first.control("PUT", "snapshots/uploaded")).status, 201);
-  const gone = await upload(first, "before the reset");
+  const unreferenced = await upload(first, "before the reset");
   assert.equal((await first.control("POST", "reset")).status, 204);
   const stays = await upload(first, "after the reset");
   await first.close();
@@ -38,14 +38,15 @@ it("unreferenced uploads are removed at a start 30 days after a reset", async (t
   const note = join(folder, "svc-unnamed.json");
   const long = "2001-01-01T00:00:00.000Z";
   const { unnamed_since } = JSON.parse(await readFile(note, "utf8")) as { unnamed_since: Record<string, string> };
-  assert.deepEqual(Object.keys(unnamed_since), [gone]);
+  assert.deepEqual(Object.keys(unnamed_since), [unreferenced]);
   await writeFile(
     note,
-    JSON.stringify({ looked_at: long, unnamed_since: { [gone]: long, [stays]: long, [kept]: long } }),
+    JSON.stringify({ looked_at: long, unnamed_since: { [unreferenced]: long, [stays]: long, [snapshotFile]: long } }),
   );
-  for (const name of [gone, stays, kept]) await utimes(join(folder, name), new Date(long), new Date(long));
+  for (const name of [unreferenced, stays, snapshotFile])
+    await utimes(join(folder, name), new Date(long), new Date(long));
   await start();
-  assert.deepEqual((await readdir(folder)).sort(), [stays, kept, "svc-unnamed.json"].sort());
+  assert.deepEqual((await readdir(folder)).sort(), [stays, snapshotFile, "svc-unnamed.json"].sort());
   assert.deepEqual(lines, ["removed 1 uploaded files that were unreferenced for 30 days"]);
 });
 
@@ -77,8 +78,9 @@ it("importing a state restarts the 30 days of unreferenced uploads", async (t) =
 
 it("every collection with references to uploaded bytes is checked", () => {
   const naming = collections.filter(
-    (one) =>
-      one.kind === "rows" && JSON.stringify(z.toJSONSchema(one.schema, { unrepresentable: "any" })).includes("sha256"),
+    (collection) =>
+      collection.kind === "rows" &&
+      JSON.stringify(z.toJSONSchema(collection.schema, { unrepresentable: "any" })).includes("sha256"),
   );
   assert.deepEqual(naming.map(({ name }) => name).sort(), blobCollections.map(({ name }) => name).sort());
 });

@@ -88,9 +88,11 @@ describe("console event stream", () => {
         ["03:19:05", "delivery:1", "delivered", [3, 200]],
       ],
     );
-    const [listed] = ((await emulator.control("GET", "deliveries")).body as { items: Record<string, unknown>[] }).items;
+    const [listedDelivery] = (
+      (await emulator.control("GET", "deliveries")).body as { items: Record<string, unknown>[] }
+    ).items;
     const { attempt: _, ...last } = deliveries.at(-1)!.delivery;
-    const { attempts: __, ...shown } = listed!;
+    const { attempts: __, ...shown } = listedDelivery!;
     assert.deepEqual(last, shown, "as the list has it");
   });
 
@@ -103,9 +105,9 @@ describe("console event stream", () => {
 
     await emulator.control("PUT", "clock", { body: { mode: "real", speed: 60 } });
     await emulator.control("PUT", "clock", { body: { mode: "manual" } });
-    let told = await clock!();
-    while (told.event === "clock" && told.clock.mode !== "manual") told = await clock!();
-    assert.deepEqual(told.event === "clock" && told.clock, (await emulator.control("GET", "clock")).body);
+    let nextEvent = await clock!();
+    while (nextEvent.event === "clock" && nextEvent.clock.mode !== "manual") nextEvent = await clock!();
+    assert.deepEqual(nextEvent.event === "clock" && nextEvent.clock, (await emulator.control("GET", "clock")).body);
 
     const body = { direction: "incoming", operation: "contracts.create", status: 503 };
     await emulator.control("POST", "faults", { body });
@@ -185,10 +187,10 @@ describe("console event stream", () => {
 
   it("sends resync to a client that reconnects too late or reads too slowly", async (t) => {
     const emulator = await startTestEmulator(t);
-    const [gone, slow] = [await openStartedStream(t, emulator), await openStartedStream(t, emulator)];
+    const [closing, slow] = [await openStartedStream(t, emulator), await openStartedStream(t, emulator)];
     await createDraftContract(emulator.api);
-    const { id } = (await gone.waitFor(isRequest("contracts.create"))).at(-1)!;
-    await gone.close();
+    const { id } = (await closing.waitFor(isRequest("contracts.create"))).at(-1)!;
+    await closing.close();
     // A long target with few segments makes large events at low cost, because each segment is scanned for secrets.
     const long = `/${`${Array(4).fill("abcdefghijklmnopqrst").join(".")}/`.repeat(165)}`;
     const rounds = Math.ceil((await readSystemBufferBytes()) / long.length / 20) + 10;
@@ -216,14 +218,14 @@ describe("console event stream", () => {
   it("serves seven clients with the same events and counts them as buffer usage", async (t) => {
     const emulator = await startTestEmulator(t);
     const streams = await Promise.all(Array.from({ length: 7 }, () => openStartedStream(t, emulator)));
-    const kept = async () =>
+    const countStreams = async () =>
       ((await emulator.control("GET", "usage")).body as { events: { streams: number } }).events.streams;
-    assert.equal(await kept(), 7);
+    assert.equal(await countStreams(), 7);
     await createDraftContract(emulator.api);
     const all = await Promise.all(streams.map((stream) => stream.waitFor(isRequest("contracts.create"))));
-    for (const one of all) assert.deepEqual(one, all[0]);
+    for (const eventList of all) assert.deepEqual(eventList, all[0]);
     for (const stream of streams) await stream.close();
-    while ((await kept()) > 0);
+    while ((await countStreams()) > 0);
   });
 
   it("ends when the emulator closes", async (t) => {

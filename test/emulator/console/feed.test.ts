@@ -61,9 +61,9 @@ describe("console event feed", () => {
       await wall.pass(15_000);
       assert.deepEqual(await beat, ["beat"]);
     }
-    const told = readNextEvents(stream);
+    const nextEvents = readNextEvents(stream);
     await send();
-    assert.deepEqual(await told, ["email"]);
+    assert.deepEqual(await nextEvents, ["email"]);
   });
 
   it("records for a minute and a half after the last follower has left", async (t) => {
@@ -93,10 +93,10 @@ describe("console event feed", () => {
     assert.deepEqual(await readNextEvents(stream), ["begin"]);
     await send(4_001);
     assert.deepEqual(await readNextEvents(stream), ["resync"]);
-    const told = readNextEvents(stream);
+    const nextEvents = readNextEvents(stream);
     await send();
     await waitForIdle();
     await wall.pass(50);
-    assert.deepEqual(await told, ["email"]);
+    assert.deepEqual(await nextEvents, ["email"]);
   });
 });

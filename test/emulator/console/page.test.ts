@@ -45,11 +45,11 @@ describe("console page", () => {
   it("names files by their contents, so that browsers cache them permanently", async (t) => {
     const { router } = await startTestEmulator(t);
     const page = String((await router("GET", "/_emulator/ui/")).body);
-    const found = await Promise.all(
+    const assets = await Promise.all(
       [...page.matchAll(/assets\/[\w.-]+/g)].map(([url]) => router("GET", `/_emulator/ui/${url}`)),
     );
     assert.deepEqual(
-      found.map(({ status, headers }) => [
+      assets.map(({ status, headers }) => [
         status,
         pickHeaders(headers, "cache-control", "content-type", "x-content-type-options"),
       ]),
@@ -84,7 +84,7 @@ describe("console page", () => {
 
   it("serves no other file for any path", async (t) => {
     const { router, routerUrl } = await startTestEmulator(t);
-    const refused = {
+    const notFound = {
       error: {
         code: "no_such_asset",
         message: "The console has no file manifest.json.",
@@ -92,7 +92,7 @@ describe("console page", () => {
       },
     };
     const { status, body } = await router("GET", "/_emulator/ui/assets/manifest.json");
-    assert.deepEqual([status, body], [404, refused]);
+    assert.deepEqual([status, body], [404, notFound]);
     for (const name of ["..%2f..%2femulator.js", "%2e%2e/manifest.json", "constructor", "__proto__"]) {
       const found = await getStatus(`${routerUrl}/_emulator/ui/assets/${name}`);
       assert.equal(found, 404, name);
@@ -102,14 +102,14 @@ describe("console page", () => {
   it("rejects frames, other host names and scripts of other sites", async (t) => {
     const url = `${(await startTestEmulator(t)).routerUrl}/_emulator/ui/`;
     const navigation = { "sec-fetch-mode": "navigate", "sec-fetch-site": "cross-site" };
-    const asked: readonly (readonly [string, Readonly<Record<string, string>>, number])[] = [
+    const cases: readonly (readonly [string, Readonly<Record<string, string>>, number])[] = [
       ["a link on another site", { ...navigation, "sec-fetch-dest": "document" }, 200],
       ["a frame of another site", { ...navigation, "sec-fetch-dest": "iframe" }, 403],
       ["a script of another port", { "sec-fetch-mode": "cors", "sec-fetch-site": "same-site" }, 403],
       ["a page that hides where it is from", { origin: "null" }, 403],
       ["another host", { host: "evil.example" }, 403],
     ];
-    for (const [label, headers, status] of asked) assert.equal(await getStatus(url, headers), status, label);
+    for (const [label, headers, status] of cases) assert.equal(await getStatus(url, headers), status, label);
   });
 });
 
@@ -118,15 +118,17 @@ function getStatus(url: string, headers: Readonly<Record<string, string>> = {}):
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
     const path = url.slice(url.indexOf("/", "http://".length));
-    const asked = request({ hostname, port, path, headers }, (response) => resolve(response.resume().statusCode ?? 0));
-    asked.on("error", reject).end();
+    const clientRequest = request({ hostname, port, path, headers }, (response) =>
+      resolve(response.resume().statusCode ?? 0),
+    );
+    clientRequest.on("error", reject).end();
   });
 }
 
 /** The raw bytes of a file, because fetch would decode them. */
 const downloadFile = (url: string, headers: Record<string, string>) =>
   new Promise<{ encoding: string | undefined; vary: string | undefined; bytes: Buffer }>((resolve, reject) => {
-    const asked = request(url, { headers }, (response) => {
+    const clientRequest = request(url, { headers }, (response) => {
       const pieces: Buffer[] = [];
       response.on("data", (piece: Buffer) => pieces.push(piece));
       response.on("end", () => {
@@ -134,5 +136,5 @@ const downloadFile = (url: string, headers: Record<string, string>) =>
         resolve({ encoding, vary, bytes: Buffer.concat(pieces) });
       });
     });
-    asked.on("error", reject).end();
+    clientRequest.on("error", reject).end();
   });

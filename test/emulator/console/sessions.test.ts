@@ -122,12 +122,12 @@ describe("console session", () => {
     const { authorization, cookie } = browser.headers;
     const response = await emulator.router("GET", "/_emulator/clock", { headers: { cookie } });
     assert.deepEqual(pickStatusAndBody(response), unauthorizedResponse, "no cookie counts alone");
-    for (const other of [
+    for (const badHeaders of [
       { cookie: "" },
       { cookie: `${cookie}x` },
       { cookie: (await createBrowserSession(emulator)).headers.cookie },
     ]) {
-      const half = await emulator.router("GET", "/_emulator/clock", { headers: { authorization, ...other } });
+      const half = await emulator.router("GET", "/_emulator/clock", { headers: { authorization, ...badHeaders } });
       assert.deepEqual(pickStatusAndBody(half), unknownTokenResponse, "nor what the page has");
     }
     const inUrl = await emulator.router("GET", `/_emulator/clock?token=${browser.token}`);
@@ -136,10 +136,10 @@ describe("console session", () => {
 
   it("ends on its own request without ending other sessions", async (t) => {
     const { emulator, browser } = await startSignedInBrowser(t);
-    const other = await signInBrowser(emulator);
+    const otherSession = await signInBrowser(emulator);
     assert.equal((await browser.ask("DELETE", "sessions")).status, 204);
     assert.deepEqual(await browser.ask("GET", "clock").then(pickStatusAndBody), unknownTokenResponse);
-    assert.equal((await other.ask("GET", "clock")).status, 200);
+    assert.equal((await otherSession.ask("GET", "clock")).status, 200);
   });
 
   it("ends with all others and every code when the control token's owner requests it", async (t) => {
@@ -182,10 +182,12 @@ describe("console session", () => {
     const reader = { name: "reader", role: "read", hash: "h" } as const;
     const admin = sessions.begin(sessions.createCode(owner))!;
     const waiting = sessions.createCode(owner);
-    const others = Array.from({ length: 51 }, () => sessions.begin(sessions.createCode(reader))!);
+    const otherSessions = Array.from({ length: 51 }, () => sessions.begin(sessions.createCode(reader))!);
     for (let i = 0; i < 21; i += 1) sessions.createCode(reader);
     assert.deepEqual(
-      [admin, others[0]!, others[1]!, others[50]!].map(({ token, key }) => sessions.findOpener(token, key)),
+      [admin, otherSessions[0]!, otherSessions[1]!, otherSessions[50]!].map(({ token, key }) =>
+        sessions.findOpener(token, key),
+      ),
       [owner, undefined, reader, reader],
     );
     assert.equal(sessions.begin(waiting)?.role, "admin");

@@ -27,8 +27,8 @@ describe("issuer of bot-framework tokens", () => {
       status: 200,
       body: {},
     });
-    const other = { ...activity, serviceUrl: "https://else.example" };
-    assert.equal((await emulator.router("POST", path, { body: other, headers })).status, 401);
+    const otherActivity = { ...activity, serviceUrl: "https://else.example" };
+    assert.equal((await emulator.router("POST", path, { body: otherActivity, headers })).status, 401);
   });
 
   it("issues tokens on request that the router rejects", async (t) => {

@@ -68,11 +68,11 @@ describe("clock on the control plane", () => {
 
   it("clock.advance rejects a target after the year 9999 (time-out-of-range) without moving", async (t) => {
     const emulator = await startTestEmulator(t);
-    const refusal = { error: { code: "time_out_of_range", message: "Virtual time ends with the year 9999." } };
+    const outOfRange = { error: { code: "time_out_of_range", message: "Virtual time ends with the year 9999." } };
     for (const by of ["7833w8140d1668852458405529h", "500000w"]) {
       assert.deepEqual(pickStatusAndBody(await emulator.control("POST", "clock/advance", { body: { by } })), {
         status: 400,
-        body: refusal,
+        body: outOfRange,
       });
     }
     assert.equal(((await emulator.control("GET", "clock")).body as { now: string }).now, "2031-01-02T03:04:05.000Z");
@@ -118,9 +118,9 @@ describe("clock on the control plane", () => {
     const sink = await startReceiver(t);
     const advanced = new Promise<TestResponse>((resolve) =>
       sink.respond(async (_, response) => {
-        const answer = await control("POST", "clock/advance", { body: { by: "PT1M" } });
+        const result = await control("POST", "clock/advance", { body: { by: "PT1M" } });
         response.writeHead(200).end();
-        resolve(answer);
+        resolve(result);
       }),
     );
     await subscribe(api, sink.url);
@@ -186,8 +186,8 @@ describe("clock on the control plane", () => {
       [{ by: "soon" }, "must be a duration (PT2H35M, 2h35m)"],
       [{ by: "PT0S" }, "must be a duration (PT2H35M, 2h35m)"],
     ] as const) {
-      const { status, body: answer } = await control("POST", "clock/advance", { body });
-      const { error } = answer as { error: { code: string; message: string } };
+      const { status, body: errorBody } = await control("POST", "clock/advance", { body });
+      const { error } = errorBody as { error: { code: string; message: string } };
       assert.deepEqual([status, error.code], [400, "invalid_input"]);
       assert.ok(error.message.includes(message), error.message);
     }
@@ -205,6 +205,6 @@ async function subscribe(api: Ask, url: string): Promise<void> {
 /** Creates a contract, which emits CONTRACT_CREATED. */
 async function createContract(api: Ask): Promise<void> {
   const body = { contract_template_id: 101, contract_name: "Lease", contract_data: {}, counter_party_details: [] };
-  const { status, body: answer } = await api("POST", "/api/v2.1/public/contracts/", { body });
-  assert.equal(status, 201, JSON.stringify(answer));
+  const { status, body: responseBody } = await api("POST", "/api/v2.1/public/contracts/", { body });
+  assert.equal(status, 201, JSON.stringify(responseBody));
 }

@@ -40,14 +40,14 @@ describe("webhooks on the control plane", () => {
     const id = await subscribe(running, sink.url);
     await createContract(running);
     await running.control("POST", "clock/advance", { body: { until_idle: true } });
-    const seen = async (path: string, method = "POST") => {
+    const listStatuses = async (path: string, method = "POST") => {
       const { body } = await running.control(method, path);
       const row = (Array.isArray(body) ? body[0] : body) as { status: string; failure_count: number };
       return [row.status, row.failure_count];
     };
-    assert.deepEqual(await seen("webhooks", "GET"), ["DISABLED_BY_ERROR", 6]);
-    assert.deepEqual(await seen(`webhooks/${id}/enable`), ["ACTIVE", 0]);
-    assert.deepEqual(await seen(`webhooks/${id}/disable`), ["DISABLED_BY_USER", 0]);
+    assert.deepEqual(await listStatuses("webhooks", "GET"), ["DISABLED_BY_ERROR", 6]);
+    assert.deepEqual(await listStatuses(`webhooks/${id}/enable`), ["ACTIVE", 0]);
+    assert.deepEqual(await listStatuses(`webhooks/${id}/disable`), ["DISABLED_BY_USER", 0]);
   });
 
   it("emulator-webhooks.resend sends undelivered events, oldest first, until a failure", async (t) => {
@@ -219,7 +219,7 @@ describe("deliveries on the control plane", () => {
     const { status, body } = await running.control("POST", "deliveries/1/resend");
     const { outcome, attempts } = body as Whole;
     assert.deepEqual(
-      [status, outcome, attempts.map(({ number, resend, status: answer }) => [number, resend, answer])],
+      [status, outcome, attempts.map(({ number, resend, status: attemptStatus }) => [number, resend, attemptStatus])],
       [200, "delivered", [[1, true, 200]]],
     );
     assert.equal(sink.received.length, 1);
@@ -229,7 +229,7 @@ describe("deliveries on the control plane", () => {
     const running = await startTestEmulator(t, { webhookJson: "spaced" });
     const sink = await startReceiver(t);
     const webhook = await subscribe(running, sink.url);
-    const made = {
+    const delivery = {
       webhook,
       activity: "CONTRACT_SIGNED",
       label: "signature.other-key",
@@ -239,7 +239,7 @@ describe("deliveries on the control plane", () => {
       duration_ms: 3,
       response_body: "bad signature",
     };
-    const recorded = pickStatusAndBody(await running.control("POST", "deliveries", { body: made }));
+    const recorded = pickStatusAndBody(await running.control("POST", "deliveries", { body: delivery }));
     const attempt = {
       number: 1,
       resend: false,
@@ -270,8 +270,8 @@ describe("deliveries on the control plane", () => {
         postponement: null,
         max_attempts: 7,
         created_at: now,
-        request_headers: made.headers,
-        request_body: made.body,
+        request_headers: delivery.headers,
+        request_body: delivery.body,
         attempts: [attempt],
       },
     });
@@ -282,15 +282,15 @@ describe("deliveries on the control plane", () => {
     const [request] = sink.received;
     assert.deepEqual(
       [outcome, label, request?.body.toString(), request?.headers["x-svc-webhook-content-hash"], sink.received.length],
-      ["delivered", made.label, made.body, "00", 1],
+      ["delivered", delivery.label, delivery.body, "00", 1],
     );
   });
 
   it("deliveries.record rejects an unknown webhook (no-such-webhook) and connection headers", async (t) => {
     const running = await startTestEmulator(t);
-    const made = { webhook: 7, activity: "CONTRACT_SIGNED", label: "x", body: "{}", status: null, duration_ms: 0 };
-    const missing = await running.control("POST", "deliveries", { body: { ...made, headers: {} } });
-    const foreign = await running.control("POST", "deliveries", { body: { ...made, headers: { Host: "x" } } });
+    const delivery = { webhook: 7, activity: "CONTRACT_SIGNED", label: "x", body: "{}", status: null, duration_ms: 0 };
+    const missing = await running.control("POST", "deliveries", { body: { ...delivery, headers: {} } });
+    const foreign = await running.control("POST", "deliveries", { body: { ...delivery, headers: { Host: "x" } } });
     assert.deepEqual([missing.status, foreign.status], [404, 400]);
   });
 

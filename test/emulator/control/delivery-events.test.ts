@@ -21,10 +21,10 @@ const formatEvent = ({ id, webhook_id, outcome, attempt }: StreamedDelivery): st
 
 /** Opens the stream, and returns a function that reads the next events. */
 async function follow(t: TestContext, { controlUrl, token }: Pick<TestEmulator, "controlUrl" | "token">, query = "") {
-  const ended = new AbortController();
-  t.after(() => ended.abort());
+  const abort = new AbortController();
+  t.after(() => abort.abort());
   const headers = { authorization: `Bearer ${token}` };
-  const { body } = await fetch(`${controlUrl}/deliveries/events${query}`, { headers, signal: ended.signal });
+  const { body } = await fetch(`${controlUrl}/deliveries/events${query}`, { headers, signal: abort.signal });
   const reader = body!.getReader();
   let text = "";
   return async (count: number): Promise<readonly string[]> => {
@@ -94,12 +94,12 @@ describe("deliveries.watch", () => {
     const { name: workspace, client_id, client_secret } = second!;
     const api = createSender(emulator.routerUrl, { "client-id": client_id, "client-secret": client_secret });
     await subscribe(emulator.api, receiver.url);
-    const own = await subscribe(api, receiver.url);
+    const webhookId = await subscribe(api, receiver.url);
     const response = await emulator.control("POST", "tokens/bound", { body: { role: "read", workspace } });
     const next = await follow(t, { ...emulator, token: (response.body as { token: string }).token });
     await createDraftContract(emulator.api);
     await createDraftContract(api, { contract_template_id: 103 });
     await advance(emulator, "PT1S");
-    assert.deepEqual(await next(1), [`delivery 2 to webhook ${own}, attempt 1: 200, delivered`]);
+    assert.deepEqual(await next(1), [`delivery 2 to webhook ${webhookId}, attempt 1: 200, delivered`]);
   });
 });

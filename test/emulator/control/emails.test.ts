@@ -68,20 +68,20 @@ describe("platform e-mail", () => {
       body: { cc_emails: ["cc@acme.example"] },
     });
     await startTrial(emulator);
-    const found = async (query: string) => {
+    const search = async (query: string) => {
       const { items, total } = (await emulator.control("GET", `emails?${query}`)).body as {
         items: { id: number; link: string | null; mode: string }[];
         total: number;
       };
       return [total, ...items.map(({ id, mode, link }) => `${id} ${mode} ${link && new URL(link).pathname}`)];
     };
-    assert.deepEqual(await found("limit=2"), [5, "5 to /auth/v3/invite_info/", "4 to null"]);
-    assert.deepEqual(await found("offset=3"), [5, "2 to /contracts/T-2", "1 to /contracts/T-1"]);
-    assert.deepEqual(await found("contract=T-2"), [2, "3 cc /contracts/T-2", "2 to /contracts/T-2"]);
-    assert.deepEqual(await found("recipient=JO@acme.example&purpose=redlining"), [1, "2 to /contracts/T-2"]);
-    assert.deepEqual(await found("recipient=jo@acme.example&contract=1"), [1, "1 to /contracts/T-1"]);
-    assert.deepEqual(await found("purpose=trial"), [1, "4 to null"]);
-    assert.deepEqual(await found("contract=9"), [0]);
+    assert.deepEqual(await search("limit=2"), [5, "5 to /auth/v3/invite_info/", "4 to null"]);
+    assert.deepEqual(await search("offset=3"), [5, "2 to /contracts/T-2", "1 to /contracts/T-1"]);
+    assert.deepEqual(await search("contract=T-2"), [2, "3 cc /contracts/T-2", "2 to /contracts/T-2"]);
+    assert.deepEqual(await search("recipient=JO@acme.example&purpose=redlining"), [1, "2 to /contracts/T-2"]);
+    assert.deepEqual(await search("recipient=jo@acme.example&contract=1"), [1, "1 to /contracts/T-1"]);
+    assert.deepEqual(await search("purpose=trial"), [1, "4 to null"]);
+    assert.deepEqual(await search("contract=9"), [0]);
     assert.equal((await emulator.control("GET", "emails?purpose=spam")).status, 400);
   });
 
@@ -135,7 +135,7 @@ it("trials.list returns completed signups, newest first", async (t) => {
   await emulator.router("POST", trialPath, { body: { email: "al@newco.example", captcha: "yes" } });
   const { body } = await emulator.control("GET", "trials");
   const { items, total } = body as { items: { token: string }[]; total: number };
-  const [pending, made] = items.map(({ token: _, ...rest }) => rest);
+  const [pending, creatorInvitation] = items.map(({ token: _, ...rest }) => rest);
   const blank = { oauth_provider: null, account_details: null };
   assert.equal(total, 2);
   assert.equal(items[1]?.token, token);
@@ -147,7 +147,7 @@ it("trials.list returns completed signups, newest first", async (t) => {
     cluster_id: null,
     workspace_id: null,
   });
-  assert.deepEqual(made, {
+  assert.deepEqual(creatorInvitation, {
     id: 1,
     email: "zoe@newco.example",
     ...blank,

@@ -147,9 +147,9 @@ describe("fault for incoming requests", () => {
       for (let i = 0; i < 24; i += 1) statuses.push((await router("GET", health)).status);
       return statuses.map((status) => (status === 503 ? "x" : ".")).join("");
     };
-    const [first, again, other] = [await run(1), await run(1), await run(2)];
+    const [first, again, differing] = [await run(1), await run(1), await run(2)];
     assert.equal(again, first);
-    assert.notEqual(other, first);
+    assert.notEqual(differing, first);
     assert.match(first, /x.*\.|\..*x/);
   });
 
@@ -181,9 +181,9 @@ describe("fault for incoming requests", () => {
   for (const [body, words] of mistakes) {
     it(`rejects an invalid fault: ${words}`, async (t) => {
       const { control } = await startTestEmulator(t);
-      const { status, body: refusal } = await control("POST", "faults", { body });
+      const { status, body: errorBody } = await control("POST", "faults", { body });
       assert.equal(status, 400);
-      const { error } = refusal as { error: { code: string; message: string } };
+      const { error } = errorBody as { error: { code: string; message: string } };
       assert.equal(error.code, "invalid_input");
       assert.ok(error.message.includes(words), error.message);
       assert.deepEqual((await control("GET", "faults")).body, []);

@@ -97,20 +97,20 @@ describe("invitations.list", () => {
     const emulator = await startTestEmulator(t);
     await inviteUser(emulator);
     await createSentContract(emulator.api);
-    const found = async (query: string) => {
+    const search = async (query: string) => {
       const { items, total } = await list(emulator, `?${query}`);
       return [total, ...items.map(({ email, token }) => email ?? token)];
     };
-    assert.deepEqual(await found("limit=3&offset=1"), [4, bob, "creator-northwind", "counterparty-northwind"]);
-    assert.deepEqual(await found("offset=3"), [4, "counterparty-northwind"]);
-    assert.deepEqual(await found("offset=9"), [4]);
-    assert.deepEqual(await found("cluster=us-1"), [0]);
-    assert.deepEqual(await found("cluster=eu-1&limit=1"), [4, "jo@acme.example"]);
-    assert.deepEqual(await found("workspace=1&limit=2"), [3, "jo@acme.example", "creator-northwind"]);
-    assert.deepEqual(await found("email=%20BOB@newco.example"), [1, bob]);
-    assert.deepEqual(await found(`email=${bob}&workspace=1`), [0]);
-    assert.deepEqual(await found("kind=counterparty&workspace=1"), [2, "jo@acme.example", "counterparty-northwind"]);
-    assert.deepEqual(await found("state=ACCEPTED"), [0]);
+    assert.deepEqual(await search("limit=3&offset=1"), [4, bob, "creator-northwind", "counterparty-northwind"]);
+    assert.deepEqual(await search("offset=3"), [4, "counterparty-northwind"]);
+    assert.deepEqual(await search("offset=9"), [4]);
+    assert.deepEqual(await search("cluster=us-1"), [0]);
+    assert.deepEqual(await search("cluster=eu-1&limit=1"), [4, "jo@acme.example"]);
+    assert.deepEqual(await search("workspace=1&limit=2"), [3, "jo@acme.example", "creator-northwind"]);
+    assert.deepEqual(await search("email=%20BOB@newco.example"), [1, bob]);
+    assert.deepEqual(await search(`email=${bob}&workspace=1`), [0]);
+    assert.deepEqual(await search("kind=counterparty&workspace=1"), [2, "jo@acme.example", "counterparty-northwind"]);
+    assert.deepEqual(await search("state=ACCEPTED"), [0]);
     assert.equal((await emulator.control("GET", "invitations?kind=admin")).status, 400);
   });
 

@@ -157,10 +157,10 @@ describe("GET /_emulator/live", () => {
   it("identifies the process, and its pid only to programs on the same machine", async (t) => {
     const emulator = await startTestEmulator(t);
     const { body, status } = await emulator.router("GET", "/_emulator/live");
-    const { process: details, ...others } = body as { process: { machine: string } };
+    const { process: details, ...otherFields } = body as { process: { machine: string } };
     assert.match(details.machine, /^[0-9a-f]{16}$/);
     assert.deepEqual(
-      [status, others, details],
+      [status, otherFields, details],
       [200, { instance_id: emulator.instanceId }, { pid: process.pid, run_file: null, machine: details.machine }],
     );
     const forwarded = { "x-forwarded-for": "192.0.2.7" };

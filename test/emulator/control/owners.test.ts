@@ -9,8 +9,8 @@ describe("owner lookup of an identifier", () => {
     await emulator.map("clients", "us-1", ["c-1", "c-3"]);
     await emulator.map("clients", "eu-1", ["c-2"]);
     const body = { table: "cluster_clients", keys: ["c-3", "c-0", "c-2", "c-3"] };
-    const { status, body: found } = await emulator.control("POST", "owners", { body });
-    assert.deepEqual([status, found], [200, { cluster_ids: ["us-1", null, "eu-1", "us-1"] }]);
+    const { status, body: owners } = await emulator.control("POST", "owners", { body });
+    assert.deepEqual([status, owners], [200, { cluster_ids: ["us-1", null, "eu-1", "us-1"] }]);
   });
 
   it("finds external IDs without their type and user codes with their hyphen", async (t) => {

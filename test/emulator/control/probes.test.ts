@@ -12,8 +12,8 @@ describe("health probe by a load balancer or monitor", () => {
       await Promise.all(["/_emulator/ready", "/_emulator/live", "/_emulator/metrics", "/"].map(status)),
       [200, 200, 403, 403],
     );
-    const named = "GET /_emulator/ready HTTP/1.0\r\nhost: evil.example\r\n\r\n";
-    assert.equal(parseResponse(await exchangeBytes(routerUrl, [named])).status, 403);
+    const foreignHost = "GET /_emulator/ready HTTP/1.0\r\nhost: evil.example\r\n\r\n";
+    assert.equal(parseResponse(await exchangeBytes(routerUrl, [foreignHost])).status, 403);
   });
 
   it("accepts OPTIONS, like HAProxy's default, but not from other sites", async (t) => {
@@ -24,10 +24,10 @@ describe("health probe by a load balancer or monitor", () => {
     };
     assert.deepEqual(await probe("OPTIONS /_emulator/ready HTTP/1.0"), [200, true]);
     assert.deepEqual(await probe("OPTIONS /_emulator/live HTTP/1.0"), [200, true]);
-    const named = "HTTP/1.1\r\nconnection: close\r\nhost: localhost";
-    assert.deepEqual(await probe(`OPTIONS /_emulator/ready ${named}`), [200, true]);
-    assert.deepEqual(await probe(`OPTIONS /_emulator/requests ${named}`), [401, false]);
-    assert.deepEqual(await probe(`OPTIONS /_emulator/ready ${named}\r\norigin: https://evil.example`), [403, false]);
+    const headers = "HTTP/1.1\r\nconnection: close\r\nhost: localhost";
+    assert.deepEqual(await probe(`OPTIONS /_emulator/ready ${headers}`), [200, true]);
+    assert.deepEqual(await probe(`OPTIONS /_emulator/requests ${headers}`), [401, false]);
+    assert.deepEqual(await probe(`OPTIONS /_emulator/ready ${headers}\r\norigin: https://evil.example`), [403, false]);
     assert.deepEqual(await probe("OPTIONS / HTTP/1.0"), [403, false]);
   });
 

@@ -13,8 +13,8 @@ async function signInAs(
   url: string,
   person: { readonly email: string; readonly name?: string },
 ): Promise<string> {
-  const shown = await (await fetch(url)).text();
-  const body = new URLSearchParams({ ...getHiddenFields(shown), ...person });
+  const page = await (await fetch(url)).text();
+  const body = new URLSearchParams({ ...getHiddenFields(page), ...person });
   const response = await createSender(routerUrl)("POST", "/_emulator/provider", { body: String(body), headers: form });
   assert.equal(response.status, 303, JSON.stringify(response.body));
   return response.headers.get("location")!.slice(routerUrl.length);
@@ -61,15 +61,15 @@ describe("trial signup with a provider", () => {
   it("requires an issued state and code", async (t) => {
     const emulator = await startTestEmulator(t);
     const { state } = await begin(emulator, "/router/v1/trial/signup/oauth");
-    const callback = (of: string) => () =>
-      emulator.router("GET", `/router/v1/trial/signup/oauth/callback?code=c0de&state=${of}`);
+    const callback = (stateToken: string) => () =>
+      emulator.router("GET", `/router/v1/trial/signup/oauth/callback?code=c0de&state=${stateToken}`);
     await assertRejected(emulator, callback("x"), { status: 400, body: { detail: "Unknown or used state" } });
     await assertRejected(emulator, callback(state), {
       status: 400,
       body: { detail: "Unknown or used code" },
     });
-    const unknown = await emulator.router("GET", "/router/v1/trial/signup/oauth?provider=ProviderD");
-    assert.equal(unknown.status, 422);
+    const response = await emulator.router("GET", "/router/v1/trial/signup/oauth?provider=ProviderD");
+    assert.equal(response.status, 422);
   });
 
   it("updates the signup by e-mail, and rejects an existing account", async (t) => {
@@ -189,12 +189,12 @@ describe("provider page", () => {
 
   it("accepts only its own form for the same flow and state", async (t) => {
     const emulator = await startTestEmulator(t);
-    const shown = String((await emulator.router("GET", "/_emulator/provider?flow=trial&provider=P&state=s")).body);
+    const page = String((await emulator.router("GET", "/_emulator/provider?flow=trial&provider=P&state=s")).body);
     const submit =
       (changes: object, headers = {}) =>
       () =>
         emulator.router("POST", "/_emulator/provider", {
-          body: String(new URLSearchParams({ ...getHiddenFields(shown), email: "z@n.example", ...changes })),
+          body: String(new URLSearchParams({ ...getHiddenFields(page), email: "z@n.example", ...changes })),
           headers: { ...form, ...headers },
         });
     const stale = {
@@ -211,7 +211,7 @@ describe("provider page", () => {
     const secondResponse = await submit({ email: "nobody" })();
     assert.equal(secondResponse.status, 200);
     assert.match(String(secondResponse.body), /The e-mail address is not valid/);
-    assert.deepEqual(getHiddenFields(String(secondResponse.body)), getHiddenFields(shown));
+    assert.deepEqual(getHiddenFields(String(secondResponse.body)), getHiddenFields(page));
     assert.equal((await submit({}, { origin: emulator.routerUrl, "sec-fetch-site": "same-origin" })()).status, 303);
   });
 });

@@ -29,19 +29,19 @@ async function startSharedEmulator(t: TestContext) {
   const emulator = await startTestEmulator(t);
   const hooks = await startReceiver(t);
   const [first, second] = (await listWorkspaces(emulator)) as [Workspace, Workspace];
-  const apiOf = ({ client_id, client_secret }: Workspace) =>
+  const createWorkspaceSender = ({ client_id, client_secret }: Workspace) =>
     createSender(emulator.routerUrl, { "client-id": client_id, "client-secret": client_secret });
-  const [one, two] = [apiOf(first), apiOf(second)];
-  for (const [api, template] of [
-    [one, 101],
-    [two, 103],
+  for (const [workspace, template] of [
+    [first, 101],
+    [second, 103],
   ] as const) {
+    const api = createWorkspaceSender(workspace);
     const body = { title: "Hooks", url: hooks.url, only_for_activities: ["CONTRACT_CREATED"] };
     await api("POST", "/api/v2.1/public/webhooks/", { body });
     await createSentContract(api, { contract_template_id: template });
   }
   await emulator.control("POST", "clock/advance", { body: { by: "PT1S" } });
-  return { emulator, first, second, one, two };
+  return { emulator, first, second };
 }
 
 const masked = "[hidden: requires the role operate]";
@@ -74,9 +74,9 @@ describe("read-only token", () => {
       "trials",
     ];
     const textOf = async (send: typeof reads) => {
-      const answers = await Promise.all(paths.map((path) => send("GET", path)));
-      assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200]);
-      return JSON.stringify(answers.map(({ body }) => body));
+      const responses = await Promise.all(paths.map((path) => send("GET", path)));
+      assert.deepEqual([...new Set(responses.map(({ status }) => status))], [200]);
+      return JSON.stringify(responses.map(({ body }) => body));
     };
     const emails = (await emulator.control("GET", "emails")).body as { items: { link: string | null }[] };
     const links = emails.items.flatMap(({ link }) => link ?? []);
@@ -89,9 +89,9 @@ describe("read-only token", () => {
       ...grants.map(({ user_code }) => user_code),
     ];
     assert.ok(links.length > 0 && grants.length > 0);
-    const [shown, whole] = [await textOf(reads), await textOf(operates)];
+    const [asReader, asOperator] = [await textOf(reads), await textOf(operates)];
     assert.deepEqual(
-      secrets.map((secret) => [shown.includes(secret), whole.includes(secret)]),
+      secrets.map((secret) => [asReader.includes(secret), asOperator.includes(secret)]),
       secrets.map(() => [false, true]),
     );
     const [workspace] = await listWorkspaces({ control: reads });
@@ -130,26 +130,26 @@ describe("workspace token", () => {
     assert.deepEqual(await idsOf("deliveries", "contract_id"), [2]);
     assert.deepEqual(await idsOf("emails", "contract_id"), [2]);
     assert.deepEqual(await idsOf("invitations", "contract_id"), [2]);
-    const made = async ({ control }: Pick<TestEmulator, "control">) => {
+    const countCreated = async ({ control }: Pick<TestEmulator, "control">) => {
       const { items } = (await control("GET", "requests")).body as { items: { operation: string | null }[] };
       return items.filter(({ operation }) => operation === "contracts.create").length;
     };
-    assert.deepEqual([await made({ control: send }), await made(emulator)], [1, 2]);
+    assert.deepEqual([await countCreated({ control: send }), await countCreated(emulator)], [1, 2]);
 
     const statusOf = async (path: string) => (await send("GET", path)).status;
     const pairs = ["contracts/T-", "deliveries/", "traces/T-", "traces/delivery:", "traces/webhook:"];
-    const found = await Promise.all(
+    const statusPairs = await Promise.all(
       pairs.map(async (path) => [await statusOf(`${path}1`), await statusOf(`${path}2`)]),
     );
     assert.deepEqual(
-      found,
+      statusPairs,
       pairs.map(() => [404, 200]),
     );
     assert.equal(await statusOf("traces/request:1"), 404);
     const clusters = (await send("GET", "clusters")).body as Record<string, unknown>[];
-    const own = clusters.find(({ client_id }) => client_id === second.client_id)!;
+    const ownCluster = clusters.find(({ client_id }) => client_id === second.client_id)!;
     assert.deepEqual(
-      [own.client_secret, own.cluster_key, JSON.stringify(clusters).includes(first.client_secret)],
+      [ownCluster.client_secret, ownCluster.cluster_key, JSON.stringify(clusters).includes(first.client_secret)],
       [second.client_secret, "[hidden: requires a token without a workspace]", false],
     );
   });
@@ -177,7 +177,7 @@ describe("workspace token", () => {
 
   it("cannot use sandbox-wide operations, whatever its role", async (t) => {
     const { emulator, second } = await startSharedEmulator(t);
-    const refused = (token: string) => ({
+    const createRejection = (token: string) => ({
       status: 403,
       body: {
         error: {
@@ -202,12 +202,16 @@ describe("workspace token", () => {
         ["GET", "clusters/eu-1/inbox", undefined],
         ["GET", "metrics", undefined],
       ] as const) {
-        assert.deepEqual(pickStatusAndBody(await send(method, path, body && { body })), refused(`${role}-bound`), path);
+        assert.deepEqual(
+          pickStatusAndBody(await send(method, path, body && { body })),
+          createRejection(`${role}-bound`),
+          path,
+        );
       }
       assert.equal((await send("GET", "clock")).status, 200);
     }
-    assert.deepEqual(pickStatusAndBody(await asks.admin("POST", "reset")), refused("admin-bound"));
-    assert.deepEqual(pickStatusAndBody(await asks.admin("GET", "tokens")), refused("admin-bound"));
+    assert.deepEqual(pickStatusAndBody(await asks.admin("POST", "reset")), createRejection("admin-bound"));
+    assert.deepEqual(pickStatusAndBody(await asks.admin("GET", "tokens")), createRejection("admin-bound"));
   });
 
   it("becomes invalid when its workspace is removed or its number is reused", async (t) => {

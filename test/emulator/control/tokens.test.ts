@@ -61,24 +61,24 @@ async function openStream(emulator: TestEmulator, headers: Readonly<Record<strin
 describe("named control plane token", () => {
   it("loses its open event streams on revocation, as a session does at its end", async (t) => {
     const emulator = await startTestEmulator(t);
-    const [one, other] = [await createToken(emulator, "one", "read"), await createToken(emulator, "other", "read")];
+    const [first, second] = [await createToken(emulator, "one", "read"), await createToken(emulator, "other", "read")];
     const session = await createBrowserSession(emulator);
     await createDraftContract(emulator.api);
     const paths = ["events", "requests/events", "deliveries/events", "traces/T-1/events"];
     const streams = (headers: Readonly<Record<string, string>>) =>
       Promise.all(paths.map((path) => openStream(emulator, headers, path)));
     const [followed, page, otherStream] = [
-      await streams(createTokenHeader(one.token)),
+      await streams(createTokenHeader(first.token)),
       await streams(session.headers),
-      await openStream(emulator, createTokenHeader(other.token)),
+      await openStream(emulator, createTokenHeader(second.token)),
     ];
-    const waiting = one.send("GET", "wait?activity=CONTRACT_SIGNED&timeout_ms=60000");
+    const waiting = first.send("GET", "wait?activity=CONTRACT_SIGNED&timeout_ms=60000");
     await emulator.control("DELETE", "tokens/one");
     await Promise.all(followed.map(({ ended }) => ended));
     assert.deepEqual(pickStatusAndBody(await waiting), unknownTokenResponse);
     await createSender(emulator.controlUrl, session.headers)("DELETE", "sessions");
     await Promise.all(page.map(({ ended }) => ended));
-    assert.equal(await Promise.race([otherStream.ended, other.send("GET", "clock").then(() => "goes on")]), "goes on");
+    assert.equal(await Promise.race([otherStream.ended, second.send("GET", "clock").then(() => "goes on")]), "goes on");
     await otherStream.leave();
   });
 
@@ -159,13 +159,13 @@ describe("named control plane token", () => {
     );
 
     assert.equal((await emulator.control("DELETE", "tokens/ci")).status, 204);
-    const answers = async () => [
+    const getResponses = async () => [
       pickStatusAndBody(await send("GET", "clock")),
       pickStatusAndBody(await browser("GET", "clock")),
     ];
-    assert.deepEqual(await answers(), [unknownTokenResponse, unknownTokenResponse]);
+    assert.deepEqual(await getResponses(), [unknownTokenResponse, unknownTokenResponse]);
     await createToken(emulator, "ci", "admin");
-    assert.deepEqual(await answers(), [unknownTokenResponse, unknownTokenResponse]);
+    assert.deepEqual(await getResponses(), [unknownTokenResponse, unknownTokenResponse]);
   });
 
   it("is rejected without details if it is wrong", async (t) => {
@@ -263,13 +263,13 @@ describe("named control plane token", () => {
 async function createStateBeforeRevocation(t: TestContext) {
   const file = join(await createTestFolder(t), "emulator.json");
   const emulator = await startTestEmulator(t, { file });
-  const gone = await createToken(emulator, "gone", "admin");
+  const revoked = await createToken(emulator, "gone", "admin");
   await emulator.control("PUT", "snapshots/prepared");
   const state = (await emulator.control("GET", "state")).body;
   await emulator.control("DELETE", "tokens/gone");
   const validToken = await createToken(emulator, "kept", "admin");
   const statuses = async () => [
-    (await gone.send("GET", "clock")).status,
+    (await revoked.send("GET", "clock")).status,
     (await validToken.send("GET", "clock")).status,
   ];
   return { emulator, file, state, validToken, statuses };
@@ -278,7 +278,7 @@ async function createStateBeforeRevocation(t: TestContext) {
 describe("named token across state changes", () => {
   it("survives a reset, and stays revoked after a restore, import or rewind", async (t) => {
     const { emulator, state, validToken, statuses } = await createStateBeforeRevocation(t);
-    const seen: Record<string, unknown> = {};
+    const outcomes: Record<string, unknown> = {};
     const ways = {
       reset: () => validToken.send("POST", "reset"),
       import: () => validToken.send("PUT", "state", { body: state }),
@@ -286,14 +286,14 @@ describe("named token across state changes", () => {
     };
     for (const [name, go] of Object.entries(ways)) {
       const { status } = await go();
-      seen[name] = [status, ...(await statuses()), ...(await listTokens(emulator))];
+      outcomes[name] = [status, ...(await statuses()), ...(await listTokens(emulator))];
     }
     await emulator.control("PUT", "clock", { body: { mode: "manual" } });
     await validToken.send("POST", "clock/advance", { body: { by: "PT5M" } });
     const { status } = await validToken.send("POST", "rewind", { body: { steps: 1 } });
-    seen.rewind = [status, ...(await statuses()), ...(await listTokens(emulator))];
+    outcomes.rewind = [status, ...(await statuses()), ...(await listTokens(emulator))];
     const after = [401, 200, "kept admin"];
-    assert.deepEqual(seen, {
+    assert.deepEqual(outcomes, {
       reset: [204, ...after],
       import: [200, ...after],
       restore: [200, ...after],

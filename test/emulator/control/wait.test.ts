@@ -72,7 +72,7 @@ describe("GET /_emulator/wait", () => {
   it("returns the contract when its status changes", async (t) => {
     const running = await startTestEmulator(t);
     const contract = await createSentContract(running.api);
-    const shown = { contract_id: contract.number, composite_id: contract.id };
+    const contractIds = { contract_id: contract.number, composite_id: contract.id };
     const status = `contract=${contract.id}&contract_status=EXECUTED`;
     assert.deepEqual(pickStatusAndBody(await running.control("GET", `wait?${status}&timeout_ms=0`)), {
       status: 200,
@@ -81,13 +81,13 @@ describe("GET /_emulator/wait", () => {
         now,
         activities: [],
         deliveries: [],
-        contract: { ...shown, contract_status: "SIGN" },
+        contract: { ...contractIds, contract_status: "SIGN" },
       },
     });
     const { pendingResponse } = await startPendingWait(running, status);
     await running.control("POST", `contracts/${contract.id}/sign`, { body: {} });
     assert.deepEqual(((await pendingResponse).body as { contract: object }).contract, {
-      ...shown,
+      ...contractIds,
       contract_status: "EXECUTED",
     });
   });

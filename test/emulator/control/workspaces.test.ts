@@ -22,9 +22,9 @@ interface Workspace {
 
 /** Creates a workspace, and returns functions that send requests with its API key. */
 async function createTeam(emulator: TestEmulator, body: object) {
-  const { status, body: made } = await emulator.control("POST", "workspaces", { body });
+  const { status, body: workspaceBody } = await emulator.control("POST", "workspaces", { body });
   assert.equal(status, 201);
-  const workspace = made as Workspace;
+  const workspace = workspaceBody as Workspace;
   const { url } = emulator.clusters.find(({ id }) => id === workspace.cluster_id)!;
   const key = { "client-id": workspace.client_id, "client-secret": workspace.client_secret };
   const api = createSender(`${url}/api/v2.1/public`, key);
@@ -51,9 +51,9 @@ describe("POST /_emulator/workspaces", () => {
 
     const otherResponse = await emulator.api("GET", "/api/v2.1/public/contracts/list/");
     assert.equal(JSON.stringify(otherResponse.body).includes("NDA with Acme"), false);
-    const listed = (await emulator.control("GET", "workspaces")).body as Workspace[];
+    const workspaceList = (await emulator.control("GET", "workspaces")).body as Workspace[];
     assert.deepEqual(
-      listed.find(({ id }) => id === workspace.id),
+      workspaceList.find(({ id }) => id === workspace.id),
       workspace,
     );
   });
@@ -123,8 +123,8 @@ const exportState = async ({ control }: TestEmulator) => (await control("GET", "
 
 /** Creates data of every kind in a workspace. */
 async function createBusyTeam(emulator: TestEmulator, inbox: string) {
-  const one = await createTeam(emulator, { name: "Team A" });
-  const { api, templates } = one;
+  const team = await createTeam(emulator, { name: "Team A" });
+  const { api, templates } = team;
   const hook = { title: "Ours", url: inbox, only_for_activities: ["CONTRACT_CREATED"] };
   assert.equal((await api("POST", "/webhooks/", { body: hook })).status, 201);
   const [first] = await templates();
@@ -138,7 +138,7 @@ async function createBusyTeam(emulator: TestEmulator, inbox: string) {
   assert.equal((await api("POST", `/contracts/${id}/send_to_counterparties`)).status, 200);
   // The cluster sends its reports to the router. The e-mails are not delivered yet.
   await emulator.control("POST", "clock/advance", { body: { by: "PT1S" } });
-  return one;
+  return team;
 }
 
 describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
@@ -154,12 +154,12 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
     assert.equal((await api("GET", "/templates/")).status, 401);
     await emulator.control("POST", "clock/advance", { body: { until_idle: true } });
     const after = await exportState(emulator);
-    const own = (state: ExportedState) => {
+    const selectOwnRows = (state: ExportedState) => {
       // The router retains signatories, because no cluster reports their removal.
       const { causes, clock, signatories, ...rows } = state.rows;
       return { rows, mappings: state.mappings };
     };
-    assert.deepEqual(own(after), own(before));
+    assert.deepEqual(selectOwnRows(after), selectOwnRows(before));
   });
 
   it("removes the devices that users of the workspace approved", async (t) => {
@@ -171,8 +171,8 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
     const body = { status: "AUTHORIZED", email };
     assert.equal((await emulator.control("POST", `device-grants/${waiting.user_code}`, { body })).status, 200);
     assert.equal((await emulator.control("DELETE", `workspaces/${workspace.id}`)).status, 200);
-    const { status, body: refused } = await waiting.poll();
-    assert.deepEqual([status, (refused as { error: string }).error], [400, "invalid_grant"]);
+    const { status, body: errorBody } = await waiting.poll();
+    assert.deepEqual([status, (errorBody as { error: string }).error], [400, "invalid_grant"]);
   });
 
   it("revokes the access tokens of its users", async (t) => {
@@ -212,8 +212,9 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
   it("rejects an unknown workspace and the last workspace of a cluster", async (t) => {
     const emulator = await startTestEmulator(t);
     const all = (await emulator.control("GET", "workspaces")).body as Workspace[];
-    const [last, ...others] = all.filter(({ cluster_id }) => cluster_id === "eu-1").reverse();
-    for (const { id } of others) assert.equal((await emulator.control("DELETE", `workspaces/${id}`)).status, 200);
+    const [last, ...otherWorkspaces] = all.filter(({ cluster_id }) => cluster_id === "eu-1").reverse();
+    for (const { id } of otherWorkspaces)
+      assert.equal((await emulator.control("DELETE", `workspaces/${id}`)).status, 200);
     await assertRejected(emulator, () => emulator.control("DELETE", `workspaces/${last!.id}`), {
       status: 409,
       body: {
@@ -240,17 +241,18 @@ describe("DELETE /_emulator/workspaces/{workspace_id}", () => {
     const fields = ["workspace_id", "contract_id", "user_id"] as const;
     const naming = (field: string) =>
       collections.filter(
-        (one) =>
-          one.kind === "rows" && field in (z.toJSONSchema(one.schema, { unrepresentable: "any" }).properties ?? {}),
+        (collection) =>
+          collection.kind === "rows" &&
+          field in (z.toJSONSchema(collection.schema, { unrepresentable: "any" }).properties ?? {}),
       );
     const byField = Object.fromEntries(fields.map((field) => [field, new Set(naming(field).map(({ name }) => name))]));
     // Rows that name their workspace are found by its ID.
     for (const name of byField.workspace_id!) byField.contract_id!.delete(name);
     for (const name of [...byField.workspace_id!, ...byField.contract_id!]) byField.user_id!.delete(name);
     const { workspace_id, ...rest } = workspaceCollections;
-    const listed = { workspace_id: [...workspace_id, ...largeWorkspaceCollections], ...rest };
+    const declaredCollections = { workspace_id: [...workspace_id, ...largeWorkspaceCollections], ...rest };
     for (const field of fields) {
-      assert.deepEqual([...byField[field]!].sort(), listed[field].map(({ name }) => name).sort(), field);
+      assert.deepEqual([...byField[field]!].sort(), declaredCollections[field].map(({ name }) => name).sort(), field);
     }
   });
 });
@@ -306,8 +308,8 @@ describe("GET /_emulator/workspaces/{id}/routing", () => {
       user_codes: [],
       signatories: [],
     });
-    const unknown = await emulator.control("GET", "workspaces/99/routing");
-    assert.deepEqual(pickStatusAndBody(unknown), {
+    const response = await emulator.control("GET", "workspaces/99/routing");
+    assert.deepEqual(pickStatusAndBody(response), {
       status: 404,
       body: {
         error: {

@@ -111,9 +111,9 @@ describe("HTTP response", () => {
   }
 
   it("has one length and one virtual time, whatever the upstream server sent", async (t) => {
-    const given = ["X-SVC-Time", "0", "Content-Length", "2"];
+    const rawHeaders = ["X-SVC-Time", "0", "Content-Length", "2"];
     const { origin } = await startTestServer(t, [
-      createRespondingPart({ 200: passthrough() }, () => new Passthrough(200, given, Buffer.from("no"))),
+      createRespondingPart({ 200: passthrough() }, () => new Passthrough(200, rawHeaders, Buffer.from("no"))),
     ]);
     const text = String(
       await exchangeBytes(origin, ["GET /made HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"]),
@@ -134,8 +134,8 @@ describe("HTTP response", () => {
       yield Buffer.from("one,");
       throw new Error("upstream reset");
     }
-    const whole = await startTestServer(t, [createRespondingPart({ 200: bytes("text/plain") }, streamPieces)]);
-    assert.equal(await (await fetch(`${whole.origin}/made`)).text(), "one,two");
+    const unmodified = await startTestServer(t, [createRespondingPart({ 200: bytes("text/plain") }, streamPieces)]);
+    assert.equal(await (await fetch(`${unmodified.origin}/made`)).text(), "one,two");
     const cut = await startTestServer(t, [
       createRespondingPart({ 200: passthrough() }, () => new Passthrough(200, [], broken())),
     ]);
@@ -143,7 +143,7 @@ describe("HTTP response", () => {
   });
 
   it("can be an event stream until the client disconnects or the listener closes", async (t) => {
-    const ended: string[] = [];
+    const endings: string[] = [];
     const list = createOperation(
       emulator,
       "GET",
@@ -169,7 +169,7 @@ describe("HTTP response", () => {
           "made.watch": async function* (_: never, { request: { signal } }) {
             yield { n: 1 };
             await new Promise((resolve) => signal.addEventListener("abort", resolve));
-            ended.push("watch");
+            endings.push("watch");
           },
         },
         context: stateless,
@@ -190,7 +190,7 @@ describe("HTTP response", () => {
     await readers[0]!.cancel();
     await listener.close();
     assert.deepEqual(await readers[1]!.read(), { done: true, value: undefined });
-    assert.deepEqual(ended, ["watch", "watch"]);
+    assert.deepEqual(endings, ["watch", "watch"]);
   });
 });
 
@@ -328,9 +328,9 @@ describe("order of request checks", () => {
   ] as const) {
     it(`matches the documented order of ${service.name}`, async (t) => {
       const { send } = await startTestServer(t, parts(service));
-      const answers = [];
-      for (const sent of sends) answers.push((await send("POST", "/made", sent)).status);
-      assert.deepEqual(answers, statuses);
+      const actual = [];
+      for (const sent of sends) actual.push((await send("POST", "/made", sent)).status);
+      assert.deepEqual(actual, statuses);
     });
   }
 });
@@ -338,20 +338,20 @@ describe("order of request checks", () => {
 describe("disconnected client", () => {
   it("is detected by a waiting handler and recorded in the log", async (t) => {
     const started = createDeferred();
-    const left = createDeferred();
+    const callerLeft = createDeferred();
     const waits: TestHandler = async (_, { request: { signal } }) => {
       started.resolve();
       await new Promise((resolve) => signal.addEventListener("abort", resolve));
-      left.resolve();
+      callerLeft.resolve();
       return "late";
     };
     const { origin, bugs } = await startTestServer(t, [createRespondingPart({ 200: json(z.string()) }, waits)]);
     const abort = new AbortController();
-    const asked = fetch(`${origin}/made`, { signal: abort.signal }).catch(() => "aborted");
+    const abortedRequest = fetch(`${origin}/made`, { signal: abort.signal }).catch(() => "aborted");
     await started.promise;
     abort.abort();
-    await left.promise;
-    assert.equal(await asked, "aborted");
+    await callerLeft.promise;
+    assert.equal(await abortedRequest, "aborted");
     assert.deepEqual(bugs, []);
   });
 

@@ -121,15 +121,15 @@ describe("slow request body", () => {
 
   it("leaves no timer after it ends", async (t) => {
     const { origin, wall } = await startUploadServer(t);
-    const whole = await openConnection(origin, "POST", "/json", 9);
-    whole.socket.write('{"a":');
+    const connection = await openConnection(origin, "POST", "/json", 9);
+    connection.socket.write('{"a":');
     await waitUntil(() => wall.sleeping.length > 0);
     await wall.pass(bodyTimeoutMs - 1);
-    whole.socket.write('"b"}');
-    await waitUntil(whole.hasAnswer);
+    connection.socket.write('"b"}');
+    await waitUntil(connection.hasAnswer);
     await wall.pass(bodyTimeoutMs * 2);
-    assert.deepEqual([whole.answer().status, whole.socket.destroyed], [200, false]);
-    whole.socket.destroy();
+    assert.deepEqual([connection.answer().status, connection.socket.destroyed], [200, false]);
+    connection.socket.destroy();
   });
 });
 

@@ -72,9 +72,9 @@ describe("JSON body", () => {
       [...document].flatMap((c) => [...new Uint8Array(new Uint32Array([c.codePointAt(0)!]).buffer)]),
     );
     const bodies = [Buffer.from(`\ufeff${document}`), Buffer.from(document, "utf16le"), utf16be, utf32le];
-    const answers = await Promise.all(bodies.map((body) => post(t, text, body)));
+    const responses = await Promise.all(bodies.map((body) => post(t, text, body)));
     assert.deepEqual(
-      answers,
+      responses,
       bodies.map(() => ({ status: 200, body: '{"params":{},"query":{},"headers":{},"body":{"a":"é😀"}}' })),
     );
   });
@@ -115,13 +115,13 @@ describe("JSON body", () => {
     assert.deepEqual(JSON.parse(response.body).detail[0].loc, ["body", 10]);
   });
 
-  for (const [service, of, byte, says] of [
+  for (const [service, subject, byte, says] of [
     [router, "white space", 0x20, { loc: ["body", 10_000_000], error: "Expecting value" }],
     [router, "zero bytes (UTF-32)", 0, { loc: ["body", 0], error: "Expecting value" }],
     [contracts, "zero bytes", 0, "JSON parse error - Expecting value: line 1 column 1 (char 0)"],
     [contracts, "line breaks", 0x0a, "JSON parse error - Expecting value: line 10000001 column 1 (char 10000000)"],
   ] as const) {
-    it(`is rejected by ${service.name} without parsing if it is 10 MB of ${of}`, async (t) => {
+    it(`is rejected by ${service.name} without parsing if it is 10 MB of ${subject}`, async (t) => {
       const body = Buffer.alloc(10_000_000, byte);
       const taking = await startTestServer(t, [
         createSingleOperationPart(createOperation(service, "POST", "/made", { body: raw() }), () => null),
@@ -267,18 +267,18 @@ describe("form body", () => {
 
 describe("raw body", () => {
   it("arrives unchanged, whatever its content type", async (t) => {
-    const seen: Buffer[] = [];
+    const bodies: Buffer[] = [];
     const operation = createOperation(router, "POST", "/made", { body: raw() });
     const { send } = await startTestServer(t, [
       createSingleOperationPart(operation, ({ body }: { body: Buffer }) => {
-        seen.push(body);
+        bodies.push(body);
         return null;
       }),
     ]);
     const bytes = Buffer.from([0, 255, 13, 10, 123]);
     await send("POST", "/made", { headers: { "content-type": "not/a/type at all" }, body: bytes });
     await send("POST", "/made");
-    assert.deepEqual(seen, [bytes, Buffer.alloc(0)]);
+    assert.deepEqual(bodies, [bytes, Buffer.alloc(0)]);
   });
 
   it("is joined from its chunks", async (t) => {

@@ -12,10 +12,10 @@ import { createDeferred, startTestServer, stateless } from "./serving.ts";
 /** Larger than the system's buffer for a client that does not read. */
 const large = Buffer.alloc(32 * 1024 * 1024, "x");
 
-/** Starts a listener with a large response. `made` counts the responses. Node measures with the real clock. */
+/** Starts a listener with a large response, and counts its responses. Node measures with the real clock. */
 async function startLargeResponseServer(t: TestContext, unreadAnswerTimeoutMs?: number) {
   let count = 0;
-  const whole = () => {
+  const respondWhole = () => {
     count += 1;
     return large;
   };
@@ -31,13 +31,13 @@ async function startLargeResponseServer(t: TestContext, unreadAnswerTimeoutMs?: 
           createOperation(router, "GET", "/whole", {}, { id: "whole", responses }),
           createOperation(router, "GET", "/pieces", {}, { id: "pieces", responses }),
         ],
-        handlers: { whole, pieces: inPieces },
+        handlers: { whole: respondWhole, pieces: inPieces },
         context: stateless,
       }),
     ],
     { settings: { ...defaultSettings, ...(unreadAnswerTimeoutMs && { unreadAnswerTimeoutMs }) } },
   );
-  return { ...server, made: () => count };
+  return { ...server, countResponses: () => count };
 }
 
 /** Opens a connection that sends all requests at once and reads nothing until `read`. */
@@ -88,9 +88,9 @@ describe("unread response", () => {
   }
 
   it("is sent completely if the client starts to read in time", async (t) => {
-    const { origin, made } = await startLargeResponseServer(t);
+    const { origin, countResponses } = await startLargeResponseServer(t);
     const caller = openConnection(origin, "/whole");
-    await waitUntil(() => made() > 0);
+    await waitUntil(() => countResponses() > 0);
     caller.read();
     await waitUntil(() => caller.received() > large.length);
     assert.equal(caller.socket.destroyed, false);
@@ -98,14 +98,14 @@ describe("unread response", () => {
   });
 
   it("delays the next pipelined response", async (t) => {
-    const { origin, made } = await startLargeResponseServer(t);
+    const { origin, countResponses } = await startLargeResponseServer(t);
     const caller = openConnection(origin, "/whole", 3);
-    await waitUntil(() => made() > 0);
+    await waitUntil(() => countResponses() > 0);
     for (let turn = 0; turn < 10; turn += 1) await waitForIdle();
-    assert.equal(made(), 1);
+    assert.equal(countResponses(), 1);
     caller.read();
     await waitUntil(() => caller.received() > 3 * large.length);
-    assert.equal(made(), 3);
+    assert.equal(countResponses(), 3);
     caller.socket.destroy();
   });
 });
@@ -143,13 +143,13 @@ describe("slow response", () => {
     ]);
     const sockets: net.Socket[] = [];
     watchConnections(t, origin, (socket) => sockets.push(socket));
-    const answers = ["/slow", "/pieces"].map(async (path) => (await fetch(origin + path)).text());
+    const bodies = ["/slow", "/pieces"].map(async (path) => (await fetch(origin + path)).text());
     await begun.promise;
     await waitForIdle();
     // Simulates Node's timeout event after `unreadAnswerTimeoutMs` without traffic.
     for (const socket of sockets) socket.emit("timeout");
     enough.resolve();
-    assert.deepEqual(await Promise.all(answers), ['"made"', "made"]);
+    assert.deepEqual(await Promise.all(bodies), ['"made"', "made"]);
   });
 });
 
@@ -182,11 +182,11 @@ describe("HTTP pipelining", () => {
     [100_000, 4_000],
   ] as const) {
     it(`limits pending requests to one socket read: ${requests} requests, responses of ${size} bytes`, async (t) => {
-      const answer = Buffer.alloc(size, "x");
+      const responseBody = Buffer.alloc(size, "x");
       const { origin } = await startTestServer(t, [
         createPart({
           operations: [createOperation(router, "GET", "/x", {}, { id: "x", responses: { 200: bytes("text/plain") } })],
-          handlers: { x: () => answer },
+          handlers: { x: () => responseBody },
           context: stateless,
         }),
       ]);

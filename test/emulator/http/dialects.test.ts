@@ -155,15 +155,15 @@ describe("unreadable body in the contract API", () => {
     const { send } = await startTestServer(t, [
       createSingleOperationPart(createOperation(contracts, "POST", "/made", { body: json(intake) }), echo),
     ]);
-    const answers = [];
+    const responses = [];
     for (const type of ["text/plain", "application/x-www-form-urlencoded", undefined]) {
       const { status, body } = await send("POST", "/made", {
         ...(type && { headers: { "content-type": type } }),
         body: "{}",
       });
-      answers.push([status, JSON.parse(body).detail]);
+      responses.push([status, JSON.parse(body).detail]);
     }
-    assert.deepEqual(answers, [
+    assert.deepEqual(responses, [
       [415, 'Unsupported media type "text/plain" in request.'],
       [415, 'Unsupported media type "application/x-www-form-urlencoded" in request.'],
       [415, 'Unsupported media type "" in request.'],

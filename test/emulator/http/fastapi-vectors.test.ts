@@ -99,14 +99,14 @@ describe("catch-all for unmatched requests", () => {
   }
 
   it("receives the decoded path as one parameter", async (t) => {
-    const seen: unknown[] = [];
+    const parsedParams: unknown[] = [];
     const catchAll = operations.filter(({ id }) => id === "catch-all");
     const { send } = await startTestServer(t, [
       createPart({
         operations: catchAll,
         handlers: {
           "catch-all": ({ params }: { params: unknown }) => {
-            seen.push(params);
+            parsedParams.push(params);
             return new Passthrough(204, [], Buffer.alloc(0));
           },
         },
@@ -117,7 +117,7 @@ describe("catch-all for unmatched requests", () => {
       await send(recorded.request.method, recorded.request.path);
     }
     assert.deepEqual(
-      seen,
+      parsedParams,
       http.routing
         .filter(({ response }) => response.status === 200)
         .map(({ response }) => ({ full_path: JSON.parse(response.body).full_path })),

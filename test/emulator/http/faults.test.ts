@@ -9,16 +9,16 @@ const wholeResponse = { message: "a whole answer" };
 
 describe("scripted fault", () => {
   it("is evaluated once after routing, with or without an operation", async (t) => {
-    const asked: unknown[] = [];
+    const requests: unknown[] = [];
     const { send } = await startTestServer(t, [createSingleOperationPart(operation, () => wholeResponse)], {
       faultFor: ({ method, target, headers }, matched) => {
-        asked.push([method, target, headers["x-a"], matched?.id]);
+        requests.push([method, target, headers["x-a"], matched?.id]);
         return undefined;
       },
     });
     await send("GET", "/made?b=c", { headers: { "x-a": "1" } });
     await send("GET", "/nowhere");
-    assert.deepEqual(asked, [
+    assert.deepEqual(requests, [
       ["GET", "/made?b=c", "1", "made.get"],
       ["GET", "/nowhere", undefined, undefined],
     ]);
@@ -62,8 +62,8 @@ describe("scripted fault", () => {
     const { send, origin } = await startTestServer(t, [createSingleOperationPart(operation, () => wholeResponse)], {
       faultFor: () => ({ truncated: true }),
     });
-    const whole = JSON.stringify(wholeResponse);
-    assert.equal((await send("GET", "/made")).body, whole.slice(0, Math.floor(whole.length / 2)));
+    const fullBody = JSON.stringify(wholeResponse);
+    assert.equal((await send("GET", "/made")).body, fullBody.slice(0, Math.floor(fullBody.length / 2)));
     await assert.rejects(async () => (await fetch(`${origin}/made`)).text());
   });
 
@@ -88,10 +88,10 @@ describe("scripted fault", () => {
     assert.equal((await send("GET", "/made")).status, 200);
     latencyMs = 9_999;
     const abort = new AbortController();
-    const asked = fetch(`${origin}/made`, { signal: abort.signal }).catch(() => "gone");
+    const response = fetch(`${origin}/made`, { signal: abort.signal }).catch(() => "gone");
     while (slept.length < 2) await new Promise(setImmediate);
     abort.abort();
-    assert.equal(await asked, "gone");
+    assert.equal(await response, "gone");
     await aborted.promise;
     assert.deepEqual(slept.slice(0, 2), [250, 9_999]);
   });

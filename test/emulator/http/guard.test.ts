@@ -105,8 +105,8 @@ describe("page loaded through a proxy", () => {
   it("can submit forms from the public URL, whatever Host the proxy sends", async (t) => {
     const { send } = await startTestServer(t, open(), { publicUrl: `${origin}/twin` });
     assert.equal((await send("POST", "/_emulator/act", { headers: { origin } })).status, 200);
-    const other = { headers: { origin: "https://other.example" } };
-    assert.equal((await send("POST", "/_emulator/act", other)).status, 403);
+    const otherOrigin = { headers: { origin: "https://other.example" } };
+    assert.equal((await send("POST", "/_emulator/act", otherOrigin)).status, 403);
   });
 
   it("counts as cross-site without a configured public URL", async (t) => {
@@ -127,9 +127,9 @@ describe("listener during startup", () => {
     const origin = await listener.listen(0);
     t.after(() => listener.close());
     const targets = ["/_emulator/ready", "/made", "/nowhere"];
-    const answers = () => Promise.all(targets.map(async (target) => (await fetch(origin + target)).text()));
+    const readBodies = () => Promise.all(targets.map(async (target) => (await fetch(origin + target)).text()));
     const starting = '{"detail":"The emulator is starting."}';
-    assert.deepEqual(await answers(), ["false", starting, starting]);
+    assert.deepEqual(await readBodies(), ["false", starting, starting]);
 
     listener.open({ parts: open(), clock: systemWallClock });
     assert.equal((await fetch(`${origin}/made`)).status, 200);

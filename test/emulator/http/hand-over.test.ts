@@ -26,14 +26,14 @@ describe("listener during a handover", () => {
     );
     const { host } = new URL(origin);
     const get = (more: string) => `GET /slow HTTP/1.1\r\nhost: ${host}\r\n${more}\r\n`;
-    const answers = exchangeBytes(origin, [get(""), get("connection: close\r\n")]);
+    const exchange = exchangeBytes(origin, [get(""), get("connection: close\r\n")]);
     await begun.promise;
     const handedOver = listener.handOver().then(() => log.list().length);
     enough.resolve();
     const served = await handedOver;
-    const whole = await answers;
-    const behind = whole.indexOf("HTTP/1.1 503");
-    const [first, second] = [parseResponse(whole.subarray(0, behind)), parseResponse(whole.subarray(behind))];
+    const responses = await exchange;
+    const behind = responses.indexOf("HTTP/1.1 503");
+    const [first, second] = [parseResponse(responses.subarray(0, behind)), parseResponse(responses.subarray(behind))];
     assert.deepEqual(
       { served, first: [first.status, first.body], second: [second.status, second.headers] },
       {

@@ -19,9 +19,9 @@ describe("body with too many parts for memory", () => {
     it(`is rejected without parsing for too many ${label}`, async (t) => {
       const { router, api } = await startTestEmulator(t);
       assert.deepEqual(pickStatusAndBody(await router("POST", bulk, { body, headers: json })), unparsable);
-      const { status, body: refused } = await api("POST", "/api/v2.1/public/contracts/", { body, headers: json });
+      const { status, body: errorBody } = await api("POST", "/api/v2.1/public/contracts/", { body, headers: json });
       assert.equal(status, 400);
-      assert.match(JSON.stringify(refused), /The document is of more than \d+ (values|members)/);
+      assert.match(JSON.stringify(errorBody), /The document is of more than \d+ (values|members)/);
     });
   }
 
@@ -72,8 +72,8 @@ describe("validation error of a large body", () => {
     const { router } = await startTestEmulator(t);
     const quotedFor = async (more: string) => {
       const body = `{"cluster_id":"eu-1","more":"${more}"}`;
-      const { body: refused } = await router("POST", bulk, { body, headers: json });
-      return (refused as { detail: { input: unknown }[] }).detail.map(({ input }) => input);
+      const { body: errorBody } = await router("POST", bulk, { body, headers: json });
+      return (errorBody as { detail: { input: unknown }[] }).detail.map(({ input }) => input);
     };
     assert.deepEqual(await quotedFor("x".repeat(60_000)), [{ cluster_id: "eu-1", more: "x".repeat(60_000) }]);
     assert.deepEqual(await quotedFor("x".repeat(70_000)), ["(omitted: more than 65536 characters)"]);

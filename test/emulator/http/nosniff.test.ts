@@ -25,9 +25,9 @@ it("every response of every listener disables content type sniffing", async (t) 
   };
   for (const origin of [routerUrl, ...clusters.map(({ url }) => url)]) {
     for (const [label, request] of Object.entries(requests)) {
-      const answer = (await exchangeBytes(origin, [request])).toString("latin1");
-      const sent = answer.match(/^x-content-type-options: (.*)\r$/gim);
-      assert.deepEqual(sent, ["x-content-type-options: nosniff\r"], `${label} at ${origin}: ${answer}`);
+      const response = (await exchangeBytes(origin, [request])).toString("latin1");
+      const sent = response.match(/^x-content-type-options: (.*)\r$/gim);
+      assert.deepEqual(sent, ["x-content-type-options: nosniff\r"], `${label} at ${origin}: ${response}`);
     }
   }
 });
@@ -38,6 +38,6 @@ it("the router does not change the response of an external cluster", async (t) =
   await new Promise((resolve) => cluster.once("listening", resolve));
   const external_url = `http://127.0.0.1:${(cluster.address() as AddressInfo).port}`;
   const { routerUrl } = await startTestEmulator(t, { seed: { clusters: [{ id: "eu-1", label: "eu", external_url }] } });
-  const answer = await fetch(`${routerUrl}/anything`);
-  assert.deepEqual([await answer.text(), answer.headers.get("x-content-type-options")], ["<p>mine</p>", null]);
+  const response = await fetch(`${routerUrl}/anything`);
+  assert.deepEqual([await response.text(), response.headers.get("x-content-type-options")], ["<p>mine</p>", null]);
 });

@@ -40,11 +40,11 @@ describe("webhook sender", () => {
       if (before === undefined) delete process.env.HTTP_PROXY;
       else process.env.HTTP_PROXY = before;
     });
-    const lookedUp = ((_name: string, _options: unknown, found: (...said: unknown[]) => void) =>
-      found(null, [{ address: "127.0.0.1", family: 4 }])) as unknown as typeof lookup;
+    const lookedUp = ((_name: string, _options: unknown, callback: (...said: unknown[]) => void) =>
+      callback(null, [{ address: "127.0.0.1", family: 4 }])) as unknown as typeof lookup;
     const post = createPoster(t, { lookup: lookedUp, allow: ["service.example"] });
-    const answer = await post(sink.url.replace("127.0.0.1", "service.example"));
-    assert.deepEqual([answer, proxy.targets], [{ status: 200, body: Buffer.alloc(0) }, []]);
+    const result = await post(sink.url.replace("127.0.0.1", "service.example"));
+    assert.deepEqual([result, proxy.targets], [{ status: 200, body: Buffer.alloc(0) }, []]);
   });
 });
 
@@ -96,9 +96,9 @@ describe("TLS error message of an attempt", () => {
     const refuses = createServer((socket) => void socket.once("data", () => socket.end(alert))).listen(0, "127.0.0.1");
     await once(refuses, "listening");
     t.after(() => void refuses.close());
-    const answer = await createPoster(t)(`https://127.0.0.1:${(refuses.address() as AddressInfo).port}/`);
+    const result = await createPoster(t)(`https://127.0.0.1:${(refuses.address() as AddressInfo).port}/`);
     assert.match(
-      JSON.stringify(answer),
+      JSON.stringify(result),
       /^{"error":{"code":"tls_error","message":"TLS with the receiver failed: tlsv1 alert protocol version \(\w+\)"}}$/,
     );
   });
@@ -114,7 +114,7 @@ describe("timeout of a webhook attempt", () => {
     const post = createPoster(t, { wall });
     const sink = await startReceiver(t);
     let respond = () => {};
-    const asked = () =>
+    const waitForRequest = () =>
       new Promise<void>((resolve) =>
         sink.respond((_, response) => {
           respond = () => void response.writeHead(200).end("late");
@@ -122,14 +122,14 @@ describe("timeout of a webhook attempt", () => {
         }),
       );
 
-    const slow = asked();
+    const slow = waitForRequest();
     const inTime = post(sink.url);
     await slow;
     await wall.pass(59_000);
     respond();
     assert.deepEqual(await inTime, { status: 200, body: Buffer.from("late") });
 
-    const slower = asked();
+    const slower = waitForRequest();
     const late = post(sink.url);
     await slower;
     await wall.pass(61_000);
@@ -174,15 +174,15 @@ describe("host name of a receiver", () => {
   for (const [label, options, addresses] of cases) {
     it(`is rejected if it resolves to ${label}`, async (t) => {
       const post = createPoster(t, { ...options, lookup: createLookup(() => addresses) });
-      const refused = await post("https://hooks.example:1/");
-      assert.equal("error" in refused && refused.error.code, "address_not_allowed");
+      const result = await post("https://hooks.example:1/");
+      assert.equal("error" in result && result.error.code, "address_not_allowed");
     });
   }
 
   it("causes a failed attempt if it cannot be resolved", async (t) => {
-    const unknown = (_: string, __: object, callback: (error: Error) => void) =>
+    const lookupUnknown = (_: string, __: object, callback: (error: Error) => void) =>
       callback(Object.assign(new Error("getaddrinfo ENOTFOUND hooks.example"), { code: "ENOTFOUND" }));
-    const post = createPoster(t, { allow: ["hooks.example"], lookup: unknown as unknown as typeof lookup });
+    const post = createPoster(t, { allow: ["hooks.example"], lookup: lookupUnknown as unknown as typeof lookup });
     assert.deepEqual(await post("https://hooks.example/"), {
       error: { code: "name_not_found", message: "The receiver's host name has no address." },
     });

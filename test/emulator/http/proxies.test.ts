@@ -66,7 +66,7 @@ describe("X-Forwarded-* handling", () => {
   });
 
   it("removes the headers under every name that proxies use", async (t) => {
-    const others = {
+    const otherHeaders = {
       forwarded: "for=10.0.0.1",
       "x-forwarded-prefix": "/a",
       "x-forwarded-user": "b",
@@ -74,14 +74,14 @@ describe("X-Forwarded-* handling", () => {
     };
     const arrived = async (trustedProxies: readonly string[]) => {
       const emulator = await startTestEmulator(t, { trustedProxies });
-      await emulator.router("GET", "/somewhere?cluster_id=eu-1", { headers: others });
+      await emulator.router("GET", "/somewhere?cluster_id=eu-1", { headers: otherHeaders });
       const { items } = (await emulator.control("GET", "clusters/eu-1/inbox")).body as {
         items: { headers: [string, string][] }[];
       };
-      return items[0]!.headers.map(([name]) => name).filter((name) => Object.hasOwn(others, name));
+      return items[0]!.headers.map(([name]) => name).filter((name) => Object.hasOwn(otherHeaders, name));
     };
     assert.deepEqual(await arrived(["198.51.100.7"]), []);
-    assert.deepEqual(await arrived(["127.0.0.1"]), Object.keys(others));
+    assert.deepEqual(await arrived(["127.0.0.1"]), Object.keys(otherHeaders));
   });
 
   it("allows only pages of the named host to use the control plane", async (t) => {

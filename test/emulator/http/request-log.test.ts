@@ -58,12 +58,12 @@ describe("request log", () => {
 
   it("notifies watchers until they stop", () => {
     const log = new RequestLog();
-    const seen: string[] = [];
-    const end = log.watch(({ target }) => seen.push(target));
+    const targets: string[] = [];
+    const end = log.watch(({ target }) => targets.push(target));
     log.add(createLoggedRequest(log, "/a"));
     end();
     log.add(createLoggedRequest(log, "/b"));
-    assert.deepEqual(seen, ["/a"]);
+    assert.deepEqual(targets, ["/a"]);
   });
 
   it("stores equal headers once", () => {
@@ -187,10 +187,11 @@ describe("GET /_emulator/requests", () => {
       [items[1]!.failure, (items[1]!.findings as { code: string }[]).map(({ code }) => code)],
       ["validation", ["no-cluster-key"]],
     );
-    const unknown = (await control("GET", "requests?service=contracts&status=404&limit=1")).body as typeof body & {
+    const unknownContract = (await control("GET", "requests?service=contracts&status=404&limit=1"))
+      .body as typeof body & {
       items: { nearest: string }[];
     };
-    assert.match(unknown.items[0]!.nearest, /status GET \/api\/v2\.1\/public\/contracts\/\{[a-z_]+\}\/status/);
+    assert.match(unknownContract.items[0]!.nearest, /status GET \/api\/v2\.1\/public\/contracts\/\{[a-z_]+\}\/status/);
     assert.deepEqual((await control("GET", "requests?since=2031-01-02T03:04:06Z")).body, {
       items: [],
       total: 0,
@@ -237,21 +238,21 @@ describe("GET /_emulator/requests", () => {
     await router("GET", "/");
     await control("GET", "clock");
     await control("POST", "clock/advance", { body: { by: "PT1M" } });
-    const listed = async (query: string) => {
+    const search = async (query: string) => {
       const { items, total } = (await control("GET", `requests?${query}`)).body as {
         items: { id: number; operation: string; replaced?: true }[];
         total: number;
       };
       return [total, ...items.map(({ id, operation, replaced }) => `${id} ${operation}${replaced ? " replaced" : ""}`)];
     };
-    assert.deepEqual(await listed("reads=false"), [2, "1 health.show", "3 clock.advance"]);
-    assert.deepEqual(await listed("reads=false&service=emulator"), [1, "3 clock.advance"]);
-    assert.deepEqual(await listed("id=2"), [1, "2 clock.show"]);
-    assert.deepEqual(await listed("id=999"), [0]);
+    assert.deepEqual(await search("reads=false"), [2, "1 health.show", "3 clock.advance"]);
+    assert.deepEqual(await search("reads=false&service=emulator"), [1, "3 clock.advance"]);
+    assert.deepEqual(await search("id=2"), [1, "2 clock.show"]);
+    assert.deepEqual(await search("id=999"), [0]);
     await control("POST", "reset");
-    assert.deepEqual(await listed("id=2"), [1, "2 clock.show replaced"]);
+    assert.deepEqual(await search("id=2"), [1, "2 clock.show replaced"]);
     for (let count = 0; count < 2; count += 1) await router("GET", "/");
-    assert.deepEqual(await listed("id=2"), [2, "2 clock.show replaced", "2 health.show"]);
+    assert.deepEqual(await search("id=2"), [2, "2 clock.show replaced", "2 health.show"]);
   });
 
   it("hides invite tokens on every listener, in any spelling", async (t) => {
@@ -277,8 +278,8 @@ describe("GET /_emulator/requests", () => {
     const { body } = await emulator.control("GET", "requests?limit=1000");
     const { items } = body as { items: { listener: string; target: string }[] };
     assert.equal(JSON.stringify(items).includes(secret), false, JSON.stringify(items, null, 1));
-    const reached = new Set(items.map(({ listener }) => listener));
-    assert.ok(reached.has("router") && reached.has(emulator.clusters[0]!.id));
+    const listeners = new Set(items.map(({ listener }) => listener));
+    assert.ok(listeners.has("router") && listeners.has(emulator.clusters[0]!.id));
     const reader = response.body!.getReader();
     let events = "";
     while (!events.includes("/oauth")) events += Buffer.from((await reader.read()).value!).toString();

@@ -16,7 +16,7 @@ import {
 } from "./made-up.ts";
 import { startTestServer, stateless } from "./serving.ts";
 
-const named = { params: z.object({ name: z.string() }) };
+const params = { params: z.object({ name: z.string() }) };
 const catchAll = createOperation(
   router,
   ["GET", "POST", "PUT", "PATCH", "DELETE"],
@@ -32,8 +32,8 @@ const createRouterParts = () =>
   [
     createPart({
       operations: [
-        createOperation(router, "GET", "/things/{name}", named, { id: "things.get" }),
-        createOperation(router, "POST", "/things/{name}", named, { id: "things.post" }),
+        createOperation(router, "GET", "/things/{name}", params, { id: "things.get" }),
+        createOperation(router, "POST", "/things/{name}", params, { id: "things.post" }),
         catchAll,
       ],
       handlers: { "things.get": echo, "things.post": echo, "catch-all": respondWithParameters },

@@ -36,15 +36,15 @@ describe("secret under an undeclared name", () => {
     const { causes } = (
       (await emulator.control("GET", "state")).body as { rows: { causes: readonly { id: string }[] } }
     ).rows;
-    const told = [
+    const output = [
       ...(await listTargets(emulator)),
       ...(await Promise.all(
         causes.map(async ({ id }) => JSON.stringify((await emulator.control("GET", `traces/${id}`)).body)),
       )),
     ].join("\n");
-    assert.ok(causes.length >= secrets.length && told.includes("/nowhere/[redacted]"));
-    const shown = secrets.filter((secret) => told.includes(secret) || told.includes(encodeURIComponent(secret)));
-    assert.deepEqual(shown, []);
+    assert.ok(causes.length >= secrets.length && output.includes("/nowhere/[redacted]"));
+    const leaked = secrets.filter((secret) => output.includes(secret) || output.includes(encodeURIComponent(secret)));
+    assert.deepEqual(leaked, []);
   });
 
   it("is the only hidden part of a request target", async (t) => {
@@ -59,9 +59,9 @@ describe("secret under an undeclared name", () => {
       ["/api/v2.1/nope/s3cr3t/12/token/mine", "/api/v2.1/nope/[redacted]/12/token/[redacted]"],
     ] as const;
     for (const [target] of targets) await emulator.api("GET", target);
-    const shown = (await listTargets(emulator)).filter((target) => target.startsWith("/api/"));
+    const listedTargets = (await listTargets(emulator)).filter((target) => target.startsWith("/api/"));
     assert.deepEqual(
-      shown,
+      listedTargets,
       targets.map(([target, expected]) => expected ?? target),
     );
   });

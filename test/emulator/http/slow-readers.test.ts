@@ -52,18 +52,20 @@ describe("slow reader of the request log", () => {
     await sendManyRequests(emulator, tooMany);
     const text = await reader.readUntil((sofar) => sofar.includes(`?${tooMany}&`));
 
-    const shown = [...text.matchAll(/"target":"\/router\/v1\/clusters\/\?(\d+)&/g)].map(([, number]) => Number(number));
+    const requestNumbers = [...text.matchAll(/"target":"\/router\/v1\/clusters\/\?(\d+)&/g)].map(([, number]) =>
+      Number(number),
+    );
     const words = [...text.matchAll(/event: resync\ndata: \{"missed":(\d+)\}\n\n/g)].map(([, missed]) =>
       Number(missed),
     );
     assert.equal(words.length, 1);
-    assert.equal(shown.length + words[0]!, tooMany);
-    const gap = shown.findIndex((number, i) => number !== i + 1);
+    assert.equal(requestNumbers.length + words[0]!, tooMany);
+    const gap = requestNumbers.findIndex((number, i) => number !== i + 1);
     assert.deepEqual(
-      shown,
+      requestNumbers,
       Array.from({ length: tooMany }, (_, i) => i + 1).filter((number) => number <= gap || number > gap + words[0]!),
     );
-    assert.ok(text.indexOf("event: resync") < text.indexOf(`?${shown[gap]}&`));
+    assert.ok(text.indexOf("event: resync") < text.indexOf(`?${requestNumbers[gap]}&`));
   });
 });
 

@@ -117,12 +117,12 @@ describe("control plane token", () => {
     const { items } = (await emulator.control("GET", `clusters/${id}/inbox`)).body as {
       items: readonly { target: string; headers: readonly [string, string][]; body: string }[];
     };
-    const shown = items.map(({ target, headers, body: bytes }) => ({
+    const received = items.map(({ target, headers, body: bytes }) => ({
       target,
       headers: headers.filter(([name]) => name === "authorization" || name === "x-own"),
       body: Buffer.from(bytes, "base64").toString(),
     }));
-    const one = {
+    const expectedRequest = {
       target: "/x?t=[redacted]",
       headers: [
         ["authorization", "Bearer [redacted]"],
@@ -130,6 +130,6 @@ describe("control plane token", () => {
       ],
       body: '{"a":"[redacted]"}',
     };
-    assert.deepEqual(shown, [one, one]);
+    assert.deepEqual(received, [expectedRequest, expectedRequest]);
   });
 });

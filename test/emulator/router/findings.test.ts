@@ -37,16 +37,16 @@ describe("request log of the routing service", () => {
 
   it("reports requested clusters and unused responses", async (t) => {
     const emulator = await startRoutedEmulator(t);
-    const asked = { code: "asked-several", detail: "eu-1, us-1" };
+    const finding = { code: "asked-several", detail: "eu-1, us-1" };
     await emulator.router("GET", "/x");
     assert.deepEqual(await getNewestFindings(emulator), [
-      asked,
+      finding,
       { code: "answer-dropped", detail: "us-1 responded 200, not the first" },
     ]);
     emulator.eu.respond((_, response) => response.destroy());
     await emulator.router("GET", "/x");
     assert.deepEqual(await getNewestFindings(emulator), [
-      asked,
+      finding,
       { code: "cluster-unreachable", detail: "eu-1: UND_ERR_SOCKET" },
     ]);
   });
@@ -61,12 +61,12 @@ describe("request log of the routing service", () => {
       });
     });
     await emulator.router("GET", "/x");
-    const asked = { code: "asked-several", detail: "eu-1, us-1" };
-    assert.deepEqual(await getNewestFindings(emulator), [asked]);
+    const finding = { code: "asked-several", detail: "eu-1, us-1" };
+    assert.deepEqual(await getNewestFindings(emulator), [finding]);
     finish();
     await finished;
     assert.deepEqual(await getNewestFindings(emulator), [
-      asked,
+      finding,
       { code: "answer-dropped", detail: "us-1 responded 200, late" },
     ]);
   });

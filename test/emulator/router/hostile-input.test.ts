@@ -14,9 +14,9 @@ const operations = (registry as readonly Operation[]).filter(({ service }) => se
 const catchAll = operations.find(({ id }) => id === "catch-all")!;
 
 /** Returns the permitted statuses of an operation: the declared ones, and 200 of the cluster behind it. */
-function listDeclaredStatuses({ responses, failures: own, service }: Operation): Set<number> {
+function listDeclaredStatuses({ responses, failures: operationFailures, service }: Operation): Set<number> {
   const catalogue = failures as Readonly<Record<string, Failure<unknown>>>;
-  const refusals = [...own, ...service.failures].map((code) => catalogue[code]!.status);
+  const refusals = [...operationFailures, ...service.failures].map((code) => catalogue[code]!.status);
   return new Set([...Object.keys(responses).map(Number), ...refusals]);
 }
 
@@ -38,7 +38,7 @@ const send = (base: string, method: string, { path, headers, body }: Hostile): P
     const { hostname, port } = new URL(base);
     // Node omits the length of a DELETE request, so the body would be parsed as the next request.
     const length = body === undefined ? {} : { "content-length": Buffer.byteLength(body) };
-    const asked = request({ hostname, port, method, path, headers: { ...headers, ...length } }, (response) => {
+    const clientRequest = request({ hostname, port, method, path, headers: { ...headers, ...length } }, (response) => {
       response.resume().on("end", () =>
         resolve({
           status: response.statusCode!,
@@ -47,7 +47,7 @@ const send = (base: string, method: string, { path, headers, body }: Hostile): P
         }),
       );
     });
-    asked.on("error", reject).end(body);
+    clientRequest.on("error", reject).end(body);
   });
 
 interface Stage {
@@ -209,8 +209,8 @@ describe("hostile router input", () => {
   it("causes no bug as a body of 10 MB of zeros", async (t) => {
     const { bugs, attack } = await startHostileRouter(t);
     // hostile.test.ts sends bodies of this size to the operations that parse or forward them.
-    const others = operations.filter(({ request: { body } }) => body?.kind !== "json" && body?.kind !== "raw");
-    for (const operation of others) await attack(operation, { body: new Uint8Array(10_000_000) });
+    const otherOperations = operations.filter(({ request: { body } }) => body?.kind !== "json" && body?.kind !== "raw");
+    for (const operation of otherOperations) await attack(operation, { body: new Uint8Array(10_000_000) });
     assert.deepEqual(bugs, []);
   });
 });

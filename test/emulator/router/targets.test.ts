@@ -32,7 +32,7 @@ describe("request target", () => {
     });
   }
 
-  for (const [line, reached] of [
+  for (const [line, forwardedPath] of [
     ["GET //x/y", "/"],
     ["GET /a\\b", "/a\\b"],
     ["GET /a//b", "/a//b"],
@@ -49,8 +49,11 @@ describe("request target", () => {
         await exchangeBytes(emulator.routerUrl, [Buffer.from(createRequestHead(line, host), "latin1")]),
       );
       assert.equal(response.status, 200);
-      const seen = reached === "/" && line.startsWith("GET //") ? "//x/y" : reached;
-      assert.deepEqual(new Set(emulator.listForwarded()), new Set([`eu GET ${seen}`, `us GET ${seen}`]));
+      const expectedPath = forwardedPath === "/" && line.startsWith("GET //") ? "//x/y" : forwardedPath;
+      assert.deepEqual(
+        new Set(emulator.listForwarded()),
+        new Set([`eu GET ${expectedPath}`, `us GET ${expectedPath}`]),
+      );
     });
   }
 
@@ -86,13 +89,13 @@ describe("request target", () => {
       const { status, body } = parseResponse(
         await exchangeBytes(emulator.routerUrl, [createRequestHead(`GET ${target}`, host)]),
       );
-      const named = target.split("/")[2];
+      const foreignHost = target.split("/")[2];
       assert.deepEqual(
         [status, JSON.parse(body)],
         [
           403,
           {
-            detail: `Host ${JSON.stringify(named)} is not allowed. If it is a name of this emulator, start it with --allowed-host.`,
+            detail: `Host ${JSON.stringify(foreignHost)} is not allowed. If it is a name of this emulator, start it with --allowed-host.`,
           },
         ],
       );

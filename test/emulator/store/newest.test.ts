@@ -12,12 +12,12 @@ const createRow = (state: string) => ({ state, provider: "ProviderA" as const })
 describe("eviction of old rows", () => {
   it("retains the newest rows and protected ones", async () => {
     const store = openMemoryStore({ collections, wall: systemWallClock });
-    const left = await store.transaction("test", async (tx) => {
+    const remaining = await store.transaction("test", async (tx) => {
       for (const state of ["a", "b", "c", "d", "e"]) tx.put(trialStates, createRow(state));
       await evictOldest(tx, trialStates, { max: 2, stays: ({ state }) => state === "b" });
       return (await tx.list(trialStates)).map(({ state }) => state);
     });
-    assert.deepEqual(left, ["b", "d", "e"]);
+    assert.deepEqual(remaining, ["b", "d", "e"]);
   });
 });
 
@@ -45,9 +45,12 @@ describe("unauthenticated data", () => {
     await emulator.router("GET", `/api/v1/svc_auth/oauth/login?cluster_id=${cluster_id}`);
     const { rows } = (await emulator.control("GET", "state")).body as typeof before;
     for (const name of ["trial_states", "trial_signups", "provider_states"]) {
-      const kept = rows[name]!;
-      assert.equal(kept.length, maxUnauthenticatedRows, name);
-      assert.ok(JSON.stringify(kept[0]).includes('"s1"'), `${name} lost its oldest: ${JSON.stringify(kept[0])}`);
+      const retained = rows[name]!;
+      assert.equal(retained.length, maxUnauthenticatedRows, name);
+      assert.ok(
+        JSON.stringify(retained[0]).includes('"s1"'),
+        `${name} lost its oldest: ${JSON.stringify(retained[0])}`,
+      );
     }
   });
 });

@@ -27,8 +27,8 @@ async function listCauses({ control }: TestEmulator): Promise<readonly string[]>
 
 /** Submits the form of an emulator page with the user's input. */
 async function submit({ routerUrl }: TestEmulator, page: string, action: string, fields: Record<string, string>) {
-  const shown = await (await fetch(page)).text();
-  const body = String(new URLSearchParams({ ...getHiddenFields(shown), ...fields }));
+  const html = await (await fetch(page)).text();
+  const body = String(new URLSearchParams({ ...getHiddenFields(html), ...fields }));
   const { status } = await createSender(routerUrl)("POST", action, { body, headers: form });
   assert.ok(status < 400, String(status));
 }
@@ -54,7 +54,7 @@ describe("user action on a page", () => {
     await submit(emulator, authorization_url, "/_emulator/provider", { email: "zoe@newco.example", name: "Zoe" });
     const causes = await listCauses(emulator);
     for (const act of [/ POST \/_emulator\/device$/, / POST \/_emulator\/provider$/]) {
-      assert.equal(causes.filter((what) => act.test(what)).length, 1, causes.join("\n"));
+      assert.equal(causes.filter((description) => act.test(description)).length, 1, causes.join("\n"));
     }
   });
 });
@@ -80,13 +80,13 @@ describe("traceparent header", () => {
         headers: { traceparent },
       });
       assert.equal(response.status, 201);
-      const [{ trace: own, ...node } = assert.fail()] = (await listTraceNodes(
+      const [{ trace: traceId, ...node } = assert.fail()] = (await listTraceNodes(
         emulator,
         "request:1",
       )) as readonly (Node & {
         readonly parent_span: string | null;
       })[];
-      assert.deepEqual([node.parent_span, own === trace, /^[0-9a-f]{32}$/.test(own)], [null, false, true]);
+      assert.deepEqual([node.parent_span, traceId === trace, /^[0-9a-f]{32}$/.test(traceId)], [null, false, true]);
     });
   }
 

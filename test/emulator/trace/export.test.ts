@@ -34,12 +34,15 @@ describe("trace export", () => {
     await waitUntilIdle(emulator);
     const nodes = await listTraceNodes(emulator);
     const { items } = (await emulator.control("GET", "requests")).body as { items: readonly LogEntry[] };
-    const answers = new Map(items.map(({ id, status, duration_ms }) => [`request:${id}`, { status, duration_ms }]));
+    const responses = new Map(items.map(({ id, status, duration_ms }) => [`request:${id}`, { status, duration_ms }]));
     await emulator.close();
     const spans = sink.spans();
     // A stored node omits the response, which only its span contains.
-    const told = nodes.map((node) => toSpan({ ...node, ...answers.get(node.id) }));
-    assert.deepEqual(sortSpans(spans), sortSpans(getSpans(buildOtlpDocument(told, {}, { name: "svc", version: "" }))));
+    const expectedSpans = nodes.map((node) => toSpan({ ...node, ...responses.get(node.id) }));
+    assert.deepEqual(
+      sortSpans(spans),
+      sortSpans(getSpans(buildOtlpDocument(expectedSpans, {}, { name: "svc", version: "" }))),
+    );
     assert.deepEqual([...new Set(nodes.map(({ kind }) => kind))].sort(), [
       "attempt",
       "delivery",
@@ -47,9 +50,9 @@ describe("trace export", () => {
       "request",
       "timer",
     ]);
-    const known = new Set<string | undefined>([undefined, callerTrace.span, ...spans.map(({ spanId }) => spanId)]);
+    const spanIds = new Set<string | undefined>([undefined, callerTrace.span, ...spans.map(({ spanId }) => spanId)]);
     assert.deepEqual(
-      spans.filter(({ parentSpanId }) => !known.has(parentSpanId)),
+      spans.filter(({ parentSpanId }) => !spanIds.has(parentSpanId)),
       [],
     );
     assert.equal(JSON.stringify(spans).includes("s3cret"), false);
@@ -122,13 +125,13 @@ describe("trace export", () => {
     const sink = await startCollector(t);
     const lines: string[] = [];
     const otel = { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url, OTEL_EXPORTER_OTLP_HEADERS: "authorization=s3cret" };
-    let told = (_line: string) => {};
+    let onLine = (_line: string) => {};
     const first = new Promise<string>((resolve) => {
-      told = resolve;
+      onLine = resolve;
     });
     const log = (line: string) => {
       lines.push(line);
-      told(line);
+      onLine(line);
     };
     const emulator = await startTestEmulator(t, { otel, log });
     sink.respond(503);
@@ -147,14 +150,14 @@ describe("trace export", () => {
     );
 
     const refusing = await startTestEmulator(t, { otel });
-    const refused = new Promise<void>((resolve) => {
+    const exportRejected = new Promise<void>((resolve) => {
       sink.respond((_, response) => {
         response.writeHead(400).end();
         resolve();
       });
     });
     await createDraftContract(refusing.api);
-    await refused;
+    await exportRejected;
     sink.respond(200);
     const before = sink.received.length;
     await createDraftContract(refusing.api);

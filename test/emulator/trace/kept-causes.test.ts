@@ -124,10 +124,12 @@ describe("an effect of a request", () => {
     const path = "/api/v2.1/public/webhooks/";
     for (const query of ["", "", "?x=s3cr3t", "?y=1", ""])
       await emulator.api("POST", `${path}${query}`, { body: deadWebhook });
-    const shown = ["", "", "?x=[redacted]", "?y=[redacted]", ""].map((query) => `webhooks.create POST ${path}${query}`);
+    const operations = ["", "", "?x=[redacted]", "?y=[redacted]", ""].map(
+      (query) => `webhooks.create POST ${path}${query}`,
+    );
     assert.deepEqual(
       (await getRows(emulator)).causes.map(({ what: label }) => label),
-      shown,
+      operations,
     );
   });
 

@@ -56,13 +56,16 @@ describe("trace of a whole contract journey", () => {
     ]);
     assert.ok(key.has("key") || key.size > 1, link);
     assert.ok(secrets.size > plantedSecrets.length + 5);
-    const found: TraceNode[] = [];
+    const traceNodes: TraceNode[] = [];
     for (const ref of ["T-1", "webhook:1", ...state.rows.causes.map(({ id }) => id)]) {
       const { body } = await emulator.control("GET", `traces/${ref}`);
-      found.push(...(body as { nodes: readonly TraceNode[] }).nodes);
+      traceNodes.push(...(body as { nodes: readonly TraceNode[] }).nodes);
     }
-    assert.ok(found.some(({ what: label }) => label.includes("/hook")));
-    const text = JSON.stringify([found, buildOtlpDocument(found.map(toSpan), {}, { name: "svc", version: "1" })]);
+    assert.ok(traceNodes.some(({ what: label }) => label.includes("/hook")));
+    const text = JSON.stringify([
+      traceNodes,
+      buildOtlpDocument(traceNodes.map(toSpan), {}, { name: "svc", version: "1" }),
+    ]);
     assert.deepEqual(
       [...secrets].filter((secret) => text.includes(secret) || text.includes(encodeURIComponent(secret))),
       [],

@@ -71,15 +71,15 @@ describe("trace", () => {
     const emulator = await startTestEmulator(t, manual);
     await subscribe(emulator);
     await createDraftContract(emulator.api);
-    const whole = ["request:2", "request:2 > event:3", "event:3 > delivery:1", "delivery:1 > attempt:1.1"];
+    const fullTrace = ["request:2", "request:2 > event:3", "event:3 > delivery:1", "delivery:1 > attempt:1.1"];
     for (const ref of ["T-1", "t-1", "delivery:1", "Event:3", "webhook:1", "attempt:1.1"]) {
       const found = formatNodes(await traceOf(emulator, ref)).filter((line) => !/event:[12]$/.test(line));
-      assert.deepEqual(found, whole, ref);
+      assert.deepEqual(found, fullTrace, ref);
     }
     const { nodes } = await traceOf(emulator, "request:2");
     assert.deepEqual(
       formatNodes({ nodes }).filter((line) => /delivery|attempt/.test(line)),
-      whole.slice(2),
+      fullTrace.slice(2),
     );
     assert.deepEqual((await traceOf(emulator, nodes[0]!.trace)).nodes, nodes);
   });
@@ -145,8 +145,8 @@ describe("trace", () => {
     await createDraftContract(emulator.api);
     await emulator.control("GET", "clock");
     await emulator.control("POST", "deliveries/1/resend", { headers: { traceparent } });
-    const whole = await traceOf(emulator, "delivery:1");
-    assert.deepEqual(formatNodes(whole), [
+    const fullTrace = await traceOf(emulator, "delivery:1");
+    assert.deepEqual(formatNodes(fullTrace), [
       "request:2",
       "request:2 > event:3",
       "event:3 > delivery:1",
@@ -154,7 +154,7 @@ describe("trace", () => {
       "request:4",
       "request:4 > attempt:1.2",
     ]);
-    assert.equal(whole.nodes.at(-1)?.because, "resent by request:4");
+    assert.equal(fullTrace.nodes.at(-1)?.because, "resent by request:4");
     assert.deepEqual(formatNodes(await traceOf(emulator, caller.trace)), ["request:4", "request:4 > attempt:1.2"]);
   });
 

@@ -30,14 +30,14 @@ describeForEachStore("kill -9 during save, restore and rewind", (createStoreOpti
       const before = await getRows(killed);
       await createDraftContract(killed.api);
       const previous = await getRows(killed);
-      const [ask, next] = (
+      const [sendRequest, next] = (
         [
           [() => killed.control("PUT", `snapshots/kept-${kill}`), previous],
           [() => killed.control("POST", "snapshots/begun/restore"), begun],
           [() => killed.control("POST", "rewind", { body: { steps: 1 } }), before],
         ] as const
       )[kill % 3]!;
-      const request = ask().catch(() => undefined);
+      const request = sendRequest().catch(() => undefined);
       await systemWallClock.sleep(Math.random() * maxDurationMs);
       await killed.kill();
       await request;

@@ -38,8 +38,8 @@ describe("snapshot API of the library", () => {
     assert.equal((await emulator.snapshot("Taken", { replace: true })).name, "Taken");
     for (const name of ["../state", "", "before-1"])
       await assert.rejects(emulator.snapshot(name), { name: "InvalidOptionsError" });
-    const gone = "Snapshot gone not found. Known: Taken";
-    await assert.rejects(emulator.restore("gone"), { name: "SnapshotNotFoundError", message: gone });
+    const message = "Snapshot gone not found. Known: Taken";
+    await assert.rejects(emulator.restore("gone"), { name: "SnapshotNotFoundError", message: message });
   });
 
   it("rejects a rewind without a history or to a time not in the past", async (t) => {
@@ -70,9 +70,13 @@ describe("fork of an emulator", () => {
     const fork = await forkEmulator(t, emulator);
     assert.deepEqual(await getState(fork), state);
     assert.deepEqual([fork.file, fork.clock.mode, fork.clock.now()], [undefined, "manual", emulator.clock.now()]);
-    const places = ({ routerUrl, clusters, token }: Emulator) => [routerUrl, token, ...clusters.map(({ url }) => url)];
+    const listAddresses = ({ routerUrl, clusters, token }: Emulator) => [
+      routerUrl,
+      token,
+      ...clusters.map(({ url }) => url),
+    ];
     assert.deepEqual(
-      places(fork).filter((place) => places(emulator).includes(place)),
+      listAddresses(fork).filter((address) => listAddresses(emulator).includes(address)),
       [],
     );
 
@@ -94,11 +98,11 @@ describe("fork of an emulator", () => {
     await createWebhook(emulator, sink.url);
     await createDraftContract(emulator.api);
     const fork = await forkEmulator(t, emulator);
-    const goOn = async (one: TestEmulator) => {
+    const goOn = async (anyEmulator: TestEmulator) => {
       const from = sink.received.length;
-      const advanced = await one.clock.advance({ by: "PT2H35M" });
-      const contract = await createDraftContract(one.api);
-      await one.clock.advance({ untilIdle: true });
+      const advanced = await anyEmulator.clock.advance({ by: "PT2H35M" });
+      const contract = await createDraftContract(anyEmulator.api);
+      await anyEmulator.clock.advance({ untilIdle: true });
       return { advanced, contract, bytes: getRequestBytesSince(sink, from) };
     };
     const first = await goOn(emulator);

@@ -31,11 +31,11 @@ async function maskLineNumber(pendingResponse: Promise<TestResponse>): Promise<T
 describe("missing snapshot", () => {
   it("returns no-such-snapshot when shown, restored, compared or removed", async (t) => {
     const emulator = await startTestEmulator(t);
-    const there = (known: string) =>
+    const there = (knownNames: string) =>
       createErrorResponse(
         404,
         "no_such_snapshot",
-        `Snapshot gone not found. Known: ${known}.`,
+        `Snapshot gone not found. Known: ${knownNames}.`,
         "List them with `svc emulator snapshot list`.",
       );
     assert.deepEqual(pickStatusAndBody(await emulator.control("GET", "snapshots/gone")), there("none"));

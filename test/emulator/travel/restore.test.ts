@@ -20,8 +20,8 @@ describe("snapshot restore", () => {
       const from = sink.received.length;
       const signed = await emulator.control("POST", `contracts/${contract.id}/sign`, { body: {} });
       const response = await emulator.control("POST", "clock/advance", { body: { by: "PT2H35M" } });
-      const made = await createDraftContract(emulator.api);
-      const details = await emulator.api("GET", `/api/v2.1/public/contracts/${made.id}/`);
+      const created = await createDraftContract(emulator.api);
+      const details = await emulator.api("GET", `/api/v2.1/public/contracts/${created.id}/`);
       return {
         signed: signed.body,
         advanced: response.body,
@@ -42,7 +42,7 @@ describe("snapshot restore", () => {
     const saved = await getState(emulator);
     await emulator.control("POST", "clock/advance", { body: { by: "PT1H" } });
     const otherContract = await createDraftContract(emulator.api);
-    const left = await getState(emulator);
+    const expectedState = await getState(emulator);
 
     assert.deepEqual(await restore(emulator, "drafted"), {
       name: "drafted",
@@ -52,7 +52,7 @@ describe("snapshot restore", () => {
     });
     assert.deepEqual(await getState(emulator), saved);
     assert.equal((await restore(emulator, "before-1")).backup_snapshot, "before-2");
-    assert.deepEqual(await getState(emulator), left);
+    assert.deepEqual(await getState(emulator), expectedState);
     assert.deepEqual(
       [await getContractStatus(emulator.api, contract), await getContractStatus(emulator.api, otherContract)],
       ["DRAFT", "DRAFT"],

@@ -143,7 +143,7 @@ export function testRewind(createStoreOptions: StoreOptionsFactory): void {
       };
     };
     const first = await goOn();
-    const left = await getState(emulator);
+    const expectedState = await getState(emulator);
     const before = await findLastRequestRef(emulator, "emulator-contracts.sign");
     const { undone, steps, ...rest } = await rewind(emulator, { before });
     assert.deepEqual(rest, { now: "2031-01-02T08:19:05.000Z", backup_snapshot: "before-1", dropped: [] });
@@ -158,7 +158,7 @@ export function testRewind(createStoreOptions: StoreOptionsFactory): void {
     assert.equal(await exportState(emulator), there);
     assert.deepEqual(await goOn(), first);
     await restore(emulator, "before-1");
-    assert.deepEqual(await getState(emulator), left);
+    assert.deepEqual(await getState(emulator), expectedState);
   });
 
   it("undoes one request or clock advance at a time, also after restarts", async (t) => {
@@ -352,9 +352,9 @@ export function testRejectedRewind(createStoreOptions: StoreOptionsFactory): voi
 
   it("returns no-history in memory and without a history", async (t) => {
     const { emulator } = await startStoredEmulator(createStoreOptions, t, { historyBytes: 0 });
-    for (const one of [emulator, await startTestEmulator(t)]) {
-      await createDraftContract(one.api);
-      await assertRejected(one, () => one.control("POST", "rewind", { body: { steps: 1 } }), noHistory);
+    for (const anyEmulator of [emulator, await startTestEmulator(t)]) {
+      await createDraftContract(anyEmulator.api);
+      await assertRejected(anyEmulator, () => anyEmulator.control("POST", "rewind", { body: { steps: 1 } }), noHistory);
     }
   });
 }

@@ -85,9 +85,9 @@ describe("webhook schedule after kill -9", () => {
     await subscribe(before, sink.url);
     await createDraftContract(before.api);
     await advance(before, "PT1M");
-    const reached = new Promise<void>((resolve) => sink.respond(() => resolve()));
+    const attemptReceived = new Promise<void>((resolve) => sink.respond(() => resolve()));
     const broken = advance(before, "PT10M").catch(() => "nobody answered");
-    await reached;
+    await attemptReceived;
     await before.kill();
     assert.equal(await broken, "nobody answered");
 
@@ -141,18 +141,18 @@ describe("webhook schedule after kill -9", () => {
     await advance(third, "PT1H");
     assert.deepEqual(await getQueue(third), { pending: 0, next_due: null });
     // The position of each retry in the queue: by contract, then by receiver.
-    const places = sink.received.slice(retries).map(({ url, body }) => {
+    const positions = sink.received.slice(retries).map(({ url, body }) => {
       const { contract_id } = JSON.parse(body.toString()) as { contract_id: number };
       return (contract_id - 1) * receivers + Number(url.slice(1)) - 1;
     });
-    assert.equal(new Set(places).size, retries);
-    const repeated = places.length - retries;
+    assert.equal(new Set(positions).size, retries);
+    const repeated = positions.length - retries;
     assert.ok(repeated <= unsure, `${repeated} were made again, though no more than ${unsure} were not yet recorded`);
-    const firsts = [...new Set(places)];
+    const firsts = [...new Set(positions)];
     // They are created and sent concurrently, so a busy machine reorders some, but less than a quarter.
-    const outOfTurn = firsts.filter((place, turn) => Math.abs(place - turn) > receivers / 4);
+    const outOfTurn = firsts.filter((position, turn) => Math.abs(position - turn) > receivers / 4);
     assert.deepEqual(outOfTurn, []);
-    const contracts = firsts.map((place) => Math.floor(place / receivers));
+    const contracts = firsts.map((position) => Math.floor(position / receivers));
     assert.deepEqual(
       contracts,
       contracts.toSorted((a, b) => a - b),

@@ -124,7 +124,7 @@ describe("delivery log", () => {
     const good = await startReceiver(t);
     const bad = await startReceiver(t);
     bad.respond(500);
-    const one = await office.subscribe(good.url);
+    const webhookId = await office.subscribe(good.url);
     const two = await office.subscribe(bad.url, { only_for_activities: ["CONTRACT_SIGNED"] });
     await office.happen("CONTRACT_CREATED", "CONTRACT_SIGNED", "CONTRACT_SIGNED");
     await office.runner.waitUntilIdle();
@@ -137,7 +137,7 @@ describe("delivery log", () => {
     assert.deepEqual(await ids({}, 1, 2), [5, 4, 3]);
     assert.deepEqual(await ids({ webhook_id: two }), [2, 5, 3]);
     assert.deepEqual(await ids({ outcome: "delivered", activity: "CONTRACT_SIGNED" }), [2, 4, 2]);
-    assert.deepEqual(await ids({ webhook_id: one, outcome: "retrying" }), [0]);
+    assert.deepEqual(await ids({ webhook_id: webhookId, outcome: "retrying" }), [0]);
     assert.deepEqual(await ids({ contract_id: 17, workspace_id: 1 }, 4), [5, 1]);
     assert.deepEqual(await ids({ workspace_id: 2 }), [0]);
   });
@@ -149,9 +149,9 @@ describe("delivery log", () => {
     await office.subscribe(sink.url);
     await office.happen("CONTRACT_CREATED");
     await office.runner.waitUntilIdle();
-    const shown = await office.store.read((view) => showDelivery(view, 1));
-    assert.equal(shown?.requestBody, sink.received[0]?.body.toString());
-    const [{ duration_ms, wall_at, ...attempt } = { duration_ms: -1, wall_at: null }] = shown?.attempts ?? [];
+    const details = await office.store.read((view) => showDelivery(view, 1));
+    assert.equal(details?.requestBody, sink.received[0]?.body.toString());
+    const [{ duration_ms, wall_at, ...attempt } = { duration_ms: -1, wall_at: null }] = details?.attempts ?? [];
     assert.deepEqual(attempt, {
       delivery_id: 1,
       number: 1,

@@ -136,7 +136,7 @@ describe("delivery attempt", () => {
     const trickling = await startReceiver(t);
     const slow = await startReceiver(t);
     let finish = () => {};
-    const reached = [
+    const attemptsReceived = [
       new Promise<void>((resolve) => hanging.respond(() => resolve())),
       new Promise<void>((resolve) =>
         trickling.respond((_, response) => void response.writeHead(200).write("almost", () => resolve())),
@@ -149,15 +149,15 @@ describe("delivery attempt", () => {
       ),
     ];
     for (const { url } of [hanging, trickling, slow]) await subscribe(url);
-    const told = async () => (await story()).map(({ outcome, attempts }) => [outcome, ...attempts]);
+    const listOutcomes = async () => (await story()).map(({ outcome, attempts }) => [outcome, ...attempts]);
     await happen("CONTRACT_CREATED");
-    await Promise.all(reached);
+    await Promise.all(attemptsReceived);
     await wall.pass(shortTimeouts.webhookResponseTimeoutMs - 1);
     finish();
     while ((await story())[2]?.outcome !== "delivered") await waitForIdle();
     await wall.pass(1);
     await runner.waitUntilIdle();
-    assert.deepEqual(await told(), [
+    assert.deepEqual(await listOutcomes(), [
       ["retrying", "+0 response_timeout"],
       ["delivered", "+0 200"],
       ["delivered", "+0 200"],
@@ -193,9 +193,9 @@ describe("delivery attempt", () => {
     await subscribe(sink.url);
     await happen("CONTRACT_CREATED");
     await runner.waitUntilIdle();
-    const shown = await store.read((view) => showDelivery(view, 1));
+    const details = await store.read((view) => showDelivery(view, 1));
     assert.deepEqual(
-      [shown?.delivery.outcome, shown?.attempts[0]?.status, shown?.attempts[0]?.response_body?.length],
+      [details?.delivery.outcome, details?.attempts[0]?.status, details?.attempts[0]?.response_body?.length],
       ["delivered", 200, 65_536],
     );
   });

@@ -43,11 +43,11 @@ describe("webhook schedule after a restart", () => {
   it("repeats an attempt without a recorded outcome", async (t) => {
     const open = await createStoreOpener(t);
     const sink = await startReceiver(t);
-    const reached = new Promise<void>((resolve) => sink.respond(() => resolve()));
+    const attemptReceived = new Promise<void>((resolve) => sink.respond(() => resolve()));
     const before = await createDeliveryFixture(t, { store: await open(), wall: impatient });
     const id = await before.subscribe(sink.url);
     await before.happen("CONTRACT_CREATED");
-    await reached;
+    await attemptReceived;
     // The attempt hangs. Closing aborts the attempt without a record.
     await before.close();
 

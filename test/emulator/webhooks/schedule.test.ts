@@ -166,14 +166,14 @@ describe("retry schedule", () => {
     const dead = await subscribe(hanging.url);
     const well = await subscribe(healthy.url);
 
-    const reached = new Promise<void>((resolve) =>
+    const attemptReceived = new Promise<void>((resolve) =>
       healthy.respond((_, response) => {
         response.writeHead(200).end();
         if (healthy.received.length === 8) resolve();
       }),
     );
     await happen(...Array.from({ length: 8 }, () => "CONTRACT_CREATED" as const));
-    await reached;
+    await attemptReceived;
     assert.deepEqual({ held: held.length, healthy: healthy.received.length }, { held: 6, healthy: 8 });
 
     for (const respond of held) respond();
@@ -193,14 +193,14 @@ describe("retry schedule", () => {
 
     const healthy = await startReceiver(t);
     const well = await subscribe(healthy.url);
-    const reached = new Promise<void>((resolve) =>
+    const attemptReceived = new Promise<void>((resolve) =>
       healthy.respond((_, response) => {
         response.writeHead(200).end();
         if (healthy.received.length === 8) resolve();
       }),
     );
     await happen(...Array.from({ length: 8 }, () => "CONTRACT_CREATED" as const));
-    await reached;
+    await attemptReceived;
     assert.ok(held.length < 64, `${held.length} hang`);
 
     hanging.respond(200);

@@ -32,9 +32,9 @@ describe("running attempt", () => {
     const office = await createDeliveryFixture(t);
     const sink = await startHeldReceiver(t);
     const id = await office.subscribe(sink.url);
-    const reached = sink.next();
+    const attemptReceived = sink.next();
     await office.happen("CONTRACT_CREATED");
-    await reached;
+    await attemptReceived;
     await office.store.transaction("drop", (tx) => tx.delete(deliveries, 1));
     sink.held[0]!(500);
     await office.runner.waitUntilIdle();
@@ -46,9 +46,9 @@ describe("running attempt", () => {
     const office = await createDeliveryFixture(t);
     const sink = await startHeldReceiver(t);
     await office.subscribe(sink.url);
-    const reached = sink.next();
+    const attemptReceived = sink.next();
     await office.happen("CONTRACT_CREATED");
-    await reached;
+    await attemptReceived;
     await office.store.transaction("another", async (tx) => {
       tx.delete(deliveries, 1);
       const [entry] = await tx.list(schedule);
@@ -88,9 +88,9 @@ describe("attempt waiting for capacity", () => {
     const office = await createDeliveryFixture(t);
     const sink = await startHeldReceiver(t);
     const id = await office.subscribe(sink.url, { failure_count: 5 });
-    const reached = sink.next();
+    const attemptReceived = sink.next();
     await office.happen("CONTRACT_CREATED", "CONTRACT_SIGNED");
-    await reached;
+    await attemptReceived;
     return { office, sink, id };
   }
 

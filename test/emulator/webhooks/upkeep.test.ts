@@ -57,8 +57,8 @@ describe("removal of expired records", () => {
     await office.runner.waitUntilIdle();
     // One delivery of the first event is retained 1 ms longer than the others.
     await office.store.transaction("keep", async (tx) => {
-      const kept = await tx.get(deliveries, 2);
-      tx.put(deliveries, { ...kept!, keep_until: kept!.keep_until! + 1 });
+      const delivery = await tx.get(deliveries, 2);
+      tx.put(deliveries, { ...delivery!, keep_until: delivery!.keep_until! + 1 });
     });
     const now = office.clock.now() + daysToMs(30);
     await deleteExpiredRecords(office.store, now);
@@ -70,15 +70,15 @@ describe("removal of expired records", () => {
 
 describe("fault script", () => {
   it("receives the attempt number and whether the attempt is a resend", async (t) => {
-    const told: PendingAttempt[] = [];
-    const office = await createDeliveryFixture(t, { intervene: (about) => void told.push(about) });
+    const attempts: PendingAttempt[] = [];
+    const office = await createDeliveryFixture(t, { intervene: (about) => void attempts.push(about) });
     const sink = await startReceiver(t);
     sink.respond(500);
     const id = await office.subscribe(sink.url);
     await office.happen("CONTRACT_CREATED");
     await office.runner.advance({ by: toMilliseconds(5) });
     assert.deepEqual(
-      told.map(({ delivery, number, resend, event, webhook }) => [
+      attempts.map(({ delivery, number, resend, event, webhook }) => [
         delivery.id,
         number,
         resend,

@@ -30,8 +30,8 @@ it("aiohttp uploads and downloads by signed URLs that yarl re-encodes", { skip: 
   if (installation.missing !== undefined) return;
   const emulator = await startTestEmulator(t);
   const cwd = await createClientFolder(t, emulator, import.meta.url, "aiohttp/client.py");
-  const argv = ["client.py", JSON.stringify(names.map(([given]) => given))];
-  const expected = names.map(([given, kept]) => [200, `The bytes of ${given}`, kept]);
+  const argv = ["client.py", JSON.stringify(names.map(([filename]) => filename))];
+  const expected = names.map(([filename, storedName]) => [200, `The bytes of ${filename}`, storedName]);
   assert.deepEqual(
     await runForJson(join(installation.folder, "bin/python"), argv, { cwd, env: getEmulatorEnvironment(emulator) }),
     {

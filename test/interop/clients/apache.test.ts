@@ -33,7 +33,7 @@ async function startApache(t: TestContext, issuer: string): Promise<string> {
   const log = join(folder, "log");
   await writeFile(log, "");
   const port = await findFreePort();
-  const own = `http://127.0.0.1:${port}`;
+  const siteUrl = `http://127.0.0.1:${port}`;
   const loaded = ["mpm_event", "authn_core", "authz_core", "authz_user", "headers", "auth_openidc"];
   const configuration = [
     `ServerRoot ${folder}`,
@@ -47,7 +47,7 @@ async function startApache(t: TestContext, issuer: string): Promise<string> {
     `OIDCProviderMetadataURL ${issuer}/.well-known/openid-configuration`,
     "OIDCClientID portal",
     'OIDCClientSecret "s3cret:+%"',
-    `OIDCRedirectURI ${own}/callback`,
+    `OIDCRedirectURI ${siteUrl}/callback`,
     "OIDCCryptoPassphrase of-the-app",
     'OIDCScope "openid profile email"',
     "<Location />",
@@ -59,10 +59,10 @@ async function startApache(t: TestContext, issuer: string): Promise<string> {
   ];
   await writeFile(join(folder, "apache.conf"), `${configuration.join("\n")}\n`);
   const child = spawn("apache2", ["-D", "FOREGROUND", "-f", join(folder, "apache.conf")], { stdio: "ignore" });
-  const gone = once(child, "close");
+  const closed = once(child, "close");
   t.after(async () => {
     child.kill("SIGTERM");
-    await gone;
+    await closed;
     await rm(folder, { recursive: true, force: true });
   });
   await new Promise<void>((resolve, down) => {
@@ -73,17 +73,17 @@ async function startApache(t: TestContext, issuer: string): Promise<string> {
     };
     const watcher = watch(log, look);
     look();
-    void gone.then(() => down(new Error(`Apache ended: ${readFileSync(log, "utf8")}`)));
+    void closed.then(() => down(new Error(`Apache ended: ${readFileSync(log, "utf8")}`)));
   });
-  return own;
+  return siteUrl;
 }
 
 it("Debian's mod_auth_openidc signs a user in before serving an Apache page", { skip }, async (t) => {
   const emulator = await startSignInEmulator(t);
-  const own = await startApache(t, emulator.routerUrl);
+  const siteUrl = await startApache(t, emulator.routerUrl);
   const cookies = new Map<string, string>();
   // The module treats the User-Agent of Node's fetch as a script, and does not redirect scripts to sign in.
-  const ask = async (url: string | URL) => {
+  const requestPage = async (url: string | URL) => {
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
     const { statusCode: status, headers, body } = await request(url, { headers: { cookie, accept: "text/html" } });
     for (const line of [headers["set-cookie"] ?? []].flat()) {
@@ -92,15 +92,15 @@ it("Debian's mod_auth_openidc signs a user in before serving an Apache page", { 
     }
     return { status, headers, text: await body.text() };
   };
-  const begun = await ask(`${own}/page.txt`);
+  const begun = await requestPage(`${siteUrl}/page.txt`);
   assert.equal(begun.status, 302, begun.text);
   const link = new URL(String(begun.headers.location));
   assert.deepEqual([link.origin, link.searchParams.has("code_challenge")], [emulator.routerUrl, false]);
   link.searchParams.set("svc_user", "ada@northwind.example");
-  const back = await ask(link);
-  const signedIn = await ask(String(back.headers.location));
-  assert.equal(signedIn.headers.location, `${own}/page.txt`, signedIn.text);
-  const { status, text, headers } = await ask(`${own}/page.txt`);
+  const back = await requestPage(link);
+  const signedIn = await requestPage(String(back.headers.location));
+  assert.equal(signedIn.headers.location, `${siteUrl}/page.txt`, signedIn.text);
+  const { status, text, headers } = await requestPage(`${siteUrl}/page.txt`);
   assert.deepEqual(
     [status, text, headers["x-user"], headers["x-email"]],
     [200, "for members\n", `11@${emulator.routerUrl}`, "ada@northwind.example"],

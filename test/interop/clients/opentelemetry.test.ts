@@ -43,9 +43,9 @@ it("OpenTelemetry message types parse every span of an emulator", { skip: instal
       })),
     ),
   );
-  const known = new Set<string | undefined>([undefined, callerTrace.span, ...read.spans.map(({ spanId }) => spanId)]);
+  const spanIds = new Set<string | undefined>([undefined, callerTrace.span, ...read.spans.map(({ spanId }) => spanId)]);
   assert.deepEqual(
-    read.spans.filter(({ parentSpanId }) => !known.has(parentSpanId)),
+    read.spans.filter(({ parentSpanId }) => !spanIds.has(parentSpanId)),
     [],
   );
 });

@@ -90,11 +90,11 @@ describe("fixtures for other languages", () => {
   });
 
   it("stops the emulator when pytest is killed", { skip: python.missing }, async (t) => {
-    const place = await createExampleFolder(t, "python");
+    const exampleFolder = await createExampleFolder(t, "python");
     const test = 'import time\n\n\ndef test_waits(svc):\n    print("stuck", flush=True)\n    time.sleep(600)\n';
-    await writeFile(join(place.cwd, "example/test_waits.py"), test);
+    await writeFile(join(exampleFolder.cwd, "example/test_waits.py"), test);
     const argv = ["-m", "pytest", "-s", "-p", "no:cacheprovider", "example/test_waits.py"];
-    await runAndKill(t, pythonProgram, argv, place);
+    await runAndKill(t, pythonProgram, argv, exampleFolder);
   });
 
   it("runs the Go example", { skip: goSkipReason }, async (t) => {
@@ -103,7 +103,7 @@ describe("fixtures for other languages", () => {
   });
 
   it("stops the emulator when the Go tests are killed", { skip: goSkipReason }, async (t) => {
-    const place = await createExampleFolder(t, "go");
+    const exampleFolder = await createExampleFolder(t, "go");
     const test = `package example
 
 import (
@@ -117,9 +117,9 @@ func TestStuck(t *testing.T) {
 	select {}
 }
 `;
-    await writeFile(join(place.cwd, "example/stuck_test.go"), test);
-    await runProgram("go", ["test", "-c", "-o", "stuck", "./example"], { cwd: place.cwd });
-    await runAndKill(t, join(place.cwd, "stuck"), ["-test.run", "Stuck"], place);
+    await writeFile(join(exampleFolder.cwd, "example/stuck_test.go"), test);
+    await runProgram("go", ["test", "-c", "-o", "stuck", "./example"], { cwd: exampleFolder.cwd });
+    await runAndKill(t, join(exampleFolder.cwd, "stuck"), ["-test.run", "Stuck"], exampleFolder);
   });
 
   it("runs the JUnit example", { skip: java.missing }, async (t) => {
@@ -133,7 +133,7 @@ func TestStuck(t *testing.T) {
   });
 
   it("stops the emulator when the JUnit tests are killed", { skip: java.missing }, async (t) => {
-    const place = await createExampleFolder(t, "java");
+    const exampleFolder = await createExampleFolder(t, "java");
     const program = `import svctest.Emulator;
 
 class Stuck {
@@ -144,9 +144,9 @@ class Stuck {
   }
 }
 `;
-    await writeFile(join(place.cwd, "Stuck.java"), program);
+    await writeFile(join(exampleFolder.cwd, "Stuck.java"), program);
     const source = "src/main/java/svctest/Emulator.java";
-    await runProgram("javac", ["-d", "classes", "-cp", gson, source], { cwd: place.cwd });
-    await runAndKill(t, "java", ["-cp", ["classes", gson].join(delimiter), "Stuck.java"], place);
+    await runProgram("javac", ["-d", "classes", "-cp", gson, source], { cwd: exampleFolder.cwd });
+    await runAndKill(t, "java", ["-cp", ["classes", gson].join(delimiter), "Stuck.java"], exampleFolder);
   });
 });

@@ -76,11 +76,14 @@ async function createFiles(argv: readonly string[], flags: readonly FlagSpec[], 
     flags.some(
       ({ flag, short }) => outputFileFlags.has(flag) && (word === `--${flag}` || (short && word === `-${short}`)),
     );
-  const named = argv.flatMap((word, i) =>
+  const fileNames = argv.flatMap((word, i) =>
     isWritten(argv[i - 1]) ? [] : (/^@?([\w/-]+\.[a-z]+)$/.exec(word)?.[1] ?? []),
   );
   return Object.fromEntries(
-    named.map((name) => [name, name.endsWith(".csv") ? rows : /\.(secret|key|txt)$/.test(name) ? testSecret : bytes]),
+    fileNames.map((name) => [
+      name,
+      name.endsWith(".csv") ? rows : /\.(secret|key|txt)$/.test(name) ? testSecret : bytes,
+    ]),
   );
 }
 

@@ -207,15 +207,15 @@ const reactions: readonly { readonly reads: RegExp; react(match: string, svc: Sv
 
 /** Simulates a user at the terminal who performs each action once. */
 function createAttendedOptions(svc: Svc): RunOptions & { readonly hasStopped: () => boolean } {
-  const left = new Set(reactions);
+  const remainingReactions = new Set(reactions);
   let signalled = false;
   let stop = () => {};
   const read = (text: string) => {
-    for (const reaction of left) {
-      const [found] = reaction.reads.exec(text) ?? [];
-      if (found === undefined) continue;
-      left.delete(reaction);
-      setImmediate(() => reaction.react(found, svc, stop));
+    for (const reaction of remainingReactions) {
+      const [match] = reaction.reads.exec(text) ?? [];
+      if (match === undefined) continue;
+      remainingReactions.delete(reaction);
+      setImmediate(() => reaction.react(match, svc, stop));
     }
   };
   return {
@@ -276,14 +276,18 @@ async function runExample(
     Object.assign(answered, JSON.parse(result.stdout || "{}"));
   }
   const [start] = Object.keys(replacements).filter((words) => line.startsWith(words));
-  const own = start === undefined ? argv : [...replacements[start]!.split(" "), ...argv.slice(start.split(" ").length)];
+  const commandWords =
+    start === undefined ? argv : [...replacements[start]!.split(" "), ...argv.slice(start.split(" ").length)];
   const someone = createAttendedOptions(svc);
-  const result = await svc(["--yes", ...own.map((word) => real(word.replace("localhost:3000/hooks", address)))], {
-    env: { ...env, PATH: [join(cwd, "bin"), process.env.PATH].join(delimiter), EDITOR: "true" },
-    tty: line.endsWith("--edit"),
-    ...(stdin === undefined ? {} : { stdin }),
-    ...someone,
-  });
+  const result = await svc(
+    ["--yes", ...commandWords.map((word) => real(word.replace("localhost:3000/hooks", address)))],
+    {
+      env: { ...env, PATH: [join(cwd, "bin"), process.env.PATH].join(delimiter), EDITOR: "true" },
+      tty: line.endsWith("--edit"),
+      ...(stdin === undefined ? {} : { stdin }),
+      ...someone,
+    },
+  );
   const end = cleanupCommands[line];
   if (end !== undefined) await svc(end);
   return { ...result, isStopped: someone.hasStopped() };
@@ -334,9 +338,9 @@ export async function runExamples(examples: readonly Example[], built: CliBuild)
   for (const example of examples) {
     const line = example.argv.join(" ");
     const { exit, stderr, isStopped } = await onItsOwn((t) => runExample(t, example, built));
-    const other = beginnings.find(({ start }) => line.startsWith(start));
-    if (other) unused.delete(other.start);
-    const expected = isStopped ? signalCodes.SIGINT : (other?.exit ?? 0);
+    const beginning = beginnings.find(({ start }) => line.startsWith(start));
+    if (beginning) unused.delete(beginning.start);
+    const expected = isStopped ? signalCodes.SIGINT : (beginning?.exit ?? 0);
     if (exit !== expected) failures[line] = `${exit} ${stderr.split("\n")[0]}`;
   }
   return { failures, unused: [...unused] };

@@ -6,20 +6,20 @@ import type { RunResult } from "./run-cli.ts";
  */
 export async function findFailingCases<T>(
   cases: readonly T[],
-  name: (one: T) => string,
-  look: (one: T) => Promise<string | undefined>,
+  name: (example: T) => string,
+  look: (example: T) => Promise<string | undefined>,
   atOnce = 8,
 ): Promise<Record<string, string>> {
-  const found: Record<string, string> = {};
-  const left = [...cases];
+  const failures: Record<string, string> = {};
+  const remaining = [...cases];
   const worker = async () => {
-    for (let one = left.shift(); one !== undefined; one = left.shift()) {
-      const wrong = await look(one);
-      if (wrong !== undefined) found[name(one)] = wrong;
+    for (let example = remaining.shift(); example !== undefined; example = remaining.shift()) {
+      const wrong = await look(example);
+      if (wrong !== undefined) failures[name(example)] = wrong;
     }
   };
   await Promise.all(Array.from({ length: atOnce }, worker));
-  return found;
+  return failures;
 }
 
 export const formatRunResult = ({ exit, stdout, stderr }: RunResult): string =>

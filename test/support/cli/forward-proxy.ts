@@ -25,9 +25,9 @@ export async function startForwardProxy(t: Pick<TestContext, "after">, password?
   const server = new Server({
     port: 0,
     host: "127.0.0.1",
-    prepareRequestFunction: ({ request, username, password: given }) => {
+    prepareRequestFunction: ({ request, username, password: receivedPassword }) => {
       targets.push(`${request.method} ${request.url}`);
-      const isKnown = password === undefined || (username === "ann" && given === password);
+      const isKnown = password === undefined || (username === "ann" && receivedPassword === password);
       return { requestAuthentication: !isKnown, dnsLookup: loopback };
     },
   });

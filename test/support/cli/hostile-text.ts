@@ -25,8 +25,8 @@ export const findInteractiveEscape = (output: string): string | undefined =>
 
 /** Returns the first log command that a runner would execute, except this program's own. */
 export function findRunnerCommand(text: string): string | undefined {
-  const own = /^::(?:error title=svc%3A [^:]*::|add-mask::|group::|endgroup::)/;
-  const lines = text.split(/\r\n|[\r\n]/).filter((line) => !own.test(line));
+  const workflowCommand = /^::(?:error title=svc%3A [^:]*::|add-mask::|group::|endgroup::)/;
+  const lines = text.split(/\r\n|[\r\n]/).filter((line) => !workflowCommand.test(line));
   return lines.find((line) => /^\s*::/.test(line) || line.includes("##["));
 }
 
@@ -43,13 +43,13 @@ export interface HostileTextResponse {
 export async function startHostileTextService(t: Pick<TestContext, "after">) {
   const endpoints: HostileTextResponse[] = [];
   const counts: number[] = [];
-  const server = createServer((asked: IncomingMessage, response: ServerResponse) => {
-    asked.resume();
-    const index = Number(/^\/(\d+)/.exec(asked.url ?? "")?.[1]);
+  const server = createServer((incoming: IncomingMessage, response: ServerResponse) => {
+    incoming.resume();
+    const index = Number(/^\/(\d+)/.exec(incoming.url ?? "")?.[1]);
     const { status, body } = endpoints[index] ?? { status: 404, body: {} };
     counts[index] = (counts[index] ?? 0) + 1;
     if (counts[index] > 20) return response.writeHead(400).end("{}");
-    const isStream = asked.headers.accept === "text/event-stream" && status === 200;
+    const isStream = incoming.headers.accept === "text/event-stream" && status === 200;
     response.writeHead(status, {
       "content-type": isStream ? "text/event-stream" : "application/json",
       // A header can contain 8-bit controls, and a command in the middle.
@@ -65,8 +65,8 @@ export async function startHostileTextService(t: Pick<TestContext, "after">) {
   });
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
-    endpoint(answer: HostileTextResponse): { url: string } {
-      endpoints.push(answer);
+    endpoint(scriptedResponse: HostileTextResponse): { url: string } {
+      endpoints.push(scriptedResponse);
       return { url: `${base}/${endpoints.length - 1}` };
     },
   };

@@ -23,8 +23,8 @@ for (let taken = 0; taken < Number(times); ) {
   await turn();
   await rm(`${file}-inside`);
   taken += 1;
-  const gone = { id: randomBytes(9).toString("base64url"), pid: 2 ** 22 + 1, ...(await identifyMachine()) };
-  await writeFile(`${file}-${process.pid}`, JSON.stringify(gone));
+  const goneHolder = { id: randomBytes(9).toString("base64url"), pid: 2 ** 22 + 1, ...(await identifyMachine()) };
+  await writeFile(`${file}-${process.pid}`, JSON.stringify(goneHolder));
   await rename(`${file}-${process.pid}`, file);
   // The lock belongs to another process now and stays.
   await lock.release();

@@ -101,8 +101,8 @@ export async function prepareSendingLines(): Promise<readonly PreparedLine[]> {
   const commands = await loadAllCommands();
   const more = further.map((text): CommandLine => {
     const argv = text.split(" ");
-    const named = commands.filter(({ words }) => words.every((word, i) => argv[i] === word));
-    const command = named.sort((a, b) => b.words.length - a.words.length)[0]!;
+    const matches = commands.filter(({ words }) => words.every((word, i) => argv[i] === word));
+    const command = matches.sort((a, b) => b.words.length - a.words.length)[0]!;
     return { command, argv, files: {} };
   });
   return [...(await createCommandLines()).filter((line) => !isLocal(line)), ...more].map((line) => {
@@ -116,7 +116,7 @@ export async function prepareSendingLines(): Promise<readonly PreparedLine[]> {
  * share their code.
  */
 export function selectOneOfEachKind(lines: readonly PreparedLine[]): readonly PreparedLine[] {
-  const seen = new Set<string>();
+  const seenKinds = new Set<string>();
   return lines.filter(({ line: { command } }) => {
     if (!isDerived(command)) return true;
     const { service, auth, body, output, rows, columns, paged, confirm, needsSchema, answers } = command;
@@ -127,9 +127,9 @@ export function selectOneOfEachKind(lines: readonly PreparedLine[]): readonly Pr
       body,
       output,
       has,
-      Object.values(answers).map((answer) => answer?.kind),
+      Object.values(answers).map((response) => response?.kind),
     ]);
-    return !seen.has(kind) && seen.add(kind);
+    return !seenKinds.has(kind) && seenKinds.add(kind);
   });
 }
 

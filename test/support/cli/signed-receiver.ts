@@ -22,7 +22,7 @@ export interface ReceiverRules {
   readonly key?: string | Buffer;
   readonly digest?: string;
   readonly signed?: (body: Buffer) => string | Buffer;
-  readonly isGenuine?: (given: string | undefined, expected: string) => boolean;
+  readonly isGenuine?: (signature: string | undefined, expected: string) => boolean;
   /** Status of the response to an event with an invalid signature. */
   readonly rejection?: number;
   /** Responds to an event with a valid signature. */
@@ -42,7 +42,7 @@ export interface SignedReceiver {
 /** Starts a receiver in this process, which is closed when the test ends. */
 export async function startSignedReceiver(t: TestContext, rules: ReceiverRules = {}): Promise<SignedReceiver> {
   const { key = Buffer.from(hmacKey, "base64"), digest = "sha512", signed = (body) => body } = rules;
-  const { isGenuine = (given, expected) => given === expected, rejection = 401, respond } = rules;
+  const { isGenuine = (signature, expected) => signature === expected, rejection = 401, respond } = rules;
   const bodies: Buffer[] = [];
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
@@ -53,8 +53,8 @@ export async function startSignedReceiver(t: TestContext, rules: ReceiverRules =
     }
     const body = Buffer.concat(chunks);
     const expected = createHmac(digest, key).update(signed(body)).digest("hex");
-    const given = request.headers["x-svc-webhook-content-hash"] as string | undefined;
-    if (!isGenuine(given, expected)) return void response.writeHead(rejection).end("bad signature");
+    const signature = request.headers["x-svc-webhook-content-hash"] as string | undefined;
+    if (!isGenuine(signature, expected)) return void response.writeHead(rejection).end("bad signature");
     bodies.push(body);
     if (respond) respond(body, response, request);
     else response.writeHead(200).end();

@@ -51,12 +51,12 @@ export async function startSvcProcess(
   };
   child.stdout.on("data", add("stdout"));
   child.stderr.on("data", add("stderr"));
-  const gone = new Promise<number>((resolve) => {
+  const exitCode = new Promise<number>((resolve) => {
     child.once("exit", (code, signal) => resolve(code ?? 128 + constants.signals[signal!]));
   });
   addCleanup(t, () => {
     child.kill("SIGKILL");
-    return gone;
+    return exitCode;
   });
   return {
     child,
@@ -69,14 +69,14 @@ export async function startSvcProcess(
           looks.add(look);
           look();
         }),
-        gone.then((exit) => {
+        exitCode.then((exit) => {
           throw new Error(`ended with ${exit} before it printed ${expected}: ${text.stdout}${text.stderr}`);
         }),
       ]),
     async stop(name) {
       const sent = performance.now();
       child.kill(name);
-      const exit = await gone;
+      const exit = await exitCode;
       return { exit, afterMs: performance.now() - sent };
     },
   };

@@ -20,11 +20,11 @@ const madeUpScheme: WebhookScheme = {
   },
   sign: ({ key, body, at }) => ({ "X-Made-Up-Time": String(at), "X-Made-Up-Signature": sign(key, String(at), body) }),
   async verify({ key, body, headers }) {
-    const { "x-made-up-signature": given, "x-made-up-time": time } = headers;
-    if (given === undefined) return { ok: false, reason: "missing" };
+    const { "x-made-up-signature": signature, "x-made-up-time": time } = headers;
+    if (signature === undefined) return { ok: false, reason: "missing" };
     const chunks: Uint8Array[] = [];
     for await (const chunk of body) chunks.push(chunk);
-    return given === sign(key, time, Buffer.concat(chunks)) ? { ok: true } : { ok: false, reason: "mismatch" };
+    return signature === sign(key, time, Buffer.concat(chunks)) ? { ok: true } : { ok: false, reason: "mismatch" };
   },
   reasonTexts: { missing: "there is no made-up header", mismatch: "somebody made it up" },
 };

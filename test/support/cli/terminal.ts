@@ -26,7 +26,7 @@ export interface Terminal {
   /** Types keys by name, such as `Enter`, `C-c`, `Tab` and `Down`. Other words are typed literally. */
   keys(...names: readonly string[]): Promise<void>;
   /** Resolves with the screen when it contains the text. Rejects with the screen otherwise. */
-  waitFor(shown: string | RegExp): Promise<string>;
+  waitFor(expected: string | RegExp): Promise<string>;
   /** Reports whether the cursor is visible. */
   cursor(): Promise<boolean>;
   /** Returns all bytes written to the terminal. */
@@ -43,9 +43,9 @@ export interface Terminal {
 export async function openSvcTerminal(
   t: Pick<TestContext, "after">,
   argv: readonly string[],
-  of: TerminalOptions,
+  options: TerminalOptions,
 ): Promise<Terminal> {
-  await installSvc(of.folder);
+  await installSvc(options.folder);
   const script = `
     trap : INT
     stty -echo; read _; stty echo; modes=$(stty -g)
@@ -54,9 +54,9 @@ export async function openSvcTerminal(
     [ "$modes" = "$(stty -g)" ] || echo "modes changed"
     echo done
     read _`;
-  const opened = await openTerminal(t, ["sh", "-c", script, "sh", ...argv], of);
-  await opened.keys("Enter");
-  return opened;
+  const terminal = await openTerminal(t, ["sh", "-c", script, "sh", ...argv], options);
+  await terminal.keys("Enter");
+  return terminal;
 }
 
 interface TerminalOptions {
@@ -79,23 +79,23 @@ export async function waitUntilFileGone(path: string): Promise<void> {
 export async function openTerminal(
   t: Pick<TestContext, "after">,
   shell: readonly string[],
-  of: TerminalOptions,
+  options: TerminalOptions,
 ): Promise<Terminal> {
   const socket = `svc-${randomBytes(6).toString("hex")}`;
   // The first pane inherits PATH from the process that starts tmux, regardless of -e.
-  const path = `${of.folder}:${process.env.PATH}`;
+  const path = `${options.folder}:${process.env.PATH}`;
   const tmux = async (...args: string[]) =>
     (await run("tmux", ["-L", socket, ...args], { env: { ...process.env, PATH: path } })).stdout;
   const env = {
-    HOME: of.folder,
+    HOME: options.folder,
     PS1: "$ ",
     LANG: "C.UTF-8",
     CI: "",
-    ...of.env,
+    ...options.env,
   };
-  const given = Object.entries(env).flatMap(([name, value]) => ["-e", `${name}=${value}`]);
-  const size = ["-x", String(of.columns ?? 100), "-y", String(of.rows ?? 40)];
-  await tmux("-f", "/dev/null", "new-session", "-d", ...size, "-c", of.folder, ...given, ...shell);
+  const envFlags = Object.entries(env).flatMap(([name, value]) => ["-e", `${name}=${value}`]);
+  const size = ["-x", String(options.columns ?? 100), "-y", String(options.rows ?? 40)];
+  await tmux("-f", "/dev/null", "new-session", "-d", ...size, "-c", options.folder, ...envFlags, ...shell);
   t.after(() => {
     try {
       execFileSync("tmux", ["-L", socket, "kill-server"], { stdio: "ignore" });
@@ -118,16 +118,16 @@ export async function openTerminal(
     async keys(...names) {
       await tmux("send-keys", ...names);
     },
-    async waitFor(shown) {
+    async waitFor(expected) {
       const deadline = performance.now() + patienceMs;
       for (;;) {
         const bytes = await countWritten();
         const screen = await tmux("capture-pane", "-p");
-        if (typeof shown === "string" ? screen.includes(shown) : shown.test(screen)) return screen;
+        if (typeof expected === "string" ? screen.includes(expected) : expected.test(screen)) return screen;
         // Starting tmux takes ten times as long as reading a file's size. A resize changes the screen without output.
         const next = performance.now() + 1_000;
         do {
-          if (performance.now() > deadline) throw new Error(`never showed ${shown}:\n${screen.trimEnd()}`);
+          if (performance.now() > deadline) throw new Error(`never showed ${expected}:\n${screen.trimEnd()}`);
           await pause(20);
         } while (performance.now() < next && (await countWritten()) === bytes);
       }

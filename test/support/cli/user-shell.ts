@@ -32,8 +32,8 @@ export function openUserShell(
     child.stderr.on("data", add);
     // Most lines end without reading standard input.
     child.stdin.on("error", () => {});
-    const ended = once(child, "close").then(([exit]) => ({ exit: exit as number, text }));
-    return { child, ended };
+    const exited = once(child, "close").then(([exit]) => ({ exit: exit as number, text }));
+    return { child, exited };
   };
   t.after(async () => {
     for (const child of endless.reverse()) {
@@ -47,22 +47,22 @@ export function openUserShell(
   return {
     async stay(line, ready) {
       let look: (all: string) => void = () => {};
-      const seen = new Promise<void>((resolve) => {
+      const textSeen = new Promise<void>((resolve) => {
         look = (all) => all.includes(ready) && resolve();
       });
-      const { child, ended } = start(line, (all) => look(all));
+      const { child, exited } = start(line, (all) => look(all));
       endless.push(child);
       await Promise.race([
-        seen,
-        ended.then(({ text }) => {
+        textSeen,
+        exited.then(({ text }) => {
           if (!text.includes(ready)) throw new Error(`${line} ended before it was ready: ${text}`);
         }),
       ]);
     },
     async paste(line, typed = "", onText = () => {}) {
-      const { child, ended } = start(line, onText);
+      const { child, exited } = start(line, onText);
       child.stdin.end(typed);
-      const { exit, text } = await ended;
+      const { exit, text } = await exited;
       if (exit !== 0) throw new Error(`${line} exited ${exit}: ${text}`);
       if (changesShell.test(line)) changes.push(line);
     },

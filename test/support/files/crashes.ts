@@ -54,15 +54,15 @@ export async function recordStoreLife(actions: readonly StoreAction[], historyBy
   const history = [await serializeContents(store)];
   /** States in the history of the current state, which is the last. */
   let way = [await exportDocument(store)];
-  let kept = way;
+  let savedWay = way;
   for (const action of actions) {
     if (action === "close and open") continue;
     if (action === "keep") {
-      kept = [...way];
+      savedWay = [...way];
       continue;
     }
     if (action === "go back" || action === "rewind") {
-      way = action === "rewind" ? way.slice(0, -1) : [...kept];
+      way = action === "rewind" ? way.slice(0, -1) : [...savedWay];
       await importDocument(store, way.at(-1));
     } else if (action === "export and replace" || "reset" in action) {
       if (action === "export and replace") await importDocument(store, await exportDocument(store));
@@ -88,7 +88,7 @@ const openSnapshotStore = (disk: ForgetfulDisk) => openFileSnapshotStore({ folde
 
 /** Runs the actions on a disk. Returns the number of commits that were acknowledged before the disk crashed. */
 async function runLife(life: StoreLife, disk: ForgetfulDisk, hasCrashed = () => false): Promise<number> {
-  let acknowledged = 0;
+  let acknowledgedCount = 0;
   let store: Store | undefined;
   let past: LogPosition | undefined;
   try {
@@ -107,23 +107,23 @@ async function runLife(life: StoreLife, disk: ForgetfulDisk, hasCrashed = () => 
           saveReplaced: (present) => snapshotStore.put("left", addChecksum(present)),
           past,
         });
-        acknowledged += 1;
+        acknowledgedCount += 1;
       } else if (action === "rewind") {
         const history = store.history!;
         const [last] = await listCommits(history);
         const before = await history.restoreAfter(last! - 1);
         await store.takeOver(before.store, { past: before.past });
-        acknowledged += 1;
+        acknowledgedCount += 1;
       } else if (action === "export and replace") {
         await importDocument(store, await exportDocument(store));
-        acknowledged += 1;
+        acknowledgedCount += 1;
       } else if ("reset" in action) {
         await resetStore(store, action.reset);
-        acknowledged += 1;
+        acknowledgedCount += 1;
       } else {
         const settled = await Promise.allSettled(action.map((write) => store!.transaction("write", write)));
         const failed = settled.findIndex(({ status }) => status === "rejected");
-        acknowledged += failed === -1 ? action.length : failed;
+        acknowledgedCount += failed === -1 ? action.length : failed;
         if (failed !== -1) throw (settled[failed] as PromiseRejectedResult).reason;
       }
     }
@@ -135,7 +135,7 @@ async function runLife(life: StoreLife, disk: ForgetfulDisk, hasCrashed = () => 
   } finally {
     await store?.close().catch(() => {});
   }
-  return acknowledged;
+  return acknowledgedCount;
 }
 
 /**
@@ -172,7 +172,7 @@ export async function assertSurvivesCrash(
 ): Promise<void> {
   const first = new ForgetfulDisk();
   prepare(first);
-  const acknowledged = await runLife(life, first, crashDiskAt(first, crash.step));
+  const acknowledgedCount = await runLife(life, first, crashDiskAt(first, crash.step));
   let disk = first.crash(crash.chance);
   prepare(disk);
   if (crash.secondCrashAt !== undefined) {
@@ -184,8 +184,8 @@ export async function assertSurvivesCrash(
     prepare(disk);
   }
   const found = await writeAndSerialize(disk, life, 1_001);
-  const at = life.history.indexOf(found, acknowledged);
-  assert.ok(at >= acknowledged, `acknowledged ${life.history[acknowledged]}, found ${found}`);
+  const at = life.history.indexOf(found, acknowledgedCount);
+  assert.ok(at >= acknowledgedCount, `acknowledged ${life.history[acknowledgedCount]}, found ${found}`);
   // No unsynced change survives this crash.
   const next = disk.crash(() => 0.99);
   prepare(next);
@@ -196,7 +196,7 @@ export async function assertSurvivesCrash(
 /** Starts a store, writes one acknowledged row and leaves the store open. Returns the content at the start. */
 async function writeAndSerialize(disk: ForgetfulDisk, life: StoreLife, id: number): Promise<string> {
   const store = await open(disk, life);
-  const found = await serializeContents(store);
+  const contents = await serializeContents(store);
   await checkHistory(store, life);
   const snapshotStore = await openSnapshotStore(disk);
   for (const name of ["kept", "left"]) {
@@ -205,7 +205,7 @@ async function writeAndSerialize(disk: ForgetfulDisk, life: StoreLife, id: numbe
     if (document) await store.load(document);
   }
   await store.transaction("write", (tx) => tx.put(people, createPerson(id)));
-  return found;
+  return contents;
 }
 
 /**
@@ -232,12 +232,12 @@ async function listCommits(history: History): Promise<number[]> {
 /** Crashes the disk before a step, counted from 0. Returns a function that reports whether the crash happened. */
 export function crashDiskAt(disk: ForgetfulDisk, at: number): () => boolean {
   const before = disk.beforeStep;
-  let left = at;
+  let remainingSteps = at;
   let isDead = false;
   disk.beforeStep = (step, path) => {
-    isDead ||= left === 0;
+    isDead ||= remainingSteps === 0;
     if (isDead) throw new DiskCrashedError(`before ${step} ${path}`);
-    left -= 1;
+    remainingSteps -= 1;
     before(step, path);
   };
   return () => isDead;

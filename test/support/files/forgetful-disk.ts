@@ -54,8 +54,8 @@ export class ForgetfulDisk implements Disk {
     this.#crashed = true;
     const inodes = new Map<Inode, Inode>();
     const afterCrash = (inode: Inode): Inode => {
-      const known = inodes.get(inode);
-      if (known) return known;
+      const existing = inodes.get(inode);
+      if (existing) return existing;
       const content = inode.unsynced.reduce((bytes, change) => change(bytes, chance), inode.durable);
       const found = { content, durable: content, unsynced: [] };
       inodes.set(inode, found);
@@ -130,11 +130,11 @@ export class ForgetfulDisk implements Disk {
   }
 
   #fileOf(inode: Inode, path: string): DiskFile {
-    const change = (step: DiskCall, apply: Change, whole: Change) => {
+    const change = (step: DiskCall, apply: Change, changeAll: Change) => {
       // The change during which the disk crashes can survive in part.
       inode.unsynced.push(apply);
       this.#step(step, path);
-      inode.content = whole(inode.content, () => 0);
+      inode.content = changeAll(inode.content, () => 0);
     };
     const sync = async (step: DiskCall) => {
       this.#step(step, path);
@@ -143,11 +143,11 @@ export class ForgetfulDisk implements Disk {
     };
     return {
       write: async (bytes, position) => {
-        const kept = Uint8Array.from(bytes);
+        const written = Uint8Array.from(bytes);
         change(
           "write",
-          (content, chance) => applyPartialWrite(content, kept, position, chance),
-          (content) => applyPartialWrite(content, kept, position, () => 0),
+          (content, chance) => applyPartialWrite(content, written, position, chance),
+          (content) => applyPartialWrite(content, written, position, () => 0),
         );
       },
       read: async (into, position) => {

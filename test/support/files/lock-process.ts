@@ -30,10 +30,10 @@ export async function startLockProcess(
 ): Promise<LockProcess> {
   const [command, ...args] = [...within, process.execPath, getProgramPath("lock-holder"), file];
   const child: ChildProcess = spawn(command!, args, { stdio: ["pipe", "pipe", "inherit"] });
-  const gone = once(child, "close");
+  const closed = once(child, "close");
   const kill = async () => {
     child.kill("SIGKILL");
-    await gone;
+    await closed;
   };
   addCleanup(t, kill);
   const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]();

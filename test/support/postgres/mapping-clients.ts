@@ -2,7 +2,7 @@ import type { SharingProcess } from "./sharing.ts";
 
 /** Clients that continuously map e-mails, each through one process, and the responses. */
 export class MappingClients {
-  readonly acknowledged: string[] = [];
+  readonly acknowledgedIds: string[] = [];
   /** Unsuccessful responses with status and body, and errors without a response. */
   readonly failures: string[] = [];
   #isOver = false;
@@ -18,8 +18,8 @@ export class MappingClients {
 
   /** Resolves when this many further requests were acknowledged. */
   async waitForMore(count: number): Promise<void> {
-    const wanted = this.acknowledged.length + count;
-    while (this.acknowledged.length < wanted) {
+    const wanted = this.acknowledgedIds.length + count;
+    while (this.acknowledgedIds.length < wanted) {
       await new Promise<void>((resolve) => {
         this.#heard = resolve;
       });
@@ -35,12 +35,12 @@ export class MappingClients {
   async #send(process: SharingProcess, name: string): Promise<void> {
     for (let i = 0; !this.#isOver; i += 1) {
       const id = `e${name}-${i}`;
-      const told = await process.map(id).then(
+      const failure = await process.map(id).then(
         ({ status, body }) => (status === 200 ? undefined : `${status} ${JSON.stringify(body)}`),
         (error: Error) => `no answer: ${(error.cause as Error | undefined)?.message ?? error.message}`,
       );
-      if (told === undefined) this.acknowledged.push(id);
-      else this.failures.push(told);
+      if (failure === undefined) this.acknowledgedIds.push(id);
+      else this.failures.push(failure);
       this.#heard();
     }
   }

@@ -151,13 +151,13 @@ export class PostgresServer {
     const settings = ["listen_addresses=", `unix_socket_directories=${this.folder}`, ...this.#settings, ...extraArgs];
     const words = ["-D", this.#data, ...settings.flatMap((setting) => ["-c", setting])];
     this.#process = spawn(join(bin!, "postgres"), words, { ...this.#user, cwd: this.folder, stdio: "ignore" });
-    const ended = once(this.#process, "exit").then(() => {
+    const exited = once(this.#process, "exit").then(() => {
       throw new Error(`postgres ended: ${words.join(" ")}`);
     });
-    ended.catch(() => {});
+    exited.catch(() => {});
     for (;;) {
       const isUp = await Promise.race([
-        ended,
+        exited,
         this.sql((sql) => sql`select 1`).then(
           () => true,
           () => false,
@@ -171,9 +171,9 @@ export class PostgresServer {
   /** Stops the server. SIGINT is a fast shutdown, and SIGQUIT is like a crash. */
   async stop(signal: "SIGINT" | "SIGQUIT" = "SIGINT"): Promise<void> {
     if (!this.#process || this.#process.exitCode !== null) return;
-    const ended = once(this.#process, "exit");
+    const exited = once(this.#process, "exit");
     this.#process.kill(signal);
-    await ended;
+    await exited;
     this.#process = undefined;
   }
 

@@ -79,8 +79,8 @@ export async function startSharingProcess(
   started: SharingProcess[],
   options: EmulatorOptions,
 ): Promise<SharingProcess> {
-  const one = new SharingProcess({ token: "the-token", ...options });
-  started.push(one);
-  await one.is(started.length === 1 ? "leader" : "standby");
-  return one;
+  const process = new SharingProcess({ token: "the-token", ...options });
+  started.push(process);
+  await process.is(started.length === 1 ? "leader" : "standby");
+  return process;
 }

@@ -58,24 +58,24 @@ export async function startDeviatingService(
       };
       if (changes === "requests") deviate(request);
       if (request.isDropped) return void outgoing.writeHead(200).end("ok");
-      const shown = changes === "requests" ? (request.text ?? JSON.stringify(request.json)) : sent;
+      const forwardedBody = changes === "requests" ? (request.text ?? JSON.stringify(request.json)) : sent;
       const response = await fetch(to + url, {
         method,
         headers: request.headers,
         redirect: "manual",
-        ...(/^(?:GET|HEAD)$/.test(method) ? {} : { body: shown }),
+        ...(/^(?:GET|HEAD)$/.test(method) ? {} : { body: forwardedBody }),
       });
       const {
         "content-length": ____,
         "keep-alive": _____,
         connection: ______,
-        ...others
+        ...responseHeaders
       } = Object.fromEntries(response.headers);
       const bytes = Buffer.from(await response.arrayBuffer());
       const passing: InterceptedMessage = {
         label: `${method} ${url.split("?")[0]}`,
         status: response.status,
-        headers: others,
+        headers: responseHeaders,
         json: parseJsonIfValid(bytes.toString()),
       };
       if (changes === "responses") deviate(passing);

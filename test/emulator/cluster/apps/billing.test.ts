@@ -95,8 +95,8 @@ describe("billing event at an emulated cluster", () => {
     it(`records a finding for the unknown workspace of ${customer}`, async (t) => {
       const { bill, plans } = await startBillingApp(t);
       const before = await plans();
-      const unknown = { event_type: "subscription_created", content: { customer: { id: customer } } };
-      assert.deepEqual(await bill(unknown), [`unknown-workspace: eu-1 has no workspace for the customer ${customer}`]);
+      const event = { event_type: "subscription_created", content: { customer: { id: customer } } };
+      assert.deepEqual(await bill(event), [`unknown-workspace: eu-1 has no workspace for the customer ${customer}`]);
       assert.deepEqual(await plans(), before);
     });
   }

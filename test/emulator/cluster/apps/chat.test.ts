@@ -109,7 +109,7 @@ describe("interaction that names a contract", () => {
     assert.deepEqual(await comments(), ["Signed on paper"]);
   });
 
-  for (const [label, named, team, finding] of [
+  for (const [label, value, team, finding] of [
     ["no contract", "later", "T-NORTHWIND", "unknown-contract: no contract is given"],
     ["an unknown contract", "T-99", "T-NORTHWIND", "unknown-contract: the workspace has no contract T-99"],
     ["a contract by another letter", "H-1", "T-NORTHWIND", "unknown-contract: the workspace has no contract H-1"],
@@ -120,7 +120,7 @@ describe("interaction that names a contract", () => {
       const teams = { cluster_id: "eu-1", chat_a_team_id_list: ["T-OTHER"] };
       const headers = { "x-cluster-key": clusters[0]!.clusterKey };
       await router("POST", "/router/v1/cluster_chat_a_teams/bulk", { body: teams, headers });
-      const payload = { type: "block_actions", actions: [{ ...button, value: named }] };
+      const payload = { type: "block_actions", actions: [{ ...button, value }] };
       assert.deepEqual(pickStatusAndBody(await interact(payload, team)), nothing);
       assert.deepEqual([await comments(), await findings()], [[], [finding]]);
     });
@@ -135,23 +135,26 @@ describe("interaction that names a contract", () => {
 
 describe("options menu of chat_a", () => {
   const option = (id: string, name: string) => ({ text: { type: "plain_text", text: `${id} ${name}` }, value: id });
-  const listed = (response: TestResponse) => (response.body as { options: object[] }).options;
+  const listOptions = (response: TestResponse) => (response.body as { options: object[] }).options;
 
   it("lists the workspace's contracts that match the query, newest first", async (t) => {
     const { api, options } = await startChatApp(t);
     await createDraftContract(api, { contract_name: "Order form with Acme" });
     await createDraftContract(api, { contract_name: "NDA with Globex" });
-    assert.deepEqual(listed(await options("nda")), [option("T-3", "NDA with Globex"), option("T-1", "NDA with Acme")]);
-    assert.deepEqual(listed(await options("t-2")), [option("T-2", "Order form with Acme")]);
-    assert.equal(listed(await options("")).length, 3);
-    assert.deepEqual(listed(await options("lease")), []);
-    assert.deepEqual(listed(await options("nda", "T-FABRIKAM")), []);
+    assert.deepEqual(listOptions(await options("nda")), [
+      option("T-3", "NDA with Globex"),
+      option("T-1", "NDA with Acme"),
+    ]);
+    assert.deepEqual(listOptions(await options("t-2")), [option("T-2", "Order form with Acme")]);
+    assert.equal(listOptions(await options("")).length, 3);
+    assert.deepEqual(listOptions(await options("lease")), []);
+    assert.deepEqual(listOptions(await options("nda", "T-FABRIKAM")), []);
   });
 
   it("lists at most 100 contracts with displayable names", async (t) => {
     const { api, options } = await startChatApp(t);
     for (let at = 0; at < 101; at += 1) await createDraftContract(api, { contract_name: "x".repeat(200) });
-    const all = listed(await options("x")) as { text: { text: string } }[];
+    const all = listOptions(await options("x")) as { text: { text: string } }[];
     assert.deepEqual([all.length, all[0]?.text.text.length], [100, 75]);
   });
 });

@@ -77,7 +77,7 @@ describe("key-pointers API", () => {
   const pointers = (id: string) => `${base}/${id}/key_pointers`;
   const expiry = { id: 1, value: "2032-01-01", label: "Expiry date", field_name: "expiry_date", data_type: "date" };
   const purpose = { id: 2, value: "Sales", label: "Purpose", field_name: "purpose", data_type: "string" };
-  const shown = (row: object) => ({ ...row, format_option: {} });
+  const withFormatOption = (row: object) => ({ ...row, format_option: {} });
 
   it("creates and updates key pointers by field name or ID, emitting each change", async (t) => {
     const emulator = await startTestEmulator(t);
@@ -96,7 +96,10 @@ describe("key-pointers API", () => {
         ],
       },
     });
-    assert.deepEqual(pickStatusAndBody(response), { status: 200, body: [shown(expiry), shown(purpose)] });
+    assert.deepEqual(pickStatusAndBody(response), {
+      status: 200,
+      body: [withFormatOption(expiry), withFormatOption(purpose)],
+    });
 
     const secondResponse = await emulator.api("POST", `${pointers(id)}/bulk`, {
       body: {
@@ -106,14 +109,17 @@ describe("key-pointers API", () => {
         ],
       },
     });
-    const changed = [shown({ ...purpose, value: "Purchase" }), shown({ ...expiry, value: null })];
+    const changed = [withFormatOption({ ...purpose, value: "Purchase" }), withFormatOption({ ...expiry, value: null })];
     assert.deepEqual(pickStatusAndBody(secondResponse), { status: 200, body: changed });
 
-    const one = await emulator.api("PATCH", `${pointers(id)}/1`, { body: { value: "2033-01-01" } });
-    assert.deepEqual(pickStatusAndBody(one), { status: 200, body: shown({ ...expiry, value: "2033-01-01" }) });
+    const updated = await emulator.api("PATCH", `${pointers(id)}/1`, { body: { value: "2033-01-01" } });
+    assert.deepEqual(pickStatusAndBody(updated), {
+      status: 200,
+      body: withFormatOption({ ...expiry, value: "2033-01-01" }),
+    });
     assert.deepEqual((await emulator.api("GET", pointers(id))).body, [
-      shown({ ...expiry, value: "2033-01-01" }),
-      shown({ ...purpose, value: "Purchase" }),
+      withFormatOption({ ...expiry, value: "2033-01-01" }),
+      withFormatOption({ ...purpose, value: "Purchase" }),
     ]);
 
     const events = await readPayloads();
@@ -361,8 +367,8 @@ describe("contract of another workspace", () => {
       assert.equal((await emulator.api("POST", `${base}/${id}/key_pointers/bulk`, set)).status, 200);
       const otherApi = await createWorkspaceApi(emulator, 2);
       await assertRejected(emulator, () => otherApi(method, path(id), { body }), notFoundResponse);
-      for (const unknown of ["T-999", id.slice(2), id.replace("T", "H")]) {
-        await assertRejected(emulator, () => emulator.api(method, path(unknown), { body }), notFoundResponse);
+      for (const unknownId of ["T-999", id.slice(2), id.replace("T", "H")]) {
+        await assertRejected(emulator, () => emulator.api(method, path(unknownId), { body }), notFoundResponse);
       }
     });
   }

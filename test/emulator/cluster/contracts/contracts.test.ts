@@ -121,10 +121,10 @@ describe("contract outside the workspace", () => {
     it(`returns 404 from ${method} …/${tail} for unknown, foreign and malformed IDs`, async (t) => {
       const emulator = await startTestEmulator(t);
       await createDraftContract(emulator.api);
-      const ask = (id: string) =>
+      const send = (id: string) =>
         emulator.api(method, `/api/v2.1/public/contracts/${id}/${tail}`, method === "POST" ? { body: {} } : {});
       for (const id of ["T-999", "H-1", "1", "t-1", "T-01"])
-        await assertRejected(emulator, () => ask(id), notFoundResponse);
+        await assertRejected(emulator, () => send(id), notFoundResponse);
       const otherApi = await createWorkspaceApi(emulator, 2);
       await assertRejected(
         emulator,

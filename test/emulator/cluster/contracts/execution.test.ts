@@ -141,20 +141,36 @@ describe("review request", () => {
   it("accepts one assignee of the workspace, and only before signature", async (t) => {
     const emulator = await startTestEmulator(t);
     const contract = await createDraftContract(emulator.api);
-    const ask = (body: object) => () =>
+    const requestReview = (body: object) => () =>
       emulator.api("POST", `/api/v2.1/public/contracts/${contract.number}/review_request/`, { body });
     const noPk = (id: number) => [`Invalid pk "${id}" - object does not exist.`];
-    await assertRejected(emulator, ask({}), createFieldErrors({ assignee_user_id: ["Field required"] }));
+    await assertRejected(emulator, requestReview({}), createFieldErrors({ assignee_user_id: ["Field required"] }));
     await assertRejected(
       emulator,
-      ask({ assignee_user_id: 12, assignee_role_id: 1 }),
+      requestReview({ assignee_user_id: 12, assignee_role_id: 1 }),
       createFieldErrors({ assignee_role_id: ["Only one of assignee_user_id and assignee_role_id may be given"] }),
     );
-    await assertRejected(emulator, ask({ assignee_user_id: 21 }), createFieldErrors({ assignee_user_id: noPk(21) }));
-    await assertRejected(emulator, ask({ assignee_user_id: 13 }), createFieldErrors({ assignee_user_id: noPk(13) }));
-    await assertRejected(emulator, ask({ assignee_role_id: 3 }), createFieldErrors({ assignee_role_id: noPk(3) }));
+    await assertRejected(
+      emulator,
+      requestReview({ assignee_user_id: 21 }),
+      createFieldErrors({ assignee_user_id: noPk(21) }),
+    );
+    await assertRejected(
+      emulator,
+      requestReview({ assignee_user_id: 13 }),
+      createFieldErrors({ assignee_user_id: noPk(13) }),
+    );
+    await assertRejected(
+      emulator,
+      requestReview({ assignee_role_id: 3 }),
+      createFieldErrors({ assignee_role_id: noPk(3) }),
+    );
     await emulator.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`);
-    await assertRejected(emulator, ask({ assignee_role_id: 1 }), createForbiddenError("SIGN", "sent for review"));
+    await assertRejected(
+      emulator,
+      requestReview({ assignee_role_id: 1 }),
+      createForbiddenError("SIGN", "sent for review"),
+    );
   });
 });
 

@@ -67,12 +67,12 @@ describe("external metadata", () => {
     assert.deepEqual(await find(), []);
     for (let n = 0; n < 51; n += 1) await createDraftContract(emulator.api, { external_metadata: { id: "deal 42:7" } });
     await createDraftContract(emulator.api, { external_metadata: { id: "deal 42" } });
-    const found = (await find()) as { id: string }[];
+    const contracts = (await find()) as { id: string }[];
     assert.deepEqual(
-      found.map(({ id }) => id),
+      contracts.map(({ id }) => id),
       Array.from({ length: 50 }, (_, n) => `T-${51 - n}`),
     );
-    assert.deepEqual(found[0], {
+    assert.deepEqual(contracts[0], {
       id: "T-51",
       contract_id: 51,
       created: initialTime,
@@ -110,17 +110,24 @@ describe("external metadata", () => {
       () => otherApi("GET", "/api/v2.1/public/contracts/T-1/external_metadata"),
       notFoundResponse,
     );
-    const put = (external_metadata: unknown) => () =>
+    const putMetadata = (external_metadata: unknown) => () =>
       emulator.api("POST", "/api/v2.1/public/contracts/T-1/external_metadata", { body: { external_metadata } });
-    await assertRejected(emulator, put(undefined), { status: 400, body: { external_metadata: ["Field required"] } });
-    await assertRejected(emulator, put({ id: 7 }), {
+    await assertRejected(emulator, putMetadata(undefined), {
+      status: 400,
+      body: { external_metadata: ["Field required"] },
+    });
+    await assertRejected(emulator, putMetadata({ id: 7 }), {
       status: 400,
       body: { external_metadata: { id: ["Input should be a valid string"] } },
     });
     const message = "Object configuration not found.";
-    await assertRejected(emulator, put({ id: "1", object_configuration_id: "0b8f9f0e-3b1b-4b6e-9c5d-2f4b8f9d1c11" }), {
-      status: 404,
-      body: { detail: message, status_code: 404, code: "SVC_INTEGRATIONS_00021", message },
-    });
+    await assertRejected(
+      emulator,
+      putMetadata({ id: "1", object_configuration_id: "0b8f9f0e-3b1b-4b6e-9c5d-2f4b8f9d1c11" }),
+      {
+        status: 404,
+        body: { detail: message, status_code: 404, code: "SVC_INTEGRATIONS_00021", message },
+      },
+    );
   });
 });

@@ -29,8 +29,8 @@ async function createScheduledContract() {
     applySeed(tx, parseSeed(namedSeeds.demo), createSeededIds("test"));
     const workspace = (await tx.get(workspaces, 1))!;
     const user = (await tx.get(users, 11))!;
-    const given = { name: "NDA", kind: "TEMPLATE_CONTRACT", contract_type_id: 301 } as const;
-    const contract = createContract(tx, { workspace, user }, time, given);
+    const template = { name: "NDA", kind: "TEMPLATE_CONTRACT", contract_type_id: 301 } as const;
+    const contract = createContract(tx, { workspace, user }, time, template);
     tx.put(contracts, contract);
     const about = { cluster_id: workspace.cluster_id, workspace_id: workspace.id, contract_id: contract.id };
     const email = sendEmail(tx, { ...about, purpose: "signing", recipient: "jo@acme.example", sent_at: time });
@@ -39,7 +39,8 @@ async function createScheduledContract() {
     return entry;
   });
   const kinds = createContractJobHandlers({ clock: { now: () => time }, settings: defaultSettings });
-  const told = () => store.read(async (view) => (await view.list(webhookEvents)).map(({ activity }) => activity));
+  const listActivities = () =>
+    store.read(async (view) => (await view.list(webhookEvents)).map(({ activity }) => activity));
   const queued = () => store.read((view) => view.count(schedule));
   const run = async () => {
     const [work] = await store.read((view) => kinds["email-delivery"]!.prepare(view, [entry]));
@@ -47,27 +48,27 @@ async function createScheduledContract() {
   };
   const leave = () => store.transaction("leave", (tx) => endContractEntries(tx, 1));
   const row = () => store.read((view) => view.get(contracts, 1));
-  return { run, told, queued, leave, row };
+  return { run, listActivities, queued, leave, row };
 }
 
 describe("scheduled job of a contract", () => {
   it("emits the delivery once and removes its entry", async () => {
-    const { run, told, queued, row } = await createScheduledContract();
+    const { run, listActivities, queued, row } = await createScheduledContract();
     const contract = await row();
     assert.equal(await run(), "told");
     // The contract is not rewritten, because each of a thousand signatories causes an e-mail.
     assert.equal(await row(), contract);
-    assert.deepEqual(await told(), ["MAILER_EMAIL_EVENT", "SIGNING_EMAIL_DELIVERED"]);
+    assert.deepEqual(await listActivities(), ["MAILER_EMAIL_EVENT", "SIGNING_EMAIL_DELIVERED"]);
     assert.equal(await queued(), 0);
     assert.equal(await run(), "ended");
-    assert.deepEqual(await told(), ["MAILER_EMAIL_EVENT", "SIGNING_EMAIL_DELIVERED"]);
+    assert.deepEqual(await listActivities(), ["MAILER_EMAIL_EVENT", "SIGNING_EMAIL_DELIVERED"]);
   });
 
   it("emits no activity if the contract changed status during the job", async () => {
-    const { run, told, queued, leave } = await createScheduledContract();
+    const { run, listActivities, queued, leave } = await createScheduledContract();
     await leave();
     assert.equal(await run(), "ended");
-    assert.deepEqual(await told(), []);
+    assert.deepEqual(await listActivities(), []);
     assert.equal(await queued(), 0);
   });
 });

@@ -201,14 +201,22 @@ describe("contract list", () => {
       const both = alone.get(a)!.filter((id) => alone.get(b)!.includes(id));
       if (a.split("=")[0] !== b.split("=")[0])
         assert.deepEqual(getIds(await listAll(emulator.api, `${a}&${b}`)), both, `${a} ${b}`);
-      const [key, one] = a.split("=");
+      const [key, value] = a.split("=");
       if (/^filter__\w+$/.test(key!)) {
-        const others = every.filter((id) => !alone.get(a)!.includes(id));
-        assert.deepEqual(getIds(await listAll(emulator.api, `${key}[$ne]=${one}`)), others, `${key} is not ${one}`);
-        const [of, other] = b.split("=");
+        const exclusive = every.filter((id) => !alone.get(a)!.includes(id));
+        assert.deepEqual(
+          getIds(await listAll(emulator.api, `${key}[$ne]=${value}`)),
+          exclusive,
+          `${key} is not ${value}`,
+        );
+        const [otherKey, otherValue] = b.split("=");
         const either = every.filter((id) => alone.get(a)!.includes(id) || alone.get(b)!.includes(id));
-        if (key === of)
-          assert.deepEqual(getIds(await listAll(emulator.api, `${key}[$in]=${one},${other}`)), either, `${a} or ${b}`);
+        if (key === otherKey)
+          assert.deepEqual(
+            getIds(await listAll(emulator.api, `${key}[$in]=${value},${otherValue}`)),
+            either,
+            `${a} or ${b}`,
+          );
       }
     }
   });

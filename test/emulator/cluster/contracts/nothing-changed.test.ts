@@ -47,9 +47,9 @@ describe("request without changes", () => {
     it(`does not write or emit for ${method} ${path} ${JSON.stringify(body)}`, async (t) => {
       const emulator = await startTestEmulator(t);
       await createContracts(emulator);
-      const { status, body: answer } = await emulator.api(method, path, { body });
-      assert.equal(status, 200, JSON.stringify(answer));
-      await assertRejected(emulator, () => emulator.api(method, path, { body }), { status, body: answer });
+      const { status, body: responseBody } = await emulator.api(method, path, { body });
+      assert.equal(status, 200, JSON.stringify(responseBody));
+      await assertRejected(emulator, () => emulator.api(method, path, { body }), { status, body: responseBody });
     });
   }
 

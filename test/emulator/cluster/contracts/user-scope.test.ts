@@ -10,15 +10,15 @@ const routes = ["status", "key_pointers", "notes", "content"];
 /** Whether Ben sees a contract. Asserts that all restrictable routes agree. */
 async function isShown({ api }: TestEmulator, id: string, scoping: string | undefined = "true"): Promise<boolean> {
   const headers = { "user-email": ben, ...(scoping !== undefined && { "Enforce-User-Scoping": scoping }) };
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     routes.map(async (route) =>
       pickStatusAndBody(await api("GET", `/api/v2.1/public/contracts/${id}/${route}`, { headers })),
     ),
   );
-  const shown = answers.map(({ status }) => status === 200);
-  for (const [i, response] of answers.entries()) if (!shown[i]) assert.deepEqual(response, notFoundResponse);
-  assert.equal(new Set(shown).size, 1, JSON.stringify(answers));
-  return shown[0]!;
+  const isVisible = responses.map(({ status }) => status === 200);
+  for (const [i, response] of responses.entries()) if (!isVisible[i]) assert.deepEqual(response, notFoundResponse);
+  assert.equal(new Set(isVisible).size, 1, JSON.stringify(responses));
+  return isVisible[0]!;
 }
 
 describe("Enforce-User-Scoping", () => {
@@ -32,10 +32,10 @@ describe("Enforce-User-Scoping", () => {
     const { status } = await emulator.api("GET", `/api/v2.1/public/contracts/${id}/status`, { headers: plainly });
     assert.equal(status, 200);
     // The key's own user created the contract.
-    const own = await emulator.api("GET", `/api/v2.1/public/contracts/${id}/status`, {
+    const ownStatus = await emulator.api("GET", `/api/v2.1/public/contracts/${id}/status`, {
       headers: { "Enforce-User-Scoping": "true" },
     });
-    assert.equal(own.status, 200);
+    assert.equal(ownStatus.status, 200);
   });
 
   const ties: Readonly<Record<string, (emulator: TestEmulator) => Promise<string>>> = {

@@ -82,13 +82,13 @@ describe("counterparty-contacts API", () => {
       status: 400,
       body: { name: ["Field required"], email: ["Field required"] },
     });
-    const unknown = {
+    const unknownContact = {
       contacts: [
         { id: 1, name: "X" },
         { id: 9, name: "Y" },
       ],
     };
-    await assertRejected(emulator, () => emulator.api("PATCH", `${contacts}/bulk/`, { body: unknown }), {
+    await assertRejected(emulator, () => emulator.api("PATCH", `${contacts}/bulk/`, { body: unknownContact }), {
       status: 400,
       body: { contacts: { 1: { id: ['Invalid pk "9" - object does not exist.'] } } },
     });

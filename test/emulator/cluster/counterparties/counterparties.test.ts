@@ -111,7 +111,7 @@ describe("counterparties.create", () => {
 });
 
 describe("counterparty activities of a contract", () => {
-  const told = [
+  const activities = [
     "COUNTER_PARTY_CREATED",
     "COUNTER_PARTY_CONTACT_CREATED",
     "COUNTER_PARTY_ADDRESS_CREATED",
@@ -131,9 +131,9 @@ describe("counterparty activities of a contract", () => {
 
   it("emits new counterparties of a template contract before the contract, with their addresses", async (t) => {
     const emulator = await startTestEmulator(t);
-    const next = await subscribe(t, emulator, told);
-    const other = { is_individual: true, poc_details: { ...poc, email: "kim@lee.example" } };
-    await createDraftContract(emulator.api, { counter_party_details: [party, other] });
+    const next = await subscribe(t, emulator, activities);
+    const otherContract = { is_individual: true, poc_details: { ...poc, email: "kim@lee.example" } };
+    await createDraftContract(emulator.api, { counter_party_details: [party, otherContract] });
     assert.deepEqual(few(await next()), [
       ["COUNTER_PARTY_CREATED", 1],
       ["COUNTER_PARTY_CONTACT_CREATED", 1, 1],
@@ -166,19 +166,19 @@ describe("counterparty activities of a contract", () => {
 
   it("emits new counterparties of an import and of third-party paper", async (t) => {
     const emulator = await startTestEmulator(t);
-    const next = await subscribe(t, emulator, told);
+    const next = await subscribe(t, emulator, activities);
     const file = {
       file_name: "a.pdf",
       file_base64: await createPdfBase64(),
       contract_type_id: 301,
       contract_name: "Paper",
     };
-    const named = { counterparty_organization_name: "Acme Corp", counterparty_poc_details: poc };
+    const organization = { counterparty_organization_name: "Acme Corp", counterparty_poc_details: poc };
     const paths = ["executed_contracts/", "upload_review_contracts/", "upload_sign_contracts/"];
     for (const [i, path] of paths.entries()) {
       const body = {
         ...file,
-        ...named,
+        ...organization,
         counterparty_organization_name: `Acme ${i + 1}`,
         ...(i === 0 && { creator_organization_entity_id: 401 }),
         ...(i === 2 && {
@@ -212,11 +212,11 @@ describe("counterparties.list, counterparties.show and counterparties.update", (
     await api("POST", counterpartiesPath, { body: { ...acme, organization_name: "Beta" } });
     assert.deepEqual(await ids(""), { page: 1, limit: 10, total_results: 3, ids: [1, 2, 3] });
     assert.deepEqual(await ids("?limit=2&page=2"), { page: 2, limit: 2, total_results: 3, ids: [3] });
-    const one = { page: 1, limit: 10, total_results: 1 };
-    assert.deepEqual(await ids("?filter__client_email_address=KIM@lee.example"), { ...one, ids: [2] });
-    assert.deepEqual(await ids("?filter_custom__vendor_id=7"), { ...one, ids: [1] });
+    const pagination = { page: 1, limit: 10, total_results: 1 };
+    assert.deepEqual(await ids("?filter__client_email_address=KIM@lee.example"), { ...pagination, ids: [2] });
+    assert.deepEqual(await ids("?filter_custom__vendor_id=7"), { ...pagination, ids: [1] });
     // A missing field does not match the value "undefined".
-    assert.deepEqual(await ids("?filter_custom__nothing=undefined"), { ...one, total_results: 0, ids: [] });
+    assert.deepEqual(await ids("?filter_custom__nothing=undefined"), { ...pagination, total_results: 0, ids: [] });
   });
 
   it("updates the given fields only and emits the change", async (t) => {

@@ -79,8 +79,8 @@ describe("crm_a card list for a record", () => {
     const { results, primaryAction } = response.body as Cards;
     const links = [...results.flatMap(({ link, actions }) => [link, ...actions.map(({ uri }) => uri)])];
     for (const link of [...links, primaryAction!.uri]) assert.equal((await fetch(link)).status, 200, link);
-    const listed = await (await fetch(primaryAction!.uri)).text();
-    assert.ok(listed.includes(`<a href="${page}">&#60;b&#62;Lease&#60;/b&#62;</a>`), listed);
+    const html = await (await fetch(primaryAction!.uri)).text();
+    assert.ok(html.includes(`<a href="${page}">&#60;b&#62;Lease&#60;/b&#62;</a>`), html);
   });
 
   it("shows the newest five contracts of the record's ID and type", async (t) => {
@@ -102,10 +102,10 @@ describe("crm_a card list for a record", () => {
     );
     // A member of another workspace, an unknown user, a deactivated user, and no user.
     for (const who of ["dina@contoso.example", "nobody@x.example", "cleo@northwind.example", ""]) {
-      const named = `userEmail=${encodeURIComponent(who)}`;
-      assert.deepEqual(await cards(deal, named), { results: [] }, who);
-      assert.match(String((await get(`${iframe}?${deal}&${named}`)).body), /No contract names this record/);
-      const response = await get(`${iframe}?contract_id=${number}&${named}`);
+      const userQuery = `userEmail=${encodeURIComponent(who)}`;
+      assert.deepEqual(await cards(deal, userQuery), { results: [] }, who);
+      assert.match(String((await get(`${iframe}?${deal}&${userQuery}`)).body), /No contract names this record/);
+      const response = await get(`${iframe}?contract_id=${number}&${userQuery}`);
       assert.equal(response.headers.get("location"), `${cluster}/contracts/${number}`);
     }
   });
@@ -123,8 +123,8 @@ describe("embedded app of crm_a", () => {
   it("redirects to the page of the named contract by either ID", async (t) => {
     const { get, cluster, contractOf } = await startCrm(t);
     const { id, number } = await contractOf("9");
-    for (const named of [id, String(number)]) {
-      const response = await get(`${iframe}?contract_id=${named}&${acting}`);
+    for (const contractId of [id, String(number)]) {
+      const response = await get(`${iframe}?contract_id=${contractId}&${acting}`);
       assert.deepEqual([response.status, response.headers.get("location")], [302, `${cluster}/contracts/${id}`]);
     }
   });

@@ -86,8 +86,8 @@ describe("contract download", () => {
       "filename=\"Pl?ne (B) 'neu'.pdf\"; filename*=UTF-8''Pl%C3%A4ne%20%28B%29%20%27neu%27.pdf",
     ],
   ];
-  for (const [sent, kept, shown] of names) {
-    it(`stores ${JSON.stringify(sent)} as ${kept} and offers this name for download`, async (t) => {
+  for (const [sent, storedName, disposition] of names) {
+    it(`stores ${JSON.stringify(sent)} as ${storedName} and offers this name for download`, async (t) => {
       const emulator = await startTestEmulator(t);
       const { id, number } = await createDraftContract(emulator.api);
       const bytes = await createPdf();
@@ -97,10 +97,10 @@ describe("contract download", () => {
       });
       assert.equal(response.status, 201);
       const { headers } = await download(emulator, id);
-      assert.equal(headers.get("content-disposition"), `attachment; ${shown}`);
+      assert.equal(headers.get("content-disposition"), `attachment; ${disposition}`);
       const { body } = await emulator.api("POST", `/api/v2.1/public/contracts/${id}/download_link`);
       const { url, file_name } = body as { url: string; file_name: string };
-      assert.deepEqual([file_name, Buffer.from(await (await fetch(url)).arrayBuffer())], [kept, bytes]);
+      assert.deepEqual([file_name, Buffer.from(await (await fetch(url)).arrayBuffer())], [storedName, bytes]);
     });
   }
 
@@ -191,13 +191,13 @@ describe("DOCX download of a contract", () => {
   it("returns the newest version, or an older one on request", async (t) => {
     const emulator = await startTestEmulator(t);
     const { number } = await createDraftContract(emulator.api);
-    const ask = (body?: object) =>
+    const downloadDocx = (body?: object) =>
       emulator.api("POST", `/api/v2.1/public/contracts/${number}/download_docx/`, { body });
     const none = createDomainError("SVC_ASSUMED_114", "This contract has no DOCX document.");
-    await assertRejected(emulator, () => ask({ fallback_to_last_available_docx: true }), none);
+    await assertRejected(emulator, () => downloadDocx({ fallback_to_last_available_docx: true }), none);
 
     await upload(emulator, number, { document_name: "v1.docx", document_base_64: docx.toString("base64") });
-    const { status, headers, body } = await ask();
+    const { status, headers, body } = await downloadDocx();
     assert.deepEqual(
       [status, headers.get("content-type"), headers.get("content-disposition"), body],
       [
@@ -211,8 +211,8 @@ describe("DOCX download of a contract", () => {
       document_name: "v2.pdf",
       document_base_64: (await createPdf()).toString("base64"),
     });
-    await assertRejected(emulator, () => ask({}), none);
-    assert.equal((await ask({ fallback_to_last_available_docx: true })).status, 200);
+    await assertRejected(emulator, () => downloadDocx({}), none);
+    assert.equal((await downloadDocx({ fallback_to_last_available_docx: true })).status, 200);
   });
 });
 
@@ -258,15 +258,15 @@ describe("contract text", () => {
       extraction_status: "completed",
       last_updated: initialTime,
     });
-    const unknown = { contract_version_id: ['Invalid pk "9" - object does not exist.'] };
-    await assertRejected(emulator, () => content("?contract_version_id=9"), createFieldErrors(unknown));
+    const fieldErrors = { contract_version_id: ['Invalid pk "9" - object does not exist.'] };
+    await assertRejected(emulator, () => content("?contract_version_id=9"), createFieldErrors(fieldErrors));
   });
 
   it("rejects a document with any unreadable page", async (t) => {
     const emulator = await startTestEmulator(t);
     const { id, number } = await createDraftContract(emulator.api);
-    const whole = (await createPdf(2, { useObjectStreams: false })).toString("latin1");
-    const broken = Buffer.from(whole.replace("[ 4 0 R 5 0 R ]", "[ 4 0 R 9 0 R ]"), "latin1");
+    const source = (await createPdf(2, { useObjectStreams: false })).toString("latin1");
+    const broken = Buffer.from(source.replace("[ 4 0 R 5 0 R ]", "[ 4 0 R 9 0 R ]"), "latin1");
     const version = { document_name: "v1.pdf", document_base_64: broken.toString("base64") };
     assert.equal((await upload(emulator, number, version)).status, 201);
     assert.deepEqual(pickStatusAndBody(await emulator.api("GET", `/api/v2.1/public/contracts/${id}/content`)), {
@@ -286,8 +286,8 @@ describe("version upload", () => {
       "SIGNING_EMAIL_DELIVERED",
     ]);
     const document = { document_name: "signed.pdf", document_base_64: (await createPdf()).toString("base64") };
-    const refusal = createDomainError("SVC_ASSUMED_101", "A contract in status SIGN cannot be given a new version.");
-    await assertRejected(emulator, () => upload(emulator, contract.number, document), refusal);
+    const rejection = createDomainError("SVC_ASSUMED_101", "A contract in status SIGN cannot be given a new version.");
+    await assertRejected(emulator, () => upload(emulator, contract.number, document), rejection);
     assert.equal((await upload(emulator, contract.number, { ...document, is_executed_version: true })).status, 201);
     assert.equal(await getContractStatus(emulator.api, contract), "EXECUTED");
     await emulator.control("POST", "clock/advance", { body: { by: "PT1H" } });

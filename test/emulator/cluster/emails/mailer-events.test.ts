@@ -55,15 +55,20 @@ describe("event of the e-mail provider", () => {
         ...data,
       }),
     );
-    const of = { performed_by: { name: "SYSTEM" }, contract_id: 1 };
+    const common = { performed_by: { name: "SYSTEM" }, contract_id: 1 };
     const email_event_data = {
       recipient_email: "jo@acme.example",
       email_mode: "to",
       occured_at: "2031-01-02T03:04:05.000000Z",
     };
     assert.deepEqual(events, [
-      { activity: "MAILER_EMAIL_EVENT", ...of, email_event_data, mailer_event: { type: "Open", purpose: "signing" } },
-      { activity: "SIGNING_EMAIL_OPENED", ...of, email_event_data },
+      {
+        activity: "MAILER_EMAIL_EVENT",
+        ...common,
+        email_event_data,
+        mailer_event: { type: "Open", purpose: "signing" },
+      },
+      { activity: "SIGNING_EMAIL_OPENED", ...common, email_event_data },
     ]);
     assert.deepEqual((await listEmails(emulator))[0]?.events, [
       { type: "Open", at: "2031-01-02T03:04:05.000Z", detail: null },
@@ -74,23 +79,23 @@ describe("event of the e-mail provider", () => {
     const emulator = await startTestEmulator(t);
     await createSentContract(emulator.api);
     await createSentContract(emulator.api);
-    const of = (Metadata: object, overrides: object) =>
+    const postEvent = (Metadata: object, overrides: object) =>
       emulator.router("POST", path, {
         body: { RecordType: "Click", Metadata: { cluster_id: "eu-1", ...Metadata }, ...overrides },
       });
     const clicked = async () =>
       (await listEmails(emulator)).map(({ id, events }) => [id, ...events.map(({ detail }) => detail)]);
-    await of({}, { Recipient: "JO@acme.example", OriginalLink: "https://x.example/1" });
-    await of({ contract_id: "T-1", recipient: "jo@acme.example", purpose: "signing" }, { OriginalLink: "2" });
+    await postEvent({}, { Recipient: "JO@acme.example", OriginalLink: "https://x.example/1" });
+    await postEvent({ contract_id: "T-1", recipient: "jo@acme.example", purpose: "signing" }, { OriginalLink: "2" });
     assert.deepEqual(await clicked(), [
       [2, "https://x.example/1"],
       [1, "2"],
     ]);
     // No e-mail matches any of these.
-    await of({ contract_id: "T-1", purpose: "redlining" }, { Recipient: "jo@acme.example" });
-    await of({ email_id: "1", contract_id: "T-2" }, {});
-    await of({ email_id: "01" }, {});
-    await of({}, {});
+    await postEvent({ contract_id: "T-1", purpose: "redlining" }, { Recipient: "jo@acme.example" });
+    await postEvent({ email_id: "1", contract_id: "T-2" }, {});
+    await postEvent({ email_id: "01" }, {});
+    await postEvent({}, {});
     assert.equal((await clicked()).flat().length, 4);
     assert.deepEqual(await listFindings(emulator), Array(4).fill("unknown-email"));
   });
@@ -180,18 +185,18 @@ it("lookup of the e-mail behind a link reads no other e-mail", async (t) => {
   const store = openMemoryStore({ collections: [emails], wall: systemWallClock });
   const about = { purpose: "signing", sent_at: 0, cluster_id: "eu-1" } as const;
   await store.transaction("send e-mails", (tx) => {
-    for (let other = 1; other <= 100; other += 1) {
-      sendEmail(tx, { ...about, recipient: "jo@acme.example", contract_id: other });
-      sendEmail(tx, { ...about, recipient: `jo${other}@acme.example`, contract_id: 7 });
+    for (let contractId = 1; contractId <= 100; contractId += 1) {
+      sendEmail(tx, { ...about, recipient: "jo@acme.example", contract_id: contractId });
+      sendEmail(tx, { ...about, recipient: `jo${contractId}@acme.example`, contract_id: 7 });
     }
   });
-  const found = await store.read(async (view) => {
+  const lookup = await store.read(async (view) => {
     const { mock } = t.mock.method(view, "list");
     const email = await findEmail(view, { contract_id: "T-7", recipient: "JO@acme.example" });
     const looked = (await Promise.all(mock.calls.map(({ result }) => result))).flat().length;
     return [email?.recipient, email?.contract_id, looked];
   });
-  assert.deepEqual(found, ["jo@acme.example", 7, 1]);
+  assert.deepEqual(lookup, ["jo@acme.example", 7, 1]);
   await store.close();
 });
 

@@ -47,16 +47,16 @@ describe("unknown path at a cluster", () => {
     assert.deepEqual(pickStatusAndBody(await emulator.api("GET", path)), notBuilt);
     assert.deepEqual(pickStatusAndBody(await emulator.api("GET", path.slice(0, -1))), notBuilt);
     for (const { path, missing } of unemulatedRoutes) {
-      const asked = path.replace(/\{\w+\}/g, "1").replace("*", "some/thing");
-      const { status, body } = await emulator.api("POST", asked, { body: {} });
-      assert.equal(status, 501, asked);
-      assert.ok((body as typeof notBuilt.body).error.message.endsWith(`: ${missing}.`), asked);
+      const concretePath = path.replace(/\{\w+\}/g, "1").replace("*", "some/thing");
+      const { status, body } = await emulator.api("POST", concretePath, { body: {} });
+      assert.equal(status, 501, concretePath);
+      assert.ok((body as typeof notBuilt.body).error.message.endsWith(`: ${missing}.`), concretePath);
     }
     const { body } = await emulator.control("GET", "clusters/eu-1/inbox");
     assert.equal((body as { total: number }).total, 0);
 
-    const answers = [{ method: "GET", path, status: 200, body: { items: [] } }];
-    const scripted = await startTestEmulator(t, { seed: { ...namedSeeds.demo, apps: { answers } } });
+    const cannedResponses = [{ method: "GET", path, status: 200, body: { items: [] } }];
+    const scripted = await startTestEmulator(t, { seed: { ...namedSeeds.demo, apps: { answers: cannedResponses } } });
     assert.deepEqual(pickStatusAndBody(await scripted.api("GET", path)), { status: 200, body: { items: [] } });
   });
 

@@ -346,7 +346,7 @@ describe("id_token_hint", () => {
     const choose = async (at: number) =>
       getRedirectParameters(await emulator.router("GET", `${authorizePath}${links[at]}`));
     assert.match((await choose(0)).code ?? "", /^eu-1_/);
-    for (const other of [1, 3]) assert.equal((await choose(other)).error, "login_required");
+    for (const workspaceId of [1, 3]) assert.equal((await choose(workspaceId)).error, "login_required");
   });
 
   it("rejects an access token and an altered ID token as invalid_request", async (t) => {

@@ -43,6 +43,8 @@ it("userinfo and authorization reject malformed and oversized credentials", asyn
     assert.equal(response.status, 401, authorization.slice(0, 40));
   }
   const cookie = `svc_session=eu-1_${"x".repeat(4_000)}; svc_session=%ff`;
-  const answer = await createSender(url)("GET", "/api/v1/oauth/authorize/?client_id=demo-cli", { headers: { cookie } });
-  assert.equal(answer.status, 400);
+  const response = await createSender(url)("GET", "/api/v1/oauth/authorize/?client_id=demo-cli", {
+    headers: { cookie },
+  });
+  assert.equal(response.status, 400);
 });

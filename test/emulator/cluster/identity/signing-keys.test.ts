@@ -74,25 +74,25 @@ describe("signing key of a cluster", () => {
 
   it("is derived from the seed under --deterministic and differs by cluster", async (t) => {
     const deterministic = true;
-    const [one, same] = [
+    const [first, same] = [
       await listSigningKeys(await startTestEmulator(t, { seed: seedWith(), deterministic })),
       await listSigningKeys(await startTestEmulator(t, { seed: seedWith(), deterministic })),
     ];
-    assert.deepEqual(same, one);
+    assert.deepEqual(same, first);
     // The key is the same in every version, so that tokens in fixtures remain valid.
     assert.deepEqual(
-      one.map(({ kid }) => kid),
+      first.map(({ kid }) => kid),
       ["ILUoAY1Q6gLKopgmWxBIz0Rj0UDBjbJ1LXZG5vK3WEA", "8b6imS6wKBQ-R0SZ6_sqjU8horUeRWfKwi0E_fGG4N4"],
     );
-    assert.equal(Buffer.from(one[0]!.n, "base64url").length, 256);
+    assert.equal(Buffer.from(first[0]!.n, "base64url").length, 256);
   });
 
   it("differs in every other state", async (t) => {
-    const [one, other] = [
+    const [first, second] = [
       await listSigningKeys(await startTestEmulator(t)),
       await listSigningKeys(await startTestEmulator(t)),
     ];
-    assert.notDeepEqual(one, other);
+    assert.notDeepEqual(first, second);
   });
 });
 

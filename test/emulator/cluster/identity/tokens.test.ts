@@ -164,7 +164,7 @@ describe("refresh token", () => {
 
   it("revokes only its own token family when it is used twice", async (t) => {
     const emulator = await startTestEmulator(t);
-    const [mine, other] = [await signIn(emulator, ada), await signIn(emulator, ada)];
+    const [mine, others] = [await signIn(emulator, ada), await signIn(emulator, ada)];
     const next = (await refresh(emulator, mine.refresh_token)).body as Tokens;
     assert.deepEqual(
       pickStatusAndBody(await refresh(emulator, mine.refresh_token)),
@@ -174,7 +174,7 @@ describe("refresh token", () => {
       pickStatusAndBody(await refresh(emulator, next.refresh_token)),
       tokenError("invalid_grant", "The token is unknown"),
     );
-    assert.equal((await refresh(emulator, other.refresh_token)).status, 200);
+    assert.equal((await refresh(emulator, others.refresh_token)).status, 200);
   });
 
   it("accepts a narrower scope and rejects a wider one", async (t) => {
@@ -194,10 +194,10 @@ describe("refresh token", () => {
   it("belongs to one client and expires after thirty virtual days", async (t) => {
     const emulator = await startTestEmulator(t);
     const { refresh_token } = await signIn(emulator, ada);
-    const unknown = tokenError("invalid_grant", "The token is unknown");
-    await assertRejected(emulator, () => refresh(emulator, refresh_token, { client_id: "demo-web" }), unknown);
-    await assertRejected(emulator, () => refresh(emulator, "eu-1_guess"), unknown);
-    await assertRejected(emulator, () => refresh(emulator, refresh_token.replace("eu-1_", "us-1_")), unknown);
+    const unknownToken = tokenError("invalid_grant", "The token is unknown");
+    await assertRejected(emulator, () => refresh(emulator, refresh_token, { client_id: "demo-web" }), unknownToken);
+    await assertRejected(emulator, () => refresh(emulator, "eu-1_guess"), unknownToken);
+    await assertRejected(emulator, () => refresh(emulator, refresh_token.replace("eu-1_", "us-1_")), unknownToken);
     await emulator.clock.advance({ by: 30 * 24 * 3_600_000 });
     await assertRejected(
       emulator,
@@ -206,7 +206,7 @@ describe("refresh token", () => {
     );
     await emulator.clock.advance({ by: 24 * 3_600_000 });
     await signIn(emulator, ada);
-    await assertRejected(emulator, () => refresh(emulator, refresh_token), unknown);
+    await assertRejected(emulator, () => refresh(emulator, refresh_token), unknownToken);
   });
 
   it("survives a restart and is revoked with its user", async (t) => {
@@ -217,8 +217,8 @@ describe("refresh token", () => {
     };
     assert.equal((await emulator.control("PUT", "state", { body: state })).status, 200);
     for (const user of state.rows.users) if (user.email === ada) user.is_active = false;
-    const kept = (await refresh(emulator, refresh_token)).body as Tokens;
-    assert.ok(kept.refresh_token);
+    const tokens = (await refresh(emulator, refresh_token)).body as Tokens;
+    assert.ok(tokens.refresh_token);
     await emulator.control("PUT", "state", { body: state });
     await assertRejected(
       emulator,
@@ -304,13 +304,13 @@ describe("token request", () => {
 describe("access token", () => {
   it("returns the claims of its user within its scope", async (t) => {
     const emulator = await startTestEmulator(t);
-    const told = async (scope: string) =>
+    const getClaims = async (scope: string) =>
       pickStatusAndBody(await getUserinfo(emulator, (await signIn(emulator, eli, { scope })).access_token));
     const sub = { sub: "31", cluster: "us-1" };
     const email = { email: eli, email_verified: true };
-    assert.deepEqual(await told("openid"), { status: 200, body: sub });
-    assert.deepEqual(await told("openid email"), { status: 200, body: { ...sub, ...email } });
-    assert.deepEqual(await told("openid profile email"), {
+    assert.deepEqual(await getClaims("openid"), { status: 200, body: sub });
+    assert.deepEqual(await getClaims("openid email"), { status: 200, body: { ...sub, ...email } });
+    assert.deepEqual(await getClaims("openid profile email"), {
       status: 200,
       body: { ...sub, ...email, name: "Eli Stone" },
     });
@@ -345,19 +345,19 @@ describe("access token", () => {
   it("rejects an invalid token in a POST and ignores a token in a URL", async (t) => {
     const emulator = await startTestEmulator(t);
     const { access_token } = await signIn(emulator, ada);
-    const gone = tokenError(
+    const invalidToken = tokenError(
       "invalid_token",
       "The access token is altered or expired, or its user is no longer active",
       401,
     );
     const missing = { status: 401, body: { detail: "Not authenticated" } };
     for (const [target, headers, response, challenge] of [
-      ["/api/v1/oauth/userinfo/", { authorization: "Bearer guess" }, gone, 'Bearer error="invalid_token"'],
+      ["/api/v1/oauth/userinfo/", { authorization: "Bearer guess" }, invalidToken, 'Bearer error="invalid_token"'],
       [`/api/v1/oauth/userinfo/?access_token=${access_token}`, {}, missing, 'Bearer realm="oauth"'],
     ] as const) {
-      const answer = await emulator.router("POST", target, { headers });
-      assert.deepEqual(pickStatusAndBody(answer), response);
-      assert.equal(answer.headers.get("www-authenticate"), challenge);
+      const actual = await emulator.router("POST", target, { headers });
+      assert.deepEqual(pickStatusAndBody(actual), response);
+      assert.equal(actual.headers.get("www-authenticate"), challenge);
     }
   });
 

@@ -32,8 +32,8 @@ describe("removal of expired rows", () => {
     await emulator.clock.advance({ by: 1 });
     await getAuthorizationCode(emulator, ada);
     assert.equal(await countOf(emulator, "authorization_codes"), 2);
-    const unknown = { error: "invalid_grant", error_description: "The code is unknown" };
-    assert.deepEqual((await requestToken(emulator, createExchangeFields(code))).body, unknown);
+    const unknownCode = { error: "invalid_grant", error_description: "The code is unknown" };
+    assert.deepEqual((await requestToken(emulator, createExchangeFields(code))).body, unknownCode);
   });
 
   it("removes an ended session when the next one starts", async (t) => {

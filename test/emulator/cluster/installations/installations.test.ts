@@ -56,8 +56,8 @@ describe("chat_a installation", () => {
       assert.equal(new URLSearchParams(back.split("?")[1]).get("state"), state);
       assert.doesNotMatch(state, /^(?:eu|us)-1_/, "the router cannot know whose it is");
 
-      const others = emulator.clusters.filter(({ id }) => id !== cluster);
-      for (const { url } of others)
+      const otherClusters = emulator.clusters.filter(({ id }) => id !== cluster);
+      for (const { url } of otherClusters)
         assert.deepEqual(pickStatusAndBody(await createSender(url)("GET", back)), unknownState);
       assert.deepEqual(pickStatusAndBody(await emulator.router("GET", back)), {
         status: 200,
@@ -106,9 +106,12 @@ describe("chat_a installation", () => {
       status: 400,
       body: { detail: "The installation was denied: access_denied" },
     });
-    const refused = (detail: string) => [{ code: "installation-refused", detail }];
-    assert.deepEqual(await listFindings(emulator, "eu-1"), refused("Unknown or used state"));
-    assert.deepEqual(await listFindings(emulator, "us-1"), refused("The installation was denied: access_denied"));
+    const formatRejection = (detail: string) => [{ code: "installation-refused", detail }];
+    assert.deepEqual(await listFindings(emulator, "eu-1"), formatRejection("Unknown or used state"));
+    assert.deepEqual(
+      await listFindings(emulator, "us-1"),
+      formatRejection("The installation was denied: access_denied"),
+    );
     assert.deepEqual(pickStatusAndBody(await emulator.router("GET", back)), unknownState);
     await waitUntilIdle(emulator);
     assert.deepEqual(await listOwners(emulator, "T-NEW"), []);

@@ -24,9 +24,9 @@ async function fileOf(api: Api): Promise<{ file_id: string; upload_url: string }
 }
 
 async function createIntake(api: Api, body: object = {}): Promise<{ id: number; public_id: string }> {
-  const answer = await api("POST", path, { body: { title: "Help", workflow_id: 201, ...body } });
-  assert.equal(answer.status, 201, JSON.stringify(answer.body));
-  return answer.body as { id: number; public_id: string };
+  const response = await api("POST", path, { body: { title: "Help", workflow_id: 201, ...body } });
+  assert.equal(response.status, 201, JSON.stringify(response.body));
+  return response.body as { id: number; public_id: string };
 }
 
 describe("intake.create", () => {
@@ -34,7 +34,7 @@ describe("intake.create", () => {
     const { api } = await startTestEmulator(t);
     const { file_id, upload_url } = await fileOf(api);
     await fetch(upload_url, { method: "PUT", body: "%PDF", headers: { "content-type": "application/pdf" } });
-    const answer = await api("POST", path, {
+    const response = await api("POST", path, {
       body: {
         title: "Review the NDA",
         description: "They want mutual",
@@ -49,8 +49,8 @@ describe("intake.create", () => {
         metadata: { cost_center: "4711", __proto__x: "y" },
       },
     });
-    assert.equal(answer.status, 201);
-    const { public_id, ...rest } = answer.body as { public_id: string };
+    assert.equal(response.status, 201);
+    const { public_id, ...rest } = response.body as { public_id: string };
     assert.match(public_id, /^[0-9a-f-]{36}$/);
     assert.deepEqual(rest, {
       id: 1,
@@ -115,9 +115,9 @@ describe("intake.create", () => {
   it("rejects file IDs of another workspace", async (t) => {
     const emulator = await startTestEmulator(t);
     const foreign = (await fileOf(await createWorkspaceApi(emulator, 2))).file_id;
-    const own = (await fileOf(emulator.api)).file_id;
+    const file = (await fileOf(emulator.api)).file_id;
     const expected = domain("One or more file_ids not found in workspace");
-    for (const file_ids of [[foreign], [own, foreign], ["4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10"], ["no-uuid"], [""]]) {
+    for (const file_ids of [[foreign], [file, foreign], ["4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10"], ["no-uuid"], [""]]) {
       const body = { title: "Help", workflow_id: 201, file_ids };
       await assertRejected(emulator, () => emulator.api("POST", path, { body }), expected);
     }
@@ -141,19 +141,19 @@ describe("intake.create", () => {
 
   it("validates fields, then publication, then workflow kind, then files", async (t) => {
     const { api } = await startTestEmulator(t);
-    const told = async (body: object) => {
-      const answer = (await api("POST", path, { body })).body as { message?: string };
-      return answer.message ?? answer;
+    const getMessage = async (body: object) => {
+      const parsed = (await api("POST", path, { body })).body as { message?: string };
+      return parsed.message ?? parsed;
     };
     const assignees = [{ entity_id: "99", entity_type: "ORG_USER", assignee_type: "ASSIGNED_TO" }];
     const all = { title: "Help", assignees, workflow_id: 202, file_ids: ["x"] };
     assert.deepEqual(
       [
-        await told({ ...all, title: "" }),
-        await told(all),
-        await told({ ...all, assignees: [] }),
-        await told({ ...all, assignees: [], workflow_id: 203 }),
-        await told({ ...all, assignees: [], workflow_id: 201 }),
+        await getMessage({ ...all, title: "" }),
+        await getMessage(all),
+        await getMessage({ ...all, assignees: [] }),
+        await getMessage({ ...all, assignees: [], workflow_id: 203 }),
+        await getMessage({ ...all, assignees: [], workflow_id: 201 }),
       ],
       [
         { title: ["String should have at least 1 character"] },
@@ -279,12 +279,12 @@ describe("intake.update", () => {
 describe("intake.delete", () => {
   it("returns 403, not 404, for unknown, deleted and foreign intakes", async (t) => {
     const emulator = await startTestEmulator(t);
-    const own = await createIntake(emulator.api);
+    const mine = await createIntake(emulator.api);
     const otherApi = await createWorkspaceApi(emulator, 2);
     const foreign = await createIntake(otherApi, { workflow_id: 204 });
-    assert.deepEqual(pickStatusAndBody(await emulator.api("DELETE", `${path}${own.id}/`)), { status: 204, body: "" });
+    assert.deepEqual(pickStatusAndBody(await emulator.api("DELETE", `${path}${mine.id}/`)), { status: 204, body: "" });
 
-    for (const id of [own.id, foreign.id, 999]) {
+    for (const id of [mine.id, foreign.id, 999]) {
       await assertRejected(emulator, () => emulator.api("GET", `${path}${id}/`), forbidden);
       const body = { title: "Mine" };
       await assertRejected(emulator, () => emulator.api("PATCH", `${path}${id}/`, { body }), forbidden);
@@ -365,10 +365,10 @@ describe("intake.list", () => {
     ["sort=-priority", ["A second", "c third", "b, first"]],
     ["sort=status", ["c third", "A second", "b, first"]],
   ];
-  for (const [query, found] of queries) {
-    it(`finds ${found.length} intakes by ${query}`, async (t) => {
+  for (const [query, expectedTitles] of queries) {
+    it(`finds ${expectedTitles.length} intakes by ${query}`, async (t) => {
       const api = await withThree(t);
-      assert.deepEqual(titles((await api("GET", `${path}?${query}`)).body), found);
+      assert.deepEqual(titles((await api("GET", `${path}?${query}`)).body), expectedTitles);
     });
   }
 
@@ -392,9 +392,9 @@ describe("intake.list", () => {
   it("omits deleted intakes and those of other workspaces", async (t) => {
     const emulator = await startTestEmulator(t);
     await createIntake(emulator.api, { title: "mine" });
-    const gone = await createIntake(emulator.api, { title: "gone" });
+    const deletedIntake = await createIntake(emulator.api, { title: "gone" });
     await createIntake(await createWorkspaceApi(emulator, 2), { title: "theirs", workflow_id: 204 });
-    await emulator.api("DELETE", `${path}${gone.id}/`);
+    await emulator.api("DELETE", `${path}${deletedIntake.id}/`);
     assert.deepEqual(titles((await emulator.api("GET", path)).body), ["mine"]);
   });
 });

@@ -20,7 +20,7 @@ const ofCreator = { token: creator, kind: "creator", ...northwind };
 const ofCounterparty = { token: counterparty, kind: "counterparty", ...northwind };
 
 describe("invitation token", () => {
-  const found: [string, unknown][] = [
+  const routes: [string, unknown][] = [
     [`/contract-invite/creator/by_token/${creator}`, ofCreator],
     [`/v3/contract-invite/creator/by_token/${creator}`, ofCreator],
     [`/contract-invite/counter_party/by_token/${counterparty}`, ofCounterparty],
@@ -29,7 +29,7 @@ describe("invitation token", () => {
     [`/organization/user-invite/by_token/${creator}`, ofCreator],
     [`/auth/v3/invite_info/?token=${counterparty}`, ofCounterparty],
   ];
-  for (const [path, body] of found) {
+  for (const [path, body] of routes) {
     it(`returns the invitation at ${path}, whether the token is mapped or not`, async (t) => {
       const emulator = await startTestEmulator(t);
       assert.deepEqual(pickStatusAndBody(await emulator.router("GET", path)), { status: 200, body });
@@ -214,7 +214,8 @@ describe("sign-up with a provider", () => {
       items: { token: string; link: string }[];
     };
     const invite = items[0]!;
-    const shown = async () => (await emulator.router("GET", invite.link.slice(emulator.routerUrl.length))).body;
+    const showInvitation = async () =>
+      (await emulator.router("GET", invite.link.slice(emulator.routerUrl.length))).body;
     const expected = {
       token: invite.token,
       kind: "creator",
@@ -224,14 +225,14 @@ describe("sign-up with a provider", () => {
       workspace: { id: workspace_id, name: "Newco" },
       contract: null,
     };
-    assert.deepEqual(await shown(), { ...expected, state: "PENDING" });
+    assert.deepEqual(await showInvitation(), { ...expected, state: "PENDING" });
     const owners = async () => (await emulator.control("GET", `owners?identifier=${invite.token}`)).body;
     assert.deepEqual(await owners(), [{ table: "creator_tokens", key: invite.token, cluster_id: "eu-1" }]);
 
     const account = await withProvider(emulator, "signup", max);
     assert.equal((account.body as { workspace_id: number }).workspace_id, workspace_id);
     await waitUntilIdle(emulator);
-    assert.deepEqual(await shown(), { ...expected, state: "ACCEPTED" });
+    assert.deepEqual(await showInvitation(), { ...expected, state: "ACCEPTED" });
     assert.deepEqual(await owners(), []);
     assert.deepEqual(pickStatusAndBody(await withProvider(emulator, "login", max)), pickStatusAndBody(account));
     const login = await emulator.router("POST", "/api/v1/svc_auth/login_v2/", { body: { email: max } });

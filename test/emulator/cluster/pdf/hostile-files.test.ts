@@ -24,7 +24,7 @@ it("recursive and inflating PDFs have no text and do not block other requests", 
     const reading = emulator.api("GET", `/api/v2.1/public/contracts/${id}/content`).finally(() => {
       isRead = true;
     });
-    for (let other = 0; other < 10; other += 1) {
+    for (let repetition = 0; repetition < 10; repetition += 1) {
       assert.equal((await emulator.api("GET", `/api/v2.1/public/contracts/${id}/status`)).status, 200);
     }
     assert.equal(isRead, false, "ten other requests were answered while it was read");
@@ -34,8 +34,8 @@ it("recursive and inflating PDFs have no text and do not block other requests", 
   }
   const { body } = await emulator.control("GET", "requests?operation=documents.content");
   const { items } = body as { items: { findings: { code: string; detail: string }[] }[] };
-  const told = items.flatMap(({ findings }) => findings.map(({ code, detail }) => `${code}: ${detail}`)).sort();
-  assert.equal(told.length, 3, told.join("\n"));
-  for (const line of told)
+  const findings = items.flatMap(({ findings }) => findings.map(({ code, detail }) => `${code}: ${detail}`)).sort();
+  assert.equal(findings.length, 3, findings.join("\n"));
+  for (const line of findings)
     assert.match(line, /^unreadable-pdf: (it is nested too deeply|reading it takes more than .*)$/);
 });

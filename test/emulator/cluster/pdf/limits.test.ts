@@ -45,19 +45,19 @@ describe("hostile PDF", () => {
   }
 
   it("does not break the reader when truncated at any offset", async () => {
-    const whole = hostile.createOperatorsPdf(20);
-    for (let end = 1; end < whole.length; end += Math.ceil(whole.length / 60)) {
-      const reading = await pdfs.read("text", whole.subarray(0, end));
+    const document = hostile.createOperatorsPdf(20);
+    for (let end = 1; end < document.length; end += Math.ceil(document.length / 60)) {
+      const reading = await pdfs.read("text", document.subarray(0, end));
       assert.ok(reading !== pdfReaderBusy && (reading.lines ?? reading.problem) !== undefined, `cut at ${end}`);
     }
   });
 
   it("does not break the reader when random bytes change", async () => {
-    const whole = hostile.createOperatorsPdf(20);
-    const change = fc.record({ at: fc.nat(whole.length - 1), byte: fc.nat(255) });
+    const document = hostile.createOperatorsPdf(20);
+    const change = fc.record({ at: fc.nat(document.length - 1), byte: fc.nat(255) });
     await fc.assert(
       fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 6 }), async (changes) => {
-        const file = Buffer.from(whole);
+        const file = Buffer.from(document);
         for (const { at, byte } of changes) file[at] = byte;
         const reading = await pdfs.read("text", file);
         assert.ok(reading !== pdfReaderBusy && (reading.lines ?? reading.problem) !== undefined);

@@ -46,7 +46,7 @@ describe("PDF validation (DECISIONS.md, P18)", () => {
     assert.deepEqual(problems, []);
   });
 
-  const refused: readonly (readonly [string, () => Promise<Buffer>, string])[] = [
+  const unreadableFiles: readonly (readonly [string, () => Promise<Buffer>, string])[] = [
     [
       "an empty file",
       async () => Buffer.alloc(0),
@@ -65,7 +65,7 @@ describe("PDF validation (DECISIONS.md, P18)", () => {
     ["a web page", async () => encodeLatin1("<html><body>404 Not Found</body></html>"), noStructure],
     ["random bytes", async () => Buffer.alloc(5_000, "noise"), noStructure],
   ];
-  for (const [label, make, problem] of refused) {
+  for (const [label, make, problem] of unreadableFiles) {
     it(`rejects ${label}`, async () => {
       assert.equal(await findPdfProblem(await make(), pdfs), problem);
     });

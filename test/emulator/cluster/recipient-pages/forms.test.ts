@@ -85,8 +85,14 @@ describe("form of a recipient page", () => {
 
   it("rejects a missing token and the token of another user or contract", async (t) => {
     const { emulator, link } = await openSigningPage(t);
-    const other = await getSigningLink(emulator, await createSentContract(emulator.api), jo);
-    const tokens = [getHiddenFields((await openPage(other)).html).form_token!, "", "x", "\u0000", "x".repeat(100_000)];
+    const otherLink = await getSigningLink(emulator, await createSentContract(emulator.api), jo);
+    const tokens = [
+      getHiddenFields((await openPage(otherLink)).html).form_token!,
+      "",
+      "x",
+      "\u0000",
+      "x".repeat(100_000),
+    ];
     for (const form_token of tokens)
       await assertFormRejected(emulator, () => submitForm(link, { act: "sign", form_token }), changedForms);
   });
@@ -172,8 +178,12 @@ describe("form of a recipient page", () => {
       assert.equal(page.status, 403);
       assert.deepEqual((await emulator.control("GET", "state")).body, before);
     }
-    const own = await submitForm(link, { act: "sign" }, { origin: `http://${host}`, "sec-fetch-site": "same-origin" });
-    assert.equal(own.status, 303);
+    const response = await submitForm(
+      link,
+      { act: "sign" },
+      { origin: `http://${host}`, "sec-fetch-site": "same-origin" },
+    );
+    assert.equal(response.status, 303);
   });
 
   it("accepts arbitrary bytes without a server error", async (t) => {

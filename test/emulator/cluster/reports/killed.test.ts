@@ -55,8 +55,8 @@ async function assertAllReported({ control }: EmulatorProcess): Promise<void> {
     rows.schedule.filter(({ kind }) => kind.startsWith("report")),
     [],
   );
-  const told = JSON.stringify(mappings.counterparty_tokens);
-  for (const { token } of rows.emails) assert.equal(told.split(token).length, 2, token);
+  const tokenMappings = JSON.stringify(mappings.counterparty_tokens);
+  for (const { token } of rows.emails) assert.equal(tokenMappings.split(token).length, 2, token);
 }
 
 interface Email {

@@ -51,19 +51,19 @@ describe("files.initialize", () => {
     ["Über 50 %#&.pdf", "application/pdf", "Über 50 %#&.pdf"],
     [`${"x".repeat(300)}.pdf`, "application/pdf", `${"x".repeat(251)}.pdf`],
   ];
-  for (const [filename, content_type, kept] of names) {
-    it(`stores ${JSON.stringify(filename.slice(0, 20))} as ${JSON.stringify(kept.slice(0, 20))}`, async (t) => {
+  for (const [filename, content_type, storedName] of names) {
+    it(`stores ${JSON.stringify(filename.slice(0, 20))} as ${JSON.stringify(storedName.slice(0, 20))}`, async (t) => {
       const { api } = await startTestEmulator(t);
       const response = await api("POST", uploads, { body: { files: [{ filename, content_type }] } });
       const [file] = (response.body as { files: Upload[] }).files;
-      assert.equal(file?.filename, kept);
+      assert.equal(file?.filename, storedName);
       // A name must not break the URL that carries it.
-      const put = await fetch(file!.upload_url, {
+      const upload = await fetch(file!.upload_url, {
         method: "PUT",
         body: "x",
         headers: { "content-type": content_type },
       });
-      assert.equal(put.status, 200);
+      assert.equal(upload.status, 200);
     });
   }
 

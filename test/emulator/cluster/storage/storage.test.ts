@@ -264,8 +264,8 @@ describe("storage.put", () => {
     const text = Buffer.concat(await response.toArray()).toString();
     sending.destroy();
     const headers = { "content-type": response.headers["content-type"]! };
-    const whole = new Response(text, { status: response.statusCode!, headers });
-    assert.deepEqual(await readStorageError(whole), createXmlResponse(400, documents["storage-too-large"]));
+    const errorResponse = new Response(text, { status: response.statusCode!, headers });
+    assert.deepEqual(await readStorageError(errorResponse), createXmlResponse(400, documents["storage-too-large"]));
     assert.deepEqual(
       await readStorageError(await fetch(await downloadUrl(emulator, file_id))),
       createNoSuchKeyResponse(`${file_id}/msa.pdf`),
@@ -297,7 +297,7 @@ describe("storage.put", () => {
   for (const [code, thrown] of troubles) {
     it(`returns ${code} when the bytes cannot be stored`, async () => {
       const { world, request, object } = await createSignedPut(() => Promise.reject(thrown));
-      const refused = (error: unknown) => error instanceof DeclaredFailureError && error.code === code;
+      const isExpectedError = (error: unknown) => error instanceof DeclaredFailureError && error.code === code;
       await assert.rejects(async () => {
         const context = { ...world, request, caller: undefined, fail, finding: () => {} };
         const params = { object_key: object.key, filename: object.filename };
@@ -305,7 +305,7 @@ describe("storage.put", () => {
           { params, query: {}, headers: {}, body: Readable.from([request.body]) },
           context,
         );
-      }, refused);
+      }, isExpectedError);
       assert.deepEqual(await world.store.read((view) => view.get(storedObjects, object.key)), object);
     });
   }

@@ -30,8 +30,8 @@ async function createUpload(t: TestContext) {
   return async (bytes: string, headers: Record<string, string>) => {
     const response = await send(bytes, headers);
     const xml = /<Code>(.*)<\/Code><Message>(.*)<\/Message>/s.exec(await response.text());
-    const shown = await api("GET", `/api/v2.1/public/workspace/files/${file_id}/`);
-    const stored = await (await fetch((shown.body as { signed_url: string }).signed_url)).text();
+    const file = await api("GET", `/api/v2.1/public/workspace/files/${file_id}/`);
+    const stored = await (await fetch((file.body as { signed_url: string }).signed_url)).text();
     return { status: response.status, ...(xml && { code: xml[1], message: xml[2] }), stored };
   };
 }

@@ -59,11 +59,11 @@ describe("client-id and client-secret", () => {
 
   it("checks credentials before the body", async (t) => {
     const { clusters } = await startTestEmulator(t);
-    const answer = await createSender(clusters[0]!.url)("POST", intakes, {
+    const response = await createSender(clusters[0]!.url)("POST", intakes, {
       headers: { "content-type": "application/json" },
       body: "{",
     });
-    assert.deepEqual(pickStatusAndBody(answer), missingCredentials);
+    assert.deepEqual(pickStatusAndBody(response), missingCredentials);
   });
 });
 
@@ -115,22 +115,22 @@ describe("user-email", () => {
 describe("SVC_RATE_LIMIT", () => {
   it("limits requests per workspace and second", async (t) => {
     const emulator = await startTestEmulator(t, { rateLimit: 2 });
-    const answers = await Promise.all([1, 2, 3, 4].map(() => emulator.api("GET", key)));
-    const refused = answers.filter(({ status }) => status === 429);
+    const responses = await Promise.all([1, 2, 3, 4].map(() => emulator.api("GET", key)));
+    const throttled = responses.filter(({ status }) => status === 429);
     // Four requests take less than a second. A slower machine causes fewer rejections.
-    assert.ok(refused.length > 0);
-    assert.deepEqual(pickStatusAndBody(refused[0]!), {
+    assert.ok(throttled.length > 0);
+    assert.deepEqual(pickStatusAndBody(throttled[0]!), {
       status: 429,
       body: { detail: "Request was throttled. Expected available in 1 second." },
     });
-    assert.equal(refused[0]!.headers.get("retry-after"), "1");
+    assert.equal(throttled[0]!.headers.get("retry-after"), "1");
     assert.equal((await (await createWorkspaceApi(emulator, 2))("GET", key)).status, 200);
   });
 
   it("counts accepted requests per workspace over the last wall-clock second", () => {
     let now = 0;
     const limit = createRateLimit(2, { now: () => now, monotonicNow: () => now, sleep: async () => {} });
-    const ask = (at: number, workspace = 1) => {
+    const isAllowed = (at: number, workspace = 1) => {
       now = at;
       try {
         limit(workspace, fail);
@@ -141,7 +141,16 @@ describe("SVC_RATE_LIMIT", () => {
       }
     };
     assert.deepEqual(
-      [ask(0), ask(400), ask(500), ask(500, 2), ask(999), ask(1_000), ask(1_399), ask(1_400)],
+      [
+        isAllowed(0),
+        isAllowed(400),
+        isAllowed(500),
+        isAllowed(500, 2),
+        isAllowed(999),
+        isAllowed(1_000),
+        isAllowed(1_399),
+        isAllowed(1_400),
+      ],
       ["served", "served", { seconds: 1 }, "served", { seconds: 1 }, "served", { seconds: 1 }, "served"],
     );
   });

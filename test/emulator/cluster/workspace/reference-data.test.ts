@@ -21,7 +21,7 @@ const manyTemplates = {
 describe("templates.list", () => {
   it("lists templates of the workspace by tags, counterparty kind and archive status", async (t) => {
     const { api } = await startTestEmulator(t, { seed: manyTemplates });
-    const found = async (query: string) => {
+    const search = async (query: string) => {
       const { status, body } = await api("GET", `${base}/templates/${query}`);
       assert.equal(status, 200, JSON.stringify(body));
       return (body as { items: { id: number }[] }).items.map(({ id }) => id);
@@ -38,7 +38,7 @@ describe("templates.list", () => {
       "?exclude_multi_party=true": [101, 102, 104],
     };
     const actual: Record<string, number[]> = {};
-    for (const query of Object.keys(expected)) actual[query] = await found(query);
+    for (const query of Object.keys(expected)) actual[query] = await search(query);
     assert.deepEqual(actual, expected);
     assert.deepEqual(pickStatusAndBody(await api("GET", `${base}/templates/?cp_types=Robot`)), {
       status: 400,
@@ -269,12 +269,15 @@ describe("users.list", () => {
       results.map(({ id }) => id),
       [11, 12, 13],
     );
-    const one = { page: 1, limit: 10, total_results: 1 };
+    const pagination = { page: 1, limit: 10, total_results: 1 };
     assert.deepEqual(pickStatusAndBody(await api("GET", `${base}/auth/users/?user_email=ADA@`)), {
       status: 200,
-      body: { ...one, results: [ada] },
+      body: { ...pagination, results: [ada] },
     });
-    assert.deepEqual((await api("GET", `${base}/auth/users/?user_name=martin`)).body, { ...one, results: [cleo] });
+    assert.deepEqual((await api("GET", `${base}/auth/users/?user_name=martin`)).body, {
+      ...pagination,
+      results: [cleo],
+    });
     assert.deepEqual(pickStatusAndBody(await api("GET", `${base}/auth/users/?limit=1000`)), {
       status: 400,
       body: { limit: ["Input should be less than or equal to 100"] },

@@ -105,7 +105,7 @@ describe("webhooks.create", () => {
     });
   }
 
-  const refused = [
+  const forbiddenUrls = [
     "http://receiver.example/hooks",
     "http://10.0.0.1/",
     "http://169.254.169.254/latest",
@@ -116,7 +116,7 @@ describe("webhooks.create", () => {
     "receiver.example",
     "https://",
   ];
-  for (const url of refused) {
+  for (const url of forbiddenUrls) {
     it(`rejects ${url}`, async (t) => {
       const emulator = await startTestEmulator(t);
       await assertRejected(emulator, () => emulator.api("POST", path, { body: { ...hook, url } }), badUrl);
@@ -143,15 +143,20 @@ describe("webhooks.create", () => {
   it("records a finding for a receiver that is the emulator itself", async (t) => {
     const { api, control, routerUrl, clusters } = await startTestEmulator(t);
     const port = new URL(routerUrl).port;
-    const own = [`${routerUrl}/hook`, `http://localhost:${port}/`, `http://[::1]:${port}/`, `${clusters[0]!.url}/x`];
-    for (const url of own) await createIn(api, { url });
+    const ownUrls = [
+      `${routerUrl}/hook`,
+      `http://localhost:${port}/`,
+      `http://[::1]:${port}/`,
+      `${clusters[0]!.url}/x`,
+    ];
+    for (const url of ownUrls) await createIn(api, { url });
     await createIn(api, { url: "http://127.0.0.1:9/" });
     const { items } = (await control("GET", "requests?service=contracts")).body as {
       items: { findings: { code: string; detail: string }[] }[];
     };
     const found = items.map(({ findings }) => findings.find(({ code }) => code === "own-receiver")?.detail ?? null);
     assert.deepEqual(found.toSorted(), [
-      ...own.map((url) => `${new URL(url).origin} is this emulator, which receives no webhooks`).toSorted(),
+      ...ownUrls.map((url) => `${new URL(url).origin} is this emulator, which receives no webhooks`).toSorted(),
       null,
     ]);
   });

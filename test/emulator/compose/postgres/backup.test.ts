@@ -37,7 +37,7 @@ describe("backup of a PostgreSQL sandbox", { skip: postgresSkipReason }, () => {
     assert.equal(await getClockStatus(first, token), 200);
     await save(first, "before");
     const document = await hashDownload(first, id);
-    const seen = await getState(first);
+    const state = await getState(first);
 
     const dump = execFileSync("pg_dump", ["--schema", schema, "--no-owner", server().url()], { maxBuffer: 1 << 28 });
     await server().sql((sql) => sql`create database restored`);
@@ -52,11 +52,11 @@ describe("backup of a PostgreSQL sandbox", { skip: postgresSkipReason }, () => {
       [second.token, second.clusters.map(({ clientSecret }) => clientSecret), await getClockStatus(second, token)],
       [first.token, first.clusters.map(({ clientSecret }) => clientSecret), 200],
     );
-    assert.deepEqual([await hashDownload(second, id), await getState(second)], [document, seen]);
+    assert.deepEqual([await hashDownload(second, id), await getState(second)], [document, state]);
     await second.control("POST", "reset");
     await restore(second, "before");
     assert.equal(await hashDownload(second, id), document);
     // The original continues and has not changed.
-    assert.deepEqual(await getState(first), seen);
+    assert.deepEqual(await getState(first), state);
   });
 });

@@ -15,11 +15,11 @@ const failoverResponses = [
 
 /** The role that each process reports. */
 const listRoles = async (processes: readonly SharingProcess[]) => {
-  const asked = processes.map(async ({ url }) => {
+  const states = processes.map(async ({ url }) => {
     const { status, body } = await createSender(url)("GET", "/_emulator/ready");
     return `${status} ${Readiness.parse(body).role}`;
   });
-  return (await Promise.all(asked)).sort();
+  return (await Promise.all(states)).sort();
 };
 
 /** The mapped e-mails, as any process reports them. */
@@ -54,16 +54,16 @@ describe("shared store after lost leadership", { skip: postgresSkipReason }, () 
       await clients.waitForMore(30);
     }
     await clients.end();
-    const isUsual = (told: string) => failoverResponses.includes(told);
+    const isUsual = (failure: string) => failoverResponses.includes(failure);
     assert.deepEqual(
-      [...new Set(clients.failures)].filter((told) => !isUsual(told)),
+      [...new Set(clients.failures)].filter((failure) => !isUsual(failure)),
       [],
     );
     const roles = Array.from({ length: count }, (_, i) => (i === 0 ? "200 leader" : "200 standby"));
     assert.deepEqual(await listRoles(processes), roles);
     const mapped = await listMappedEmails(processes[0]!);
     assert.deepEqual(
-      clients.acknowledged.filter((id) => !mapped.has(id)),
+      clients.acknowledgedIds.filter((id) => !mapped.has(id)),
       [],
     );
   }
@@ -78,9 +78,9 @@ describe("shared store after lost leadership", { skip: postgresSkipReason }, () 
   it("elects a new leader while the old one is stopped beyond its lease", (t) =>
     repeatOverLeaders(t, 2, async (processes) => {
       const leader = processes.find(({ role }) => role === "leader")!;
-      const other = processes.find((process) => process !== leader)!;
+      const otherProcess = processes.find((process) => process !== leader)!;
       leader.child.kill("SIGSTOP");
-      await other.is("leader");
+      await otherProcess.is("leader");
       leader.child.kill("SIGCONT");
       await leader.is("standby");
     }));

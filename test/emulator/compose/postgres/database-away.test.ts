@@ -24,16 +24,16 @@ async function listMappedEmails(emulator: Pick<TestEmulator, "control">): Promis
 
 /** The router of a standby. */
 async function startStandby(t: TestContext, options: EmulatorOptions): Promise<Router> {
-  const ended = new AbortController();
+  const abort = new AbortController();
   let over: Promise<unknown> = Promise.resolve();
   const url = await new Promise<string>((resolve, reject) => {
     const following = ({ routerUrl }: { routerUrl: string }) => resolve(routerUrl);
-    const leads = startEmulator({ port: 0, ...options, onLeaderChange: following, signal: ended.signal });
+    const leads = startEmulator({ port: 0, ...options, onLeaderChange: following, signal: abort.signal });
     leads.catch(reject);
     over = leads.then((emulator) => emulator.close()).catch(() => {});
   });
   t.after(async () => {
-    ended.abort();
+    abort.abort();
     await over;
   });
   return createSender(url);

@@ -32,20 +32,20 @@ describe("full disk of the database", { skip: postgresSkipReason }, () => {
     const response = await upload();
     assert.deepEqual([response.status, /space|disk/.test(await response.text())], [503, false]);
     // The rest of the last page of a table has space for some rows.
-    let answer = await map("away-0");
-    const acknowledged = ["before"];
-    for (let i = 1; answer.status === 200; i += 1) {
-      acknowledged.push(`away-${i - 1}`);
-      answer = await map(`away-${i}`);
+    let mapResponse = await map("away-0");
+    const acknowledgedIds = ["before"];
+    for (let i = 1; mapResponse.status === 200; i += 1) {
+      acknowledgedIds.push(`away-${i - 1}`);
+      mapResponse = await map(`away-${i}`);
     }
-    assert.deepEqual(answer, { status: 503, body: { detail: "The service cannot write its state" } });
+    assert.deepEqual(mapResponse, { status: 503, body: { detail: "The service cannot write its state" } });
     assert.equal((await emulator.router("GET", "/")).status, 200);
 
     await rm(join(folder, "other"));
     while ((await map("back")).status !== 200);
     assert.equal((await upload()).status, 200);
     const { mappings } = (await getState(emulator)) as { mappings: { cluster_emails: object } };
-    const kept = Object.keys(mappings.cluster_emails).filter((id) => /^(?:before|away-\d+|back)$/.test(id));
-    assert.deepEqual(kept.sort(), [...acknowledged, "back"].sort());
+    const storedIds = Object.keys(mappings.cluster_emails).filter((id) => /^(?:before|away-\d+|back)$/.test(id));
+    assert.deepEqual(storedIds.sort(), [...acknowledgedIds, "back"].sort());
   });
 });

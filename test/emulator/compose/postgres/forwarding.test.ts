@@ -34,14 +34,14 @@ describe("standby of a PostgreSQL store", { skip: postgresSkipReason }, () => {
   async function pair(t: TestContext, ofLeader: EmulatorOptions = {}, ofStandby: EmulatorOptions = ofLeader) {
     const database = { store: server().url(), schema: server().freshSchema() };
     const leader = await startTestEmulator(t, { ...database, ephemeral: false, ...ofLeader });
-    const ended = new AbortController();
+    const abort = new AbortController();
     let leads: Promise<Emulator> | undefined;
     const { routerUrl } = await new Promise<{ routerUrl: string }>((following, reject) => {
-      leads = startEmulator({ port: 0, ...database, ...ofStandby, onLeaderChange: following, signal: ended.signal });
+      leads = startEmulator({ port: 0, ...database, ...ofStandby, onLeaderChange: following, signal: abort.signal });
       leads.catch(reject);
     });
     t.after(async () => {
-      ended.abort();
+      abort.abort();
       await leads?.then((emulator) => emulator.close()).catch(() => {});
     });
     return { leader, url: routerUrl, standby: createSender(routerUrl) };
@@ -65,8 +65,8 @@ describe("standby of a PostgreSQL store", { skip: postgresSkipReason }, () => {
 
   it("returns the leader's description of the service", async (t) => {
     const { leader, standby } = await pair(t);
-    const [own, forwarded] = [await leader.router("GET", "/"), await standby("GET", "/")];
-    assert.deepEqual([forwarded.status, forwarded.body], [own.status, own.body]);
+    const [direct, forwarded] = [await leader.router("GET", "/"), await standby("GET", "/")];
+    assert.deepEqual([forwarded.status, forwarded.body], [direct.status, direct.body]);
     assert.equal((await listRequests(leader)).length, 2);
   });
 
@@ -76,11 +76,11 @@ describe("standby of a PostgreSQL store", { skip: postgresSkipReason }, () => {
     const sendAll = async (to: string): Promise<object[]> => {
       const { host } = new URL(to);
       const heads = lines.map((line) => `${line} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`);
-      const answers = await Promise.all(heads.map(async (head) => parseResponse(await exchangeBytes(to, [head]))));
-      return answers.map(({ status, body }) => ({ status, body }));
+      const responses = await Promise.all(heads.map(async (head) => parseResponse(await exchangeBytes(to, [head]))));
+      return responses.map(({ status, body }) => ({ status, body }));
     };
-    const own = await sendAll(leader.routerUrl);
-    assert.deepEqual(await sendAll(url), own);
+    const ofLeader = await sendAll(leader.routerUrl);
+    assert.deepEqual(await sendAll(url), ofLeader);
     const targets = (await listRequests(leader)).map(({ method, target }) => `${method} ${target}`);
     const logged = ["GET [redacted]", "GET [redacted]//files.example/x", "OPTIONS [redacted]"];
     assert.deepEqual(
@@ -91,16 +91,24 @@ describe("standby of a PostgreSQL store", { skip: postgresSkipReason }, () => {
 
   it("checks hosts and X-Forwarded-* by its own settings before forwarding", async (t) => {
     const trusting = { trustedProxies: ["127.0.0.1"], allowedHosts: ["sandbox.example"] };
-    const other = { trustedProxies: ["192.0.2.1"] };
-    const told = { "x-forwarded-for": "198.51.100.7", "x-forwarded-host": "sandbox.example" };
-    const seen = async (ofLeader: EmulatorOptions, ofStandby: EmulatorOptions, headers: Record<string, string>) => {
+    const otherProxies = { trustedProxies: ["192.0.2.1"] };
+    const forwardedHeaders = { "x-forwarded-for": "198.51.100.7", "x-forwarded-host": "sandbox.example" };
+    const readForwarded = async (
+      ofLeader: EmulatorOptions,
+      ofStandby: EmulatorOptions,
+      headers: Record<string, string>,
+    ) => {
       const { leader, standby } = await pair(t, ofLeader, ofStandby);
       const { status } = await standby("GET", "/router/v1/clusters/", { headers });
       return [status, await getLastHeader(leader, "x-forwarded-for"), await getLastHeader(leader, "host")];
     };
     const host = { host: "sandbox.example:4010" };
-    assert.deepEqual(await seen(other, trusting, { ...told, ...host }), [200, "198.51.100.7", host.host]);
-    const [status, forwardedFor] = await seen(trusting, other, told);
+    assert.deepEqual(await readForwarded(otherProxies, trusting, { ...forwardedHeaders, ...host }), [
+      200,
+      "198.51.100.7",
+      host.host,
+    ]);
+    const [status, forwardedFor] = await readForwarded(trusting, otherProxies, forwardedHeaders);
     assert.deepEqual([status, forwardedFor], [200, undefined]);
   });
 
@@ -119,8 +127,8 @@ describe("standby of a PostgreSQL store", { skip: postgresSkipReason }, () => {
       posting.end(JSON.stringify(createBulkBody("emails", "eu-1", ["e1"])));
     });
     const names = ["x-mine", "te", "x-other", "x-svc-forwarded", "x-svc-not-leading"];
-    const seen = await Promise.all(names.map((name) => getLastHeader(leader, name)));
-    assert.deepEqual([status, seen], [200, [undefined, undefined, "[redacted]", undefined, undefined]]);
+    const lastHeaders = await Promise.all(names.map((name) => getLastHeader(leader, name)));
+    assert.deepEqual([status, lastHeaders], [200, [undefined, undefined, "[redacted]", undefined, undefined]]);
   });
 
   it("does not repeat a request if a back end responds like a standby", async (t) => {
@@ -128,9 +136,9 @@ describe("standby of a PostgreSQL store", { skip: postgresSkipReason }, () => {
     backEnd.respond((_, response) => response.writeHead(503, { "x-svc-not-leading": "1" }).end("busy"));
     const clusters = [{ id: "eu-1", label: "eu", key: "key-of-eu-1", external_url: backEnd.url }];
     const { standby } = await pair(t, { seed: { clusters } });
-    const answer = await standby("POST", "/api/v1/anything", { body: { once: true } });
+    const response = await standby("POST", "/api/v1/anything", { body: { once: true } });
     assert.deepEqual(
-      [answer.status, answer.body, answer.headers.get("x-svc-not-leading"), backEnd.received.length],
+      [response.status, response.body, response.headers.get("x-svc-not-leading"), backEnd.received.length],
       [503, "busy", null, 1],
     );
   });

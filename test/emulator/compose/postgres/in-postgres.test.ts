@@ -29,15 +29,15 @@ const listSnapshotNames = async ({ control }: Pick<TestEmulator, "control">): Pr
 
 describe("emulator in PostgreSQL", { skip: postgresSkipReason }, () => {
   const server = startPostgresServer();
-  const place = () => ({ store: server().url(), schema: server().freshSchema() });
+  const createStoreOptions = () => ({ store: server().url(), schema: server().freshSchema() });
 
   it("restores rows, keys, snapshots and its token after a restart", async (t) => {
-    const options = { ...place(), ephemeral: false };
+    const options = { ...createStoreOptions(), ephemeral: false };
     const first = await startTestEmulator(t, options);
     await mapEmail(first, 1);
     await save(first, "kept");
     await mapEmail(first, 2);
-    const seen = await getState(first);
+    const state = await getState(first);
     const { token, clusters } = first;
     await first.close();
     const second = await startTestEmulator(t, options);
@@ -48,7 +48,7 @@ describe("emulator in PostgreSQL", { skip: postgresSkipReason }, () => {
         store: second.store,
         state: await getState(second),
       },
-      { token, clusters: getClusterKeys(clusters), store: server().url(), state: seen },
+      { token, clusters: getClusterKeys(clusters), store: server().url(), state: state },
     );
     await restore(second, "kept");
     assert.deepEqual(await listMappedEmails(second), ["e1"]);
@@ -58,7 +58,7 @@ describe("emulator in PostgreSQL", { skip: postgresSkipReason }, () => {
   });
 
   it("loses no acknowledged data when it is killed", async (t) => {
-    const options = { ...place(), port: 0 };
+    const options = { ...createStoreOptions(), port: 0 };
     const first = await startEmulatorProcess(t, options);
     await first.control("PUT", "snapshots/before");
     const { status } = await first.api("POST", "/api/v2.1/public/webhooks/", {
@@ -74,18 +74,18 @@ describe("emulator in PostgreSQL", { skip: postgresSkipReason }, () => {
   });
 
   it("rejects an additional file and an invalid URL without printing its password", async () => {
-    const refusal = (options: object) =>
+    const getStartResult = (options: object) =>
       startEmulator(options).then(
         () => "started",
         ({ name, message }: Error) => `${name}: ${message}`,
       );
     assert.deepEqual(
       await Promise.all([
-        refusal({ store: "postgres://a:s3cret@h/db", file: "emulator.json" }),
-        refusal({ store: "mysql://a:s3cret@h/db" }),
-        refusal({ store: "postgres://a:s3cret@h/db?pool=1" }),
-        refusal({ store: "postgres://h/db", schema: "Drop Table" }),
-        refusal({ schema: "svc" }),
+        getStartResult({ store: "postgres://a:s3cret@h/db", file: "emulator.json" }),
+        getStartResult({ store: "mysql://a:s3cret@h/db" }),
+        getStartResult({ store: "postgres://a:s3cret@h/db?pool=1" }),
+        getStartResult({ store: "postgres://h/db", schema: "Drop Table" }),
+        getStartResult({ schema: "svc" }),
       ]),
       [
         "InvalidOptionsError: startEmulator: store cannot be used with file",

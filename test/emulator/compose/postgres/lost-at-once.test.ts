@@ -26,8 +26,8 @@ describe("process that loses leadership while it opens the state", { skip: postg
     const first = await startTestEmulator(t, { ...options, ephemeral: false });
     await first.close();
     await server().sql((sql) => sql.unsafe(createUsurpationSql(options.schema)));
-    const [one] = await startSharingProcesses(t, 1, options);
-    assert.equal((await createSender(one!.url)("GET", "/_emulator/ready")).status, 200);
-    assert.equal((await one!.map("e1")).status, 200);
+    const [sharingProcess] = await startSharingProcesses(t, 1, options);
+    assert.equal((await createSender(sharingProcess!.url)("GET", "/_emulator/ready")).status, 200);
+    assert.equal((await sharingProcess!.map("e1")).status, 200);
   });
 });

@@ -18,14 +18,14 @@ interface Standby {
 
 /** Another process of the same store, simulated with its own listeners. */
 async function startStandby(t: TestContext, options: EmulatorOptions): Promise<Standby> {
-  const ended = new AbortController();
+  const abort = new AbortController();
   let leads: Promise<Emulator> | undefined;
   const at = await new Promise<{ routerUrl: string; leader: string }>((resolve, reject) => {
-    leads = startEmulator({ port: 0, ...options, onLeaderChange: resolve, signal: ended.signal });
+    leads = startEmulator({ port: 0, ...options, onLeaderChange: resolve, signal: abort.signal });
     leads.catch(reject);
   });
   t.after(async () => {
-    ended.abort();
+    abort.abort();
     await leads?.then((emulator) => emulator.close()).catch(() => {});
   });
   return { router: createSender(at.routerUrl), url: at.routerUrl, leader: at.leader, leads: leads! };
@@ -36,10 +36,10 @@ const map = (router: ReturnType<typeof createSender>, id: string) =>
 
 describe("standby of a shared PostgreSQL store", { skip: postgresSkipReason }, () => {
   const server = startPostgresServer();
-  const place = () => ({ store: server().url(), schema: server().freshSchema() });
+  const createStoreOptions = () => ({ store: server().url(), schema: server().freshSchema() });
 
   it("forwards requests, streams and uploads to the leader", async (t) => {
-    const options = place();
+    const options = createStoreOptions();
     const leader = await startTestEmulator(t, { ...options, ephemeral: false });
     const second = await startStandby(t, options);
     assert.equal(second.leader, leader.routerUrl);
@@ -60,7 +60,7 @@ describe("standby of a shared PostgreSQL store", { skip: postgresSkipReason }, (
   });
 
   it("leaves a connection to the next request if the leader reads only the start of an upload", async (t) => {
-    const options = place();
+    const options = createStoreOptions();
     await startTestEmulator(t, { ...options, ephemeral: false });
     const { url } = await startStandby(t, options);
     const { host, port } = new URL(url);
@@ -78,24 +78,24 @@ describe("standby of a shared PostgreSQL store", { skip: postgresSkipReason }, (
   });
 
   it("reports its role and the leader, which only a store has", async (t) => {
-    const options = place();
+    const options = createStoreOptions();
     const leader = await startTestEmulator(t, { ...options, ephemeral: false });
     const second = await startStandby(t, options);
-    const asked = async (router: ReturnType<typeof createSender>) => {
+    const getProbeResponses = async (router: ReturnType<typeof createSender>) => {
       // As a load balancer sees them, without details that only their own machine gets.
       const headers = { "x-forwarded-for": "192.0.2.7" };
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         ["ready", "live"].map((path) => router("GET", `/_emulator/${path}`, { headers })),
       );
-      return answers.map(({ status, body }) => ({ status, body: Readiness.parse(body) }));
+      return responses.map(({ status, body }) => ({ status, body: Readiness.parse(body) }));
     };
-    const all = await asked(second.router);
+    const all = await getProbeResponses(second.router);
     const id = all[0]!.body.instance_id;
     const leads = { status: 200, body: { instance_id: leader.instanceId, role: "leader", leader: leader.routerUrl } };
     const standsBy = { status: 200, body: { instance_id: id, role: "standby", leader: leader.routerUrl } };
     assert.notEqual(id, leader.instanceId);
     assert.deepEqual(
-      [await asked(leader.router), all],
+      [await getProbeResponses(leader.router), all],
       [
         [leads, leads],
         [standsBy, standsBy],
@@ -109,13 +109,13 @@ describe("standby of a shared PostgreSQL store", { skip: postgresSkipReason }, (
     assert.deepEqual([await roles(leader.router), await roles(second.router)], [scraped, scraped]);
     const alone = await startTestEmulator(t);
     assert.deepEqual(
-      (await asked(alone.router)).map(({ body }) => body),
+      (await getProbeResponses(alone.router)).map(({ body }) => body),
       [{ instance_id: alone.instanceId }, { instance_id: alone.instanceId }],
     );
   });
 
   it("stops alone when requested", async (t) => {
-    const options = place();
+    const options = createStoreOptions();
     const leader = await startTestEmulator(t, { ...options, ephemeral: false });
     const second = await startStandby(t, options);
     const stop = (token: string) =>
@@ -127,7 +127,7 @@ describe("standby of a shared PostgreSQL store", { skip: postgresSkipReason }, (
   });
 
   it("takes over leadership without a failed request", async (t) => {
-    const options = place();
+    const options = createStoreOptions();
     const leader = await startTestEmulator(t, { ...options, ephemeral: false });
     const second = await startStandby(t, options);
     let isOver = false;

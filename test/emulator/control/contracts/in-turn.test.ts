@@ -10,8 +10,8 @@ import { subscribe } from "../../../support/delivered-events.ts";
 import { startTestEmulator, type TestEmulator } from "../../../support/emulator.ts";
 
 const performAction = async ({ control }: TestEmulator, { id }: ContractIds, verb: string, body: object = {}) => {
-  const { status, body: answer } = await control("POST", `contracts/${id}/${verb}`, { body });
-  assert.equal(status, 200, JSON.stringify(answer));
+  const { status, body: responseBody } = await control("POST", `contracts/${id}/${verb}`, { body });
+  assert.equal(status, 200, JSON.stringify(responseBody));
 };
 
 const ada = { name: "Ada Keller", email: "ada@northwind.example" };

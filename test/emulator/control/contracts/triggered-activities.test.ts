@@ -46,8 +46,8 @@ describe("triggering an activity", () => {
     await emulator.control("POST", "activities", {
       body: { activity: "SIGNING_EMAIL_OPENED", contract_id: "T-1", data },
     });
-    const [opened] = await readPayloads();
-    assert.deepEqual(opened?.activity_data, {
+    const [openedEvent] = await readPayloads();
+    assert.deepEqual(openedEvent?.activity_data, {
       performed_by: { name: "SYSTEM" },
       timestamp: "2031-01-02T03:04:05.000000Z",
       email_event_data: {

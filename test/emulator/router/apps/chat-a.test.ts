@@ -30,11 +30,11 @@ describe("chat_a", () => {
     const body = '{ "type":"event_callback","team_id":"T1","event_id":"Ev1","text":"caf\\u00e9 é" }';
     const retry = { "x-retry-num": "2", "x-retry-reason": "http_timeout" };
     emulator.us.respond((_, response) => response.writeHead(202).end());
-    const answer = await emulator.router("POST", event, {
+    const response = await emulator.router("POST", event, {
       body,
       headers: { "content-type": "application/json", ...retry },
     });
-    assert.deepEqual(pickStatusAndBody(answer), { status: 202, body: "" });
+    assert.deepEqual(pickStatusAndBody(response), { status: 202, body: "" });
     assert.deepEqual(emulator.eu.received, []);
     const [request] = emulator.us.received;
     assert.equal(request?.body.toString(), body);

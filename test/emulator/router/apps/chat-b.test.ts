@@ -49,11 +49,11 @@ describe("chat_b", () => {
     const body = '{ "channelId":"msteams","conversation":{"tenantId":"tenant-1"},"text":"caf\\u00e9 é" }';
     const authorization = `Bearer ${await otherIssuer.token()}`;
     emulator.us.respond((_, response) => response.writeHead(202).end());
-    const answer = await emulator.router("POST", path, {
+    const response = await emulator.router("POST", path, {
       body,
       headers: { "content-type": "application/json; charset=utf-8", authorization },
     });
-    assert.deepEqual(pickStatusAndBody(answer), { status: 202, body: "" });
+    assert.deepEqual(pickStatusAndBody(response), { status: 202, body: "" });
     const [request] = emulator.us.received;
     assert.deepEqual(
       [request?.body.toString(), request?.headers.authorization, request?.headers["content-type"]],

@@ -60,7 +60,7 @@ describe("crm_a", () => {
     await emulator.map("clients", "us-1", ["cli"]);
     await emulator.map("emails", "us-1", [hashEmail("ada@example.com")]);
     await emulator.map("integrations", "us-1", ["77"]);
-    for (const [named, reached] of [
+    for (const [query, clusterName] of [
       ["portalId=62515", "eu"],
       ["cluster_id=us-1", "us"],
       ["client_id=cli", "us"],
@@ -68,8 +68,8 @@ describe("crm_a", () => {
       ["portalId=77", "us"],
     ]) {
       for (const path of [iframe, cards]) {
-        await open(emulator, `${path}?${named}&name=A%20%26%20B`);
-        assert.deepEqual(emulator.listForwarded(), [`${reached} GET ${path}?${named}&name=A%20%26%20B`]);
+        await open(emulator, `${path}?${query}&name=A%20%26%20B`);
+        assert.deepEqual(emulator.listForwarded(), [`${clusterName} GET ${path}?${query}&name=A%20%26%20B`]);
       }
     }
   });

@@ -52,11 +52,11 @@ describe("unauthenticated mail", () => {
     // About a third of the byte limit after base64 encoding.
     const third = Buffer.alloc(Math.floor(maxBlackholeMails.bytes / 4) - 100);
     const sizes = [third, third, third, third, "small", Buffer.alloc(maxBlackholeMails.bytes), "last"];
-    const seen: number[][] = [];
+    const mailIds: number[][] = [];
     for (const body of sizes) {
       assert.equal((await emulator.router("POST", path, { body, headers: { "content-type": "x/y" } })).status, 200);
-      seen.push((await listStoredMails(emulator)).map(({ id }) => id));
+      mailIds.push((await listStoredMails(emulator)).map(({ id }) => id));
     }
-    assert.deepEqual(seen, [[1], [1, 2], [1, 2, 3], [2, 3, 4], [2, 3, 4, 5], [6], [7]]);
+    assert.deepEqual(mailIds, [[1], [1, 2], [1, 2, 3], [2, 3, 4], [2, 3, 4, 5], [6], [7]]);
   });
 });

@@ -112,7 +112,7 @@ describe("decision about a user code", () => {
   it("can be repeated but not changed by the same cluster", async (t) => {
     const emulator = await startTestEmulator(t);
     const decided = { status: 409, body: { detail: "The device grant has been decided already" } };
-    for (const [first, other] of [
+    for (const [first, second] of [
       ["AUTHORIZED", "DENIED"],
       ["DENIED", "AUTHORIZED"],
     ] as const) {
@@ -120,7 +120,7 @@ describe("decision about a user code", () => {
       assert.equal((await decide(first)).status, 200);
       assert.equal((await decide(first)).status, 200);
       for (const [status, cluster] of [
-        [other, "eu-1"],
+        [second, "eu-1"],
         ["PENDING", "eu-1"],
         [first, "us-1"],
       ] as const) {
@@ -168,13 +168,13 @@ describe("decision about a user code", () => {
   it("is removed with the workspace data of the bound cluster", async (t) => {
     const emulator = await startTestEmulator(t);
     const mine = await startDeviceAuthorization(emulator);
-    const others = await startDeviceAuthorization(emulator);
+    const otherDevice = await startDeviceAuthorization(emulator);
     await mine.decide("PENDING", "eu-1");
-    await others.decide("PENDING", "us-1");
-    const user_codes = [mine.user_code, others.user_code];
+    await otherDevice.decide("PENDING", "us-1");
+    const user_codes = [mine.user_code, otherDevice.user_code];
     await emulator.router("DELETE", "/router/v1/clusters/eu-1/workspace-data", { body: { user_codes } });
     assert.equal((await mine.decide("DENIED")).status, 404);
-    assert.equal((await others.decide("DENIED", "us-1")).status, 200);
+    assert.equal((await otherDevice.decide("DENIED", "us-1")).status, 200);
   });
 
   it("is removed one day after the code expired", async (t) => {

@@ -124,8 +124,8 @@ describe("discovered token endpoint", () => {
       [["POST", "/router/v1/oauth2.0/token/", { grant_type: deviceGrantType, device_code, client_id: "demo-cli" }]],
     );
     cluster.respond((_, response) => response.destroy());
-    const other = await startDiscovery(emulator);
-    await other.decide("AUTHORIZED");
-    assert.deepEqual(pickStatusAndBody(await other.poll()), createOAuthError("temporarily_unavailable", 503));
+    const otherDevice = await startDiscovery(emulator);
+    await otherDevice.decide("AUTHORIZED");
+    assert.deepEqual(pickStatusAndBody(await otherDevice.poll()), createOAuthError("temporarily_unavailable", 503));
   });
 });

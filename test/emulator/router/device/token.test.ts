@@ -141,9 +141,9 @@ describe("device token endpoint", () => {
       });
     }
     // Unknown parameters are ignored, even if they are repeated (RFC 6749, 3.1).
-    const unknown = "client_id=demo-cli&campaign=a&campaign=b";
+    const form = "client_id=demo-cli&campaign=a&campaign=b";
     const response = await emulator.router("POST", "/router/v1/oauth2.0/device/code/", {
-      body: unknown,
+      body: form,
       headers: formHeaders,
     });
     assert.equal(response.status, 200);
@@ -243,14 +243,14 @@ describe("device token response", () => {
     const { poll, decide } = await startDeviceAuthorization(emulator);
     await decide("AUTHORIZED");
     let respond = () => {};
-    const asked = new Promise<void>((resolve) =>
+    const requestReceived = new Promise<void>((resolve) =>
       cluster.respond((_, response) => {
         respond = () => response.end(JSON.stringify(tokens));
         resolve();
       }),
     );
     const first = poll();
-    await asked;
+    await requestReceived;
     await emulator.clock.advance({ by: secondsToMs(5) });
     assert.deepEqual(pickStatusAndBody(await poll()), createOAuthError("authorization_pending"));
     respond();
@@ -306,9 +306,9 @@ describe("device token response", () => {
     const { emulator, cluster } = await startBehindReceiver(t, { file });
     const { poll, decide, device_code } = await startDeviceAuthorization(emulator);
     await decide("AUTHORIZED");
-    const asked = new Promise<void>((resolve) => cluster.respond(() => resolve()));
+    const requestReceived = new Promise<void>((resolve) => cluster.respond(() => resolve()));
     const lost = poll().catch(() => {});
-    await asked;
+    await requestReceived;
     const stateThen = (await emulator.control("GET", "state")).body;
     await lost;
     // This is the state of a process that was killed during its request to the cluster.

@@ -147,7 +147,7 @@ describe("workspace data deletion", () => {
     };
     const input = { params: { cluster_id: "eu-1" }, query: {}, headers: {}, body: createOffboardingBody(["a"]) };
     const run = clusterHandlers["clusters.delete-workspace-data"] as unknown as (
-      given: typeof input,
+      handlerInput: typeof input,
       context: typeof call,
     ) => Promise<unknown>;
 

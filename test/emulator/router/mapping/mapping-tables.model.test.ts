@@ -60,31 +60,31 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 type Model = Map<string, ClusterId>;
 
 /** Applies a step, and returns how many identifiers moved from another cluster. */
-function apply(model: Model, one: Step): number | undefined {
-  if (one.action === "restart") return undefined;
+function apply(model: Model, step: Step): number | undefined {
+  if (step.action === "restart") return undefined;
   const drop = (table: string) => {
-    for (const id of one.list) if (model.get(`${table} ${id}`) === one.cluster) model.delete(`${table} ${id}`);
+    for (const id of step.list) if (model.get(`${table} ${id}`) === step.cluster) model.delete(`${table} ${id}`);
   };
-  if (one.action === "unmap") drop(one.table);
-  if (one.action === "offboard") for (const table of tables) drop(table);
-  if (one.action !== "map") return undefined;
-  const keys = [...new Set(one.list)].map((id) => `${one.table} ${id}`);
-  const moved = keys.filter((key) => model.has(key) && model.get(key) !== one.cluster).length;
-  for (const key of keys) model.set(key, one.cluster);
+  if (step.action === "unmap") drop(step.table);
+  if (step.action === "offboard") for (const table of tables) drop(table);
+  if (step.action !== "map") return undefined;
+  const keys = [...new Set(step.list)].map((id) => `${step.table} ${id}`);
+  const moved = keys.filter((key) => model.has(key) && model.get(key) !== step.cluster).length;
+  for (const key of keys) model.set(key, step.cluster);
   return moved;
 }
 
-async function send(emulator: RoutedEmulator, one: Exclude<Step, { action: "restart" }>): Promise<number | undefined> {
+async function send(emulator: RoutedEmulator, step: Exclude<Step, { action: "restart" }>): Promise<number | undefined> {
   const response =
-    one.action === "offboard"
-      ? await emulator.router("DELETE", `/router/v1/clusters/${one.cluster}/workspace-data`, {
+    step.action === "offboard"
+      ? await emulator.router("DELETE", `/router/v1/clusters/${step.cluster}/workspace-data`, {
           body: {
-            ...Object.fromEntries(Object.values(offboardField).map((field) => [field, one.list])),
-            external_integrations: [{ external_id_list: one.list, integration_type: "CHAT_B" }],
+            ...Object.fromEntries(Object.values(offboardField).map((field) => [field, step.list])),
+            external_integrations: [{ external_id_list: step.list, integration_type: "CHAT_B" }],
           },
         })
-      : await emulator.router(one.action === "map" ? "POST" : "DELETE", bulkOperations[one.table].path, {
-          body: createBulkBody(one.table, one.cluster, one.list),
+      : await emulator.router(step.action === "map" ? "POST" : "DELETE", bulkOperations[step.table].path, {
+          body: createBulkBody(step.table, step.cluster, step.list),
         });
   assert.deepEqual([response.status, response.body], [200, true]);
   const moved = response.headers.get("x-svc-moved");
@@ -118,14 +118,14 @@ it("mapping tables match a simple model after any sequence of operations and res
       const file = join(folder, `${run}.json`);
       let emulator = await startRoutedEmulator(t, { file });
       const model: Model = new Map();
-      for (const one of steps) {
-        const moved = apply(model, one);
-        if (one.action === "restart") {
+      for (const step of steps) {
+        const moved = apply(model, step);
+        if (step.action === "restart") {
           const { eu, us } = emulator;
           await emulator.close();
           emulator = await startRoutedEmulator(t, { file, behind: { eu, us } });
         } else {
-          assert.equal(await send(emulator, one), moved);
+          assert.equal(await send(emulator, step), moved);
         }
       }
       await compare(emulator, model);

@@ -236,11 +236,11 @@ describe("a token request", () => {
     [{ grant_type: "authorization_code", code: "eu-1" }, { error: "invalid_grant" }],
     [{ grant_type: "refresh_token", refresh_token: "none" }, { error: "invalid_grant" }],
   ];
-  for (const [body, refusal] of refusals) {
-    it(`is rejected for ${JSON.stringify(body)} with ${JSON.stringify(refusal)}`, async (t) => {
+  for (const [body, rejection] of refusals) {
+    it(`is rejected for ${JSON.stringify(body)} with ${JSON.stringify(rejection)}`, async (t) => {
       const emulator = await startRoutedEmulator(t);
       const response = await emulator.router("POST", tokenPath, body && { body });
-      assert.deepEqual(pickStatusAndBody(response), { status: 400, body: refusal });
+      assert.deepEqual(pickStatusAndBody(response), { status: 400, body: rejection });
       assert.equal(response.headers.get("cache-control"), "no-store");
       assert.deepEqual(emulator.listForwarded(), []);
     });
@@ -336,10 +336,10 @@ it("the router detects a cluster URL that is its own", async (t) => {
   });
   front.respond(async ({ headers }, response) => {
     const { via = "" } = headers;
-    const answer = await fetch(`${emulator.routerUrl}${keysPath}`, { headers: { via: String(via) } });
+    const keyResponse = await fetch(`${emulator.routerUrl}${keysPath}`, { headers: { via: String(via) } });
     response
       .writeHead(200)
-      .end(JSON.stringify({ keys: [{ kty: "x", status: answer.status, body: await answer.json() }] }));
+      .end(JSON.stringify({ keys: [{ kty: "x", status: keyResponse.status, body: await keyResponse.json() }] }));
   });
   const { body } = await emulator.router("GET", keysPath);
   assert.deepEqual(body, { keys: [{ kty: "x", ...loop }] });

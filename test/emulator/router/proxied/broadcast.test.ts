@@ -16,9 +16,9 @@ describe("request without a known owner", () => {
       response.on("close", () => answerLast());
       response.writeHead(200).end("us");
     });
-    const answer = await emulator.router("PATCH", "/x", { body });
+    const response = await emulator.router("PATCH", "/x", { body });
     assert.deepEqual(
-      [pickStatusAndBody(answer), answer.headers.get("x-svc-matched")],
+      [pickStatusAndBody(response), response.headers.get("x-svc-matched")],
       [{ status: 201, body: "eu" }, "catch-all"],
     );
     for (const { received } of [emulator.eu, emulator.us]) {
@@ -48,8 +48,8 @@ describe("request without a known owner", () => {
   it("accepts a redirect as a success", async (t) => {
     const emulator = await startRoutedEmulator(t);
     emulator.eu.respond((_, response) => response.writeHead(303, { location: "/there" }).end());
-    const answer = await emulator.router("GET", "/x");
-    assert.deepEqual([answer.status, answer.headers.get("location")], [303, "/there"]);
+    const response = await emulator.router("GET", "/x");
+    assert.deepEqual([response.status, response.headers.get("location")], [303, "/there"]);
   });
 
   for (const [eu, us, expected] of [

@@ -12,10 +12,10 @@ async function sendRawRequest(base: string, target: string, method: string, head
   const { hostname, port } = new URL(base);
   const sent = httpRequest({ hostname, port, path: target, method, headers, setHost: false });
   sent.end(body);
-  const [answer] = await once(sent, "response");
+  const [response] = await once(sent, "response");
   const chunks: Buffer[] = [];
-  for await (const chunk of answer) chunks.push(chunk);
-  return { status: answer.statusCode, rawHeaders: answer.rawHeaders as string[], body: Buffer.concat(chunks) };
+  for await (const chunk of response) chunks.push(chunk);
+  return { status: response.statusCode, rawHeaders: response.rawHeaders as string[], body: Buffer.concat(chunks) };
 }
 
 /** Starts a router that maps the client `app` to eu-1. */
@@ -83,10 +83,10 @@ describe("forwarded request", () => {
       response.end(body);
     });
     const host = new URL(emulator.routerUrl).host;
-    const answer = await sendRawRequest(emulator.routerUrl, "/x", "GET", ["Host", host, "client-id", "app"]);
+    const response = await sendRawRequest(emulator.routerUrl, "/x", "GET", ["Host", host, "client-id", "app"]);
 
-    assert.deepEqual([answer.status, answer.body], [418, body]);
-    const pairs = answer.rawHeaders.flatMap((_, i, all) => (i % 2 === 0 ? [`${all[i]}: ${all[i + 1]}`] : []));
+    assert.deepEqual([response.status, response.body], [418, body]);
+    const pairs = response.rawHeaders.flatMap((_, i, all) => (i % 2 === 0 ? [`${all[i]}: ${all[i + 1]}`] : []));
     for (const pair of ["Set-Cookie: a=1", "Set-Cookie: b=2", "Content-Encoding: gzip", "X-Latin: caf\u00e9"]) {
       assert.ok(pairs.includes(pair), `${pair} in ${pairs.join("; ")}`);
     }
@@ -99,12 +99,12 @@ describe("forwarded request", () => {
   it("isolates HTML pages with an additional policy and leaves JSON unchanged", async (t) => {
     const emulator = await toEu(t);
     const policiesFor = async (...types: readonly string[]) => {
-      const own = ["Content-Security-Policy", "script-src 'none'"] as const;
+      const policy = ["Content-Security-Policy", "script-src 'none'"] as const;
       emulator.eu.respond((_, response) =>
-        response.writeHead(200, [own, ...types.map((type) => ["Content-Type", type] as const)].flat()).end("{}"),
+        response.writeHead(200, [policy, ...types.map((type) => ["Content-Type", type] as const)].flat()).end("{}"),
       );
-      const answer = await sendRawRequest(emulator.routerUrl, "/x", "GET", ["Host", "localhost", "client-id", "app"]);
-      return answer.rawHeaders.filter((_, i, all) => /^content-security-policy$/i.test(all[i - 1] ?? ""));
+      const response = await sendRawRequest(emulator.routerUrl, "/x", "GET", ["Host", "localhost", "client-id", "app"]);
+      return response.rawHeaders.filter((_, i, all) => /^content-security-policy$/i.test(all[i - 1] ?? ""));
     };
     const apart = "sandbox allow-downloads allow-forms allow-modals allow-popups allow-scripts allow-top-navigation";
     const both = ["script-src 'none'", apart];
@@ -120,8 +120,8 @@ describe("forwarded request", () => {
   it("returns redirects without following them", async (t) => {
     const emulator = await toEu(t);
     emulator.eu.respond((_, response) => response.writeHead(302, { location: `${emulator.us.url}/elsewhere` }).end());
-    const answer = await emulator.router("GET", "/x?client_id=app");
-    assert.deepEqual([answer.status, answer.headers.get("location")], [302, `${emulator.us.url}/elsewhere`]);
+    const response = await emulator.router("GET", "/x?client_id=app");
+    assert.deepEqual([response.status, response.headers.get("location")], [302, `${emulator.us.url}/elsewhere`]);
     assert.deepEqual(emulator.listForwarded(), ["eu GET /x?client_id=app"]);
   });
 
@@ -129,9 +129,9 @@ describe("forwarded request", () => {
     const emulator = await toEu(t);
     emulator.eu.respond((request, response) => response.end(request.body));
     const body = randomBytes(20_000_000);
-    const answer = await fetch(`${emulator.routerUrl}/big`, { method: "PUT", body, headers: { "client-id": "app" } });
+    const response = await fetch(`${emulator.routerUrl}/big`, { method: "PUT", body, headers: { "client-id": "app" } });
     const sha = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
-    assert.equal(sha(new Uint8Array(await answer.arrayBuffer())), sha(body));
+    assert.equal(sha(new Uint8Array(await response.arrayBuffer())), sha(body));
   });
 
   it("receives the response while the cluster is still writing", { timeout: 20_000 }, async (t) => {
@@ -142,8 +142,8 @@ describe("forwarded request", () => {
         resolve(response);
       });
     });
-    const answer = await fetch(`${emulator.routerUrl}/slow?client_id=app`);
-    const reader = answer.body!.getReader();
+    const slowResponse = await fetch(`${emulator.routerUrl}/slow?client_id=app`);
+    const reader = slowResponse.body!.getReader();
     const response = await pending;
     assert.equal(Buffer.from((await reader.read()).value!).toString(), "first");
     response.write("last");
@@ -166,7 +166,7 @@ describe("emulator control header", () => {
     });
     const { host } = new URL(emulator.routerUrl);
     const steering = ["X-SVC-Passed", "1", "x-svc-link", "x", "x-svc-webhook-content-hash", "h"];
-    const answer = await sendRawRequest(emulator.routerUrl, "/x", "GET", [
+    const response = await sendRawRequest(emulator.routerUrl, "/x", "GET", [
       "Host",
       host,
       "client-id",
@@ -178,7 +178,7 @@ describe("emulator control header", () => {
       names(emulator.eu.received[0]!.rawHeaders).filter((name) => /^x-svc/i.test(name)),
       ["x-svc-webhook-content-hash"],
     );
-    assert.deepEqual(names(answer.rawHeaders), [
+    assert.deepEqual(names(response.rawHeaders), [
       ...["x-svc-webhook-content-hash", "X-Stays", "Date", "content-security-policy", "x-svc-matched"],
       ...["content-length", "x-svc-time", "Connection", "Keep-Alive"],
     ]);
@@ -214,40 +214,40 @@ describe("failing cluster", () => {
       response.writeHead(200, { "content-length": "100" });
       response.write("only a part", () => response.destroy());
     });
-    const answer = await fetch(`${emulator.routerUrl}/x?client_id=app`);
-    assert.equal(answer.status, 200);
-    await assert.rejects(answer.text());
+    const response = await fetch(`${emulator.routerUrl}/x?client_id=app`);
+    assert.equal(response.status, 200);
+    await assert.rejects(response.text());
   });
 
   it("is notified when the client disconnects", { timeout: 20_000 }, async (t) => {
     const emulator = await toEu(t, { upstreamTimeoutMs: 600_000 });
     const caller = new AbortController();
-    const gone = new Promise<void>((resolve) => {
+    const disconnected = new Promise<void>((resolve) => {
       emulator.eu.respond((_, response) => {
         response.on("close", resolve);
         caller.abort();
       });
     });
     await assert.rejects(fetch(`${emulator.routerUrl}/x?client_id=app`, { signal: caller.signal }));
-    await gone;
+    await disconnected;
   });
 
   it("is notified when the client of a broadcast disconnects", { timeout: 20_000 }, async (t) => {
     const emulator = await startRoutedEmulator(t, { upstreamTimeoutMs: 600_000 });
     const caller = new AbortController();
-    let asked = 0;
-    const gone = [emulator.eu, emulator.us].map(
+    let requestCount = 0;
+    const disconnections = [emulator.eu, emulator.us].map(
       (cluster) =>
         new Promise<void>((resolve) =>
           cluster.respond((_, response) => {
             response.on("close", resolve);
-            asked += 1;
-            if (asked === 2) caller.abort();
+            requestCount += 1;
+            if (requestCount === 2) caller.abort();
           }),
         ),
     );
     await assert.rejects(fetch(`${emulator.routerUrl}/x`, { signal: caller.signal }));
-    await Promise.all(gone);
+    await Promise.all(disconnections);
   });
 
   it("is notified when the client of the router's own request disconnects", { timeout: 20_000 }, async (t) => {
@@ -257,7 +257,7 @@ describe("failing cluster", () => {
       token: string;
     };
     const caller = new AbortController();
-    const gone = new Promise<void>((resolve) =>
+    const disconnected = new Promise<void>((resolve) =>
       emulator.eu.respond((_, response) => {
         response.on("close", resolve);
         caller.abort();
@@ -272,7 +272,7 @@ describe("failing cluster", () => {
         signal: caller.signal,
       }),
     );
-    await gone;
+    await disconnected;
   });
 
   it("causes a 508 if its URL leads back to the router", async (t) => {

@@ -84,9 +84,9 @@ describe("forwarding of unusual cluster responses", () => {
           `GET ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`,
         ]);
         const response = parseResponse(got);
-        const own = ["x-svc-matched", "content-security-policy"];
-        const others = Object.entries(response.headers).filter(([header]) => !own.includes(header));
-        assert.deepEqual([response.status, Object.fromEntries(others), response.body], [status, headers, body]);
+        const emulatorHeaders = ["x-svc-matched", "content-security-policy"];
+        const otherHeaders = Object.entries(response.headers).filter(([header]) => !emulatorHeaders.includes(header));
+        assert.deepEqual([response.status, Object.fromEntries(otherHeaders), response.body], [status, headers, body]);
         if (status === 204) assert.doesNotMatch(got.toString("latin1"), /content-length/i);
       }
       assert.equal(cluster.received.length, 2);

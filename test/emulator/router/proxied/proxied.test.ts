@@ -48,9 +48,9 @@ describe("proxied route", () => {
       emulator.eu.respond((_, response) => response.end("eu"));
       emulator.us.respond((_, response) => response.end("us"));
 
-      const answer = await emulator.router(method, path, request);
-      assert.deepEqual(pickStatusAndBody(answer), { status: 200, body: expected[0] });
-      assert.equal(answer.headers.get("x-svc-matched"), null);
+      const response = await emulator.router(method, path, request);
+      assert.deepEqual(pickStatusAndBody(response), { status: 200, body: expected[0] });
+      assert.equal(response.headers.get("x-svc-matched"), null);
       assert.deepEqual(
         emulator.listForwarded(),
         expected.map((name) => `${name} ${method} ${path}`),

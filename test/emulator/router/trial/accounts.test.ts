@@ -112,11 +112,11 @@ describe("user of a workspace", () => {
     const emulator = await startTestEmulator(t);
     const token = await startSignup(emulator, zoe);
     const eu = emulator.clusters[0]!;
-    const asked = { ...form, last_name: null, signup_token: token, email: zoe, invited_users: [] };
+    const signup = { ...form, last_name: null, signup_token: token, email: zoe, invited_users: [] };
     const response = await fetch(`${eu.url}/api/v1/organization/trial_signup/`, {
       method: "POST",
       headers: { "x-cluster-key": eu.clusterKey },
-      body: JSON.stringify(asked),
+      body: JSON.stringify(signup),
     });
     const { workspace_id } = (await response.json()) as { workspace_id: number };
     assert.deepEqual(pickStatusAndBody(await emulator.router("POST", complete, { body: { ...form, token } })), {
@@ -137,14 +137,14 @@ describe("concurrent signup with one address", () => {
     assert.deepEqual(new Set([...tokens, byProvider.token]).size, 1);
 
     const before = (await emulator.control("GET", "workspaces")).body as unknown[];
-    const places = ["eu-1", "us-1", "eu-1", "us-1"];
-    const answers = await Promise.all(
-      places.map((cluster_location) =>
+    const clusterIds = ["eu-1", "us-1", "eu-1", "us-1"];
+    const responses = await Promise.all(
+      clusterIds.map((cluster_location) =>
         emulator.router("POST", complete, { body: { ...form, token: tokens[0], cluster_location } }),
       ),
     );
-    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 404, 404, 404]);
-    const won = answers.find(({ status }) => status === 200)!.body as { cluster_id: string };
+    assert.deepEqual(responses.map(({ status }) => status).sort(), [200, 404, 404, 404]);
+    const won = responses.find(({ status }) => status === 200)!.body as { cluster_id: string };
     assert.equal((await getMapping(emulator)).cluster_id, won.cluster_id);
     const after = (await emulator.control("GET", "workspaces")).body as unknown[];
     assert.equal(after.length, before.length + 1);

@@ -74,21 +74,21 @@ describe("signup completion", () => {
     });
 
     const all = (await emulator.control("GET", "workspaces")).body as Record<string, unknown>[];
-    const made = all.find(({ id }) => id === 4) as { client_id: string; client_secret: string } & Record<
+    const workspace = all.find(({ id }) => id === 4) as { client_id: string; client_secret: string } & Record<
       string,
       unknown
     >;
-    assert.equal(made.name, "Newco");
-    assert.deepEqual([made.industry, made.use_case], ["Software", "Sales contracts"]);
-    const creators = made.creator_tokens as string[];
+    assert.equal(workspace.name, "Newco");
+    assert.deepEqual([workspace.industry, workspace.use_case], ["Software", "Sales contracts"]);
+    const creators = workspace.creator_tokens as string[];
     assert.equal(creators.length, 2);
     const where = async (path: string) =>
       ((await emulator.router("GET", path)).body as { cluster_id: string }).cluster_id;
     assert.equal(await where(`/router/v1/cluster_emails/email/${hashEmail(person.email)}`), "us-1");
-    assert.equal(await where(`/router/v1/cluster_clients/client/${made.client_id}`), "us-1");
+    assert.equal(await where(`/router/v1/cluster_clients/client/${workspace.client_id}`), "us-1");
     for (const creator of creators) assert.equal(await where(`/auth/v3/invite_info/?token=${creator}`), "us-1");
 
-    const api = createSender(us.url, { "client-id": made.client_id, "client-secret": made.client_secret });
+    const api = createSender(us.url, { "client-id": workspace.client_id, "client-secret": workspace.client_secret });
     const users = (await api("GET", "/api/v2.1/public/auth/users/")).body as { results: Record<string, unknown>[] };
     assert.deepEqual(
       users.results.map(({ name, email, designation, is_active }) => ({ name, email, designation, is_active })),
@@ -123,14 +123,14 @@ describe("signup completion", () => {
     const emulator = await startTestEmulator(t);
     const token = await startSignup(emulator);
     const send = (body: object) => () => emulator.router("POST", complete, { body: { ...trialSignupFields, ...body } });
-    const unknown = { status: 404, body: { detail: "Unknown or used signup token" } };
-    await assertRejected(emulator, send({ token: "trl_x" }), unknown);
+    const unknownSignupToken = { status: 404, body: { detail: "Unknown or used signup token" } };
+    await assertRejected(emulator, send({ token: "trl_x" }), unknownSignupToken);
     await assertRejected(emulator, send({ token, cluster_location: "moon" }), {
       status: 400,
       body: { detail: "Unknown cluster location: moon" },
     });
     assert.equal((await send({ token })()).status, 200);
-    await assertRejected(emulator, send({ token }), unknown);
+    await assertRejected(emulator, send({ token }), unknownSignupToken);
     await assertRejected(emulator, () => emulator.router("POST", signup, { body: person }), {
       status: 400,
       body: { detail: "An account with this e-mail exists" },
@@ -141,7 +141,7 @@ describe("signup completion", () => {
     const emulator = await startRoutedEmulator(t);
     const token = await startSignup(emulator);
     let respond = () => {};
-    const asked = new Promise<void>((resolve) =>
+    const requestReceived = new Promise<void>((resolve) =>
       emulator.us.respond((_, response) => {
         const created = { workspace_id: 70, client_id: "wc", creator_tokens: ["ct"], more: "of its own" };
         respond = () => response.writeHead(200).end(JSON.stringify(created));
@@ -151,15 +151,15 @@ describe("signup completion", () => {
     const body = JSON.stringify({ ...trialSignupFields, token, cluster_location: "us-1", seats: 1.5 }, null, 1);
     const headers = { "content-type": "application/json", "x-forwarded-for": "203.0.113.9", "x-own": "kept" };
     const first = emulator.router("POST", `${complete}?from=page`, { body, headers });
-    await asked;
+    await requestReceived;
     assert.equal((await emulator.router("POST", complete, { body, headers })).status, 404);
     respond();
     assert.deepEqual(pickStatusAndBody(await first), {
       status: 200,
       body: { cluster_id: "us-1", workspace_id: 70, cluster_url: `${emulator.us.url}/` },
     });
-    const [request, ...others] = emulator.us.received;
-    assert.deepEqual(others, []);
+    const [request, ...otherRequests] = emulator.us.received;
+    assert.deepEqual(otherRequests, []);
     assert.deepEqual(
       [request!.method, request!.url, request!.body.toString()],
       ["POST", `${complete}?from=page`, body],
@@ -174,11 +174,11 @@ describe("signup completion", () => {
     ]);
   });
 
-  for (const told of ["", "made", "[]", '{"workspace_id":"seventy","client_id":7,"creator_tokens":"ct"}']) {
-    it(`accepts a 2xx with ${told || "an empty body"} from a backend and maps the user`, async (t) => {
+  for (const backendBody of ["", "made", "[]", '{"workspace_id":"seventy","client_id":7,"creator_tokens":"ct"}']) {
+    it(`accepts a 2xx with ${backendBody || "an empty body"} from a backend and maps the user`, async (t) => {
       const emulator = await startRoutedEmulator(t);
       const token = await startSignup(emulator);
-      emulator.eu.respond((_, response) => response.writeHead(201).end(told));
+      emulator.eu.respond((_, response) => response.writeHead(201).end(backendBody));
       assert.deepEqual(
         pickStatusAndBody(await emulator.router("POST", complete, { body: { ...trialSignupFields, token } })),
         {
@@ -215,14 +215,14 @@ describe("signup completion", () => {
   it("returns the same workspace if repeated with the token", async (t) => {
     const emulator = await startTestEmulator(t);
     const [eu] = emulator.clusters;
-    const asked = { signup_token: "t", email: "z@n.example", ...trialSignupFields, invited_users: [] };
-    const ask = (key: string, body: unknown = asked) =>
+    const signup = { signup_token: "t", email: "z@n.example", ...trialSignupFields, invited_users: [] };
+    const signUp = (key: string, body: unknown = signup) =>
       createSender(eu!.url)("POST", "/api/v1/organization/trial_signup/", { body, headers: { "x-cluster-key": key } });
-    const first = await ask(eu!.clusterKey);
+    const first = await signUp(eu!.clusterKey);
     assert.equal(first.status, 201);
-    assert.deepEqual(pickStatusAndBody(await ask(eu!.clusterKey)), pickStatusAndBody(first));
-    await assertRejected(emulator, () => ask("guess"), { status: 401, body: { detail: "Invalid cluster key" } });
-    await assertRejected(emulator, () => ask(eu!.clusterKey, { ...asked, email: 1 }), {
+    assert.deepEqual(pickStatusAndBody(await signUp(eu!.clusterKey)), pickStatusAndBody(first));
+    await assertRejected(emulator, () => signUp("guess"), { status: 401, body: { detail: "Invalid cluster key" } });
+    await assertRejected(emulator, () => signUp(eu!.clusterKey, { ...signup, email: 1 }), {
       status: 400,
       body: { detail: "The request is not a valid workspace request" },
     });

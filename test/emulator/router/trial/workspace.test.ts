@@ -38,9 +38,9 @@ describe("a trial workspace", () => {
     const emulator = await startTestEmulator(t);
     const workspace = await completeTrial(emulator);
     const api = await createWorkspaceApi(emulator, workspace.id);
-    const told = await startReceiver(t);
+    const receiver = await startReceiver(t);
     const activities = ["CONTRACT_CREATED", "CONTRACT_EXECUTED"];
-    const subscription = { title: "all", url: `${told.url}/hook`, only_for_activities: activities };
+    const subscription = { title: "all", url: `${receiver.url}/hook`, only_for_activities: activities };
     assert.equal((await api("POST", "/api/v2.1/public/webhooks/", { body: subscription })).status, 201);
 
     const uploads = await api("POST", "/api/v2.1/public/workspace/files/uploads/", {
@@ -50,8 +50,8 @@ describe("a trial workspace", () => {
     const headers = { "content-type": "text/plain" };
     assert.equal((await fetch(file!.upload_url, { method: "PUT", headers, body: "hello" })).status, 200);
 
-    const [workflow, ...others] = workspace.intake_workflows;
-    assert.deepEqual([workflow?.title, others], ["Legal help", []]);
+    const [workflow, ...otherWorkflows] = workspace.intake_workflows;
+    assert.deepEqual([workflow?.title, otherWorkflows], ["Legal help", []]);
     const intake = await api("POST", "/api/v1/public/legal_intake/", {
       body: { title: "Please draft", workflow_id: workflow!.id, file_ids: [file!.file_id] },
     });
@@ -82,12 +82,12 @@ describe("a trial workspace", () => {
 
     await emulator.control("POST", "clock/advance", { body: { by: "PT1M" } });
     assert.deepEqual(
-      told.received.map(({ body }) => (JSON.parse(body.toString()) as { activity: string }).activity),
+      receiver.received.map(({ body }) => (JSON.parse(body.toString()) as { activity: string }).activity),
       activities,
     );
-    for (const { headers: signed, body } of told.received) {
-      const given = String(signed["x-svc-webhook-content-hash"]);
-      assert.deepEqual(verifyContentHash(workspace.hmac_key, body, given), { ok: true });
+    for (const { headers: signed, body } of receiver.received) {
+      const contentHash = String(signed["x-svc-webhook-content-hash"]);
+      assert.deepEqual(verifyContentHash(workspace.hmac_key, body, contentHash), { ok: true });
     }
   });
 

@@ -28,20 +28,20 @@ async function createUploads(t: TestContext) {
   await upload("named");
   await upload("unnamed");
   /** Returns the texts of the uploads that a check on that day removes. */
-  const look = async (onDay: number, named: readonly string[] = ["named"]) => {
+  const look = async (onDay: number, referencedNames: readonly string[] = ["named"]) => {
     const wall = { ...createMovedWallClock(), now: () => first + onDay * day };
-    return collectBlobs({ path, folder, wall, findReferencedBlobs: async () => new Set(named.map(hashOf)) });
+    return collectBlobs({ path, folder, wall, findReferencedBlobs: async () => new Set(referencedNames.map(hashOf)) });
   };
-  const kept = async () => (await readdir(folder)).filter((name) => name !== "svc-unnamed.json").sort();
-  return { home, path, folder, upload, look, kept };
+  const listBlobNames = async () => (await readdir(folder)).filter((name) => name !== "svc-unnamed.json").sort();
+  return { home, path, folder, upload, look, listBlobNames };
 }
 
 describe("unreferenced upload", () => {
   it("is removed after 30 days without a reference", async (t) => {
-    const { look, kept } = await createUploads(t);
+    const { look, listBlobNames } = await createUploads(t);
     assert.deepEqual([await look(0), await look(15), await look(29.9)], [[], [], []]);
     assert.deepEqual(await look(31), [hashOf("unnamed")]);
-    assert.deepEqual(await kept(), [hashOf("named")]);
+    assert.deepEqual(await listBlobNames(), [hashOf("named")]);
   });
 
   it("is retained for another 30 days after a reference", async (t) => {
@@ -60,19 +60,19 @@ describe("unreferenced upload", () => {
 
   it("is searched for once a day, and only if uploads exist", async (t) => {
     const { look, folder, home } = await createUploads(t);
-    let asked = 0;
+    let searchCount = 0;
     const path = join(home, "emulator.json");
     const findReferencedBlobs = async () => {
-      asked += 1;
+      searchCount += 1;
       return new Set<string>();
     };
     for (let i = 0; i < 3; i += 1)
       await collectBlobs({ path, folder, wall: createMovedWallClock(), findReferencedBlobs: findReferencedBlobs });
-    assert.equal(asked, 1);
+    assert.equal(searchCount, 1);
     // The day simulates a wrong clock. A check in the future does not delay the checks of today.
     await look(900);
     await collectBlobs({ path, folder, wall: createMovedWallClock(), findReferencedBlobs: findReferencedBlobs });
-    assert.equal(asked, 2);
+    assert.equal(searchCount, 2);
     await mkdir(join(home, "empty"));
     await collectBlobs({
       path,
@@ -80,16 +80,16 @@ describe("unreferenced upload", () => {
       wall: createMovedWallClock(),
       findReferencedBlobs: findReferencedBlobs,
     });
-    assert.deepEqual([asked, await readdir(join(home, "empty"))], [2, []]);
+    assert.deepEqual([searchCount, await readdir(join(home, "empty"))], [2, []]);
   });
 
   for (const name of ["other.json", "emulator.json.damaged", "export.json", "emulator.json.journal.2.torn"]) {
     it(`is retained while ${name} is next to the state, and for 30 more days`, async (t) => {
-      const { look, home, kept } = await createUploads(t);
+      const { look, home, listBlobNames } = await createUploads(t);
       await look(0);
       await writeFile(join(home, name), "{}");
       assert.deepEqual([await look(40), await look(80)], [[], []]);
-      assert.equal((await kept()).length, 2);
+      assert.equal((await listBlobNames()).length, 2);
       await utimes(join(home, name), 1, 1);
       const { rm } = await import("node:fs/promises");
       await rm(join(home, name));
@@ -107,23 +107,23 @@ describe("unreferenced upload", () => {
   });
 
   it("is recognized by its file name, and other files stay untouched", async (t) => {
-    const { look, folder, kept } = await createUploads(t);
-    const others = ["notes.txt", "a".repeat(64), hashOf("x").toUpperCase(), `${hashOf("x")}.pdf`];
+    const { look, folder, listBlobNames } = await createUploads(t);
+    const otherFiles = ["notes.txt", "a".repeat(64), hashOf("x").toUpperCase(), `${hashOf("x")}.pdf`];
     await writeFile(join(folder, "notes.txt"), "mine");
-    await symlink("notes.txt", join(folder, others[1]!));
-    for (const name of others.slice(2)) await writeFile(join(folder, name), "mine");
+    await symlink("notes.txt", join(folder, otherFiles[1]!));
+    for (const name of otherFiles.slice(2)) await writeFile(join(folder, name), "mine");
     await look(0);
     await look(4_000_000);
-    assert.deepEqual(await kept(), [...others, hashOf("named")].sort());
+    assert.deepEqual(await listBlobNames(), [...otherFiles, hashOf("named")].sort());
     assert.equal(await readFile(join(folder, "notes.txt"), "utf8"), "mine");
   });
 
   it("is retained with the note if the note belongs to another user", async (t) => {
-    const { look, folder, kept } = await createUploads(t);
+    const { look, folder, listBlobNames } = await createUploads(t);
     await writeFile(join(folder, "svc-unnamed.json"), '{"mine":true}');
     await assert.rejects(look(0), { message: /svc-unnamed\.json has other contents/ });
     assert.equal(await readFile(join(folder, "svc-unnamed.json"), "utf8"), '{"mine":true}');
-    assert.equal((await kept()).length, 2);
+    assert.equal((await listBlobNames()).length, 2);
   });
 });
 
@@ -147,15 +147,15 @@ describe("interrupted removal of uploads", () => {
 
       const child = spawn(process.execPath, [getProgramPath("blob-collector"), path, call, String(count)]);
       assert.deepEqual(await once(child, "close"), [null, "SIGKILL"]);
-      const left = (await readdir(folder)).filter((name) => name !== "svc-unnamed.json");
-      assert.equal(left.length, call === "rm" ? texts.length - count : 0);
-      for (const name of left) assert.equal(hashOf(await readFile(join(folder, name), "utf8")), name);
+      const remaining = (await readdir(folder)).filter((name) => name !== "svc-unnamed.json");
+      assert.equal(remaining.length, call === "rm" ? texts.length - count : 0);
+      for (const name of remaining) assert.equal(hashOf(await readFile(join(folder, name), "utf8")), name);
 
       // A removed upload is added again and no longer matches the note.
       await writeFile(join(folder, hashOf(texts[0]!)), texts[0]!);
       const wall = { ...createMovedWallClock(), now: () => Date.now() + 2 * day };
       const removed = await collectBlobs({ path, folder, wall, findReferencedBlobs: async () => new Set() });
-      assert.deepEqual([...removed].sort(), left.filter((name) => name !== hashOf(texts[0]!)).sort());
+      assert.deepEqual([...removed].sort(), remaining.filter((name) => name !== hashOf(texts[0]!)).sort());
       assert.deepEqual((await readdir(folder)).sort(), [hashOf(texts[0]!), "svc-unnamed.json"].sort());
     });
   }

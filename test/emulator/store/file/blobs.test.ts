@@ -74,12 +74,12 @@ describe("blob folder", () => {
 
   it("loses incomplete files of a crash, but no links or other names", async (t) => {
     const folder = await createTemporaryFolder(t);
-    const others = ["0123456789ab.tmp", "notes.tmp", "upload.tmp", "upload.0123456789ab.svc-tmp.txt", "theirs"];
-    for (const name of others) await writeFile(join(folder, name), "mine");
+    const otherFiles = ["0123456789ab.tmp", "notes.tmp", "upload.tmp", "upload.0123456789ab.svc-tmp.txt", "theirs"];
+    for (const name of otherFiles) await writeFile(join(folder, name), "mine");
     await writeFile(join(folder, "upload.0123456789ab.svc-tmp"), "half");
     await symlink("theirs", join(folder, "upload.ba9876543210.svc-tmp"));
     await openFileBlobs({ folder });
-    assert.deepEqual((await readdir(folder)).sort(), [...others, "upload.ba9876543210.svc-tmp"].sort());
+    assert.deepEqual((await readdir(folder)).sort(), [...otherFiles, "upload.ba9876543210.svc-tmp"].sort());
     assert.equal(await readFile(join(folder, "theirs"), "utf8"), "mine");
   });
 

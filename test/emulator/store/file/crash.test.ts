@@ -10,7 +10,7 @@ import {
 } from "../../../support/files/crashes.ts";
 import { createPerson, owners, people } from "../../../support/store.ts";
 
-const put = (id: number) => (tx: Transaction) => {
+const putPerson = (id: number) => (tx: Transaction) => {
   tx.put(people, createPerson(id, { name: `person ${id}`, age: id % 7 }));
   tx.map(owners, id % 2 ? "eu-1" : "us-1", [`a${id % 5}`, `b${id}`]);
   tx.next("numbers");
@@ -22,30 +22,61 @@ const drop = (id: number) => (tx: Transaction) => {
 const reset = (tx: Transaction) => tx.put(people, createPerson(500));
 
 const lives: Record<string, readonly StoreAction[]> = {
-  "a first start and single commits": [[put(1)], [put(2)], [drop(1)]],
-  "commits that share a sync": [[put(1)], [put(2), put(3), put(4), drop(2), put(5)], [put(6), put(7)]],
-  compactions: Array.from({ length: 9 }, (_, i) => [put(i), put(i + 1)]),
-  "closes and reopens": [[put(1)], "close and open", [put(2)], "close and open", "close and open", [put(3)]],
-  "a reset and a restore": [[put(1)], { reset }, [put(2), put(3)], "export and replace", [put(4)]],
+  "a first start and single commits": [[putPerson(1)], [putPerson(2)], [drop(1)]],
+  "commits that share a sync": [
+    [putPerson(1)],
+    [putPerson(2), putPerson(3), putPerson(4), drop(2), putPerson(5)],
+    [putPerson(6), putPerson(7)],
+  ],
+  compactions: Array.from({ length: 9 }, (_, i) => [putPerson(i), putPerson(i + 1)]),
+  "closes and reopens": [
+    [putPerson(1)],
+    "close and open",
+    [putPerson(2)],
+    "close and open",
+    "close and open",
+    [putPerson(3)],
+  ],
+  "a reset and a restore": [
+    [putPerson(1)],
+    { reset },
+    [putPerson(2), putPerson(3)],
+    "export and replace",
+    [putPerson(4)],
+  ],
   "a saved state and returns to it": [
-    [put(1), put(2)],
+    [putPerson(1), putPerson(2)],
     "keep",
-    [put(3), drop(1)],
+    [putPerson(3), drop(1)],
     "go back",
-    [put(4)],
+    [putPerson(4)],
     "go back",
-    [put(5)],
+    [putPerson(5)],
   ],
 };
 
 /** Operations with a history, part of which is dropped meanwhile. */
 const withHistory: Record<string, readonly [actions: readonly StoreAction[], historyBytes: number]> = {
-  rewinds: [[[put(1)], [put(2), put(3)], "rewind", [put(4)], "rewind", "rewind", [put(5)]], 1_000_000],
-  "rewinds after a reopen and a restore": [
-    [[put(1)], [put(2)], "keep", "close and open", [put(3)], "go back", [put(4)], "rewind", "rewind", [put(5)]],
+  rewinds: [
+    [[putPerson(1)], [putPerson(2), putPerson(3)], "rewind", [putPerson(4)], "rewind", "rewind", [putPerson(5)]],
     1_000_000,
   ],
-  "a trimmed history": [Array.from({ length: 7 }, (_, i) => [put(i), put(i + 1)]), 2_500],
+  "rewinds after a reopen and a restore": [
+    [
+      [putPerson(1)],
+      [putPerson(2)],
+      "keep",
+      "close and open",
+      [putPerson(3)],
+      "go back",
+      [putPerson(4)],
+      "rewind",
+      "rewind",
+      [putPerson(5)],
+    ],
+    1_000_000,
+  ],
+  "a trimmed history": [Array.from({ length: 7 }, (_, i) => [putPerson(i), putPerson(i + 1)]), 2_500],
 };
 
 /** At each step the maximum, the minimum and a random part of the writes survive. */

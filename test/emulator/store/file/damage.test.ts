@@ -21,7 +21,7 @@ const open = (folder: string, report?: (text: string) => void): Promise<Store> =
     ...(report && { report }),
   });
 
-const put = (store: Store, ...ids: number[]) =>
+const putPeople = (store: Store, ...ids: number[]) =>
   Promise.all(
     ids.map((id) => store.transaction("put", (tx) => tx.put(people, createPerson(id, { name: `name ${id}` })))),
   );
@@ -39,13 +39,13 @@ async function readIds(folder: string, report?: (text: string) => void): Promise
 async function createCrashedState(t: TestContext): Promise<{ folder: string; journal: string }> {
   const folder = await createTemporaryFolder(t);
   const first = await open(folder);
-  await put(first, 1);
+  await putPeople(first, 1);
   await first.close();
   const store = await open(folder);
   addCleanup(t, () => store.close());
-  await put(store, 2);
-  await put(store, 3, 4, 5, 6);
-  await put(store, 7);
+  await putPeople(store, 2);
+  await putPeople(store, 3, 4, 5, 6);
+  await putPeople(store, 7);
   const copy = await createTemporaryFolder(t);
   await cp(folder, copy, { recursive: true });
   return { folder: copy, journal: join(copy, "emulator.json.journal.2") };
@@ -123,7 +123,7 @@ describe("a damaged journal", () => {
       [1, 2, 3, 4, 5, 6, 7],
     ],
   ];
-  for (const [label, damage, message, kept] of damages) {
+  for (const [label, damage, message, retainedIds] of damages) {
     it(`is rejected and repaired if it ${label}`, async (t) => {
       const { folder, journal } = await createCrashedState(t);
       if (damage === "remove") await rm(journal);
@@ -137,10 +137,10 @@ describe("a damaged journal", () => {
         return true;
       });
       assert.deepEqual(await readdir(folder), before);
-      const { repaired, damage: found } = await repairFile({ path: join(folder, "emulator.json"), collections });
+      const { repaired, damage: foundDamage } = await repairFile({ path: join(folder, "emulator.json"), collections });
       assert.equal(repaired, true);
-      assert.match(found.join(), message);
-      assert.deepEqual(await readIds(folder), kept);
+      assert.match(foundDamage.join(), message);
+      assert.deepEqual(await readIds(folder), retainedIds);
     });
   }
 
@@ -158,7 +158,7 @@ describe("a damaged journal", () => {
       addCleanup(t, () => store.close());
       let next: string | undefined;
       for (let id = 1; next === undefined; id += 1) {
-        await put(store, id);
+        await putPeople(store, id);
         const text = await readFile(join(folder, "emulator.json.journal.1"), "utf8");
         next = /\{"next":(\d+)\}/.exec(text)?.[1];
       }
@@ -168,9 +168,9 @@ describe("a damaged journal", () => {
       if (how === "removed") await rm(last);
       else await writeFile(last, "");
       // Meanwhile a new journal may have been created, which names the previous one.
-      const refusal =
+      const message =
         /journal\.\d+ is missing or empty, but .*journal\.\d+ continues in it|the previous journal \(generation \d+\) is missing/;
-      await assert.rejects(open(copy), refusal);
+      await assert.rejects(open(copy), message);
     });
   }
 });
@@ -191,18 +191,18 @@ describe("write interrupted by a machine crash", () => {
     ],
     ["it ends within a line", (lines) => [...lines.slice(0, 5), lines[5]!.slice(0, 30)], [1, 2, 3, 4, 5]],
   ];
-  for (const [label, torn, kept] of tails) {
+  for (const [label, torn, retainedIds] of tails) {
     it(`is skipped, reported and saved if ${label}`, async (t) => {
       const { folder, journal } = await createCrashedState(t);
       await changeJournal(journal, torn);
-      const left = await readFile(journal);
-      const told: string[] = [];
-      assert.deepEqual(await readIds(folder, (text) => told.push(text)), kept);
+      const remainingJournal = await readFile(journal);
+      const reports: string[] = [];
+      assert.deepEqual(await readIds(folder, (text) => reports.push(text)), retainedIds);
       assert.deepEqual((await readdir(folder)).sort(), ["emulator.json", "emulator.json.journal.2.torn"]);
       const tail = await readFile(`${journal}.torn`);
-      assert.deepEqual(left.subarray(left.byteLength - tail.byteLength), tail);
+      assert.deepEqual(remainingJournal.subarray(remainingJournal.byteLength - tail.byteLength), tail);
       assert.ok(tail.byteLength > 0);
-      assert.deepEqual(told, [
+      assert.deepEqual(reports, [
         `${journal} ends with an incomplete write (${tail.byteLength} bytes). ` +
           `It is ignored, and saved in ${journal}.torn`,
       ]);

@@ -44,15 +44,15 @@ describe("file store on a temporarily failing disk", () => {
       () => Promise.reject(new Error("gone")),
     ],
   ];
-  for (const [label, calls, answer] of failures) {
+  for (const [label, calls, createError] of failures) {
     it(`resumes with all acknowledged data after the disk ${label}`, async (t) => {
       const folder = await createTemporaryFolder(t);
       const path = join(folder, "emulator.json");
       const wall = new ManualWallClock();
-      const told: string[] = [];
+      const reports: string[] = [];
       let broken = false;
-      const disk = createGatedDisk((call) => (broken && calls.includes(call) ? answer() : null));
-      const store = await openFileStore({ path, collections, wall, disk, report: (text) => told.push(text) });
+      const disk = createGatedDisk((call) => (broken && calls.includes(call) ? createError() : null));
+      const store = await openFileStore({ path, collections, wall, disk, report: (text) => reports.push(text) });
       await putPerson(store, 1);
       broken = true;
       await assert.rejects(putPerson(store, 2), {
@@ -75,7 +75,7 @@ describe("file store on a temporarily failing disk", () => {
       await crashed.close();
       await store.close();
       assert.deepEqual(
-        told.map((text) => text.slice(path.length)).map((text) => text.split(":")[0]),
+        reports.map((text) => text.slice(path.length)).map((text) => text.split(":")[0]),
         [" cannot be written", " can be written again"],
       );
       const reopenedStore = await openFileStore({ path, collections, wall: systemWallClock });
@@ -107,9 +107,9 @@ describe("full disk", () => {
     const folder = await mountSmallDisk(t);
     if (folder === undefined) return t.skip("no small disk can be mounted here");
     const wall = new ManualWallClock();
-    const told: string[] = [];
+    const reports: string[] = [];
     const path = join(folder, "emulator.json");
-    const store = await openFileStore({ path, collections, wall, report: (text) => told.push(text) });
+    const store = await openFileStore({ path, collections, wall, report: (text) => reports.push(text) });
     const blobs = await openFileBlobs({ folder: join(folder, "files") });
     await putPerson(store, 1);
     await writeFile(join(folder, "other"), Buffer.alloc(2_000_000)).catch(() => {});
@@ -126,7 +126,7 @@ describe("full disk", () => {
     await waitUntilWritable(store, wall);
     await putPerson(store, 3);
     assert.equal((await blobs.put(streamBytes(100_000), 200_000)).size, 100_000);
-    assert.equal(told.length, 2);
+    assert.equal(reports.length, 2);
     await store.close();
     const reopenedStore = await openFileStore({ path, collections, wall: systemWallClock });
     assert.deepEqual(await listIds(reopenedStore), [1, 3]);
@@ -156,13 +156,13 @@ describe("full disk", () => {
     const files = [{ filename: "msa.pdf", content_type: "application/pdf" }];
     const { body } = await emulator.api("POST", "/api/v2.1/public/workspace/files/uploads/", { body: { files } });
     const [{ upload_url: url }] = (body as { files: [{ upload_url: string }] }).files;
-    const put = () =>
+    const upload = () =>
       fetch(url, { method: "PUT", body: Buffer.alloc(100_000), headers: { "content-type": "application/pdf" } });
     await writeFile(join(folder, "other"), Buffer.alloc(2_000_000)).catch(() => {});
-    const response = await put();
+    const response = await upload();
     assert.deepEqual([response.status, /no space left/.test(await response.text())], [503, false]);
     await rm(join(folder, "other"));
-    assert.equal((await put()).status, 200);
+    assert.equal((await upload()).status, 200);
   });
 
   it("prevents a start, with an error message", async (t) => {

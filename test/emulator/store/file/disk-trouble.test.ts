@@ -43,20 +43,20 @@ describe("file store on a failing disk", () => {
     ["fails writes", "write", () => Promise.reject(new Error("input/output error"))],
     ["fails fdatasync", "datasync", () => Promise.reject(new Error("input/output error"))],
   ];
-  for (const [label, failing, answer] of failures) {
+  for (const [label, failing, createError] of failures) {
     it(`rolls back unsaved transactions and serves reads if the disk ${label}`, async (t) => {
       const folder = await createTemporaryFolder(t);
       let broken = false;
       const disk = createGatedDisk((call, path) =>
-        broken && call === failing && path.includes("journal") ? answer() : null,
+        broken && call === failing && path.includes("journal") ? createError() : null,
       );
       const store = await open(folder, disk);
       await putPerson(store, 1);
       await store.transaction("map", (tx) => tx.map(owners, "eu-1", ["a"]));
       const good = await exportContent(store);
       broken = true;
-      const told: string[] = [];
-      store.watch([people], () => told.push("people"));
+      const notifications: string[] = [];
+      store.watch([people], () => notifications.push("people"));
       const waiting = [
         putPerson(store, 2),
         store.transaction("map", (tx) => tx.map(owners, "us-1", ["a", "b"])),
@@ -75,7 +75,7 @@ describe("file store on a failing disk", () => {
         resetStore(store, () => {}),
         { name: "StoreFailedError" },
       );
-      assert.deepEqual(told, []);
+      assert.deepEqual(notifications, []);
       await store.close();
       assert.deepEqual(await reopenAndExport(folder), good);
     });
@@ -132,11 +132,11 @@ describe("file store on a failing disk", () => {
       fail = reject;
     });
     writesLeft = writes;
-    const whole = new Promise<void>((resolve) => {
+    const journalComplete = new Promise<void>((resolve) => {
       written = resolve;
     });
     const waiting = putPerson(second, 1);
-    await whole;
+    await journalComplete;
     for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
     calls.length = 0;
     failed = true;
@@ -208,26 +208,26 @@ describe("file store on a failing disk", () => {
 
 describe("crash of a file store", () => {
   /** Operations before the crash. Each acknowledged state is recorded. */
-  const lives: [label: string, live: (store: Store, acknowledged: unknown[]) => Promise<void>][] = [
+  const lives: [label: string, live: (store: Store, acknowledgedContents: unknown[]) => Promise<void>][] = [
     [
       "between any two steps of compactions and of the close",
-      async (store, acknowledged) => {
+      async (store, acknowledgedContents) => {
         for (let id = 1; id <= 7; id += 1) {
           await putPerson(store, id);
-          acknowledged.push(await exportContent(store));
+          acknowledgedContents.push(await exportContent(store));
         }
         await store.close();
       },
     ],
     [
       "between any two steps of a reset",
-      async (store, acknowledged) => {
+      async (store, acknowledgedContents) => {
         await putPerson(store, 1);
-        acknowledged.push(await exportContent(store));
+        acknowledgedContents.push(await exportContent(store));
         await resetStore(store, (tx) => tx.put(people, createPerson(50)));
-        acknowledged.push(await exportContent(store));
+        acknowledgedContents.push(await exportContent(store));
         await putPerson(store, 2);
-        acknowledged.push(await exportContent(store));
+        acknowledgedContents.push(await exportContent(store));
       },
     ],
   ];
@@ -235,8 +235,8 @@ describe("crash of a file store", () => {
     it(`leaves a readable file with every acknowledged write ${label}`, async (t) => {
       let crashes = 0;
       for (let at = 0; crashes === at; at += 16) {
-        const places = Array.from({ length: 16 }, (_, i) => checkCrashAt(t, at + i, live));
-        crashes += (await Promise.all(places)).filter((crashed) => crashed).length;
+        const crashChecks = Array.from({ length: 16 }, (_, i) => checkCrashAt(t, at + i, live));
+        crashes += (await Promise.all(crashChecks)).filter((crashed) => crashed).length;
       }
       assert.ok(crashes > 20, `only ${crashes} places to crash at`);
     });
@@ -249,7 +249,7 @@ describe("crash of a file store", () => {
 async function checkCrashAt(
   t: TestContext,
   at: number,
-  live: (store: Store, acknowledged: unknown[]) => Promise<void>,
+  live: (store: Store, acknowledgedContents: unknown[]) => Promise<void>,
 ): Promise<boolean> {
   const folder = await createTemporaryFolder(t);
   let calls = 0;
@@ -260,20 +260,20 @@ async function checkCrashAt(
     if (calls === at + 1) return call === "write" ? 9 : Promise.reject(new Error("crashed"));
     return null;
   });
-  const acknowledged: unknown[] = [];
+  const acknowledgedContents: unknown[] = [];
   let store: Store | undefined;
   try {
     store = await open(folder, disk, { compactAfterBytes: 300 });
-    await live(store, acknowledged);
+    await live(store, acknowledgedContents);
   } catch (error) {
     assert.match(String(error), /crashed|no space left/);
   }
   await store?.close().catch(() => {});
-  const found = await reopenAndExport(folder);
-  const last = acknowledged.at(-1);
+  const recovered = await reopenAndExport(folder);
+  const last = acknowledgedContents.at(-1);
   // An unacknowledged operation can be present completely or not at all.
-  const rest = findMissingIds(last, found);
-  assert.deepEqual(rest, [], `crash at change ${at}: found ${JSON.stringify(found)}`);
+  const rest = findMissingIds(last, recovered);
+  assert.deepEqual(rest, [], `crash at change ${at}: found ${JSON.stringify(recovered)}`);
   return calls > at;
 }
 
@@ -282,10 +282,10 @@ interface Content {
 }
 
 /** Returns the acknowledged IDs that are missing. A running reset can have removed all of them. */
-function findMissingIds(acknowledged: unknown, rows: unknown): number[] {
-  if (acknowledged === undefined) return [];
+function findMissingIds(acknowledgedContents: unknown, rows: unknown): number[] {
+  if (acknowledgedContents === undefined) return [];
   const has = new Set((rows as Content).rows.people.map((row) => row.id));
-  const should = (acknowledged as Content).rows.people.map((row) => row.id);
+  const should = (acknowledgedContents as Content).rows.people.map((row) => row.id);
   if (has.has(50) && !should.includes(50)) return has.size === 1 ? [] : [50];
   return should.filter((id) => !has.has(id));
 }

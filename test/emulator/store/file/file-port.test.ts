@@ -23,9 +23,9 @@ const open: Open = async (t, { collections = ofTheSuite, wall = systemWallClock,
     return {
       store,
       durable: {
-        async reopen(others = collections, options) {
+        async reopen(otherCollections = collections, options) {
           await store.close();
-          return openAs(others, options);
+          return openAs(otherCollections, options);
         },
         // The current files are the result of a kill.
         afterKill: async () => new LiveStore({ state: (await recover(systemDisk, path, collections)).state, wall }),

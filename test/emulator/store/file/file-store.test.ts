@@ -199,8 +199,8 @@ describe("torn last line", () => {
     const journal = join(folder, "emulator.json.journal.1");
     const start = (await stat(journal)).size;
     await store.transaction("last", (tx) => tx.delete(people, 3));
-    const whole = await readFile(journal);
-    for (let end = start; end < whole.byteLength; end += 1) {
+    const journalBytes = await readFile(journal);
+    for (let end = start; end < journalBytes.byteLength; end += 1) {
       const copy = await copyOf(t, folder);
       await truncate(join(copy, "emulator.json.journal.1"), end);
       const torn = await open(copy);
@@ -344,7 +344,7 @@ describe("journal changed by a user while the store is open", () => {
       const older = await readFile(journal);
       await store.transaction("more", (tx) => tx.put(people, createPerson(4)));
       await change(journal, older);
-      const found = await readFile(journal);
+      const journalBytes = await readFile(journal);
       const message =
         `${journal} was changed by another program: it lost lines, or an older copy replaced it. Nothing is ` +
         "written to it. Move it away to restore it from memory, or stop the emulator to continue with the file as it is";
@@ -356,7 +356,7 @@ describe("journal changed by a user while the store is open", () => {
         store.transaction("lost", (tx) => tx.put(people, createPerson(5))),
         { name: "StoreFailedError", message },
       );
-      assert.deepEqual(await readFile(journal), found);
+      assert.deepEqual(await readFile(journal), journalBytes);
       await rename(journal, join(folder, "theirs"));
       while (!store.writable) await new Promise((resolve) => setImmediate(resolve));
       await store.transaction("after", (tx) => tx.put(people, createPerson(6)));

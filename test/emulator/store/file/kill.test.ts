@@ -18,30 +18,30 @@ describe("file store under write load", () => {
   it(`loses no acknowledged write in ${kills} kills, and reopens after each`, async (t) => {
     const folder = await createTemporaryFolder(t);
     const path = join(folder, "emulator.json");
-    const acknowledged: number[] = [];
+    const acknowledgedIds: number[] = [];
     for (let kill = 0; kill < kills; kill += 1) {
-      const from = (acknowledged.at(-1) ?? 0) + 1_000;
-      acknowledged.push(...(await writeUntilKilled(path, from, 1 + Math.floor(Math.random() * 120))));
+      const from = (acknowledgedIds.at(-1) ?? 0) + 1_000;
+      acknowledgedIds.push(...(await writeUntilKilled(path, from, 1 + Math.floor(Math.random() * 120))));
       // Half of the processes find the files of the killed one. The others find those of a clean close.
       const store = kill % 2 ? await readOnly(path) : await openFileStore({ path, collections, wall: systemWallClock });
       const lost = await store.read(async (view) => {
-        const found = await Promise.all(
-          acknowledged.map(async (id) => ({
+        const results = await Promise.all(
+          acknowledgedIds.map(async (id) => ({
             id,
             whole: (await view.get(people, id)) && (await view.lookup(owners, `b${id}`)),
           })),
         );
-        return found.filter(({ whole }) => !whole).map(({ id }) => id);
+        return results.filter(({ whole }) => !whole).map(({ id }) => id);
       });
       const torn = await store.read(async (view) => {
         const rows = await view.list(people);
-        const kept = await Promise.all(rows.map((row) => view.lookup(owners, `a${row.id}`)));
-        return kept.filter((owner) => owner === undefined).length + 2 * rows.length - (await view.size(owners));
+        const storedOwners = await Promise.all(rows.map((row) => view.lookup(owners, `a${row.id}`)));
+        return storedOwners.filter((owner) => owner === undefined).length + 2 * rows.length - (await view.size(owners));
       });
       assert.deepEqual({ kill, lost, torn }, { kill, lost: [], torn: 0 });
       await store.close();
     }
-    assert.ok(acknowledged.length > kills);
+    assert.ok(acknowledgedIds.length > kills);
   });
 });
 
@@ -56,12 +56,12 @@ async function writeUntilKilled(path: string, from: number, count: number): Prom
     stdio: ["ignore", "pipe", "inherit"],
   });
   const closed = new Promise((resolve) => child.once("close", resolve));
-  const acknowledged: number[] = [];
+  const acknowledgedIds: number[] = [];
   for await (const line of createInterface({ input: child.stdout })) {
-    acknowledged.push(Number(line));
-    if (acknowledged.length === count) child.kill("SIGKILL");
+    acknowledgedIds.push(Number(line));
+    if (acknowledgedIds.length === count) child.kill("SIGKILL");
   }
   await closed;
   assert.equal(child.signalCode, "SIGKILL");
-  return acknowledged;
+  return acknowledgedIds;
 }

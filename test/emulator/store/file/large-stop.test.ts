@@ -28,7 +28,7 @@ describe("SIGTERM with 200 MB of state", () => {
     // The signal arrives during a request, which can be applied completely or not at all.
     const last = first.map(requests).catch(() => undefined);
     first.child.kill("SIGTERM");
-    assert.deepEqual(await first.ended, endedBySigterm);
+    assert.deepEqual(await first.closed, endedBySigterm);
     await last;
     const stateFiles = /^(?:seed\.json|files|emulator\.json(?:\.journal\.\d+|\.history|\.origin)?)$/;
     assert.deepEqual(
@@ -40,7 +40,7 @@ describe("SIGTERM with 200 MB of state", () => {
     for (let request = 0; request < requests; request += 1) assert.equal(await second.countOf(request), perRequest);
     assert.ok([0, perRequest].includes(await second.countOf(requests)));
     second.child.kill("SIGTERM");
-    assert.deepEqual(await second.ended, endedBySigterm);
+    assert.deepEqual(await second.closed, endedBySigterm);
   });
 });
 
@@ -65,8 +65,8 @@ async function start(t: TestContext, folder: string) {
   const argv = ["emulator", "start", "--port", "0", "--file", file, "--seed", join(folder, "seed.json"), "--json"];
   const child = spawn(process.execPath, [getSvcPath(), ...argv], { stdio: ["ignore", "pipe", "inherit"] });
   t.after(() => child.kill("SIGKILL"));
-  const ended: Promise<unknown> = once(child, "close");
-  await Promise.race([once(createInterface({ input: child.stdout }), "line"), ended]);
+  const closed: Promise<unknown> = once(child, "close");
+  await Promise.race([once(createInterface({ input: child.stdout }), "line"), closed]);
   const { router_url: url, token } = JSON.parse(await readFile(`${file}.run`, "utf8"));
   const post = async (path: string, headers: Record<string, string>, body: unknown): Promise<unknown> => {
     const response = await fetch(`${url}${path}`, {
@@ -80,7 +80,7 @@ async function start(t: TestContext, folder: string) {
   };
   return {
     child,
-    ended,
+    closed,
     map: (request: number) =>
       post(
         "/router/v1/cluster_emails/bulk",

@@ -15,9 +15,9 @@ const journal = `${path}.journal.2`;
 const copyDisk = (disk: ForgetfulDisk): ForgetfulDisk => disk.crash(() => 0);
 
 async function readText(disk: ForgetfulDisk, file: string): Promise<string> {
-  const opened = await disk.open(file);
-  const bytes = new Uint8Array(await opened.size());
-  await opened.read(bytes, 0);
+  const handle = await disk.open(file);
+  const bytes = new Uint8Array(await handle.size());
+  await handle.read(bytes, 0);
   return Buffer.from(bytes).toString();
 }
 
@@ -38,9 +38,9 @@ async function createDamagedDisk(file: string, from: string, to: string): Promis
   disk = copyDisk(disk);
   const at = (await readText(disk, file)).indexOf(from);
   assert.ok(at > 0);
-  const opened = await disk.open(file);
-  await opened.write(Buffer.from(to), at);
-  await opened.sync();
+  const handle = await disk.open(file);
+  await handle.write(Buffer.from(to), at);
+  await handle.sync();
   return disk;
 }
 
@@ -60,14 +60,14 @@ describe("crash during a repair", () => {
     it(`permits a repeated repair of ${label} with the same result`, async () => {
       const before = await createDamagedDisk(file, from, to);
       const bad = await readText(before, file);
-      const whole = copyDisk(before);
+      const completeDisk = copyDisk(before);
       let steps = 0;
-      whole.beforeStep = () => {
+      completeDisk.beforeStep = () => {
         steps += 1;
       };
-      assert.equal((await repairFile({ path, collections, disk: whole })).repaired, true);
-      whole.beforeStep = () => {};
-      const expected = await readContent(whole);
+      assert.equal((await repairFile({ path, collections, disk: completeDisk })).repaired, true);
+      completeDisk.beforeStep = () => {};
+      const expected = await readContent(completeDisk);
       assert.ok(steps > 5, `only ${steps} steps`);
 
       for (let at = 0; at < steps; at += 1) {
@@ -77,12 +77,12 @@ describe("crash during a repair", () => {
           const disk = copyDisk(before);
           crashDiskAt(disk, at);
           await assert.rejects(repairFile({ path, collections, disk }), DiskCrashedError, location);
-          const found = disk.crash(chance);
-          await repairFile({ path, collections, disk: found });
-          const names = (await found.list(folder)).map((name) => `${folder}/${name}`);
-          const texts = await Promise.all(names.map((name) => readText(found, name)));
+          const crashedDisk = disk.crash(chance);
+          await repairFile({ path, collections, disk: crashedDisk });
+          const names = (await crashedDisk.list(folder)).map((name) => `${folder}/${name}`);
+          const texts = await Promise.all(names.map((name) => readText(crashedDisk, name)));
           assert.ok(texts.includes(bad), `${location}: the damaged bytes are gone, of ${names.join(" ")}`);
-          assert.deepEqual(await readContent(found), expected, location);
+          assert.deepEqual(await readContent(crashedDisk), expected, location);
         }
       }
     });

@@ -38,12 +38,12 @@ async function damage(file: string, from: string, to: string): Promise<string> {
 
 async function readPeople(path: string): Promise<{ ids: number[]; owned: number }> {
   const store = await open(path);
-  const found = await store.read(async (view) => ({
+  const contents = await store.read(async (view) => ({
     ids: (await view.list(people)).map((row) => row.id),
     owned: await view.size(owners),
   }));
   await store.close();
-  return found;
+  return contents;
 }
 
 describe("repair of a state file", () => {

@@ -30,8 +30,8 @@ describe("run file", () => {
     const path = join(folder, ".svc", "emulator.json.run");
     const claimed = await claim([path], { ...run("one"), clusters: [] });
     await claimed.update({ clusters: run("one").clusters });
-    const { id: _, since, socket: __, ...told } = JSON.parse(await readFile(path, "utf8"));
-    const { machine: ___, machine_id: ____, boot: _____, pid_namespace: ______, ...rest } = told;
+    const { id: _, since, socket: __, ...holder } = JSON.parse(await readFile(path, "utf8"));
+    const { machine: ___, machine_id: ____, boot: _____, pid_namespace: ______, ...rest } = holder;
     assert.deepEqual({ ...rest, since }, { ...run("one"), path, since: new Date(wall.now()).toISOString() });
     assert.equal((await stat(path)).mode & 0o777, 0o600);
     await claimed.release();
@@ -77,7 +77,7 @@ describe("run file", () => {
     const starting = Array.from({ length: 8 }, (_, i) => claim([path], run(`new-${i}`)));
     const settled = await Promise.allSettled(starting);
     assert.equal(settled.filter(({ status }) => status === "fulfilled").length, 1);
-    for (const one of settled) if (one.status === "fulfilled") await one.value.release();
+    for (const result of settled) if (result.status === "fulfilled") await result.value.release();
   });
 
   it("is not removed by a release in another process", async (t) => {

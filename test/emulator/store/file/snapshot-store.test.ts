@@ -19,9 +19,9 @@ async function* streamFailing(): AsyncGenerator<Uint8Array, void> {
 async function readSnapshot(snapshotStore: SnapshotStore, name: string): Promise<string | undefined> {
   const document = await snapshotStore.open(name);
   if (!document) return undefined;
-  let whole = "";
-  for await (const block of document) whole += Buffer.from(block).toString();
-  return whole;
+  let content = "";
+  for await (const block of document) content += Buffer.from(block).toString();
+  return content;
 }
 
 const stores: Record<string, (t: TestContext) => Promise<SnapshotStore>> = {

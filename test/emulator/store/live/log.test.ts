@@ -74,33 +74,33 @@ function createScriptedStore() {
 
 /** Returns a promise and its current outcome. */
 function trackOutcome(work: Promise<unknown>) {
-  const seen = { ended: "not yet", work };
+  const outcome = { ended: "not yet", work };
   work.then(
     () => {
-      seen.ended = "done";
+      outcome.ended = "done";
     },
     (error: Error) => {
-      seen.ended = error.message;
+      outcome.ended = error.message;
     },
   );
-  return seen;
+  return outcome;
 }
 
 describe("commit of a transaction", () => {
   it("is visible immediately, and completes when it is durable", async () => {
     const { log, store, put, names } = createScriptedStore();
-    const told: string[] = [];
-    store.watch([people], () => told.push("people"));
+    const notifications: string[] = [];
+    store.watch([people], () => notifications.push("people"));
     const write = trackOutcome(put(1));
     await waitForIdle();
-    assert.deepEqual([await names(), write.ended, told], [["p1"], "not yet", []]);
+    assert.deepEqual([await names(), write.ended, notifications], [["p1"], "not yet", []]);
     const reader = trackOutcome(store.transaction("read only", (tx) => tx.count(people)));
     const flushed = trackOutcome(store.waitUntilDurable());
     await waitForIdle();
     assert.deepEqual([reader.ended, flushed.ended], ["not yet", "not yet"]);
     log.goOn();
     await waitForIdle();
-    assert.deepEqual([write.ended, reader.ended, flushed.ended, told], ["done", "done", "done", ["people"]]);
+    assert.deepEqual([write.ended, reader.ended, flushed.ended, notifications], ["done", "done", "done", ["people"]]);
     assert.deepEqual(log.appended, [[["put", "people", createPerson(1)]]]);
   });
 
@@ -110,15 +110,15 @@ describe("commit of a transaction", () => {
     await waitForIdle();
     log.goOn();
     await first;
-    const told: string[] = [];
-    store.watch([people], () => told.push("people"));
+    const notifications: string[] = [];
+    store.watch([people], () => notifications.push("people"));
     await store.transaction("again", (tx) => {
       tx.map(owners, "eu-1", ["a", "b"]);
       tx.map(owners, "us-1", []);
       tx.unmap(owners, "us-1", ["a", "c"]);
       tx.delete(people, 7);
     });
-    assert.deepEqual([log.appended.length, told], [1, []]);
+    assert.deepEqual([log.appended.length, notifications], [1, []]);
   });
 
   it("reports the last number of a sequence once", async () => {
@@ -143,7 +143,7 @@ describe("failing log", () => {
     await waitForIdle();
     log.goOn();
     await first;
-    const kept = await exportContent(store);
+    const content = await exportContent(store);
     const waiting = [
       put(1, "another name"),
       put(2),
@@ -158,7 +158,7 @@ describe("failing log", () => {
       waiting.map(({ ended }) => ended),
       Array(4).fill("the disk is gone"),
     );
-    assert.deepEqual([await exportContent(store), store.writable], [kept, false]);
+    assert.deepEqual([await exportContent(store), store.writable], [content, false]);
     await store.close();
   });
 
@@ -183,11 +183,11 @@ describe("failing log", () => {
     const { log, store, put, names } = createScriptedStore();
     log.breakDown();
     await waitForIdle();
-    const refused = { name: "StoreFailedError", message: "the disk is gone" };
-    await assert.rejects(put(1), refused);
+    const diskGone = { name: "StoreFailedError", message: "the disk is gone" };
+    await assert.rejects(put(1), diskGone);
     await assert.rejects(
       resetStore(store, () => {}),
-      refused,
+      diskGone,
     );
     assert.deepEqual([await names(), log.appended, log.replaced], [[], [], []]);
     await store.close();

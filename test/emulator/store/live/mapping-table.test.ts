@@ -22,18 +22,20 @@ describe("mapping table", () => {
           assert.deepEqual([...picture.entries].sort(), expected.sort());
           picture.end();
         };
-        for (const one of steps) {
-          if (one.kind === "open") open.push({ picture: table.takeSnapshot(), expected: [...plain] });
-          else if (one.kind === "close" && open.length > 0) close();
-          if (!("cluster" in one)) continue;
-          const before = one.identifiers.map((identifier) => {
+        for (const step of steps) {
+          if (step.kind === "open") open.push({ picture: table.takeSnapshot(), expected: [...plain] });
+          else if (step.kind === "close" && open.length > 0) close();
+          if (!("cluster" in step)) continue;
+          const before = step.identifiers.map((identifier) => {
             const owner = plain.get(identifier);
-            if (one.kind === "map") plain.set(identifier, one.cluster);
-            else if (owner === one.cluster) plain.delete(identifier);
-            return one.kind === "map" || owner === one.cluster ? owner : undefined;
+            if (step.kind === "map") plain.set(identifier, step.cluster);
+            else if (owner === step.cluster) plain.delete(identifier);
+            return step.kind === "map" || owner === step.cluster ? owner : undefined;
           });
           const owners =
-            one.kind === "map" ? table.map(one.cluster, one.identifiers) : table.unmap(one.cluster, one.identifiers);
+            step.kind === "map"
+              ? table.map(step.cluster, step.identifiers)
+              : table.unmap(step.cluster, step.identifiers);
           assert.deepEqual(owners, before);
         }
         for (let i = 0; i <= 12; i += 1) assert.equal(table.lookup(String(i)), plain.get(String(i)));

@@ -27,9 +27,9 @@ describe("sorted list of several thousand items", () => {
       list.insert(item.value, item);
       plain.push(item);
       if (ordinal % 5 === 0) {
-        const [gone] = plain.splice(random.next().value % plain.length, 1);
-        list.remove(gone!.value, gone!.ordinal);
-        list.remove(gone!.value, gone!.ordinal);
+        const [removed] = plain.splice(random.next().value % plain.length, 1);
+        list.remove(removed!.value, removed!.ordinal);
+        list.remove(removed!.value, removed!.ordinal);
       }
       if (ordinal % 250 > 0) continue;
       plain.sort(before);

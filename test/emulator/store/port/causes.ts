@@ -20,7 +20,7 @@ const createCauseRow = (id: string, before?: CauseRow): CauseRow => ({
 const createCause = (id: string, before?: Cause): Cause => ({
   id,
   before,
-  createRow: (known) => createCauseRow(id, known),
+  createRow: (knownIds) => createCauseRow(id, knownIds),
 });
 const listCauses = (store: Store) => store.read((view) => view.list(causes));
 const listCauseIds = async (store: Store) => (await listCauses(store)).map(({ id }) => id);
@@ -40,8 +40,8 @@ export function defineCausesSuite(open: Open): void {
 
     it("is not stored if it changes nothing, or if everything is rolled back", async (t) => {
       const { store } = await open(t, withCauses);
-      const asked = createCause("request:1");
-      await store.transaction("reads", (tx) => tx.list(people), asked);
+      const cause = createCause("request:1");
+      await store.transaction("reads", (tx) => tx.list(people), cause);
       await assert.rejects(
         store.transaction(
           "fails",
@@ -49,35 +49,35 @@ export function defineCausesSuite(open: Open): void {
             tx.put(people, createPerson(1));
             throw new Error("no");
           },
-          asked,
+          cause,
         ),
         { message: "no" },
       );
       assert.deepEqual(await listCauses(store), []);
-      await store.transaction("writes", (tx) => tx.put(people, createPerson(1)), asked);
+      await store.transaction("writes", (tx) => tx.put(people, createPerson(1)), cause);
       assert.deepEqual(await listCauseIds(store), ["request:1"]);
     });
 
     it("is known inside, and a part of the work can have another one", async (t) => {
       const { store } = await open(t, withCauses);
-      const seen: (string | undefined)[] = [];
-      const own = addCause(store, createCause("advance:1"));
-      await own.transaction("record", async (tx) => {
-        seen.push(tx.cause?.id);
+      const causeIds: (string | undefined)[] = [];
+      const advanceStore = addCause(store, createCause("advance:1"));
+      await advanceStore.transaction("record", async (tx) => {
+        causeIds.push(tx.cause?.id);
         await tx.withCause(createCause("timer:1"), () => {
-          seen.push(tx.cause?.id);
+          causeIds.push(tx.cause?.id);
           tx.put(people, createPerson(1));
         });
         // Written earlier, so that only its id is known.
         await tx.withCause({ id: "request:9" }, () => {
-          seen.push(tx.cause?.id);
+          causeIds.push(tx.cause?.id);
           tx.put(people, createPerson(2));
         });
-        await tx.withCause(createCause("timer:2"), () => seen.push(tx.cause?.id));
-        await tx.withCause(undefined, () => seen.push(tx.cause?.id));
-        seen.push(tx.cause?.id);
+        await tx.withCause(createCause("timer:2"), () => causeIds.push(tx.cause?.id));
+        await tx.withCause(undefined, () => causeIds.push(tx.cause?.id));
+        causeIds.push(tx.cause?.id);
       });
-      assert.deepEqual(seen, ["advance:1", "timer:1", "request:9", "timer:2", undefined, "advance:1"]);
+      assert.deepEqual(causeIds, ["advance:1", "timer:1", "request:9", "timer:2", undefined, "advance:1"]);
       assert.deepEqual(await listCauseIds(store), ["timer:1", "advance:1"]);
     });
 
@@ -89,9 +89,9 @@ export function defineCausesSuite(open: Open): void {
         }
       });
       const ids = await listCauseIds(store);
-      const left = maxCauses + 2 - causeEvictionBatch;
+      const retainedCount = maxCauses + 2 - causeEvictionBatch;
       const oldest = `request:${causeEvictionBatch + 1}`;
-      assert.deepEqual([ids.length, ids[0], ids.at(-1)], [left, oldest, `request:${maxCauses + 2}`]);
+      assert.deepEqual([ids.length, ids[0], ids.at(-1)], [retainedCount, oldest, `request:${maxCauses + 2}`]);
     });
 
     it("survives a kill together with its changes", async (t) => {

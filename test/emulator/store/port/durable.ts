@@ -9,9 +9,9 @@ export function defineDurableSuite(open: Open): void {
   describe("a commit", () => {
     it("notifies the watchers of the collections that it touched, once, and not after a failure", async (t) => {
       const { store } = await open(t);
-      const told: string[] = [];
-      store.watch([people], () => told.push("people"));
-      const end = store.watch([people], () => told.push("again"));
+      const notifications: string[] = [];
+      store.watch([people], () => notifications.push("people"));
+      const end = store.watch([people], () => notifications.push("again"));
       await store.transaction("one", (tx) => {
         tx.put(people, createPerson(1));
         tx.put(people, createPerson(2));
@@ -24,13 +24,13 @@ export function defineDurableSuite(open: Open): void {
       await store.transaction("three", (tx) => tx.map(owners, "eu-1", ["a"]));
       end();
       await store.transaction("four", (tx) => tx.put(people, createPerson(4)));
-      assert.deepEqual(told, ["people", "again", "people"]);
+      assert.deepEqual(notifications, ["people", "again", "people"]);
     });
 
     it("reports its changes of rows in order, and a replaced state", async (t) => {
       const { store } = await open(t);
-      const told: unknown[] = [];
-      const end = store.watch([people], (changes) => told.push(changes));
+      const changeSets: unknown[] = [];
+      const end = store.watch([people], (changes) => changeSets.push(changes));
       await store.transaction("one", (tx) => {
         tx.put(people, createPerson(1));
         tx.map(owners, "eu-1", ["a"]);
@@ -46,13 +46,13 @@ export function defineDurableSuite(open: Open): void {
       await resetStore(store, () => {});
       end();
       await store.transaction("six", (tx) => tx.put(people, createPerson(3)));
-      const [first, other] = [createPerson(1), { ...createPerson(1), name: "Other" }];
-      assert.deepEqual(told, [
+      const [first, renamed] = [createPerson(1), { ...createPerson(1), name: "Other" }];
+      assert.deepEqual(changeSets, [
         [
           { collection: "people", before: undefined, after: first },
-          { collection: "people", before: first, after: other },
+          { collection: "people", before: first, after: renamed },
         ],
-        [{ collection: "people", before: other, after: undefined }],
+        [{ collection: "people", before: renamed, after: undefined }],
         "replaced",
       ]);
     });
@@ -75,16 +75,16 @@ export function defineDurableSuite(open: Open): void {
     it("resolves when earlier commits are durable, and starts nothing", async (t) => {
       const { store, durable } = await open(t);
       await store.waitUntilDurable();
-      const told: string[] = [];
-      store.watch([people], () => told.push("people"));
+      const notifications: string[] = [];
+      store.watch([people], () => notifications.push("people"));
       const writing = store.transaction("one", (tx) => tx.put(people, createPerson(1)));
       // As soon as others can see it.
-      const seen = await store.read((view) => view.count(people));
+      const rowCount = await store.read((view) => view.count(people));
       await store.waitUntilDurable();
-      assert.equal(seen, 1);
+      assert.equal(rowCount, 1);
       if (durable) assert.equal((await exportContent(await durable.afterKill())).rows.people?.length, 1);
       await writing;
-      assert.deepEqual(told, ["people"]);
+      assert.deepEqual(notifications, ["people"]);
     });
 
     it("does not wait for open transactions or readers", async (t) => {
@@ -106,16 +106,16 @@ export function defineDurableSuite(open: Open): void {
     it("rejects everything with a message", async (t) => {
       const { store } = await open(t);
       await Promise.all([store.close(), store.close()]);
-      const refused = { name: "StoreFailedError", message: /The store is closed/ };
+      const closedError = { name: "StoreFailedError", message: /The store is closed/ };
       await assert.rejects(
         store.transaction("late", (tx) => tx.put(people, createPerson(1))),
-        refused,
+        closedError,
       );
       await assert.rejects(
         resetStore(store, (tx) => tx.put(people, createPerson(1))),
-        refused,
+        closedError,
       );
-      await assert.rejects(store.waitUntilDurable(), refused);
+      await assert.rejects(store.waitUntilDurable(), closedError);
     });
 
     it("lets earlier callers finish", async (t) => {

@@ -65,7 +65,7 @@ export function defineExportSuite(open: Open): void {
       const { store } = await open(t);
       const before = await seedAndExport(store);
       let round = 0;
-      const found = await joinPieces(store.export(), async () => {
+      const pieces = await joinPieces(store.export(), async () => {
         round += 1;
         await store.transaction("change", createChange(round));
         const failing = store.transaction("fail", (tx) => {
@@ -75,7 +75,7 @@ export function defineExportSuite(open: Open): void {
         await assert.rejects(failing, { message: "no" });
       });
       assert.ok(round > 10, `only ${round} pieces`);
-      assert.deepEqual(found, before);
+      assert.deepEqual(pieces, before);
       const { sequences } = await exportContent(store);
       assert.deepEqual(sequences, { numbers: 1 + round });
     });
@@ -86,7 +86,7 @@ export function defineExportSuite(open: Open): void {
       let later: Promise<unknown> | undefined;
       let expected: unknown;
       let round = 0;
-      const found = await joinPieces(store.export(), async () => {
+      const exported = await joinPieces(store.export(), async () => {
         round += 1;
         await store.transaction("change", createChange(round));
         if (round !== 4) return;
@@ -95,18 +95,18 @@ export function defineExportSuite(open: Open): void {
         const first = await pieces.next();
         later = joinPieces(resumePieces(first.value, pieces), async () => {});
       });
-      assert.deepEqual([found, await later], [before, expected]);
+      assert.deepEqual([exported, await later], [before, expected]);
     });
 
     it("continues when the exported state is replaced", async (t) => {
       const { store } = await open(t);
       const before = await seedAndExport(store);
       let isReset = false;
-      const found = await joinPieces(store.export(), async () => {
+      const exported = await joinPieces(store.export(), async () => {
         if (!isReset) await resetStore(store, (tx) => tx.put(people, createPerson(1)));
         isReset = true;
       });
-      assert.deepEqual(found, before);
+      assert.deepEqual(exported, before);
       assert.equal(await store.read((view) => view.count(people)), 1);
     });
 

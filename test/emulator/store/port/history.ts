@@ -65,27 +65,31 @@ export function defineHistorySuite(name: string, open: Open): void {
     it("contains the way to the present state, without replaced states, across restarts", async (t) => {
       await fc.assert(
         fc.asyncProperty(fc.array(step, { maxLength: 14 }), async (steps) => {
-          let opened: OpenedStore = await open(t, { historyBytes: 10_000_000 });
-          let way = [await exportContent(opened.store)];
-          let kept = { past: opened.store.history!.getPosition(), document: await exportDocument(opened.store), way };
-          for (const one of steps) {
-            const { store } = opened;
-            if (one === "reopen") opened = await opened.durable!.reopen();
-            else if (one === "keep") {
-              kept = { past: store.history!.getPosition(), document: await exportDocument(store), way };
-            } else if (one === "restore") {
-              await store.takeOver(store.parseDocument(kept.document), { past: kept.past });
-              way = kept.way;
-            } else if (one === "reset") {
+          let current: OpenedStore = await open(t, { historyBytes: 10_000_000 });
+          let way = [await exportContent(current.store)];
+          let savedPoint = {
+            past: current.store.history!.getPosition(),
+            document: await exportDocument(current.store),
+            way,
+          };
+          for (const step of steps) {
+            const { store } = current;
+            if (step === "reopen") current = await current.durable!.reopen();
+            else if (step === "keep") {
+              savedPoint = { past: store.history!.getPosition(), document: await exportDocument(store), way };
+            } else if (step === "restore") {
+              await store.takeOver(store.parseDocument(savedPoint.document), { past: savedPoint.past });
+              way = savedPoint.way;
+            } else if (step === "reset") {
               await resetStore(store, (tx) => tx.put(people, createPerson(500)));
               way = [await exportContent(store)];
-            } else if ("steps" in one) {
-              await rewindStore(store, one.steps);
-              way = way.slice(0, Math.max(1, way.length - one.steps));
+            } else if ("steps" in step) {
+              await rewindStore(store, step.steps);
+              way = way.slice(0, Math.max(1, way.length - step.steps));
             } else {
               // Written concurrently, so that some form one group.
               await Promise.all(
-                one.puts.map(async (id) => {
+                step.puts.map(async (id) => {
                   await putPerson(store, id);
                 }),
               );
@@ -95,8 +99,8 @@ export function defineHistorySuite(name: string, open: Open): void {
               way = [...way, ...states.slice(way.length)];
             }
           }
-          assert.deepEqual(await listPastStates(opened.store), way);
-          await opened.store.close();
+          assert.deepEqual(await listPastStates(current.store), way);
+          await current.store.close();
         }),
         { numRuns: 15, examples: [[backTwiceAndRestored]] },
       );

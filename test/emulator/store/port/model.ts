@@ -86,14 +86,14 @@ function listOf(model: Model, slice: IndexQuery<"age" | "tag">): { rows: Person[
 }
 
 async function compare(store: Store, model: Model): Promise<void> {
-  const seen = await store.read(async (view) => ({
+  const contents = await store.read(async (view) => ({
     lists: await Promise.all(
       slices.map(async (slice) => ({ rows: await view.list(people, slice), count: await view.count(people, slice) })),
     ),
     owners: await Promise.all([...model.owners.keys()].map((name) => view.lookup(owners, name))),
     size: await view.size(owners),
   }));
-  assert.deepEqual(seen, {
+  assert.deepEqual(contents, {
     lists: slices.map((slice) => listOf(model, slice)),
     owners: [...model.owners.values()],
     size: model.owners.size,

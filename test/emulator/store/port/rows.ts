@@ -17,7 +17,7 @@ export function defineRowsSuite(open: Open): void {
         tx.put(people, createPerson(3, { age: 30 }));
         tx.put(people, createPerson(4));
       });
-      const seen = await store.read(async (view) => ({
+      const contents = await store.read(async (view) => ({
         all: getIds(await view.list(people)),
         newest: getIds(await view.list(people, { reverse: true, offset: 1, limit: 2 })),
         byAge: getIds(await view.list(people, { by: "age" })),
@@ -26,7 +26,7 @@ export function defineRowsSuite(open: Open): void {
         tagged: getIds(await view.list(people, { by: "tag", equals: "a" })),
         counts: [await view.count(people), await view.count(people, { by: "age" })],
       }));
-      assert.deepEqual(seen, {
+      assert.deepEqual(contents, {
         all: [1, 2, 3, 4],
         newest: [3, 2],
         byAge: [2, 1, 3],
@@ -43,11 +43,11 @@ export function defineRowsSuite(open: Open): void {
         for (const id of [1, 2, 3]) tx.put(people, createPerson(id, { age: id }));
       });
       await store.transaction("replace", (tx) => tx.put(people, createPerson(1, { age: 9 })));
-      const seen = await store.read(async (view) => [
+      const results = await store.read(async (view) => [
         getIds(await view.list(people)),
         getIds(await view.list(people, { by: "age" })),
       ]);
-      assert.deepEqual(seen, [
+      assert.deepEqual(results, [
         [1, 2, 3],
         [2, 3, 1],
       ]);
@@ -71,12 +71,12 @@ export function defineRowsSuite(open: Open): void {
         tx.unmap(owners, "eu-1", ["a", "a", "b", "nobody"]).removed,
       ]);
       assert.deepEqual(moved, [0, 1, 1]);
-      const seen = await store.read(async (view) => [
+      const results = await store.read(async (view) => [
         await view.lookup(owners, "a"),
         await view.lookup(owners, "b"),
         await view.size(owners),
       ]);
-      assert.deepEqual(seen, [undefined, "us-1", 3]);
+      assert.deepEqual(results, [undefined, "us-1", 3]);
     });
   });
 
@@ -88,9 +88,9 @@ export function defineRowsSuite(open: Open): void {
 
     it("is the only source of collections", async (t) => {
       const { store } = await open(t);
-      const unknown = defineRows<Person>({ ...people, name: "unknown", indexes: {} });
+      const unknownCollection = defineRows<Person>({ ...people, name: "unknown", indexes: {} });
       await assert.rejects(
-        store.read((view) => view.list(unknown)),
+        store.read((view) => view.list(unknownCollection)),
         { name: "EmulatorBugError", message: /unknown is not in the list/ },
       );
     });

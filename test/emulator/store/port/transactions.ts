@@ -39,13 +39,13 @@ export function defineTransactionsSuite(open: Open): void {
     it("reads its own writes, also synchronously", async (t) => {
       const { store } = await open(t);
       await store.transaction("seed", (tx) => [1, 2].forEach((id) => void tx.put(people, createPerson(id))));
-      const found = await store.transaction("change", (tx) => {
+      const results = await store.transaction("change", (tx) => {
         tx.put(people, createPerson(1, { name: "other" }));
         tx.delete(people, 2);
         tx.put(people, createPerson(3));
         return [1, 2, 3].map((key) => tx.getSync(people, key));
       });
-      assert.deepEqual(found, [createPerson(1, { name: "other" }), undefined, createPerson(3)]);
+      assert.deepEqual(results, [createPerson(1, { name: "other" }), undefined, createPerson(3)]);
     });
 
     it("hides its writes from readers until it ends", async (t) => {
@@ -106,15 +106,15 @@ export function defineTransactionsSuite(open: Open): void {
     it("inside another one, or inside a read, after an await, ends both within 2 s", async (t) => {
       const wall = createManualWall();
       const { store } = await open(t, { wall });
-      const opened = createSignal();
+      const opening = createSignal();
       const within = async (view: View) => {
         await view.count(people);
         const inner = store.transaction("inner", (tx) => tx.put(people, createPerson(2)));
-        opened.raise();
+        opening.raise();
         await inner;
       };
       const reading = store.read(within);
-      await opened.signaled;
+      await opening.signaled;
       wall.move(1_999);
       wall.move(1);
       await assert.rejects(reading, { name: "EmulatorBugError", operation: "inner", message: /for a read to end/ });
@@ -129,39 +129,39 @@ export function defineTransactionsSuite(open: Open): void {
 
     it("reads its own writes through the store too", async (t) => {
       const { store } = await open(t);
-      const seen = await store.transaction("outer", (tx) => {
+      const rowCount = await store.transaction("outer", (tx) => {
         tx.put(people, createPerson(1));
         return store.read((view) => view.count(people));
       });
-      assert.equal(seen, 1);
+      assert.equal(rowCount, 1);
     });
 
     it("that stays open for more than 2 s is rolled back, and its later calls fail", async (t) => {
       const wall = createManualWall();
       const { store } = await open(t, { wall });
-      const opened = createSignal();
+      const opening = createSignal();
       const proceed = createSignal();
-      const ended = createSignal();
+      const ending = createSignal();
       let late: unknown;
       const stuck = store.transaction("stuck", async (tx) => {
         tx.put(people, createPerson(1));
-        opened.raise();
+        opening.raise();
         await proceed.signaled;
         try {
           tx.put(people, createPerson(2));
         } catch (error) {
           late = error;
         }
-        ended.raise();
+        ending.raise();
       });
       const next = store.transaction("next", (tx) => tx.put(people, createPerson(3)));
-      await opened.signaled;
+      await opening.signaled;
       wall.move(1_999);
       wall.move(1);
       await assert.rejects(stuck, { name: "EmulatorBugError", operation: "stuck", message: /more than 2 s/ });
       await next;
       proceed.raise();
-      await ended.signaled;
+      await ending.signaled;
       assert.deepEqual(getIds(await store.read((view) => view.list(people))), [3]);
       assert.match(String(late), /after its read or transaction had ended/);
     });

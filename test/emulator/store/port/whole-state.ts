@@ -36,7 +36,7 @@ export function defineWholeStateSuite(open: Open): void {
       });
     });
 
-    const refused: [document: unknown, reason: RegExp][] = [
+    const cases: [document: unknown, reason: RegExp][] = [
       [null, /not an object/],
       [{}, /not an exported state/],
       [{ svc_state: 4 }, /another version of svc wrote it in format 4, but this version reads format 1/],
@@ -63,7 +63,7 @@ export function defineWholeStateSuite(open: Open): void {
       [{ svc_state: 1, mappings: { owners: { a: 1 } } }, /maps "a" to something other than a string/],
       [{ svc_state: 1, sequences: { n: 0.5 } }, /Sequence n/],
     ];
-    for (const [document, reason] of refused) {
+    for (const [document, reason] of cases) {
       it(`does not change if it is replaced with ${JSON.stringify(document)}`, async (t) => {
         const { store } = await open(t);
         await store.transaction("seed", (tx) => tx.put(people, createPerson(1)));
@@ -74,7 +74,7 @@ export function defineWholeStateSuite(open: Open): void {
 
     it("is replaced with a state that was loaded next to it, and is saved first", async (t) => {
       const { store } = await open(t);
-      const kept: string[] = [];
+      const pieces: string[] = [];
       await store.transaction("seed", (tx) => {
         tx.put(people, createPerson(1));
         tx.map(owners, "eu-1", ["a"]);
@@ -92,9 +92,9 @@ export function defineWholeStateSuite(open: Open): void {
         saveReplaced: async (present) => {
           // It waits, and finds another state than the one for which it was started.
           waited.push(store.transaction("late", (tx) => tx.put(people, createPerson(9))));
-          for await (const piece of present) kept.push(piece);
+          for await (const piece of present) pieces.push(piece);
         },
-        onReplaced: () => kept.push("took over"),
+        onReplaced: () => pieces.push("took over"),
       });
       await assert.rejects(waited[0]!, {
         name: "StateReplacedError",
@@ -104,8 +104,8 @@ export function defineWholeStateSuite(open: Open): void {
         ...before,
         rows: { people: [createPerson(1), createPerson(2)] },
       });
-      assert.equal(kept.pop(), "took over");
-      assert.deepEqual(JSON.parse(kept.join("")).rows, { people: [] });
+      assert.equal(pieces.pop(), "took over");
+      assert.deepEqual(JSON.parse(pieces.join("")).rows, { people: [] });
     });
 
     it("does not change if it cannot be saved", async (t) => {

@@ -23,11 +23,11 @@ async function startServer(t: TestContext, at: ListenOptions) {
 /** Reports whether a client of this URL reaches the server. */
 async function reachesServer(url: string, came: Promise<unknown>): Promise<string> {
   const database = new Database(url, "svc");
-  const refused = database.pool`select 1`.then(
+  const outcome = database.pool`select 1`.then(
     () => "answered",
     ({ code }: NodeJS.ErrnoException) => String(code),
   );
-  const found = await Promise.race([came.then(() => "there"), refused]);
+  const found = await Promise.race([came.then(() => "there"), outcome]);
   await database.close();
   return found;
 }
@@ -43,10 +43,10 @@ describe("URL of a PostgreSQL store", () => {
   for (const [url, host] of addresses) {
     it(`resolves ${url} to ${host}`, async (t) => {
       const { port, came } = await startServer(t, { host, port: 0 });
-      const named = url.replace("PORT", String(port));
-      assert.equal(await reachesServer(named, came), "there");
-      const shown = formatPostgresUrl(parsePostgresUrl(named));
-      assert.deepEqual(parsePostgresUrl(shown), parsePostgresUrl(named));
+      const serverUrl = url.replace("PORT", String(port));
+      assert.equal(await reachesServer(serverUrl, came), "there");
+      const displayUrl = formatPostgresUrl(parsePostgresUrl(serverUrl));
+      assert.deepEqual(parsePostgresUrl(displayUrl), parsePostgresUrl(serverUrl));
     });
   }
 
@@ -73,19 +73,19 @@ describe("URL of a PostgreSQL store", () => {
   });
 
   it("names exactly one host", () => {
-    const refusal = (url: string) => {
+    const getRejection = (url: string) => {
       try {
         return JSON.stringify(parsePostgresUrl(url));
       } catch (error) {
         return (error as Error).message;
       }
     };
-    const one = "must name exactly one host";
+    const oneHost = "must name exactly one host";
     assert.deepEqual(
       ["postgres://a,b/db", "postgres://a:1,b:2/db", "postgres:///db?host=a,b", "postgres:///db?host=a&host=b"].map(
-        refusal,
+        getRejection,
       ),
-      [one, one, one, one],
+      [oneHost, oneHost, oneHost, oneHost],
     );
   });
 });

@@ -37,43 +37,49 @@ describe("document storage in PostgreSQL", { skip: postgresSkipReason }, () => {
   it("stores uploaded bytes of any content and size by their hash", async (t) => {
     const { blobs, sql } = await openTestStore(t);
     const long = randomBytes(2_500_000);
-    const given = [Buffer.alloc(0), Buffer.from("one"), Buffer.from([0, 255, 10, 13, 0]), long];
-    for (const bytes of [...given, long]) {
+    const contents = [Buffer.alloc(0), Buffer.from("one"), Buffer.from([0, 255, 10, 13, 0]), long];
+    for (const bytes of [...contents, long]) {
       const { sha256, size } = await blobs.put(
         streamPieces(bytes.subarray(0, 700_000), bytes.subarray(700_000)),
         2_500_000,
       );
       assert.deepEqual([sha256, size], [hashSha256(bytes), bytes.length]);
     }
-    for (const bytes of given) assert.deepEqual(await readWhole(await blobs.open(hashSha256(bytes))), bytes);
+    for (const bytes of contents) assert.deepEqual(await readWhole(await blobs.open(hashSha256(bytes))), bytes);
     await assert.rejects(blobs.put(streamPieces("four"), 3), { name: "BlobTooLargeError" });
     await assert.rejects(blobs.put(streamBroken(), 100), { message: "no more" });
     assert.equal(await blobs.open(hashSha256(Buffer.from("four"))), undefined);
     const [row] = await sql("select count(*)::int from SCHEMA.documents where kind = 'blob' and whole");
-    assert.equal(row!.count, given.length);
+    assert.equal(row!.count, contents.length);
   });
 
   it("retains unreferenced uploads for 30 days", async (t) => {
     const { blobs, sql } = await openTestStore(t);
-    const [named, unnamed] = [await blobs.put(streamPieces("named"), 9), await blobs.put(streamPieces("unnamed"), 9)];
+    const [referenced, unnamed] = [
+      await blobs.put(streamPieces("named"), 9),
+      await blobs.put(streamPieces("unnamed"), 9),
+    ];
     const collect = () =>
       blobs.collect(
-        async () => new Set([named.sha256]),
+        async () => new Set([referenced.sha256]),
         async () => new Set(),
       );
     const later = (days: number) =>
       sql(`update SCHEMA.documents set made = made - interval '${days} days',
         unnamed_since = unnamed_since - interval '${days} days' where kind = 'blob'`);
-    const found = async () => [Boolean(await blobs.open(named.sha256)), Boolean(await blobs.open(unnamed.sha256))];
+    const checkOpen = async () => [
+      Boolean(await blobs.open(referenced.sha256)),
+      Boolean(await blobs.open(unnamed.sha256)),
+    ];
     await later(31);
-    assert.deepEqual([await collect(), await found()], [0, [true, true]]);
+    assert.deepEqual([await collect(), await checkOpen()], [0, [true, true]]);
     await later(29);
-    assert.deepEqual([await collect(), await found()], [0, [true, true]]);
+    assert.deepEqual([await collect(), await checkOpen()], [0, [true, true]]);
     await blobs.extendUnreferencedRetention();
     await later(2);
-    assert.deepEqual([await collect(), await found()], [0, [true, true]]);
+    assert.deepEqual([await collect(), await checkOpen()], [0, [true, true]]);
     await later(31);
-    assert.deepEqual([await collect(), await found()], [1, [true, false]]);
+    assert.deepEqual([await collect(), await checkOpen()], [1, [true, false]]);
   });
 
   it("stores the last snapshot of each name completely or not at all", async (t) => {

@@ -31,12 +31,12 @@ export const createCandidate = (): PostgresStoreOptions["candidate"] => ({
 export async function readStoredState({
   url,
   schema,
-  collections: known = collections,
+  collections: openedCollections = collections,
 }: OpeningOptions): Promise<Store> {
   const database = new Database(url, schema);
   try {
     // In one snapshot, because another process may be writing.
-    const read = (tx: Tx) => recover(tx, database.displayUrl, known);
+    const read = (tx: Tx) => recover(tx, database.displayUrl, openedCollections);
     const { state } = await database.pool.begin("isolation level repeatable read read only", read);
     return new LiveStore({ state, wall: systemWallClock });
   } finally {

@@ -23,9 +23,9 @@ describe("PostgreSQL", { skip: postgresSkipReason }, () => {
       return {
         store,
         durable: {
-          async reopen(others = collections, options) {
+          async reopen(otherCollections = collections, options) {
             await store.close();
-            return openAs(others, options);
+            return openAs(otherCollections, options);
           },
           // The current database is the result of a kill.
           afterKill: () => readStoredState({ ...database, collections }),

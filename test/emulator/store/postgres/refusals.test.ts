@@ -11,7 +11,7 @@ describe("PostgreSQL store at startup", { skip: postgresSkipReason }, () => {
   /** Returns the message of a failed start after checking that the database is unchanged. */
   async function getRejection(url: string, schema: string): Promise<string> {
     const before = await tables();
-    const told = await openStore({ url, schema }).then(
+    const outcome = await openStore({ url, schema }).then(
       async ({ store }) => {
         await store.close();
         return "opened";
@@ -20,7 +20,7 @@ describe("PostgreSQL store at startup", { skip: postgresSkipReason }, () => {
         `${name}: ${message.replaceAll(server().folder, "FOLDER")}${kind && ` ${kind}`}`,
     );
     assert.deepEqual(await tables(), before);
-    return told;
+    return outcome;
   }
   const tables = () =>
     server().sql(
@@ -74,7 +74,7 @@ describe("PostgreSQL store at startup", { skip: postgresSkipReason }, () => {
         "The store postgres://svc@127.0.0.1:9/postgres (schema svc) cannot be used: connection refused. Nothing was written. Start PostgreSQL, or correct host and port. temporary",
       ],
     ];
-    for (const [url, told] of cases) assert.equal(await getRejection(url, "svc"), `StateAccessError: ${told}`);
+    for (const [url, message] of cases) assert.equal(await getRejection(url, "svc"), `StateAccessError: ${message}`);
     assert.equal(
       await getRejection(careful.replace("careful@", "careful:right@"), "svc"),
       "StateAccessError: The store postgres://careful@/postgres?host=FOLDER (schema svc) cannot be used: this user has no permission (permission denied for database postgres). Nothing was written. Allow this user to create schemas, or create the schema for it: CREATE SCHEMA … AUTHORIZATION …. forbidden",

@@ -59,8 +59,8 @@ export class Emulators {
     const child = spawn(process.execPath, ["--input-type=module", "-e", program, ...argv], {
       stdio: ["ignore", "pipe", "inherit"],
     });
-    const gone = once(child, "close");
-    void gone.then(() => child.killed || this.strange.push("an emulator ended by itself"));
+    const closed = once(child, "close");
+    void closed.then(() => child.killed || this.strange.push("an emulator ended by itself"));
     const lines = createInterface({ input: child.stdout });
     const first = once(lines, "line");
     let lead: ((leader: Leader) => void) | undefined;
@@ -71,21 +71,21 @@ export class Emulators {
     const leads = toLead();
     let running: RunningEmulator | undefined;
     lines.on("line", (line: string) => {
-      const told = JSON.parse(line);
-      if (told.token !== undefined) {
-        lead?.(told);
+      const message = JSON.parse(line);
+      if (message.token !== undefined) {
+        lead?.(message);
         lead = undefined;
       } else if (lead === undefined) {
         this.leadsLost += 1;
         running!.leads = toLead();
       }
     });
-    const [line] = await Promise.race([first, gone]);
+    const [line] = await Promise.race([first, closed]);
     if (typeof line !== "string") throw new Error("An emulator ended before it was up");
     const { routerUrl } = JSON.parse(line) as Leader;
     const kill = async () => {
       child.kill("SIGKILL");
-      await gone;
+      await closed;
     };
     running = { routerUrl, leads, kill };
     this.#running.push(running);
@@ -115,17 +115,18 @@ export class Emulators {
 
   /** Resolves after this many more responses. */
   async wrote(count: number): Promise<void> {
-    const answers = () => this.acknowledged.emails.size + this.acknowledged.events.size;
-    const until = answers() + count;
-    while (answers() < until) await sleep(5);
+    const countAcknowledged = () => this.acknowledged.emails.size + this.acknowledged.events.size;
+    const until = countAcknowledged() + count;
+    while (countAcknowledged() < until) await sleep(5);
   }
 
   async #writeOn(token: string): Promise<void> {
     while (!this.#isOver) {
       this.#next += 1;
       const name = `w${this.#next}`;
-      const one = this.#running[Math.floor(Math.random() * this.#running.length)];
-      const isTold = one && (await (this.#next % 4 ? this.#map(one, name) : this.#fire(one, name, token)));
+      const emulator = this.#running[Math.floor(Math.random() * this.#running.length)];
+      const isTold =
+        emulator && (await (this.#next % 4 ? this.#map(emulator, name) : this.#fire(emulator, name, token)));
       // A starting process needs CPU time too, and without notice there may be no leader at the moment.
       await sleep(isTold ? Math.random() * 20 : 100);
     }
@@ -134,25 +135,25 @@ export class Emulators {
   async #map({ routerUrl }: RunningEmulator, name: string): Promise<boolean> {
     this.requested.emails.add(name);
     const body = createBulkBody("emails", "eu-1", [name]);
-    const answer = await this.#ask(() => createSender(routerUrl)("POST", bulkOperations.emails.path, { body }));
-    if (answer) this.acknowledged.emails.add(name);
-    return answer !== undefined;
+    const response = await this.#ask(() => createSender(routerUrl)("POST", bulkOperations.emails.path, { body }));
+    if (response) this.acknowledged.emails.add(name);
+    return response !== undefined;
   }
 
   async #fire({ routerUrl }: RunningEmulator, name: string, token: string): Promise<boolean> {
     this.requested.events.add(name);
     const body = { activity: "CONTRACT_CREATED", payload: { name } };
-    const answer = await this.#ask(() =>
+    const response = await this.#ask(() =>
       createSender(routerUrl, { authorization: `Bearer ${token}` })("POST", "/_emulator/activities", { body }),
     );
-    const { deliveries } = (answer ?? {}) as { deliveries?: number[] };
+    const { deliveries } = (response ?? {}) as { deliveries?: number[] };
     if (deliveries) this.acknowledged.events.set(name, deliveries[0]!);
     return deliveries !== undefined;
   }
 
   /** The body of a successful response. A connection that ends reveals nothing. */
-  async #ask(ask: () => Promise<{ status: number; body: unknown }>): Promise<unknown> {
-    const response = await ask().catch(() => undefined);
+  async #ask(send: () => Promise<{ status: number; body: unknown }>): Promise<unknown> {
+    const response = await send().catch(() => undefined);
     if (response?.status === 200) return response.body;
     if (response && response.status !== 503) this.strange.push(`${response.status} ${JSON.stringify(response.body)}`);
     return undefined;

@@ -10,20 +10,20 @@ import { Writers, waitMs } from "./writers.ts";
 const kills = Number(process.env.KILLS ?? 9);
 
 /** Returns the acknowledged writes that are missing, and whether each transaction is present completely and once. */
-async function findLostWrites(database: { url: string; schema: string }, told: readonly number[]) {
+async function findLostWrites(database: { url: string; schema: string }, acknowledgedIds: readonly number[]) {
   // The current leader continues writing while the state is read.
-  const acknowledged = [...told];
+  const sortedIds = [...acknowledgedIds];
   const store = await readStoredState(database);
   const numbers = await store.transaction("count", (tx) => tx.next("numbers"));
   return store.read(async (view) => {
     const rows = await view.list(people);
     const ids = new Set(rows.map(({ id }) => id));
-    const kept = await Promise.all(
+    const storedOwners = await Promise.all(
       rows.flatMap(({ id }) => [`a${id}`, `b${id}`].map((value) => view.lookup(owners, value))),
     );
     return {
-      lost: acknowledged.filter((id) => !ids.has(id)),
-      halves: kept.filter((owner) => owner !== "eu-1").length,
+      lost: sortedIds.filter((id) => !ids.has(id)),
+      halves: storedOwners.filter((owner) => owner !== "eu-1").length,
       counts: [(await view.size(owners)) - 2 * rows.length, numbers - 1 - rows.length],
     };
   });
@@ -33,11 +33,11 @@ const nothingLost = { lost: [], halves: 0, counts: [0, 0] };
 
 describe("PostgreSQL leader under 16 writers", { skip: postgresSkipReason }, () => {
   const server = startPostgresServer();
-  const place = (server: PostgresServer) => ({ url: server.url(), schema: server.freshSchema() });
+  const createDatabase = (server: PostgresServer) => ({ url: server.url(), schema: server.freshSchema() });
 
   for (const processes of [1, 2, 3]) {
     it(`loses no acknowledged write with ${processes} processes in ${Math.ceil(kills / 3)} kills`, async (t) => {
-      const database = place(server());
+      const database = createDatabase(server());
       const writers = new Writers(database.url, database.schema);
       t.after(() => writers.killAll());
       for (let i = 0; i < processes; i += 1) writers.start();
@@ -57,7 +57,7 @@ describe("PostgreSQL leader under 16 writers", { skip: postgresSkipReason }, () 
   }
 
   it("has its next commit rejected after a pause longer than its lease", async (t) => {
-    const database = place(server());
+    const database = createDatabase(server());
     const writers = new Writers(database.url, database.schema);
     t.after(() => writers.killAll());
     writers.start();
@@ -114,7 +114,7 @@ describe("PostgreSQL leader under 16 writers", { skip: postgresSkipReason }, () 
   ];
   for (const [label, trouble] of troubles) {
     it(`continues without data loss if ${label}`, async (t) => {
-      const database = place(server());
+      const database = createDatabase(server());
       const writers = new Writers(database.url, database.schema);
       t.after(() => writers.killAll());
       writers.start();
@@ -129,7 +129,7 @@ describe("PostgreSQL leader under 16 writers", { skip: postgresSkipReason }, () 
   }
 
   it("rolls back pending writes on a stalled network, and resumes later", async (t) => {
-    const database = place(server());
+    const database = createDatabase(server());
     const proxy = await startStallingProxy(t, server());
     const writers = new Writers(database.url.replace(server().folder, proxy.folder), database.schema);
     t.after(() => writers.killAll());
@@ -165,7 +165,7 @@ describe("PostgreSQL leader under 16 writers", { skip: postgresSkipReason }, () 
     [", in a new epoch that pending heartbeats do not include", slowEpochs],
   ] as const) {
     it(`resumes without data loss once database space is available${label}`, async (t) => {
-      const database = place(server());
+      const database = createDatabase(server());
       const writers = new Writers(database.url, database.schema);
       t.after(() => writers.killAll());
       writers.start();

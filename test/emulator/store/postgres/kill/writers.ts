@@ -57,10 +57,10 @@ export class Writers {
   }
 
   /** Waits for output of the writers. */
-  async #waitFor<T>(found: () => T | undefined): Promise<T> {
+  async #waitFor<T>(getValue: () => T | undefined): Promise<T> {
     for (;;) {
       if (this.#broken) throw this.#broken;
-      const value = found();
+      const value = getValue();
       if (value !== undefined) return value;
       await new Promise<void>((resolve) => {
         this.#heard = resolve;
