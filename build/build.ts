@@ -17,7 +17,10 @@ const root = resolve(import.meta.dirname, "..");
 /** The modules that every command line loads, and those that most commands load. */
 const commandLine = ["src/cli/main.ts", "src/cli/runtime/perform.ts"];
 
-/** Modules that other programs import or require. The command line loads the emulator from the same file. */
+/**
+ * Modules that other programs import or require. The command line loads the emulator from the same file. Otherwise they
+ * share no files with the command line: they would consist of dozens, and Node takes half a millisecond to load each.
+ */
 const libraries = {
   emulator: "emulator/index.ts",
   client: "src/client/index.ts",
@@ -94,8 +97,8 @@ const shortenPackages: Plugin = {
 
 /**
  * A module that is imported late imports the loaded parts of the command line, so that shared code stays in these.
- * esbuild makes a file for every set of modules that share something, and Node takes half a millisecond to load each.
- * The command line loads the emulator from the published file.
+ * esbuild makes a file for every set of modules that share something. The command line loads the emulator from the
+ * published file.
  */
 const lateModules: Plugin = {
   name: "late-modules",
@@ -154,7 +157,7 @@ async function buildInParts(options: BuildOptions): Promise<Metafile> {
     metafile: true,
     format: "esm",
     splitting: true,
-    plugins: [omitUnused, shortenPackages, lateModules],
+    plugins: [omitUnused, shortenPackages, ...(options.plugins ?? [])],
   });
   // esbuild splits only ES modules, which Node loads more slowly.
   for (const path of Object.keys(metafile.outputs).map((name) => join(root, name))) {
@@ -179,15 +182,21 @@ const asModule = {
 export async function bundle(outdir: string): Promise<Metafile> {
   // After a failed build, the last successful output stays in place.
   const fresh = `${outdir}.new-${process.pid}`;
-  const ofPrograms = await buildInParts({
+  const define = { ...settings.define, SVC_VERSION: JSON.stringify(readPackageVersion()) };
+  const ofCommandLine = await buildInParts({
     outdir: fresh,
-    entryPoints: { main: commandLine[0]!, ...libraries },
-    inject: [join(root, "src/base/node-globals.ts")],
+    entryPoints: { main: commandLine[0]! },
     define: {
-      ...settings.define,
-      SVC_VERSION: JSON.stringify(readPackageVersion()),
+      ...define,
       SVC_COMMANDS: JSON.stringify((await loadAllDeclarations()).map(({ words }) => words.join(" ")).join("\n")),
     },
+    plugins: [lateModules],
+  });
+  const ofLibraries = await buildInParts({
+    outdir: fresh,
+    entryPoints: libraries,
+    inject: [join(root, "src/base/node-globals.ts")],
+    define,
   });
   const { metafile: ofProcesses } = await build({
     ...settings,
@@ -203,7 +212,7 @@ export async function bundle(outdir: string): Promise<Metafile> {
   await writeCommands(fresh);
   await writeManual(`${fresh}/man`);
   writeTypes(fresh);
-  const metafiles = [ofPrograms, ofProcesses, ofConsole];
+  const metafiles = [ofCommandLine, ofLibraries, ofProcesses, ofConsole];
   writeFileSync(
     `${fresh}/THIRD-PARTY.txt`,
     formatThirdPartyNotices(findBundledPackages(root, metafiles, [fontPackage])),

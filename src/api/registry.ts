@@ -1,9 +1,9 @@
 import type * as z from "zod";
 import { findNearest } from "../base/text.ts";
-import * as modules from "./all-resources.ts";
+import { allResources } from "./all-resources.ts";
 import * as payloads from "./contracts/webhook-payloads.ts";
 import type { Operation } from "./operation.ts";
-import { type ResourceName, resources } from "./resources.ts";
+import type { ResourceName, resources } from "./resources.ts";
 
 export { webhookPayloads } from "./contracts/webhook-payloads.ts";
 
@@ -31,12 +31,10 @@ const isSchema = (value: unknown): value is z.ZodType =>
 const listSchemas = (exports: object): [string, z.ZodType][] =>
   Object.entries(exports).filter((entry): entry is [string, z.ZodType] => isSchema(entry[1]));
 
-const allModules: { readonly [Name in ResourceName]: Awaited<ReturnType<(typeof resources)[Name]>> } = modules;
-
-const loaded = (Object.keys(resources) as ResourceName[]).map((name) => ({
+const loaded = (Object.keys(allResources) as ResourceName[]).map((name) => ({
   name,
-  operations: Object.values<unknown>(allModules[name]).filter(isOperation),
-  schemas: listSchemas(allModules[name]),
+  operations: Object.values<unknown>(allResources[name]).filter(isOperation),
+  schemas: listSchemas(allResources[name]),
 }));
 
 /**

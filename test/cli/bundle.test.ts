@@ -8,8 +8,10 @@ import { promisify } from "node:util";
 import { getCommandsFile } from "../../src/cli/command-tree/built-commands.ts";
 import { groupNames, loadDeclarations } from "../../src/cli/command-tree/tree.ts";
 import { root } from "../structure/repository.ts";
+import { addCleanup } from "../support/cleanup.ts";
 import { createTestFolder } from "../support/cli/cli-emulator.ts";
 import { startForwardProxy } from "../support/cli/forward-proxy.ts";
+import { ndaContractJson } from "../support/cli/nda.ts";
 import { startTlsService } from "../support/cli/tls-service.ts";
 import { startTestEmulator } from "../support/emulator.ts";
 import { startReceiver } from "../support/receiver.ts";
@@ -93,26 +95,33 @@ describe("bundled CLI", () => {
       routerUrl,
       clusters: [cluster],
     } = await startTestEmulator(t);
-    const loadedBy = async (...argv: readonly string[]) => {
+    const variables = {
+      SVC_BASE_URL: routerUrl,
+      SVC_CLIENT_ID: cluster?.clientId,
+      SVC_CLIENT_SECRET: cluster?.clientSecret,
+    };
+    const loadedBy = async (argv: readonly string[], env: NodeJS.ProcessEnv) => {
       const { stderr } = await promisify(execFile)(process.execPath, ["--require", probe, getSvcPath(), ...argv], {
         cwd,
-        env: {
-          PATH: process.env.PATH,
-          SVC_CONFIG_DIR: folder,
-          SVC_BASE_URL: routerUrl,
-          SVC_CLIENT_ID: cluster?.clientId,
-          SVC_CLIENT_SECRET: cluster?.clientSecret,
-        },
+        env: { PATH: process.env.PATH, SVC_CONFIG_DIR: folder, ...env },
       });
-      const files = (JSON.parse(stderr) as string[]).map((path) => basename(path));
+      const files = (JSON.parse(stderr.trimEnd().split("\n").at(-1)!) as string[]).map((path) => basename(path));
       const inputs = Object.entries(outputs).flatMap(([path, { inputs }]) =>
         files.includes(basename(path)) ? Object.keys(inputs) : [],
       );
       return [...new Set(inputs.flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? []))].sort();
     };
     const width = ["fast-string-truncated-width", "fast-string-width"];
-    assert.deepEqual(await loadedBy("help"), width);
-    assert.deepEqual(await loadedBy("contracts", "list", "--json"), ["commander", ...width, "undici"]);
+    const ofRequest = ["commander", ...width, "undici"];
+    assert.deepEqual(await loadedBy(["help"], variables), width);
+    assert.deepEqual(await loadedBy(["contracts", "list", "--json"], variables), ofRequest);
+    // Commands find the emulator of the folder with requests of their own.
+    await runShipped(["emulator", "start", "--detach", "--port", "0"], {}, cwd);
+    addCleanup(t, () => runShipped(["emulator", "stop"], {}, cwd));
+    await writeFile(join(cwd, "nda.json"), ndaContractJson);
+    await runShipped(["contracts", "create", "--data", "nda.json"], {}, cwd);
+    assert.deepEqual(await loadedBy(["contracts", "list", "--json"], {}), ofRequest);
+    assert.deepEqual(await loadedBy(["contracts", "status", "T-1", "--json"], {}), ofRequest);
   });
 
   it("reports a version location that is not writable", {
@@ -127,8 +136,9 @@ describe("bundled CLI", () => {
     assert.match(String(stderr), /^error: Failed to write to standard output: ENOSPC\.\n/);
   });
 
-  async function runShipped(argv: readonly string[], env: Record<string, string>) {
+  async function runShipped(argv: readonly string[], env: Record<string, string>, cwd?: string) {
     return promisify(execFile)(process.execPath, [getSvcPath(), ...argv], {
+      cwd,
       env: { ...env, PATH: process.env.PATH, SVC_CONFIG_DIR: folder },
     });
   }

@@ -1,4 +1,3 @@
-import { findByExternalMetadata } from "../../../api/contracts/contracts.ts";
 import { toFields } from "../../../base/object.ts";
 import { NetworkError, ServiceError } from "../../../client/errors.ts";
 import type { ApiResponse } from "../../../client/response.ts";
@@ -27,6 +26,7 @@ async function showExisting(
       hint: "Set it to the ID of the record in your system: --set external_metadata.id=ID",
     });
   }
+  const { findByExternalMetadata } = await import("../../../api/contracts/contracts.ts");
   const params = { external_metadata_id: id };
   const contracts = await client.call(findByExternalMetadata, { params }, { signal }).catch((error: unknown) => {
     // The response without this field is undocumented.

@@ -2,8 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import { constants } from "node:os";
 import spawn from "cross-spawn";
 import type { Emulator } from "../../../../emulator/index.ts";
-import { listDeliveries } from "../../../api/emulator/deliveries.ts";
-import { listRequests } from "../../../api/emulator/requests.ts";
+import type { listRequests } from "../../../api/emulator/requests.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { pluralize } from "../../../base/text.ts";
 import { createClient } from "../../../client/client.ts";
@@ -141,6 +140,10 @@ type LoggedRequest = ResultOf<typeof listRequests>["items"][number];
 
 async function reportRun(emulator: Emulator, exit: number, host: Host): Promise<void> {
   if (!shouldAnnotate(host.env)) return;
+  const [{ listDeliveries }, { listRequests }] = await Promise.all([
+    import("../../../api/emulator/deliveries.ts"),
+    import("../../../api/emulator/requests.ts"),
+  ]);
   const client = createClient({
     baseUrls: { emulator: emulator.routerUrl },
     credentials: { controlToken: emulator.token },

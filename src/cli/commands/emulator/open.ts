@@ -1,5 +1,4 @@
 import type { Emulator, EmulatorOptions } from "../../../../emulator/index.ts";
-import { makeSessionCode } from "../../../api/emulator/console.ts";
 import { resolveRealPath } from "../../../files/folders.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { findStopInstructions, probeListener } from "../../connection/emulator/emulator-access.ts";
@@ -117,6 +116,8 @@ const emulatorOpen = defineCommand({
     if (globals.emulator)
       throw new UsageError("--emulator cannot be used with svc emulator open: its emulator stops with the command");
     const client = await context.client("emulator", { file: flags.file });
+    // Starting an emulator uses this module, too, and needs no schemas.
+    const { makeSessionCode } = await import("../../../api/emulator/console.ts");
     const { code, url: signInUrl, expires_in } = await client.call(makeSessionCode, {}, { signal });
     const { baseUrls } = await context.target("emulator", flags.file);
     // The server's response can contain any URL. The browser opens only the requested one.

@@ -10,7 +10,6 @@ import { isEmulator } from "../../connection/target.ts";
 import { readInput, readText } from "../../parse/body.ts";
 import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
-import { joinRecording } from "../verify/open-recorder.ts";
 
 /** Delivery as received: its raw body and its headers by lower-case name. */
 export interface SavedDelivery {
@@ -125,6 +124,7 @@ interface DeliveryWithResponse extends SavedDelivery {
 
 /** Opens the corpus that is being recorded in this folder. Returns undefined if there is none. */
 export async function openRecording(folder: string, context: Context) {
+  const { joinRecording } = await import("../verify/open-recorder.ts");
   const recorder = await joinRecording(context, folder);
   if (!recorder) return undefined;
   return {
