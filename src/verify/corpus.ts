@@ -75,42 +75,32 @@ async function readIndexLines(folder: string): Promise<{ text: string; lines: st
   const { format, version } = toFields(tryParseJson(first));
   if (format !== indexHeader.format)
     throw new CorpusError(`${folder} is not a corpus: ${indexFileName} has no valid first line`);
-  if (version !== indexHeader.version)
-    throw new CorpusError(
-      `${folder} is a corpus of version ${String(version).slice(0, 20)}, and this svc reads version 1`,
-    );
-  return { text, lines };
+  if (version === indexHeader.version) return { text, lines };
+  const shownVersion = String(version).slice(0, 20);
+  throw new CorpusError(`${folder} is a corpus of version ${shownVersion}, and this svc reads version 1`);
 }
 
-async function readIndex(
-  folder: string,
-  isInterruptedAllowed = false,
-): Promise<{ entries: IndexEntry[]; digest: string; isEnded: boolean }> {
+async function readIndex(folder: string, isInterruptedAllowed = false) {
   const { text, lines } = await readIndexLines(folder);
-  if (lines.pop() !== "" && !isInterruptedAllowed)
-    throw new CorpusError(`${indexFileName} of ${folder} is truncated in its last line`);
+  const fail = (reason: string): never => {
+    throw new CorpusError(`${indexFileName} of ${folder} ${reason}`);
+  };
+  if (lines.pop() !== "" && !isInterruptedAllowed) fail("is truncated in its last line");
   if (lines.length > maxFiles) throw new CorpusError(`${folder} has more than ${maxFiles} exchanges`);
-  let ended: unknown;
+  let isEnded = false;
   const entries: IndexEntry[] = [];
   for (const [at, line] of lines.entries()) {
     const { file, sha256, end } = toFields(tryParseJson(line));
-    if (end !== undefined) {
-      ended = end;
-      if (end !== entries.length)
-        throw new CorpusError(
-          `${indexFileName} of ${folder} was edited: line ${at + 2} declares ${String(end).slice(0, 20)} exchanges, but there are ${entries.length}`,
-        );
-      continue;
-    }
-    ended = undefined;
-    if (typeof file !== "string" || !exchangeFilePattern.test(file) || typeof sha256 !== "string")
-      throw new CorpusError(`${indexFileName} of ${folder} was edited: line ${at + 2} names no exchange`);
-    entries.push({ file, sha256 });
+    isEnded = end !== undefined;
+    if (isEnded) {
+      const declared = `line ${at + 2} declares ${String(end).slice(0, 20)} exchanges, but there are ${entries.length}`;
+      if (end !== entries.length) fail(`was edited: ${declared}`);
+    } else if (typeof file !== "string" || !exchangeFilePattern.test(file) || typeof sha256 !== "string")
+      fail(`was edited: line ${at + 2} names no exchange`);
+    else entries.push({ file, sha256 });
   }
-  const files = new Set(entries.map(({ file }) => file));
-  if (files.size < entries.length)
-    throw new CorpusError(`${indexFileName} of ${folder} was edited: it names a file twice`);
-  return { entries, digest: computeDigest(text), isEnded: ended !== undefined };
+  if (new Set(entries.map(({ file }) => file)).size < entries.length) fail("was edited: it names a file twice");
+  return { entries, digest: computeDigest(text), isEnded };
 }
 
 async function readExchange(folder: string, file: string, sha256?: string): Promise<CorpusExchange> {

@@ -40,44 +40,32 @@ const shorten = (text: string): string => `${text.slice(0, 3)}… (${text.length
 const nameFieldPattern = /(?:^|_)(?:name|first_name|last_name|full_name|display_name)$/i;
 
 /** Finds possible secrets and personal data in the files of a corpus. */
-export const scanCorpus = ({ exchanges }: TrafficCorpus): SensitiveFinding[] =>
-  exchanges.flatMap((item) => new ExchangeScan(item).run());
+export const scanCorpus = ({ exchanges }: TrafficCorpus): SensitiveFinding[] => exchanges.flatMap(scanExchange);
 
-class ExchangeScan {
-  readonly #exchange: CorpusExchange;
-  readonly #found: SensitiveFinding[] = [];
+function scanExchange({ file, request, response }: CorpusExchange): SensitiveFinding[] {
+  const found: SensitiveFinding[] = [];
+  scanTarget(request.target);
+  scanMessage("request", request, "field");
+  scanMessage("response", response, response.status >= 400 ? "error" : "field");
+  return found;
 
-  constructor(exchange: CorpusExchange) {
-    this.#exchange = exchange;
+  function scanMessage(side: string, message: HttpMessage, errorOrField: FieldLocation): void {
+    for (const [name, value] of message.headers) scanHeader(`${side} header ${name}`, name.toLowerCase(), value);
+    scanBody(`${side} body`, message, errorOrField);
   }
 
-  run(): readonly SensitiveFinding[] {
-    const { request, response } = this.#exchange;
-    this.#scanTarget(request.target);
-    for (const [side, message] of [
-      ["request", request],
-      ["response", response],
-    ] as const) {
-      for (const [name, value] of message.headers)
-        this.#scanHeader(`${side} header ${name}`, name.toLowerCase(), value);
-      this.#scanBody(`${side} body`, message, side === "response" && response.status >= 400 ? "error" : "field");
-    }
-    return this.#found;
+  function add(position: string, kind: string, text: string): void {
+    if (!found.some((item) => item.place === position && item.kind === kind))
+      found.push({ file, place: position, kind, shown: shorten(text) });
   }
 
-  #add(position: string, kind: string, text: string): void {
-    const { file } = this.#exchange;
-    if (!this.#found.some((item) => item.place === position && item.kind === kind))
-      this.#found.push({ file, place: position, kind, shown: shorten(text) });
-  }
-
-  #scanTarget(target: string): void {
+  function scanTarget(target: string): void {
     const [path = "", query = ""] = target.split(/\?(.*)/s);
-    this.#scanText("path", decodeUrlPart(path));
-    for (const [name, value] of new URLSearchParams(query)) this.#scanNamed(`query ${name}`, name, value, "parameter");
+    scanText("path", decodeUrlPart(path));
+    for (const [name, value] of new URLSearchParams(query)) scanNamed(`query ${name}`, name, value, "parameter");
   }
 
-  #scanHeader(position: string, name: string, value: string): void {
+  function scanHeader(position: string, name: string, value: string): void {
     if (/^(?:content-type|date|x-svc-|accept|content-security-policy|access-control-)/.test(name)) return;
     if (name === "authorization") {
       const rest = value.replace(/^\w+\s+/, "");
@@ -87,80 +75,80 @@ class ExchangeScan {
         !(inner.includes(":") && inner.split(":").every(isStandInToken)) &&
         !isHarmlessJwt(rest)
       )
-        this.#add(position, "secret", rest);
+        add(position, "secret", rest);
       return;
     }
     const realm = name === "www-authenticate" ? /realm="?([^",]+)/.exec(value)?.[1] : undefined;
-    if (realm !== undefined && !isKnownRealm(realm) && !isStandInToken(realm)) this.#add(position, "secret", realm);
-    this.#scanNamed(position, name, value, "parameter");
+    if (realm !== undefined && !isKnownRealm(realm) && !isStandInToken(realm)) add(position, "secret", realm);
+    scanNamed(position, name, value, "parameter");
   }
 
-  #scanBody(position: string, message: HttpMessage, errorOrField: FieldLocation): void {
+  function scanBody(position: string, message: HttpMessage, errorOrField: FieldLocation): void {
     const { body } = message;
     const type = getHeader(message, "content-type") ?? "";
     const boundary = findMultipartBoundary(type);
     if (boundary !== undefined) {
       for (const { head, body: content } of splitMultipart(body, boundary)) {
         const name = /\bname="([^"]*)"/i.exec(head)?.[1] ?? "";
-        this.#scanText(position, head);
-        if (/\bfilename\*?=/i.test(head)) this.#scanContent(position, content, errorOrField);
-        else this.#scanNamed(`${position} ${name}`, name, content.toString("utf8"), "parameter");
+        scanText(position, head);
+        if (/\bfilename\*?=/i.test(head)) scanContent(position, content, errorOrField);
+        else scanNamed(`${position} ${name}`, name, content.toString("utf8"), "parameter");
       }
     } else if (/x-www-form-urlencoded/i.test(type)) {
       for (const [name, value] of new URLSearchParams(body.toString("utf8"))) {
-        this.#scanText(`${position} key`, name);
-        this.#scanNamed(`${position} ${name}`, name, value, "parameter");
+        scanText(`${position} key`, name);
+        scanNamed(`${position} ${name}`, name, value, "parameter");
       }
-    } else this.#scanContent(position, body, errorOrField);
+    } else scanContent(position, body, errorOrField);
   }
 
-  #scanContent(position: string, body: Buffer, errorOrField: FieldLocation): void {
+  function scanContent(position: string, body: Buffer, errorOrField: FieldLocation): void {
     if (body.length === 0 || isStandInFile(body)) return;
     const text = body.toString("utf8");
     // A form can contain a binary file, but stand-ins are never binary.
-    if (!isUtf8(body)) this.#add(position, "file", text);
+    if (!isUtf8(body)) add(position, "file", text);
     else if (tryParseJson(text) === undefined) {
-      const scanNamed = (name: string, value: string) => {
-        this.#scanNamed(`${position} ${name}`, name, value, errorOrField);
+      const scanPart = (name: string, value: string) => {
+        scanNamed(`${position} ${name}`, name, value, errorOrField);
         return value;
       };
       editMarkup(text, {
         editText: (part) => {
-          for (const line of part.split("\n")) this.#scanText(position, decodeUrlPart(line), errorOrField);
+          for (const line of part.split("\n")) scanText(position, decodeUrlPart(line), errorOrField);
           return part;
         },
-        editElement: scanNamed,
-        editAttribute: scanNamed,
+        editElement: scanPart,
+        editAttribute: scanPart,
       });
     } else {
       editJson(text, {
         editString: ({ isKey, path, name, value }) => {
           // Only the end of a path is shown, because hostile JSON can have a hundred thousand levels.
           const keys = path.slice(-20).filter((item) => item !== "");
-          if (isKey) this.#scanText(`${position} key`, value);
-          else this.#scanNamed(`${position} ${keys.join(".")}`, name, value, errorOrField);
+          if (isKey) scanText(`${position} key`, value);
+          else scanNamed(`${position} ${keys.join(".")}`, name, value, errorOrField);
           return value;
         },
         editNumber: ({ name, text: number }) => {
           const kind = findPersonalKind(name, number);
           if ((kind !== undefined || isSecretFieldName(name)) && !isStandInNumber(number, kind === "coordinate"))
-            this.#add(`${position} ${name}`, isSecretFieldName(name) ? "secret" : findingKinds[kind!], number);
+            add(`${position} ${name}`, isSecretFieldName(name) ? "secret" : findingKinds[kind!], number);
           return number;
         },
       });
     }
   }
 
-  #scanNamed(position: string, name: string, value: string, of: FieldLocation): void {
+  function scanNamed(position: string, name: string, value: string, of: FieldLocation): void {
     if (value === "") return;
-    this.#scanHidden(position, name, value, of);
-    if (nameFieldPattern.test(name) && !this.#isNameless(value)) this.#add(position, "name", value);
-    this.#scanText(position, value, of);
+    scanHidden(position, name, value, of);
+    if (nameFieldPattern.test(name) && !isNameless(value)) add(position, "name", value);
+    scanText(position, value, of);
   }
 
-  #scanHidden(position: string, name: string, value: string, of: FieldLocation): void {
+  function scanHidden(position: string, name: string, value: string, of: FieldLocation): void {
     if (isSecretValue(name, value, of)) {
-      if (!hasOnlyStandIns(value)) this.#add(position, "secret", value);
+      if (!hasOnlyStandIns(value)) add(position, "secret", value);
       return;
     }
     const kind = findPersonalKind(name, value);
@@ -170,11 +158,11 @@ class ExchangeScan {
         : kind === "date"
           ? isStandInDate(value)
           : isStandInNumber(value, kind === "coordinate");
-    if (kind !== undefined && !isStandIn) this.#add(position, findingKinds[kind], value);
+    if (kind !== undefined && !isStandIn) add(position, findingKinds[kind], value);
   }
 
   /** Reports whether a name consists of stand-ins, declared values, or lower-case words. */
-  #isNameless(value: string): boolean {
+  function isNameless(value: string): boolean {
     if (getVocabulary().values.has(value)) return true;
     const words = value.replace(/\b(?:safe|5afe)[\w+/=-]*/g, "").match(/\p{L}+/gu) ?? [];
     return words.every(
@@ -182,18 +170,18 @@ class ExchangeScan {
     );
   }
 
-  #scanText(position: string, text: string, around: FieldLocation = "field"): void {
+  function scanText(position: string, text: string, around: FieldLocation = "field"): void {
     editFields(text, (name, value, of) => {
       if (around !== "error" || of === "parameter" || !isSentence(name, value))
-        this.#scanHidden(`${position} ${name}`, name, value, of);
+        scanHidden(`${position} ${name}`, name, value, of);
       return undefined;
     });
     for (const { 0: email, index } of text.matchAll(emailPattern))
       if (!isStandInEmail(email) && !(isStandInToken(email) && text.slice(0, index).endsWith("://")))
-        this.#add(position, "e-mail address", email);
-    for (const [jwt] of text.matchAll(jwtPattern)) if (!isHarmlessJwt(jwt)) this.#add(position, "JSON Web Token", jwt);
+        add(position, "e-mail address", email);
+    for (const [jwt] of text.matchAll(jwtPattern)) if (!isHarmlessJwt(jwt)) add(position, "JSON Web Token", jwt);
     for (const [phone] of text.matchAll(/(?<![\w.:/-])\+\d[\d ()./-]{6,24}\d(?![\w:-])/g))
-      if (!isStandInPhone(phone)) this.#add(position, "phone number", phone);
+      if (!isStandInPhone(phone)) add(position, "phone number", phone);
     for (const { 0: long, index } of text.matchAll(/[A-Za-z0-9+_~-]{16,}/g)) {
       const isParameterName = /[?&]$/.test(text.slice(0, index)) && text[index + long.length] === "=";
       if (
@@ -205,7 +193,7 @@ class ExchangeScan {
         isBase64OfStandIns(long)
       )
         continue;
-      this.#add(position, "token", long);
+      add(position, "token", long);
     }
   }
 }

@@ -84,7 +84,7 @@ export function compareShapes(
   schema: JsonSchema | undefined,
   incomparable: (reason: string) => void,
 ): FoundDifference[] {
-  const declaration = new SchemaDeclaration(schema ?? {});
+  const declaration = createDeclaration(schema ?? {});
   const [was, is] = [collectFields(recorded, declaration), collectFields(replayed, declaration)];
   return [...new Set([...was.keys(), ...is.keys()])].flatMap((path) => {
     const [item, other] = [was.get(path), is.get(path)];
@@ -96,7 +96,7 @@ export function compareShapes(
         incomparable(`${parent || "the list"} is empty ${item ? "now" : "in the recording"}`);
       return [];
     }
-    const isComparable = around.every((field) => field?.types.has("object")) && !declaration.isOptional(path);
+    const isComparable = around.every((field) => field?.types.has("object")) && !declaration(path).isOptional;
     const kind = item ? "added" : "absent";
     return isComparable ? [createDifference(kind, path, item && pickExample(item), other && pickExample(other))] : [];
   });
@@ -112,7 +112,7 @@ function compareFields(
     createDifference(kind, path, recorded, replayed),
   ];
   if (was.types.size === 0 || is.types.size === 0)
-    return was.types.size === is.types.size || declaration.isNullable(path) ? [] : report("type");
+    return was.types.size === is.types.size || declaration(path).isNullable ? [] : report("type");
   if (![...was.types].some((type) => is.types.has(type))) return report("type");
   if (was.keys && is.keys) {
     const common = was.keys.filter((key) => is.keys!.includes(key));
@@ -121,7 +121,7 @@ function compareFields(
   }
   const [[old], [now]] = [was.values, is.values];
   if (old === undefined || now === undefined) return [];
-  const declared = declaration.listValues(path);
+  const declared = declaration(path).values;
   const findUndeclared = ({ values }: ComparedField) => values.find((value) => !declared!.includes(value));
   if (declared && (findUndeclared(was) === undefined) !== (findUndeclared(is) === undefined))
     return report("enumeration", findUndeclared(was) ?? old, findUndeclared(is) ?? now);
@@ -148,7 +148,7 @@ function collectFields(document: unknown, declaration: SchemaDeclaration): Map<s
     field.types.add(Array.isArray(value) ? "array" : typeof value);
     if (Array.isArray(value)) for (const item of value) walk(item, `${path}[]`, path);
     else if (!isObject(value)) field.values.push(value);
-    else if (!declaration.isDictionary(path)) {
+    else if (!declaration(path).isDictionary) {
       field.keys ??= Object.keys(value);
       for (const [key, inner] of Object.entries(value)) walk(inner, path === "" ? key : `${path}.${key}`, path);
     }
@@ -157,56 +157,47 @@ function collectFields(document: unknown, declaration: SchemaDeclaration): Map<s
   return fields;
 }
 
-class SchemaDeclaration {
-  readonly #root: JsonSchema;
-
-  constructor(root: JsonSchema) {
-    this.#root = root;
-  }
-
-  isOptional(path: string): boolean {
-    const keys = splitPath(path);
-    const parents = this.#findSchemas(keys.slice(0, -1));
-    const isDeclared = this.#findSchemas(keys).length > 0;
-    return isDeclared && parents.some(({ required = [] }) => !(required as readonly string[]).includes(keys.at(-1)!));
-  }
-
-  isNullable(path: string): boolean {
-    const schemas = this.#findSchemas(splitPath(path));
-    return schemas.length === 0 || schemas.some(({ type }) => type === undefined || type === "null");
-  }
-
-  isDictionary(path: string): boolean {
-    const schemas = this.#findSchemas(splitPath(path));
-    return schemas.some(({ type, properties }) => type === "object" && properties === undefined);
-  }
-
-  /** Lists the values of an enumeration. Returns undefined if any value is allowed. */
-  listValues(path: string): readonly unknown[] | undefined {
-    const schemas = this.#findSchemas(splitPath(path)).filter(({ type }) => type !== "null");
-    const values = schemas.map(({ enum: all, const: only }) => all ?? (only === undefined ? undefined : [only]));
-    return values.length === 0 || values.includes(undefined) ? undefined : (values.flat() as unknown[]);
-  }
-
-  #findSchemas(keys: readonly string[]): readonly JsonSchema[] {
-    return keys.reduce<readonly JsonSchema[]>(
+/** Reads the declaration of the field at a path. */
+function createDeclaration(root: JsonSchema) {
+  const findSchemas = (keys: readonly string[]): readonly JsonSchema[] =>
+    keys.reduce<readonly JsonSchema[]>(
       (schemas, key) =>
         schemas
           .map(({ items, properties }) => (key === "[]" ? items : toFields(properties)[key]) as JsonSchema | undefined)
-          .flatMap((schema) => (schema ? this.#listAlternatives(schema) : [])),
-      this.#listAlternatives(this.#root),
+          .flatMap((schema) => (schema ? listAlternatives(schema) : [])),
+      listAlternatives(root),
     );
-  }
 
-  #listAlternatives(schema: JsonSchema): readonly JsonSchema[] {
+  function listAlternatives(schema: JsonSchema): readonly JsonSchema[] {
     const union = (schema.anyOf ?? schema.oneOf) as readonly JsonSchema[] | undefined;
-    if (union) return union.flatMap((item) => this.#listAlternatives(item));
+    if (union) return union.flatMap(listAlternatives);
     if (typeof schema.$ref === "string") {
       const steps = schema.$ref.split("/").slice(1);
-      return this.#listAlternatives(steps.reduce<JsonSchema>((at, step) => toFields(at[step]), this.#root));
+      return listAlternatives(steps.reduce<JsonSchema>((at, step) => toFields(at[step]), root));
     }
     return [schema.type].flat().map((type) => ({ ...schema, type }));
   }
+
+  return (path: string) => {
+    const keys = splitPath(path);
+    const schemas = findSchemas(keys);
+    const values = schemas
+      .filter(({ type }) => type !== "null")
+      .map(({ enum: all, const: only }) => all ?? (only === undefined ? undefined : [only]));
+    return {
+      isOptional:
+        schemas.length > 0 &&
+        findSchemas(keys.slice(0, -1)).some(
+          ({ required = [] }) => !(required as readonly string[]).includes(keys.at(-1)!),
+        ),
+      isNullable: schemas.length === 0 || schemas.some(({ type }) => type === undefined || type === "null"),
+      isDictionary: schemas.some(({ type, properties }) => type === "object" && properties === undefined),
+      /** Values of an enumeration. Undefined if any value is allowed. */
+      values: values.length === 0 || values.includes(undefined) ? undefined : (values.flat() as unknown[]),
+    };
+  };
 }
+
+type SchemaDeclaration = ReturnType<typeof createDeclaration>;
 
 const splitPath = (path: string): readonly string[] => path.match(/\[\]|[^.[\]]+/g) ?? [];

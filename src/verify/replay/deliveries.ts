@@ -129,10 +129,10 @@ export class ReplayReceiver {
     if (this.#recorded.length === 0) return [];
     const compared = this.#received.flatMap(({ match, ...received }): ComparedDelivery[] => {
       const { activity, attempts } = received;
-      if (match) {
-        const differences = this.#findDifferences(match, received, context);
-        return [{ activity, file: match.attempts[0]!.file, differences }];
-      }
+      if (match)
+        return [
+          { activity, file: match.attempts[0]!.file, differences: this.#findDifferences(match, received, context) },
+        ];
       const older = this.olderWebhooks.find((item) => getPath(item.target) === getPath(received.target));
       if (attempts[0]! >= until || older?.isRecorded(attempts[0]!) === false) return [];
       const differences = [createDifference("missing-activity", activity, undefined, activity)];

@@ -61,10 +61,6 @@ const seededOperationPattern =
 export const countUndeclared = ({ exchanges }: TrafficCorpus): number =>
   exchanges.filter(({ callee, operation }) => callee !== "receiver" && !findOperationById(operation)).length;
 
-/** Sends the requests of a corpus again and compares the responses. */
-export const replayCorpus = (corpus: TrafficCorpus, target: ReplayTarget): Promise<ReplayedExchange[]> =>
-  new CorpusReplay(corpus, target).run();
-
 /** The parts of an emulator that a replay uses. */
 interface ReplayEmulator {
   readonly routerUrl: string;
@@ -102,71 +98,61 @@ export async function replayOnEmulator(
   }
 }
 
-class CorpusReplay {
-  readonly #corpus: TrafficCorpus;
-  readonly #target: ReplayTarget;
-  readonly #links = new ReplayLinks();
-  readonly #sender = new RequestSender();
-  readonly #receiver: ReplayReceiver;
-  #hasSent = false;
-
-  constructor(corpus: TrafficCorpus, target: ReplayTarget) {
-    this.#corpus = corpus;
-    this.#target = target;
-    this.#receiver = new ReplayReceiver(corpus.exchanges, this.#links, () => target.clock?.now() ?? 0);
+/** Sends the requests of a corpus again and compares the responses. */
+export async function replayCorpus(
+  { exchanges }: TrafficCorpus,
+  { resolveUrl, clock, service, signal }: ReplayTarget,
+): Promise<ReplayedExchange[]> {
+  const links = new ReplayLinks();
+  const sender = new RequestSender();
+  const receiver = new ReplayReceiver(exchanges, links, () => clock?.now() ?? 0);
+  let hasSent = false;
+  try {
+    if (!clock) return await replayRequests();
+    await receiver.open();
+    await subscribe();
+    return [...(await replayRequests()), ...(await compareDeliveries(clock))];
+  } finally {
+    sender.close();
+    if (receiver.url !== "") await receiver.close();
   }
 
-  async run(): Promise<ReplayedExchange[]> {
-    try {
-      if (this.#target.clock) {
-        await this.#receiver.open();
-        await this.#subscribe();
-      }
-      const replayed = await this.#replayRequests();
-      return this.#target.clock ? [...replayed, ...(await this.#compareDeliveries(this.#target.clock))] : replayed;
-    } finally {
-      this.#sender.close();
-      if (this.#receiver.url !== "") await this.#receiver.close();
-    }
-  }
-
-  async #replayRequests(): Promise<ReplayedExchange[]> {
-    const { clock, signal } = this.#target;
+  async function replayRequests(): Promise<ReplayedExchange[]> {
     const replayed: ReplayedExchange[] = [];
-    for (const exchange of this.#corpus.exchanges) {
+    for (const exchange of exchanges) {
       signal?.throwIfAborted();
       if (clock && exchange.at > clock.now()) await clock.advance({ to: exchange.at });
-      const item = exchange.callee === "receiver" ? undefined : await this.#exchange(exchange);
+      const item = exchange.callee === "receiver" ? undefined : await replayExchange(exchange);
       if (item) replayed.push(item);
     }
     return replayed;
   }
 
-  async #compareDeliveries(clock: ReplayEmulator["clock"]): Promise<ReplayedExchange[]> {
-    const last = this.#corpus.exchanges.at(-1)?.at ?? 0;
+  async function compareDeliveries(clock: ReplayEmulator["clock"]): Promise<ReplayedExchange[]> {
+    const last = exchanges.at(-1)?.at ?? 0;
     // The clock advance delivers the webhooks of the last request.
     await clock.advance({ to: Math.max(last, clock.now()) + 1_000 });
-    const context = this.#createContext("contracts", false, () => {});
-    return this.#receiver.compare(context, last).map(({ activity, file, differences }) => {
+    const context = createContext("contracts", false, () => {});
+    return receiver.compare(context, last).map(({ activity, file, differences }) => {
       return { claim: createWebhookClaim(activity), file, status: 0, at: last, differences, incomparable: undefined };
     });
   }
 
   /** Creates the webhooks without a recorded creation, such as those of `svc webhooks listen`. */
-  async #subscribe(): Promise<void> {
+  async function subscribe(): Promise<void> {
     const { method, path } = findOperationById("webhooks.create")!;
-    const url = this.#target.resolveUrl("contracts") + path;
-    for (const { target, activities } of this.#receiver.olderWebhooks)
-      for (const { clientId, clientSecret } of findCallers(this.#corpus.exchanges)) {
-        const webhook = { title: "replay", url: this.#receiver.url + target, only_for_activities: activities };
+    const url = resolveUrl("contracts") + path;
+    for (const { target, activities } of receiver.olderWebhooks)
+      for (const { clientId, clientSecret } of findCallers(exchanges)) {
+        const webhook = { title: "replay", url: receiver.url + target, only_for_activities: activities };
         const body = Buffer.from(JSON.stringify(webhook));
         const headers = { "content-type": "application/json", "client-id": clientId, "client-secret": clientSecret };
         const request = { method: [method].flat()[0]!, url, headers: Object.entries(headers), body };
-        await this.#sender.send(request, this.#target.signal);
+        await sender.send(request, signal);
       }
   }
 
-  async #exchange(exchange: CorpusExchange): Promise<ReplayedExchange | undefined> {
+  async function replayExchange(exchange: CorpusExchange): Promise<ReplayedExchange | undefined> {
     const { request, response: recorded, file, at } = exchange;
     const operation = findOperationById(exchange.operation);
     if (!operation) return undefined;
@@ -182,26 +168,25 @@ class CorpusReplay {
     };
     const skip = (reason: string) => createResult(recorded, [], reason);
     if (isUnavailable(recorded)) return skip(`the service was not available (${recorded.status})`);
-    const { service, signal } = this.#target;
-    const unlinked = this.#findUnlinked(request.target, operation.path, resource);
+    const unlinked = findUnlinked(request.target, operation.path, resource);
     const credentials = service?.getCredentials(operation) ?? {};
     const unsent = service && explainUnsent(exchange, credentials, unlinked);
     if (unsent !== undefined) return skip(unsent);
-    const url = this.#resolveUrl(exchange, operation.path, resource);
+    const url = resolveExchangeUrl(exchange, operation.path, resource);
     if (url === undefined) return skip("the signed URL comes from a response that was not recorded");
 
-    if (service) await this.#pause(service.requestsPerSecond);
-    const headers = this.#createHeaders(exchange, credentials);
-    const body = this.#createBody(exchange, resource);
-    const actual = await this.#sender.send({ method: request.method, url, headers, body }, signal);
+    if (service) await pause(service.requestsPerSecond);
+    const headers = createHeaders(exchange, credentials);
+    const body = createBody(exchange, resource);
+    const actual = await sender.send({ method: request.method, url, headers, body }, signal);
     const reason = service
       ? explainIncomparable(recorded, actual, unlinked)
-      : this.#explainIncomparable(exchange, actual, seededOperationPattern.test(operation.id) ? undefined : unlinked);
+      : explainMissing(exchange, actual, seededOperationPattern.test(operation.id) ? undefined : unlinked);
     if (reason !== undefined) return skip(reason);
     let partly: string | undefined;
     const isList = !service && request.method === "GET" && !seededOperationPattern.test(operation.id);
-    const context = this.#createContext(resource, recorded.status >= 400, (why) => (partly = why), isList);
-    const differences = this.#compare(recorded, actual, context, operation);
+    const context = createContext(resource, recorded.status >= 400, (why) => (partly = why), isList);
+    const differences = compare(recorded, actual, context, operation);
     const isWhole = !isList || (partly === undefined && isCompletePage(parseJsonBody(recorded)));
     const comparable = isWhole ? differences : differences.filter(({ path }) => !countFieldPattern.test(path));
     // Claims describe the emulator. A service is compared with its own recorded responses.
@@ -210,7 +195,7 @@ class CorpusReplay {
       : createResult(actual, comparable, partly);
   }
 
-  #compare(
+  function compare(
     recorded: RecordedResponse,
     actual: RecordedResponse,
     context: ComparisonContext,
@@ -226,7 +211,7 @@ class CorpusReplay {
       context,
     );
     const [was, is] = [parseJsonBody(recorded), parseJsonBody(actual)];
-    if (this.#target.service && was !== undefined && is !== undefined && recorded.status < 400) {
+    if (service && was !== undefined && is !== undefined && recorded.status < 400) {
       // Identifiers become links, so that the data of corresponding contracts is compared.
       compareValues(was, is, "", { ...context, onIncomparable: () => {} });
       const declared = operation.responses[recorded.status];
@@ -244,38 +229,39 @@ class CorpusReplay {
     return [...status, ...headers, ...(isSame ? [] : [type])];
   }
 
-  #createContext(
+  function createContext(
     resource: string,
     isFailure: boolean,
     onIncomparable: (reason: string) => void,
     isList = false,
   ): ComparisonContext {
-    const links = this.#links;
     return {
       links,
       resource,
       isFailure,
       onIncomparable,
-      hasOtherItems: this.#target.service !== undefined,
-      isOlder: (id) =>
-        isList &&
-        id !== "" &&
-        links.findText(id) === undefined &&
-        (!/^\d+$/.test(id) || links.findRelatedNumber(getIdScope("id", resource), Number(id)) === undefined),
+      hasOtherItems: service !== undefined,
+      isOlder: (id) => isList && id !== "" && !isLinked("id", id, resource),
     };
   }
 
-  #resolveUrl({ callee, request }: CorpusExchange, path: string, resource: string): string | undefined {
-    if (callee === "storage") return this.#links.findUrl(request.target);
-    const base = this.#target.resolveUrl(callee);
-    return base && base + this.#links.translateTarget(request.target, listPathNames(path), resource);
+  /** Reports whether a response of the replay contains the recorded identifier. */
+  function isLinked(name: string, id: string, resource: string): boolean {
+    if (links.findText(id) !== undefined) return true;
+    return /^\d+$/.test(id) && links.findRelatedNumber(getIdScope(name, resource), Number(id)) !== undefined;
+  }
+
+  function resolveExchangeUrl({ callee, request }: CorpusExchange, path: string, resource: string): string | undefined {
+    if (callee === "storage") return links.findUrl(request.target);
+    const base = resolveUrl(callee);
+    return base && base + links.translateTarget(request.target, listPathNames(path), resource);
   }
 
   /** Finds an identifier of a request that no response of the replay contains. */
-  #findUnlinked(target: string, path: string, resource: string): string | undefined {
+  function findUnlinked(target: string, path: string, resource: string): string | undefined {
     const [plain = "", query = ""] = target.split("?");
     const names = listPathNames(path);
-    const isService = this.#target.service !== undefined;
+    const isService = service !== undefined;
     const parameters = plain.split("/").flatMap((segment, at) => {
       const name = names[at];
       // The seed of an emulator contains the mentioned clients, clusters and users.
@@ -283,23 +269,17 @@ class CorpusReplay {
       return isOpen ? [[name, segment] as const] : [];
     });
     const inQuery = isService ? [...new URLSearchParams(query)].filter(([name]) => isIdKey(name)) : [];
-    const [name, value] =
-      [...parameters, ...inQuery].find(
-        ([item, id]) =>
-          this.#links.findText(id) === undefined &&
-          !(/^\d+$/.test(id) && this.#links.findRelatedNumber(getIdScope(item, resource), Number(id)) !== undefined),
-      ) ?? [];
+    const [name, value] = [...parameters, ...inQuery].find(([item, id]) => !isLinked(item, id, resource)) ?? [];
     return value !== undefined && /^\d+$/.test(value) ? `${name} ${value}` : value;
   }
 
-  async #pause(requestsPerSecond: number): Promise<void> {
-    const { signal } = this.#target;
-    if (this.#hasSent) await systemWallClock.sleep(1_000 / requestsPerSecond, signal);
-    this.#hasSent = true;
+  async function pause(requestsPerSecond: number): Promise<void> {
+    if (hasSent) await systemWallClock.sleep(1_000 / requestsPerSecond, signal);
+    hasSent = true;
     signal?.throwIfAborted();
   }
 
-  #explainIncomparable(
+  function explainMissing(
     { request, response }: CorpusExchange,
     actual: RecordedResponse,
     unlinked: string | undefined,
@@ -309,14 +289,14 @@ class CorpusReplay {
       return `${unlinked} was there before the recording`;
     const bearer = getHeader(request, "authorization");
     const isRejected = actual.status === 401 && response.status !== 401;
-    if (bearer !== undefined && isRejected && this.#links.translateText(bearer) === bearer)
+    if (bearer !== undefined && isRejected && links.translateText(bearer) === bearer)
       return "its credentials come from outside the corpus";
     if (getHeader(request, "x-cluster-key") !== undefined && actual.status === 401 && response.status < 400)
       return "its cluster key comes from outside the corpus";
     return undefined;
   }
 
-  #createHeaders(
+  function createHeaders(
     { callee, request, response }: CorpusExchange,
     credentials: Readonly<Record<string, string>>,
   ): (readonly [string, string])[] {
@@ -325,18 +305,18 @@ class CorpusReplay {
       .filter(([name]) => !/^(?:host|content-length)$/i.test(name))
       .map(([name, value]) => {
         const replacement = hasOwn ? undefined : credentials[name.toLowerCase()];
-        return [name, replacement ?? this.#links.translateText(value)] as const;
+        return [name, replacement ?? links.translateText(value)] as const;
       });
   }
 
-  #createBody({ operation, request }: CorpusExchange, resource: string): Buffer {
-    const body = this.#links.translateBody(request.body, resource);
-    if (this.#receiver.url === "" || operation !== "webhooks.create" || tryParseJson(body.toString()) === undefined)
+  function createBody({ operation, request }: CorpusExchange, resource: string): Buffer {
+    const body = links.translateBody(request.body, resource);
+    if (receiver.url === "" || operation !== "webhooks.create" || tryParseJson(body.toString()) === undefined)
       return body;
     // The replay receives all webhooks itself instead of the recorded receiver.
     const edited = editJson(body.toString(), {
       editString: ({ isKey, path, value }) =>
-        !isKey && path.join() === "url" ? value.replace(/^https?:\/\/[^/]+/, this.#receiver.url) : value,
+        !isKey && path.join() === "url" ? value.replace(/^https?:\/\/[^/]+/, receiver.url) : value,
       editNumber: ({ text }) => text,
     });
     return Buffer.from(edited);

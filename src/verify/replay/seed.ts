@@ -1,24 +1,16 @@
 import { lookupTable, omitUndefined, toFields } from "../../base/object.ts";
 import { getHeader, parseJsonBody, type RecordedExchange } from "../exchange.ts";
-import { listSeedRows, type RecordedCaller, type SeedRow, WorkspaceSeed } from "./workspace-seed.ts";
-
-/** Seed of an emulator. The emulator validates the fields. */
-interface CorpusSeed {
-  readonly time: string;
-  readonly clusters: readonly SeedRow[];
-  readonly workspaces: readonly SeedRow[];
-  readonly [name: string]: unknown;
-}
+import { buildWorkspaceSeed, listSeedRows, type RecordedCaller, type SeedRow } from "./workspace-seed.ts";
 
 /**
  * Creates the initial state of a replay: the workspaces, users, templates and other rows that a corpus mentions.
  * `base`, the default seed of the emulator, provides the remaining rows.
  */
-export function buildReplaySeed(exchanges: readonly RecordedExchange[], base: SeedRow): CorpusSeed {
+export function buildReplaySeed(exchanges: readonly RecordedExchange[], base: SeedRow) {
   const callers = findCallers(exchanges);
   const [firstCluster] = listSeedRows(base.clusters);
   const clusters = findClusters(exchanges, String(firstCluster?.id ?? "eu-1"));
-  const seeds = callers.map((caller, at) => new WorkspaceSeed(caller, at, String(clusters[0]!.id), base).build());
+  const seeds = callers.map((caller, at) => buildWorkspaceSeed(caller, at, String(clusters[0]!.id), base));
   const mergeRows = (name: string) => seeds.flatMap((item) => listSeedRows(item[name]));
   return {
     time: new Date(exchanges[0]?.at ?? 0).toISOString(),

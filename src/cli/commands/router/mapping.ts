@@ -14,7 +14,7 @@ import { toIdentifier } from "./bulk/input/identifiers.ts";
 import { askAboutMoves } from "./bulk/lookup.ts";
 import { readPlannedRequest } from "./bulk/plan.ts";
 import { startJob } from "./bulk/start-job.ts";
-import { findBulkJobKind, formatOutcome, type MappingTable, mappingTables, requireConfirmed } from "./bulk/work.ts";
+import { findBulkJobKind, formatOutcome, mappingTables, type RoutingTable, requireConfirmed } from "./bulk/work.ts";
 
 /** Number of identifiers per request. Larger requests are hardly cheaper and need memory on both sides. */
 export const defaultBatchSize = 4_000;
@@ -48,7 +48,7 @@ type MappingInput = CommandInputOf<
 >;
 
 /** Creates `map-<table>` or `unmap-<table>`. A whole file becomes a job, and derived flags accept a few identifiers. */
-function createMappingCommand(table: MappingTable, action: "map" | "unmap"): Command {
+function createMappingCommand(table: RoutingTable, action: "map" | "unmap"): Command {
   const { name, noun } = table;
   const words = ["router", `${action}-${name}`];
   const file = `${name}.csv`;
@@ -106,7 +106,7 @@ const listFlag = ({ flags }: CommandSpec, listField: string): string =>
 
 async function runFew(
   spec: CommandSpec,
-  { name, noun, getKind, listField }: MappingTable,
+  { name, noun, getKind, listField }: RoutingTable,
   action: "map" | "unmap",
   input: MappingInput,
   context: Context,

@@ -30,23 +30,15 @@ export async function checkExpectations(
     const expectedText = expectedValue === null ? "a value" : formatValue(expectedValue);
     differences.push({ path: [name], message: `${name}: expected ${expectedText}, got ${actualText}`, actual });
   };
-  check("status", observation.status, (expectedValue) => expectedValue === observation.status);
-  check(
-    "failure",
-    observation.failures?.[0],
-    (expectedValue) => observation.failures?.includes(expectedValue) === true,
-  );
-  const errorNote = observation.error === undefined ? "" : ` (${observation.error})`;
-  check(
-    "exit",
-    observation.exit,
-    (expectedValue) => expectedValue === observation.exit,
-    `${formatValue(observation.exit)}${errorNote}`,
-  );
-  const text = observation.output?.trim() ?? "";
+  const { status, failures = [], exit, error, output = "", value } = observation;
+  const text = output.trim();
+  check("status", status, (expectedValue) => expectedValue === status);
+  check("failure", failures[0], (expectedValue) => failures.includes(expectedValue));
+  const exitText = formatValue(exit) + (error === undefined ? "" : ` (${error})`);
+  check("exit", exit, (expectedValue) => expectedValue === exit, exitText);
   check("text", text, (expectedValue) => [expectedValue].flat().every((part) => text.includes(part)));
   if (expected.json !== undefined) {
-    differences.push(...compareJson("json", expected.json, observation.value, selectStableFields(observation.value)));
+    differences.push(...compareJson("json", expected.json, value, selectStableFields(value)));
   }
   if (expected.activities !== undefined) {
     differences.push(...compareActivities(expected.activities, await listObservedActivities(environment)));
@@ -92,28 +84,23 @@ function compareActivities(expected: readonly string[] | null, actual: readonly 
   if (missing === undefined) return [];
   const name = expected?.[missing] ?? "activities";
   const position = missing === 0 ? "" : ` after ${expected![missing - 1]}`;
-  const all = actual.length === 0 ? "none" : actual.join(", ");
-  const message = `activities.${missing}: ${name} did not happen${position}; seen: ${all}`;
+  const message = `activities.${missing}: ${name} did not happen${position}; seen: ${actual.join(", ") || "none"}`;
   const matching = actual.filter((activity) => expected?.includes(activity));
   return [{ path: ["activities"], message, actual: matching.length > 0 ? matching : actual }];
 }
 
-type ExpectedDelivery = NonNullable<Expectations["deliveries"]>[number];
-
-const isMatching = (expectedValue: ExpectedDelivery, actual: ObservedDelivery): boolean =>
-  compareSubset(expectedValue, actual).length === 0;
-
 function compareDeliveries(
-  expected: readonly ExpectedDelivery[] | null,
+  expected: NonNullable<Expectations["deliveries"]> | null,
   actual: readonly ObservedDelivery[],
 ): readonly ExpectationDifference[] {
-  const missing = expected === null ? 0 : findMissingIndex(expected, actual, isMatching);
+  const missing =
+    expected === null ? 0 : findMissingIndex(expected, actual, (a, b) => compareSubset(a, b).length === 0);
   if (missing === undefined) return [];
-  const expectedValue = expected?.[missing];
-  const all = actual.length === 0 ? "none" : actual.map(formatDelivery).join("; ");
+  const all = actual.map(formatDelivery).join("; ") || "none";
   const position = missing === 0 ? "" : ` after the one before`;
-  const message = `deliveries.${missing}: no delivery${position} with ${formatValue(expectedValue ?? {})}; seen: ${all}`;
-  const keys = expected === null ? ["to", "activity", "outcome"] : [...new Set(expected.flatMap(Object.keys))];
+  const wanted = formatValue(expected?.[missing] ?? {});
+  const message = `deliveries.${missing}: no delivery${position} with ${wanted}; seen: ${all}`;
+  const keys = expected === null ? ["to", "activity", "outcome"] : expected.flatMap(Object.keys);
   const selectedFields = actual.map((delivery) =>
     Object.fromEntries(Object.entries(delivery).filter(([key]) => keys.includes(key))),
   );

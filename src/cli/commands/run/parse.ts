@@ -51,7 +51,7 @@ export function parseScenario(file: string, content: string, operations: readonl
     return fail(findUnresolvedAlias(document, lines), `The file is not YAML: ${toSentence((error as Error).message)}`);
   }
   if (!isObject(value)) return fail(positions.locate([]), "A scenario must be a map with steps.");
-  new ScenarioChecker(file, positions, operations).checkScenario(value);
+  checkScenario(value, file, positions, operations);
   return { file, scenario: value as unknown as Scenario, text, mark: byteOrderMark, document, positions };
 }
 
@@ -83,83 +83,76 @@ const stepKinds = Object.keys(stepSchemas) as StepKind[];
 /** Steps are checked one by one, by the schema of their kind. */
 const uncheckedSteps = z.unknown().optional();
 
-class ScenarioChecker {
-  readonly #file: string;
-  readonly #positions: DocumentPositions;
-  readonly #operations: readonly Operation[];
-  readonly #receivers = new Set<string>();
-  #names = new Set<string>(initialValueNames);
-
-  constructor(file: string, positions: DocumentPositions, operations: readonly Operation[]) {
-    this.#file = file;
-    this.#positions = positions;
-    this.#operations = operations;
-  }
-
-  checkScenario(value: Record<string, unknown>): void {
-    this.#check(Scenario.extend({ steps: uncheckedSteps }), value, []);
-    this.#checkSteps(value.steps, [], "steps is required.");
-  }
+/** @throws ScenarioError for the first problem. */
+function checkScenario(
+  scenario: Record<string, unknown>,
+  file: string,
+  positions: DocumentPositions,
+  operations: readonly Operation[],
+): void {
+  const receivers = new Set<string>();
+  const names = new Set<string>(initialValueNames);
+  check(Scenario.extend({ steps: uncheckedSteps }), scenario, []);
+  checkSteps(scenario.steps, [], "steps is required.");
 
   /** Checks the steps of the map at a path. */
-  #checkSteps(steps: unknown, parent: DocumentPath, missing: string): void {
+  function checkSteps(steps: unknown, parent: DocumentPath, missing: string): void {
     const path = [...parent, "steps"];
-    if (steps === undefined) this.#fail(parent, missing);
-    if (!Array.isArray(steps) || steps.length === 0) this.#fail(path, "steps must be a list with at least one step.");
-    for (const [i, step] of steps.entries()) this.#checkStep(step, [...path, i]);
+    if (steps === undefined) fail(parent, missing);
+    if (!Array.isArray(steps) || steps.length === 0) fail(path, "steps must be a list with at least one step.");
+    for (const [i, step] of steps.entries()) checkStep(step, [...path, i]);
   }
 
-  #checkStep(step: unknown, path: DocumentPath): void {
-    if (!isObject(step)) this.#fail(path, `A step must be a map with one of ${stepKinds.join(", ")}.`);
-    const kind = this.#getKind(step, path);
+  function checkStep(step: unknown, path: DocumentPath): void {
+    if (!isObject(step)) fail(path, `A step must be a map with one of ${stepKinds.join(", ")}.`);
+    const kind = getKind(step, path);
     if (kind === "for each") {
-      this.#check(stepSchemas[kind].extend({ steps: uncheckedSteps }), step, path);
-      this.#checkLoop(step, path);
+      check(stepSchemas[kind].extend({ steps: uncheckedSteps }), step, path);
+      checkLoop(step, path);
       return;
     }
-    this.#check(stepSchemas[kind], step, path);
-    if (kind === "call") this.#checkCall(step, path);
+    check(stepSchemas[kind], step, path);
+    if (kind === "call") checkCall(step, path);
     if (kind === "svc" && typeof step.svc === "string" && splitWords(step.svc) === undefined) {
-      this.#fail([...path, "svc"], "svc has a quote that is not closed.");
+      fail([...path, "svc"], "svc has a quote that is not closed.");
     }
-    this.#checkReferences(step, path, kind);
-    this.#checkReceivers(step.expect, [...path, "expect"]);
-    this.#recordNames(step);
+    checkReferences(step, path, kind);
+    checkReceivers(step.expect, [...path, "expect"]);
+    recordNames(step);
   }
 
-  #getKind(step: Record<string, unknown>, path: DocumentPath): StepKind {
+  function getKind(step: Record<string, unknown>, path: DocumentPath): StepKind {
     const keys = Object.keys(step);
     const kinds = keys.filter((key) => isOneOf(stepKinds, key));
     const [kind, otherKind] = kinds.length > 1 ? kinds.filter((name) => name !== "expect") : kinds;
-    if (otherKind !== undefined)
-      this.#failAtKey(path, otherKind, `${kind} cannot be used with ${otherKind} in one step.`);
+    if (otherKind !== undefined) failAtKey(path, otherKind, `${kind} cannot be used with ${otherKind} in one step.`);
     if (kind !== undefined) return kind;
     const misspelledKey = keys.find((key) => findNearest(key, stepKinds) !== undefined);
     const key = misspelledKey ?? keys[0];
-    if (key === undefined) this.#fail(path, `A step must have one of ${stepKinds.join(", ")}.`);
+    if (key === undefined) fail(path, `A step must have one of ${stepKinds.join(", ")}.`);
     const hint = misspelledKey
       ? `Did you mean ${findNearest(misspelledKey, stepKinds)}?`
       : `A step has one of ${stepKinds.join(", ")}.`;
-    this.#failAtKey(path, key, `Unknown key "${key}" of a step. ${hint}`);
+    failAtKey(path, key, `Unknown key "${key}" of a step. ${hint}`);
   }
 
-  #checkLoop(step: Record<string, unknown>, path: DocumentPath): void {
+  function checkLoop(step: Record<string, unknown>, path: DocumentPath): void {
     const loop = step["for each"] as Record<string, unknown>;
-    this.#checkReferences(loop, [...path, "for each"], "for each");
-    const outer = new Set(this.#names);
-    for (const name of Object.keys(loop)) this.#names.add(name);
-    this.#checkSteps(step.steps, path, "steps is required in a step with for each.");
-    for (const name of Object.keys(loop)) if (!outer.has(name)) this.#names.delete(name);
+    checkReferences(loop, [...path, "for each"], "for each");
+    const outer = new Set(names);
+    for (const name of Object.keys(loop)) names.add(name);
+    checkSteps(step.steps, path, "steps is required in a step with for each.");
+    for (const name of Object.keys(loop)) if (!outer.has(name)) names.delete(name);
   }
 
-  #checkCall(step: Record<string, unknown>, path: DocumentPath): void {
+  function checkCall(step: Record<string, unknown>, path: DocumentPath): void {
     const { call } = step;
-    const operation = this.#operations.find(({ id }) => id === call);
+    const operation = operations.find(({ id }) => id === call);
     if (!operation) {
-      const ids = this.#operations.map(({ id }) => id);
+      const ids = operations.map(({ id }) => id);
       const nearest = findNearest(String(call), ids);
       const hint = nearest === undefined ? "svc openapi lists the operations." : `Did you mean ${nearest}?`;
-      this.#fail([...path, "call"], `Unknown operation "${call}". ${hint}`);
+      fail([...path, "call"], `Unknown operation "${call}". ${hint}`);
     }
     const { request } = operation;
     for (const part of ["params", "query"] as const) {
@@ -169,63 +162,59 @@ class ScenarioChecker {
       const unknownName = Object.keys(fields).find((key) => !declaredNames.includes(key) && !isOperator(key));
       if (unknownName !== undefined) {
         const sentence = `Unknown key "${unknownName}" in ${part} of ${call}. ${suggestSimilar(unknownName, declaredNames)}`;
-        this.#failAtKey([...path, part], unknownName, sentence);
+        failAtKey([...path, part], unknownName, sentence);
       }
       const missing = part === "params" ? declaredNames.find((key) => fields[key] === undefined) : undefined;
-      if (missing !== undefined) this.#fail(path, `params.${missing} is required by ${call}.`);
+      if (missing !== undefined) fail(path, `params.${missing} is required by ${call}.`);
     }
     if (step.body !== undefined && request.body === undefined) {
-      this.#failAtKey(path, "body", `body cannot be used with ${call}.`);
+      failAtKey(path, "body", `body cannot be used with ${call}.`);
     }
   }
 
-  #checkReferences(value: unknown, path: DocumentPath, kind: StepKind): void {
+  function checkReferences(value: unknown, path: DocumentPath, kind: StepKind): void {
     for (const { name, path: below } of findReferences(value)) {
       // Paths of `save` contain no values, and checks can use saved values.
-      if (below[0] === "save" || this.#names.has(name)) continue;
+      if (below[0] === "save" || names.has(name)) continue;
       if (kind === "receiver" && below[0] === "expect") continue;
-      this.#fail(
-        [...path, ...below],
-        `$${name} is not saved by an earlier step. ${suggestSimilar(name, [...this.#names])}`,
-      );
+      fail([...path, ...below], `$${name} is not saved by an earlier step. ${suggestSimilar(name, [...names])}`);
     }
   }
 
-  #checkReceivers(expect: unknown, path: DocumentPath): void {
+  function checkReceivers(expect: unknown, path: DocumentPath): void {
     if (!isObject(expect)) return;
-    const receivers = [...this.#receivers];
+    const known = [...receivers];
     const describeUnknown = (name: string) =>
-      `No earlier step opens the receiver "${name}". ${suggestSimilar(name, receivers)}`;
+      `No earlier step opens the receiver "${name}". ${suggestSimilar(name, known)}`;
     for (const [i, { to }] of (Array.isArray(expect.deliveries) ? expect.deliveries : []).entries()) {
-      if (to !== undefined && !receivers.includes(to))
-        this.#fail([...path, "deliveries", i, "to"], describeUnknown(to));
+      if (to !== undefined && !known.includes(to)) fail([...path, "deliveries", i, "to"], describeUnknown(to));
     }
     for (const name of Object.keys(expect.webhooks ?? {})) {
-      if (!receivers.includes(name)) this.#failAtKey([...path, "webhooks"], name, describeUnknown(name));
+      if (!known.includes(name)) failAtKey([...path, "webhooks"], name, describeUnknown(name));
     }
   }
 
-  #recordNames({ save, receiver }: Record<string, unknown>): void {
-    if (typeof save === "string") this.#names.add(save);
-    else for (const name of Object.keys((save ?? {}) as object)) this.#names.add(name);
+  function recordNames({ save, receiver }: Record<string, unknown>): void {
+    if (typeof save === "string") names.add(save);
+    else for (const name of Object.keys((save ?? {}) as object)) names.add(name);
     if (receiver === undefined) return;
-    this.#names.add(String(receiver));
-    this.#receivers.add(String(receiver));
+    names.add(String(receiver));
+    receivers.add(String(receiver));
   }
 
-  #check(schema: Parameters<typeof findSchemaProblem>[0], value: unknown, path: DocumentPath): void {
+  function check(schema: Parameters<typeof findSchemaProblem>[0], value: unknown, path: DocumentPath): void {
     const problem = findSchemaProblem(schema, value);
     if (!problem) return;
     const issuePath = [...path, ...problem.path];
-    if (problem.key === undefined) this.#fail(issuePath, problem.sentence);
-    this.#failAtKey(issuePath, problem.key, problem.sentence);
+    if (problem.key === undefined) fail(issuePath, problem.sentence);
+    failAtKey(issuePath, problem.key, problem.sentence);
   }
 
-  #fail(path: DocumentPath, sentence: string): never {
-    throw new ScenarioError(this.#file, this.#positions.locate(path), sentence);
+  function fail(path: DocumentPath, sentence: string): never {
+    throw new ScenarioError(file, positions.locate(path), sentence);
   }
 
-  #failAtKey(path: DocumentPath, key: string, sentence: string): never {
-    throw new ScenarioError(this.#file, this.#positions.locateKey(path, key), sentence);
+  function failAtKey(path: DocumentPath, key: string, sentence: string): never {
+    throw new ScenarioError(file, positions.locateKey(path, key), sentence);
   }
 }

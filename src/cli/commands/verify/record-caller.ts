@@ -20,68 +20,41 @@ interface PlannedRequest {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Sends the requests of a plan at a limited rate, and records each exchange. */
-export class RecordingClient {
-  readonly #target: Pick<ServiceTarget, "baseUrls" | "credentials">;
-  readonly #recorder: ExchangeRecorder;
-  readonly #pauseMs: number;
-  readonly #sender = new RequestSender();
-  /** Undefined during the clean-up, which also runs after an abort. */
-  signal: AbortSignal | undefined;
-  #isFirst = true;
+export type RecordingClient = ReturnType<typeof createRecordingClient>;
 
-  constructor(
-    target: Pick<ServiceTarget, "baseUrls" | "credentials">,
-    recorder: ExchangeRecorder,
-    callsPerSecond: number,
-    signal: AbortSignal,
-  ) {
-    this.#target = target;
-    this.#recorder = recorder;
-    this.#pauseMs = 1_000 / callsPerSecond;
-    this.signal = signal;
-  }
+/** Creates a client that sends the requests of a plan at a limited rate, and records each exchange. */
+export function createRecordingClient(
+  { baseUrls, credentials }: Pick<ServiceTarget, "baseUrls" | "credentials">,
+  recorder: ExchangeRecorder,
+  callsPerSecond: number,
+  signal: AbortSignal,
+) {
+  const sender = new RequestSender();
+  let isCleanUp = false;
+  let isFirst = true;
 
-  close(): void {
-    this.#sender.close();
-  }
+  const getBaseUrl = ({ service }: Operation): string | undefined =>
+    service.name === "router" || service.name === "contracts" ? baseUrls[service.name] : undefined;
 
   /** Reports whether the service of an operation has an address and configured credentials. */
-  canCall(id: string): boolean {
+  function canCall(id: string): boolean {
     const operation = findOperationById(id);
-    if (!operation || this.#getBaseUrl(operation) === undefined) return false;
-    return findCredentialHeaders(operation, this.#target.credentials) !== undefined;
+    return (
+      operation !== undefined &&
+      getBaseUrl(operation) !== undefined &&
+      findCredentialHeaders(operation, credentials) !== undefined
+    );
   }
 
-  #getBaseUrl({ service }: Operation): string | undefined {
-    const { router, contracts } = this.#target.baseUrls;
-    return service.name === "router" ? router : service.name === "contracts" ? contracts : undefined;
-  }
-
-  /** Sends a request to an operation. Resolves with the response body of a success, and with undefined otherwise. */
-  async call(id: string, call: PlannedRequest = {}): Promise<unknown> {
-    const { status, document } = await this.#call(id, call);
-    return status < 300 ? document : undefined;
-  }
-
-  async tryCall(id: string, call?: PlannedRequest): Promise<unknown> {
-    return this.canCall(id) ? this.call(id, call) : undefined;
-  }
-
-  async require(id: string, call: PlannedRequest): Promise<void> {
-    const { status } = await this.#call(id, call);
-    if (status >= 300) throw new Error(`${id} was rejected (HTTP ${status})`);
-  }
-
-  #call(id: string, { params = {}, query, body, method, headers = {} }: PlannedRequest) {
+  function sendCall(id: string, { params = {}, query, body, method, headers = {} }: PlannedRequest) {
     const operation = findOperationById(id)!;
-    const base = this.#getBaseUrl(operation)!.replace(/\/$/, "");
+    const base = getBaseUrl(operation)!.replace(/\/$/, "");
     const search = query ? `?${new URLSearchParams(query)}` : "";
     const cluster = params.cluster_id ?? toFields(body).cluster_id;
-    const ownHeaders = findCredentialHeaders(operation, this.#target.credentials, cluster as string | undefined);
+    const ownHeaders = findCredentialHeaders(operation, credentials, cluster as string | undefined);
     const bytes = body === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify(body));
     const contentType = bytes.length > 0 && { "content-type": "application/json" };
-    return this.#send(
+    return send(
       method ?? [operation.method].flat()[0]!,
       base + fillTemplate(operation.path, params) + search,
       { accept: "application/json", ...contentType, ...ownHeaders, ...headers },
@@ -89,37 +62,52 @@ export class RecordingClient {
     );
   }
 
-  async upload(url: string, contentType: string, bytes: Buffer): Promise<void> {
-    await this.#send("PUT", url, { "content-type": contentType }, bytes);
-  }
-
-  async #send(
-    method: string,
-    url: string,
-    headers: Readonly<Record<string, string>>,
-    body: Buffer,
-  ): Promise<{ status: number; document: unknown }> {
-    this.signal?.throwIfAborted();
-    if (!this.#isFirst) await systemWallClock.sleep(this.#pauseMs, this.signal);
-    this.signal?.throwIfAborted();
-    this.#isFirst = false;
+  async function send(method: string, url: string, headers: Readonly<Record<string, string>>, body: Buffer) {
+    const stopSignal = isCleanUp ? undefined : signal;
+    stopSignal?.throwIfAborted();
+    if (!isFirst) await systemWallClock.sleep(1_000 / callsPerSecond, stopSignal);
+    stopSignal?.throwIfAborted();
+    isFirst = false;
     const pairs = Object.entries(headers);
     const at = systemWallClock.now();
-    const response = await this.#sender
-      .send({ method, url, headers: pairs, body }, this.signal)
-      .catch((cause: unknown) => {
-        throw toNetworkFailure(cause);
-      });
+    const response = await sender.send({ method, url, headers: pairs, body }, stopSignal).catch((cause: unknown) => {
+      throw toNetworkFailure(cause);
+    });
     const { origin, host } = new URL(url);
     const target = url.slice(origin.length);
-    await this.#recorder.add({
-      at,
-      durationMs: systemWallClock.now() - at,
-      request: { method, target, headers: [["host", host], ...pairs], body },
-      response,
-    });
+    const durationMs = systemWallClock.now() - at;
+    const request = { method, target, headers: [["host", host] as const, ...pairs], body };
+    await recorder.add({ at, durationMs, request, response });
     return { status: response.status, document: tryParseJson(response.body.toString("utf8")) };
   }
+
+  /** Sends a request to an operation. Resolves with the response body of a success, and with undefined otherwise. */
+  async function call(id: string, request: PlannedRequest = {}): Promise<unknown> {
+    const { status, document } = await sendCall(id, request);
+    return status < 300 ? document : undefined;
+  }
+
+  return {
+    canCall,
+    call,
+    tryCall: async (id: string, request?: PlannedRequest) => (canCall(id) ? call(id, request) : undefined),
+
+    async require(id: string, request: PlannedRequest): Promise<void> {
+      const { status } = await sendCall(id, request);
+      if (status >= 300) throw new Error(`${id} was rejected (HTTP ${status})`);
+    },
+
+    async upload(url: string, contentType: string, bytes: Buffer): Promise<void> {
+      await send("PUT", url, { "content-type": contentType }, bytes);
+    },
+
+    /** Later requests are also sent after an abort. */
+    startCleanUp(): void {
+      isCleanUp = true;
+    },
+
+    close: () => sender.close(),
+  };
 }
 
 /** Converts a missing response to a temporary failure. */

@@ -14,136 +14,126 @@ export const journeyPlanSteps: readonly string[] = [
 
 type CleanUpTask = () => Promise<unknown>;
 
-/** A sequence of requests that removes the objects it creates, even after an interruption. */
-export class RecordingJourney {
-  readonly #caller: RecordingClient;
-  readonly #prefix = `svc-verify-${randomBytes(5).toString("hex")}`;
-  readonly #cleanUps: { readonly label: string; readonly run: CleanUpTask }[] = [];
+/** Creates a sequence of requests that removes the objects it creates, even after an interruption. */
+export function createRecordingJourney(caller: RecordingClient) {
+  const prefix = `svc-verify-${randomBytes(5).toString("hex")}`;
+  const cleanUps: { readonly label: string; readonly run: CleanUpTask }[] = [];
+  return { run, cleanUp };
 
-  constructor(caller: RecordingClient) {
-    this.#caller = caller;
-  }
-
-  async run(): Promise<void> {
-    const caller = this.#caller;
+  async function run(): Promise<void> {
     if (caller.canCall("contracts.create")) {
-      await this.#recordMistakes();
-      await this.#upload();
-      await this.#recordWebhook();
-      await this.#recordIntake();
-      await this.#recordContract();
+      await recordMistakes();
+      await upload();
+      await recordWebhook();
+      await recordIntake();
+      await recordContract();
     }
-    if (caller.canCall("cluster-emails.map")) await this.#recordMapping();
+    if (caller.canCall("cluster-emails.map")) await recordMapping();
   }
 
   /** Removes the remaining objects, newest first. Resolves with the objects that could not be removed. */
-  async cleanUp(): Promise<readonly string[]> {
+  async function cleanUp(): Promise<readonly string[]> {
     const failed: string[] = [];
-    // The objects are removed even after an interruption.
-    this.#caller.signal = undefined;
-    for (const { label, run } of this.#cleanUps.splice(0).reverse()) {
+    caller.startCleanUp();
+    for (const { label, run } of cleanUps.splice(0).reverse()) {
       await run().catch((error: Error) => failed.push(`${label}: ${error.message}`));
     }
     return failed;
   }
 
-  async #recordMistakes(): Promise<void> {
-    await this.#caller.call("contracts.create", { body: {} });
-    await this.#caller.call("contracts.create", {
+  async function recordMistakes(): Promise<void> {
+    await caller.call("contracts.create", { body: {} });
+    await caller.call("contracts.create", {
       body: { contract_template_id: "first", contract_data: [], counter_party_details: {} },
     });
-    await this.#caller.call("webhooks.create", { body: { title: 1, only_for_activities: ["NOTHING"] } });
-    await this.#caller.call("counterparties.create", { body: {} });
-    await this.#caller.call("files.initialize", { body: { files: [] } });
+    await caller.call("webhooks.create", { body: { title: 1, only_for_activities: ["NOTHING"] } });
+    await caller.call("counterparties.create", { body: {} });
+    await caller.call("files.initialize", { body: { files: [] } });
   }
 
-  async #upload(): Promise<void> {
-    const initialized = await this.#caller.call("files.initialize", {
-      body: { files: [{ filename: `${this.#prefix}.txt`, content_type: "text/plain" }] },
+  async function upload(): Promise<void> {
+    const initialized = await caller.call("files.initialize", {
+      body: { files: [{ filename: `${prefix}.txt`, content_type: "text/plain" }] },
     });
     const [file] = (toFields(initialized).files ?? []) as Record<string, unknown>[];
     if (typeof file?.upload_url !== "string") return;
-    await this.#caller.upload(file.upload_url, "text/plain", Buffer.from("svc verify\n"));
-    if (typeof file.file_id === "string") await this.#caller.call("files.show", { params: { file_id: file.file_id } });
+    await caller.upload(file.upload_url, "text/plain", Buffer.from("svc verify\n"));
+    if (typeof file.file_id === "string") await caller.call("files.show", { params: { file_id: file.file_id } });
   }
 
-  async #recordWebhook(): Promise<void> {
+  async function recordWebhook(): Promise<void> {
     const url = "https://example.com/svc-verify";
-    const body = { title: this.#prefix, url, only_for_activities: ["CONTRACT_VOIDED"] };
-    const { id } = toFields(await this.#caller.call("webhooks.create", { body }));
+    const body = { title: prefix, url, only_for_activities: ["CONTRACT_VOIDED"] };
+    const { id } = toFields(await caller.call("webhooks.create", { body }));
     if (typeof id === "number")
-      await this.#removeAgain(`webhook ${id}`, () =>
-        this.#caller.require("webhooks.delete", { params: { webhook_id: id } }),
-      );
+      await removeAgain(`webhook ${id}`, () => caller.require("webhooks.delete", { params: { webhook_id: id } }));
   }
 
   /** The API lists no workflows, so an existing intake provides one. */
-  async #recordIntake(): Promise<void> {
-    const workflowList = toFields(await this.#caller.call("intake.list"));
+  async function recordIntake(): Promise<void> {
+    const workflowList = toFields(await caller.call("intake.list"));
     const workflow = JSON.stringify(workflowList).match(/"workflow(?:_id)?":\s*(?:\{"id":\s*)?(\d+)/)?.[1];
     if (workflow === undefined) return;
-    const body = { workflow_id: Number(workflow), title: this.#prefix, description: "svc verify" };
-    const { id } = toFields(await this.#caller.call("intake.create", { body }));
+    const body = { workflow_id: Number(workflow), title: prefix, description: "svc verify" };
+    const { id } = toFields(await caller.call("intake.create", { body }));
     if (typeof id === "number" || typeof id === "string")
-      await this.#removeAgain(`intake ${id}`, () =>
-        this.#caller.require("intake.delete", { params: { intake_id: id } }),
-      );
+      await removeAgain(`intake ${id}`, () => caller.require("intake.delete", { params: { intake_id: id } }));
   }
 
-  async #recordContract(): Promise<void> {
-    const { items } = toFields(await this.#caller.call("templates.list"));
+  async function recordContract(): Promise<void> {
+    const { items } = toFields(await caller.call("templates.list"));
     const [template] = (Array.isArray(items) ? items : []).filter(isObject);
     if (typeof template?.id !== "number") return;
-    const metadata = await this.#caller.call("templates.metadata", { params: { template_id: template.id } });
+    const metadata = await caller.call("templates.metadata", { params: { template_id: template.id } });
     const { attributes } = toFields(metadata);
     const body = {
       contract_template_id: template.id,
-      contract_name: this.#prefix,
+      contract_name: prefix,
       contract_data: buildSampleData(Array.isArray(attributes) ? attributes.filter(isObject) : []),
       counter_party_details: [
         { is_individual: true, poc_details: { first_name: "Verify", email: "svc-verify@example.com" } },
       ],
     };
-    const { id } = toFields(await this.#caller.call("contracts.create", { body }));
+    const { id } = toFields(await caller.call("contracts.create", { body }));
     if (typeof id !== "string") return;
     const params = { composite_id: id };
-    this.#cleanUps.push({
+    cleanUps.push({
       label: `contract ${id}`,
-      run: () => this.#caller.require("execution.void", { params, body: { note: "svc verify" } }),
+      run: () => caller.require("execution.void", { params, body: { note: "svc verify" } }),
     });
-    await this.#caller.call("contracts.status", { params });
+    await caller.call("contracts.status", { params });
     // Existing contracts are not comparable with contracts of an emulator.
-    await this.#caller.call("contracts.list");
-    await this.#caller.call("contracts.recipients", { params });
-    await this.#caller.call("contracts.send", { params, body: {} });
-    await this.#caller.call("contracts.status", { params });
-    await this.#cleanUpLast();
-    await this.#caller.call("contracts.status", { params });
+    await caller.call("contracts.list");
+    await caller.call("contracts.recipients", { params });
+    await caller.call("contracts.send", { params, body: {} });
+    await caller.call("contracts.status", { params });
+    await cleanUpLast();
+    await caller.call("contracts.status", { params });
   }
 
-  async #recordMapping(): Promise<void> {
-    const clusterText = JSON.stringify((await this.#caller.call("clusters.list")) ?? {});
+  async function recordMapping(): Promise<void> {
+    const clusterText = JSON.stringify((await caller.call("clusters.list")) ?? {});
     const cluster_id = /"cluster_id":\s*"([^"]+)"/.exec(clusterText)?.[1];
     if (cluster_id === undefined) return;
-    const email_hash = hashEmail(`${this.#prefix}@example.com`);
+    const email_hash = hashEmail(`${prefix}@example.com`);
     const body = { cluster_id, email_hash_list: [email_hash] };
-    const remove = () => this.#caller.require("cluster-emails.unmap", { body });
-    this.#cleanUps.push({ label: `mapping ${this.#prefix}`, run: remove });
-    await this.#caller.call("cluster-emails.map", { body });
-    await this.#caller.call("cluster-emails.show", { params: { email_hash } });
-    await this.#cleanUpLast();
-    await this.#caller.call("cluster-emails.show", { params: { email_hash } });
+    const remove = () => caller.require("cluster-emails.unmap", { body });
+    cleanUps.push({ label: `mapping ${prefix}`, run: remove });
+    await caller.call("cluster-emails.map", { body });
+    await caller.call("cluster-emails.show", { params: { email_hash } });
+    await cleanUpLast();
+    await caller.call("cluster-emails.show", { params: { email_hash } });
   }
 
-  async #removeAgain(label: string, run: CleanUpTask): Promise<void> {
-    this.#cleanUps.push({ label, run });
-    await this.#cleanUpLast();
+  async function removeAgain(label: string, run: CleanUpTask): Promise<void> {
+    cleanUps.push({ label, run });
+    await cleanUpLast();
   }
 
   /** Runs the last clean-up. A failed clean-up is repeated at the end. */
-  async #cleanUpLast(): Promise<void> {
-    await this.#cleanUps.at(-1)!.run();
-    this.#cleanUps.pop();
+  async function cleanUpLast(): Promise<void> {
+    await cleanUps.at(-1)!.run();
+    cleanUps.pop();
   }
 }
 

@@ -7,8 +7,8 @@ import { type Command, type Context, defineCommand } from "../../command.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import { InputRequiredError, PartialFailureError } from "../../process/failure.ts";
 import { openRecording } from "./open-recorder.ts";
-import { RecordingClient } from "./record-caller.ts";
-import { journeyPlanSteps, RecordingJourney } from "./record-journey.ts";
+import { createRecordingClient, type RecordingClient } from "./record-caller.ts";
+import { createRecordingJourney, journeyPlanSteps } from "./record-journey.ts";
 
 const listRows = (document: unknown): readonly Record<string, unknown>[] => {
   const list = Array.isArray(document) ? document : Object.values(toFields(document)).find(Array.isArray);
@@ -158,10 +158,10 @@ const verifyRecord = defineCommand({
     await requireService(context, baseUrls.contracts !== undefined && credentials.clientId !== undefined);
     const { recorder, end, continued: continuedCount } = await openRecording(context, folderName);
     if (continuedCount > 0) await output.note(`Continuing a corpus of ${pluralize(continuedCount, "exchange")}`);
-    const caller = new RecordingClient({ baseUrls, credentials }, recorder, Math.max(0.01, rate), signal);
+    const caller = createRecordingClient({ baseUrls, credentials }, recorder, Math.max(0.01, rate), signal);
     // Removing objects takes additional requests.
     if (writes) context.shutdown.extendGrace(30_000);
-    const journey = new RecordingJourney(caller);
+    const journey = createRecordingJourney(caller);
     let remaining: readonly string[] = [];
     try {
       await recordReads(caller);

@@ -24,114 +24,44 @@ export interface ClientCheck {
   readonly assess: Assessor;
 }
 
+type CheckRow = readonly [id: string, summary: string, basis: string, assess: Assessor];
+
+const encodingBasis = "RFC 8628, 3.1 and 3.4; the routing service also accepts JSON";
+const secretsBasis = "RFC 8628, 5.2; every user of a machine can read arguments";
 const adviceBasis = "recommended by svc; not required by RFC 8628";
 
-const finalErrors = [
-  ["expired", "expired_token"],
-  ["denied", "access_denied"],
-] as const;
+const createEndChecks = (scenario: string, error: string): readonly CheckRow[] => [
+  [`${scenario}.stops`, `Stops polling at ${error}`, "RFC 8628, 3.5", assessStop(error)],
+  [`${scenario}.exit-code`, `Exits with a non-zero code at ${error}`, adviceBasis, assessExitCode(error)],
+];
 
-const disturbances = [
-  ["reset", "a connection reset"],
-  ["html-503", "a 503 with an HTML page"],
-  ["lost-answer", "a response that breaks off"],
-] as const;
+const createDisturbanceChecks = (scenario: string, event: string): readonly CheckRow[] => [
+  [`${scenario}.continues`, `Polls again after ${event}`, adviceBasis, assessContinuation(event)],
+];
+
+const checksByScenario: Readonly<Record<string, readonly CheckRow[]>> = {
+  approval: [
+    ["request.encoding", "Sends POST requests with application/x-www-form-urlencoded", encodingBasis, assessEncoding],
+    ["request.fields", "Sends client_id, grant_type and device_code", "RFC 8628, 3.1 and 3.4", assessFields],
+    ["shown.code", "Shows the user code", "RFC 8628, 3.3", assessShownCode],
+    ["shown.address", "Shows the verification address", "RFC 8628, 3.3", assessShownAddress],
+    ["poll.interval", "Polls no faster than the interval", "RFC 8628, 3.2 and 3.5", assessInterval],
+    ["approval.tokens", "Accepts the tokens, and stops polling", "RFC 8628, 3.5", assessDelivery],
+    ["secrets.arguments", "Passes no device code or token as a process argument", secretsBasis, assessSecrets],
+  ],
+  "slow-down": [
+    ["slow-down.added", "Adds 5 s at slow_down", "RFC 8628, 3.5", assessSlowDown],
+    ["slow-down.for-good", "Keeps the longer interval for all later polls", "RFC 8628, 3.5", assessLastingSlowDown],
+    ["slow-down.each", "Adds another 5 s at each slow_down", "RFC 8628, 3.5", assessRepeatedSlowDown],
+  ],
+  expired: createEndChecks("expired", "expired_token"),
+  denied: createEndChecks("denied", "access_denied"),
+  reset: createDisturbanceChecks("reset", "a connection reset"),
+  "html-503": createDisturbanceChecks("html-503", "a 503 with an HTML page"),
+  "lost-answer": createDisturbanceChecks("lost-answer", "a response that breaks off"),
+};
 
 /** All checks, in the order of the report. */
-export const clientChecks: readonly ClientCheck[] = [
-  {
-    id: "request.encoding",
-    scenario: "approval",
-    summary: "Sends POST requests with application/x-www-form-urlencoded",
-    basis: "RFC 8628, 3.1 and 3.4; the routing service also accepts JSON",
-    assess: assessEncoding,
-  },
-  {
-    id: "request.fields",
-    scenario: "approval",
-    summary: "Sends client_id, grant_type and device_code",
-    basis: "RFC 8628, 3.1 and 3.4",
-    assess: assessFields,
-  },
-  {
-    id: "shown.code",
-    scenario: "approval",
-    summary: "Shows the user code",
-    basis: "RFC 8628, 3.3",
-    assess: assessShownCode,
-  },
-  {
-    id: "shown.address",
-    scenario: "approval",
-    summary: "Shows the verification address",
-    basis: "RFC 8628, 3.3",
-    assess: assessShownAddress,
-  },
-  {
-    id: "poll.interval",
-    scenario: "approval",
-    summary: "Polls no faster than the interval",
-    basis: "RFC 8628, 3.2 and 3.5",
-    assess: assessInterval,
-  },
-  {
-    id: "approval.tokens",
-    scenario: "approval",
-    summary: "Accepts the tokens, and stops polling",
-    basis: "RFC 8628, 3.5",
-    assess: assessDelivery,
-  },
-  {
-    id: "secrets.arguments",
-    scenario: "approval",
-    summary: "Passes no device code or token as a process argument",
-    basis: "RFC 8628, 5.2; every user of a machine can read arguments",
-    assess: assessSecrets,
-  },
-  {
-    id: "slow-down.added",
-    scenario: "slow-down",
-    summary: "Adds 5 s at slow_down",
-    basis: "RFC 8628, 3.5",
-    assess: assessSlowDown,
-  },
-  {
-    id: "slow-down.for-good",
-    scenario: "slow-down",
-    summary: "Keeps the longer interval for all later polls",
-    basis: "RFC 8628, 3.5",
-    assess: assessLastingSlowDown,
-  },
-  {
-    id: "slow-down.each",
-    scenario: "slow-down",
-    summary: "Adds another 5 s at each slow_down",
-    basis: "RFC 8628, 3.5",
-    assess: assessRepeatedSlowDown,
-  },
-  ...finalErrors.flatMap(([scenario, error]): readonly ClientCheck[] => [
-    {
-      id: `${scenario}.stops`,
-      scenario,
-      summary: `Stops polling at ${error}`,
-      basis: "RFC 8628, 3.5",
-      assess: assessStop(error),
-    },
-    {
-      id: `${scenario}.exit-code`,
-      scenario,
-      summary: `Exits with a non-zero code at ${error}`,
-      basis: adviceBasis,
-      assess: assessExitCode(error),
-    },
-  ]),
-  ...disturbances.map(
-    ([scenario, event]): ClientCheck => ({
-      id: `${scenario}.continues`,
-      scenario,
-      summary: `Polls again after ${event}`,
-      basis: adviceBasis,
-      assess: assessContinuation(event),
-    }),
-  ),
-];
+export const clientChecks: readonly ClientCheck[] = Object.entries(checksByScenario).flatMap(([scenario, rows]) =>
+  rows.map(([id, summary, basis, assess]) => ({ id, scenario, summary, basis, assess })),
+);

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { basename } from "node:path";
+import { buffer } from "node:stream/consumers";
 import type { Emulator } from "../../../../../emulator/index.ts";
 import { approveDevice } from "../../../../api/emulator/device-grants.ts";
 import { createDeviceCode, redeemDeviceCode } from "../../../../api/router/device-grant.ts";
@@ -159,19 +160,16 @@ export async function startScriptedServer(
       response.writeHead(400, [...jsonHeaders.flat(), "content-length", "33"]);
       response.write('{"error":"author', () => response.socket?.end());
     } else {
-      if (step === "approve") await decideCode("AUTHORIZED");
-      if (step === "deny") await decideCode("DENIED");
+      const params = { user_code: observation.challenge?.userCode ?? "" };
+      const status = step === "approve" ? "AUTHORIZED" : step === "deny" ? "DENIED" : undefined;
+      if (status !== undefined)
+        await withControlClient(emulator.routerUrl, emulator.token, (client) =>
+          client.call(approveDevice, { params, body: { status, email: "ada@northwind.example" } }),
+        );
       if (step === "expire") await emulator.clock.advance({ by: "PT16M" });
       return false;
     }
     return true;
-  }
-
-  async function decideCode(status: "AUTHORIZED" | "DENIED"): Promise<void> {
-    const params = { user_code: observation.challenge?.userCode ?? "" };
-    await withControlClient(emulator.routerUrl, emulator.token, (client) =>
-      client.call(approveDevice, { params, body: { status, email: "ada@northwind.example" } }),
-    );
   }
 
   return {
@@ -222,19 +220,16 @@ function sendResponse(response: ServerResponse, { status, headers, body }: Recor
   response.writeHead(status, sentHeaders.flat()).end(body);
 }
 
-/** Maximum size of a client's request. */
 const maxBodyBytes = 1024 * 1024;
 
-/** Reads the body of a request. Throws if the body is too large. */
-async function readBody(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
+/** Reads the body of a request. Closes the connection if the body is larger than 1 MiB. */
+function readBody(request: IncomingMessage): Promise<Buffer> {
   let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
+  request.on("data", (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes > maxBodyBytes) throw new Error("The body is too large.");
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
+    if (bytes > maxBodyBytes) request.destroy(new Error("The body is too large."));
+  });
+  return buffer(request);
 }
 
 /**
@@ -245,19 +240,14 @@ async function readBody(request: IncomingMessage): Promise<Buffer> {
 function findProgramWithArguments(texts: readonly string[]): string | null | undefined {
   if (!existsSync("/proc")) return undefined;
   for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
-    const line = readArguments(pid);
-    if (texts.some((text) => line.includes(text))) return basename(line.split("\0")[0]!);
+    try {
+      const line = readFileSync(`/proc/${pid}/cmdline`, "utf8");
+      if (texts.some((text) => line.includes(text))) return basename(line.split("\0")[0]!);
+    } catch {
+      // The process has ended, or belongs to another user.
+    }
   }
   return null;
-}
-
-/** Returns the arguments of a process. Returns an empty string if the process has ended or belongs to another user. */
-function readArguments(pid: string): string {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, "utf8");
-  } catch {
-    return "";
-  }
 }
 
 function parseOAuthRequest(
@@ -266,23 +256,22 @@ function parseOAuthRequest(
   times: Pick<OAuthRequest, "at" | "earliestAt">,
 ): OAuthRequest {
   const contentType = headers["content-type"] ?? "";
-  const text = body.toString("utf8");
   const type = contentType.split(";")[0]!.trim().toLowerCase();
-  const json = type === "application/json" ? parseJsonFields(text) : undefined;
-  const isFormEncoded = type === "application/x-www-form-urlencoded";
+  const text = body.toString("utf8");
+  const json = type === "application/json" ? tryParseJson(text) : undefined;
+  const members =
+    type === "application/x-www-form-urlencoded"
+      ? [...new URLSearchParams(text)]
+      : isObject(json)
+        ? Object.entries(json).map(([name, member]) => [name, String(member)])
+        : undefined;
   return {
     ...times,
     method,
     contentType,
-    encoding: isFormEncoded ? "form" : json ? "json" : "other",
-    fields: isFormEncoded ? Object.fromEntries(new URLSearchParams(text)) : json,
+    encoding: members === undefined ? "other" : json === undefined ? "form" : "json",
+    fields: members && Object.fromEntries(members),
     query: Object.fromEntries(new URL(url, "http://localhost").searchParams),
     isAuthenticated: headers.authorization !== undefined,
   };
-}
-
-function parseJsonFields(text: string): OAuthRequest["fields"] {
-  const value = tryParseJson(text);
-  if (!isObject(value)) return undefined;
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, String(member)]));
 }

@@ -1,6 +1,7 @@
 import { type CheckContext, type CheckFinding, describeResponse, type ReceiverCheck } from "./check.ts";
 import type { ReceiverProbe } from "./probe.ts";
 import { isAccepted } from "./sender.ts";
+import { tamperDelivery } from "./signature-checks.ts";
 
 interface ProbeVariant extends Pick<ReceiverCheck, "id" | "summary" | "reason" | "mistake"> {
   readonly check: (probe: ReceiverProbe, run: CheckContext) => Promise<CheckFinding>;
@@ -77,10 +78,9 @@ export const probeChecks = (
       summary: "Does not process an event with a wrong signature",
       reason: "Unauthenticated senders can send such an event",
       mistake: "processed-unchecked",
-      check: async (probe, { deliveries, getEventNumber, send }) => {
-        const { body, headers } = deliveries.createGenuine(getEventNumber());
+      check: async (probe, run) => {
         const before = await probe.readSettled();
-        await send({ headers, body: Buffer.from(body.toString().replace('"SIGN"', '"VOID"')) });
+        await run.send(tamperDelivery(run));
         return (await probe.staysSame(before))
           ? { result: "passed", detail: "the output does not change" }
           : { result: "failed", detail: "the output changes after an event with a wrong signature" };

@@ -1,13 +1,7 @@
 import type { WallClock } from "../../../../base/clock.ts";
 import { runConcurrently } from "../../../../base/run-concurrently.ts";
 import { behaviorChecks, responseTimeCheck } from "./behavior-checks.ts";
-import {
-  type CheckContext,
-  type CheckFinding,
-  describeResponse,
-  type ReceiverCheck,
-  type ReceiverExchange,
-} from "./check.ts";
+import { type CheckFinding, describeResponse, type ReceiverCheck, type ReceiverExchange } from "./check.ts";
 import type { CertificationEmulator } from "./emulation.ts";
 import { genuineCheck, genuineChecks } from "./genuine-checks.ts";
 import type { ReceiverProbe } from "./probe.ts";
@@ -64,7 +58,7 @@ const repeatedNumberOffset = 100;
 
 /** Runs the checks and returns their results in order. Checks that depend on a genuine delivery run after it. */
 export async function runChecks(options: CheckRunOptions): Promise<readonly ReceiverCheckResult[]> {
-  const { checks, wall, signal, receiver, onChecked, maxMs } = options;
+  const { url, deliveries, probe, checks, wall, signal, receiver, onExchange, onChecked, maxMs } = options;
   const startedAt = wall.monotonicNow();
   const pace = { bestMs: 0, isSlow: false };
   const items = new Map<string, ReceiverCheckResult>();
@@ -108,7 +102,7 @@ export async function runChecks(options: CheckRunOptions): Promise<readonly Rece
     if (leftMs <= (check.requires === "probe" ? defaultProbeCheckMs : 0)) {
       return { ...createUncheckedItem(check, cutOff), isCutOff: true };
     }
-    const result = await runCheck(check, options, pace, Math.min(maxResponseMs, leftMs), further);
+    const result = await runCheck(check, Math.min(maxResponseMs, leftMs), further);
     if (result.exchanges[0]?.response.error?.code === "refused") return undefined;
     const item = await addEnd(result);
     if (item.receiverEnd || item.result === "passed" || leftMs >= maxResponseMs || !isTooLate(item)) return item;
@@ -126,7 +120,7 @@ export async function runChecks(options: CheckRunOptions): Promise<readonly Rece
       recordLateEnd();
       await restartIfEnded();
       const attempt = async (check: ReceiverCheck) => {
-        const reason = findReasonToSkip(check, items, options);
+        const reason = findReasonToSkip(check);
         if (reason !== undefined) return skip(check, reason);
         if (mustRestart()) return void unfinished.push(check);
         const item = await attemptCheck(check);
@@ -157,7 +151,64 @@ export async function runChecks(options: CheckRunOptions): Promise<readonly Rece
     for (const item of isExplained ? retries : lateEnds) await record(item);
   }
 
-  await record(await addEnd(await runGenuineCheck(options, pace)));
+  /** Sends the first deliveries. Their duration determines the concurrency of the other checks. */
+  async function runGenuineCheck(): Promise<ReceiverCheckResult> {
+    const result = await runCheck(genuineCheck, maxResponseMs);
+    const response = result.exchanges[0]?.response;
+    pace.bestMs = response?.durationMs ?? 0;
+    // The first request of a new process is not representative.
+    if (pace.bestMs >= minSlowMs && response?.error === undefined) {
+      const secondResponse = (await runCheck(genuineCheck, maxResponseMs, 1)).exchanges[0]?.response;
+      pace.bestMs = Math.min(pace.bestMs, secondResponse?.durationMs ?? pace.bestMs);
+    }
+    pace.isSlow = pace.bestMs >= 2 * minSlowMs;
+    return result;
+  }
+
+  async function runCheck(check: ReceiverCheck, timeoutMs: number, skippedCount = 0): Promise<ReceiverCheckResult> {
+    const exchanges: ReceiverExchange[] = [];
+    const startedAt = wall.monotonicNow();
+    const position = allReceiverChecks.indexOf(check) + 1;
+    const finding = await check.run({
+      deliveries,
+      probe,
+      pace,
+      getEventNumber: (further = 0) => position * maxEventNumbersPerCheck + further + skippedCount,
+      async send(delivery) {
+        // The exchanges are listed in the order of the requests, and every check waits for all its responses.
+        const exchange = { delivery, response: undefined as unknown as ReceiverResponse };
+        exchanges.push(exchange);
+        exchange.response = await sendDelivery(delivery, { url, wall, signal, timeoutMs });
+        onExchange(check, exchange);
+        return exchange.response;
+      },
+      async retryLate(number) {
+        const retryExchange = await options.retryLate(number);
+        exchanges.push(retryExchange);
+        return retryExchange;
+      },
+    });
+    signal.throwIfAborted();
+    const isInconclusive = finding.result !== "passed" && isTooLate({ exchanges }) && pace.isSlow;
+    return {
+      check,
+      ...(isInconclusive ? ({ result: "not_checked", detail: "the receiver is too slow for it" } as const) : finding),
+      exchanges,
+      durationMs: wall.monotonicNow() - startedAt,
+    };
+  }
+
+  /** Finds the reason why a check would prove nothing. Returns undefined if the check can run. */
+  function findReasonToSkip({ requires }: ReceiverCheck): string | undefined {
+    if (requires === "probe" && !probe) return "--probe is not given";
+    const first = items.get(genuineCheck.id)?.exchanges[0]?.response;
+    if (first?.error && first.error.code !== "closed") return `the first delivery failed: ${describeResponse(first)}`;
+    const probeResult = items.get(probeCheck.id);
+    if (requires !== "probe" || !probeResult || probeResult.result === "passed") return undefined;
+    return probeResult.result === "not_checked" ? probeResult.detail : `the probe does not work: ${probeResult.detail}`;
+  }
+
+  await record(await addEnd(await runGenuineCheck()));
   if (checks.includes(responseTimeCheck)) await runAll([responseTimeCheck]);
   if (checks.includes(probeCheck) || checks.some(({ requires }) => requires === "probe")) await runAll([probeCheck]);
   const remainingChecks = checks.filter((check) => !items.has(check.id));
@@ -196,63 +247,6 @@ const markRepeatedEnd = (item: ReceiverCheckResult): ReceiverCheckResult => ({
   endsReceiver: true,
 });
 
-/** Sends the first deliveries. Their duration determines the concurrency of the other checks. */
-async function runGenuineCheck(
-  options: CheckRunOptions,
-  pace: { bestMs: number; isSlow: boolean },
-): Promise<ReceiverCheckResult> {
-  const firstResult = await runCheck(genuineCheck, options, pace, maxResponseMs);
-  const [first] = firstResult.exchanges;
-  pace.bestMs = first?.response.durationMs ?? 0;
-  // The first request of a new process is not representative.
-  if (pace.bestMs >= minSlowMs && first?.response.error === undefined) {
-    const secondResult = await runCheck(genuineCheck, options, pace, maxResponseMs, 1);
-    pace.bestMs = Math.min(pace.bestMs, secondResult.exchanges[0]?.response.durationMs ?? pace.bestMs);
-  }
-  pace.isSlow = pace.bestMs >= 2 * minSlowMs;
-  return firstResult;
-}
-
-async function runCheck(
-  check: ReceiverCheck,
-  options: CheckRunOptions,
-  pace: CheckContext["pace"],
-  timeoutMs: number,
-  skippedCount = 0,
-): Promise<ReceiverCheckResult> {
-  const { url, deliveries, probe, wall, signal } = options;
-  const exchanges: ReceiverExchange[] = [];
-  const startedAt = wall.monotonicNow();
-  const position = allReceiverChecks.indexOf(check) + 1;
-  const finding = await check.run({
-    deliveries,
-    probe,
-    pace,
-    getEventNumber: (further = 0) => position * maxEventNumbersPerCheck + further + skippedCount,
-    async send(delivery) {
-      // The exchanges are listed in the order of the requests, and every check waits for all its responses.
-      const exchange = { delivery, response: undefined as unknown as ReceiverResponse };
-      exchanges.push(exchange);
-      exchange.response = await sendDelivery(delivery, { url, wall, signal, timeoutMs });
-      options.onExchange(check, exchange);
-      return exchange.response;
-    },
-    async retryLate(number) {
-      const retryExchange = await options.retryLate(number);
-      exchanges.push(retryExchange);
-      return retryExchange;
-    },
-  });
-  signal.throwIfAborted();
-  const isInconclusive = finding.result !== "passed" && isTooLate({ exchanges }) && pace.isSlow;
-  return {
-    check,
-    ...(isInconclusive ? ({ result: "not_checked", detail: "the receiver is too slow for it" } as const) : finding),
-    exchanges,
-    durationMs: wall.monotonicNow() - startedAt,
-  };
-}
-
 /**
  * Reports whether a delivery timed out without a status. A 2xx status for a forged delivery is conclusive despite a
  * timeout.
@@ -263,17 +257,3 @@ const isTooLate = ({ exchanges }: Pick<ReceiverCheckResult, "exchanges">): boole
 /** Reports whether a connection broke, as it does when the receiver ends. */
 const isBroken = ({ exchanges }: ReceiverCheckResult): boolean =>
   exchanges.some(({ response }) => ["closed", "refused", "unreachable"].includes(response.error?.code ?? ""));
-
-/** Finds the reason why a check would prove nothing. Returns undefined if the check can run. */
-function findReasonToSkip(
-  { requires }: ReceiverCheck,
-  items: ReadonlyMap<string, ReceiverCheckResult>,
-  options: Pick<CheckRunOptions, "probe">,
-): string | undefined {
-  if (requires === "probe" && !options.probe) return "--probe is not given";
-  const first = items.get(genuineCheck.id)?.exchanges[0]?.response;
-  if (first?.error && first.error.code !== "closed") return `the first delivery failed: ${describeResponse(first)}`;
-  const probe = items.get(probeCheck.id);
-  if (requires !== "probe" || !probe || probe.result === "passed") return undefined;
-  return probe.result === "not_checked" ? probe.detail : `the probe does not work: ${probe.detail}`;
-}

@@ -144,26 +144,20 @@ export async function showReport(
   // The rejected rows among the repeated ones are unknown.
   const distinct = failed === 0 ? (report.distinct ?? undefined) : undefined;
   await output.print(formatOutcome({ ...work, cluster, rows, distinct }));
-  if (report.verified !== null) {
-    const is = `${report.verified === 1 ? "is" : "are"} ${work.action === "map" ? "mapped" : "not mapped"} to ${cluster}`;
-    await output.note(`Looked up: ${pluralize(report.verified, "row")} ${is}`);
-    if (report.unverified > 0) await output.note(`${pluralize(report.unverified, "row")} cannot be looked up`);
-  }
-  if (work.action !== "map" && rows > 0) {
-    await output.note(
+  const { verified, unverified, moved, results } = report;
+  const is = `${verified === 1 ? "is" : "are"} ${work.action === "map" ? "mapped" : "not mapped"} to ${cluster}`;
+  const mismatchNote = verified === null ? "" : ", or not mapped as requested";
+  const notes = [
+    verified !== null && `Looked up: ${pluralize(verified, "row")} ${is}`,
+    unverified > 0 && `${pluralize(unverified, "row")} cannot be looked up`,
+    work.action !== "map" &&
+      rows > 0 &&
       `Identifiers that are not mapped to ${cluster} were ignored; the service does not report how many`,
-    );
-  }
-  if (shard && rows + invalid + failed === 0) {
-    await output.note(`Share ${shard.index}/${shard.of} has no rows`);
-  }
-  if (report.moved) await output.note(`${report.moved} of them were previously mapped to another cluster`);
-  if (invalid > 0) {
-    await output.note(`${pluralize(invalid, "row")} skipped, the first at row ${report.first_invalid_row}`);
-  }
-  if (failed > 0)
-    await output.note(
-      `${pluralize(failed, "row")} rejected by the service${report.verified === null ? "" : ", or not mapped as requested"}`,
-    );
-  if (report.results !== null) await output.note(`See svc router jobs results ${report.job_id}`);
+    shard && rows + invalid + failed === 0 && `Share ${shard.index}/${shard.of} has no rows`,
+    moved && `${moved} of them were previously mapped to another cluster`,
+    invalid > 0 && `${pluralize(invalid, "row")} skipped, the first at row ${report.first_invalid_row}`,
+    failed > 0 && `${pluralize(failed, "row")} rejected by the service${mismatchNote}`,
+    results !== null && `See svc router jobs results ${report.job_id}`,
+  ];
+  for (const note of notes) if (note) await output.note(note);
 }

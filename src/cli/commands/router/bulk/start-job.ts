@@ -43,16 +43,17 @@ async function checkRequest(request: JobRequest, source: InputSource, context: C
   }
   if (request.max_errors !== null) parseErrorLimit(request.max_errors);
   const inputs = [path, apply?.file];
-  if (errorsOut !== undefined) {
-    await checkOutputFile(context.host, errorsOut, "--errors-out", { inputs, isOurs: isResultsFile });
+  const outputs = [
+    ["--errors-out", errorsOut, isResultsFile],
+    ["--report", report, isReportFile],
+    ["--plan-out", planOut, isPlanFile],
+  ] as const;
+  for (const [flag, file, isOurs] of outputs) {
+    if (file === undefined) continue;
+    await checkOutputFile(context.host, file, flag, { inputs, isOurs });
+    inputs.push(file);
   }
-  if (report !== undefined) {
-    await checkOutputFile(context.host, report, "--report", { inputs: [...inputs, errorsOut], isOurs: isReportFile });
-    checkReportName(report);
-  }
-  if (planOut !== undefined) {
-    await checkOutputFile(context.host, planOut, "--plan-out", { inputs: [...inputs, errorsOut], isOurs: isPlanFile });
-  }
+  if (report !== undefined) checkReportName(report);
   if (request.dryRun || planOut !== undefined) return;
   await requireKnownCluster(request.scope.cluster_id!, context);
   if (request.verify) await requireLookup(request.work, context);

@@ -54,87 +54,66 @@ export interface BulkJobKind {
   readonly toArguments: (values: readonly string[], scope: RequestScope) => CallArguments;
 }
 
-const clientId = createWordKind("client id");
+type KindGetter = (hash: EmailHashing) => IdentifierKind;
+
+/** Table of the router. */
+export type RoutingTable = ReturnType<typeof createTable>;
+
+/**
+ * Describes a table. `kind` is its name in the rows of an offboarding, and the plural that of its commands, such as
+ * `map-emails`. `field` lists its identifiers in an offboarding, and `listField` in its own operations.
+ */
+function createTable(
+  kind: string,
+  identifierKind: IdentifierKind | KindGetter,
+  field: string,
+  listField: string = field,
+  operations: readonly [map: Operation, unmap: Operation] | readonly [] = [],
+) {
+  const getKind = typeof identifierKind === "function" ? identifierKind : () => identifierKind;
+  const name = `${kind}s`;
+  const table = ["email", "client"].includes(kind) ? `cluster_${name}` : name.replaceAll("-", "_");
+  return { kind, name, table, noun: getKind("sha256").noun, getKind, field, listField, operations };
+}
+
 const creatorToken = createSecretWordKind("creator invite token");
 const counterpartyToken = createSecretWordKind("counterparty invite token");
-const teamId = createWordKind("team id");
 
-export interface MappingTable {
-  /** Second part of the command names: `emails` for `map-emails` and `unmap-emails`. */
-  readonly name: string;
-  readonly noun: string;
-  readonly getKind: (hash: EmailHashing) => IdentifierKind;
-  readonly listField: string;
-}
-
-interface MappingOperations {
-  readonly map: Operation;
-  readonly unmap: Operation;
-}
-
-const createTable = (name: string, kind: IdentifierKind, listField: string, operations: MappingOperations) => ({
-  ...{ name, noun: kind.noun, getKind: () => kind, listField },
-  ...operations,
-});
-
-export const mappingTables: readonly (MappingTable & MappingOperations)[] = [
-  {
-    ...{ name: "emails", noun: "e-mail", getKind: getEmailKind, listField: "email_hash_list" },
-    ...{ map: mapClusterEmails, unmap: unmapClusterEmails },
-  },
-  createTable("clients", clientId, "client_ids", { map: mapClusterClients, unmap: unmapClusterClients }),
-  createTable("creator-tokens", creatorToken, "tokens", { map: mapCreatorTokens, unmap: unmapCreatorTokens }),
-  createTable("counterparty-tokens", counterpartyToken, "tokens", {
-    map: mapCounterpartyTokens,
-    unmap: unmapCounterpartyTokens,
-  }),
-  createTable("chat-a-teams", teamId, "chat_a_team_id_list", { map: mapChatATeams, unmap: unmapChatATeams }),
-  createTable("external-integrations", externalId, "external_id_list", {
-    map: mapExternalIntegrations,
-    unmap: unmapExternalIntegrations,
-  }),
+const routingTables: readonly RoutingTable[] = [
+  createTable("email", getEmailKind, "email_hash_list", undefined, [mapClusterEmails, unmapClusterEmails]),
+  createTable("client", createWordKind("client id"), "client_ids", undefined, [mapClusterClients, unmapClusterClients]),
+  createTable("creator-token", creatorToken, "creator_tokens", "tokens", [mapCreatorTokens, unmapCreatorTokens]),
+  createTable("counterparty-token", counterpartyToken, "cp_tokens", "tokens", [
+    mapCounterpartyTokens,
+    unmapCounterpartyTokens,
+  ]),
+  createTable("chat-a-team", createWordKind("team id"), "chat_a_team_id_list", undefined, [
+    mapChatATeams,
+    unmapChatATeams,
+  ]),
+  createTable("external-integration", externalId, "external_integrations", "external_id_list", [
+    mapExternalIntegrations,
+    unmapExternalIntegrations,
+  ]),
+  createTable("user-code", createSecretWordKind("user code"), "user_codes"),
 ];
 
-const mappingJobKinds: readonly BulkJobKind[] = mappingTables.flatMap(
-  ({ name, noun, getKind, listField, map, unmap }) =>
-    ([map, unmap] as const).map((operation): BulkJobKind => {
-      const action = operation === map ? "map" : "unmap";
-      return {
-        noun,
-        getKind: ({ hash }) => getKind(hash),
-        name: `${action}-${name}`,
-        source: "<file>",
-        table: ["emails", "clients"].includes(name) ? `cluster_${name}` : name.replaceAll("-", "_"),
-        action,
-        operation,
-        toArguments: (values, scope) => ({ body: { [listField]: values, ...scope } }),
-      };
-    }),
+export const mappingTables = routingTables.filter(({ operations }) => operations.length > 0);
+
+const mappingJobKinds = routingTables.flatMap(({ name, table, noun, getKind, listField, operations }) =>
+  operations.map((operation, i): BulkJobKind => {
+    const action = i === 0 ? "map" : "unmap";
+    return {
+      ...{ name: `${action}-${name}`, action, noun, source: "<file>", table, operation },
+      getKind: ({ hash }) => getKind(hash),
+      toArguments: (values, scope) => ({ body: { [listField]: values, ...scope } }),
+    };
+  }),
 );
 
-interface OffboardKind {
-  readonly field: string;
-  readonly table: string;
-  readonly getKind: (hash: EmailHashing) => IdentifierKind;
-}
-
-const createOffboardKind = (field: string, table: string, kind: IdentifierKind): OffboardKind => ({
-  field,
-  table,
-  getKind: () => kind,
-});
-
-export const offboardKinds = lookupTable<OffboardKind>({
-  email: { field: "email_hash_list", table: "cluster_emails", getKind: getEmailKind },
-  client: createOffboardKind("client_ids", "cluster_clients", clientId),
-  "creator-token": createOffboardKind("creator_tokens", "creator_tokens", creatorToken),
-  "counterparty-token": createOffboardKind("cp_tokens", "counterparty_tokens", counterpartyToken),
-  "chat-a-team": createOffboardKind("chat_a_team_id_list", "chat_a_teams", teamId),
-  "external-integration": createOffboardKind("external_integrations", "external_integrations", externalId),
-  "user-code": createOffboardKind("user_codes", "user_codes", createSecretWordKind("user code")),
-});
-
-const byTable = lookupTable(Object.fromEntries(Object.values(offboardKinds).map((kind) => [kind.table, kind])));
+/** Tables by the name of their kind in the rows of an offboarding. */
+export const offboardKinds = lookupTable(Object.fromEntries(routingTables.map((table) => [table.kind, table])));
+const byTable = lookupTable(Object.fromEntries(routingTables.map((table) => [table.table, table])));
 
 interface OffboardRow {
   readonly field: string;
@@ -164,33 +143,36 @@ export const offboardJobKind: BulkJobKind = {
   source: "--from",
   columns: ["kind", "identifier"],
   operation: deleteWorkspaceData,
-  getKind: (reading) => ({
-    noun: "identifier",
-    findProblem(text) {
-      const row = parseRow(text, reading);
-      if (!row) return `not a kind and an identifier (kinds: ${Object.keys(offboardKinds).join(", ")})`;
-      const { cluster, kind, identifier } = row;
-      if (cluster !== undefined && cluster !== reading.scope.cluster_id) return `of another cluster: ${cluster}`;
-      return kind.findProblem(identifier);
-    },
-    toValue(text) {
-      const { field, kind, identifier } = parseRow(text, reading)!;
-      return `${field} ${kind.toValue(identifier)}`;
-    },
-    toKey(text) {
-      const { field, kind, identifier } = parseRow(text, reading)!;
-      return `${field} ${kind.toKey(identifier)}`;
-    },
-    getForm(text) {
-      const { kind, identifier } = parseRow(text, reading)!;
-      return kind.getForm?.(identifier);
-    },
-    toShown(text) {
-      const [fieldPrefix = ""] = /^\S+\s+/.exec(text) ?? [];
-      const row = parseRow(text, reading);
-      return fieldPrefix + (row ? row.kind.toShown(row.identifier) : secretMask);
-    },
-  }),
+  getKind(reading) {
+    const parse = (text: string) => parseRow(text, reading)!;
+    return {
+      noun: "identifier",
+      findProblem(text) {
+        const row = parseRow(text, reading);
+        if (!row) return `not a kind and an identifier (kinds: ${Object.keys(offboardKinds).join(", ")})`;
+        const { cluster, kind, identifier } = row;
+        if (cluster !== undefined && cluster !== reading.scope.cluster_id) return `of another cluster: ${cluster}`;
+        return kind.findProblem(identifier);
+      },
+      toValue(text) {
+        const { field, kind, identifier } = parse(text);
+        return `${field} ${kind.toValue(identifier)}`;
+      },
+      toKey(text) {
+        const { field, kind, identifier } = parse(text);
+        return `${field} ${kind.toKey(identifier)}`;
+      },
+      getForm(text) {
+        const { kind, identifier } = parse(text);
+        return kind.getForm?.(identifier);
+      },
+      toShown(text) {
+        const [prefix = ""] = /^\S+\s+/.exec(text) ?? [];
+        const row = parseRow(text, reading);
+        return prefix + (row ? row.kind.toShown(row.identifier) : secretMask);
+      },
+    };
+  },
   toArguments(values, { cluster_id, ...scope }) {
     const lists: Record<string, string[]> = Object.create(null);
     for (const value of values) {
