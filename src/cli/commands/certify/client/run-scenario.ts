@@ -38,12 +38,11 @@ export async function runClient(
   const client = startClient(argv, { cwd: host.cwd, env: createEnvironment(server, folder, context) });
   context.shutdown.onForcedExit(() => killProcessGroup(client.child, "SIGKILL"));
   try {
-    const isOver = () => isScriptOver(server.observation, systemWallClock.monotonicNow(), began + maxWaitMs);
     let hasEnded = false;
     const clientEnd = client.exited.then(() => {
       hasEnded = true;
     });
-    while (!hasEnded && !signal.aborted && !isOver()) {
+    while (!hasEnded && !signal.aborted && !isScriptOver(server.observation, began + maxWaitMs)) {
       await Promise.race([clientEnd, systemWallClock.sleep(defaultCheckIntervalMs, signal)]);
     }
     signal.throwIfAborted();
@@ -55,14 +54,11 @@ export async function runClient(
   }
 }
 
-function isScriptOver(observation: ClientObservation, now: number, latest: number): boolean {
-  if (now >= latest) return true;
-  const { endedAt, lastAt = 0, polls, deviceRequests } = observation;
-  if (endedAt === undefined) return false;
-  const laterPolls = polls.filter(({ step }) => step === undefined);
-  return (
-    laterPolls.length >= maxExtraPolls || deviceRequests.length > 1 || now - Math.max(lastAt, endedAt) >= maxQuietMs
-  );
+function isScriptOver({ endedAt, lastAt = 0, polls, deviceRequests }: ClientObservation, latest: number): boolean {
+  const now = systemWallClock.monotonicNow();
+  if (now >= latest || endedAt === undefined) return now >= latest;
+  const extraPolls = polls.filter(({ step }) => step === undefined).length;
+  return extraPolls >= maxExtraPolls || deviceRequests.length > 1 || now - Math.max(lastAt, endedAt) >= maxQuietMs;
 }
 
 async function endClient({ child, exited }: ReturnType<typeof startClient>): Promise<void> {

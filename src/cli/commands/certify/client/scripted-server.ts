@@ -4,7 +4,6 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { basename } from "node:path";
 import { buffer } from "node:stream/consumers";
-import type { Emulator } from "../../../../../emulator/index.ts";
 import { approveDevice } from "../../../../api/emulator/device-grants.ts";
 import { createDeviceCode, redeemDeviceCode } from "../../../../api/router/device-grant.ts";
 import { exchangeToken } from "../../../../api/router/oidc.ts";
@@ -71,12 +70,7 @@ interface ObservedPoll extends OAuthRequest {
   readonly step: PollStep | undefined;
 }
 
-export interface ScriptedServer {
-  readonly url: string;
-  readonly emulator: Emulator;
-  readonly observation: ClientObservation;
-  close(): Promise<void>;
-}
+export type ScriptedServer = Awaited<ReturnType<typeof startScriptedServer>>;
 
 const devicePath = createDeviceCode.path;
 /** The routing service accepts device codes at both paths (DECISIONS.md, R35). */
@@ -86,10 +80,7 @@ const tokenPaths: readonly string[] = [redeemDeviceCode.path, exchangeToken.path
  * Starts an emulator behind a server that responds to the polls of one client by a script and forwards all other
  * requests.
  */
-export async function startScriptedServer(
-  script: readonly PollStep[],
-  getEarliestTime: () => number,
-): Promise<ScriptedServer> {
+export async function startScriptedServer(script: readonly PollStep[], getEarliestTime: () => number) {
   const observation: ClientObservation = { deviceRequests: [], polls: [], hasTokens: false };
   const server = createServer({ keepAliveTimeout: maxIdleConnectionMs }, (request, response) => {
     handleRequest(request, response).catch(() => response.destroy());

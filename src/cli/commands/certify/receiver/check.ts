@@ -35,7 +35,7 @@ export interface CheckContext {
   /** Duration of one delivery. Concurrent deliveries prove nothing if `isSlow` is true. */
   readonly pace: { readonly bestMs: number; readonly isSlow: boolean };
   /** Sends an event through the webhooks of the emulator, which fail for 155 virtual minutes. */
-  retryLate(number: number): Promise<{ readonly response: ReceiverResponse; readonly delivery: RawDelivery }>;
+  retryLate(number: number): Promise<ReceiverExchange>;
   readonly probe: ReceiverProbe | undefined;
 }
 

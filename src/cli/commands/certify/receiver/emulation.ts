@@ -11,21 +11,12 @@ import type { Context } from "../../../command.ts";
 import type { EmulatorAccess } from "../../../connection/emulator/emulator-access.ts";
 import { toStartError } from "../../../connection/emulator/ended-emulator.ts";
 import { openDirectTransport } from "../../../connection/http.ts";
-import type { CheckContext, ReceiverExchange } from "./check.ts";
+import type { ReceiverExchange } from "./check.ts";
 import { DeliveryFactory } from "./deliveries.ts";
 import { maxResponseMs, type ReceiverResponse } from "./sender.ts";
 
 /** The emulator of a run, which provides the events and the environment variables of the receiver. */
-export interface CertificationEmulator {
-  readonly access: EmulatorAccess;
-  readonly deliveries: DeliveryFactory;
-  /** Subscribes the receiver to the emulator, drops the first attempts, and advances the clock past all attempts. */
-  readonly retryLate: CheckContext["retryLate"];
-  /** Adds a delivery of this process to the deliveries of the console. */
-  readonly record: (label: string, exchange: ReceiverExchange) => void;
-  /** Creates a URL that signs one browser in to the console. */
-  readonly openConsole: () => Promise<string>;
-}
+export type CertificationEmulator = Awaited<ReturnType<typeof startCertificationEmulator>>;
 
 /** The emulator drops all attempts except the last one before it disables the webhook. */
 const maxDroppedAttempts = failuresUntilDisabled - 1;
@@ -34,7 +25,7 @@ const maxDroppedAttempts = failuresUntilDisabled - 1;
 export async function startCertificationEmulator(
   { url, activity, key }: { readonly url: string; readonly activity: Activity; readonly key: string | undefined },
   context: Context,
-): Promise<CertificationEmulator> {
+) {
   const { startEmulator } = await import("../../../../../emulator/index.ts");
   const emulator = await startEmulator({
     deterministic: true,
@@ -68,10 +59,11 @@ export async function startCertificationEmulator(
   let recording: Promise<void> = Promise.resolve();
 
   return {
-    access: emulator,
+    access: emulator as EmulatorAccess,
     deliveries,
 
-    async retryLate(number) {
+    /** Subscribes the receiver to the emulator, drops the first attempts, and advances the clock past all attempts. */
+    async retryLate(number: number): Promise<ReceiverExchange> {
       // The earlier deliveries must have the virtual time before the clock advance.
       await recording;
       await client.call(addFault, { body: { direction: "outgoing", effect: "drop", count: maxDroppedAttempts } });
@@ -92,7 +84,8 @@ export async function startCertificationEmulator(
       };
     },
 
-    record(label, { delivery, response }) {
+    /** Adds a delivery of this process to the deliveries of the console. */
+    record(label: string, { delivery, response }: ReceiverExchange): void {
       const { status = null, error, durationMs: duration_ms } = response;
       recording = recording.then(async () => {
         const body = {
@@ -112,7 +105,8 @@ export async function startCertificationEmulator(
       void recording.catch(() => {});
     },
 
-    async openConsole() {
+    /** Creates a URL that signs one browser in to the console. */
+    async openConsole(): Promise<string> {
       await recording;
       await subscribe();
       return (await client.call(makeSessionCode)).url;

@@ -3,15 +3,7 @@ import { CommandFailedError } from "../../../process/failure.ts";
 import type { Host } from "../../../process/host.ts";
 import { hasProcessGroups, killProcessGroup } from "../check.ts";
 
-export interface ReceiverProbe {
-  read(): Promise<string>;
-  /** Waits for the first output that differs from `before`. Returns undefined if it does not change in time. */
-  readChanged(before: string, waitMs?: number): Promise<string | undefined>;
-  /** Waits until processing has ended. The wait depends on the duration of previous events. */
-  readSettled(): Promise<string>;
-  /** Reports whether the output equals `before` for the usual duration of an event. */
-  staysSame(before: string): Promise<boolean>;
-}
+export type ReceiverProbe = ReturnType<typeof createProbe>;
 
 interface ProbeOptions {
   readonly host: Host;
@@ -29,13 +21,14 @@ const defaultWaitMs = 2_000;
 const minQuietMs = 300;
 const maxQuietMs = 1_500;
 
-export function createProbe(command: string, options: ProbeOptions): ReceiverProbe {
+export function createProbe(command: string, options: ProbeOptions) {
   const { signal, host } = options;
   const read = () => runProbe(command, options);
   let slowestMs = 0;
   /** Output when no event was being processed. */
   let settledOutput: string | undefined;
 
+  /** Waits for the first output that differs from `before`. Returns undefined if it does not change in time. */
   async function readChanged(before: string, waitMs = defaultWaitMs): Promise<string | undefined> {
     const startedAt = host.wall.monotonicNow();
     for (;;) {
@@ -53,6 +46,7 @@ export function createProbe(command: string, options: ProbeOptions): ReceiverPro
 
   const getQuietMs = () => Math.min(maxQuietMs, Math.max(minQuietMs, 1.2 * slowestMs));
 
+  /** Waits until processing has ended. The wait depends on the duration of previous events. */
   async function readSettled(): Promise<string> {
     let output = await read();
     while (slowestMs >= maxImmediateMs && output !== settledOutput) {
@@ -67,7 +61,8 @@ export function createProbe(command: string, options: ProbeOptions): ReceiverPro
     read,
     readChanged,
     readSettled,
-    async staysSame(before) {
+    /** Reports whether the output equals `before` for the usual duration of an event. */
+    async staysSame(before: string): Promise<boolean> {
       const isSame = (await readChanged(before, getQuietMs())) === undefined;
       if (isSame) settledOutput = before;
       return isSame;

@@ -6,15 +6,7 @@ import { canAnimate } from "../../../prompt/spinner.ts";
 import { getPort, probePort } from "../../webhooks/registration.ts";
 import { hasProcessGroups, killProcessGroup } from "../check.ts";
 
-export interface ReceiverProcess {
-  start(): Promise<void>;
-  /** Exit of the process, such as `exit code 3`. Undefined while the process runs. */
-  readonly exitDescription: string | undefined;
-  /** Waits briefly for the exit after a broken connection, because a process closes its connections before it ends. */
-  getEndAfterBreak(): Promise<string | undefined>;
-  /** Stops the receiver and all its child processes. */
-  stop(): Promise<void>;
-}
+export type ReceiverProcess = ReturnType<typeof createReceiverProcess>;
 
 interface ReceiverOptions {
   readonly command: string;
@@ -29,8 +21,7 @@ const maxShutdownMs = 500;
 const maxRetainedCharacters = 4_000;
 
 /** Creates a receiver that a shell runs in its own process group. */
-export function createReceiverProcess(options: ReceiverOptions, context: Context): ReceiverProcess {
-  const { command, url, env, readyTimeoutMs } = options;
+export function createReceiverProcess({ command, url, env, readyTimeoutMs }: ReceiverOptions, context: Context) {
   const { host, signal, output, globals, shutdown } = context;
   let child: ChildProcess | undefined;
   let exit: Promise<unknown> = Promise.resolve();
@@ -71,10 +62,14 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
   }
 
   return {
+    /** Exit of the process, such as `exit code 3`. Undefined while the process runs. */
     get exitDescription() {
       return getChildEnd();
     },
 
+    /**
+     * Waits briefly for the exit after a broken connection, because a process closes its connections before it ends.
+     */
     async getEndAfterBreak() {
       await waitForEnd(stopTimeoutMs, signal);
       const end = getChildEnd();
@@ -109,6 +104,7 @@ export function createReceiverProcess(options: ReceiverOptions, context: Context
       await waitUntilListening();
     },
 
+    /** Stops the receiver and all its child processes. */
     async stop() {
       const endedChild = child;
       if (!endedChild) return;

@@ -15,7 +15,7 @@ import { acquireFileLock, isLocked } from "../../../../connection/profiles/priva
 import { getStateFolder } from "../../../../process/environment.ts";
 import type { Host } from "../../../../process/host.ts";
 import { JobPlan } from "../plan.ts";
-import { createLog, logName, type RowCounts, readJobLog } from "./log-file.ts";
+import { createLog, logName, readJobLog } from "./log-file.ts";
 
 const JobRecord = JobPlan.extend({
   id: z.string(),
@@ -31,16 +31,7 @@ export type JobRecord = Readonly<z.infer<typeof JobRecord>>;
 /** The process records any other exit. */
 const killedReason = "The process was killed, or the machine went down.";
 
-export type JobStatus = "running" | "interrupted" | "done" | "partial";
-
-export interface StoredJob extends RowCounts {
-  readonly record: JobRecord;
-  readonly folder: string;
-  readonly status: JobStatus;
-  readonly batches: number;
-  readonly at: string;
-  readonly reason: string | undefined;
-}
+export type StoredJob = NonNullable<Awaited<ReturnType<typeof readStoredJob>>>;
 
 const idCharacters = "0123456789abcdefghjkmnpqrstvwxyz";
 
@@ -55,7 +46,7 @@ export function createJobId({ wall }: Host): string {
   return `job_${toIsoSeconds(now).replace(/[-:]/g, "")}_${suffix}`;
 }
 
-export interface DamagedJob {
+interface DamagedJob {
   readonly id: string;
   readonly folder: string;
   readonly status: "damaged";
@@ -92,24 +83,24 @@ export async function readJob(id: string, host: Host): Promise<ListedJob | undef
   }
 }
 
-async function readStoredJob(folder: string, host: Host): Promise<StoredJob | undefined> {
+async function readStoredJob(folder: string, host: Host) {
   const path = join(folder, "job.json");
   const text = await readFile(path, "utf8").catch(ignoreMissing);
   if (text === undefined) return undefined;
-  const { data: record, error } = JobRecord.safeParse(tryParseJson(text));
-  if (!record) {
+  const { data, error } = JobRecord.safeParse(tryParseJson(text));
+  if (!data) {
     const field = error.issues[0]?.path.join(".");
     throw new Error(`${path} is not a job record${field ? ` (${field} is missing or wrong)` : ""}`);
   }
+  const record: JobRecord = data;
   if (record.id !== basename(folder)) throw new Error(`${path} is the record of ${record.id}`);
-  const log = await readJobLog(folder);
-  const { rows, invalid, failed, moved, finished, last } = log;
-  const endStatus = invalid + failed > 0 ? "partial" : "done";
-  const isRunning = await isLocked(getLockPath(folder), host, log.file.path);
-  const status = last?.event === "finished" ? endStatus : isRunning ? "running" : "interrupted";
+  const { rows, invalid, failed, moved, finished, last, file } = await readJobLog(folder);
+  const isRunning = await isLocked(getLockPath(folder), host, file.path);
+  const isFinished = last?.event === "finished";
+  const status = isFinished ? (invalid + failed > 0 ? "partial" : "done") : isRunning ? "running" : "interrupted";
   const reason = status === "interrupted" && last?.event === "started" ? killedReason : last?.reason;
   const at = last?.at ?? record.created_at;
-  return { record, folder, status, batches: finished.count, at, reason, rows, invalid, failed, moved };
+  return { record, folder, status, batches: finished.count, at, reason, rows, invalid, failed, moved } as const;
 }
 
 /** ENOTDIR means that the path is a file. */
