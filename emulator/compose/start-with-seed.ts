@@ -108,6 +108,7 @@ async function begin(
   // A link to the state stays a link: all files are written next to its target.
   const realFile = file && (await resolveStatePath(file).catch((error) => explainUnusable(file, error)));
   const isOwnFolder = file !== undefined && (await markNewState(file));
+  if (options.runFile !== undefined) await markNewState(options.runFile.replace(/\.run$/, ""));
   const paths = await listRunFilePaths(realFile, options.runFile);
   const claim = await claimRunFile({ paths, run: createRunFile(), wall }).catch((error) =>
     explainUnusable(file ?? options.runFile ?? "the run file", error),

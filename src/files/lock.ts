@@ -161,6 +161,18 @@ async function checkLiveness(holder: LockHolder, file: string, { forgotten, wall
   return seen === undefined || wall.now() - seen.mtimeMs >= forgotten.afterMs ? "gone" : life;
 }
 
+/**
+ * Reports whether a process that runs on this machine wrote a lock file, which can come from elsewhere. The proof is a
+ * socket next to the file on which the holder listens, or the boot ID, which no file from elsewhere contains.
+ * `unproven` means that the file contains neither.
+ */
+export async function checkOwnHolder(file: string, holder: LockHolder): Promise<"running" | "ended" | "unproven"> {
+  const life = await checkHolder(holder, file);
+  if (life === "gone") return "ended";
+  const { boot } = await identifyMachine();
+  return life === "alive" || (boot !== undefined && holder.boot === boot) ? "running" : "unproven";
+}
+
 async function checkHolder(holder: LockHolder, file: string): Promise<Liveness> {
   if (heldLockIds.has(holder.id)) return "alive";
   if (holder.pid <= 0) return "gone";
@@ -197,8 +209,8 @@ export async function readLock(file: string): Promise<LockHolder | undefined> {
   const { id, pid, socket } = content ?? {};
   if (typeof id !== "string" || !/^[\w-]{1,64}$/.test(id) || !Number.isInteger(pid))
     throw new NotALockFileError(file, "a file with other contents");
-  // The socket must be a name, so that no path leads out of the folder.
-  const isName = typeof socket === "string" && basename(socket) === socket;
+  // Another socket of the folder must not count as the holder, and no path may lead out of the folder.
+  const isName = typeof socket === "string" && basename(socket) === socket && socket.endsWith(`.${id}.socket`);
   return { ...(content as unknown as LockHolder), socket: isName ? socket : undefined };
 }
 

@@ -43,19 +43,25 @@ export async function hasOriginMarker(folder: string): Promise<boolean> {
   }
 }
 
+/** Reports whether a state is in a `.svc` folder. Only such a folder has an origin marker. */
+export const isInStateFolder = (state: string): boolean => basename(dirname(state)) === stateFolder;
+
 /** Reports whether a `.svc` folder contains files of that state and was not created here. */
 export const isForeignState = async (state: string): Promise<boolean> =>
   (await hasStateFiles(state)) && !(await hasOriginMarker(dirname(state)));
 
+/** State that svc finds by default, so that an origin marker also applies to it. */
+const defaultStateName = "emulator.json";
+
 /**
  * Creates the `.svc` folder of a new state. Records that it was created here, unless it already contains files of the
- * state. Returns whether the folder counts as created here.
+ * state or of the default state. Returns whether the folder counts as created here.
  */
 export async function markNewState(state: string): Promise<boolean> {
   const folder = dirname(state);
-  if (basename(folder) !== stateFolder) return false;
+  if (!isInStateFolder(state)) return false;
   if (await hasOriginMarker(folder)) return true;
-  if (await hasStateFiles(state)) return false;
+  if ((await hasStateFiles(state)) || (await hasStateFiles(join(folder, defaultStateName)))) return false;
   // Errors of the folder are reported when the state is opened. Without the note, the next start requires confirmation.
   return makeFolder(folder)
     .then(() => writeOriginMarker(folder))

@@ -1,6 +1,5 @@
 import { existsSync } from "node:fs";
 import { relative } from "node:path";
-import { processExists } from "../../files/machine.ts";
 import type { Context, ServiceTarget } from "../command.ts";
 import type { Output } from "../output/output.ts";
 import type { GlobalOptions } from "../parse/globals.ts";
@@ -10,10 +9,9 @@ import { createNoEmulatorError, isSameEmulator } from "./emulator/emulator-acces
 import { reportUnusedVariables } from "./emulator/emulator-variables.ts";
 import {
   findNearestState,
+  inspectRunFileOf,
   printNoteOnce,
-  readRunFile,
   reportParentState,
-  resolveRunFile,
   resolveStateFile,
 } from "./emulator/run-file.ts";
 import { readProfiles } from "./profiles/profile.ts";
@@ -87,17 +85,15 @@ export async function resolveControlTarget(
     return { baseUrls: { emulator: globals.baseUrl }, origin: "--base-url", credentials: { controlToken } };
   }
   const state = resolveStateFile(host, file);
-  const path = await resolveRunFile(state);
-  const running = await readRunFile(path);
-  const isHere = async () => running !== undefined;
+  const content = await inspectRunFileOf(state, file);
+  const running = content.status === "running" ? content.running : undefined;
+  const isHere = async () => content.status === "running" || content.status === "ended";
   const setting = file === undefined ? await resolveEmulatorSetting({ globals, host }, isHere) : undefined;
   if (setting) {
     const { value: url, origin } = setting.url;
     return { baseUrls: { emulator: url, router: url }, origin, credentials: { controlToken: setting.token?.value } };
   }
-  if (!running) throw await createNoEmulatorError(state, path);
-  if (!(await isSameEmulator(running, { mayBeStarting: true }))) {
-    if (await processExists(running.pid)) throw await createNoEmulatorError(state, path);
+  if (content.status === "ended") {
     const hasState = existsSync(state);
     throw new CommandFailedError(
       "not-found",
@@ -109,10 +105,16 @@ export async function resolveControlTarget(
       },
     );
   }
+  if (!running || !(await isSameEmulator(running, { mayBeStarting: true })))
+    throw await createNoEmulatorError(state, file);
   const { routerUrl, token } = running;
   if (isOwn || file !== undefined) await reportParentState(host, output, state, file);
   else await printNoteOnce(output, `Using the emulator with the state ${relative(host.cwd, state)} (${routerUrl})`);
-  return { baseUrls: { emulator: routerUrl, router: routerUrl }, origin: path, credentials: { controlToken: token } };
+  return {
+    baseUrls: { emulator: routerUrl, router: routerUrl },
+    origin: content.path,
+    credentials: { controlToken: token },
+  };
 }
 
 /** Reports whether the router belongs to an emulator with an accessible control plane. */

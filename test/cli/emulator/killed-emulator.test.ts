@@ -58,14 +58,17 @@ describe("command in the folder of a killed emulator", () => {
     assert.deepEqual([exit, stderr.split("\n")[1]], [5, "  Its state was in memory and is lost."]);
   });
 
-  it("checks a run file from another machine by a request instead of its process ID", async (t) => {
-    const { cwd, state, svc } = await withKilled(t);
-    const live = await startEmulatorProcess(t, { port: 0, file: join(cwd, "live.json") });
-    // The paths of the other machine differ from the paths of this machine.
-    const { path: _, ...run } = JSON.parse(await readFile(join(cwd, "live.json.run"), "utf8"));
+  it("finds an emulator in a container that shares the folder, whose process ID means nothing here", async (t) => {
+    const cwd = await createTestFolder(t);
+    const state = join(cwd, ".svc/emulator.json");
+    const live = await startEmulatorProcess(t, { port: 0, file: state });
+    // The paths of the container differ from the paths of this machine.
+    const { path: _, ...run } = JSON.parse(await readFile(`${state}.run`, "utf8"));
     const nobody = 2 ** 22 + 1;
-    await writeFile(`${state}.run`, JSON.stringify({ ...run, pid: nobody }));
-    assert.equal((await svc("emulator status --json=running")).exit, 0);
+    const container = { machine: "container", machine_id: undefined, pid_namespace: "pid:[1]" };
+    await writeFile(`${state}.run`, JSON.stringify({ ...run, ...container, pid: nobody }));
+    assert.equal((await runCli("emulator status --json=running", { cwd })).exit, 0);
     await live.kill();
+    assert.match((await runCli("emulator stop", { cwd })).stderr, /^error: The emulator was killed/);
   });
 });

@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { chmod, cp, mkdir, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
+import { writeOriginMarker } from "../../../src/files/origin-marker.ts";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { type RunResult, runCli } from "../../support/cli/run-cli.ts";
 import { enterKey, simulateUser } from "../../support/cli/simulated-user.ts";
@@ -24,7 +28,20 @@ describe("foreign folder with a run file", () => {
   /** A run file that points to `url`. The server responds as the named instance or as another one. */
   async function createClone(
     t: TestContext,
-    { mode, url, answers: claimedId }: { mode: number; url?: string; answers?: string },
+    {
+      mode,
+      url,
+      answers: claimedId,
+      holder = {},
+      prepare = async () => {},
+    }: {
+      mode: number;
+      url?: string;
+      answers?: string;
+      /** Fields of the lock in the run file. */
+      holder?: object;
+      prepare?: (folder: string) => Promise<void>;
+    },
   ) {
     const cwd = await createTestFolder(t);
     const author = await startReceiver(t);
@@ -36,9 +53,10 @@ describe("foreign folder with a run file", () => {
     });
     await mkdir(join(cwd, ".svc"));
     await writeFile(join(cwd, "state.json"), "{}");
-    const run = { pid: process.pid, instance_id: "theirs", router_url: url ?? author.url, token: "t0ken" };
+    const run = { pid: process.pid, instance_id: "theirs", router_url: url ?? author.url, token: "t0ken", ...holder };
     const path = join(cwd, ".svc/emulator.json.run");
     await writeFile(path, JSON.stringify(run));
+    await prepare(join(cwd, ".svc"));
     await chmod(path, mode);
     const browser = await createRecordingBrowser(cwd);
     const exits: Record<string, number> = {};
@@ -88,10 +106,85 @@ describe("foreign folder with a run file", () => {
     }
   });
 
-  it("sends neither token nor state to another instance", async (t) => {
-    const { exits, heard, isOpened } = await createClone(t, { mode: 0o600, answers: "other" });
-    const { doctor: _, ...others } = exits;
-    assert.deepEqual([others, heard, isOpened], [none, ['["GET","/_emulator/ready",null]'], false]);
+  it("causes no request to the address of a run file that no emulator of this machine wrote", async (t) => {
+    const id = "AbCdEf_-1234";
+    const socket = "other.sock";
+    const listenNearby = async (folder: string) => {
+      const server = createServer().listen(join(folder, socket));
+      t.after(() => server.close());
+      await once(server, "listening");
+    };
+    const boot = "205015cc-508c-49ec-9f6c-78b04d8308fd";
+    for (const { holder, prepare } of [
+      { holder: {} },
+      { holder: { pid: 1, id } },
+      { holder: { id, machine: hostname(), boot, machine_id: "0123456789abcdef" } },
+      { holder: { id, machine: hostname(), socket: `emulator.json.run.${id}.socket` } },
+      { holder: { id, socket }, prepare: listenNearby },
+      { holder: { id, socket }, prepare: writeOriginMarker },
+    ] as const) {
+      const { exits, heard, isOpened } = await createClone(t, { mode: 0o600, holder, ...(prepare && { prepare }) });
+      const { doctor: _, ...others } = exits;
+      assert.deepEqual([others, heard, isOpened], [none, [], false], JSON.stringify(holder));
+    }
+  });
+
+  it("does not select the address of its author instead of the current profile", async (t) => {
+    const cwd = await createTestFolder(t);
+    const [own, author] = [await startReceiver(t), await startReceiver(t)];
+    for (const each of [own, author])
+      each.respond((_, response) =>
+        response
+          .writeHead(200, { "content-type": "application/json" })
+          .end(JSON.stringify({ instance_id: "theirs", ready: true })),
+      );
+    await mkdir(join(cwd, ".svc"), { mode: 0o700 });
+    const run = { pid: 1, instance_id: "theirs", router_url: author.url, token: "t0ken" };
+    await writeFile(join(cwd, ".svc/emulator.json.run"), JSON.stringify(run), { mode: 0o600 });
+    const env = { SVC_CONFIG_DIR: join(cwd, "config"), SVC_CLIENT_ID: "own", SVC_CLIENT_SECRET: "s3cret" };
+    const svc = (line: string) => runCli(line, { cwd, env });
+    await svc(`config set contracts_url ${own.url} --profile prod`);
+    await svc("config use prod");
+    await svc("contracts list --retries 0");
+    assert.deepEqual([own.received.length > 0, author.received], [true, []]);
+    const { exit, stderr } = await svc("emulator env");
+    assert.equal(exit, 5);
+    assert.match(stderr, /the run file is ignored, because .*\.svc was not made by this user on this machine\.\n/);
+  });
+
+  it("sends neither token nor state to another instance at the address of its own emulator", async (t) => {
+    const cwd = await createTestFolder(t);
+    const other = await startReceiver(t);
+    other.respond((_, response) =>
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ instance_id: "other" })),
+    );
+    const state = join(cwd, ".svc/emulator.json");
+    await startTestEmulator(t, { file: state });
+    const run = JSON.parse(await readFile(`${state}.run`, "utf8"));
+    await writeFile(`${state}.run`, JSON.stringify({ ...run, router_url: other.url }));
+    await writeFile(join(cwd, "state.json"), "{}");
+    for (const [line, expected] of Object.entries(none)) {
+      const { exit } = await runCli(line, { cwd, env: { SVC_CONFIG_DIR: cwd } });
+      assert.equal(exit, expected, line);
+    }
+    assert.deepEqual(
+      [...new Set(other.received.map(({ method, url, headers }) => `${method} ${url} ${headers.authorization}`))],
+      ["GET /_emulator/ready undefined"],
+    );
+    await writeFile(`${state}.run`, JSON.stringify(run));
+  });
+
+  it("is not trusted because a user started an emulator with another state in it", async (t) => {
+    const cwd = await createTestFolder(t);
+    await mkdir(join(cwd, ".svc"));
+    await writeFile(join(cwd, ".svc/emulator.json"), "{}");
+    for (const options of [
+      { file: join(cwd, ".svc/mine.json") },
+      { ephemeral: true, runFile: join(cwd, ".svc/my.run") },
+    ])
+      await (await startTestEmulator(t, options)).close();
+    const { stderr } = await runCli("emulator start --port 0", { cwd });
+    assert.match(stderr, /was not made by this user on this machine/);
   });
 
   it("reports why a run file is ignored", async (t) => {

@@ -9,7 +9,7 @@ import { resolveServerAddress } from "../../auth/oauth-call.ts";
 import { hasExpired } from "../../auth/tokens.ts";
 import type { Context } from "../../command.ts";
 import { isSameEmulator, probeListener } from "../../connection/emulator/emulator-access.ts";
-import { readRunFile, resolveRunFile, resolveStateFile } from "../../connection/emulator/run-file.ts";
+import { readRunFileOf, resolveStateFile } from "../../connection/emulator/run-file.ts";
 import { getProfilesPath, readProfiles } from "../../connection/profiles/profile.ts";
 import {
   readVariable,
@@ -110,7 +110,7 @@ async function checkNamedEmulator({ value: url, origin }: SettingValue): Promise
 
 async function checkEmulator({ globals, host }: Context): Promise<CheckResult> {
   const file = resolveStateFile(host, undefined);
-  const running = await readRunFile(await resolveRunFile(file));
+  const running = await readRunFileOf(file, undefined);
   const configured = await resolveEmulatorSetting({ globals, host }, async () => running !== undefined).catch(
     () => undefined,
   );

@@ -2,9 +2,8 @@ import { showClock } from "../../../api/emulator/clock.ts";
 import { checkReadiness, showBufferUsage, stop } from "../../../api/emulator/lifecycle.ts";
 import { NetworkError } from "../../../client/errors.ts";
 import { type Command, defineCommand } from "../../command.ts";
-import { isStaleRunFile } from "../../connection/emulator/emulator-access.ts";
 import { resolveEndedState } from "../../connection/emulator/ended-emulator.ts";
-import { readRunFile, resolveRunFile, resolveStateFile } from "../../connection/emulator/run-file.ts";
+import { readRunFileOf, resolveStateFile } from "../../connection/emulator/run-file.ts";
 import { pollUntil } from "../../connection/follow.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
@@ -49,8 +48,7 @@ const stopTimeoutMs = 20_000;
 
 /** The emulator writes its state after it stops accepting requests. */
 async function hasState(host: Host, file: string | undefined, instanceId: string): Promise<boolean> {
-  const running = await readRunFile(await resolveRunFile(resolveStateFile(host, file)));
-  return running?.instanceId === instanceId && !(await isStaleRunFile(running));
+  return (await readRunFileOf(resolveStateFile(host, file), file))?.instanceId === instanceId;
 }
 
 const emulatorStop = defineCommand({

@@ -14,11 +14,11 @@ import { quoteShellWord } from "../../process/shell-words.ts";
 import { openDirectTransport } from "../http.ts";
 import {
   defaultPort,
-  explainDistrust,
   findNearestState,
+  inspectRunFileOf,
   type RunningEmulator,
   readRunFile,
-  resolveRunFile,
+  readRunFileOf,
 } from "./run-file.ts";
 
 export type EmulatorAccess = Pick<Emulator, "routerUrl" | "controlUrl" | "token" | "clusters">;
@@ -31,13 +31,13 @@ const responseTimeoutMs = 3_000;
 
 /**
  * Finds the running emulator of this folder. Returns undefined if there is none. A run file counts only if its emulator
- * responds, so that a stale file receives no data. Throws CommandFailedError if the emulator exists and does not
- * respond, because its requests must not go to another service.
+ * runs and responds, so that a stale or foreign file receives no data. Throws CommandFailedError if the emulator exists
+ * and does not respond, because its requests must not go to another service.
  */
 export async function findLocalEmulator(host: Host): Promise<LocalEmulator | undefined> {
   const state = findNearestState(host.cwd);
   if (state === undefined) return undefined;
-  const running = await readRunFile(await resolveRunFile(state));
+  const running = await readRunFileOf(state, undefined);
   if (!running || !(await isSameEmulator(running))) return undefined;
   return { ...(await readEmulatorAccess(running)), state };
 }
@@ -154,11 +154,6 @@ export const isConnectionRefused = (url: string): Promise<boolean> =>
     (error: unknown) => error instanceof NetworkError && error.code === "ECONNREFUSED",
   );
 
-/** Reports whether an emulator has ended and left its run file. Neither its process nor its port responds. */
-export async function isStaleRunFile(running: RunningEmulator): Promise<boolean> {
-  return !(await processExists(running.pid)) && !(await isSameEmulator(running).catch(() => true));
-}
-
 export async function withControlClient<T>(
   routerUrl: string,
   controlToken: string | undefined,
@@ -209,7 +204,9 @@ export async function findStopInstructions({ instance_id, process: processInfo }
 }
 
 /** Another emulator can listen at the default port: its files were removed, or it belongs to another folder. */
-export async function createNoEmulatorError(state: string, runFile: string): Promise<CommandFailedError> {
+export async function createNoEmulatorError(state: string, file: string | undefined): Promise<CommandFailedError> {
+  const content = await inspectRunFileOf(state, file);
+  const { path: runFile } = content;
   const url = `http://127.0.0.1:${defaultPort}`;
   const listener = await probeListener(url);
   const stopInstructions = listener && (await findStopInstructions(listener, url));
@@ -219,9 +216,8 @@ export async function createNoEmulatorError(state: string, runFile: string): Pro
       hint: `${stopInstructions.words}. Its data is lost.`,
     });
   }
-  const distrustReason = await explainDistrust(runFile);
-  if (distrustReason !== undefined) {
-    const message = `No emulator is running with the state ${state}: the run file is ignored, because ${distrustReason}.`;
+  if (content.status === "distrusted") {
+    const message = `No emulator is running with the state ${state}: the run file is ignored, because ${content.reason}.`;
     const hint = `If you started one, use --base-url and SVC_EMULATOR_TOKEN. Otherwise remove ${runFile}.`;
     return new CommandFailedError("not-found", "no_emulator", message, { hint });
   }

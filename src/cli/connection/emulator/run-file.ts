@@ -1,11 +1,11 @@
-import { statSync } from "node:fs";
+import { type Stats, statSync } from "node:fs";
 import { lstat, readdir, readFile, rm, rmdir, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { toFields, tryParseJson } from "../../../base/object.ts";
 import { makeFolder, resolveRealPath } from "../../../files/folders.ts";
-import { findOriginal, readLock } from "../../../files/lock.ts";
+import { checkOwnHolder, findOriginal, type LockHolder, readLock } from "../../../files/lock.ts";
 import { isOnThisMachine } from "../../../files/machine.ts";
-import { hasOriginMarker, markNewState, originFile } from "../../../files/origin-marker.ts";
+import { hasOriginMarker, isInStateFolder, markNewState, originFile } from "../../../files/origin-marker.ts";
 import type { Output } from "../../output/output.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
@@ -36,22 +36,64 @@ export const resolveRunFile = async (state: string): Promise<string> =>
   `${await resolveRealPath(state).catch(() => state)}.run`;
 
 /**
- * Reads the emulator from a run file. Returns undefined if there is none or it is not trusted. Only this user may have
- * access to a trusted run file, and it must name this machine, because it can be a copy. `isSameEmulator` checks
- * whether the emulator is running.
+ * Contents of a run file. Only an emulator that is `running` may receive requests. `distrusted` gives the reason why
+ * the file is ignored.
  */
+export type RunFileContent =
+  | { readonly status: "missing" }
+  | { readonly status: "running" | "ended"; readonly running: RunningEmulator }
+  | { readonly status: "distrusted"; readonly reason: string };
+
+/**
+ * Reads a run file. Only this user may have access to it, and a process that runs on this machine must have written it,
+ * because the file can be part of a clone or be a copy (DECISIONS.md, E21). `isSameEmulator` checks the address.
+ */
+export async function inspectRunFile(path: string, foreignFolder?: string): Promise<RunFileContent> {
+  const stats = await lstat(path).catch(() => undefined);
+  if (!stats) return { status: "missing" };
+  if (!stats.isFile()) return { status: "distrusted", reason: "it is not a regular file" };
+  const running = await parseRunFile(path);
+  if (!running) return { status: "missing" };
+  const holder = await readLock(path).catch(() => undefined);
+  const reason = (await findDistrustReason(path, stats, running)) ?? (await findCopyReason(path, holder));
+  if (reason !== undefined) return { status: "distrusted", reason };
+  if (foreignFolder !== undefined)
+    return { status: "distrusted", reason: `${foreignFolder} was not made by this user on this machine` };
+  const proof = holder ? await checkOwnHolder(path, holder) : "unproven";
+  if (proof === "unproven" && !(lacksProofs && (await hasOriginMarker(dirname(path)))))
+    return { status: "distrusted", reason: "no emulator that runs on this machine wrote it" };
+  return { status: proof === "ended" ? "ended" : "running", running };
+}
+
+/** Windows has neither the sockets nor the boot ID of `checkOwnHolder`. */
+const lacksProofs = process.platform === "win32";
+
+/** Returns the emulator of a run file if it is running. */
 export async function readRunFile(path: string): Promise<RunningEmulator | undefined> {
-  const running = await runFileAt(path);
-  return running && (await findDistrustReason(path, running)) === undefined ? running : undefined;
+  const content = await inspectRunFile(path);
+  return content.status === "running" ? content.running : undefined;
 }
 
-/** Returns undefined for a trusted or missing run file. */
-export async function explainDistrust(path: string): Promise<string | undefined> {
-  const running = await runFileAt(path);
-  return running && findDistrustReason(path, running);
+/**
+ * Reads the run file of a state. A state that was found, not named by --file, must be in a folder that this user
+ * created on this machine, as for `svc emulator start`.
+ */
+export async function inspectRunFileOf(
+  state: string,
+  file: string | undefined,
+): Promise<RunFileContent & { readonly path: string }> {
+  const path = await resolveRunFile(state);
+  const isForeign = file === undefined && isInStateFolder(state) && !(await hasOriginMarker(dirname(state)));
+  return { ...(await inspectRunFile(path, isForeign ? dirname(state) : undefined)), path };
 }
 
-async function runFileAt(path: string): Promise<RunningEmulator | undefined> {
+/** Returns the emulator of a state, if it is running and trusted. */
+export async function readRunFileOf(state: string, file: string | undefined): Promise<RunningEmulator | undefined> {
+  const content = await inspectRunFileOf(state, file);
+  return content.status === "running" ? content.running : undefined;
+}
+
+async function parseRunFile(path: string): Promise<RunningEmulator | undefined> {
   // A file that is being written is incomplete.
   const content = tryParseJson(await readFile(path, "utf8").catch(() => ""));
   const { router_url: routerUrl, token, pid, instance_id: instanceId } = toFields(content);
@@ -60,20 +102,20 @@ async function runFileAt(path: string): Promise<RunningEmulator | undefined> {
     : undefined;
 }
 
-async function findDistrustReason(path: string, { routerUrl }: RunningEmulator): Promise<string | undefined> {
-  const stats = await lstat(path).catch(() => undefined);
-  if (!stats?.isFile()) return "it is not a regular file";
+async function findDistrustReason(path: string, stats: Stats, { routerUrl }: RunningEmulator) {
   if (process.getuid !== undefined) {
     if (stats.uid !== process.getuid()) return "it belongs to another user";
     // Some file systems have no modes. A folder that was created here is sufficient.
     if ((stats.mode & 0o077) !== 0 && !(await hasOriginMarker(dirname(path)))) return "other users can read it";
   }
-  const lock = await readLock(path).catch(() => undefined);
-  const original = lock && (await findOriginal(path, lock));
-  if (original !== undefined) return `it is a copy of ${original}`;
   // If the URL had a path or query, appended paths could lead to another resource.
   if (!URL.canParse(routerUrl) || new URL(routerUrl).origin !== routerUrl) return "it has no address";
   return isOnThisMachine(routerUrl) ? undefined : "it has the address of another machine";
+}
+
+async function findCopyReason(path: string, holder: LockHolder | undefined): Promise<string | undefined> {
+  const original = holder && (await findOriginal(path, holder));
+  return original === undefined ? undefined : `it is a copy of ${original}`;
 }
 
 const defaultStateFile = ".svc/emulator.json";

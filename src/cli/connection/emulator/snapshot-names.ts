@@ -7,7 +7,7 @@ import { isForeignState } from "../../../files/origin-marker.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 import { readEnvironmentEmulator } from "../resolve-settings.ts";
-import { createUntrustedStateError, readRunFile, resolveRunFile, resolveStateFile } from "./run-file.ts";
+import { createUntrustedStateError, readRunFileOf, resolveStateFile } from "./run-file.ts";
 
 /** Returns the folder of a state's snapshots, with one file per name (emulator/store/file/file-snapshot-store.ts). */
 const getSnapshotFolder = async (state: string): Promise<string> =>
@@ -61,7 +61,7 @@ async function findRunningSnapshot(snapshotName: string, host: Host) {
   const configuredEmulator = readEnvironmentEmulator(host);
   const runningHere = configuredEmulator
     ? undefined
-    : await readRunFile(await resolveRunFile(resolveStateFile(host, undefined)));
+    : await readRunFileOf(resolveStateFile(host, undefined), undefined);
   const url = configuredEmulator?.url.value ?? runningHere?.routerUrl;
   const token = configuredEmulator ? configuredEmulator.token?.value : runningHere?.token;
   if (url === undefined || (runningHere && !(await access.isSameEmulator(runningHere)))) return undefined;
