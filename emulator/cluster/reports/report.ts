@@ -2,7 +2,7 @@ import type { WallClock } from "../../../src/base/clock.ts";
 import { isOneOf } from "../../../src/base/object.ts";
 import { enqueue } from "../../clock/schedule.ts";
 import type { Forwarder } from "../../http/outgoing/forward.ts";
-import { sendRequest } from "../../http/outgoing/webhook-sender.ts";
+import { sendRequest } from "../../http/outgoing/forward.ts";
 import type { Cause } from "../../store/cause.ts";
 import type { Transaction } from "../../store/port.ts";
 

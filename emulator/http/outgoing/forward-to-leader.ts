@@ -10,7 +10,7 @@ import { createErrorResponse, type HttpResponse, retryAfterHeader } from "../rep
 import { noSniffHeader } from "../respond.ts";
 import { toOriginForm } from "../routing/path.ts";
 import type { ForwardedInfo } from "../trusted-proxies.ts";
-import { startForward } from "./forward.ts";
+import { startForward } from "./dispatch.ts";
 
 /*
  * A standby forwards everything to the leader, byte for byte, and streams bodies and responses. Without a leader, a

@@ -1,15 +1,15 @@
-import { Agent, buildConnector, type Dispatcher, errors } from "undici";
+import { Agent, buildConnector } from "undici";
 import type { WallClock } from "../../../src/base/clock.ts";
-import { createContinueSkippingConnector, hasNoBody } from "../../../src/base/response-quirks.ts";
-import type { timedOut } from "../../../src/base/timing.ts";
+import { TimeoutPool } from "../../../src/base/deadlines.ts";
+import { createContinueSkippingConnector } from "../../../src/base/response-quirks.ts";
+import { timedOut } from "../../../src/base/timing.ts";
 import type { Cause } from "../../store/cause.ts";
+import { BodyTooLargeError, concatBody } from "../bodies/decode.ts";
 import type { ReceivedRequest } from "../handler.ts";
 import { hopByHopHeaders, isEmulatorHeader, parseConnectionHeader, removeHeaders } from "../hop-by-hop.ts";
-import { Passthrough } from "../reply.ts";
 import { toOriginForm } from "../routing/path.ts";
 import { type CausePropagator, toLinkHeader } from "./cause-propagator.ts";
-import { TimeoutPool } from "./deadlines.ts";
-import { maxHeadBytes } from "./post-exchange.ts";
+import { maxHeadBytes, type PendingForward, startForward } from "./dispatch.ts";
 
 export type ForwardableRequest = Pick<
   ReceivedRequest,
@@ -18,18 +18,6 @@ export type ForwardableRequest = Pick<
   /** Cause of the request. Only listeners of this emulator receive it. */
   readonly cause?: Cause | undefined;
 };
-
-/** Result of sending one request to one server. `reason` is a code such as ECONNREFUSED. */
-export type ForwardResult =
-  | { readonly kind: "answered"; readonly response: Passthrough }
-  | { readonly kind: "unreachable"; readonly reason: string };
-
-export interface PendingForward {
-  /** Resolves with the head of the response and streams its body. Never rejects. */
-  readonly result: Promise<ForwardResult>;
-  /** Aborts the request when the client no longer waits for the response. */
-  abort(): void;
-}
 
 /** Forwards received requests to other servers, over real HTTP. */
 export interface Forwarder {
@@ -47,9 +35,6 @@ export interface Forwarder {
   isOwn(request: Pick<ReceivedRequest, "headers">): boolean;
   close(): Promise<void>;
 }
-
-/** Error for aborted requests. It is created once, because each new error would capture a stack. */
-const clientGoneError = new Error("The caller has stopped waiting");
 
 /** Headers that apply only to one connection or one message framing. */
 const unforwardedHeaders = new Set([
@@ -95,20 +80,6 @@ export function createForwarder({ wall, pseudonym, links }: ForwarderOptions): F
       return agent.destroy();
     },
   };
-}
-
-/** Sends one request to one server. */
-export function startForward(
-  agent: Agent,
-  method: string,
-  request: Omit<Dispatcher.DispatchOptions, "method">,
-): PendingForward {
-  let exchange: ForwardExchange | undefined;
-  const result = new Promise<ForwardResult>((resolve) => {
-    exchange = new ForwardExchange(method, resolve);
-    agent.dispatch({ ...request, method: method as "GET" }, exchange);
-  });
-  return { result, abort: () => exchange?.abort(clientGoneError) };
 }
 
 /** The headers are created in one pass, because this runs for each forwarded request. */
@@ -162,117 +133,49 @@ function toRequestParts({
   return { method, target, rawHeaders, body, remoteAddress, origin, cause };
 }
 
-function getReason(error: unknown): string {
-  if (error instanceof errors.UndiciError) return error.code;
-  return error instanceof Error && "code" in error ? String(error.code) : String(error);
+/** Result of a request whose whole response is read. */
+export type SendRequestResult =
+  | {
+      readonly kind: "answered";
+      readonly status: number;
+      readonly rawHeaders: readonly string[];
+      readonly body: Buffer;
+    }
+  | { readonly kind: "unreachable"; readonly reason: string }
+  | { readonly kind: "late" };
+
+interface SendRequestOptions {
+  readonly forwarder: Forwarder;
+  /** Maximum time from sending the request to the last byte of the response. */
+  readonly timeoutMs: number;
+  /** Maximum size of the response. A longer response is a failure. */
+  readonly maxBytes?: number;
+  /** Adds a listener for the disconnect of the client. */
+  readonly onDisconnect?: ((listener: () => void) => void) | undefined;
 }
 
-const noBytes = Buffer.alloc(0);
+/** Sends a request to another server and reads the whole response within this wall-clock time. Never rejects. */
+export async function sendRequest(
+  { forwarder, timeoutMs, maxBytes, onDisconnect }: SendRequestOptions,
+  url: string,
+  request: ForwardableRequest,
+): Promise<SendRequestResult> {
+  const sending = forwarder.send(url, request);
+  onDisconnect?.(() => sending.abort());
+  const result = await forwarder.withTimeout(timeoutMs, exchange());
+  if (result !== timedOut) return result;
+  sending.abort();
+  return { kind: "late" };
 
-/** Maximum size of the part of a response that waits for a slow client. */
-const maxBufferedBytes = 65_536;
-
-/**
- * One forwarded request, which receives the callbacks of undici (see PostExchange). A complete response that arrives
- * with its head, as most responses do, is forwarded in one write without a stream.
- */
-class ForwardExchange implements Dispatcher.DispatchHandler {
-  readonly #method: string;
-  readonly #settle: (result: ForwardResult) => void;
-  readonly #chunks: Buffer[] = [];
-  #bufferedBytes = 0;
-  #hasHead = false;
-  /** Result of the request. Undefined while the request is in progress. */
-  #end: { readonly cause?: unknown } | undefined;
-  #abort: ((cause: Error) => void) | undefined;
-  #resume = () => {};
-  #wake = () => {};
-
-  /** Creates an exchange that calls `settle` once. */
-  constructor(method: string, settle: (result: ForwardResult) => void) {
-    this.#method = method;
-    this.#settle = settle;
-  }
-
-  /** Ends the request with that cause. Does nothing if the request has ended. */
-  abort(cause: Error): void {
-    if (this.#end) return;
-    this.onError(cause);
-    this.#abort?.(cause);
-  }
-
-  onConnect(abort: (cause?: Error) => void): void {
-    this.#abort = abort;
-    // The request was aborted while it waited for a connection.
-    if (this.#end) abort(new Error("the caller has stopped waiting"));
-  }
-
-  onHeaders(status: number, rawHeaders: Buffer[], resume: () => void): boolean {
-    // An informational response precedes the final response.
-    if (status < 200) return true;
-    this.#hasHead = true;
-    // undici rejects a length without a body as an invalid response.
-    if (this.#method === "HEAD" || hasNoBody(status)) this.#end = {};
-    this.#resume = resume;
-    const headers = rawHeaders.map((text) => text.toString("latin1"));
-    // The callback runs after everything that arrived with the head.
-    queueMicrotask(() => {
-      this.#settle({ kind: "answered", response: new Passthrough(status, headers, this.#createBody()) });
-    });
-    return true;
-  }
-
-  onData(chunk: Buffer): boolean {
-    this.#chunks.push(chunk);
-    this.#bufferedBytes += chunk.length;
-    this.#wake();
-    return this.#bufferedBytes < maxBufferedBytes;
-  }
-
-  onComplete(): void {
-    this.#end ??= {};
-    this.#wake();
-  }
-
-  onError(cause: Error): void {
-    if (this.#end) return;
-    this.#end = { cause };
-    if (!this.#hasHead) this.#settle({ kind: "unreachable", reason: getReason(cause) });
-    this.#wake();
-  }
-
-  #createBody(): Passthrough["body"] {
-    if (!this.#end || "cause" in this.#end) return this.#readPieces();
-    if (this.#chunks.length === 0) return noBytes;
-    return this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
-  }
-
-  /**
-   * Yields the pieces as they arrive. Throws if the response is truncated. Closes the connection if the consumer stops
-   * or never starts.
-   */
-  #readPieces(): AsyncIterable<Uint8Array> {
-    const pieces = this.#read();
-    const stop = async () => {
-      this.abort(new Error("the response is not read"));
-      return { done: true, value: undefined } as const;
-    };
-    return { [Symbol.asyncIterator]: () => ({ next: () => pieces.next(), return: stop }) };
-  }
-
-  async *#read(): AsyncGenerator<Uint8Array, void> {
-    for (;;) {
-      for (let chunk = this.#chunks.shift(); chunk; chunk = this.#chunks.shift()) {
-        this.#bufferedBytes -= chunk.length;
-        yield chunk;
-      }
-      if (this.#end && "cause" in this.#end) throw this.#end.cause;
-      if (this.#end) return;
-      this.#resume();
-      if (this.#chunks.length > 0 || this.#end) continue;
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
+  async function exchange(): Promise<SendRequestResult> {
+    const outcome = await sending.result;
+    if (outcome.kind === "unreachable") return outcome;
+    const { status, rawHeaders, body } = outcome.response;
+    try {
+      return { kind: "answered", status, rawHeaders, body: await concatBody(body, maxBytes) };
+    } catch (error) {
+      const reason = error instanceof BodyTooLargeError ? "the response is too long" : "the response was incomplete";
+      return { kind: "unreachable", reason };
     }
   }
 }

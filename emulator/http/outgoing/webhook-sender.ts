@@ -1,20 +1,14 @@
 import { lookup } from "node:dns";
 import type { LookupFunction } from "node:net";
-import { Agent, buildConnector } from "undici";
+import { Agent, buildConnector, errors } from "undici";
 import type { WallClock } from "../../../src/base/clock.ts";
+import { DeadlineList } from "../../../src/base/deadlines.ts";
+import { getTlsReason, suggestsTlsServer, type TlsFailure, toTlsFailure } from "../../../src/base/errors.ts";
+import { lookupTable } from "../../../src/base/object.ts";
 import { createContinueSkippingConnector } from "../../../src/base/response-quirks.ts";
 import { timedOut, withTimeout } from "../../../src/base/timing.ts";
 import { maxConcurrent } from "../../clock/runner.ts";
-import { BodyTooLargeError, concatBody } from "../bodies/decode.ts";
-import { DeadlineList } from "./deadlines.ts";
-import type { ForwardableRequest, Forwarder } from "./forward.ts";
-import {
-  describeResponseFailure,
-  maxHeadBytes,
-  PostExchange,
-  type PostOutcome,
-  ResponseTimeoutError,
-} from "./post-exchange.ts";
+import { maxHeadBytes, type PendingForward, startForward } from "./dispatch.ts";
 import {
   type ForbiddenReason,
   findForbiddenAddressReason,
@@ -74,8 +68,8 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
       }),
     ),
   });
-  const deadlines = new DeadlineList<PostExchange>(options.wall, options.responseTimeoutMs, (exchange) =>
-    exchange.timeOut(new ResponseTimeoutError()),
+  const deadlines = new DeadlineList<PendingForward["abort"]>(options.wall, options.responseTimeoutMs, (abort) =>
+    abort(new ResponseTimeoutError()),
   );
   const targets = new Map<string, ReceiverTarget>();
 
@@ -92,28 +86,52 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
 
   return {
     findForbiddenReason: (url) => resolveTarget(url).forbiddenReason,
-    post({ url, headers, body }) {
+    async post({ url, headers, body }) {
       const { forbiddenReason, origin, path } = resolveTarget(url);
-      if (forbiddenReason) return Promise.resolve({ error: forbiddenReason });
-      return new Promise((resolve, reject) => {
-        const exchange = new PostExchange((outcome) => {
-          remove();
-          if ("status" in outcome) resolve(outcome);
-          else if (outcome.cause instanceof DeliveryAbortedError) reject(outcome.cause);
-          else resolve({ error: describeResponseFailure(outcome.cause, origin, options) });
-        });
-        const remove = deadlines.add(exchange);
-        agent.dispatch({ origin, path, method: "POST", headers, body }, exchange);
-      });
+      if (forbiddenReason) return { error: forbiddenReason };
+      const sending = startForward(agent, "POST", { origin, path, headers, body });
+      const remove = deadlines.add(sending.abort);
+      const outcome = await readPostResponse(sending);
+      remove();
+      if ("status" in outcome) return outcome;
+      if (outcome.cause instanceof DeliveryAbortedError) throw outcome.cause;
+      return { error: describeResponseFailure(outcome.cause, origin, options) };
     },
     abort() {
-      for (const exchange of deadlines.clear()) exchange.abort(new DeliveryAbortedError());
+      for (const abort of deadlines.clear()) abort(new DeliveryAbortedError());
     },
     async close() {
       deadlines.stop();
       await agent.destroy();
     },
   };
+}
+
+/** Maximum size of the part of a response body that is read and stored (DECISIONS.md, P21). */
+const maxResponseBodyBytes = 65_536;
+
+/**
+ * Reads a response up to the stored limit. Closes the connection of a longer response, so that a receiver cannot make the
+ * emulator read indefinitely. The first final status is the result, even without a complete body (DECISIONS.md, C20).
+ */
+async function readPostResponse({
+  result,
+}: PendingForward): Promise<{ readonly status: number; readonly body: Buffer } | { readonly cause: Error }> {
+  const sendResult = await result;
+  if (sendResult.kind === "unreachable") return sendResult;
+  const { status, body } = sendResult.response;
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of body instanceof Uint8Array ? [body] : body) {
+      chunks.push(chunk);
+      size += chunk.length;
+      if (size >= maxResponseBodyBytes) break;
+    }
+  } catch (error) {
+    if (error instanceof DeliveryAbortedError) return { cause: error };
+  }
+  return { status, body: Buffer.concat(chunks).subarray(0, maxResponseBodyBytes) };
 }
 
 /** The parts of an allowed URL, or the reason why it is forbidden. */
@@ -143,53 +161,6 @@ function createCheckedLookup(rules: ReceiverRules, resolve: typeof lookup): Look
       callback(null, first?.address ?? "", first?.family ?? 0);
     });
   };
-}
-
-/** Result of a request whose whole response is read. */
-export type SendRequestResult =
-  | {
-      readonly kind: "answered";
-      readonly status: number;
-      readonly rawHeaders: readonly string[];
-      readonly body: Buffer;
-    }
-  | { readonly kind: "unreachable"; readonly reason: string }
-  | { readonly kind: "late" };
-
-interface SendRequestOptions {
-  readonly forwarder: Forwarder;
-  /** Maximum time from sending the request to the last byte of the response. */
-  readonly timeoutMs: number;
-  /** Maximum size of the response. A longer response is a failure. */
-  readonly maxBytes?: number;
-  /** Adds a listener for the disconnect of the client. */
-  readonly onDisconnect?: ((listener: () => void) => void) | undefined;
-}
-
-/** Sends a request to another server and reads the whole response within this wall-clock time. Never rejects. */
-export async function sendRequest(
-  { forwarder, timeoutMs, maxBytes, onDisconnect }: SendRequestOptions,
-  url: string,
-  request: ForwardableRequest,
-): Promise<SendRequestResult> {
-  const sending = forwarder.send(url, request);
-  onDisconnect?.(() => sending.abort());
-  const result = await forwarder.withTimeout(timeoutMs, exchange());
-  if (result !== timedOut) return result;
-  sending.abort();
-  return { kind: "late" };
-
-  async function exchange(): Promise<SendRequestResult> {
-    const outcome = await sending.result;
-    if (outcome.kind === "unreachable") return outcome;
-    const { status, rawHeaders, body } = outcome.response;
-    try {
-      return { kind: "answered", status, rawHeaders, body: await concatBody(body, maxBytes) };
-    } catch (error) {
-      const reason = error instanceof BodyTooLargeError ? "the response is too long" : "the response was incomplete";
-      return { kind: "unreachable", reason };
-    }
-  }
 }
 
 /** Result of an export: a response of any status, or the reason for a missing response in one word. */
@@ -225,18 +196,14 @@ export function createSpanCollector({ url, headers, timeoutMs, wall }: Collector
   return {
     origin,
     async post(body) {
-      let exchange: PostExchange | undefined;
-      const outcome = new Promise<PostOutcome>((resolve) => {
-        exchange = new PostExchange(resolve);
-        const allHeaders = { ...headers, "content-type": "application/json" };
-        agent.dispatch({ origin, path: `${pathname}${search}`, method: "POST", headers: allHeaders, body }, exchange);
+      const sending = startForward(agent, "POST", {
+        ...{ origin, path: `${pathname}${search}`, body },
+        headers: { ...headers, "content-type": "application/json" },
       });
-      const result = await withTimeout(wall, timeoutMs, outcome);
-      if (result === timedOut) {
-        exchange?.abort(new Error("the caller has stopped waiting"));
-        return { reason: "the response timed out" };
-      }
-      return "status" in result ? result : { reason: getReason(result.cause) };
+      const result = await withTimeout(wall, timeoutMs, readPostResponse(sending));
+      if (result !== timedOut) return "status" in result ? result : { reason: getReason(result.cause) };
+      sending.abort();
+      return { reason: "the response timed out" };
     },
     close: () => agent.destroy(),
   };
@@ -244,3 +211,74 @@ export function createSpanCollector({ url, headers, timeoutMs, wall }: Collector
 
 const getReason = (error: unknown): string =>
   error instanceof Error && "code" in error ? String(error.code) : "the connection ended";
+
+/** The response timed out. */
+export class ResponseTimeoutError extends Error {}
+
+const connectionClosed = ["connection_reset", "The receiver closed the connection without a response."] as const;
+const nameNotFound = ["name_not_found", "The receiver's host name has no address."] as const;
+const unreachable = ["unreachable", "The receiver's address cannot be reached."] as const;
+
+/** Messages for connection failures, by error code of Node or undici. */
+const failuresByErrorCode = lookupTable<readonly [code: string, message: string]>({
+  ECONNREFUSED: ["connection_refused", "The receiver refused the connection."],
+  ECONNRESET: connectionClosed,
+  EPIPE: connectionClosed,
+  UND_ERR_SOCKET: connectionClosed,
+  ENOTFOUND: nameNotFound,
+  EAI_AGAIN: nameNotFound,
+  EHOSTUNREACH: unreachable,
+  ENETUNREACH: unreachable,
+});
+
+/** Node reads this variable only at startup. */
+const trustHint = "Start the emulator with NODE_EXTRA_CA_CERTS=FILE";
+
+const tlsMessages: Readonly<Record<TlsFailure, string>> = {
+  "no-tls": "The receiver does not speak TLS. Use http:// in the webhook's URL.",
+  "self-signed": `The receiver's certificate is self-signed. ${trustHint}, the file with that certificate.`,
+  "unknown-authority": `The receiver's certificate is signed by an unknown authority. ${trustHint}, the file with the authority's certificate.`,
+  expired: "The receiver's certificate has expired. Renew it.",
+  "other-host": "The receiver's certificate is for another host. Use the host of the certificate in the webhook's URL.",
+};
+
+/** Limits for a receiver, in milliseconds. */
+interface ReceiverLimits {
+  readonly connectTimeoutMs: number;
+  readonly responseTimeoutMs: number;
+}
+
+/** Describes why a POST to that origin got no response. */
+export function describeResponseFailure(
+  error: unknown,
+  origin: string,
+  { connectTimeoutMs, responseTimeoutMs }: ReceiverLimits,
+): { readonly code: string; readonly message: string } {
+  if (error instanceof ResponseTimeoutError) {
+    const message = `The receiver did not respond within ${responseTimeoutMs / 1_000} s.`;
+    return { code: "response_timeout", message };
+  }
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  if (code === "UND_ERR_CONNECT_TIMEOUT") {
+    const message = `The receiver did not accept a connection within ${connectTimeoutMs / 1_000} s.`;
+    return { code: "connect_timeout", message };
+  }
+  const [name, message] = failuresByErrorCode[code] ?? [];
+  if (name !== undefined && message !== undefined) {
+    return {
+      code: name,
+      message: suggestsTlsServer(origin, code)
+        ? `${message} If it speaks TLS, use https:// in the webhook's URL.`
+        : message,
+    };
+  }
+  const text = error instanceof Error ? error.message : String(error);
+  if (code === "address_not_allowed") return { code, message: text };
+  const failure = toTlsFailure(code);
+  if (failure !== undefined) return { code: "tls_error", message: tlsMessages[failure] };
+  if (error instanceof Error && /CERT|TLS|SSL/.test(code)) {
+    return { code: "tls_error", message: `TLS with the receiver failed: ${getTlsReason(error)} (${code})` };
+  }
+  if (error instanceof errors.HTTPParserError) return { code: "not_http", message: "The response is not HTTP." };
+  return { code: "network_error", message: code ? `${text} (${code})` : text };
+}

@@ -3,8 +3,13 @@ import type { Cluster } from "../../domain/clusters.ts";
 import type { EmulatorSettings } from "../../domain/settings.ts";
 import { parseJsonObject } from "../../http/bodies/fields.ts";
 import type { ReceivedRequest } from "../../http/handler.ts";
-import { type ForwardableRequest, type Forwarder, omitHeaders } from "../../http/outgoing/forward.ts";
-import { type SendRequestResult, sendRequest } from "../../http/outgoing/webhook-sender.ts";
+import {
+  type ForwardableRequest,
+  type Forwarder,
+  omitHeaders,
+  type SendRequestResult,
+  sendRequest,
+} from "../../http/outgoing/forward.ts";
 import { Passthrough } from "../../http/reply.ts";
 
 /** Response of a cluster to a request of the router itself. `body` is undefined if it is not a JSON object. */

@@ -1,16 +1,13 @@
 import { type Adapter, Low } from "lowdb";
 import * as z from "zod";
 import { writeFileAtomic } from "../../../src/files/atomic-write.ts";
-import { type Disk, isMissing } from "../../../src/files/disk.ts";
+import type { Disk } from "../../../src/files/disk.ts";
 import { type LogPosition, startPosition, toHex } from "../../../src/files/log-line.ts";
-import { readLines } from "../../../src/files/read-log.ts";
 import { takeSnapshot } from "../live/compaction.ts";
 import type { State } from "../live/state.ts";
-import type { Upgrade } from "../live/versions.ts";
-import { type Collection, type DocumentHead, type Moment, StateFormatError } from "../port.ts";
-import { addChecksum, readChecksummedInto, withClosedMark } from "./checksummed-document.ts";
+import { type DocumentHead, type Moment, StateFormatError } from "../port.ts";
+import { addChecksum, withClosedMark } from "./checksummed-document.ts";
 import { createDocument } from "./document.ts";
-import { DocumentReader } from "./document-reader.ts";
 
 /**
  * A complete state in a file, which the journals continue. The state file itself is a checkpoint. Its number is the
@@ -21,35 +18,6 @@ import { DocumentReader } from "./document-reader.ts";
 interface Checkpoint {
   readonly generation: number;
   readonly state: State;
-}
-
-/** A loaded checkpoint, and the upgrade that its rows and those of the following journals need. */
-export interface LoadedCheckpoint extends Checkpoint, CheckpointHead {
-  readonly upgrade: Upgrade;
-  /** The size of the checkpoint in bytes. */
-  readonly size: number;
-}
-
-/**
- * Reads a checkpoint. Resolves with undefined if there is no file. Fails with StateFormatError, which names file and
- * line.
- */
-export async function readCheckpoint(
-  disk: Disk,
-  path: string,
-  collections: readonly Collection[],
-): Promise<LoadedCheckpoint | undefined> {
-  const reader = new DocumentReader(collections);
-  const reading = readChecksummedInto(reader, readLines(disk, path)).then((size) => ({
-    ...parseCheckpointHead(reader.head),
-    size,
-  }));
-  try {
-    return { ...(await reader.withLine(reading, `${path}, `)), state: reader.state, upgrade: reader.upgrade };
-  } catch (cause) {
-    if (isMissing(cause)) return undefined;
-    throw cause;
-  }
 }
 
 export interface CheckpointFileOptions extends CheckpointOptions {

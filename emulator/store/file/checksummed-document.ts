@@ -66,7 +66,9 @@ export async function readChecksummed(
   collections: readonly Collection[],
 ): Promise<{ readonly head: DocumentHead; readonly state: State }> {
   const reader = new DocumentReader(collections, { isSealed: true });
-  await reader.withLine(readChecksummedInto(reader, toBuffers(blocks)));
+  await readChecksummedInto(reader, toBuffers(blocks)).catch((error) => {
+    throw reader.locateError(error);
+  });
   return { head: reader.head, state: reader.state };
 }
 

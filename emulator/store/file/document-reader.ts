@@ -51,15 +51,11 @@ export class DocumentReader {
     return this.#section === "end";
   }
 
-  /** Adds the present line to the StateFormatErrors of a reading. `prefix` comes before it. */
-  async withLine<T>(reading: Promise<T>, prefix = ""): Promise<T> {
-    try {
-      return await reading;
-    } catch (cause) {
-      if (!(cause instanceof StateFormatError)) throw cause;
-      const { message, repairable } = cause;
-      throw new StateFormatError(`${prefix}line ${this.line}: ${message}`, { cause, repairable });
-    }
+  /** Adds the present line to a StateFormatError. `prefix` comes before it. Returns other errors unchanged. */
+  locateError(error: unknown, prefix = ""): unknown {
+    if (!(error instanceof StateFormatError)) return error;
+    const { message, repairable } = error;
+    return new StateFormatError(`${prefix}line ${this.line}: ${message}`, { cause: error, repairable });
   }
 
   /**

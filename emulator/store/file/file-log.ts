@@ -1,6 +1,7 @@
 import { dirname } from "node:path";
 import type { WallClock } from "../../../src/base/clock.ts";
 import { AppendLog } from "../../../src/files/append-log.ts";
+import { createTemporaryName } from "../../../src/files/atomic-write.ts";
 import { type Disk, type DiskFile, describeFsError, makeFolderDurably } from "../../../src/files/disk.ts";
 import type { LogPosition } from "../../../src/files/log-line.ts";
 import { Compaction } from "../live/compaction.ts";
@@ -20,7 +21,6 @@ import { type CheckpointFileOptions, writeCheckpoint } from "./checkpoint-file.t
 import { markClosed } from "./checksummed-document.ts";
 import { formatCommitLine, type HistoryFiles } from "./history-files.ts";
 import { createJournal, getJournalPath } from "./journal.ts";
-import { probeWritable } from "./recovery.ts";
 import { listFileSegments, StoredHistory } from "./stored-history.ts";
 import { FileIdentityWatch } from "./stored-state.ts";
 
@@ -376,3 +376,19 @@ export class FileLog implements CommitLog {
 const rewrittenMessage = "was removed. It is rewritten from memory. Snapshots, uploads and history next to it are lost";
 
 const formatMessage = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
+
+/** Larger than a usual line, so that the next write does not use up the free space. */
+const probeBytes = 256 * 1024;
+
+/** Durably writes a file next to the state and removes it. Fails with the system's error. */
+async function probeWritable(disk: Disk, path: string): Promise<void> {
+  const temporary = createTemporaryName(path);
+  const file = await disk.create(temporary);
+  try {
+    await file.write(new Uint8Array(probeBytes), 0);
+    await file.datasync();
+  } finally {
+    await file.close().catch(() => {});
+    await disk.remove(temporary).catch(() => {});
+  }
+}

@@ -122,7 +122,7 @@ async function ensureCheckpoint(
 ): Promise<JournalStatus> {
   const { state, base, journals, isOutdated, newest } = recovered;
   const position = recovered.position ?? startPosition;
-  if (base && !isOutdated) return { ...base, position, journals, olderJournals: [] };
+  if (base && !isOutdated) return { ...base, closed: base.closed === true, position, journals, olderJournals: [] };
   const generation = newest + 1;
   const size = await writeCheckpoint(
     { generation, state },

@@ -1,18 +1,28 @@
 import { basename, dirname, join } from "node:path";
-import { createTemporaryName, isTemporaryName } from "../../../src/files/atomic-write.ts";
-import type { Disk } from "../../../src/files/disk.ts";
+import { isTemporaryName } from "../../../src/files/atomic-write.ts";
+import { type Disk, isMissing } from "../../../src/files/disk.ts";
 import type { LogPosition } from "../../../src/files/log-line.ts";
-import { State } from "../live/state.ts";
-import { createCurrentUpgrade } from "../live/versions.ts";
+import { readLines } from "../../../src/files/read-log.ts";
+import type { State } from "../live/state.ts";
 import { type Collection, StateFormatError } from "../port.ts";
-import { type CheckpointHead, type LoadedCheckpoint, readCheckpoint } from "./checkpoint-file.ts";
+import { type CheckpointHead, parseCheckpointHead } from "./checkpoint-file.ts";
+import { readChecksummedInto } from "./checksummed-document.ts";
 import { identifyFile } from "./document.ts";
+import { DocumentReader } from "./document-reader.ts";
 import { getJournalPath, type JournalContent, listJournalGenerations, Replay } from "./journal.ts";
+
+/** The beginning of a state: its checkpoint. Position and end are undefined if the checkpoint is damaged before them. */
+interface RecoveredCheckpoint extends Pick<CheckpointHead, "generation"> {
+  readonly closed: boolean | undefined;
+  readonly position: LogPosition | undefined;
+  /** The size of the checkpoint in bytes. */
+  readonly size: number;
+}
 
 /** Contents of the files of a state, and the repairs that they need before the next write. */
 export interface RecoveredState {
   readonly state: State;
-  readonly base: LoadedCheckpoint | undefined;
+  readonly base: RecoveredCheckpoint | undefined;
   /** True if rows in the files have an earlier version. */
   readonly isOutdated: boolean;
   /** The end of the journal chain. Undefined if there is no checkpoint yet. */
@@ -22,6 +32,8 @@ export interface RecoveredState {
    * journal.
    */
   readonly journals: readonly JournalContent[];
+  /** Number of transactions in the journals. */
+  readonly transactions: number;
   /** Obsolete files: unfinished checkpoints and empty journals. */
   readonly leftovers: readonly string[];
   /** Generations of journals that the checkpoint contains. */
@@ -29,11 +41,27 @@ export interface RecoveredState {
   readonly newest: number;
 }
 
+/** Damage in a state file or in its journals. */
+export interface Damage {
+  readonly message: string;
+  /** The damaged file, and the later journals, which may depend on lost changes. */
+  readonly files: readonly string[];
+}
+
 /**
  * Reads checkpoint and journals without changing anything. Fails with StateFormatError on damage, and with
- * NotAStateFileError.
+ * NotAStateFileError. With a list of damages, reads everything before the damage instead, and adds it to the list.
  */
-export async function recover(disk: Disk, path: string, collections: readonly Collection[]): Promise<RecoveredState> {
+export async function recover(
+  disk: Disk,
+  path: string,
+  collections: readonly Collection[],
+  damages?: Damage[],
+): Promise<RecoveredState> {
+  const addDamage = (error: unknown, files: readonly string[]) => {
+    if (!damages || !(error instanceof StateFormatError) || !error.repairable) throw error;
+    damages.push({ message: error.message, files });
+  };
   const generations = await listJournalGenerations(disk, path);
   // A file with a journal next to it is a state file, even if its first line is damaged. Without a journal, it cannot
   // be a state.
@@ -43,29 +71,54 @@ export async function recover(disk: Disk, path: string, collections: readonly Co
   const leftovers = names
     .filter((name) => isTemporaryName(name, basename(path)))
     .map((name) => join(dirname(path), name));
-  const base = await readCheckpoint(disk, path, collections);
-  const state = base?.state ?? new State(collections);
-  const upgrade = base?.upgrade ?? createCurrentUpgrade(collections);
-  const replay = new Replay(disk, state, upgrade, base);
-  const olderJournals: number[] = [];
-  for (const generation of generations) {
-    const journal = getJournalPath(path, generation);
-    if (base && generation < base.generation) olderJournals.push(generation);
-    else await replay.add(journal);
+
+  const reader = new DocumentReader(collections);
+  let base: RecoveredCheckpoint | undefined;
+  try {
+    const size = await readChecksummedInto(reader, readLines(disk, path));
+    base = { ...parseCheckpointHead(reader.head), size };
+  } catch (error) {
+    if (!isMissing(error)) {
+      addDamage(reader.locateError(error, `${path}, `), [path]);
+      base = { ...findHead(reader, generations[0] ?? 1), size: 0 };
+    }
   }
-  const requiredGenerations = base && requireSuccessorJournals(path, base, replay.journals);
-  const journals = replay.journals.filter(
-    ({ header, transactions }) => transactions > 0 || requiredGenerations?.has(header?.generation),
-  );
-  leftovers.push(...replay.journals.filter((journal) => !journals.includes(journal)).map((journal) => journal.path));
+
+  const { state, upgrade } = reader;
+  const replay = new Replay(disk, state, upgrade, base);
+  const isOlder = (generation: number) => base !== undefined && generation < base.generation;
+  const paths = generations.filter((each) => !isOlder(each)).map((each) => getJournalPath(path, each));
+  for (const [i, journal] of paths.entries()) {
+    try {
+      await replay.add(journal);
+    } catch (error) {
+      addDamage(error, paths.slice(i));
+      break;
+    }
+  }
+  let requiredGenerations: ReadonlySet<number | undefined> | undefined;
+  try {
+    if (base && !damages?.length) requiredGenerations = requireSuccessorJournals(path, base, replay.journals);
+  } catch (error) {
+    addDamage(
+      error,
+      replay.journals.filter(({ header }) => header === undefined).map((journal) => journal.path),
+    );
+  }
+  const isRequired = ({ header, transactions }: JournalContent) =>
+    transactions > 0 || requiredGenerations?.has(header?.generation);
   return {
     state,
     base,
     isOutdated: upgrade.isNeeded,
     position: replay.position,
-    journals,
-    leftovers,
-    olderJournals,
+    journals: replay.journals.filter(isRequired),
+    transactions: replay.transactions,
+    leftovers: [
+      ...leftovers,
+      ...replay.journals.filter((journal) => !isRequired(journal)).map((journal) => journal.path),
+    ],
+    olderJournals: generations.filter(isOlder),
     newest: Math.max(base?.generation ?? 0, generations.at(-1) ?? 0),
   };
 }
@@ -76,21 +129,33 @@ export class NotAStateFileError extends StateFormatError {
   }
 }
 
+/** Returns the head of a damaged checkpoint. If it is unknown, the journals are read from the oldest on. */
+function findHead(
+  reader: DocumentReader,
+  oldest: number,
+): Pick<RecoveredCheckpoint, "generation" | "closed" | "position"> {
+  try {
+    return parseCheckpointHead(reader.head);
+  } catch {
+    return { generation: oldest, closed: undefined, position: undefined };
+  }
+}
+
 /**
  * Returns the generations that must exist, because they were durable before any file named them: the generation of the
  * checkpoint unless it was closed, and all generations that other journals name. Fails with StateFormatError if a
  * journal is missing or empty.
  */
-export function requireSuccessorJournals(
+function requireSuccessorJournals(
   path: string,
-  base: Pick<CheckpointHead, "generation"> & { readonly closed: boolean | undefined },
+  base: RecoveredCheckpoint,
   journals: readonly JournalContent[],
 ): Set<number | undefined> {
   const existingGenerations = new Set(journals.map(({ header }) => header?.generation));
-  const nextGenerations = journals.flatMap(({ next, path: source }) =>
+  const requirements = journals.flatMap(({ next, path: source }) =>
     next === undefined ? [] : [[next, source] as const],
   );
-  const requirements = [...(base.closed === false ? [[base.generation, path] as const] : []), ...nextGenerations];
+  if (base.closed === false) requirements.unshift([base.generation, path]);
   for (const [generation, source] of requirements) {
     if (existingGenerations.has(generation)) continue;
     throw new StateFormatError(
@@ -98,20 +163,4 @@ export function requireSuccessorJournals(
     );
   }
   return new Set(requirements.map(([generation]) => generation));
-}
-
-/** Larger than a usual line, so that the next write does not use up the free space. */
-const probeBytes = 256 * 1024;
-
-/** Durably writes a file next to the state and removes it. Fails with the system's error. */
-export async function probeWritable(disk: Disk, path: string): Promise<void> {
-  const temporary = createTemporaryName(path);
-  const file = await disk.create(temporary);
-  try {
-    await file.write(new Uint8Array(probeBytes), 0);
-    await file.datasync();
-  } finally {
-    await file.close().catch(() => {});
-    await disk.remove(temporary).catch(() => {});
-  }
 }

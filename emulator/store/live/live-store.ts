@@ -1,4 +1,5 @@
 import type { WallClock } from "../../../src/base/clock.ts";
+import { DeadlineList } from "../../../src/base/deadlines.ts";
 import { EmulatorBugError } from "../../../src/base/errors.ts";
 import type { LogPosition } from "../../../src/files/log-line.ts";
 import type { Cause } from "../cause.ts";
@@ -22,7 +23,7 @@ import {
 } from "../port.ts";
 import { takeSnapshot } from "./compaction.ts";
 import { LiveTransaction, LiveView } from "./live-transaction.ts";
-import { ReadWriteLock, Watchdog } from "./read-write-lock.ts";
+import { ReadWriteLock } from "./read-write-lock.ts";
 import { type Change, State } from "./state.ts";
 
 /**
@@ -91,7 +92,10 @@ export class LiveStore implements Store {
   readonly #closing = new AbortController();
   readonly #lock = new ReadWriteLock();
   readonly #wall: WallClock;
-  readonly #watchdog: Watchdog;
+  /** Ends of transactions that stay open too long, and of waits for a read. */
+  readonly #deadlines: DeadlineList<() => void>;
+  /** Removes the deadline of the writers that wait for a read. Undefined if there is none. */
+  #removeWaitDeadline: (() => void) | undefined;
   /** Incremented whenever another state replaces this one. */
   #epoch = 0;
   /**
@@ -105,7 +109,7 @@ export class LiveStore implements Store {
   constructor({ state, wall, log }: { readonly state: State; readonly wall: WallClock; readonly log?: CommitLog }) {
     this.#state = state;
     this.#wall = wall;
-    this.#watchdog = new Watchdog(wall, transactionLimitMs);
+    this.#deadlines = new DeadlineList(wall, transactionLimitMs, (expire) => expire());
     this.#log = log;
     log?.attach({
       inspect: (work) => this.#inspect(work),
@@ -232,7 +236,7 @@ export class LiveStore implements Store {
     // This waits for earlier callers. #acquireExclusive rejects new callers.
     await this.#lock.acquireExclusive();
     this.#lock.releaseExclusive();
-    this.#watchdog.stop();
+    this.#deadlines.stop();
     this.#closing.abort();
     await this.#rollback;
     await this.#retry;
@@ -310,8 +314,11 @@ export class LiveStore implements Store {
 
   async #waitForLock(name: string): Promise<void> {
     // Readers release the lock at once, unless a reader waits for this transaction.
-    if (this.#lock.isShared) this.#watchdog.guardUnlessGuarded(() => this.#lock.cancelWaiting());
-    if (!(await this.#lock.acquireExclusive(false))) {
+    if (this.#lock.isShared) this.#removeWaitDeadline ??= this.#deadlines.add(() => this.#lock.cancelWaiting());
+    const isAdmitted = await this.#lock.acquireExclusive(false);
+    this.#removeWaitDeadline?.();
+    this.#removeWaitDeadline = undefined;
+    if (!isAdmitted) {
       throw new EmulatorBugError(
         `Transaction ${name} waited ${limitText} for a read to end. It may have been started inside the read`,
         {
@@ -319,7 +326,6 @@ export class LiveStore implements Store {
         },
       );
     }
-    this.#watchdog.release();
     try {
       this.#requireWritable();
     } catch (error) {
@@ -333,22 +339,11 @@ export class LiveStore implements Store {
     const pendingResult = this.#call(tx, work);
     if (!(pendingResult instanceof Promise)) return pendingResult;
     return new Promise<T>((resolve, reject) => {
-      let isLate = false;
-      this.#watchdog.guard(() => {
-        isLate = true;
+      const remove = this.#deadlines.add(() => {
         const message = `Transaction ${tx.operation} was open for more than ${limitText} and was rolled back`;
         reject(new EmulatorBugError(message, { operation: tx.operation }));
       });
-      const end = (settle: () => void) => {
-        // The current watch belongs to another transaction.
-        if (isLate) return;
-        this.#watchdog.release();
-        settle();
-      };
-      pendingResult.then(
-        (result) => end(() => resolve(result)),
-        (cause) => end(() => reject(cause)),
-      );
+      pendingResult.finally(remove).then(resolve, reject);
     });
   }
 

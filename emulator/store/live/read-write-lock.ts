@@ -1,5 +1,3 @@
-import type { WallClock } from "../../../src/base/clock.ts";
-
 /**
  * Admits many readers or one writer. A reader waits only while a writer has the lock, so a read inside a read never
  * waits for itself. Writers acquire the lock in the order of arrival.
@@ -89,55 +87,5 @@ export class Mutex {
   async runExclusive<T>(work: () => Promise<T>): Promise<T> {
     const release = await this.acquire();
     return work().finally(release);
-  }
-}
-
-/**
- * Ends work that stays open too long. It uses one pending sleep instead of a timer per transaction, which would slow
- * every write. The sleep may outlive its transaction, and no process waits for it.
- */
-export class Watchdog {
-  readonly #wall: WallClock;
-  readonly #limitMs: number;
-  readonly #stop = new AbortController();
-  #current: { readonly since: number; readonly expire: () => void } | undefined;
-  #isSleeping = false;
-
-  constructor(wall: WallClock, limitMs: number) {
-    this.#wall = wall;
-    this.#limitMs = limitMs;
-  }
-
-  /** Calls `expire` once if `release` is not called within the limit. */
-  guard(expire: () => void): void {
-    this.#current = { since: this.#wall.monotonicNow(), expire };
-    if (!this.#isSleeping) void this.#watch();
-  }
-
-  /** Does the same as `guard` if there is no guard. */
-  guardUnlessGuarded(expire: () => void): void {
-    if (this.#current === undefined) this.guard(expire);
-  }
-
-  release(): void {
-    this.#current = undefined;
-  }
-
-  stop(): void {
-    this.#stop.abort();
-  }
-
-  async #watch(): Promise<void> {
-    this.#isSleeping = true;
-    let remainingMs = this.#limitMs;
-    while (remainingMs > 0) {
-      await this.#wall.sleep(remainingMs, this.#stop.signal, { inBackground: true });
-      if (this.#stop.signal.aborted || this.#current === undefined) break;
-      remainingMs = this.#current.since + this.#limitMs - this.#wall.monotonicNow();
-    }
-    this.#isSleeping = false;
-    if (remainingMs > 0) return;
-    this.#current?.expire();
-    this.#current = undefined;
   }
 }

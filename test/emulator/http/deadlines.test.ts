@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { DeadlineList } from "../../../emulator/http/outgoing/deadlines.ts";
+import { DeadlineList } from "../../../src/base/deadlines.ts";
 import { ManualWallClock, waitForIdle } from "../../support/clocks/manual-wall-clock.ts";
 
 function createDeadlines() {

@@ -1,9 +1,9 @@
-import type { WallClock } from "../../../src/base/clock.ts";
-import { timedOut } from "../../../src/base/timing.ts";
+import type { WallClock } from "./clock.ts";
+import { timedOut } from "./timing.ts";
 
 /**
- * Deadlines with the same duration. They share one pending sleep, because a timer for each of thousands of requests is
- * slow.
+ * Deadlines with the same duration. They share one pending sleep, because a timer for each of thousands of requests or
+ * transactions is slow. No process waits for the sleep.
  */
 export class DeadlineList<Subject> {
   readonly #wall: WallClock;
@@ -47,7 +47,7 @@ export class DeadlineList<Subject> {
       const [first] = this.#entries;
       if (!first || this.#stop.signal.aborted) break;
       const remainingMs = first.expiresAtMs - this.#wall.monotonicNow();
-      if (remainingMs > 0) await this.#wall.sleep(remainingMs, this.#stop.signal);
+      if (remainingMs > 0) await this.#wall.sleep(remainingMs, this.#stop.signal, { inBackground: true });
       else {
         this.#entries.delete(first);
         this.#onExpired(first.subject);

@@ -1,0 +1,151 @@
+import { type Agent, type Dispatcher, errors } from "undici";
+import { hasNoBody } from "../../../src/base/response-quirks.ts";
+import { Passthrough } from "../reply.ts";
+
+/** Maximum size of a response head, which is four times Node's default because other clients are less strict. */
+export const maxHeadBytes = 65_536;
+
+/** Result of sending one request to one server. `reason` is a code such as ECONNREFUSED. */
+export type ForwardResult =
+  | { readonly kind: "answered"; readonly response: Passthrough }
+  | { readonly kind: "unreachable"; readonly reason: string; readonly cause: Error };
+
+export interface PendingForward {
+  /** Resolves with the head of the response and streams its body. Never rejects. */
+  readonly result: Promise<ForwardResult>;
+  /** Aborts the request, by default because the client no longer waits for the response. */
+  abort(cause?: Error): void;
+}
+
+/** Error for aborted requests. It is created once, because each new error would capture a stack. */
+const clientGoneError = new Error("The caller has stopped waiting");
+
+/** Sends one request to one server. */
+export function startForward(
+  agent: Agent,
+  method: string,
+  request: Omit<Dispatcher.DispatchOptions, "method">,
+): PendingForward {
+  let exchange: ForwardExchange | undefined;
+  const result = new Promise<ForwardResult>((resolve) => {
+    exchange = new ForwardExchange(method, resolve);
+    agent.dispatch({ ...request, method: method as "GET" }, exchange);
+  });
+  return { result, abort: (cause = clientGoneError) => exchange?.abort(cause) };
+}
+
+function getReason(error: unknown): string {
+  if (error instanceof errors.UndiciError) return error.code;
+  return error instanceof Error && "code" in error ? String(error.code) : String(error);
+}
+
+const noBytes = Buffer.alloc(0);
+
+/** Maximum size of the part of a response that waits for a slow client. */
+const maxBufferedBytes = 65_536;
+
+/**
+ * One request, which receives the callbacks of undici. A complete response that arrives with its head, as most responses
+ * do, is forwarded in one write without a stream. The callbacks are those of undici 7, because its newer callbacks parse
+ * all headers. undici 8 supports only the newer callbacks and requires Node 22.
+ */
+class ForwardExchange implements Dispatcher.DispatchHandler {
+  readonly #method: string;
+  readonly #settle: (result: ForwardResult) => void;
+  readonly #chunks: Buffer[] = [];
+  #bufferedBytes = 0;
+  #hasHead = false;
+  /** Result of the request. Undefined while the request is in progress. */
+  #end: { readonly cause?: unknown } | undefined;
+  #abort: ((cause: Error) => void) | undefined;
+  #resume = () => {};
+  #wake = () => {};
+
+  /** Creates an exchange that calls `settle` once. */
+  constructor(method: string, settle: (result: ForwardResult) => void) {
+    this.#method = method;
+    this.#settle = settle;
+  }
+
+  /** Ends the request with that cause. Does nothing if the request has ended. */
+  abort(cause: Error): void {
+    if (this.#end) return;
+    this.onError(cause);
+    this.#abort?.(cause);
+  }
+
+  onConnect(abort: (cause?: Error) => void): void {
+    this.#abort = abort;
+    // The request was aborted while it waited for a connection.
+    if (this.#end) abort(new Error("the caller has stopped waiting"));
+  }
+
+  onHeaders(status: number, rawHeaders: Buffer[], resume: () => void): boolean {
+    // An informational response precedes the final response.
+    if (status < 200) return true;
+    this.#hasHead = true;
+    // undici rejects a length without a body as an invalid response.
+    if (this.#method === "HEAD" || hasNoBody(status)) this.#end = {};
+    this.#resume = resume;
+    const headers = rawHeaders.map((text) => text.toString("latin1"));
+    // The callback runs after everything that arrived with the head.
+    queueMicrotask(() => {
+      this.#settle({ kind: "answered", response: new Passthrough(status, headers, this.#createBody()) });
+    });
+    return true;
+  }
+
+  onData(chunk: Buffer): boolean {
+    this.#chunks.push(chunk);
+    this.#bufferedBytes += chunk.length;
+    this.#wake();
+    return this.#bufferedBytes < maxBufferedBytes;
+  }
+
+  onComplete(): void {
+    this.#end ??= {};
+    this.#wake();
+  }
+
+  onError(cause: Error): void {
+    if (this.#end) return;
+    this.#end = { cause };
+    if (!this.#hasHead) this.#settle({ kind: "unreachable", reason: getReason(cause), cause });
+    this.#wake();
+  }
+
+  #createBody(): Passthrough["body"] {
+    if (!this.#end || "cause" in this.#end) return this.#readPieces();
+    if (this.#chunks.length === 0) return noBytes;
+    return this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
+  }
+
+  /**
+   * Yields the pieces as they arrive. Throws if the response is truncated. Closes the connection if the consumer stops
+   * or never starts.
+   */
+  #readPieces(): AsyncIterable<Uint8Array> {
+    const pieces = this.#read();
+    const stop = async () => {
+      this.abort(new Error("the response is not read"));
+      return { done: true, value: undefined } as const;
+    };
+    return { [Symbol.asyncIterator]: () => ({ next: () => pieces.next(), return: stop }) };
+  }
+
+  async *#read(): AsyncGenerator<Uint8Array, void> {
+    for (;;) {
+      for (let chunk = this.#chunks.shift(); chunk; chunk = this.#chunks.shift()) {
+        this.#bufferedBytes -= chunk.length;
+        yield chunk;
+      }
+      if (this.#end && "cause" in this.#end) throw this.#end.cause;
+      if (this.#end) return;
+      this.#resume();
+      if (this.#chunks.length > 0 || this.#end) continue;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+}
