@@ -66,79 +66,56 @@ function getOrCreate<Key, Value>(map: Map<Key, Value>, key: Key, create: () => V
 type Labels = Readonly<Record<string, string>>;
 
 export interface MetricSample {
+  /** End of the name of a sample of a histogram. */
+  readonly suffix?: string;
   readonly labels?: Labels;
   readonly value: number;
 }
 
-export type MetricFamily = {
+export interface MetricFamily {
   readonly name: string;
+  readonly type: "counter" | "gauge" | "histogram";
   readonly help: string;
-  readonly unit?: "seconds" | "bytes" | "ratio";
-} & (
-  | { readonly type: "counter" | "gauge"; readonly samples: readonly MetricSample[] }
-  | { readonly type: "histogram"; readonly histograms: readonly Histogram[] }
-);
-
-interface Histogram {
-  readonly labels: Labels;
-  readonly bounds: readonly number[];
-  /** Number of values in each bucket, not cumulative. The last bucket has no bound. */
-  readonly counts: readonly number[];
-  readonly sum: number;
+  readonly samples: readonly MetricSample[];
+  readonly unit?: "seconds" | "bytes" | "ratio" | undefined;
 }
 
-/** Formats metrics as OpenMetrics 1.0.0. */
-export const formatOpenMetrics = (families: readonly MetricFamily[]): string =>
-  `${families.flatMap(formatOpenMetricsLines).join("\n")}\n# EOF\n`;
+/** Returns the samples of a histogram. `counts` are not cumulative. The last bucket has no bound. */
+export function createHistogramSamples(
+  labels: Labels,
+  bounds: readonly number[],
+  counts: readonly number[],
+  sum: number,
+): MetricSample[] {
+  let value = 0;
+  const buckets = counts.map((count, i) => {
+    value += count;
+    const bound = bounds[i] ?? "+Inf";
+    return { suffix: "_bucket", labels: { ...labels, le: Number.isInteger(bound) ? `${bound}.0` : `${bound}` }, value };
+  });
+  return [...buckets, { suffix: "_count", labels, value }, { suffix: "_sum", labels, value: sum }];
+}
 
 /**
- * Formats metrics in Prometheus' text format 0.0.4. The format has no units and no end marker, and a family has the
- * name of its samples.
+ * Formats metrics as OpenMetrics 1.0.0, or in Prometheus' text format 0.0.4. The latter has no units and no end marker,
+ * and a family has the name of its samples.
  */
-export const formatPrometheusText = (families: readonly MetricFamily[]): string =>
-  `${families.flatMap(formatPlainLines).join("\n")}\n`;
-
-function formatOpenMetricsLines(family: MetricFamily): string[] {
-  const { name, help, type, unit } = family;
-  return [
-    `# TYPE ${name} ${type}`,
-    ...(unit === undefined ? [] : [`# UNIT ${name} ${unit}`]),
-    `# HELP ${name} ${escapeLabel(help)}`,
-    ...formatSampleLines(family),
-  ];
-}
-
-function formatPlainLines(family: MetricFamily): string[] {
-  const name = family.type === "counter" ? getTotalName(family) : family.name;
-  return [`# TYPE ${name} ${family.type}`, `# HELP ${name} ${escapeText(family.help)}`, ...formatSampleLines(family)];
-}
-
-const getTotalName = ({ name }: MetricFamily): string => `${name}_total`;
-
-function formatSampleLines(family: MetricFamily): string[] {
-  if (family.type === "histogram")
-    return family.histograms.flatMap((histogram) => formatHistogramLines(family.name, histogram));
-  const name = family.type === "counter" ? getTotalName(family) : family.name;
-  return family.samples.map(({ labels, value }) => formatLine(name, labels, value));
-}
-
-function formatHistogramLines(name: string, { labels, bounds, counts, sum }: Histogram): string[] {
-  let cumulativeCount = 0;
-  const buckets = counts.map((count, i) => {
-    cumulativeCount += count;
-    return formatLine(
-      `${name}_bucket`,
-      { ...labels, le: i < bounds.length ? formatDecimal(bounds[i]!) : "+Inf" },
-      cumulativeCount,
-    );
+export function formatMetrics(families: readonly MetricFamily[], format: "openMetrics" | "plainText"): string {
+  const isOpen = format === "openMetrics";
+  const lines = families.flatMap(({ name, type, help, unit, samples }) => {
+    const sampleName = type === "counter" ? `${name}_total` : name;
+    const familyName = isOpen ? name : sampleName;
+    return [
+      `# TYPE ${familyName} ${type}`,
+      ...(isOpen && unit !== undefined ? [`# UNIT ${name} ${unit}`] : []),
+      `# HELP ${familyName} ${isOpen ? escapeLabel(help) : escapeText(help)}`,
+      ...samples.map(({ suffix = "", labels, value }) => `${sampleName}${suffix}${formatLabels(labels)} ${value}`),
+    ];
   });
-  return [...buckets, formatLine(`${name}_count`, labels, cumulativeCount), formatLine(`${name}_sum`, labels, sum)];
+  return [...lines, ...(isOpen ? ["# EOF"] : []), ""].join("\n");
 }
 
-const formatLine = (name: string, labels: Labels = {}, value: number): string =>
-  `${name}${formatLabels(labels)} ${value}`;
-
-function formatLabels(labels: Labels): string {
+function formatLabels(labels: Labels = {}): string {
   const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escapeLabel(value)}"`);
   return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
 }
@@ -146,5 +123,3 @@ function formatLabels(labels: Labels): string {
 const escapeText = (text: string): string => text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
 
 const escapeLabel = (text: string): string => escapeText(text).replaceAll('"', '\\"');
-
-const formatDecimal = (bound: number): string => (Number.isInteger(bound) ? `${bound}.0` : String(bound));

@@ -5,9 +5,9 @@ import { reply } from "../../http/reply.ts";
 import { deliveries } from "../../webhooks/deliveries.ts";
 import type { ControlContext, ControlHandlers } from "../context.ts";
 import {
+  createHistogramSamples,
   durationBucketBounds,
-  formatOpenMetrics,
-  formatPrometheusText,
+  formatMetrics,
   type MetricCounters,
   type MetricFamily,
   type MetricSample,
@@ -17,20 +17,37 @@ import {
 export const metricsHandlers = {
   "emulator.metrics": async (_, context) => {
     const families = [
-      ...getCounterFamilies(context.counters),
-      ...(await readStateFamilies(context)),
-      ...getInstanceFamilies(context),
-      ...getProcessMetrics(),
-    ];
-    const usesOpenMetrics = acceptsOpenMetrics(context.request.headers.accept);
-    return reply(200, Buffer.from(usesOpenMetrics ? formatOpenMetrics(families) : formatPrometheusText(families)), {
-      "content-type": usesOpenMetrics ? expositionTypes.openMetrics : expositionTypes.plainText,
+      ...listCounters(context.counters),
+      ...(await readState(context)),
+      ...listInstance(context),
+      ...listProcess(),
+    ].map(toFamily);
+    const format = acceptsOpenMetrics(context.request.headers.accept) ? "openMetrics" : "plainText";
+    return reply(200, Buffer.from(formatMetrics(families, format)), {
+      "content-type": expositionTypes[format],
       vary: "accept",
     });
   },
 } satisfies ControlHandlers;
 
-function getCounterFamilies({ requests, durations, attempts, outcomes }: MetricCounters): MetricFamily[] {
+/** A family with one value, or with several samples. */
+type FamilyRow = readonly [
+  type: MetricFamily["type"],
+  name: string,
+  help: string,
+  value: number | readonly MetricSample[],
+  unit?: MetricFamily["unit"],
+];
+
+const toFamily = ([type, name, help, value, unit]: FamilyRow): MetricFamily => ({
+  ...{ type, name, help, unit },
+  samples: typeof value === "number" ? [{ value }] : value,
+});
+
+const toSamples = (label: string, values: Iterable<readonly [string, number]>): MetricSample[] =>
+  [...values].map(([name, value]) => ({ labels: { [label]: name }, value }));
+
+function listCounters({ requests, durations, attempts, outcomes }: MetricCounters): FamilyRow[] {
   const requestSamples = [...requests].flatMap(([service, operations]) =>
     [...operations].flatMap(([operation, classes]) =>
       classes.map((value, i) => ({
@@ -39,121 +56,86 @@ function getCounterFamilies({ requests, durations, attempts, outcomes }: MetricC
       })),
     ),
   );
+  const bounds = durationBucketBounds.map((ms) => ms / 1_000);
+  const durationSamples = [...durations].flatMap(([service, { counts, sumMs }]) =>
+    createHistogramSamples({ service }, bounds, counts, sumMs / 1_000),
+  );
+  const requestsHelp = "Completed requests; class none: the connection ended without a response.";
+  const durationsHelp = "Duration of requests on the wall clock.";
+  const attemptsHelp = "Webhook delivery attempts, by class of the response; error: no response.";
   return [
-    createFamily(
-      "counter",
-      "svc_requests",
-      "Completed requests; class none: the connection ended without a response.",
-      requestSamples.filter(({ value }) => value > 0),
-    ),
-    {
-      name: "svc_request_duration_seconds",
-      type: "histogram",
-      unit: "seconds",
-      help: "Duration of requests on the wall clock.",
-      histograms: [...durations].map(([service, { counts, sumMs }]) => ({
-        labels: { service },
-        bounds: durationBucketBounds.map((ms) => ms / 1_000),
-        counts,
-        sum: sumMs / 1_000,
-      })),
-    },
-    createFamily(
-      "counter",
-      "svc_delivery_attempts",
-      "Webhook delivery attempts, by class of the response; error: no response.",
-      toSamples("result", attempts),
-    ),
-    createFamily("counter", "svc_delivery_outcomes", "Changes of delivery outcomes.", toSamples("outcome", outcomes)),
+    ["counter", "svc_requests", requestsHelp, requestSamples.filter(({ value }) => value > 0)],
+    ["histogram", "svc_request_duration_seconds", durationsHelp, durationSamples, "seconds"],
+    ["counter", "svc_delivery_attempts", attemptsHelp, toSamples("result", attempts)],
+    ["counter", "svc_delivery_outcomes", "Changes of delivery outcomes.", toSamples("outcome", outcomes)],
   ];
 }
 
 /** Returns the current values. The state returns counts without reading the rows. */
-async function readStateFamilies({ store, runner, requestLog }: ControlContext): Promise<MetricFamily[]> {
+async function readState({ store, runner, requestLog }: ControlContext): Promise<FamilyRow[]> {
   const { now, mode, speed, next_due, pending } = await runner.readStatus();
-  const waitingSamples = await store.read((view) =>
+  const waiting = await store.read((view) =>
     Promise.all(
-      ["waiting", "retrying"].map(async (outcome) => ({
-        labels: { outcome },
-        value: await view.count(deliveries, { by: "outcome", equals: outcome }),
-      })),
+      ["waiting", "retrying"].map(
+        async (outcome) => [outcome, await view.count(deliveries, { by: "outcome", equals: outcome })] as const,
+      ),
     ),
   );
-  const modes = ["real", "manual", "auto"].map((name) => ({ labels: { mode: name }, value: Number(name === mode) }));
-  const nextDueSeconds = (next_due ?? 0) / 1_000;
+  const modes = ["real", "manual", "auto"].map((name) => [name, Number(name === mode)] as const);
   const { count, bytes, dropped } = requestLog.amount;
+  const waitingHelp = "Deliveries without a final outcome; retrying: an attempt failed.";
+  const nextDueHelp = "Virtual time of the next scheduled entry; 0 without one.";
   return [
-    createGauge(
-      "svc_deliveries_waiting",
-      "Deliveries without a final outcome; retrying: an attempt failed.",
-      waitingSamples,
-    ),
-    createGauge("svc_schedule_entries", "Scheduled entries.", pending),
-    createGauge(
-      "svc_schedule_next_due_seconds",
-      "Virtual time of the next scheduled entry; 0 without one.",
-      nextDueSeconds,
-      "seconds",
-    ),
-    createGauge("svc_clock_time_seconds", "Virtual time, since the epoch.", now / 1_000, "seconds"),
-    createGauge("svc_clock_speed", "Virtual seconds per real second, in mode real.", speed),
-    createGauge("svc_clock_mode", "1 for the mode of the clock.", modes),
-    createGauge("svc_store_writable", "1 if the state can be saved to disk, 0 if not.", Number(store.writable)),
-    createGauge("svc_request_log_entries", "Requests retained in memory.", count),
-    createGauge("svc_request_log_bytes", "Approximate memory of the requests.", bytes, "bytes"),
-    createGauge("svc_request_log_dropped", "Requests dropped since the log was cleared.", dropped),
+    ["gauge", "svc_deliveries_waiting", waitingHelp, toSamples("outcome", waiting)],
+    ["gauge", "svc_schedule_entries", "Scheduled entries.", pending],
+    ["gauge", "svc_schedule_next_due_seconds", nextDueHelp, (next_due ?? 0) / 1_000, "seconds"],
+    ["gauge", "svc_clock_time_seconds", "Virtual time, since the epoch.", now / 1_000, "seconds"],
+    ["gauge", "svc_clock_speed", "Virtual seconds per real second, in mode real.", speed],
+    ["gauge", "svc_clock_mode", "1 for the mode of the clock.", toSamples("mode", modes)],
+    ["gauge", "svc_store_writable", "1 if the state can be saved to disk, 0 if not.", Number(store.writable)],
+    ["gauge", "svc_request_log_entries", "Requests retained in memory.", count],
+    ["gauge", "svc_request_log_bytes", "Approximate memory of the requests.", bytes, "bytes"],
+    ["gauge", "svc_request_log_dropped", "Requests dropped since the log was cleared.", dropped],
   ];
 }
 
 /**
  * Returns an empty list unless a store is shared. A standby forwards the scrape, so this process is always the leader.
  */
-function getInstanceFamilies({ instance }: ControlContext): MetricFamily[] {
+function listInstance({ instance }: ControlContext): FamilyRow[] {
   const { instance_id, role, leader } = instance.getReadiness();
   if (role === undefined || leader === undefined) return [];
   const labels = { instance_id, role, leader: leader ?? "" };
   const help = "Always 1; the role of this process in its store, and the URL of the leader.";
-  return [createGauge("svc_role", help, [{ labels, value: 1 }])];
+  return [["gauge", "svc_role", help, [{ labels, value: 1 }]]];
 }
 
 /** All emulators of a process share one monitor, which starts with the first scrape. */
 let eventLoopDelay: IntervalHistogram | undefined;
 
-function getProcessMetrics(): MetricFamily[] {
+function listProcess(): FamilyRow[] {
   eventLoopDelay ??= startDelayMonitor();
   const delay = eventLoopDelay;
   const { rss, heapUsed, heapTotal, external } = process.memoryUsage();
   const { user, system } = process.cpuUsage();
   const { active, idle } = performance.eventLoopUtilization();
   const heap = Object.entries({ used: heapUsed, total: heapTotal, external });
-  const delays = [50, 99, 100].map((percentile) => ({
-    labels: { quantile: String(percentile / 100) },
-    value: delay.count === 0 ? 0 : delay.percentile(percentile) / 1e9,
-  }));
+  const getDelay = (percentile: number) => (delay.count === 0 ? 0 : delay.percentile(percentile) / 1e9);
+  const delays = [50, 99, 100].map((percentile) => [`${percentile / 100}`, getDelay(percentile)] as const);
   delay.reset();
   const startedAt = performance.timeOrigin / 1_000;
+  const startHelp = "Start time of the process, since the epoch.";
+  const delayHelp = "Event loop delay since the last scrape; absent before the first.";
+  const build = [{ labels: { version: svcVersion, node: process.version }, value: 1 }];
   return [
-    createGauge("process_resident_memory_bytes", "Resident memory of the process.", rss, "bytes"),
-    createFamily("counter", "process_cpu_seconds", "Total processor time.", (user + system) / 1e6, "seconds"),
-    createGauge("process_start_time_seconds", "Start time of the process, since the epoch.", startedAt, "seconds"),
-    createGauge("nodejs_heap_bytes", "Memory of the JavaScript heap.", toSamples("kind", heap), "bytes"),
-    createFamily(
-      "counter",
-      "nodejs_eventloop_active_seconds",
-      "Active time of the event loop.",
-      active / 1_000,
-      "seconds",
-    ),
-    createFamily("counter", "nodejs_eventloop_idle_seconds", "Idle time of the event loop.", idle / 1_000, "seconds"),
-    createGauge(
-      "nodejs_eventloop_delay_seconds",
-      "Event loop delay since the last scrape; absent before the first.",
-      delays,
-      "seconds",
-    ),
-    createGauge("svc_build", "Always 1; the versions of svc and Node.", [
-      { labels: { version: svcVersion, node: process.version }, value: 1 },
-    ]),
+    ["gauge", "process_resident_memory_bytes", "Resident memory of the process.", rss, "bytes"],
+    ["counter", "process_cpu_seconds", "Total processor time.", (user + system) / 1e6, "seconds"],
+    ["gauge", "process_start_time_seconds", startHelp, startedAt, "seconds"],
+    ["gauge", "nodejs_heap_bytes", "Memory of the JavaScript heap.", toSamples("kind", heap), "bytes"],
+    ["counter", "nodejs_eventloop_active_seconds", "Active time of the event loop.", active / 1_000, "seconds"],
+    ["counter", "nodejs_eventloop_idle_seconds", "Idle time of the event loop.", idle / 1_000, "seconds"],
+    ["gauge", "nodejs_eventloop_delay_seconds", delayHelp, toSamples("quantile", delays), "seconds"],
+    ["gauge", "svc_build", "Always 1; the versions of svc and Node.", build],
   ];
 }
 
@@ -162,22 +144,6 @@ function startDelayMonitor(): IntervalHistogram {
   monitor.enable();
   return monitor;
 }
-
-function createFamily(
-  type: "counter" | "gauge",
-  name: string,
-  help: string,
-  value: number | readonly MetricSample[],
-  unit?: MetricFamily["unit"],
-): MetricFamily {
-  const samples = typeof value === "number" ? [{ value }] : value;
-  return { name, help, type, samples, ...(unit !== undefined && { unit }) };
-}
-
-const createGauge = createFamily.bind(undefined, "gauge");
-
-const toSamples = (label: string, counts: Iterable<readonly [string, number]>): MetricSample[] =>
-  [...counts].map(([name, value]) => ({ labels: { [label]: name }, value }));
 
 /**
  * Reports whether a scraper prefers OpenMetrics to the text format, by the most specific matching range of each (RFC

@@ -5,103 +5,85 @@ import type { Disk } from "../../../src/files/disk.ts";
 import { type LogPosition, startPosition, toHex } from "../../../src/files/log-line.ts";
 import { takeSnapshot } from "../live/compaction.ts";
 import type { State } from "../live/state.ts";
-import { type DocumentHead, type Moment, StateFormatError } from "../port.ts";
+import { type Moment, StateFormatError } from "../port.ts";
 import { addChecksum, withClosedMark } from "./checksummed-document.ts";
 import { createDocument } from "./document.ts";
 
-/**
- * A complete state in a file, which the journals continue. The state file itself is a checkpoint. Its number is the
- * first journal generation that it does not contain. (A snapshot is a state that a user saves under a name.) The file
- * is one JSON document, one row per line, read and written in slices. Its last member is a checksum of all bytes before
- * that line, which detects any damage.
+/*
+ * A checkpoint is a complete state in a file, which the journals continue. The state file itself is a checkpoint. Its
+ * number is the first journal generation that it does not contain. (A snapshot is a state that a user saves under a
+ * name.) The file is one JSON document, one row per line, read and written in slices. Its last member is a checksum of
+ * all bytes before that line, which detects any damage.
  */
-interface Checkpoint {
-  readonly generation: number;
-  readonly state: State;
-}
 
-export interface CheckpointFileOptions extends CheckpointOptions {
+interface CheckpointFileOptions {
   readonly disk: Disk;
   readonly path: string;
+  readonly state: State;
+  readonly getHead: () => NewCheckpointHead;
+  readonly runStep?: StepRunner;
   /** When it aborts, writing ends before the next piece, and the unfinished file is removed. */
   readonly signal?: AbortSignal;
   /**
    * Waits until everything that the text may contain is durable in the journal, so that this file may replace the old
    * file.
    */
-  readonly waitUntilDurable?: () => Promise<void>;
+  readonly beforeReplacing?: () => Promise<void>;
   /** Called after the file has replaced the old file. The replacement is not necessarily durable yet. */
   readonly onReplaced?: () => void;
 }
 
 /** Durably replaces the checkpoint file. Resolves with its size in bytes. */
-export async function writeCheckpoint(checkpoint: Checkpoint, options: CheckpointFileOptions): Promise<number> {
-  const { disk, path, signal, waitUntilDurable, onReplaced } = options;
+export async function writeCheckpoint(options: CheckpointFileOptions): Promise<number> {
+  const { disk, path, getHead, runStep, signal, beforeReplacing, onReplaced } = options;
   let size = 0;
   /** Each piece is requested after the previous piece is written. */
-  async function* createPieces({ state, generation }: Checkpoint): AsyncGenerator<Uint8Array, void> {
-    for await (const piece of formatCheckpoint(state, generation, options)) {
+  async function* createPieces(state: State): AsyncGenerator<Uint8Array, void> {
+    for await (const piece of formatCheckpoint(state, getHead, runStep)) {
       signal?.throwIfAborted();
       size += piece.byteLength;
       yield piece;
     }
-    await waitUntilDurable?.();
+    await beforeReplacing?.();
   }
-  const adapter: Adapter<Checkpoint> = {
+  const adapter: Adapter<State> = {
     read: async () => null,
-    write: (data) => writeFileAtomic(path, createPieces(data), { disk, ...(onReplaced && { onReplaced }) }),
+    write: (state) => writeFileAtomic(path, createPieces(state), { disk, ...(onReplaced && { onReplaced }) }),
   };
-  await new Low(adapter, checkpoint).write();
+  await new Low(adapter, options.state).write();
   return size;
 }
 
-/** Metadata of a checkpoint, and functions for taking its snapshot. */
-export interface CheckpointOptions {
-  /** Called in the first step of writing. The document contains everything that was committed before. */
-  readonly onBegin?: () => void;
-  /** Position of the journals at that time (default: the beginning). */
-  readonly getPosition?: () => LogPosition;
-  /** True if the document records that no journal follows it. */
-  readonly isClosed?: boolean;
-  /** The journal position of this state. Omitted if the state has no history. */
-  readonly getPast?: () => LogPosition | undefined;
-  readonly getMoment?: () => Moment;
-  /** Takes the snapshot while no transaction is open. */
-  readonly runStep?: <T>(work: () => T) => Promise<T>;
-}
+/** Metadata of a new checkpoint (default: of a state without journal lines before it). */
+export type NewCheckpointHead = Pick<CheckpointHead, "generation"> & Partial<CheckpointHead>;
+
+/** Runs work while no transaction is open. */
+type StepRunner = <T>(work: () => T) => Promise<T>;
 
 /**
- * Creates a consistent snapshot as a checksummed document, in pieces that each end within a line. `generation` is the
- * first journal that it does not contain.
+ * Creates a consistent snapshot as a checksummed document, in pieces that each end within a line. `getHead` is called at
+ * the moment of the snapshot. The document contains everything that was committed before.
  */
 export async function* formatCheckpoint(
   state: State,
-  generation: number,
-  options: CheckpointOptions,
+  getHead: () => NewCheckpointHead,
+  runStep: StepRunner = async (work) => work(),
 ): AsyncGenerator<Uint8Array, void> {
-  const runStep = options.runStep ?? (async (work) => work());
-  const [contents, head] = await runStep(() => {
-    options.onBegin?.();
-    return [takeSnapshot(state), createHead(generation, options)] as const;
-  });
-  let isFirst = true;
-  for await (const bytes of addChecksum(createDocument(contents, head))) {
-    yield isFirst && options.isClosed ? withClosedMark(bytes) : bytes;
-    isFirst = false;
-  }
-}
-
-function createHead(generation: number, { getPosition, getPast, getMoment }: CheckpointOptions): DocumentHead {
-  const { number: transaction, checksum } = getPosition?.() ?? startPosition;
-  const { number, checksum: chain } = getPast?.() ?? {};
-  return {
+  const [head, contents] = await runStep(() => [getHead(), takeSnapshot(state)] as const);
+  const { generation, closed = false, position = startPosition, past, moment = {} } = head;
+  const members = {
     closed: 0,
     generation,
-    transaction,
-    chain: toHex(checksum),
-    past: number === undefined ? null : { number, checksum: chain },
-    moment: getMoment?.() ?? {},
+    transaction: position.number,
+    chain: toHex(position.checksum),
+    past: past ? { number: past.number, checksum: past.checksum } : null,
+    moment,
   };
+  let isFirst = true;
+  for await (const bytes of addChecksum(createDocument(contents, members))) {
+    yield isFirst && closed ? withClosedMark(bytes) : bytes;
+    isFirst = false;
+  }
 }
 
 const WrittenPosition = z.object({ number: z.int(), checksum: z.int() });

@@ -17,7 +17,7 @@ import {
   StoreFailedError,
   toLogFailure,
 } from "../port.ts";
-import { type CheckpointFileOptions, writeCheckpoint } from "./checkpoint-file.ts";
+import { type NewCheckpointHead, writeCheckpoint } from "./checkpoint-file.ts";
 import { markClosed } from "./checksummed-document.ts";
 import { formatCommitLine, type HistoryFiles } from "./history-files.ts";
 import { createJournal, getJournalPath } from "./journal.ts";
@@ -145,8 +145,8 @@ export class FileLog implements CommitLog {
         await this.#journal.waitUntilDurable();
         const next = await this.#nextGeneration();
         this.#rotate(next);
-        const options = { getPast: () => past, getMoment: () => moment, onReplaced };
-        await this.#archivePrevious(next.number, await this.#writeCheckpoint(state, next, options));
+        const getHead = () => ({ ...this.#createHead(next), past, moment });
+        await this.#archivePrevious(next.number, await this.#writeCheckpoint(state, { getHead, onReplaced }));
       } catch (cause) {
         if (this.failure) throw this.failure;
         const reason = `${this.#options.path} cannot be replaced: ${describeFsError(cause) ?? formatMessage(cause)}`;
@@ -278,16 +278,17 @@ export class FileLog implements CommitLog {
     let release = () => {};
     try {
       const state = await this.#host!.inspect((current) => current);
-      const size = await this.#writeCheckpoint(state, next, {
+      const size = await this.#writeCheckpoint(state, {
         runStep: (work) => this.#host!.inspect(work),
         signal,
-        onBegin: () => {
+        getHead: () => {
           signal.throwIfAborted();
           if (this.failure) throw this.failure;
           hasStarted = true;
           this.#rotate(next);
+          return this.#createHead(next);
         },
-        waitUntilDurable: async () => {
+        beforeReplacing: async () => {
           release = await this.#checkpointMutex.acquire();
           signal.throwIfAborted();
           await this.#journal.waitUntilDurable();
@@ -311,9 +312,10 @@ export class FileLog implements CommitLog {
       const onReplaced = () => {
         isReplaced = true;
       };
+      const getHead = () => this.#createHead(next);
       // A file that svc did not write is not retained.
-      const retention = this.#isDisturbed ? { waitUntilDurable: async () => {} } : {};
-      const size = await this.#writeCheckpoint(state, next, { onReplaced, ...retention }).catch(async (cause) => {
+      const retention = this.#isDisturbed ? { beforeReplacing: async () => {} } : {};
+      const size = await this.#writeCheckpoint(state, { getHead, onReplaced, ...retention }).catch(async (cause) => {
         // Once the checkpoint has its name, writing continues in that journal, even if the checkpoint is not certainly
         // durable.
         if (isReplaced) this.#generations.olderJournals.push(next.number);
@@ -328,15 +330,19 @@ export class FileLog implements CommitLog {
     });
   }
 
-  /** Writes the checkpoint that the journal `next` follows. Resolves with its size. */
-  #writeCheckpoint(state: State, next: NextJournal, extraOptions: Partial<CheckpointFileOptions>): Promise<number> {
-    const { disk, path, getMoment, files } = this.#options;
-    const position = () => this.#journal.position;
-    const waitUntilDurable = () => files.retainCheckpoint(this.#generations.base);
-    return writeCheckpoint(
-      { generation: next.number, state },
-      { disk, path, getMoment, getPosition: position, getPast: position, waitUntilDurable, ...extraOptions },
-    );
+  #writeCheckpoint(
+    state: State,
+    options: Omit<Parameters<typeof writeCheckpoint>[0], "disk" | "path" | "state">,
+  ): Promise<number> {
+    const { disk, path, files } = this.#options;
+    const beforeReplacing = () => files.retainCheckpoint(this.#generations.base);
+    return writeCheckpoint({ disk, path, state, beforeReplacing, ...options });
+  }
+
+  /** Creates the head of the checkpoint that the journal `next` follows. */
+  #createHead({ number }: NextJournal): NewCheckpointHead {
+    const { position } = this.#journal;
+    return { generation: number, position, past: position, moment: this.#options.getMoment() };
   }
 
   async #nextGeneration(): Promise<NextJournal> {

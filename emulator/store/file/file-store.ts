@@ -124,15 +124,11 @@ async function ensureCheckpoint(
   const position = recovered.position ?? startPosition;
   if (base && !isOutdated) return { ...base, closed: base.closed === true, position, journals, olderJournals: [] };
   const generation = newest + 1;
-  const size = await writeCheckpoint(
-    { generation, state },
-    {
-      ...{ disk, path, isClosed: true },
-      getPosition: () => position,
-      getPast: () => base && position,
-      waitUntilDurable: async () => base && files.retainCheckpoint(base.generation),
-    },
-  );
+  const size = await writeCheckpoint({
+    ...{ disk, path, state },
+    getHead: () => ({ generation, closed: true, position, past: base && position }),
+    beforeReplacing: async () => base && files.retainCheckpoint(base.generation),
+  });
   const generations = journals.map(({ header }) => header?.generation ?? 0);
   return { generation, closed: true, size, position, journals: [], olderJournals: generations };
 }

@@ -1,6 +1,5 @@
 import { dirname } from "node:path";
 import { type Disk, findFreeName, systemDisk } from "../../../src/files/disk.ts";
-import { startPosition } from "../../../src/files/log-line.ts";
 import type { Repair } from "../../published.d.ts";
 import type { State } from "../live/state.ts";
 import { type Collection, StateFormatError } from "../port.ts";
@@ -31,8 +30,8 @@ export async function repairFile(options: {
   for (const file of damages.flatMap(({ files }) => files)) aside.push(await linkAside(disk, file));
   // A crash may preserve a later rename and lose an earlier one in the same folder.
   await disk.syncFolder(dirname(path));
-  const getPosition = () => position ?? startPosition;
-  await writeCheckpoint({ generation: newest + 1, state }, { disk, path, getPosition, isClosed: true });
+  const head = { generation: newest + 1, closed: true, ...(position && { position }) };
+  await writeCheckpoint({ disk, path, state, getHead: () => head });
   for (const generation of await listJournalGenerations(disk, path))
     await disk.remove(getJournalPath(path, generation));
   await disk.syncFolder(dirname(path));

@@ -93,11 +93,8 @@ async function openAs(
   let { base, journalBytes } = recovered;
   // Later writes use the current format, so a new or outdated store first gets a checkpoint in it.
   if (!base || recovered.isOutdated) {
-    const checkpoint = formatCheckpoint(state, 0, {
-      getPosition: () => position,
-      getPast: () => position,
-      getMoment,
-    });
+    const head = { generation: 0, position, past: position, moment: getMoment() };
+    const checkpoint = formatCheckpoint(state, () => head);
     const previous = base && { id: base.id, followedBy: journalBytes };
     const getCheckpointPosition = () => ({ lastLine: position.number, previous });
     base = await documents.write(checkpoint, { kind: "base", getPosition: getCheckpointPosition });

@@ -1,12 +1,7 @@
 import type { WallClock } from "../../../src/base/clock.ts";
 import { AppendLog } from "../../../src/files/append-log.ts";
 import type { LogPosition } from "../../../src/files/log-line.ts";
-import {
-  type CheckpointOptions,
-  findCheckpointHead,
-  formatCheckpoint,
-  maxHeadLength,
-} from "../file/checkpoint-file.ts";
+import { type CheckpointHead, findCheckpointHead, formatCheckpoint, maxHeadLength } from "../file/checkpoint-file.ts";
 import { formatCommitLine } from "../file/history-files.ts";
 import { type Segment, StoredHistory } from "../file/stored-history.ts";
 import { Compaction } from "../live/compaction.ts";
@@ -133,7 +128,7 @@ export class PostgresLog implements CommitLog {
     await this.#journal.append(formatCommitLine([], undefined, this.#options.getMoment()));
     let isReplacing = false;
     try {
-      await this.#writeCheckpoint(state, { getPast: () => past, getMoment: () => moment }, async () => {
+      await this.#writeCheckpoint(state, { past, moment }, async () => {
         isReplacing = true;
       });
     } catch (cause) {
@@ -188,43 +183,42 @@ export class PostgresLog implements CommitLog {
 
   async #compact(signal: AbortSignal): Promise<void> {
     const state = await this.#host!.inspect((current) => current);
-    await this.#writeCheckpoint(state, { runStep: (work) => this.#host!.inspect(work) }, async () => {
+    const beforePlacing = async () => {
       signal.throwIfAborted();
       // The snapshot may include lines that are still being written.
       await this.#journal.waitUntilDurable();
-    });
+    };
+    await this.#writeCheckpoint(state, {}, beforePlacing, (work) => this.#host!.inspect(work));
   }
 
-  async #writeCheckpoint(state: State, options: CheckpointOptions = {}, beforePlacing = async () => {}): Promise<void> {
-    let position = this.#journal.position;
-    let journalLength = this.#journal.length;
-    const getPosition = () => {
-      position = this.#journal.position;
-      journalLength = this.#journal.length;
-      return position;
-    };
+  async #writeCheckpoint(
+    state: State,
+    head: Partial<CheckpointHead> = {},
+    beforePlacing = async () => {},
+    runStep?: Parameters<typeof formatCheckpoint>[2],
+  ): Promise<void> {
+    let { position, length } = this.#journal;
     const { getMoment, documents, historyBytes, report, database } = this.#options;
+    const getHead = () => {
+      ({ position, length } = this.#journal);
+      return { generation: 0, position, past: position, moment: getMoment(), ...head };
+    };
     let release = () => {};
     const beforeLastPiece = async () => {
       release = await this.#checkpointMutex.acquire();
       await beforePlacing();
     };
     try {
-      const document = formatCheckpoint(state, 0, {
-        getPast: () => position,
-        getMoment,
-        ...options,
-        getPosition,
-      });
+      const document = formatCheckpoint(state, getHead, runStep);
       const { id } = this.#base;
       this.#base = await documents.write(withEnd(document, beforeLastPiece), {
         kind: "base",
         getPosition: () => ({
           lastLine: position.number,
-          previous: { id, followedBy: journalLength - this.#checkpointEnd },
+          previous: { id, followedBy: length - this.#checkpointEnd },
         }),
       });
-      this.#checkpointEnd = journalLength;
+      this.#checkpointEnd = length;
       await documents.trim(this.#base.id, historyBytes).catch((cause) => {
         report(`the history of the store ${database.displayUrl} is not trimmed: ${(cause as Error).message}`);
       });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import {
-  formatOpenMetrics,
-  formatPrometheusText,
+  createHistogramSamples,
+  formatMetrics,
   type MetricFamily,
 } from "../../../emulator/control/metrics/counters.ts";
 
@@ -20,14 +20,14 @@ const families: readonly MetricFamily[] = [
     type: "histogram",
     unit: "seconds",
     help: "How long.",
-    histograms: [{ labels: { service: "router" }, bounds: [0.5, 1], counts: [2, 1, 1], sum: 4.5 }],
+    samples: createHistogramSamples({ service: "router" }, [0.5, 1], [2, 1, 1], 4.5),
   },
 ];
 
 describe("metrics exposition", () => {
   it("follows OpenMetrics with units and an end marker", () => {
     assert.equal(
-      formatOpenMetrics(families),
+      formatMetrics(families, "openMetrics"),
       `# TYPE svc_requests counter
 # HELP svc_requests Requests, \\"all\\" of them;\\nC:\\\\svc
 svc_requests_total{service="a \\"b\\"\\n\\\\c",class="2xx"} 3
@@ -53,7 +53,7 @@ svc_request_duration_seconds_sum{service="router"} 4.5
 
   it("follows the older text format, with unescaped quotes in help", () => {
     assert.equal(
-      formatPrometheusText(families),
+      formatMetrics(families, "plainText"),
       `# TYPE svc_requests_total counter
 # HELP svc_requests_total Requests, "all" of them;\\nC:\\\\svc
 svc_requests_total{service="a \\"b\\"\\n\\\\c",class="2xx"} 3
