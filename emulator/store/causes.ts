@@ -76,19 +76,19 @@ export function createCauseRowFactory({
   });
 }
 
-/** Returns the store with other implementations of some of its methods. */
-export const overrideStore = (store: Store, methods: Partial<Store>): Store =>
-  new Proxy(store, {
-    get(target, name) {
+/** Returns a store or a transaction with other implementations of some of its methods. */
+export const overrideMethods = <Target extends Store | Transaction>(target: Target, methods: Partial<Target>): Target =>
+  new Proxy(target, {
+    get(original, name) {
       const override = Reflect.get(methods, name);
       if (override !== undefined) return override;
-      const value = Reflect.get(target, name, target);
-      return typeof value === "function" ? value.bind(target) : value;
+      const value = Reflect.get(original, name, original);
+      return typeof value === "function" ? value.bind(original) : value;
     },
   });
 
 /** Returns the store with a cause for every transaction that names none. */
 export const addCause = (store: Store, ownCause: Cause): Store =>
-  overrideStore(store, {
+  overrideMethods<Store>(store, {
     transaction: (name, work, cause = ownCause) => store.transaction(name, work, cause),
   });

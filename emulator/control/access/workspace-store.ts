@@ -1,7 +1,7 @@
 import { contracts } from "../../cluster/contracts/rows.ts";
 import { users, workspaces } from "../../domain/workspaces.ts";
 import type { Cause } from "../../store/cause.ts";
-import { addCause, overrideStore } from "../../store/causes.ts";
+import { addCause, overrideMethods } from "../../store/causes.ts";
 import type { AnyRows, IndexQuery, RowKey, Rows, Store, Transaction, View } from "../../store/port.ts";
 import { largeWorkspaceCollections, workspaceCollections } from "../state/remove-workspace.ts";
 
@@ -12,7 +12,7 @@ type OwnershipTest = (row: Row, view: View) => boolean | Promise<boolean>;
 export function scopeStore(store: Store, cause: Cause, workspace: number): Store {
   const rules = buildRules(workspace);
   const storeWithCause = addCause(store, cause);
-  return overrideStore(storeWithCause, {
+  return overrideMethods<Store>(storeWithCause, {
     read: (work) => store.read((view) => work(scopeView(view, rules))),
     transaction: (name, work, ownCause) =>
       storeWithCause.transaction(name, (tx) => work(scopeTransaction(tx, rules)), ownCause),
@@ -71,22 +71,12 @@ function scopeView(view: View, rules: ReadonlyMap<string, OwnershipTest>): View 
   };
 }
 
-function scopeTransaction(tx: Transaction, rules: ReadonlyMap<string, OwnershipTest>): Transaction {
-  return {
+const scopeTransaction = (tx: Transaction, rules: ReadonlyMap<string, OwnershipTest>): Transaction =>
+  overrideMethods<Transaction>(tx, {
     ...scopeView(tx, rules),
     getSync(collection, key) {
       const row = tx.getSync(collection, key);
       // Rows that name their workspace are filtered here. Other rows are only reachable through such rows.
       return row && (rules.get(collection.name)?.(row as Row, tx) ?? true) ? row : undefined;
     },
-    put: (collection, row) => tx.put(collection, row),
-    delete: (collection, key) => tx.delete(collection, key),
-    map: (collection, cluster, identifiers) => tx.map(collection, cluster, identifiers),
-    unmap: (collection, cluster, identifiers) => tx.unmap(collection, cluster, identifiers),
-    next: (sequence) => tx.next(sequence),
-    get cause() {
-      return tx.cause;
-    },
-    withCause: (cause, work) => tx.withCause(cause, work),
-  };
-}
+  });

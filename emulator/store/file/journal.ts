@@ -91,33 +91,23 @@ export class Replay {
   transactions = 0;
   /** The end of the chain so far. Undefined if its beginning is unknown. */
   position: LogPosition | undefined;
-  /** The last applied line, or the last line of the checkpoint. */
-  lastApplied: LogPosition | undefined;
   readonly #disk: Disk;
   readonly #state: State;
   readonly #upgrade: Upgrade;
   readonly #base: JournalStart;
-  readonly #lastNumber: number;
-  readonly #trustsRows: boolean;
   /** Generations whose lines are applied, together with all earlier lines. */
   readonly #appliedGenerations = new Set<number>();
 
-  /** `last` is the number of the last line to apply. `isOwn` skips the validation of rows of the current version. */
   constructor(
     disk: Disk,
-    state: State,
-    upgrade: Upgrade,
+    { state, upgrade }: { readonly state: State; readonly upgrade: Upgrade },
     base: JournalStart,
-    { last = Number.POSITIVE_INFINITY, isOwn = false } = {},
   ) {
-    this.#lastNumber = last;
-    this.#trustsRows = isOwn && !upgrade.isNeeded;
     this.#disk = disk;
     this.#state = state;
     this.#upgrade = upgrade;
     this.#base = base;
     this.position = base?.position;
-    this.lastApplied = base?.position;
   }
 
   /**
@@ -127,18 +117,16 @@ export class Replay {
   async add(path: string): Promise<void> {
     let lineCount = 0;
     let header: Header | undefined;
-    let isTrusted = false;
     let transactions = 0;
     let next: number | undefined;
     const reading = readLog(this.#disk, path, {
       visitFirst: (json) => {
         lineCount = 1;
         header = parseHeader(json);
-        isTrusted = this.#trustsRows && header.written_by === svcVersion;
         this.#follow(header);
         return this.position;
       },
-      visitLine: (json, position) => {
+      visitLine: (json) => {
         lineCount += 1;
         if (next !== undefined) throw new StateFormatError("it is after the last line of the journal");
         const value = tryParseJson(json) as { readonly next?: unknown; readonly changes?: unknown } | null;
@@ -147,7 +135,7 @@ export class Replay {
         else {
           const changes = parseChanges(value?.changes);
           if (changes === undefined) throw new StateFormatError("the line does not contain changes");
-          this.#apply(changes, position, isTrusted);
+          this.#apply(changes);
           transactions += 1;
         }
       },
@@ -169,14 +157,12 @@ export class Replay {
     this.#appliedGenerations.add(generation);
   }
 
-  #apply(changes: readonly Change[], { number, checksum }: LogPosition, isTrusted: boolean): void {
-    if (number > this.#lastNumber) return;
+  #apply(changes: readonly Change[]): void {
     if (this.journals.some(({ torn }) => torn))
       throw new StateFormatError("the journal before this one ends in a damaged line");
     if (this.#base === undefined) throw new StateFormatError("its state file is missing", { repairable: false });
-    applyChecked(this.#state, changes, this.#upgrade, isTrusted);
+    applyChecked(this.#state, changes, this.#upgrade);
     this.transactions += 1;
-    this.lastApplied = { number, checksum };
   }
 }
 

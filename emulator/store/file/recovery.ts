@@ -85,7 +85,7 @@ export async function recover(
   }
 
   const { state, upgrade } = reader;
-  const replay = new Replay(disk, state, upgrade, base);
+  const replay = new Replay(disk, reader, base);
   const isOlder = (generation: number) => base !== undefined && generation < base.generation;
   const paths = generations.filter((each) => !isOlder(each)).map((each) => getJournalPath(path, each));
   for (const [i, journal] of paths.entries()) {

@@ -1,8 +1,10 @@
 import type { WallClock } from "../../../src/base/clock.ts";
+import { svcVersion } from "../../../src/base/version.ts";
 import { type Disk, isMissing, readBeginning } from "../../../src/files/disk.ts";
 import type { LogPosition } from "../../../src/files/log-line.ts";
 import { readLines, readLog } from "../../../src/files/read-log.ts";
 import { LiveStore } from "../live/live-store.ts";
+import { parseChanges } from "../live/state.ts";
 import {
   type Collection,
   type Commit,
@@ -15,7 +17,7 @@ import { type CheckpointHead, findCheckpointHead, maxHeadLength } from "./checkp
 import { readChecksummedInto } from "./checksummed-document.ts";
 import { DocumentReader } from "./document-reader.ts";
 import { type HistoryFiles, parseCommitLine } from "./history-files.ts";
-import { getJournalPath, listJournalGenerations, Replay } from "./journal.ts";
+import { applyChecked, getJournalPath, listJournalGenerations } from "./journal.ts";
 
 /** A checkpoint with the lines that follow it, up to the next checkpoint. */
 export interface Segment {
@@ -24,14 +26,10 @@ export interface Segment {
   readBase(): AsyncIterable<Buffer>;
   /** Reads the lines that follow the checkpoint, up to their end or damage, or until `onLine` returns false. */
   visitLines(onLine: LineHandler): Promise<void>;
-  /**
-   * Applies the lines up to that number to the state of the checkpoint. Resolves with the position of the last applied
-   * line, or of the checkpoint. Fails with StateFormatError.
-   */
-  replay(reader: DocumentReader, lastNumber: number): Promise<LogPosition>;
 }
 
-export type LineHandler = (json: string, position: LogPosition) => boolean;
+/** `writtenBy` is the version of svc that wrote the line, if it is known. */
+export type LineHandler = (json: string, position: LogPosition, writtenBy: string | null | undefined) => boolean;
 
 interface StoredHistoryOptions {
   readonly collections: readonly Collection[];
@@ -92,9 +90,19 @@ export class StoredHistory implements History {
       try {
         const reader = new DocumentReader(collections, { isSealed: true });
         await readChecksummedInto(reader, segment.readBase());
-        const past = await segment.replay(reader, number);
+        const { state, upgrade } = reader;
+        let past = segment.head.position;
+        if (past.number < number) {
+          await segment.visitLines((json, position, writtenBy) => {
+            const changes = parseChanges(JSON.parse(json).changes) ?? [];
+            applyChecked(state, changes, upgrade, !upgrade.isNeeded && writtenBy === svcVersion);
+            past = position;
+            return past.number < number;
+          });
+        }
         if (past.number !== number) throw new StateFormatError("lines are missing");
-        return { store: new LiveStore({ state: reader.state, wall }), past };
+        const { checksum } = past;
+        return { store: new LiveStore({ state, wall }), past: { number, checksum } };
       } catch (cause) {
         if (!(cause instanceof StateFormatError)) throw cause;
         throw new StateFormatError(`The history is damaged: ${cause.message}`, { cause });
@@ -158,17 +166,21 @@ const createSegment = (disk: Disk, { path, head, journals }: SegmentFiles): Segm
     try {
       yield* readLines(disk, path);
     } catch (cause) {
-      throw toMissingError(cause);
+      throw isMissing(cause) ? new StateFormatError((cause as Error).message, { cause }) : cause;
     }
   },
   async visitLines(onLine) {
     let position = head.position;
+    let writtenBy: string | undefined;
     try {
       for (const journal of journals) {
         const { damage } = await readLog(disk, journal, {
-          visitFirst: () => position,
+          visitFirst(json) {
+            writtenBy = JSON.parse(json).written_by;
+            return position;
+          },
           visitLine(json, linePosition) {
-            if (!onLine(json, linePosition)) throw new StopReadingError();
+            if (!onLine(json, linePosition, writtenBy)) throw new StopReadingError();
             position = linePosition;
           },
         });
@@ -177,15 +189,6 @@ const createSegment = (disk: Disk, { path, head, journals }: SegmentFiles): Segm
     } catch (cause) {
       if (!(cause instanceof StopReadingError || isMissing(cause))) throw cause;
     }
-  },
-  async replay({ state, upgrade }, lastNumber) {
-    const replay = new Replay(disk, state, upgrade, head, { last: lastNumber, isOwn: true });
-    try {
-      for (const journal of journals) if (replay.lastApplied!.number < lastNumber) await replay.add(journal);
-    } catch (cause) {
-      throw toMissingError(cause);
-    }
-    return replay.lastApplied!;
   },
 });
 
@@ -197,9 +200,6 @@ async function readHead(disk: Disk, path: string): Promise<CheckpointHead | unde
     throw cause;
   }
 }
-
-const toMissingError = (cause: unknown): unknown =>
-  isMissing(cause) ? new StateFormatError((cause as Error).message, { cause }) : cause;
 
 /** Thrown to stop reading when nothing more is needed. */
 class StopReadingError extends Error {}

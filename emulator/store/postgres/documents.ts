@@ -212,16 +212,15 @@ export async function recover(
     await sql`select id, bytes from documents where kind = 'base' and whole order by id desc limit 1`;
   const reader = new DocumentReader(collections, { isSealed: true });
   if (!checkpointRow) {
-    const { state, upgrade } = reader;
-    const { position, bytes } = await replayJournal(sql, { state, upgrade, after: startPosition, displayUrl });
-    return { state, position, journalBytes: bytes, base: undefined, isOutdated: true };
+    const { position, bytes } = await replayJournal(sql, reader, startPosition, displayUrl);
+    return { state: reader.state, position, journalBytes: bytes, base: undefined, isOutdated: true };
   }
   const base = { id: checkpointRow.id as string, bytes: Number(checkpointRow.bytes) };
   try {
     await readChecksummedInto(reader, readDocument(sql, base.id));
     const { state, upgrade } = reader;
     const { position: after } = parseCheckpointHead(reader.head);
-    const { position, bytes } = await replayJournal(sql, { state, upgrade, after, displayUrl });
+    const { position, bytes } = await replayJournal(sql, reader, after, displayUrl);
     return { state, position, journalBytes: bytes, base, isOutdated: upgrade.isNeeded };
   } catch (cause) {
     if (!(cause instanceof StateFormatError)) throw cause;

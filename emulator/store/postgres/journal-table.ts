@@ -128,24 +128,15 @@ function parseLines(group: string, after: LogPosition): Pick<ReadGroup, "lines" 
   return { lines, isDamaged: false };
 }
 
-interface JournalReplay {
-  readonly state: State;
-  readonly upgrade: Upgrade;
-  readonly after: LogPosition;
-  /** The last line to apply (default: all). */
-  readonly last?: number;
-  /** If true, rows of the current version are not validated again (default: false). */
-  readonly trustsOwnRows?: boolean;
-  readonly displayUrl: string;
-}
-
 /**
- * Applies the lines of a journal to a state, one after the other. Resolves with the position of the last line and the
- * size of the groups. Fails with StateFormatError if a line is missing or damaged.
+ * Applies the lines of a journal after a position to a state, one after the other. Resolves with the position of the
+ * last line and the size of the groups. Fails with StateFormatError if a line is missing or damaged.
  */
 export async function replayJournal(
   sql: Sql | Tx,
-  { state, upgrade, after, last = Number.POSITIVE_INFINITY, trustsOwnRows = false, displayUrl }: JournalReplay,
+  { state, upgrade }: { readonly state: State; readonly upgrade: Upgrade },
+  after: LogPosition,
+  displayUrl: string,
 ): Promise<{ readonly position: LogPosition; readonly bytes: number }> {
   let position = after;
   let bytes = 0;
@@ -157,14 +148,10 @@ export async function replayJournal(
   };
   for await (const group of readJournal(sql, after)) {
     bytes += group.bytes;
-    const isTrusted = trustsOwnRows && !upgrade.isNeeded && group.writtenBy === svcVersion;
     for (const { number, checksum, json } of group.lines) {
-      if (number > last) return { position, bytes };
-      const { changes } = JSON.parse(json) as { readonly changes?: unknown };
-      applyChecked(state, parseChanges(changes) ?? throwDamaged(), upgrade, isTrusted);
+      applyChecked(state, parseChanges(JSON.parse(json).changes) ?? throwDamaged(), upgrade);
       position = { number, checksum };
     }
-    if (position.number >= last) break;
     if (group.isDamaged) throwDamaged();
   }
   return { position, bytes };

@@ -18,7 +18,7 @@ import {
 } from "../port.ts";
 import type { Database } from "./database.ts";
 import { type CheckpointDocument, type Documents, readDocument } from "./documents.ts";
-import { createLineCheck, createLinesMissingError, JournalTable, readJournal, replayJournal } from "./journal-table.ts";
+import { createLineCheck, createLinesMissingError, JournalTable, readJournal } from "./journal-table.ts";
 import type { Leadership } from "./leadership.ts";
 
 interface PostgresLogOptions {
@@ -237,7 +237,7 @@ async function* withEnd(
 }
 
 /** Lists the segments of the history of a state, oldest first. The last segment belongs to the present checkpoint. */
-async function listPostgresSegments({ pool, displayUrl }: Pick<Database, "pool" | "displayUrl">): Promise<Segment[]> {
+async function listPostgresSegments({ pool }: Pick<Database, "pool">): Promise<Segment[]> {
   const bases = await pool`
     select id, left(lines, ${maxHeadLength}) as beginning from documents join pieces on document = id and piece = 0
     where kind = 'base' and whole order by id`;
@@ -250,14 +250,9 @@ async function listPostgresSegments({ pool, displayUrl }: Pick<Database, "pool" 
         head,
         readBase: () => readDocument(pool, id),
         async visitLines(visit) {
-          for await (const { lines } of readJournal(pool, position)) {
-            for (const line of lines) if (!visit(line.json, line)) return;
+          for await (const { lines, writtenBy } of readJournal(pool, position)) {
+            for (const line of lines) if (!visit(line.json, line, writtenBy)) return;
           }
-        },
-        async replay({ state, upgrade }, last) {
-          if (last <= position.number) return position;
-          return (await replayJournal(pool, { state, upgrade, after: position, last, trustsOwnRows: true, displayUrl }))
-            .position;
         },
       },
     ];
