@@ -29,7 +29,6 @@ import { createConsoleReader, toReachableUrl } from "./listeners.ts";
 import { checkClusterUrls, resolvePublicUrl, resolveStartTime } from "./options.ts";
 import type { ProcessContext } from "./process-context.ts";
 import { createClusterParts, createRouterParts, toRunningCluster } from "./service-parts.ts";
-import { toLeaderAddress } from "./standby.ts";
 import { collections } from "./state/collections.ts";
 import { createSeedWriter, formatStaleTimeWarning } from "./state/initial-state.ts";
 import { type DatabaseOptions, openState, watchFiles } from "./state/open-state.ts";
@@ -224,7 +223,7 @@ async function open(
   });
   if (standby && leadership) {
     const key = createRandomIds().token(32);
-    const address = toLeaderAddress({ router_url: reachableRouterUrl, key }, options.host, state.clusters, clusters);
+    const address = { router_url: reachableRouterUrl, key, clusters: emulatedClusters.map(toClusterAddress) };
     await standby.lead(address, token);
     await leadership.publishAddress(address).catch((cause) => {
       throw new StoreFailedError("The leader cannot be announced to the standbys", { cause });
@@ -242,6 +241,11 @@ async function open(
       return closing.run();
     },
   };
+
+  function toClusterAddress({ id, position }: ClusterRow) {
+    const { internalUrl } = clusters.find((cluster) => cluster.id === id)!;
+    return { id, url: toReachableUrl(internalUrl, options.host), position };
+  }
 
   /** Registers an external cluster. An emulated cluster also gets a listener on the next port. */
   async function createCluster(row: ClusterRow): Promise<Cluster> {

@@ -1,45 +1,24 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import * as z from "zod";
 import type { Liveness, Readiness } from "../../src/api/emulator/lifecycle.ts";
 import { registry } from "../../src/api/registry.ts";
 import { isEqualInConstantTime } from "../../src/base/hmac.ts";
-import { toFields } from "../../src/base/object.ts";
 import { describeProcess } from "../control/lifecycle.ts";
-import type { Cluster, ClusterRow } from "../domain/clusters.ts";
 import { createPart, type ListenerPart, type ReceivedRequest } from "../http/handler.ts";
-import type { StandbyBehavior } from "../http/listener.ts";
+import type { Listener } from "../http/listener.ts";
 import { reply } from "../http/reply.ts";
 import { noSniffHeader } from "../http/respond.ts";
-import { type BoundListener, type Listeners, toReachableUrl } from "./listeners.ts";
+import type { BoundListener, Listeners } from "./listeners.ts";
 
 /** Addresses of the leader's listeners, which the leader publishes to the standbys through the database. */
-export interface LeaderAddress {
-  readonly router_url: string;
+const LeaderAddress = z.object({
+  router_url: z.string(),
   /** A secret of the term, by which the listeners recognize forwarded requests. */
-  readonly key: string;
-  readonly clusters: readonly {
-    readonly id: string;
-    readonly url: string;
-    /** Listeners in the order of the ports. */
-    readonly position: number;
-  }[];
-}
-
-/** Returns the address of a leader. Standbys have no listeners for external clusters. */
-export const toLeaderAddress = (
-  { router_url, key }: Pick<LeaderAddress, "router_url" | "key">,
-  host: string | undefined,
-  rows: readonly ClusterRow[],
-  clusters: readonly Cluster[],
-): LeaderAddress => ({
-  router_url,
-  key,
-  clusters: clusters
-    .filter(({ external }) => !external)
-    .map(({ id, internalUrl }) => {
-      const { position } = rows.find((row) => row.id === id)!;
-      return { id, url: toReachableUrl(internalUrl, host), position };
-    }),
+  key: z.string(),
+  /** Emulated clusters. `position` orders their listeners by port. */
+  clusters: z.array(z.object({ id: z.string(), url: z.string(), position: z.number() })),
 });
+export type LeaderAddress = z.infer<typeof LeaderAddress>;
 
 interface StandbyOptions {
   readonly readiness: Readiness;
@@ -73,8 +52,9 @@ export class HotStandby {
     this.#leader = undefined;
     this.#isLeading = false;
     this.#hasNotified = false;
-    this.#options.listeners.router.startStandby(this.#createStandby("router"));
-    for (const [id, binding] of this.#clusters) this.#startForwarding(id, binding);
+    this.#forward("router", this.#options.listeners.router);
+    for (const [id, binding] of this.#clusters)
+      void binding.then(({ listener }) => this.#forward(id, listener)).catch(() => {});
   }
 
   get hasSeenLeader(): boolean {
@@ -83,20 +63,18 @@ export class HotStandby {
 
   /** Updates the known leader. `address` is null if there is no leader, or if its address is not known yet. */
   readonly updateLeader = (address: unknown, token: string | null): void => {
-    const { router_url, key, clusters } = toFields(address);
-    const isKnown = typeof router_url === "string" && typeof key === "string" && Array.isArray(clusters);
-    this.#leader = isKnown ? (address as LeaderAddress) : undefined;
+    this.#leader = LeaderAddress.safeParse(address).data;
     this.#token = token ?? undefined;
     if (!this.#leader) return;
     this.#hasSeenLeader = true;
-    const { router_url: leader, clusters: leaderClusters } = this.#leader;
-    void this.#bindAll(leaderClusters)
-      .then(() => {
-        if (!this.#hasNotified && !this.#isLeading) this.#options.onLeadership(leader, token ?? "");
-        this.#hasNotified = true;
-      })
-      .catch((error) => this.#options.log(String(error)));
+    void this.#bindAll(this.#leader, token ?? "").catch((error) => this.#options.log(String(error)));
   };
+
+  async #bindAll({ router_url, clusters }: LeaderAddress, token: string): Promise<void> {
+    for (const { id, position } of clusters) await this.getListener(id, position);
+    if (!this.#hasNotified && !this.#isLeading) this.#options.onLeadership(router_url, token);
+    this.#hasNotified = true;
+  }
 
   /** Returns the listener of a cluster in this process. It forwards until this process leads. */
   getListener(id: string, position: number): Promise<BoundListener> {
@@ -104,8 +82,10 @@ export class HotStandby {
     if (existing) return existing;
     const binding = this.#options.listeners.bindCluster(id, position);
     this.#clusters.set(id, binding);
-    binding.catch(() => this.#clusters.delete(id));
-    this.#startForwarding(id, binding);
+    binding.then(
+      ({ listener }) => this.#forward(id, listener),
+      () => this.#clusters.delete(id),
+    );
     return binding;
   }
 
@@ -118,34 +98,20 @@ export class HotStandby {
     for (const { listener } of await Promise.all(this.#clusters.values())) listener.startLeading(address.key);
   }
 
-  #startForwarding(id: string, binding: Promise<BoundListener>): void {
-    const forward = ({ listener }: BoundListener) => {
-      if (!this.#isLeading) listener.startStandby(this.#createStandby(id));
-    };
-    void binding.then(forward, () => {});
-  }
-
-  async #bindAll(clusters: LeaderAddress["clusters"]): Promise<void> {
-    for (const { id, position } of clusters) await this.getListener(id, position);
-  }
-
-  #createStandby(name: string): StandbyBehavior {
-    if (name !== "router") {
-      return {
-        parts: [],
-        findLeader: () => this.#findLeaderListener(({ clusters }) => clusters.find(({ id }) => id === name)),
-      };
-    }
-    return {
-      parts: [this.#createHealthPart()],
-      handleLocally: (request, response) => this.#handleStop(request, response),
-      findLeader: () => this.#findLeaderListener(({ router_url: url }) => ({ url })),
-    };
-  }
-
-  #findLeaderListener(find: (leader: LeaderAddress) => { readonly url: string } | undefined) {
-    const url = this.#leader && find(this.#leader)?.url;
-    return this.#leader && url !== undefined ? { url, key: this.#leader.key } : undefined;
+  /** Starts forwarding the requests of a listener unless this process leads. */
+  #forward(name: string, listener: Listener): void {
+    if (this.#isLeading) return;
+    const isRouter = name === "router";
+    listener.startStandby({
+      parts: isRouter ? [this.#createHealthPart()] : [],
+      handleLocally: (request, response) => isRouter && this.#handleStop(request, response),
+      findLeader: () => {
+        if (!this.#leader) return undefined;
+        const { router_url, key, clusters } = this.#leader;
+        const url = isRouter ? router_url : clusters.find(({ id }) => id === name)?.url;
+        return url === undefined ? undefined : { url, key };
+      },
+    });
   }
 
   /** A liveness request concerns this process only. */

@@ -1,5 +1,7 @@
 import type { Activity } from "../../src/api/activities.ts";
+import type { watchDeliveries as watchOperation } from "../../src/api/emulator/deliveries.ts";
 import type { Fail } from "../../src/api/failures.ts";
+import type { InputOf } from "../../src/api/operation.ts";
 import { formatDeliveryStatus, hasSucceeded } from "../../src/api/webhook-health/attempts.ts";
 import { getMaxAttempts } from "../../src/api/webhook-retries.ts";
 import { toIsoMillis } from "../../src/base/clock.ts";
@@ -7,6 +9,7 @@ import { getDefaultScheme } from "../../src/schemes/webhook-schemes.ts";
 import { readCompositeIds } from "../cluster/contracts/rows.ts";
 import type { EmulatorSettings } from "../domain/settings.ts";
 import { workspaces } from "../domain/workspaces.ts";
+import { matchesFilter } from "../store/pages.ts";
 import type { Store, View } from "../store/port.ts";
 import { type AttemptFault, type Delivery, type DeliveryAttempt, deliveries } from "../webhooks/deliveries.ts";
 import {
@@ -26,11 +29,8 @@ import { type DeliveryEvent, streamDeliveryEvents } from "./delivery-events.ts";
 export const deliveryHandlers = {
   "deliveries.list": async ({ query }, { store, clock, settings }) => {
     await deleteExpiredRecords(store, clock.now());
-    const { webhook, activity, contract, outcome, limit, offset } = query;
-    const contract_id = toContractNumber(contract);
     return store.read(async (view) => {
-      const filter = { webhook_id: webhook, activity, contract_id, outcome };
-      const { items, total } = await listDeliveries(view, filter, { limit, offset });
+      const { items, total } = await listDeliveries(view, toFilter(query), query);
       return { items: await toListRecords(view, items, settings), total };
     });
   },
@@ -77,25 +77,13 @@ export async function toListRecords(
   return loggedDeliveries.map(({ attempts }, i) => ({ ...records[i]!, attempts: attempts.map(toAttemptRecord) }));
 }
 
-interface Filters {
-  readonly webhook?: number | undefined;
-  readonly activity?: string | undefined;
-  readonly contract?: string | undefined;
-  readonly outcome?: string | undefined;
-}
-
 async function* watchDeliveries(
   { store, settings }: Pick<ControlContext, "store" | "settings">,
   events: AsyncIterable<DeliveryEvent>,
-  filters: Filters,
+  query: DeliveryQuery,
 ) {
-  const { webhook, activity, contract, outcome } = filters;
-  const contract_id = toContractNumber(contract);
   for await (const { delivery, attempt, at } of events) {
-    if (webhook !== undefined && delivery.webhook_id !== webhook) continue;
-    if (activity !== undefined && delivery.activity !== activity) continue;
-    if (contract_id !== undefined && delivery.contract_id !== contract_id) continue;
-    if (outcome !== undefined && delivery.outcome !== outcome) continue;
+    if (!matchesFilter(delivery, toFilter(query))) continue;
     const [record] = await store.read((view) => toDeliveryRecords(view, [delivery], settings));
     yield {
       ...record!,
@@ -105,9 +93,13 @@ async function* watchDeliveries(
   }
 }
 
-/** Returns the number of a contract. `T-12` and `12` name the same contract (DECISIONS.md, C12). */
-const toContractNumber = (id: string | undefined): number | undefined =>
-  id === undefined ? undefined : Number(id.replace(/^[TH]-/, ""));
+type DeliveryQuery = InputOf<typeof watchOperation>["query"];
+
+/** `T-12` and `12` name the same contract (DECISIONS.md, C12). */
+const toFilter = ({ webhook: webhook_id, activity, contract, outcome }: DeliveryQuery) => ({
+  ...{ webhook_id, activity, outcome },
+  contract_id: contract === undefined ? undefined : Number(contract.replace(/^[TH]-/, "")),
+});
 
 async function readDelivery(store: Store, id: number, settings: EmulatorSettings, fail: Fail<"no-such-delivery">) {
   const { record, headers, requestBody, attempts } = await store.read(async (view) => {

@@ -1,7 +1,8 @@
+import type { submitDevicePage } from "../../src/api/emulator/device-grants.ts";
+import type { InputOf } from "../../src/api/operation.ts";
 import { toIsoMillis } from "../../src/base/clock.ts";
 import { deviceApprovals, findUserByEmail } from "../cluster/identity/grants.ts";
 import { oauthClients } from "../domain/client-credentials.ts";
-import type { User } from "../domain/workspaces.ts";
 import { createPage, Html, type HtmlPage, html, renderErrorBanner, renderHiddenFields } from "../http/page.ts";
 import {
   type DecisionRejection,
@@ -27,6 +28,13 @@ const decisionMessages: Readonly<Record<DecisionProblem, string>> = {
   "no-person": "That cluster has no active user with this address.",
 };
 
+const codeFailures = {
+  unknown: "no-such-user-code",
+  expired: "user-code-expired",
+  decided: "user-code-decided",
+  bound: "user-code-bound",
+} as const;
+
 export const deviceGrantHandlers = {
   "device-grants.list": (_, { store }) =>
     store.read(async (view) =>
@@ -37,22 +45,11 @@ export const deviceGrantHandlers = {
     const { store, clusters, fail } = context;
     const grant = await store.transaction("device-grants.approve", async (tx) => {
       const result = await decideDeviceGrant(tx, context, { ...body, user_code });
-      switch (result) {
-        case "unknown":
-          return fail("no-such-user-code", { code: user_code });
-        case "expired":
-          return fail("user-code-expired", { code: user_code });
-        case "decided":
-          return fail("user-code-decided", { code: user_code });
-        case "bound":
-          return fail("user-code-bound", { code: user_code });
-        case "no-cluster":
-          return fail("no-such-cluster-here", { cluster: body.cluster_id ?? "", known: clusters.map(({ id }) => id) });
-        case "no-person":
-          return fail("no-such-user", { email: body.email ?? "" });
-        default:
-          return result;
-      }
+      if (typeof result !== "string") return result;
+      if (result === "no-cluster")
+        return fail("no-such-cluster-here", { cluster: body.cluster_id ?? "", known: clusters.map(({ id }) => id) });
+      if (result === "no-person") return fail("no-such-user", { email: body.email ?? "" });
+      return fail(codeFailures[result], { code: user_code });
     });
     return { user_code, status: grant.status, cluster_id: grant.cluster_id ?? "" };
   },
@@ -99,28 +96,25 @@ const renderEntryPage = (problem?: string, input?: string): HtmlPage =>
 <p><button>Continue</button></p></form>`,
   );
 
-type FormValues = Pick<DeviceDecision, "user_code" | "cluster_id" | "email">;
-
 /**
  * Renders the page that asks whether to approve the device. For an invalid code, renders the page that asks for a code.
  */
 async function renderQuestion(
   context: Pick<ControlContext, "store" | "clock" | "clusters" | "instance">,
-  { user_code, cluster_id, email }: FormValues,
+  { user_code, cluster_id, email }: Omit<DeviceDecision, "status">,
   problem?: string,
 ): Promise<HtmlPage> {
   const { store, clock, clusters } = context;
-  const match = await store.read(async (view) => {
+  const [grant, client] = await store.read(async (view) => {
     const grant = await findGrantByUserCode(view, user_code);
-    return grant && { grant, client: await view.get(oauthClients, grant.client_id) };
+    return [grant, grant && (await view.get(oauthClients, grant.client_id))] as const;
   });
-  if (!match) return renderEntryPage(decisionMessages.unknown, user_code);
-  if (match.grant.expires_at <= clock.now()) return renderEntryPage(decisionMessages.expired, user_code);
-  if (match.grant.status !== "PENDING") return renderEntryPage(decisionMessages.decided, user_code);
+  if (!grant) return renderEntryPage(decisionMessages.unknown, user_code);
+  if (grant.expires_at <= clock.now()) return renderEntryPage(decisionMessages.expired, user_code);
+  if (grant.status !== "PENDING") return renderEntryPage(decisionMessages.decided, user_code);
 
-  const boundClusterId = match.grant.cluster_id;
   const choices = clusters
-    .filter(({ id }) => (boundClusterId ?? id) === id)
+    .filter(({ id }) => (grant.cluster_id ?? id) === id)
     .map(({ id, label }) => {
       const selectedAttribute = new Html(id === cluster_id ? " selected" : "");
       return html`<option value="${id}"${selectedAttribute}>${id} (${label})</option>`;
@@ -132,7 +126,7 @@ async function renderQuestion(
   return createPage(
     "Connect a device",
     html`${renderErrorBanner(problem)}
-<p>${match.client?.client_name ?? match.grant.client_id} requests access. The device shows
+<p>${client?.client_name ?? grant.client_id} requests access. The device shows
 <strong class="user-code">${hiddenFields.user_code}</strong></p>
 <form method="post">${renderHiddenFields(hiddenFields)}
 <p><label>Cluster: <select name="cluster_id">${choices}</select></label></p>
@@ -142,12 +136,7 @@ async function renderQuestion(
   );
 }
 
-interface DeviceDecision {
-  readonly user_code: string;
-  readonly status: "AUTHORIZED" | "DENIED";
-  readonly cluster_id?: string | undefined;
-  readonly email?: string | undefined;
-}
+type DeviceDecision = Omit<InputOf<typeof submitDevicePage>["body"], "form_token">;
 
 type DecisionProblem = DecisionRejection | "no-cluster" | "no-person";
 
@@ -164,7 +153,7 @@ export async function decideDeviceGrant(
   const clusterId = cluster_id ?? boundClusterId;
   const candidates = clusters.filter(({ id }) => (clusterId ?? id) === id);
   if (candidates.length === 0) return "no-cluster";
-  const person = email === undefined ? { cluster: candidates[0]! } : await findPersonByEmail(tx, candidates, email);
+  const person = email === undefined ? { cluster: candidates[0]!, user: undefined } : await findUser();
   if (!person) return "no-person";
 
   const grant = await decideGrant(tx, clock.now(), user_code, { status, cluster_id: person.cluster.id });
@@ -172,16 +161,12 @@ export async function decideDeviceGrant(
     tx.put(deviceApprovals, { device_code: grant.device_code, user_id: person.user.id });
   }
   return grant;
-}
 
-async function findPersonByEmail(
-  tx: Transaction,
-  clusters: ControlContext["clusters"],
-  email: string,
-): Promise<{ readonly cluster: ControlContext["clusters"][number]; readonly user?: User } | undefined> {
-  for (const cluster of clusters) {
-    const user = await findUserByEmail(tx, cluster.id, email);
-    if (user) return { cluster, user };
+  async function findUser() {
+    for (const cluster of candidates) {
+      const user = await findUserByEmail(tx, cluster.id, email!);
+      if (user) return { cluster, user };
+    }
+    return undefined;
   }
-  return undefined;
 }

@@ -1,68 +1,40 @@
-import type { EmailPurpose } from "../../src/api/emulator/deliveries.ts";
 import { toIsoMillis } from "../../src/base/clock.ts";
 import { toAddressKey } from "../../src/schemes/email-hash.ts";
 import { contracts } from "../cluster/contracts/rows.ts";
 import { buildMetadata, type Email, emails, formatEmailLink, purgeEmails } from "../domain/emails.ts";
 import { workspaces } from "../domain/workspaces.ts";
 import { blackholeMails } from "../router/apps/mailer.ts";
-import type { IndexQuery, View } from "../store/port.ts";
+import { listPage } from "../store/pages.ts";
+import type { View } from "../store/port.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
 
 export const emailHandlers = {
-  "emails.list": async ({ query: { limit, offset, ...filters } }, context) => {
+  "emails.list": async ({ query }, context) => {
     const now = context.clock.now();
     await context.store.transaction("emails.list", (tx) => purgeEmails(tx, now, 500));
+    const { contract, recipient, purpose } = query;
+    const filter = {
+      recipient: recipient && toAddressKey(recipient),
+      contract_id: contract === undefined ? undefined : Number(contract.replace(/^[TH]-/, "")),
+      purpose,
+    };
+    const indexedFields = { recipient: "recipient", contract_id: "contract", purpose: "purpose" } as const;
     return context.store.read(async (view) => {
-      const { rows, total } = await listMatching(view, filters, { limit, offset });
+      const { rows, total } = await listPage(view, emails, query, filter, indexedFields);
       return { items: await toEmailRecords(view, rows, context), total };
     });
   },
 
-  "emails.blackhole": ({ query: { limit, offset } }, { store }) =>
-    store.read(async (view) => ({
-      items: (await view.list(blackholeMails, { reverse: true, limit, offset })).map((mail) => ({
-        id: mail.id,
-        received_at: toIsoMillis(mail.received_at),
-        content_type: mail.content_type,
-        body: mail.body_base64,
-      })),
-      total: await view.count(blackholeMails),
-    })),
+  "emails.blackhole": ({ query }, { store }) =>
+    store.read(async (view) => {
+      const { rows, total } = await listPage(view, blackholeMails, query);
+      const items = rows.map(({ id, received_at, content_type, body_base64: body }) => ({
+        ...{ id, content_type, body },
+        received_at: toIsoMillis(received_at),
+      }));
+      return { items, total };
+    }),
 } satisfies ControlHandlers;
-
-interface EmailQuery {
-  readonly contract?: string | undefined;
-  readonly recipient?: string | undefined;
-  readonly purpose?: EmailPurpose | undefined;
-}
-
-/**
- * Returns e-mails, newest first. Reads the index that usually has the fewest matches, and applies the other filters to
- * the rows.
- */
-async function listMatching(
-  view: View,
-  { contract, recipient, purpose }: EmailQuery,
-  page: { limit: number; offset: number },
-) {
-  const number = contract?.replace(/^[TH]-/, "");
-  const slices: (IndexQuery<"recipient" | "contract" | "purpose"> | undefined)[] = [
-    recipient === undefined ? undefined : { by: "recipient", equals: toAddressKey(recipient) },
-    number === undefined ? undefined : { by: "contract", equals: Number(number) },
-    purpose === undefined ? undefined : { by: "purpose", equals: purpose },
-  ];
-  const [first = {}, ...otherSlices] = slices.filter((slice) => slice !== undefined);
-  if (otherSlices.length === 0) {
-    const rows = await view.list(emails, { ...first, ...page, reverse: true });
-    return { rows, total: await view.count(emails, first) };
-  }
-  const matches = (await view.list(emails, { ...first, reverse: true })).filter(
-    (row) =>
-      (number === undefined || String(row.contract_id) === number) &&
-      (purpose === undefined || row.purpose === purpose),
-  );
-  return { rows: matches.slice(page.offset, page.offset + page.limit), total: matches.length };
-}
 
 export async function toEmailRecords(
   view: View,

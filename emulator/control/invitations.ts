@@ -15,6 +15,7 @@ import {
 import { toOrgUser } from "../cluster/workspace/users.ts";
 import { workspaces } from "../domain/workspaces.ts";
 import { trialSignups } from "../router/trial/signups.ts";
+import { listPage, matchesFilter } from "../store/pages.ts";
 import type { IndexQuery, View } from "../store/port.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
 
@@ -49,20 +50,19 @@ export const invitationHandlers = {
     }),
 
   "trials.list": ({ query }, { store }) =>
-    store.read(async (view) => ({
-      items: (await view.list(trialSignups, { ...query, reverse: true })).map(
-        ({ claimed: _, workspace, ...signup }) => ({
-          ...signup,
-          cluster_id: workspace?.cluster_id ?? null,
-          workspace_id: workspace?.workspace_id ?? null,
-        }),
-      ),
-      total: await view.count(trialSignups),
-    })),
+    store.read(async (view) => {
+      const { rows, total } = await listPage(view, trialSignups, query);
+      const items = rows.map(({ claimed: _, workspace, ...signup }) => ({
+        ...signup,
+        cluster_id: workspace?.cluster_id ?? null,
+        workspace_id: workspace?.workspace_id ?? null,
+      }));
+      return { items, total };
+    }),
 
   "user-tasks.list": ({ query }, { store, clock }) =>
     store.read(async (view) => {
-      const rows = await view.list(userTasks, { ...query, reverse: true });
+      const { rows, total } = await listPage(view, userTasks, query);
       const items = rows.map(async (row) => ({
         ...toTaskRecord(row, clock.now()),
         workspace_id: row.workspace_id,
@@ -76,35 +76,30 @@ export const invitationHandlers = {
         intake_ids: row.intake_ids,
         created_at: toIsoMillis(row.created_at),
       }));
-      return { items: await Promise.all(items), total: await view.count(userTasks) };
+      return { items: await Promise.all(items), total };
     }),
 } satisfies ControlHandlers;
 
 type InvitationQuery = InputOf<typeof listInvitations>["query"];
 
 /** Returns issued invitations, newest first, and then the invitations of seeds. */
-async function listMatching(view: View, query: InvitationQuery) {
-  const { limit, offset } = query;
-  const issuedInvitations: readonly AnyInvitation[] = await view.list(invitations, {
-    ...selectSlice(query),
-    reverse: true,
-  });
+async function listMatching(view: View, { cluster, workspace, email, kind, state, limit, offset }: InvitationQuery) {
+  const emailKey = email && toAddressKey(email);
+  const slice: IndexQuery<"email" | "workspace"> =
+    emailKey !== undefined
+      ? { by: "email", equals: emailKey }
+      : workspace !== undefined
+        ? { by: "workspace", equals: workspace }
+        : {};
+  const issuedInvitations: readonly AnyInvitation[] = await view.list(invitations, { ...slice, reverse: true });
   const seedInvitations = (await view.list(workspaces)).flatMap(listSeededInvitations);
-  const matches = [...issuedInvitations, ...seedInvitations].filter((row) => matchesQuery(row, query));
+  const matches = [...issuedInvitations, ...seedInvitations].filter(
+    (row) =>
+      matchesFilter(row, { cluster_id: cluster, workspace_id: workspace, kind, state }) &&
+      (emailKey === undefined || (row.email !== null && toAddressKey(row.email) === emailKey)),
+  );
   return { rows: matches.slice(offset, offset + limit), total: matches.length };
 }
-
-function selectSlice({ email, workspace }: InvitationQuery): IndexQuery<"email" | "workspace"> {
-  if (email !== undefined) return { by: "email", equals: toAddressKey(email) };
-  return workspace === undefined ? {} : { by: "workspace", equals: workspace };
-}
-
-const matchesQuery = (row: AnyInvitation, { cluster, workspace, email, kind, state }: InvitationQuery): boolean =>
-  (cluster === undefined || row.cluster_id === cluster) &&
-  (workspace === undefined || row.workspace_id === workspace) &&
-  (email === undefined || (row.email !== null && toAddressKey(row.email) === toAddressKey(email))) &&
-  (kind === undefined || row.kind === kind) &&
-  (state === undefined || row.state === state);
 
 async function toInvitationRecord(
   view: View,

@@ -18,6 +18,7 @@ import {
   renderHiddenFields,
 } from "../http/page.ts";
 import { reply } from "../http/reply.ts";
+import { listPage } from "../store/pages.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
 
 import { createCsrfToken, requireCsrfToken, sendPage } from "./forms.ts";
@@ -50,10 +51,10 @@ export const providerHandlers = {
   },
 
   "installations.list": ({ query }, { store }) =>
-    store.read(async (view) => ({
-      items: (await view.list(appInstallations, { ...query, reverse: true })).map(toProviderRecord),
-      total: await view.count(appInstallations),
-    })),
+    store.read(async (view) => {
+      const { rows, total } = await listPage(view, appInstallations, query);
+      return { items: rows.map(toProviderRecord), total };
+    }),
 
   "installations.begin": async ({ params: { app }, body }, context) => {
     const { store, clusters, ids, settings, fail } = context;

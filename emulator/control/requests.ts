@@ -1,4 +1,5 @@
-import { findOperationAt, type Operation } from "../../src/api/operation.ts";
+import type { watchRequests as watchOperation } from "../../src/api/emulator/requests.ts";
+import { findOperationAt, type InputOf, type Operation } from "../../src/api/operation.ts";
 import { registry } from "../../src/api/registry.ts";
 import { redactText } from "../../src/api/secrets.ts";
 import { toIsoMillis } from "../../src/base/clock.ts";
@@ -10,19 +11,12 @@ import { DroppedEventsNotice, EventBacklog, streamItems } from "../http/event-st
 import { redactBody, redactHeaders, redactTarget } from "../http/request-log/redact.ts";
 import type { LoggedRequest, RequestLog } from "../http/request-log/request-log.ts";
 import { suggestOperation } from "../http/unmatched-request.ts";
+import { matchesFilter } from "../store/pages.ts";
 import { streamWhileAllowed } from "./access/access-watch.ts";
 import type { ControlCaller } from "./access/credentials.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
 
-interface Filters {
-  readonly service?: string | undefined;
-  readonly operation?: string | undefined;
-  readonly status?: number | undefined;
-  readonly workspace?: number | undefined;
-  readonly since?: string | undefined;
-  readonly reads: boolean;
-  readonly id?: number | undefined;
-}
+type RequestQuery = InputOf<typeof watchOperation>["query"] & { readonly id?: number | undefined };
 
 export const requestHandlers = {
   "requests.list": async ({ query }, context) => {
@@ -88,17 +82,13 @@ async function createVisibilityFilter({
 export const isControlPlaneRead = ({ service, method }: LoggedRequest): boolean =>
   service === "emulator" && method === "GET";
 
-function createRequestFilter(filters: Filters): (entry: LoggedRequest) => boolean {
-  const { service, operation, status, workspace, since, reads, id } = filters;
-  const sinceMs = since === undefined ? undefined : Date.parse(since);
+function createRequestFilter(query: RequestQuery): (entry: LoggedRequest) => boolean {
+  const { service, operation, status, workspace: workspaceId, since, reads, id } = query;
+  const sinceMs = since === undefined ? Number.NEGATIVE_INFINITY : Date.parse(since);
   return (entry) =>
-    (service === undefined || entry.service === service) &&
-    (operation === undefined || entry.operation === operation) &&
-    (status === undefined || entry.status === status) &&
-    (workspace === undefined || entry.workspaceId === workspace) &&
-    (sinceMs === undefined || entry.at >= sinceMs) &&
-    (reads || !isControlPlaneRead(entry)) &&
-    (id === undefined || entry.id === id);
+    matchesFilter(entry, { service, operation, status, workspaceId, id }) &&
+    entry.at >= sinceMs &&
+    (reads || !isControlPlaneRead(entry));
 }
 
 /** The log can be smaller than a burst of requests, so entries for the reader are buffered separately. */

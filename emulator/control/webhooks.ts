@@ -1,11 +1,9 @@
 import type { Fail } from "../../src/api/failures.ts";
 import { hasSucceeded, isAwaitingRetry, isUndelivered } from "../../src/api/webhook-health/attempts.ts";
 import { toIsoMillis } from "../../src/base/clock.ts";
-import type { VirtualClock } from "../clock/virtual-clock.ts";
 import { type EmulatorSettings, getReceiverRules } from "../domain/settings.ts";
 import { type Workspace, workspaces } from "../domain/workspaces.ts";
 import { findForbiddenUrlReason } from "../http/outgoing/receiver-rules.ts";
-import type { Store } from "../store/port.ts";
 import { type Delivery, deliveries } from "../webhooks/deliveries.ts";
 import { type LoggedDelivery, scheduleResend, showDelivery } from "../webhooks/log.ts";
 import { getRetrySchedule } from "../webhooks/record.ts";
@@ -28,14 +26,11 @@ export const controlWebhookHandlers = {
   "emulator-webhooks.resend": ({ params }, call) => resendAll(params.id, call),
 } satisfies ControlHandlers;
 
-interface SwitchCall {
-  readonly store: Store;
-  readonly clock: VirtualClock;
-  readonly settings: EmulatorSettings;
+type WebhookCall = Pick<ControlContext, "store" | "clock" | "runner" | "wall" | "settings"> & {
   readonly fail: Fail<"no-such-webhook">;
-}
+};
 
-const switchWebhook = ({ store, clock, settings, fail }: SwitchCall, id: number, isEnabled: boolean) =>
+const switchWebhook = ({ store, clock, settings, fail }: WebhookCall, id: number, isEnabled: boolean) =>
   store.transaction(isEnabled ? "emulator-webhooks.enable" : "emulator-webhooks.disable", async (tx) => {
     const row = (await setWebhookEnabled(tx, id, isEnabled, clock.now())) ?? fail("no-such-webhook", { id });
     return toWebhookRecord(row, await tx.get(workspaces, row.workspace_id), settings);
@@ -64,12 +59,8 @@ function toWebhookRecord(
 const maxResends = 100;
 const maxResendMs = 20_000;
 
-type ResendContext = Pick<ControlContext, "store" | "clock" | "runner" | "wall" | "settings"> & {
-  readonly fail: Fail<"no-such-webhook">;
-};
-
 /** Resends deliveries, oldest first and one after another. It stops if the receiver is down. */
-async function resendAll(id: number, { store, clock, runner, wall, settings, fail }: ResendContext) {
+async function resendAll(id: number, { store, clock, runner, wall, settings, fail }: WebhookCall) {
   const pendingDeliveries = await store.read(async (view) => {
     const webhook = (await view.get(webhookRows, id)) ?? fail("no-such-webhook", { id });
     const webhookDeliveries = await view.list(deliveries, { by: "webhook", equals: id });

@@ -169,7 +169,7 @@ export class Snapshots {
   async #isSame(otherStore: Store, beside: SnapshotHead["beside"]): Promise<boolean> {
     const { store, faults } = this.#context;
     const compared = this.#comparedCollections.filter((collection) => collection !== causes);
-    const [otherCounts, ownCounts] = [await countRows(otherStore, compared), await countRows(store, compared)];
+    const [otherCounts, ownCounts] = [await countEntries(otherStore, compared), await countEntries(store, compared)];
     if (otherCounts.join() !== ownCounts.join()) return false;
     return describeDiff(
       await compareStates(otherStore, store, compared),
@@ -349,7 +349,8 @@ export class Snapshots {
   }
 }
 
-const countRows = (store: Store, collections: readonly Collection[]): Promise<number[]> =>
+/** Returns the number of rows or mappings of each collection. */
+export const countEntries = (store: Store, collections: readonly Collection[]): Promise<number[]> =>
   store.read((view) =>
     Promise.all(
       collections.map((collection) =>

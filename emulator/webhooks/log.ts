@@ -2,12 +2,12 @@ import type { Activity } from "../../src/api/activities.ts";
 import { hasSucceeded } from "../../src/api/webhook-health/attempts.ts";
 import type { WebhookJsonForm } from "../../src/base/json.ts";
 import { enqueue, type ScheduledEntry } from "../clock/schedule.ts";
-import type { IndexQuery, Store, Transaction, View } from "../store/port.ts";
+import { listPage, type RowFilter } from "../store/pages.ts";
+import type { Store, Transaction, View } from "../store/port.ts";
 import {
   attempts,
   type Delivery,
   type DeliveryAttempt,
-  type DeliveryOutcome,
   deliveries,
   formatEventBody,
   listAttemptKeys,
@@ -18,18 +18,7 @@ import { getRetentionEnd, purgeWebhookRecords } from "./record.ts";
 import { toConcurrencyKey, type Webhook } from "./webhooks.ts";
 
 /** Filter of the log. A record must match all given fields. */
-export interface DeliveryFilter {
-  readonly workspace_id?: number | undefined;
-  readonly webhook_id?: number | undefined;
-  readonly activity?: Activity | undefined;
-  readonly contract_id?: number | undefined;
-  readonly outcome?: DeliveryOutcome | undefined;
-}
-
-export interface DeliveryPage {
-  readonly offset: number;
-  readonly limit: number;
-}
+type DeliveryFilter = RowFilter<Pick<Delivery, "workspace_id" | "webhook_id" | "activity" | "contract_id" | "outcome">>;
 
 export interface LoggedDelivery {
   readonly delivery: Delivery;
@@ -40,16 +29,11 @@ export interface LoggedDelivery {
 export async function listDeliveries(
   view: View,
   filter: DeliveryFilter,
-  { offset, limit }: DeliveryPage,
+  page: { readonly offset: number; readonly limit: number },
 ): Promise<{ readonly items: readonly LoggedDelivery[]; readonly total: number }> {
-  const { slice, otherCriteria } = findNarrowestSlice(filter);
-  if (otherCriteria.length === 0) {
-    const rows = await view.list(deliveries, { ...slice, reverse: true, offset, limit });
-    return { items: await withAttempts(view, rows), total: await view.count(deliveries, slice) };
-  }
-  const candidates = await view.list(deliveries, { ...slice, reverse: true });
-  const matches = candidates.filter((row) => otherCriteria.every(([name, value]) => row[name] === value));
-  return { items: await withAttempts(view, matches.slice(offset, offset + limit)), total: matches.length };
+  const indexedFields = { contract_id: "contract", webhook_id: "webhook", outcome: "outcome" } as const;
+  const { rows, total } = await listPage(view, deliveries, page, filter, indexedFields);
+  return { items: await withAttempts(view, rows), total };
 }
 
 /** Returns a delivery with its attempts and the body that is sent. Returns undefined if the delivery does not exist. */
@@ -151,28 +135,6 @@ export async function listLatestDeliveries(view: View, workspaceId: number, cont
     if (delivery?.workspace_id === workspaceId) latestDeliveries.push(delivery);
   }
   return latestDeliveries;
-}
-
-type Criterion = readonly [name: keyof DeliveryFilter, value: string | number];
-
-// The criteria are ordered from the fewest to the most matching records, as usually observed.
-const indexes = [
-  ["contract_id", "contract"],
-  ["webhook_id", "webhook"],
-  ["outcome", "outcome"],
-] as const;
-
-function findNarrowestSlice(filter: DeliveryFilter): {
-  slice: IndexQuery<(typeof indexes)[number][1]>;
-  otherCriteria: readonly Criterion[];
-} {
-  const criteria = Object.entries(filter).filter(
-    (criterion): criterion is [...Criterion] => criterion[1] !== undefined,
-  );
-  const index = indexes.find(([name]) => filter[name] !== undefined);
-  if (!index) return { slice: {}, otherCriteria: criteria };
-  const [by, equals] = [index[1], filter[index[0]]!];
-  return { slice: { by, equals }, otherCriteria: criteria.filter(([name]) => name !== index[0]) };
 }
 
 const withAttempts = (view: View, rows: readonly Delivery[]): Promise<LoggedDelivery[]> =>

@@ -4,23 +4,25 @@ import { isContractEditable, replaceEntity } from "../../cluster/contracts/parti
 import { type Contract, type ContractReview, contracts } from "../../cluster/contracts/rows.ts";
 import { listParticipants } from "../../cluster/recipient-pages/pending-actions.ts";
 import { entities, roles, users } from "../../domain/workspaces.ts";
+import { listPage } from "../../store/pages.ts";
 import type { View } from "../../store/port.ts";
 import type { ControlHandlers } from "../context.ts";
 import { requireContractById, resolvePerformer, toContractSummary } from "./contracts.ts";
 
 export const contractDetailHandlers = {
-  "emulator-contracts.list": ({ query: { limit, offset } }, { store }) =>
-    store.read(async (view) => ({
-      items: (await view.list(contracts, { reverse: true, limit, offset })).map((row) => ({
+  "emulator-contracts.list": ({ query }, { store }) =>
+    store.read(async (view) => {
+      const { rows, total } = await listPage(view, contracts, query);
+      const items = rows.map((row) => ({
         ...toContractSummary(row),
         cluster_id: row.cluster_id,
         workspace_id: row.workspace_id,
         created_at: toIsoMillis(row.created_at),
         updated_at: toIsoMillis(row.updated_at),
         deleted_at: row.deleted_at === null ? null : toIsoMillis(row.deleted_at),
-      })),
-      total: await view.count(contracts),
-    })),
+      }));
+      return { items, total };
+    }),
 
   "emulator-contracts.show": ({ params }, { store, clusters, fail }) =>
     store.read(async (view) => {

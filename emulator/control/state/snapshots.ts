@@ -1,6 +1,9 @@
+import type { rewind as rewindOperation } from "../../../src/api/emulator/snapshots.ts";
+import type { Fail } from "../../../src/api/failures.ts";
+import type { InputOf } from "../../../src/api/operation.ts";
 import { toIsoMillis } from "../../../src/base/clock.ts";
 import { pluralize } from "../../../src/base/text.ts";
-import type { Collection, Rows, Store } from "../../store/port.ts";
+import type { Collection, Store } from "../../store/port.ts";
 import { parseTraceRef } from "../../trace/gather.ts";
 import { InvalidSnapshotError, SnapshotExistsError, SnapshotNotFoundError } from "../../travel/replace-state.ts";
 import {
@@ -10,7 +13,7 @@ import {
   type RewindTarget,
   RewindTargetInFutureError,
 } from "../../travel/rewind.ts";
-import type { SnapshotInfo } from "../../travel/snapshots.ts";
+import { countEntries, type SnapshotInfo } from "../../travel/snapshots.ts";
 import type { ControlHandlers } from "../context.ts";
 
 export const snapshotHandlers = {
@@ -57,13 +60,13 @@ export const snapshotHandlers = {
       if (error instanceof RewindOutOfRangeError) {
         const { steps, reach } = error;
         const newest = isFutureCause(body, requestLog.lastNumber) ? requestLog.lastNumber : undefined;
-        const reachedTime = reach.at === undefined ? undefined : toIsoMillis(reach.at);
         fail("rewind-out-of-range", {
           lacks: describeMissing(body, steps, newest),
           newest,
-          reach: reachedTime,
+          reach: reach.at === undefined ? undefined : toIsoMillis(reach.at),
           steps,
-          isOfCause: isOfCause(body),
+          // A request without `before` also matches.
+          isOfCause: body.before === undefined || parseTraceRef(body.before)?.by === "cause",
         });
       }
       throw error;
@@ -83,11 +86,7 @@ export const snapshotHandlers = {
   },
 } satisfies ControlHandlers;
 
-interface RewindRequest {
-  readonly to?: string | undefined;
-  readonly before?: string | undefined;
-  readonly steps?: number | undefined;
-}
+type RewindRequest = InputOf<typeof rewindOperation>["body"];
 
 /** The schema ensures that exactly one of the fields is set. */
 function toRewindTarget({ to, before, steps = 0 }: RewindRequest): RewindTarget {
@@ -108,23 +107,15 @@ function describeMissing(
   return `${pluralize(steps ?? 0, "step")}: the history ${stepCount ? `has ${stepCount}` : "is empty"}`;
 }
 
-/** Reports whether `before` names a cause. A request without `before` also matches. */
-const isOfCause = ({ before }: RewindRequest): boolean => before === undefined || parseTraceRef(before)?.by === "cause";
-
 /** Requests and clock advances share one sequence of numbers, which ends with `lastNumber`. */
 function isFutureCause({ before = "" }: RewindRequest, lastNumber: number): boolean {
   const ref = parseTraceRef(before);
   return ref?.by === "cause" && (parseCauseNumber(ref.id) ?? 0) > lastNumber;
 }
 
-interface FailSnapshot {
-  (code: "no-such-snapshot", data: { name: string; known: string }): never;
-  (code: "unusable-snapshot", data: { name: string; reason: string }): never;
-}
-
 /** Rejects with the declared failure for a snapshot that is missing or unusable. */
-export const rejectSnapshotError =
-  (fail: FailSnapshot) =>
+const rejectSnapshotError =
+  (fail: Fail<"no-such-snapshot" | "unusable-snapshot">) =>
   (error: unknown): never => {
     if (error instanceof SnapshotNotFoundError) {
       return fail("no-such-snapshot", { name: error.wanted, known: error.known.join(", ") || "none" });
@@ -144,18 +135,10 @@ export const toSnapshotRecord = ({ name, at, savedAt, bytes, file }: SnapshotInf
 });
 
 async function countRows(store: Store, collections: readonly Collection[]) {
-  const sizes = await store.read((view) =>
-    Promise.all(
-      collections.map(async (collection) => {
-        const size =
-          collection.kind === "rows" ? view.count(collection as unknown as Rows<object>) : view.size(collection);
-        return { kind: collection.kind, name: collection.name, size: await size };
-      }),
-    ),
-  );
-  const selectSizes = (kind: Collection["kind"]) =>
+  const entries = (await countEntries(store, collections)).map((size, i) => ({ ...collections[i]!, size }));
+  const selectSizes = (selectedKind: Collection["kind"]) =>
     Object.fromEntries(
-      sizes.flatMap((entry) => (entry.kind === kind && entry.size > 0 ? [[entry.name, entry.size]] : [])),
+      entries.flatMap(({ kind, name, size }) => (kind === selectedKind && size > 0 ? [[name, size]] : [])),
     );
   return { rows: selectSizes("rows"), mappings: selectSizes("mapping") };
 }

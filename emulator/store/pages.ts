@@ -1,0 +1,39 @@
+import type { Rows, View } from "./port.ts";
+
+/** Values that a row must have, by field. A field that is undefined matches every row. */
+export type RowFilter<Row> = { readonly [Field in keyof Row]?: Row[Field] | undefined };
+
+export const matchesFilter = <Row extends object>(row: Row, filter: RowFilter<NoInfer<Row>>): boolean =>
+  Object.entries(filter).every(([field, value]) => value === undefined || row[field as keyof Row] === value);
+
+/** Matching rows of a page, and the number of all matching rows. */
+interface RowPage<Row> {
+  readonly rows: readonly Row[];
+  readonly total: number;
+}
+
+/**
+ * Returns one page of the rows that match a filter, newest first. Reads the index of the first of `indexedFields` in the
+ * filter. The order of these fields is from the fewest to the most matching rows, as usually observed.
+ */
+export async function listPage<Row extends object, Index extends string>(
+  view: View,
+  collection: Rows<Row, Index>,
+  { offset, limit }: { readonly offset: number; readonly limit: number },
+  filter: RowFilter<NoInfer<Row>> = {},
+  indexedFields?: Readonly<Partial<Record<keyof NoInfer<Row>, NoInfer<Index>>>>,
+): Promise<RowPage<Row>> {
+  const [field, by] =
+    (Object.entries(indexedFields ?? {}) as [keyof Row, Index][]).find(([name]) => filter[name] !== undefined) ?? [];
+  const slice = by === undefined ? {} : { by, equals: filter[field!] as string | number };
+  const others = Object.entries(filter).filter(([name, value]) => name !== field && value !== undefined);
+  if (others.length === 0) {
+    const rows = await view.list(collection, { ...slice, reverse: true, offset, limit });
+    return { rows, total: await view.count(collection, slice) };
+  }
+  const otherFilter = Object.fromEntries(others) as RowFilter<Row>;
+  const matches = (await view.list(collection, { ...slice, reverse: true })).filter((row) =>
+    matchesFilter(row, otherFilter),
+  );
+  return { rows: matches.slice(offset, offset + limit), total: matches.length };
+}
