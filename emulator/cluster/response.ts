@@ -1,4 +1,4 @@
-import { exceedsFieldLimit } from "../http/bodies/body-limits.ts";
+import { exceedsFieldLimit } from "../http/bodies/json.ts";
 import { findRepeatedField, getQuery, parseFields, parseForm, parseJsonObject } from "../http/bodies/fields.ts";
 import type { ReceivedRequest } from "../http/handler.ts";
 import type { HtmlPage } from "../http/page.ts";

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { HttpExchange } from "./exchange.ts";
 import { createForbiddenResponse, type HttpResponse } from "./reply.ts";
 import { isProbe } from "./routing/operation-table.ts";
@@ -93,7 +93,7 @@ const formatForbiddenHost = (hostHeader: string | undefined): string =>
  * send another Host. A link to an open page of the control plane is allowed, except within a frame.
  */
 export function isCrossSite(
-  { headers, method }: GuardedRequest,
+  { headers, method }: Pick<IncomingMessage, "headers" | "method">,
   isOpenPage: boolean,
   publicOrigins: readonly (string | undefined)[],
 ): boolean {
@@ -105,19 +105,7 @@ export function isCrossSite(
   return origin === "null" || ![`http://${host}`, `https://${host}`, ...publicOrigins].includes(origin);
 }
 
-/** Headers that identify the origin of a request. */
-interface GuardedRequest {
-  readonly method?: string | undefined;
-  readonly headers: {
-    readonly host?: string | undefined;
-    readonly origin?: string | undefined;
-    readonly "sec-fetch-site"?: string | string[] | undefined;
-    readonly "sec-fetch-mode"?: string | string[] | undefined;
-    readonly "sec-fetch-dest"?: string | string[] | undefined;
-  };
-}
-
-const isFollowedLink = ({ "sec-fetch-mode": mode, "sec-fetch-dest": destination }: GuardedRequest["headers"]) =>
+const isFollowedLink = ({ "sec-fetch-mode": mode, "sec-fetch-dest": destination }: IncomingHttpHeaders) =>
   mode === "navigate" && (destination === undefined || destination === "document");
 
 /** Returns whether a request is a CORS preflight (Fetch, CORS-preflight request). */

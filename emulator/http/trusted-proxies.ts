@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { BlockList } from "node:net";
 import { createAddressList, includesAddress, loopbackAddresses } from "./addresses.ts";
+import type { ReceivedRequest } from "./handler.ts";
 import { setRequestHeader } from "./hop-by-hop.ts";
 
 /** Description of a request by a trusted proxy. */
@@ -76,18 +77,16 @@ export function isAddressRange(text: string): boolean {
  * Returns whether a program of this machine sends its own request: over loopback, with a loopback name, and not as a
  * proxy.
  */
-export function isDirectLoopbackRequest({ remoteAddress, origin, headers }: ProxiedRequest): boolean {
+export function isDirectLoopbackRequest({
+  remoteAddress,
+  origin,
+  headers,
+}: Pick<ReceivedRequest, "remoteAddress" | "origin" | "headers">): boolean {
   const isForwarded = [...forwardedHeaders, "forwarded", "via"].some((name) => headers[name] !== undefined);
   return !isForwarded && includesAddress(loopbackAddresses, remoteAddress) && localNames.has(new URL(origin).hostname);
 }
 
 const localNames = new Set(["localhost", "127.0.0.1", "[::1]"]);
-
-interface ProxiedRequest {
-  readonly remoteAddress: string;
-  readonly origin: string;
-  readonly headers: Readonly<Record<string, string | undefined>>;
-}
 
 const splitHeader = (header: string | string[] | undefined): readonly string[] =>
   [header ?? []]

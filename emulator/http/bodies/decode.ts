@@ -4,7 +4,6 @@ import type { Service } from "../../../src/api/services.ts";
 import { StacklessError } from "../../../src/base/errors.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import type { FindingReporter } from "../handler.ts";
-import { bodyLimits, exceedsFieldLimit } from "./body-limits.ts";
 import {
   findRepeatedField,
   getMediaType,
@@ -15,7 +14,14 @@ import {
   pickLastValues,
   type RequestFields,
 } from "./fields.ts";
-import { type DecodedBody, type JsonPosition, locatePosition, parseJson } from "./json.ts";
+import {
+  bodyLimits,
+  type DecodedBody,
+  exceedsFieldLimit,
+  type JsonPosition,
+  locatePosition,
+  parseJson,
+} from "./json.ts";
 import { MultipartError, parseMultipart } from "./multipart.ts";
 import { JsonLimitError, JsonSyntaxError } from "./python-json.ts";
 
@@ -148,17 +154,31 @@ function readJson(bytes: Buffer, decode: (bytes: Buffer) => string, allowsLargeD
 const createEncodingError = () => new UnreadableBodyError({ reason: "encoding" });
 
 /**
- * Decodes JSON bytes as Python's json.loads does. The encoding is UTF-8, UTF-16 or UTF-32, recognized by a byte order
- * mark or by the zero bytes among the first four bytes.
+ * Encodings by the first four bytes in hex: a byte order mark, or the zero bytes among them. The order is that of
+ * `detect_encoding` in json/__init__.py.
  */
+const encodingPatterns = [
+  [/^0000feff/, "utf-32be"],
+  [/^fffe0000/, "utf-32le"],
+  [/^feff/, "utf-16be"],
+  [/^fffe/, "utf-16le"],
+  [/^efbbbf/, "utf-8"],
+  [/^(?=0000.{4}$)/, "utf-32be"],
+  [/^(?=00..(?:.{4})?$)/, "utf-16be"],
+  [/^(?=..000000$)/, "utf-32le"],
+  [/^(?=..00(?:.{4})?$)/, "utf-16le"],
+] as const;
+
+/** Decodes JSON bytes as Python's json.loads does. The encoding is UTF-8, UTF-16 or UTF-32. */
 function decodeJsonBytes(bytes: Buffer): string {
   // All other encodings have a zero or a byte above 0xEE among the first two bytes.
   const [first = 0x20, second = 0x20] = bytes;
   if (first !== 0 && second !== 0 && first < 0xef) return decodeUtf8(bytes);
-  const { encoding, bom: markLength } = detectEncoding(bytes);
-  const body = bytes.subarray(markLength);
-  if (encoding === "utf-8") return decodeUtf8(body);
-  return encoding.startsWith("utf-32") ? decodeUtf32(body, encoding === "utf-32le") : decodeUtf16(body, encoding);
+  const head = bytes.toString("hex", 0, 4);
+  const [pattern, encoding] = encodingPatterns.find(([pattern]) => pattern.test(head)) ?? [/^/, "utf-8"];
+  const text = bytes.subarray(pattern.exec(head)![0].length / 2);
+  if (encoding === "utf-8") return decodeUtf8(text);
+  return encoding.startsWith("utf-32") ? decodeUtf32(text, encoding === "utf-32le") : decodeUtf16(text, encoding);
 }
 
 /** The decoder is strict, because Buffer.toString would replace invalid bytes with U+FFFD. */
@@ -167,32 +187,7 @@ function decodeUtf8(bytes: Buffer): string {
   return bytes.toString("utf8");
 }
 
-type Encoding = "utf-8" | "utf-16le" | "utf-16be" | "utf-32le" | "utf-32be";
-
-/** Follows `detect_encoding` in json/__init__.py. `mark` is the length of the byte order mark. */
-function detectEncoding(bytes: Buffer): { readonly encoding: Encoding; readonly bom: number } {
-  const marks: readonly (readonly [string, Encoding])[] = [
-    ["0000feff", "utf-32be"],
-    ["fffe0000", "utf-32le"],
-    ["feff", "utf-16be"],
-    ["fffe", "utf-16le"],
-    ["efbbbf", "utf-8"],
-  ];
-  const head = bytes.toString("hex", 0, 4);
-  for (const [mark, encoding] of marks) if (head.startsWith(mark)) return { encoding, bom: mark.length / 2 };
-
-  const [a, b, c, d] = bytes;
-  if (bytes.length >= 4) {
-    if (a === 0) return { encoding: b ? "utf-16be" : "utf-32be", bom: 0 };
-    if (b === 0) return { encoding: c || d ? "utf-16le" : "utf-32le", bom: 0 };
-  } else if (bytes.length === 2) {
-    if (a === 0) return { encoding: "utf-16be", bom: 0 };
-    if (b === 0) return { encoding: "utf-16le", bom: 0 };
-  }
-  return { encoding: "utf-8", bom: 0 };
-}
-
-function decodeUtf16(bytes: Buffer, encoding: Encoding): string {
+function decodeUtf16(bytes: Buffer, encoding: string): string {
   try {
     return new TextDecoder(encoding, { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
@@ -202,20 +197,13 @@ function decodeUtf16(bytes: Buffer, encoding: Encoding): string {
 
 function decodeUtf32(bytes: Buffer, littleEndian: boolean): string {
   if (bytes.length % 4 !== 0) throw createEncodingError();
-  // The bytes are copied, because the view needs an aligned offset.
-  const copy = new Uint8Array(bytes);
-  const view = new DataView(copy.buffer);
-  const units = new Uint16Array(bytes.length / 2);
-  let end = 0;
-  for (let at = 0; at < copy.length; at += 4) {
-    const point = view.getUint32(at, littleEndian);
+  let text = "";
+  for (let at = 0; at < bytes.length; at += 4) {
+    const point = littleEndian ? bytes.readUInt32LE(at) : bytes.readUInt32BE(at);
     if (point > 0x10ffff) throw createEncodingError();
-    if (point > 0xffff) {
-      units[end++] = 0xd7c0 + (point >> 10);
-      units[end++] = 0xdc00 + (point & 0x3ff);
-    } else units[end++] = point;
+    text += String.fromCodePoint(point);
   }
-  return Buffer.from(units.buffer, 0, end * 2).toString("utf16le");
+  return text;
 }
 
 /** Returns whether FastAPI reads a body of this type as JSON: `application/json` and `application/*+json`. */

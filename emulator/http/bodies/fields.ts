@@ -1,7 +1,7 @@
 import querystring from "node:querystring";
 import { isObject, tryParseJson } from "../../../src/base/object.ts";
 import type { ReceivedRequest } from "../handler.ts";
-import { exceedsFieldLimit, findExceededLimit } from "./body-limits.ts";
+import { exceedsFieldLimit, findExceededLimit } from "./json.ts";
 import { MultipartError, parseMultipart } from "./multipart.ts";
 
 type RequestParts = Pick<ReceivedRequest, "headers" | "body">;

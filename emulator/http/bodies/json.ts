@@ -1,6 +1,42 @@
 import { findStringEnd, restoreExactNumbers } from "../../../src/base/json.ts";
-import { findExceededLimit } from "./body-limits.ts";
 import { JsonLimitError, parsePythonJson, toPlainValue } from "./python-json.ts";
+
+/**
+ * Limits of one body (DECISIONS.md, E11). A body of 64 MiB can contain more values than fit in memory, and parsing each
+ * member name blocks other requests for microseconds.
+ */
+export const bodyLimits = { values: 5_000_000, members: 1_000_000, fields: 10_000, parts: 1_000 } as const;
+
+/** Codes of the characters that structure a JSON text. */
+const codes = {
+  quote: 0x22,
+  comma: 0x2c,
+  colon: 0x3a,
+  list: 0x5b,
+  listEnd: 0x5d,
+  object: 0x7b,
+  objectEnd: 0x7d,
+} as const;
+
+/** Describes the limit that a JSON text exceeds. Returns undefined if the text exceeds none. */
+export function findExceededLimit(text: string): string | undefined {
+  // Each value or member needs at least two characters.
+  if (text.length < 2 * bodyLimits.members) return undefined;
+  let values = 1;
+  let members = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === codes.quote) at = findStringEnd(text, at);
+    else if (code === codes.colon) members += 1;
+    else if (code === codes.comma || code === codes.list || code === codes.object) values += 1;
+    if (members > bodyLimits.members) return `of more than ${bodyLimits.members} members`;
+    if (values > bodyLimits.values) return `of more than ${bodyLimits.values} values`;
+  }
+  return undefined;
+}
+
+export const exceedsFieldLimit = (text: string): boolean =>
+  text.split("&", bodyLimits.fields + 1).length > bodyLimits.fields;
 
 /** A decoded body with its value and the source that an error message quotes. */
 export interface DecodedBody {
@@ -67,9 +103,9 @@ function isDeep(text: string): boolean {
   let depth = 0;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
-    if (code === 0x22) at = findStringEnd(text, at);
-    else if (code === 0x5b || code === 0x7b) depth += 1;
-    else if (code === 0x5d || code === 0x7d) depth -= 1;
+    if (code === codes.quote) at = findStringEnd(text, at);
+    else if (code === codes.list || code === codes.object) depth += 1;
+    else if (code === codes.listEnd || code === codes.objectEnd) depth -= 1;
     if (depth > minCheckedDepth) return true;
   }
   return false;

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { StacklessError } from "../../../src/base/errors.ts";
-import { bodyLimits } from "./body-limits.ts";
+import { bodyLimits } from "./json.ts";
 
 /** A file part as an error of pydantic quotes it, without Starlette's internals. */
 export interface FilePart {
