@@ -18,8 +18,7 @@ import type { Blobs } from "../store/blobs.ts";
 import type { Transaction } from "../store/port.ts";
 import type { TraceExporter } from "../trace/export.ts";
 import type { Snapshots } from "../travel/snapshots.ts";
-import type { ControlCaller } from "./access/credentials.ts";
-import type { ConsoleSessions } from "./console/sessions.ts";
+import type { ConsoleSessions, ControlCaller } from "./console/sessions.ts";
 import type { MetricCounters } from "./metrics/counters.ts";
 
 export interface ControlContext extends HandlerContext {

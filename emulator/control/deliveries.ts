@@ -22,7 +22,7 @@ import {
 } from "../webhooks/log.ts";
 import { getRetrySchedule } from "../webhooks/record.ts";
 import { webhookRows } from "../webhooks/webhooks.ts";
-import { streamWhileAllowed } from "./access/access-watch.ts";
+import { streamWhileAllowed } from "./access/credentials.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
 import { type DeliveryEvent, streamDeliveryEvents } from "./delivery-events.ts";
 

@@ -12,8 +12,8 @@ import { redactBody, redactHeaders, redactTarget } from "../http/request-log/red
 import type { LoggedRequest, RequestLog } from "../http/request-log/request-log.ts";
 import { suggestOperation } from "../http/unmatched-request.ts";
 import { matchesFilter } from "../store/pages.ts";
-import { streamWhileAllowed } from "./access/access-watch.ts";
-import type { ControlCaller } from "./access/credentials.ts";
+import { streamWhileAllowed } from "./access/credentials.ts";
+import type { ControlCaller } from "./console/sessions.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
 
 type RequestQuery = InputOf<typeof watchOperation>["query"] & { readonly id?: number | undefined };

@@ -9,8 +9,8 @@ import { buildTrace, toShownNode } from "../trace/tree.ts";
 
 import { attempts, deliveries, webhookEvents } from "../webhooks/deliveries.ts";
 import { deleteExpiredRecords } from "../webhooks/log.ts";
-import { streamWhileAllowed } from "./access/access-watch.ts";
-import type { ControlCaller } from "./access/credentials.ts";
+import { streamWhileAllowed } from "./access/credentials.ts";
+import type { ControlCaller } from "./console/sessions.ts";
 import type { ControlHandlers } from "./context.ts";
 
 export const traceHandlers = {

@@ -7,7 +7,7 @@ import type { Store, View } from "../store/port.ts";
 import { type Delivery, deliveries, type WebhookEvent, webhookEvents } from "../webhooks/deliveries.ts";
 import { listDeliveries } from "../webhooks/log.ts";
 import { webhookRows } from "../webhooks/webhooks.ts";
-import { watchAccess } from "./access/access-watch.ts";
+import { watchAccess } from "./access/credentials.ts";
 import type { ControlHandlers } from "./context.ts";
 import { requireContractById } from "./contracts/contracts.ts";
 

@@ -1,10 +1,9 @@
 import type { WallClock } from "../../src/base/clock.ts";
 import { splitAtLineEnds } from "../../src/files/read-log.ts";
-import { type Blobs, measureBlob } from "./blobs.ts";
+import { type Blobs, compareByName, isSameName, measureBlob, type SnapshotStore } from "./blobs.ts";
 import { LiveStore } from "./live/live-store.ts";
 import { State } from "./live/state.ts";
 import type { Collection, Store } from "./port.ts";
-import { compareByName, isSameName, type SnapshotStore } from "./snapshot-store.ts";
 
 /** A store that loses everything when it is closed (`--ephemeral`, tests). */
 export const openMemoryStore = (options: {

@@ -13,8 +13,8 @@ interface RowPage<Row> {
 }
 
 /**
- * Returns one page of the rows that match a filter, newest first. Reads the index of the first of `indexedFields` in the
- * filter. The order of these fields is from the fewest to the most matching rows, as usually observed.
+ * Returns one page of the rows that match a filter, newest first. Reads the index of the first of `indexedFields` in
+ * the filter. The order of these fields is from the fewest to the most matching rows, as usually observed.
  */
 export async function listPage<Row extends object, Index extends string>(
   view: View,

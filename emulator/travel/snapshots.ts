@@ -14,7 +14,7 @@ import type { RequestLog } from "../http/request-log/request-log.ts";
 import { causes, readLastRequestNumber } from "../store/causes.ts";
 import { addChecksum } from "../store/file/checksummed-document.ts";
 import { type Collection, type LoadedState, type Rows, StateFormatError, type Store } from "../store/port.ts";
-import { isSameName, type SnapshotStore, type StoredSnapshot } from "../store/snapshot-store.ts";
+import { isSameName, type SnapshotStore, type StoredSnapshot } from "../store/blobs.ts";
 import { compareStates } from "./diff/compare.ts";
 import { type DiffReport, describeDiff } from "./diff/describe-diff.ts";
 import { InvalidSnapshotError, replaceState, SnapshotExistsError, SnapshotNotFoundError } from "./replace-state.ts";

@@ -15,7 +15,7 @@ import type { EmulatorSettings } from "../../domain/settings.ts";
 import { workspaces } from "../../domain/workspaces.ts";
 import { getHistoryFolder } from "../../store/file/history-files.ts";
 import type { AnyRows, Store, Transaction, View } from "../../store/port.ts";
-import type { SnapshotStore } from "../../store/snapshot-store.ts";
+import type { SnapshotStore } from "../../store/blobs.ts";
 import { applySeed, type Seed } from "./seed.ts";
 
 interface InitialStateOptions {

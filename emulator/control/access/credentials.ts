@@ -3,16 +3,10 @@ import { fail } from "../../../src/api/failures.ts";
 import { getRequiredRole } from "../../../src/api/operation.ts";
 import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
 import { parseBearerToken } from "../../../src/schemes/http-authorization.ts";
-import { type ControlTokens, findCookie, localToken } from "../../domain/control-tokens.ts";
+import { type ControlTokens, controlTokens, findCookie, localToken } from "../../domain/control-tokens.ts";
 import type { Authenticators } from "../../http/handler.ts";
-import { type ConsoleSessions, type ControlTokenInfo, getCookieName } from "../console/sessions.ts";
-
-/** The caller of the control plane: a program with a token, or a browser that was signed in with a token. */
-export interface ControlCaller {
-  readonly token: ControlTokenInfo;
-  /** Token of the console session. Undefined for a caller with a control token. */
-  readonly session: string | undefined;
-}
+import { type ConsoleSessions, type ControlCaller, type ControlTokenInfo, getCookieName } from "../console/sessions.ts";
+import type { ControlContext } from "../context.ts";
 
 interface KnownCaller {
   readonly token: string;
@@ -79,7 +73,7 @@ export const createTokenMask =
     // A short token that a user chose can be part of any word, so it is not masked.
     return token.length < 16 ? masked : masked.replaceAll(token, mask);
   };
-export async function isStillAuthenticated(
+async function isStillAuthenticated(
   { token, session }: ControlCaller,
   { tokens, sessions }: Pick<KnownCaller, "tokens" | "sessions">,
 ): Promise<boolean> {
@@ -89,3 +83,57 @@ export async function isStillAuthenticated(
 /** A session ends with its token, even if another token gets the same name. */
 const isValid = async ({ name, hash }: ControlTokenInfo, tokens: ControlTokens): Promise<boolean> =>
   hash === undefined || tokens.exists({ name, hash });
+
+type WatchedAccess = Pick<ControlContext, "store" | "tokens" | "sessions" | "wall"> & {
+  readonly caller: ControlCaller;
+  readonly request: { readonly signal: AbortSignal };
+};
+
+/**
+ * Returns a signal for long responses. It is aborted when the caller disconnects, when the token is revoked or when the
+ * session ends. `release` stops watching, and so does a disconnect.
+ */
+export function watchAccess({ caller, request, store, tokens, sessions, wall }: WatchedAccess) {
+  const [accessEnd, release] = [new AbortController(), new AbortController()];
+  const checkAccess = () =>
+    void isStillAuthenticated(caller, { tokens, sessions })
+      .then((isAuthorized) => isAuthorized || accessEnd.abort())
+      .catch(() => accessEnd.abort());
+  const unwatchers = [store.watch([controlTokens], checkAccess), sessions.watch(checkAccess)];
+  const stopWatching = () => {
+    release.abort();
+    for (const stop of unwatchers) stop();
+  };
+  const expiryMs = caller.session === undefined ? undefined : sessions.getExpiryMs(caller.session);
+  if (expiryMs !== undefined) void wall.sleep(expiryMs - wall.monotonicNow(), release.signal).then(checkAccess);
+  request.signal.addEventListener("abort", stopWatching, { once: true });
+  // The access may have ended since the request was accepted.
+  checkAccess();
+  return {
+    signal: AbortSignal.any([request.signal, accessEnd.signal]),
+    hasEnded: () => accessEnd.signal.aborted,
+    release: stopWatching,
+  };
+}
+
+/** Yields the items of a stream while the caller has access. The stream starts immediately, so no event is missed. */
+export async function streamWhileAllowed<T>(
+  access: WatchedAccess,
+  follow: (signal: AbortSignal) => AsyncIterable<T> | Promise<AsyncIterable<T>>,
+): Promise<AsyncGenerator<T, void>> {
+  const { signal, release } = watchAccess(access);
+  try {
+    return yieldUntil(await follow(signal), release);
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+async function* yieldUntil<T>(items: AsyncIterable<T>, release: () => void): AsyncGenerator<T, void> {
+  try {
+    yield* items;
+  } finally {
+    release();
+  }
+}

@@ -4,8 +4,8 @@ import { redactText, redactUrl } from "../../../src/api/secrets.ts";
 import { DroppedEventsNotice } from "../../http/event-stream.ts";
 import type { HandlerCall, UntypedHandler } from "../../http/handler.ts";
 import { EventFrames, HandlerReply, JsonPieces } from "../../http/reply.ts";
+import type { ControlCaller } from "../console/sessions.ts";
 import type { ControlContext } from "../context.ts";
-import type { ControlCaller } from "./credentials.ts";
 import { scopeStore } from "./workspace-store.ts";
 
 /**

@@ -132,6 +132,7 @@ function dropOldest(
   const ownSessions = [...entries].filter(([, { opener }]) => opener.hash === openerHash);
   for (const [name] of ownSessions.slice(0, Math.max(0, ownSessions.length - maxSessions))) entries.delete(name);
 }
+
 /** A token of the control plane, without its secret. */
 export interface ControlTokenInfo {
   readonly name: string;
@@ -142,4 +143,11 @@ export interface ControlTokenInfo {
    * The only workspace that the token can see and change. Undefined if it can access all workspaces and shared data.
    */
   readonly workspace?: { readonly id: number; readonly name: string } | undefined;
+}
+
+/** The caller of the control plane: a program with a token, or a browser that was signed in with a token. */
+export interface ControlCaller {
+  readonly token: ControlTokenInfo;
+  /** Token of the console session. Undefined for a caller with a control token. */
+  readonly session: string | undefined;
 }

@@ -9,7 +9,7 @@ import type { LoggedRequest } from "../../http/request-log/request-log.ts";
 import { type DeviceGrant, deviceGrants, formatUserCode } from "../../router/device/rows.ts";
 import type { RowChange, RowKey, Rows } from "../../store/port.ts";
 import { attempts, deliveries } from "../../webhooks/deliveries.ts";
-import { streamWhileAllowed } from "../access/access-watch.ts";
+import { streamWhileAllowed } from "../access/credentials.ts";
 import { toClockRecord } from "../clock.ts";
 import type { ControlContext, ControlHandlers } from "../context.ts";
 import { toAttemptRecord, toDeliveryRecords } from "../deliveries.ts";

@@ -45,9 +45,9 @@ const noBytes = Buffer.alloc(0);
 const maxBufferedBytes = 65_536;
 
 /**
- * One request, which receives the callbacks of undici. A complete response that arrives with its head, as most responses
- * do, is forwarded in one write without a stream. The callbacks are those of undici 7, because its newer callbacks parse
- * all headers. undici 8 supports only the newer callbacks and requires Node 22.
+ * One request, which receives the callbacks of undici. A complete response that arrives with its head, as most
+ * responses do, is forwarded in one write without a stream. The callbacks are those of undici 7, because its newer
+ * callbacks parse all headers. undici 8 supports only the newer callbacks and requires Node 22.
  */
 class ForwardExchange implements Dispatcher.DispatchHandler {
   readonly #method: string;

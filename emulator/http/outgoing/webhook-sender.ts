@@ -111,8 +111,9 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
 const maxResponseBodyBytes = 65_536;
 
 /**
- * Reads a response up to the stored limit. Closes the connection of a longer response, so that a receiver cannot make the
- * emulator read indefinitely. The first final status is the result, even without a complete body (DECISIONS.md, C20).
+ * Reads a response up to the stored limit. Closes the connection of a longer response, so that a receiver cannot make
+ * the emulator read indefinitely. The first final status is the result, even without a complete body (DECISIONS.md,
+ * C20).
  */
 async function readPostResponse({
   result,

@@ -61,8 +61,8 @@ export type NewCheckpointHead = Pick<CheckpointHead, "generation"> & Partial<Che
 type StepRunner = <T>(work: () => T) => Promise<T>;
 
 /**
- * Creates a consistent snapshot as a checksummed document, in pieces that each end within a line. `getHead` is called at
- * the moment of the snapshot. The document contains everything that was committed before.
+ * Creates a consistent snapshot as a checksummed document, in pieces that each end within a line. `getHead` is called
+ * at the moment of the snapshot. The document contains everything that was committed before.
  */
 export async function* formatCheckpoint(
   state: State,

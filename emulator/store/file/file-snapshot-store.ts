@@ -3,8 +3,8 @@ import { basename, dirname, join } from "node:path";
 import { parseTemporaryName, writeFileAtomic } from "../../../src/files/atomic-write.ts";
 import { type Disk, describeFsError, isMissing, makeFolderDurably, systemDisk } from "../../../src/files/disk.ts";
 import { readLines } from "../../../src/files/read-log.ts";
+import { compareByName, isSameName, isSnapshotName, type SnapshotStore } from "../blobs.ts";
 import { FileWriteError } from "../port.ts";
-import { compareByName, isSameName, isSnapshotName, type SnapshotStore } from "../snapshot-store.ts";
 
 /**
  * Returns the folder of a state's snapshots, which is next to the state. Each state has its own folder, because several

@@ -1,17 +1,20 @@
 import { basename, dirname, join } from "node:path";
 import { isTemporaryName } from "../../../src/files/atomic-write.ts";
-import { type Disk, isMissing } from "../../../src/files/disk.ts";
+import { type Disk, findFreeName, isMissing, systemDisk } from "../../../src/files/disk.ts";
 import type { LogPosition } from "../../../src/files/log-line.ts";
 import { readLines } from "../../../src/files/read-log.ts";
+import type { Repair } from "../../published.d.ts";
 import type { State } from "../live/state.ts";
 import { type Collection, StateFormatError } from "../port.ts";
-import { type CheckpointHead, parseCheckpointHead } from "./checkpoint-file.ts";
+import { type CheckpointHead, parseCheckpointHead, writeCheckpoint } from "./checkpoint-file.ts";
 import { readChecksummedInto } from "./checksummed-document.ts";
 import { identifyFile } from "./document.ts";
 import { DocumentReader } from "./document-reader.ts";
 import { getJournalPath, type JournalContent, listJournalGenerations, Replay } from "./journal.ts";
 
-/** The beginning of a state: its checkpoint. Position and end are undefined if the checkpoint is damaged before them. */
+/**
+ * The beginning of a state: its checkpoint. Position and end are undefined if the checkpoint is damaged before them.
+ */
 interface RecoveredCheckpoint extends Pick<CheckpointHead, "generation"> {
   readonly closed: boolean | undefined;
   readonly position: LogPosition | undefined;
@@ -42,7 +45,7 @@ export interface RecoveredState {
 }
 
 /** Damage in a state file or in its journals. */
-export interface Damage {
+interface Damage {
   readonly message: string;
   /** The damaged file, and the later journals, which may depend on lost changes. */
   readonly files: readonly string[];
@@ -163,4 +166,52 @@ function requireSuccessorJournals(
     );
   }
   return new Set(requirements.map(([generation]) => generation));
+}
+
+/**
+ * Retains everything before the damage: the rows up to the damaged line of the state file, and the transactions up to
+ * the damaged line of a journal. Damaged files and journals after them are moved aside, never deleted. Call it only
+ * while holding the run file. Fails with StateFormatError if there is no state file, or if its version is not
+ * supported.
+ */
+export async function repairFile(options: {
+  readonly path: string;
+  readonly collections: readonly Collection[];
+  readonly disk?: Disk;
+}): Promise<Repair> {
+  const { path, collections, disk = systemDisk } = options;
+  const damages: Damage[] = [];
+  const { state, base, position, newest, transactions } = await recover(disk, path, collections, damages);
+  if (!base) throw new StateFormatError(`File ${path} not found`, { repairable: false });
+  const kept = { ...countEntries(state), transactions };
+  if (damages.length === 0) return { repaired: false, damage: [], kept, dropped: [], aside: [] };
+
+  const aside: string[] = [];
+  // The hard link is created before the new file, so that the damaged bytes always exist.
+  for (const file of damages.flatMap(({ files }) => files)) aside.push(await linkAside(disk, file));
+  // A crash may preserve a later rename and lose an earlier one in the same folder.
+  await disk.syncFolder(dirname(path));
+  const head = { generation: newest + 1, closed: true, ...(position && { position }) };
+  await writeCheckpoint({ disk, path, state, getHead: () => head });
+  for (const generation of await listJournalGenerations(disk, path))
+    await disk.remove(getJournalPath(path, generation));
+  await disk.syncFolder(dirname(path));
+  return {
+    repaired: true,
+    damage: damages.map(({ message }) => message),
+    kept,
+    dropped: damages.flatMap(({ files }) => files.slice(1)),
+    aside,
+  };
+}
+
+async function linkAside(disk: Disk, file: string): Promise<string> {
+  const newName = await findFreeName(disk, file, "damaged");
+  await disk.link(file, newName);
+  return newName;
+}
+
+function countEntries({ rows, mappings }: State): { rows: number; mappings: number } {
+  const sum = (tables: Iterable<{ readonly size: number }>) => [...tables].reduce((total, { size }) => total + size, 0);
+  return { rows: sum(rows.values()), mappings: sum(mappings.values()) };
 }

@@ -1,6 +1,6 @@
 import type { WallClock } from "../../../src/base/clock.ts";
 import { lookupTable } from "../../../src/base/object.ts";
-import { type Blobs, measureBlob } from "../blobs.ts";
+import { type Blobs, compareByName, isSnapshotName, measureBlob, type SnapshotStore } from "../blobs.ts";
 import { formatCheckpoint } from "../file/checkpoint-file.ts";
 import { LiveStore } from "../live/live-store.ts";
 import {
@@ -11,7 +11,6 @@ import {
   type Store,
   StoreFailedError,
 } from "../port.ts";
-import { compareByName, isSnapshotName, type SnapshotStore } from "../snapshot-store.ts";
 import { Database } from "./database.ts";
 import { Documents, readDocument, recover } from "./documents.ts";
 import { type Candidate, defaultLeaseMs, type LeaderChangeHandler, Leadership } from "./leadership.ts";

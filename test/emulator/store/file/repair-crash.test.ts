@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
-import { repairFile } from "../../../../emulator/store/file/repair.ts";
+import { repairFile } from "../../../../emulator/store/file/recovery.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
 import { crashDiskAt, createSeededRandom } from "../../../support/files/crashes.ts";
 import { DiskCrashedError, ForgetfulDisk } from "../../../support/files/forgetful-disk.ts";

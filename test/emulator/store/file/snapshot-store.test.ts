@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
+import type { SnapshotStore } from "../../../../emulator/store/blobs.ts";
 import { openFileSnapshotStore } from "../../../../emulator/store/file/file-snapshot-store.ts";
 import { createMemorySnapshotStore } from "../../../../emulator/store/memory-store.ts";
-import type { SnapshotStore } from "../../../../emulator/store/snapshot-store.ts";
 import { createTemporaryFolder } from "../../../support/store.ts";
 
 async function* streamText(...pieces: readonly string[]): AsyncGenerator<Uint8Array, void> {

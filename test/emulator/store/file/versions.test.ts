@@ -3,7 +3,7 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { openFileStore } from "../../../../emulator/store/file/file-store.ts";
-import { repairFile } from "../../../../emulator/store/file/repair.ts";
+import { repairFile } from "../../../../emulator/store/file/recovery.ts";
 import type { Collection, Store } from "../../../../emulator/store/port.ts";
 import { systemWallClock } from "../../../../src/base/clock.ts";
 import { createTemporaryFolder } from "../../../support/store.ts";
