@@ -1,5 +1,5 @@
-import { exceedsFieldLimit } from "../http/bodies/json.ts";
 import { findRepeatedField, getQuery, parseFields, parseForm, parseJsonObject } from "../http/bodies/fields.ts";
+import { exceedsFieldLimit } from "../http/bodies/json.ts";
 import type { ReceivedRequest } from "../http/handler.ts";
 import type { HtmlPage } from "../http/page.ts";
 import { Passthrough } from "../http/reply.ts";

@@ -13,9 +13,9 @@ import { clusterRows } from "../../domain/clusters.ts";
 import type { RenewableIds } from "../../domain/provider.ts";
 import type { EmulatorSettings } from "../../domain/settings.ts";
 import { workspaces } from "../../domain/workspaces.ts";
+import type { SnapshotStore } from "../../store/blobs.ts";
 import { getHistoryFolder } from "../../store/file/history-files.ts";
 import type { AnyRows, Store, Transaction, View } from "../../store/port.ts";
-import type { SnapshotStore } from "../../store/blobs.ts";
 import { applySeed, type Seed } from "./seed.ts";
 
 interface InitialStateOptions {

@@ -6,7 +6,7 @@ import { type ClusterRow, clusterRows } from "../../domain/clusters.ts";
 import type { RenewableIds } from "../../domain/provider.ts";
 import type { Repair } from "../../published.d.ts";
 import { releaseClaims } from "../../router/handlers.ts";
-import type { Blobs } from "../../store/blobs.ts";
+import type { Blobs, SnapshotStore } from "../../store/blobs.ts";
 import { collectBlobs, openFileBlobs } from "../../store/file/blob-collection.ts";
 import { getSnapshotFolder, openFileSnapshotStore } from "../../store/file/file-snapshot-store.ts";
 import { explainUnusable, openFileStore } from "../../store/file/file-store.ts";
@@ -17,7 +17,6 @@ import { createMemoryBlobs, createMemorySnapshotStore, openMemoryStore } from ".
 import { type Moment, StateFormatError, type Store } from "../../store/port.ts";
 import type { Leadership } from "../../store/postgres/leadership.ts";
 import type { PostgresStoreOptions } from "../../store/postgres/open.ts";
-import type { SnapshotStore } from "../../store/blobs.ts";
 import type { SnapshotHead } from "../../travel/snapshots.ts";
 import type { StateSource } from "../state-source.ts";
 import { collections } from "./collections.ts";
