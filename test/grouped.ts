@@ -1,10 +1,10 @@
 import { dirname } from "node:path/posix";
 
 /**
- * Files per process. Files of one process share its start, which takes a second of CPU time, but groups must be small
- * enough to keep all processors busy until the end.
+ * Minimum number of files per process. Files of one process share its start, which takes more than a second of CPU
+ * time.
  */
-const filesPerProcess = 20;
+const minFilesPerProcess = 20;
 
 /** Files per process of slow tests. Browser tests share a process, because they mostly wait. */
 const slowPerProcess: Readonly<Record<string, number>> = { browser: 6 };
@@ -15,9 +15,14 @@ export const isInGroup = (names: readonly string[], file: string): boolean =>
 
 /**
  * Groups files by process, in the order in which the processes start. Node's runner sorts by name, so each name begins
- * with a number, such as `04-emulator.store.file`. Slow files start first, one per process by default.
+ * with a number, such as `04-emulator.store.file`. Slow files start first, one per process by default. `concurrency` is
+ * the number of processes that run at the same time.
  */
-export function groupFiles(files: readonly string[], slow: readonly string[]): ReadonlyMap<string, readonly string[]> {
+export function groupFiles(
+  files: readonly string[],
+  slow: readonly string[],
+  concurrency: number,
+): ReadonlyMap<string, readonly string[]> {
   const apart = slow.flatMap((name) =>
     splitIntoGroups(
       // A file that matches two names runs once.
@@ -26,12 +31,22 @@ export function groupFiles(files: readonly string[], slow: readonly string[]): R
     ),
   );
   const ungroupedFiles = files.filter((file) => !isInGroup(slow, file));
-  const groups = [...apart, ...splitIntoGroups(ungroupedFiles, filesPerProcess)];
+  const groups = [...apart, ...splitIntoShrinkingGroups(ungroupedFiles, concurrency)];
   return new Map(groups.map((group, index) => [formatGroupName(group[0]!, index), group]));
 }
 
 const splitIntoGroups = (files: readonly string[], size: number): string[][] =>
   Array.from({ length: Math.ceil(files.length / size) }, (_, at) => files.slice(at * size, (at + 1) * size));
+
+/** Splits files into groups that get smaller, so that all processes end at about the same time. */
+function splitIntoShrinkingGroups(files: readonly string[], concurrency: number): string[][] {
+  const groups: string[][] = [];
+  for (let at = 0; at < files.length; at += groups.at(-1)!.length) {
+    const share = Math.ceil((files.length - at) / concurrency / 2);
+    groups.push(files.slice(at, at + Math.max(share, minFilesPerProcess)));
+  }
+  return groups;
+}
 
 const formatGroupName = (first: string, index: number): string =>
   `${String(index).padStart(2, "0")}-${dirname(first).replaceAll("/", ".")}`;

@@ -82,7 +82,9 @@ process.on("SIGINT", () => {});
 process.env.TMPDIR = createScratchFolder();
 process.env.SVC_TEST_COMPILED = folder;
 
-const compiled = await compileTests(groupFiles(files, [...onDemand, ...slow]), folder);
+// One process more than processors, because tests also wait.
+const concurrency = availableParallelism() + 1;
+const compiled = await compileTests(groupFiles(files, [...onDemand, ...slow], concurrency), folder);
 writeFileSync(join(folder, returnedFailuresFile), "");
 process.exitCode = await runNode([
   // Tests allocate many short-lived objects. With 16 MB for them, garbage collection took a tenth of the time.
@@ -95,7 +97,7 @@ process.exitCode = await runNode([
   "--test-timeout=600000",
   // The reporter lists the failures at the end, which matters in a log of thousands of lines.
   "--test-reporter=spec",
-  `--test-concurrency=${availableParallelism() + 1}`,
+  `--test-concurrency=${concurrency}`,
   ...options,
   ...compiled,
 ]);
