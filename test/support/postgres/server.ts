@@ -1,8 +1,8 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { chownSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { after, before } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import postgres from "postgres";
@@ -36,22 +36,29 @@ export const postgresSkipReason: string | false =
 
 type User = ReturnType<typeof getServerUser>;
 
-let freshDataFolder: string | undefined;
+const compiled = process.env.SVC_TEST_COMPILED;
+/** The files of a server that was never started. All processes of a run of `test/run.ts` share them. */
+const freshFolder = join(tmpdir(), `svc-pg-fresh-${compiled === undefined ? process.pid : basename(compiled)}`);
 
 /**
- * Returns the data folder of a server that was never started. It is initialized once per process, because a copy takes
- * a twentieth of the time.
+ * Returns the data folder of a server that was never started. It is initialized once per run, because a copy takes a
+ * twentieth of the time. If several processes need it at the same time, the first one that is ready provides it.
  */
 function createFreshData(user: User): string {
-  if (freshDataFolder !== undefined) return freshDataFolder;
-  const folder = mkdtempSync(join(tmpdir(), "svc-pg-fresh-"));
-  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
-  if (user) chownSync(folder, user.uid, user.gid);
-  const data = join(folder, "data");
-  const words = ["-D", data, "-U", "svc", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"];
-  execFileSync(join(bin!, "initdb"), words, { ...user, cwd: folder, stdio: "pipe" });
-  freshDataFolder = data;
-  return freshDataFolder;
+  if (!existsSync(freshFolder)) {
+    // The folder for temporary files of a run is removed at its end.
+    if (compiled === undefined) process.once("exit", () => rmSync(freshFolder, { recursive: true, force: true }));
+    const folder = mkdtempSync(`${freshFolder}-`);
+    if (user) chownSync(folder, user.uid, user.gid);
+    const words = ["-D", join(folder, "data"), "-U", "svc", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"];
+    execFileSync(join(bin!, "initdb"), words, { ...user, cwd: folder, stdio: "pipe" });
+    try {
+      renameSync(folder, freshFolder);
+    } catch {
+      rmSync(folder, { recursive: true });
+    }
+  }
+  return join(freshFolder, "data");
 }
 
 /** A PostgreSQL server of the tests, in a temporary folder, on a Unix socket only. */
