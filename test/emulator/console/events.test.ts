@@ -191,11 +191,18 @@ describe("console event stream", () => {
     await createDraftContract(emulator.api);
     const { id } = (await closing.waitFor(isRequest("contracts.create"))).at(-1)!;
     await closing.close();
-    // A long target with few segments makes large events at low cost, because each segment is scanned for secrets.
-    const long = `/${`${Array(4).fill("abcdefghijklmnopqrst").join(".")}/`.repeat(165)}`;
-    const rounds = Math.ceil((await readSystemBufferBytes()) / long.length / 20) + 10;
-    for (let i = 0; i < rounds; i += 1)
-      await Promise.all(Array.from({ length: 20 }, () => emulator.router("GET", long)));
+    // Each event about faults contains all faults, so one large fault makes every event large.
+    const rule = { direction: "incoming", method: "DELETE", status: 503 };
+    const largeRule = { ...rule, answer_body: "x".repeat(1_000_000) };
+    const current = await openStartedStream(t, emulator);
+    const addFault = async (body: unknown) => {
+      assert.equal((await emulator.control("POST", "faults", { body })).status, 201);
+      // Changes that follow each other too quickly would be one event.
+      await current.waitFor(({ event }) => event === "faults");
+    };
+    await addFault(largeRule);
+    const rounds = Math.ceil((await readSystemBufferBytes()) / largeRule.answer_body.length) + 4;
+    for (let i = 0; i < rounds; i += 1) await addFault(rule);
     const back = await openEventStream(t, emulator, { after: id });
     assert.equal((await back.next()).event, "resync");
     await slow.waitFor(({ event }) => event === "resync");

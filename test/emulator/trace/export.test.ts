@@ -232,16 +232,17 @@ describe("unresponsive collector", () => {
       };
       await Promise.all(Array.from({ length: 8 }, each));
     };
-    await some(2_000);
+    // The buffer is full before the first measurement.
+    await some(3_000);
     const before = measureHeapBytes();
-    await some(10_000);
+    await some(4_000);
     const grown = measureHeapBytes() - before;
     assert.deepEqual([...statuses], [200]);
-    assert.ok(grown < 20_000_000, `${grown} bytes`);
+    assert.ok(grown < 8_000_000, `${grown} bytes`);
     const { body } = await emulator.control("GET", "usage");
     const { spans } = body as { spans: { sent: number; waiting: number; dropped: number } };
-    assert.deepEqual([spans.sent, spans.waiting + spans.dropped], [0, 12_000]);
-    assert.ok(spans.dropped > 9_000, JSON.stringify(spans));
+    assert.deepEqual([spans.sent, spans.waiting + spans.dropped], [0, 7_000]);
+    assert.ok(spans.dropped > 4_000, JSON.stringify(spans));
     const [queue, batch] = [2_048, 512];
     assert.ok(spans.waiting > queue && spans.waiting <= queue + batch, JSON.stringify(spans));
     closeSignal.abort();
