@@ -273,12 +273,13 @@ export type ResultOf<O extends Operation> = ResponseOf<O["responses"][keyof O["r
 type Route = Pick<Operation, "method" | "path" | "lastTakesSlashes">;
 
 /** Returns the first of the operations that matches the method and the path. The path has no query. */
-export const findOperationAt = <One extends Route>(operations: readonly One[], method: string, path: string) =>
-  operations.find(
+export function findOperationAt<One extends Route>(operations: readonly One[], method: string, path: string) {
+  const segments = path.split("/");
+  return operations.find(
     (operation) =>
-      [operation.method].flat().some((declaredMethod) => declaredMethod === method) &&
-      matchesPath(operation, path.split("/")),
+      [operation.method].flat().some((declaredMethod) => declaredMethod === method) && matchesPath(operation, segments),
   );
+}
 
 function matchesPath({ path, lastTakesSlashes }: Route, input: readonly string[]): boolean {
   const declared = path.split("/");
