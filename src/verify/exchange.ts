@@ -84,10 +84,8 @@ export function formatExchange(exchange: RecordedExchange): string {
 const formatHeaders = ({ headers }: HttpMessage): string[] =>
   headers.map(([name, value]) => `${name}: ${value.replace(/[^\t\x20-\x7e\x80-\xff]/g, " ")}`);
 
-type BodyEncoding = "text" | "base64";
-
 /** Text stays readable. Binary content becomes base64. */
-function formatBody(body: Buffer): { readonly encoding: BodyEncoding; readonly text: string } {
+function formatBody(body: Buffer): { readonly encoding: "text" | "base64"; readonly text: string } {
   const text = body.toString("utf8");
   if (isUtf8(body) && !hasControlCharacters(text)) return { encoding: "text", text };
   return { encoding: "base64", text: body.toString("base64") };
@@ -105,7 +103,7 @@ export class ExchangeFormatError extends Error {
 const maxExchangeTimeMs = Date.UTC(9000, 0);
 
 export function parseExchange(text: string): RecordedExchange {
-  const reader = new ExchangeReader(Buffer.from(text));
+  const reader = createReader(Buffer.from(text));
   const metadata = new Map(reader.readHeaders());
   const version = metadata.get("svc-exchange");
   if (version === undefined) throw new ExchangeFormatError("it does not begin with svc-exchange");
@@ -126,7 +124,7 @@ export function parseExchange(text: string): RecordedExchange {
   const [, status] = /^HTTP\/1\.1 ([1-5]\d\d)$/.exec(reader.readLine()) ?? [];
   if (status === undefined) throw new ExchangeFormatError("its status line is malformed");
   const response = { status: Number(status), headers: reader.readHeaders(), body: reader.readBody(received) };
-  if (!reader.isAtEnd) throw new ExchangeFormatError("it is longer than its declared lengths");
+  if (!reader.isAtEnd()) throw new ExchangeFormatError("it is longer than its declared lengths");
   return { callee, operation: metadata.get("operation"), at, durationMs, request, response };
 }
 
@@ -149,58 +147,50 @@ export function updateBodyLengths(text: string): string {
   return `${measured}${text.slice(metadataEnd, requestEnd + 2)}${rest.slice(0, responseEnd + 2)}${received}\n`;
 }
 
-interface BodyLength {
-  readonly encoding: BodyEncoding;
-  readonly bytes: number;
-}
+/** Reads the parts of an exchange in their order. */
+function createReader(bytes: Buffer) {
+  let at = 0;
 
-function parseBodyLength(text = ""): BodyLength {
-  const [, encoding, bytes] = /^(text|base64) (\d{1,9})$/.exec(text) ?? [];
-  if (encoding === undefined) throw new ExchangeFormatError("the length of a body is missing or malformed");
-  return { encoding: encoding as BodyEncoding, bytes: Number(bytes) };
-}
-
-class ExchangeReader {
-  readonly #bytes: Buffer;
-  #at = 0;
-
-  constructor(bytes: Buffer) {
-    this.#bytes = bytes;
-  }
-
-  get isAtEnd(): boolean {
-    return this.#at === this.#bytes.length;
-  }
-
-  readLine(): string {
-    const end = this.#bytes.indexOf("\n", this.#at);
+  function readLine(): string {
+    const end = bytes.indexOf("\n", at);
     if (end < 0) throw new ExchangeFormatError("it ends too early");
-    const line = this.#bytes.toString("utf8", this.#at, end);
-    this.#at = end + 1;
+    const line = bytes.toString("utf8", at, end);
+    at = end + 1;
     return line;
   }
 
-  readHeaders(): (readonly [string, string])[] {
-    const headers: (readonly [string, string])[] = [];
-    for (let line = this.readLine(); line !== ""; line = this.readLine()) {
-      const colon = line.indexOf(": ");
-      const name = line.slice(0, Math.max(colon, 0));
-      // A control character or a line break must not get into a header that is sent again.
-      if (!/^[\w!#$%&'*+.^`|~-]{1,200}$/.test(name) || !/^[\t\x20-\x7e\x80-\xff]*$/.test(line))
-        throw new ExchangeFormatError(`the line "${line.slice(0, 40)}" is not a header`);
-      headers.push([name, line.slice(colon + 2)]);
-    }
-    return headers;
-  }
+  return {
+    readLine,
+    isAtEnd: () => at === bytes.length,
 
-  readBody({ encoding, bytes }: BodyLength): Buffer {
-    const end = this.#at + bytes;
-    if (end >= this.#bytes.length) throw new ExchangeFormatError("it ends too early");
-    const raw = this.#bytes.subarray(this.#at, end);
-    this.#at = end;
-    if (this.#bytes[this.#at] !== 0x0a) throw new ExchangeFormatError("the length of a body is wrong");
-    this.#at += 1;
-    if (this.#bytes[this.#at] === 0x0a) this.#at += 1;
-    return encoding === "text" ? Buffer.from(raw) : Buffer.from(raw.toString(), "base64");
-  }
+    readHeaders(): (readonly [string, string])[] {
+      const headers: (readonly [string, string])[] = [];
+      for (let line = readLine(); line !== ""; line = readLine()) {
+        const colon = line.indexOf(": ");
+        const name = line.slice(0, Math.max(colon, 0));
+        // A control character or a line break must not get into a header that is sent again.
+        if (!/^[\w!#$%&'*+.^`|~-]{1,200}$/.test(name) || !/^[\t\x20-\x7e\x80-\xff]*$/.test(line))
+          throw new ExchangeFormatError(`the line "${line.slice(0, 40)}" is not a header`);
+        headers.push([name, line.slice(colon + 2)]);
+      }
+      return headers;
+    },
+
+    readBody({ encoding, length }: ReturnType<typeof parseBodyLength>): Buffer {
+      const end = at + length;
+      if (end >= bytes.length) throw new ExchangeFormatError("it ends too early");
+      const raw = bytes.subarray(at, end);
+      if (bytes[end] !== newline) throw new ExchangeFormatError("the length of a body is wrong");
+      at = end + (bytes[end + 1] === newline ? 2 : 1);
+      return encoding === "text" ? Buffer.from(raw) : Buffer.from(raw.toString(), "base64");
+    },
+  };
+}
+
+const newline = 0x0a;
+
+function parseBodyLength(text = "") {
+  const [, encoding, length] = /^(text|base64) (\d{1,9})$/.exec(text) ?? [];
+  if (encoding === undefined) throw new ExchangeFormatError("the length of a body is missing or malformed");
+  return { encoding, length: Number(length) };
 }

@@ -31,14 +31,6 @@ interface ReceivedDelivery extends HttpMessage {
   readonly match: RecordedDelivery | undefined;
 }
 
-/** A webhook without a recorded creation, as derived from its deliveries. */
-interface OlderWebhook {
-  readonly target: string;
-  readonly activities: readonly string[];
-  /** Reports whether the recording must contain an activity of this time. */
-  readonly isRecorded: (at: number) => boolean;
-}
-
 interface ComparedDelivery {
   readonly activity: string;
   readonly file: string | undefined;
@@ -62,7 +54,7 @@ const maxRetryDeviationMs = 61_000;
 export class ReplayReceiver {
   readonly #recorded: readonly RecordedDelivery[];
   /** Webhooks that a replay must create first. */
-  readonly olderWebhooks: readonly OlderWebhook[];
+  readonly olderWebhooks: ReturnType<typeof findOlderWebhooks>;
   readonly #links: ReplayLinks;
   readonly #received: ReceivedDelivery[] = [];
   readonly #now: () => number;
@@ -190,10 +182,8 @@ const computeDelays = (times: readonly number[]): number[] => times.slice(1).map
 const formatMinutes = (ms: number): string => `${Math.round(ms / 6_000) / 10} min`;
 const getPath = (target: string): string => target.split("?")[0]!;
 
-function findOlderWebhooks(
-  exchanges: readonly CorpusExchange[],
-  recorded: readonly RecordedDelivery[],
-): readonly OlderWebhook[] {
+/** Finds webhooks without a recorded creation by their deliveries. */
+function findOlderWebhooks(exchanges: readonly CorpusExchange[], recorded: readonly RecordedDelivery[]) {
   const created = exchanges
     .filter(({ operation, response }) => operation === "webhooks.create" && response.status < 300)
     .map(({ request }) => getPath(getRequestTarget(String(toFields(parseJsonBody(request)).url))));
@@ -204,7 +194,9 @@ function findOlderWebhooks(
     const times = own.flatMap(({ attempts }) => attempts.map(({ at }) => at));
     const [from, to] = [Math.min(...times), Math.max(...times)];
     const activities = [...new Set(own.map(({ activity }) => activity))];
-    return [{ target, activities, isRecorded: (at: number) => at >= from && at <= to }];
+    /** Reports whether the recording must contain an activity of this time. */
+    const isRecorded = (at: number) => at >= from && at <= to;
+    return [{ target, activities, isRecorded }];
   });
 }
 

@@ -23,12 +23,6 @@ export interface RecordedAction {
   readonly webhook?: { readonly id: number; readonly responses: readonly (number | "down")[] };
 }
 
-interface RequestHistory {
-  readonly actions: readonly RecordedAction[];
-  readonly deliveries: readonly LoggedDelivery[];
-  readonly requests: number;
-}
-
 /**
  * Read-only and housekeeping operations. A story omits them, because it starts a new emulator and advances time itself.
  */
@@ -36,7 +30,7 @@ const skippedOperations =
   /^(clock|requests|emulator|state|snapshots|traces|tokens|sessions|console|events|inbox|metrics)\.|^(catch-all|deliveries\.(list|show|watch))$/;
 
 /** Reads the request log and the deliveries of an emulator. */
-export async function readRecording(client: Client, operations: readonly Operation[]): Promise<RequestHistory> {
+export async function readRecording(client: Client, operations: readonly Operation[]) {
   const { items } = await client.call(listRequests, { query: { limit: 10_000, bodies: true, reads: false } });
   const { items: deliveries } = await client.call(listDeliveries, { query: { limit: 500 } });
   const webhooks = (await client.call(listControlWebhooks, {})).map(({ id }) => id);
@@ -115,7 +109,10 @@ export const getGoalId = ({ action, delivery }: RecordingGoal): string =>
  * Finds the last rejected request or undelivered delivery. `about` selects a specific one, such as `request:12` or
  * `delivery:3`.
  */
-export function findGoal({ actions, deliveries }: RequestHistory, about: string | undefined): RecordingGoal {
+export function findGoal(
+  { actions, deliveries }: Awaited<ReturnType<typeof readRecording>>,
+  about: string | undefined,
+): RecordingGoal {
   const requests = actions.map((action): RecordingGoal => ({ action, at: action.at }));
   const undelivered = deliveries.flatMap((delivery): RecordingGoal[] => {
     const action = actions.find(({ webhook }) => webhook?.id === delivery.webhook_id);

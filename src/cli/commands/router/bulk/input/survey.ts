@@ -15,14 +15,7 @@ import type { InputRow } from "./records.ts";
 import { readRows } from "./rows.ts";
 
 /** Result of reading an input before anything is sent. */
-export interface InputSurvey extends Fingerprint {
-  readonly rows: number;
-  readonly distinct: number | null;
-  readonly calls: number;
-  readonly invalid: number;
-  readonly firstInvalid: InvalidRow | undefined;
-  readonly sampleRows: readonly string[];
-}
+export type InputSurvey = Awaited<ReturnType<typeof surveyInput>>;
 
 const maxSampleRows = 3;
 
@@ -33,7 +26,7 @@ export async function fingerprintSource(source: AsyncIterable<Uint8Array>): Prom
 }
 
 /** Reads the whole input once. Rejects an input that is empty or has too many invalid rows, before anything is sent. */
-export async function surveyInput(request: JobRequest, source: InputSource, context: Context): Promise<InputSurvey> {
+export async function surveyInput(request: JobRequest, source: InputSource, context: Context) {
   const { work, shard, batch_size: size, skip_invalid: skipsInvalid, max_errors: maxErrors } = request;
   const { host, signal } = context;
   const kind = work.getKind(request);
