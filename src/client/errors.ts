@@ -141,10 +141,10 @@ export class MisroutedRequestError extends Error {
   readonly sent: string;
   readonly declared: string;
 
-  constructor(sent: string, declared: string) {
-    super(`The routing service did not recognize ${sent} and forwarded it. The declared path is ${declared}.`);
+  constructor(sent: string, declaredPath: string) {
+    super(`The routing service did not recognize ${sent} and forwarded it. The declared path is ${declaredPath}.`);
     this.sent = sent;
-    this.declared = declared;
+    this.declared = declaredPath;
   }
 }
 

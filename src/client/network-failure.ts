@@ -94,7 +94,9 @@ export function toRequestError(attempt: FailedRequest, error: unknown): Error {
     const message = `Failed to read from ${origin}${through}: ${sizeError.message}.`;
     return new ResponseTooLargeError(origin, message, error, outcomeUnknown, sizeError.adjustable);
   }
-  const message = `Failed to reach ${origin}${through}: ${reason} (${code}).`;
+  const failure =
+    isSent && !wasNeverSent(code) ? `Request to ${origin}${through} failed` : `Failed to reach ${origin}${through}`;
+  const message = `${failure}: ${reason} (${code}).`;
   return new NetworkError(origin, code, message, error, outcomeUnknown);
 }
 

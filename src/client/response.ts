@@ -81,7 +81,7 @@ export async function readResponse(
     if (status < 400 && isPage(response)) throw createUnexpectedError(formatExpectedStatuses(operation), response);
     throw createServiceError(operation.id, request, response, await readBodyText(response.body), repeatable);
   }
-  const { drift, ...result } = await readDeclaredBody(declaredBody, response, readOptions);
+  const { drift, ...result } = await readDeclaredBody(declaredBody, request.method, response, readOptions);
   const ofStatus =
     operation.responses[status] || declaredBody.kind === "passthrough"
       ? []
@@ -135,6 +135,7 @@ type ParseResult = Pick<ApiResponse, "value" | "drift" | "shapeProblem">;
 
 async function readDeclaredBody(
   declaredBody: DeclaredBody,
+  method: string,
   response: HttpResponse,
   { onMissed, exactNumbers }: ResponseReadOptions,
 ): Promise<ParseResult> {
@@ -166,14 +167,19 @@ async function readDeclaredBody(
     case "json": {
       if (text.trim() === "") return createNonJsonResult("an empty body");
       const value = parseResponseJson(response, text);
-      if (value === undefined) return createNonJsonResult("text", text);
+      if (value === undefined) {
+        // Sign-in pages of networks respond 200. A read has no value then; a write may have succeeded.
+        if (isPage(response)) throw createUnexpectedError("JSON", response);
+        if (method === "GET") throw createUnexpectedError("JSON", response, "text that is not JSON");
+        return createNonJsonResult("text", text);
+      }
       const output = restoreNumbers(text, value);
       return declaredBody.schema ? { value: output, ...compareBody(declaredBody.schema, value) } : createResult(output);
     }
     case "empty":
       if (text.trim() === "") return createResult(undefined);
       // Proxies and sign-ins respond with a page instead of the service.
-      if (isMarkup(text)) throw createUnexpectedError("nothing", response, "HTML");
+      if (isMarkup(text) || isPage(response)) throw createUnexpectedError("nothing", response, "HTML");
       return createResult(parseAsText(text), ["a body instead of none"]);
     case "html":
       return createResult(text);

@@ -108,8 +108,8 @@ export function createTransport(options: TransportOptions = {}): Transport {
         throw createProxyError(proxy, 407, url.origin);
       }
       const maxBytes = resolveMaxBytes(chooseReadMode(response.status), maxAnswerBytes);
-      const decoded = decodeResponse(response, request.method, maxBytes);
-      return { ...decoded, body: readChunks(decoded.body, toFailure) };
+      const decodedResponse = decodeResponse(response, request.method, maxBytes);
+      return { ...decodedResponse, body: readChunks(decodedResponse.body, toFailure) };
     },
     async close() {
       await Promise.all([directAgent, ...tunnels.values()].map((dispatcher) => dispatcher.destroy(closedError)));

@@ -30,7 +30,7 @@ describe("svc with a failing service", () => {
       "truncates its response",
       (_, response) => void response.writeHead(200, { "content-length": 99 }).write("{", () => response.destroy()),
       75,
-      /Failed to reach/,
+      /Request to \S+ failed: the connection was closed/,
     ],
     ["responds with an undeclared status", (_, response) => response.writeHead(418).end(), 1, /\(HTTP 418\)/],
     [

@@ -55,12 +55,12 @@ describe("output of a failed call in a test runner", () => {
       [
         {},
         (request) => void request.socket.destroy(),
-        /^NetworkError: health\.show: Failed to reach http:\S+ the connection was closed \(\w+\)\.$/,
+        /^NetworkError: health\.show: Request to http:\S+ failed: the connection was closed \(\w+\)\.$/,
       ],
       [
         { timeoutMs: 50 },
         () => {},
-        /^NetworkError: health\.show: Failed to reach \S+ no response within 50 ms \(ETIMEDOUT\)\. Increase timeoutMs\.$/,
+        /^NetworkError: health\.show: Request to \S+ failed: no response within 50 ms \(ETIMEDOUT\)\. Increase timeoutMs\.$/,
       ],
       [
         { maxAnswerBytes: 9 },

@@ -162,7 +162,7 @@ describe("phase before the final response", () => {
     await wall.pass(1_000);
     assert.deepEqual(await outcome, [
       "NetworkError",
-      "Failed to reach http://HOST: no response within 30 s (ETIMEDOUT).",
+      "Request to http://HOST failed: no response within 30 s (ETIMEDOUT).",
     ]);
   });
 
@@ -235,7 +235,7 @@ describe("slow response", () => {
     await wall.pass(30_000);
     assert.deepEqual(await outcome, [
       "NetworkError",
-      "Failed to reach http://HOST: the response stopped in the middle for 30 s (ETIMEDOUT).",
+      "Request to http://HOST failed: the response stopped in the middle for 30 s (ETIMEDOUT).",
     ]);
   });
 
@@ -255,7 +255,7 @@ describe("slow response", () => {
     await wall.pass(1_000);
     assert.deepEqual(await outcome, [
       "NetworkError",
-      "Failed to reach http://HOST: the response was incomplete after 30 s (ETIMEDOUT).",
+      "Request to http://HOST failed: the response was incomplete after 30 s (ETIMEDOUT).",
     ]);
     await waitUntil(() => server.open() === 0);
   });
@@ -288,7 +288,7 @@ describe("slow response", () => {
     await wall.pass(30_000);
     assert.deepEqual(await reading, [
       "NetworkError",
-      "Failed to reach http://HOST: the response was slower than 1 KiB per second for 30 s (ETIMEDOUT).",
+      "Request to http://HOST failed: the response was slower than 1 KiB per second for 30 s (ETIMEDOUT).",
     ]);
   });
 

@@ -146,12 +146,12 @@ describe("request through a proxy", () => {
       [
         "NetworkError",
         plain,
-        `Failed to reach ${plain} through the proxy ${hangsUp}: the connection was closed (UND_ERR_SOCKET).`,
+        `Request to ${plain} through the proxy ${hangsUp} failed: the connection was closed (UND_ERR_SOCKET).`,
       ],
       [
         "NetworkError",
         plain,
-        `Failed to reach ${plain} through the proxy ${hangs}: no response within 700 ms (ETIMEDOUT).`,
+        `Request to ${plain} through the proxy ${hangs} failed: no response within 700 ms (ETIMEDOUT).`,
       ],
     ]);
   });

@@ -37,10 +37,17 @@ async function* streamPieces(...texts: (string | Uint8Array)[]) {
   for (const text of texts) yield Buffer.from(text);
 }
 
-const readBody = (response: ResponseBody, status: number, body: string, headers = {}, service?: Operation["service"]) =>
+const readBody = (
+  response: ResponseBody,
+  status: number,
+  body: string,
+  headers = {},
+  service?: Operation["service"],
+  method: "GET" | "POST" | "DELETE" = "GET",
+) =>
   readResponse(
-    declare(response, service),
-    { method: "GET", url: "http://svc.example/things?secret=1", headers: {}, body: undefined },
+    { ...declare(response, service), method },
+    { method, url: "http://svc.example/things?secret=1", headers: {}, body: undefined },
     { status, headers, body: streamPieces(body) },
   );
 
@@ -90,7 +97,7 @@ describe("response validation", () => {
     const outcomes = [
       await readBody(json(Thing), 201, '{"id":7,"owner":{"name":"Jo"}}'),
       await readBody(json(Thing), 204, ""),
-      await readBody(json(Thing), 200, "created"),
+      await readBody(json(Thing), 200, "created", {}, contracts, "POST"),
       await readBody(empty(), 202, '{"id":7}'),
     ];
     assert.deepEqual(
@@ -117,6 +124,26 @@ describe("response validation", () => {
         },
       ],
     );
+  });
+
+  it("rejects the words of a network's sign-in page", async () => {
+    const words = "Please sign in to the hotel Wi-Fi";
+    const page = { "content-type": "text/html" };
+    const isMessage = (message: string) => ({ name: "InvalidResponseError", message });
+    await assert.rejects(
+      readBody(json(Thing), 200, words, { "content-type": "text/plain" }),
+      isMessage("Expected JSON, but the service responded 200 with text that is not JSON."),
+    );
+    for (const method of ["GET", "POST", "DELETE"] as const) {
+      await assert.rejects(
+        readBody(json(Thing), 200, words, page, contracts, method),
+        isMessage("Expected JSON, but the service responded 200 with HTML."),
+      );
+      await assert.rejects(
+        readBody(empty(), 200, words, page, contracts, method),
+        isMessage("Expected nothing, but the service responded 200 with HTML."),
+      );
+    }
   });
 
   it("throws for every other status with the service's message", async () => {

@@ -144,8 +144,11 @@ function createObserver(globals: GlobalOptions, output: Output, host: Host): Exc
       const lines = globals.verbose ? drift : [formatDrift(drift)];
       for (const line of lines.map((text) => `The response of ${operationId} differs from its declaration: ${text}`)) {
         // A command that polls would repeat the same warning.
-        if (!reportedKeys.has(line)) void output.note(line);
+        if (reportedKeys.has(line)) continue;
         reportedKeys.add(line);
+        // Perhaps another server responded, so --quiet does not hide this.
+        if (drift.some((difference) => difference.endsWith(" instead of JSON"))) warn(line);
+        else void output.note(line);
       }
     },
   };

@@ -102,9 +102,9 @@ describe("proxy from the environment", () => {
     const cases: readonly [url: string, proxy: string, exit: number, said: string][] = [
       [plain, "127.0.0.1:1", 75, "Failed to reach the proxy http://127.0.0.1:1: connection refused (ECONNREFUSED)."],
       [safe, "127.0.0.1:1", 75, "Failed to reach the proxy http://127.0.0.1:1: connection refused (ECONNREFUSED)."],
-      [plain, hangsUp, 75, `Failed to reach ${plain} through the proxy http://${hangsUp}: the connection was closed`],
+      [plain, hangsUp, 75, `Request to ${plain} through the proxy http://${hangsUp} failed: the connection was closed`],
       [safe, hangsUp, 75, `Failed to reach the proxy http://${hangsUp}: the connection was closed`],
-      [plain, hangs, 75, `Failed to reach ${plain} through the proxy http://${hangs}: no response`],
+      [plain, hangs, 75, `Request to ${plain} through the proxy http://${hangs} failed: no response`],
       [safe, hangs, 75, `Failed to reach the proxy http://${hangs}: no response`],
       [safe, forbids, 1, `The proxy http://${forbids} does not connect to ${safe} (403).`],
       [safe, fails, 75, `The proxy http://${fails} does not connect to ${safe} (502).`],

@@ -84,7 +84,9 @@ describe("port of another protocol", () => {
       assert.equal(exit, 75, stderr);
       assert.match(
         stderr,
-        words === undefined || name.endsWith("end") ? /^error: Failed to reach / : /the server does not speak HTTP/,
+        words === undefined || name.endsWith("end")
+          ? /^error: Request to \S+ failed: /
+          : /the server does not speak HTTP/,
       );
       assert.equal(stderr.includes("Unexpected"), false, stderr);
     });
@@ -100,7 +102,7 @@ it("svc explains a TLS mismatch for https without TLS and http with TLS", async 
   const safe = (await startTlsService(t)).replace("https://service.example", "http://127.0.0.1");
   const otherResult = await runCli(["router", "clusters", "--base-url", safe, "--retries", "0"]);
   assert.equal(otherResult.exit, 75, otherResult.stderr);
-  assert.match(otherResult.stderr, /^error: Failed to reach .*\n {2}Check the address \(https:\/\/ for TLS\)/);
+  assert.match(otherResult.stderr, /^error: Request to \S+ failed: .*\n {2}Check the address \(https:\/\/ for TLS\)/);
   const cwd = await createTestFolder(t);
   await writeFile(join(cwd, "saved.json"), "{}");
   await writeFile(join(cwd, "saved.headers"), "x-svc-webhook-content-hash: 00\n");

@@ -32,9 +32,9 @@ describe("webhook of a listener", () => {
     [
       "the connection breaks",
       (response) => response.destroy(),
-      (url) => `Failed to reach ${url}: the connection was closed (UND_ERR_SOCKET).`,
+      (url) => `Request to ${url} failed: the connection was closed (UND_ERR_SOCKET).`,
     ],
-    ["no response arrives", () => {}, (url) => `Failed to reach ${url}: no response within 700 ms (ETIMEDOUT).`],
+    ["no response arrives", () => {}, (url) => `Request to ${url} failed: no response within 700 ms (ETIMEDOUT).`],
   ];
   for (const [label, fail, reason] of failures) {
     it(`is reported if it cannot be deleted because ${label}`, async (t) => {

@@ -57,7 +57,10 @@ export function formatDeliveryLine(delivery: ListenedDelivery, columns: number |
   const start = [dim(formatLineTime(at, columns)), `  webhook  ${description}  `, formatVerdict(delivery)];
   if (!forwardResult) return start;
   // The start of the session printed the URL.
-  const text = formatPostResult(forwardResult).replace(/^Failed to reach \S+: /, "no response: ");
+  const text = formatPostResult(forwardResult).replace(
+    /^(?:Failed to reach \S+|Request to \S+ failed): /,
+    "no response: ",
+  );
   return [...start, "  ", (isSuccessfulPost(forwardResult) ? green : red)(text)];
 }
 
