@@ -82,7 +82,10 @@ describe("emulator with a replaced state file", () => {
     await emulator.saw("was replaced by another file");
     const exit = once(emulator.child, "exit");
     const result = await run("emulator stop");
-    assert.match(result.stderr, /^warning: the emulator could not save its state; recent changes are lost\n/);
+    assert.match(
+      result.stderr,
+      /^warning: The emulator could not write its state before it stopped\. Its log says whether changes are lost\.\n/,
+    );
     assert.equal((await exit)[0], 1);
     assert.match(emulator.stderr(), /Recent changes are lost/);
   });

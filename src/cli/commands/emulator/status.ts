@@ -88,7 +88,9 @@ const emulatorStop = defineCommand({
       return isReady || (await hasState(context.host, file, shutdownResult.instance)) ? undefined : true;
     });
     if (!shutdownResult.couldWrite) {
-      await context.output.warn("warning: the emulator could not save its state; recent changes are lost");
+      await context.output.warn(
+        "warning: The emulator could not write its state before it stopped. Its log says whether changes are lost.",
+      );
     }
     if (context.output.format === "table") await context.output.note("Stopped");
     else await context.output.show({ stopped: true });

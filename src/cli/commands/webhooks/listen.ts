@@ -106,7 +106,7 @@ async function listen(plan: ListenPlan, key: string, context: Context): Promise<
   const savedDeliveries = plan.folder === undefined || recording ? undefined : await openSavedDeliveries(plan.folder);
   const poster = plan.forwardTo === undefined ? undefined : await openDeliverySender(context);
   let stop = () => {};
-  const stopped = new Promise<void>((resolve) => {
+  const whenStopped = new Promise<void>((resolve) => {
     stop = resolve;
     void waitUntilAborted(signal).then(resolve);
   });
@@ -152,7 +152,7 @@ async function listen(plan: ListenPlan, key: string, context: Context): Promise<
   const keyText = (await isLocalService(context)) ? key : "to print it, run svc webhooks listen --print-secret";
   await output.note(`Webhook signing key: ${keyText}`);
   await output.note(`Listening on ${receiver.url} (press Ctrl-C to stop)`);
-  await stopped;
+  await whenStopped;
 }
 
 function getStatus(isVerified: boolean, forwardResult: ListenedDelivery["forwardResult"]): number {
@@ -183,8 +183,11 @@ async function subscribeReceiver(
     name,
   ]);
   const words = ["webhooks", "create", "--title", "listen", "--url", "https://YOUR-TUNNEL/", ...activityFlags];
+  const advice = `Expose ${url} through a tunnel and register it:`;
   await context.output.note(
-    `No webhook was created, because the service cannot reach this machine. Expose ${url} through a tunnel and register it:`,
+    plan.register
+      ? `No webhook was created, because the service cannot reach this machine. ${advice}`
+      : `No webhook was created (--no-register). To receive events of a remote service, expose ${url} through a tunnel and register it:`,
   );
   await context.output.note(`  ${formatNextCommand(words, context)}`);
 }
