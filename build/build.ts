@@ -181,10 +181,10 @@ const asModule = {
 /** Bundles everything that ships below `dist` into `outdir`. Returns the bundler's description of its files. */
 export async function bundle(outdir: string): Promise<Metafile> {
   // After a failed build, the last successful output stays in place.
-  const fresh = `${outdir}.new-${process.pid}`;
+  const temporaryOutdir = `${outdir}.new-${process.pid}`;
   const define = { ...settings.define, SVC_VERSION: JSON.stringify(readPackageVersion()) };
   const ofCommandLine = await buildInParts({
-    outdir: fresh,
+    outdir: temporaryOutdir,
     entryPoints: { main: commandLine[0]! },
     define: {
       ...define,
@@ -193,7 +193,7 @@ export async function bundle(outdir: string): Promise<Metafile> {
     plugins: [lateModules],
   });
   const ofLibraries = await buildInParts({
-    outdir: fresh,
+    outdir: temporaryOutdir,
     entryPoints: libraries,
     inject: [join(root, "src/base/node-globals.ts")],
     define,
@@ -201,24 +201,24 @@ export async function bundle(outdir: string): Promise<Metafile> {
   const { metafile: ofProcesses } = await build({
     ...settings,
     ...asModule,
-    outdir: fresh,
+    outdir: temporaryOutdir,
     entryPoints: processes,
     plugins: [omitUnused, shortenPackages],
   });
-  const ofConsole = await bundleConsole(`${fresh}/console`);
-  for (const name of Object.keys(libraries)) writeModuleWrapper(fresh, name);
-  writeFonts(`${fresh}/fonts`);
-  writeTour(`${fresh}/scenarios`);
-  await writeCommands(fresh);
-  await writeManual(`${fresh}/man`);
-  writeTypes(fresh);
+  const ofConsole = await bundleConsole(`${temporaryOutdir}/console`);
+  for (const name of Object.keys(libraries)) writeModuleWrapper(temporaryOutdir, name);
+  writeFonts(`${temporaryOutdir}/fonts`);
+  writeTour(`${temporaryOutdir}/scenarios`);
+  await writeCommands(temporaryOutdir);
+  await writeManual(`${temporaryOutdir}/man`);
+  writeTypes(temporaryOutdir);
   const metafiles = [ofCommandLine, ofLibraries, ofProcesses, ofConsole];
   writeFileSync(
-    `${fresh}/THIRD-PARTY.txt`,
+    `${temporaryOutdir}/THIRD-PARTY.txt`,
     formatThirdPartyNotices(findBundledPackages(root, metafiles, [fontPackage])),
   );
   rmSync(outdir, { recursive: true, force: true });
-  renameSync(fresh, outdir);
+  renameSync(temporaryOutdir, outdir);
   return { inputs: {}, outputs: Object.assign({}, ...metafiles.map(({ outputs }) => outputs)) };
 }
 
@@ -257,10 +257,10 @@ function writeTypes(folder: string): void {
     writeFileSync(`${folder}/${name}.d.cts`, text);
     writeFileSync(`${folder}/${name}.d.ts`, `export * from "./${name}.cjs";\n`);
   }
-  const published = Object.fromEntries(
+  const typeFiles = Object.fromEntries(
     Object.entries(publishedTypes).map(([name, path]) => [name, readFileSync(join(root, path), "utf8")]),
   );
-  for (const [name, text] of Object.entries(published)) {
+  for (const [name, text] of Object.entries(typeFiles)) {
     writeFileSync(`${folder}/${name}.d.ts`, text);
     writeFileSync(`${folder}/${name}.d.cts`, text.replaceAll('.d.ts"', '.d.cts"'));
   }

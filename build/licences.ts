@@ -66,13 +66,14 @@ For more information, please refer to <https://unlicense.org>`;
 function readPackage(root: string, folder: string): BundledPackage {
   const { name, version, license, author } = JSON.parse(read(root, folder, "package.json"));
   const files = readdirSync(join(root, folder)).filter((file) => /^(licen[sc]e|copying|notice)/i.test(file));
-  const own = files
+  const licenseTexts = files
     .sort()
     .map((file) => read(root, folder, file))
     .join("\n");
   const missing = license === "Unlicense" ? unlicense : "";
   const text =
-    own || (packagesWithoutText.has(name) && license === "MIT" ? createMitText(root, author?.name ?? author) : missing);
+    licenseTexts ||
+    (packagesWithoutText.has(name) && license === "MIT" ? createMitText(root, author?.name ?? author) : missing);
   if (text === "" || typeof license !== "string") {
     throw new Error(
       `${folder} is bundled and has no licence or no text of it: look it up, and say so in build/licences.ts`,

@@ -101,7 +101,7 @@ function respondWithEcho(
 function respondUnemulated(path: string): Passthrough | undefined {
   const route = findUnemulatedRoute(path);
   if (route === undefined) return undefined;
-  const message = `The emulator does not have this route (${route.about}). The service has it, but these facts are not public: ${route.missing}.`;
+  const message = `The emulator does not have this route (${route.subject}). The service has it, but these facts are not public: ${route.missing}.`;
   const hint = "Script a response in the seed (apps.answers).";
   return createJsonResponse(501, { error: { code: "not_built", message, hint } });
 }

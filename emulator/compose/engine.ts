@@ -126,7 +126,7 @@ export function createTraceExport(
   { otel, deterministic = false }: EmulatorOptions,
   { store, wall, requestLog, log }: Sources,
 ): TraceExporter | undefined {
-  const { read: otelSettings, notes } = readOtelSettings(otel ?? {}, emulatorResource["service.name"]);
+  const { settings: otelSettings, notes } = readOtelSettings(otel ?? {}, emulatorResource["service.name"]);
   for (const note of notes) log(note);
   if (!otelSettings) return undefined;
   return exportTraces({

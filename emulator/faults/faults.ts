@@ -32,7 +32,7 @@ export class Faults {
   #faults: ScriptedFault[] = [];
   #lastId = 0;
   /** Attempts that a fault has postponed. When they are due again, they are sent regardless of faults. */
-  readonly postponed = new Set<string>();
+  readonly postponedEntries = new Set<string>();
   readonly #watchers = new Set<() => void>();
 
   add(rule: FaultRule, cause?: Cause): ScriptedFault {
@@ -45,7 +45,7 @@ export class Faults {
 
   /** True if no fault and no postponed attempt exists, which is the common case. */
   get isIdle(): boolean {
-    return this.#faults.length === 0 && this.postponed.size === 0;
+    return this.#faults.length === 0 && this.postponedEntries.size === 0;
   }
 
   list(): readonly Readonly<ScriptedFault>[] {
@@ -63,21 +63,21 @@ export class Faults {
   clear(): void {
     this.#faults = [];
     this.#lastId = 0;
-    this.postponed.clear();
+    this.postponedEntries.clear();
     this.#notify();
   }
 
   /** Returns the current state, including counts, which `replaceState` restores. */
   toStored(): StoredFaults {
     const faults = this.#faults.map(({ id, rule, matched, hit }) => ({ id, rule, matched, hit }));
-    return { faults, last_id: this.#lastId, put_off: [...this.postponed] };
+    return { faults, last_id: this.#lastId, put_off: [...this.postponedEntries] };
   }
 
   replaceState({ faults, last_id, put_off }: StoredFaults): void {
     this.clear();
     this.#faults = faults.map((fault) => ({ ...fault, cause: undefined }));
     this.#lastId = last_id;
-    for (const attempt of put_off) this.postponed.add(attempt);
+    for (const attempt of put_off) this.postponedEntries.add(attempt);
   }
 
   /** Returns the oldest match that applies. Counts all matches, so it must be called once per request or attempt. */
@@ -227,13 +227,13 @@ export function createOutgoingFaultInterceptor(faults: Faults): FaultInterceptor
   return (pendingAttempt) => {
     if (faults.isIdle) return undefined;
     const attemptKey = `${pendingAttempt.delivery.id}/${pendingAttempt.number}`;
-    if (faults.postponed.delete(attemptKey)) return undefined;
+    if (faults.postponedEntries.delete(attemptKey)) return undefined;
     const fault = faults.recordMatch((rule) => rule.direction === "outgoing" && matchesAttempt(rule, pendingAttempt));
     if (!fault?.rule.effect) return undefined;
     const { effect, delay = "PT1M" } = fault.rule;
     const { cause } = fault;
     if (effect !== "delay" && effect !== "reorder") return { effect, cause, send: attemptSenders[effect](fault.id) };
-    faults.postponed.add(attemptKey);
+    faults.postponedEntries.add(attemptKey);
     return { effect, cause, postponement: { byMs: parseDuration(delay)!, isAfterNext: effect === "reorder" } };
   };
 }

@@ -354,13 +354,13 @@ export function explainPlannedAttempt(
   webhook: Webhook | undefined,
 ): string {
   const scheduled = attempts.filter(({ resend }) => !resend);
-  const skipped =
+  const skipNote =
     webhook === undefined
       ? "; will be skipped: the webhook is deleted"
       : webhook.status === "ACTIVE"
         ? ""
         : `; will be skipped unless webhook ${webhook.id} is enabled first (${webhook.status})`;
-  return `${describeRetry(due, scheduled.length, scheduled.at(-1))}${describeFault(put_off)}${skipped}`;
+  return `${describeRetry(due, scheduled.length, scheduled.at(-1))}${describeFault(put_off)}${skipNote}`;
 }
 
 const describeRetry = (due: number, retry: number, previous: DeliveryAttempt | undefined): string =>

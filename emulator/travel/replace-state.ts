@@ -57,10 +57,10 @@ export class SnapshotNotFoundError extends Error {
   readonly known: readonly string[];
 
   constructor(wanted: string, existing: readonly { readonly name: string }[]) {
-    const known = existing.map(({ name }) => name);
-    super(`Snapshot ${wanted} not found. Known: ${known.join(", ") || "none"}`);
+    const existingNames = existing.map(({ name }) => name);
+    super(`Snapshot ${wanted} not found. Known: ${existingNames.join(", ") || "none"}`);
     this.wanted = wanted;
-    this.known = known;
+    this.known = existingNames;
   }
 }
 

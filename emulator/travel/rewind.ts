@@ -41,8 +41,8 @@ export class RewindOutOfRangeError extends Error {
 
   constructor(reach: HistoryStart, steps: number | undefined) {
     const begins = reach.at === undefined ? "" : `. It begins at ${toIsoMillis(reach.at)}`;
-    const counted = steps === undefined ? "" : `. It has ${steps} requests and clock advances`;
-    super(`The history does not reach back that far${begins}${counted}`);
+    const countNote = steps === undefined ? "" : `. It has ${steps} requests and clock advances`;
+    super(`The history does not reach back that far${begins}${countNote}`);
     this.reach = reach;
     this.steps = steps;
   }

@@ -46,11 +46,11 @@ export const toConcurrencyKey = (webhookId: number): string => `webhook:${webhoo
 export async function setWebhookEnabled(tx: Transaction, id: number, isEnabled: boolean, at: number) {
   const row = await tx.get(webhookRows, id);
   if (!row || (!isEnabled && row.status === "DISABLED_BY_USER")) return row;
-  const updated: Webhook = isEnabled
+  const updatedWebhook: Webhook = isEnabled
     ? { ...row, status: "ACTIVE", failure_count: 0, disabled: null }
     : { ...row, status: "DISABLED_BY_USER", disabled: { at, by: tx.cause?.id ?? null } };
-  tx.put(webhookRows, updated);
-  return updated;
+  tx.put(webhookRows, updatedWebhook);
+  return updatedWebhook;
 }
 
 /** Changes to a body, by field path: `counterparties.0.poc_email`. */

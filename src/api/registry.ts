@@ -31,7 +31,7 @@ const isSchema = (value: unknown): value is z.ZodType =>
 const listSchemas = (exports: object): [string, z.ZodType][] =>
   Object.entries(exports).filter((entry): entry is [string, z.ZodType] => isSchema(entry[1]));
 
-const loaded = (Object.keys(allResources) as ResourceName[]).map((name) => ({
+const loadedResources = (Object.keys(allResources) as ResourceName[]).map((name) => ({
   name,
   operations: Object.values<unknown>(allResources[name]).filter(isOperation),
   schemas: listSchemas(allResources[name]),
@@ -42,19 +42,19 @@ const loaded = (Object.keys(allResources) as ResourceName[]).map((name) => ({
  * document includes them.
  */
 export const schemaNames: ReadonlyMap<z.ZodType, string> = new Map(
-  [...loaded.flatMap(({ schemas }) => schemas), ...listSchemas(payloads)]
+  [...loadedResources.flatMap(({ schemas }) => schemas), ...listSchemas(payloads)]
     .filter(([name, schema], _, all) => all.every(([other, same]) => other !== name || same === schema))
     .map(([name, schema]) => [schema, name]),
 );
 
 /** The operations by resource. */
 export const operationsByResource: ReadonlyMap<ResourceName, readonly AnyOperation[]> = new Map(
-  loaded.map(({ name, operations }) => [name, operations]),
+  loadedResources.map(({ name, operations }) => [name, operations]),
 );
 
 /** All operations: the resources in the order of their list, the operations of each by the names of their constants. */
 export const registry: readonly AnyOperation[] = Object.freeze(
-  requireUniqueOperations(loaded.flatMap(({ operations }) => operations)),
+  requireUniqueOperations(loadedResources.flatMap(({ operations }) => operations)),
 );
 
 /** Returns the operation with an ID. Throws an error with suggestions if no operation has the ID. */
@@ -70,8 +70,10 @@ function suggestOperations(id: string): string {
   const near = findNearest(id, ids);
   if (near !== undefined) return `Did you mean ${near}?`;
   const resource = `${id.split(".")[0]}.`;
-  const same = ids.filter((id) => id.startsWith(resource));
-  return same.length > 0 ? `Operations of the resource: ${same.join(", ")}.` : "operationIds lists all operations.";
+  const siblings = ids.filter((id) => id.startsWith(resource));
+  return siblings.length > 0
+    ? `Operations of the resource: ${siblings.join(", ")}.`
+    : "operationIds lists all operations.";
 }
 
 /** Returns its argument. Throws an error that identifies both operations if two share an ID, a route or a command. */

@@ -47,8 +47,8 @@ export const secretPathPrefixes: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Reports whether a name belongs to a secret. Encoded names and names of nested fields (`a[token]`) are recognized. */
-export function isSecretName(written: string): boolean {
-  const name = decodeUrlText(written)
+export function isSecretName(encodedName: string): boolean {
+  const name = decodeUrlText(encodedName)
     .replace(/\[\d*\]/g, "")
     .replace(/\]$/, "")
     .split(/[.[]/)
@@ -157,16 +157,16 @@ export function redactText(text: string, { mask }: Redaction = defaultRedaction)
 /** Redacts quoted values such as `"token": "[redacted]"`, also in JSON within a JSON string. */
 function redactQuoted(text: string, mask: string): string {
   const name = /(\\{0,3}["'])([\w.-]{1,64})\1\s{0,4}:\s{0,4}(\\{0,3}["'])/g;
-  let out = "";
+  let redacted = "";
   let at = 0;
   for (let found = name.exec(text); found; found = name.exec(text)) {
     if (!isSecretName(found[2]!)) continue;
     const end = endOfQuoted(text, name.lastIndex, found[3]!);
-    out += text.slice(at, name.lastIndex) + mask;
+    redacted += text.slice(at, name.lastIndex) + mask;
     at = end;
     name.lastIndex = end;
   }
-  return out + text.slice(at);
+  return redacted + text.slice(at);
 }
 
 /** Returns the position of the closing quote, or the end of the string. */
@@ -181,9 +181,9 @@ function endOfQuoted(text: string, from: number, quote: string): number {
 /** Returns the decoded values of a URL whose names are those of secrets. */
 export function findSecretsInUrl(url: string, isSecret = isSecretName): string[] {
   const [path = "", ...queries] = url.split(/[?#]/);
-  const places = path.split(/\/|%2f/i).map(decodeUrlText);
-  const inPath = places.filter((_, i) => {
-    const name = secretPathPrefixes.get(places[i - 1]?.toLowerCase() ?? "");
+  const segments = path.split(/\/|%2f/i).map(decodeUrlText);
+  const inPath = segments.filter((_, i) => {
+    const name = secretPathPrefixes.get(segments[i - 1]?.toLowerCase() ?? "");
     return name !== undefined && isSecret(name);
   });
   const pairs = queries.flatMap((query) => [...new URLSearchParams(query)]);

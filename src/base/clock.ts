@@ -28,7 +28,7 @@ export interface WallClock {
    * Resolves after `ms`, or immediately when the signal is aborted, and never rejects. With `inBackground`, the timer
    * does not keep the process alive.
    */
-  sleep(ms: number, signal?: AbortSignal, how?: { readonly inBackground: boolean }): Promise<void>;
+  sleep(ms: number, signal?: AbortSignal, options?: { readonly inBackground: boolean }): Promise<void>;
 }
 
 /** Node.js fires a longer timer immediately. */
@@ -37,17 +37,17 @@ const maxTimerMs = 2 ** 31 - 1;
 export const systemWallClock: WallClock = {
   now: () => timeOfDay(),
   monotonicNow: () => Math.floor(monotonic()),
-  sleep: (ms, signal, how) =>
+  sleep: (ms, signal, options) =>
     new Promise((resolve) => {
       if (signal?.aborted) return resolve();
-      const done = () => {
+      const finish = () => {
         endTimer(timer);
         stopWaiting?.();
         resolve();
       };
-      const timer = startTimer(done, Math.min(ms, maxTimerMs));
-      if (how?.inBackground) timer.unref();
-      const stopWaiting = signal && onAbort(signal, done);
+      const timer = startTimer(finish, Math.min(ms, maxTimerMs));
+      if (options?.inBackground) timer.unref();
+      const stopWaiting = signal && onAbort(signal, finish);
     }),
 };
 

@@ -1,12 +1,12 @@
 const iso =
   /^P(?:(\d+(?:\.\d+)?)W)?(?:(\d+(?:\.\d+)?)D)?(?:T(?:(\d+(?:\.\d+)?)H)?(?:(\d+(?:\.\d+)?)M)?(?:(\d+(?:\.\d+)?)S)?)?$/i;
-const short = /^(?:(\d+)w)?(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+)ms)?$/;
+const shortPattern = /^(?:(\d+)w)?(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+)ms)?$/;
 
 /**
  * Pattern of the durations that `parseDuration` accepts, without zero. JSON Schema has no flags, so the pattern has
  * none.
  */
-export const durationPattern = `^(?=.*[1-9])(?:${ignoreCase(stripAnchors(iso))}|${stripAnchors(short)})$`;
+export const durationPattern = `^(?=.*[1-9])(?:${ignoreCase(stripAnchors(iso))}|${stripAnchors(shortPattern)})$`;
 
 function stripAnchors({ source }: RegExp): string {
   return source.slice(1, -1);
@@ -22,7 +22,7 @@ const unitsMs = [604_800_000, 86_400_000, 3_600_000, 60_000, 1_000, 1];
  * text is neither.
  */
 export function parseDuration(text: string): number | undefined {
-  const match = iso.exec(text) ?? short.exec(text);
+  const match = iso.exec(text) ?? shortPattern.exec(text);
   const parts = match?.slice(1);
   if (!parts?.some((part) => part !== undefined)) return undefined;
   return Math.round(parts.reduce((sum, part, i) => sum + Number(part ?? 0) * unitsMs[i]!, 0));
@@ -48,10 +48,10 @@ const unitNames = [
 
 /** Describes milliseconds in words, in whole seconds: `2 days`, `2 h 35 min`, `30 s`. */
 export function describeDuration(ms: number): string {
-  let left = Math.round(ms / 1_000) * 1_000;
+  let remainingMs = Math.round(ms / 1_000) * 1_000;
   const parts = unitNames.flatMap(([name, length]) => {
-    const count = Math.floor(left / length);
-    left -= count * length;
+    const count = Math.floor(remainingMs / length);
+    remainingMs -= count * length;
     return count === 0 ? [] : [`${count} ${name === "day" && count > 1 ? "days" : name}`];
   });
   return parts.length === 0 ? "0 s" : parts.join(" ");

@@ -33,8 +33,8 @@ export function hash(digest: Digest, ...parts: Bytes[]): Buffer {
 }
 
 /** Compares two secrets in a time that does not depend on their common prefix. */
-export function isEqualInConstantTime(given: Bytes, expected: Bytes): boolean {
-  const [bytes, secret] = [Buffer.from(given), Buffer.from(expected)];
+export function isEqualInConstantTime(received: Bytes, expected: Bytes): boolean {
+  const [bytes, secret] = [Buffer.from(received), Buffer.from(expected)];
   const isAsLong = bytes.length === secret.length;
   // A secret of another length must take the same time as a wrong secret. Hashing both to equal lengths would cost ten
   // times as much.

@@ -23,14 +23,14 @@ function createIds(bytes: (size: number) => Buffer): Ids {
     token: (size) => bytes(size).toString("base64url"),
     pick(alphabet, length) {
       const limit = 256 - (256 % alphabet.length);
-      let out = "";
-      while (out.length < length) {
+      let id = "";
+      while (id.length < length) {
         for (const byte of bytes(length)) {
           // Bytes above the last whole multiple of the alphabet's length would favor its first characters.
-          if (byte < limit && out.length < length) out += alphabet[byte % alphabet.length];
+          if (byte < limit && id.length < length) id += alphabet[byte % alphabet.length];
         }
       }
-      return out;
+      return id;
     },
   };
 }
@@ -45,7 +45,7 @@ export function createSeededIds(seed: string, next = 0): Ids & { readonly positi
   let counter = next;
   const ids = createIds((size) => {
     const blocks: Buffer[] = [];
-    for (let got = 0; got < size; got += 32) {
+    for (let length = 0; length < size; length += 32) {
       blocks.push(createHash("sha256").update(`${seed}\0${counter}`).digest());
       counter += 1;
     }

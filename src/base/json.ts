@@ -31,13 +31,13 @@ export function restoreExactNumbers(text: string, parsed: unknown): unknown {
   const found = findChangedNumbers(text);
   if (found.length === 0) return parsed;
   const mark = findUnusedMark(text);
-  let marked = "";
+  let markedText = "";
   let end = 0;
   for (const [from, to] of found) {
-    marked += `${text.slice(end, from)}"${mark}${text.slice(from, to)}"`;
+    markedText += `${text.slice(end, from)}"${mark}${text.slice(from, to)}"`;
     end = to;
   }
-  return JSON.parse(marked + text.slice(end), (_, value: unknown) =>
+  return JSON.parse(markedText + text.slice(end), (_, value: unknown) =>
     typeof value === "string" && value.startsWith(mark) ? new ExactNumber(value.slice(mark.length)) : value,
   );
 }
@@ -129,8 +129,8 @@ export function markExactNumbers(value: unknown, exact: unknown): unknown {
   );
 }
 
-const readOwnMember = (of: Readonly<Record<string, unknown>>, name: string): unknown =>
-  Object.hasOwn(of, name) ? of[name] : undefined;
+const readOwnMember = (object: Readonly<Record<string, unknown>>, name: string): unknown =>
+  Object.hasOwn(object, name) ? object[name] : undefined;
 
 // In a string, the quotes are escaped, so the pattern does not match there.
 const serializedNumber = /\{"\\u0000number":"(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)"\}/g;

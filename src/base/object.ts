@@ -34,11 +34,11 @@ export const isOneOf = <Word extends string>(words: readonly Word[], text: strin
 export function memoize<Thing extends object, Made extends object>(make: (key: Thing) => Made): (key: Thing) => Made {
   const all = new WeakMap<Thing, Made>();
   return (key) => {
-    let made = all.get(key);
-    if (made === undefined) {
-      made = make(key);
-      all.set(key, made);
+    let value = all.get(key);
+    if (value === undefined) {
+      value = make(key);
+      all.set(key, value);
     }
-    return made;
+    return value;
   };
 }

@@ -40,10 +40,10 @@ const maxTimeoutMs = 600_000;
 export function readOtelSettings(
   env: OtelEnvironment,
   service: string,
-): { readonly read: OtelSettings | undefined; readonly notes: readonly string[] } {
+): { readonly settings: OtelSettings | undefined; readonly notes: readonly string[] } {
   const notes: string[] = [];
   const note = (text: string): undefined => void notes.push(text);
-  return { read: read(), notes };
+  return { settings: read(), notes };
 
   function read(): OtelSettings | undefined {
     const { value: exporters } = find(otelVariables.tracesExporter, "otlp");
@@ -97,12 +97,12 @@ export function readOtelSettings(
 
   function readHeaders(): Record<string, string> {
     const { name, value } = find([otelVariables.tracesHeaders, otelVariables.headers]);
-    const allowed = parsePairs(name, value).filter(([key, text]) => {
+    const allowedPairs = parsePairs(name, value).filter(([key, text]) => {
       const isAllowed = /^[\w!#$%&'*+.^`|~-]+$/.test(key) && /^[\t\x20-\x7e]*$/.test(text);
       if (!isAllowed) note(`${name} has a header that HTTP does not allow. It is ignored`);
       return isAllowed;
     });
-    return Object.fromEntries(allowed.map(([key, text]) => [key.toLowerCase(), text]));
+    return Object.fromEntries(allowedPairs.map(([key, text]) => [key.toLowerCase(), text]));
   }
 
   function readTimeoutMs(): number {
@@ -117,11 +117,11 @@ export function readOtelSettings(
 
   function readResource(): SpanAttributes {
     const { name, value } = find(otelVariables.resource);
-    const { value: named } = find(otelVariables.serviceName);
+    const { value: serviceName } = find(otelVariables.serviceName);
     return {
       "service.name": service,
       ...Object.fromEntries(parsePairs(name, value)),
-      ...(named !== "" && { "service.name": named }),
+      ...(serviceName !== "" && { "service.name": serviceName }),
     };
   }
 

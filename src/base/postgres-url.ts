@@ -37,8 +37,9 @@ export function parsePostgresUrl(text: string): PostgresUrl {
   } catch {
     throw new Error(`must be a valid URL (${expectedUrlForm})`);
   }
-  const unknown = [...url.searchParams.keys()].filter((name) => !["host", "port", "sslmode"].includes(name));
-  if (unknown.length > 0) throw new Error(`must have only the parameters host, port and sslmode, got ${unknown[0]}`);
+  const unknownParameters = [...url.searchParams.keys()].filter((name) => !["host", "port", "sslmode"].includes(name));
+  if (unknownParameters.length > 0)
+    throw new Error(`must have only the parameters host, port and sslmode, got ${unknownParameters[0]}`);
   const hosts = url.searchParams.getAll("host");
   if (hosts.length > 1 || hosts[0]?.includes(",")) throw new Error(several);
   const sslMode = url.searchParams.get("sslmode") ?? undefined;

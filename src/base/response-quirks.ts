@@ -20,20 +20,20 @@ interface Connection {
  * so that the other listeners read the data that it puts back.
  */
 function skipContinue(socket: Connection): void {
-  let written = socket.bytesWritten;
+  let bytesBefore = socket.bytesWritten;
   let awaitsHead = false;
-  let held: Buffer | undefined;
+  let heldBytes: Buffer | undefined;
   socket.on("readable", () => {
-    if (socket.bytesWritten !== written) {
-      written = socket.bytesWritten;
+    if (socket.bytesWritten !== bytesBefore) {
+      bytesBefore = socket.bytesWritten;
       awaitsHead = true;
     }
     if (!awaitsHead) return;
     const chunk = socket.read();
     if (chunk === null) return;
-    const rest = removeContinue(held ? Buffer.concat([held, chunk]) : chunk);
-    held = rest.isWhole || rest.bytes.length > maxBufferedBytes ? undefined : rest.bytes;
-    if (held || rest.bytes.length === 0) return;
+    const rest = removeContinue(heldBytes ? Buffer.concat([heldBytes, chunk]) : chunk);
+    heldBytes = rest.isWhole || rest.bytes.length > maxBufferedBytes ? undefined : rest.bytes;
+    if (heldBytes || rest.bytes.length === 0) return;
     awaitsHead = false;
     socket.unshift(rest.bytes);
   });

@@ -10,12 +10,12 @@ export const timedOut = Symbol("late");
 
 /** Returns the result of `work`, or `timedOut` after `ms` of wall-clock time. The work itself continues. */
 export async function withTimeout<T>(wall: WallClock, ms: number, work: Promise<T>): Promise<T | typeof timedOut> {
-  const done = new AbortController();
+  const finished = new AbortController();
   try {
-    return await Promise.race([work, wall.sleep(ms, done.signal).then((): typeof timedOut => timedOut)]);
+    return await Promise.race([work, wall.sleep(ms, finished.signal).then((): typeof timedOut => timedOut)]);
   } finally {
     // Without a reason, each request would create a DOMException with a stack.
-    done.abort(timedOut);
+    finished.abort(timedOut);
   }
 }
 

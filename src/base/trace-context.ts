@@ -34,9 +34,10 @@ const maxTracestateMembers = 32;
  */
 export function readTracestate(header: string | undefined): string | undefined {
   const members = (header ?? "").split(",", 1_000).map((member) => member.trim());
-  const listed = members.filter((member) => member !== "");
-  const isWellFormed = listed.length <= maxTracestateMembers && listed.every((member) => tracestateMember.test(member));
-  return isWellFormed && listed.length > 0 ? header : undefined;
+  const nonEmptyMembers = members.filter((member) => member !== "");
+  const isWellFormed =
+    nonEmptyMembers.length <= maxTracestateMembers && nonEmptyMembers.every((member) => tracestateMember.test(member));
+  return isWellFormed && nonEmptyMembers.length > 0 ? header : undefined;
 }
 /** Creates a span as a child of another span or as the root of a trace. */
 export const createSpan = (above?: TraceContext): TraceContext => ({
@@ -54,15 +55,15 @@ const drawnBytes = 256 * traceBytes;
  */
 export function deriveTraceIds(seed?: string): (beginning: string) => string {
   if (seed !== undefined) return (beginning) => hash("sha256", `${seed}\0${beginning}`).toString("hex", 0, traceBytes);
-  let drawn = Buffer.alloc(0);
+  let randomPool = Buffer.alloc(0);
   let at = 0;
   return () => {
-    if (at === drawn.length) {
-      drawn = randomBytes(drawnBytes);
+    if (at === randomPool.length) {
+      randomPool = randomBytes(drawnBytes);
       at = 0;
     }
     at += traceBytes;
-    return drawn.toString("hex", at - traceBytes, at);
+    return randomPool.toString("hex", at - traceBytes, at);
   };
 }
 

@@ -23,9 +23,9 @@ export function matchesPathPattern(target: string, pattern: string): boolean {
   const end = path.length - last.length;
   let at = first.length;
   for (const piece of rest) {
-    const found = path.indexOf(piece, at);
-    if (found < 0) return false;
-    at = found + piece.length;
+    const index = path.indexOf(piece, at);
+    if (index < 0) return false;
+    at = index + piece.length;
   }
   return at <= end;
 }
@@ -37,10 +37,10 @@ export const hostForms = "host, host:port or *.domain";
 
 /** Reports whether a string can be the host of a URL in the form of `new URL`: `host`, `host:port` or `*.domain`. */
 export function isHostPattern(text: string): boolean {
-  const wanted = text.toLowerCase();
-  if (wanted.startsWith("*.")) return isHostName(wanted.slice(2));
-  if (isCanonical(`[${wanted}]`)) return true;
-  const [, host, port] = /^(\[[^\]]*\]|[^:]*)(?::(\d+))?$/.exec(wanted) ?? [];
+  const pattern = text.toLowerCase();
+  if (pattern.startsWith("*.")) return isHostName(pattern.slice(2));
+  if (isCanonical(`[${pattern}]`)) return true;
+  const [, host, port] = /^(\[[^\]]*\]|[^:]*)(?::(\d+))?$/.exec(pattern) ?? [];
   if (host === undefined || (port !== undefined && !isPort(port))) return false;
   return host.startsWith("[") ? isCanonical(host) : isHostName(host);
 }

@@ -17,7 +17,7 @@ const reservedFlags: ReadonlySet<string> = new Set([
 
 /** Derives the flags of an operation's command from its fields and from its kinds of body and response. */
 export function deriveFlags(operation: Operation): FlagSpec[] {
-  const paged = derivePaging(operation);
+  const paging = derivePaging(operation);
   const { query, headers, body } = operation.request;
   const usedNames = new Set(reservedFlags);
   const createFlag = (where: "query" | "headers" | "body", field: ScalarField): FlagSpec => {
@@ -48,7 +48,7 @@ export function deriveFlags(operation: Operation): FlagSpec[] {
     ...createFieldFlags("body", body && "schema" in body ? body.schema : undefined),
     ...(body?.kind === "jsonOrForm" ? deriveSecretFileFlags(usedNames) : []),
     ...deriveWholeBodyFlags(operation),
-    ...(paged ? [createAllFlag(paged)] : []),
+    ...(paging ? [createAllFlag(paging)] : []),
   ];
 }
 

@@ -11,7 +11,7 @@ export interface PositionalSpec {
   readonly type?: ValueType;
   readonly choices?: readonly string[];
   /** Candidates for completion. The command itself checks the argument, ignoring case. */
-  readonly offered?: readonly string[];
+  readonly suggestions?: readonly string[];
 }
 
 /** Type of a flag's value. A `scalar` is an integer if it looks like one, otherwise text. */
@@ -39,7 +39,7 @@ export interface FlagSpec {
   readonly required?: boolean;
   readonly choices?: readonly string[];
   /** Candidates for completion. The command itself checks the value, ignoring case, and accepts several words. */
-  readonly offered?: readonly string[];
+  readonly suggestions?: readonly string[];
   readonly min?: number;
   readonly max?: number;
   readonly default?: string | number | boolean;
@@ -99,7 +99,7 @@ export interface CommandSpec extends CommandDeclaration {
   readonly path: string;
   readonly auth: Auth;
   readonly body?: "json" | "form" | "jsonOrForm" | "raw" | "stream";
-  readonly answers: CallableOperation["responses"];
+  readonly responses: CallableOperation["responses"];
   readonly maxDurationMs?: number;
   /** Kind of the success response with the most to show. */
   readonly output: ResponseBody["kind"];
@@ -107,13 +107,13 @@ export interface CommandSpec extends CommandDeclaration {
    * Flags and positionals with rules beyond type and choices, which the schema must check. `all` means that there are
    * rules for the whole request.
    */
-  readonly needsSchema: readonly string[] | "all";
+  readonly schemaChecked: readonly string[] | "all";
   /** Names of the response's fields, or of a row's fields for a list. Empty if the fields are not declared. */
   readonly fields: readonly string[];
   readonly columns?: readonly Column[];
   readonly rows?: string;
   /** Set if the response is a page of a list. */
-  readonly paged?: Paging;
+  readonly paging?: Paging;
   readonly confirm?: "yes" | "name";
   /** Command that lists the valid values of an unknown argument, if the path does not imply it. */
   readonly unknownIsIn?: string;

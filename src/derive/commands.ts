@@ -28,7 +28,7 @@ export function deriveCommand(operation: Operation, resource: ResourceName): Com
   const isByHand = "by" in operation.cli;
   const cli = "by" in operation.cli ? { command: operation.cli.by } : operation.cli;
   const words = cli.command.split(" ");
-  const paged = derivePaging(operation);
+  const paging = derivePaging(operation);
   const flags = deriveFlags(operation);
   const success = findSuccess(operation);
   return {
@@ -45,19 +45,19 @@ export function deriveCommand(operation: Operation, resource: ResourceName): Com
     path,
     auth: operation.auth,
     ...(request.body ? { body: request.body.kind } : {}),
-    answers: Object.fromEntries(
+    responses: Object.fromEntries(
       Object.entries(operation.responses).map(([status, answer]) => [status, omitSchema(answer)]),
     ),
     ...(operation.maxDurationMs === undefined ? {} : { maxDurationMs: operation.maxDurationMs }),
     output: success.kind,
-    needsSchema: deriveNeedsSchema(operation, flags),
+    schemaChecked: deriveNeedsSchema(operation, flags),
     fields:
       success.kind === "json" || success.kind === "events"
         ? listFieldNames(toOutputSchema(success.schema), cli.rows)
         : [],
     ...(cli.columns ? { columns: cli.columns } : {}),
     ...(cli.rows === undefined ? {} : { rows: cli.rows }),
-    ...(paged ? { paged } : {}),
+    ...(paging ? { paging } : {}),
     ...(cli.confirm ? { confirm: cli.confirm } : {}),
     ...(operation.unknownIsIn === undefined ? {} : { unknownIsIn: operation.unknownIsIn }),
     ...(operation.hidesMissing ? { hidesMissing: true } : {}),
@@ -80,12 +80,12 @@ function derivePositionals(operation: Operation): PositionalSpec[] {
   return [{ name: "method", description: "HTTP method", choices: operation.method }, ...path];
 }
 
-function omitSchema(answer: ResponseBody): CommandSpec["answers"][number] {
+function omitSchema(answer: ResponseBody): CommandSpec["responses"][number] {
   const { schema: _, ...rest } = { schema: undefined, ...answer };
   return rest;
 }
 
-function deriveNeedsSchema({ request, path }: Operation, flags: readonly FlagSpec[]): CommandSpec["needsSchema"] {
+function deriveNeedsSchema({ request, path }: Operation, flags: readonly FlagSpec[]): CommandSpec["schemaChecked"] {
   const { params, query, headers, body } = request;
   const parts = { params, query, headers };
   if (body && "schema" in body) return "all";

@@ -86,12 +86,12 @@ const renderUnemulatedSection = (): string =>
     "The service has these routes, but their description is not public. The emulator responds 501 and names the missing facts, unless the seed scripts a response (`apps.answers`).",
     renderMarkdownTable(
       ["Route", "About", "Missing facts"],
-      unemulatedRoutes.map(({ path, about, missing }) => [formatCode(path), about, missing]),
+      unemulatedRoutes.map(({ path, subject, missing }) => [formatCode(path), subject, missing]),
     ),
     "The paths of these routes are not public. Requests for them get 404, like any unknown path:",
     renderMarkdownTable(
       ["About", "Missing facts"],
-      unemulatedFeatures.map(({ about, missing }) => [about, missing]),
+      unemulatedFeatures.map(({ subject, missing }) => [subject, missing]),
     ),
   );
 

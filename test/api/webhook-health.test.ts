@@ -18,11 +18,11 @@ const sixTimes = [0, 5, 15, 35, 75, 155];
 const formatTime = (time: string) => time.slice(11, 19);
 
 const summarizeHealth = (webhook: Webhook, deliveries: readonly Delivery[], faults: readonly Fault[] = []) => {
-  const { state, failing, why, steps, unsent } = assessWebhook(webhook, { deliveries, faults, formatTime });
+  const { state, failing, explanation, steps, unsent } = assessWebhook(webhook, { deliveries, faults, formatTime });
   return {
     state: state.words,
     failing,
-    told: why.join(" "),
+    told: explanation.join(" "),
     steps: steps.map(({ words, command }) => (command === undefined ? words : `${words}: ${command}`)),
     unsent: unsent.map(({ id }) => id),
   };
@@ -169,7 +169,7 @@ describe("webhook diagnosis", () => {
   });
 
   it("reports the delivery outcomes of a deleted webhook", () => {
-    const { state, failing, why, steps } = assessDeletedWebhook(
+    const { state, failing, explanation, steps } = assessDeletedWebhook(
       [
         createDelivery(1, [0], { outcome: "delivered" }),
         createDelivery(2, [1], { webhook_status: "DELETED", next_attempt_at: formatIsoTime(5) }),
@@ -177,7 +177,7 @@ describe("webhook diagnosis", () => {
       formatTime,
     );
     assert.deepEqual(
-      [state.words, failing, why, steps],
+      [state.words, failing, explanation, steps],
       [
         "deleted",
         true,
@@ -191,7 +191,7 @@ describe("webhook diagnosis", () => {
     );
     const unread = assessDeletedWebhook([createDelivery(1, [0], { outcome: "delivered" })], formatTime);
     assert.deepEqual(
-      [unread.failing, unread.why],
+      [unread.failing, unread.explanation],
       [false, ["The webhook was deleted. Of 1 retained delivery, 1 arrived."]],
     );
   });
@@ -203,21 +203,25 @@ describe("common feature of failed deliveries", () => {
   const arrived = (id: number, minute: number, overrides: Partial<Delivery> = {}) =>
     createDelivery(id, [minute], { activity: "CONTRACT_SIGNED", outcome: "delivered", ...overrides });
   const summarizeFailing = (...deliveries: Delivery[]) => {
-    const { only, failing, since, state } = assessWebhook(createWebhook(), { deliveries, faults: [], formatTime });
-    return [only, failing, since && formatTime(since), state.words];
+    const { failurePattern, failing, since, state } = assessWebhook(createWebhook(), {
+      deliveries,
+      faults: [],
+      formatTime,
+    });
+    return [failurePattern, failing, since && formatTime(since), state.words];
   };
 
   it("finds the only activity that fails", () => {
     const both = [failed(1, [0, 5]), arrived(2, 6), failed(3, [10, 15])];
     const found = ["Only CONTRACT_EXECUTED fails. Other deliveries arrive.", true, "03:04:05", "failing"];
     assert.deepEqual([summarizeFailing(...both), summarizeFailing(...both, arrived(4, 20))], [found, found]);
-    const { why, steps } = assessWebhook(createWebhook({ failure_count: 2 }), {
+    const { explanation, steps } = assessWebhook(createWebhook({ failure_count: 2 }), {
       deliveries: both,
       faults: [],
       formatTime,
     });
     assert.deepEqual(
-      [why, steps.map(({ words }) => words)],
+      [explanation, steps.map(({ words }) => words)],
       [
         [
           "Failing since 03:04:05, first with CONTRACT_EXECUTED T-1: responded 503.",
@@ -309,7 +313,7 @@ describe("webhook attempt diagnosis", () => {
   it("explains the failure of each response status", () =>
     assert.deepEqual(
       [401, 404, 405, 429, 410, 302, 500, 422].map(
-        (status) => diagnoseFailedAttempt(attempt({ status }), specifiedRetrySchedule).means,
+        (status) => diagnoseFailedAttempt(attempt({ status }), specifiedRetrySchedule).meaning,
       ),
       [
         "Last attempt: the receiver rejected the signature or a header.",
@@ -327,7 +331,7 @@ describe("webhook attempt diagnosis", () => {
     assert.deepEqual(
       diagnoseFailedAttempt(attempt({ status: null, error: { code: "connection_refused", message: "Refused." } })),
       {
-        means: "Last attempt: connection refused.",
+        meaning: "Last attempt: connection refused.",
         steps: [{ kind: "fix", words: "Start the receiver." }],
       },
     ));

@@ -75,8 +75,8 @@ describe("help page", () => {
 
   it("suggests only existing commands first", async () => {
     const names = new Set(commands.map(({ words }) => words.join(" ")));
-    const dead = Object.entries(commandGroups).flatMap(([group, { shown = [] }]) =>
-      shown.map((name) => `${group} ${name}`).filter((name) => !names.has(name)),
+    const dead = Object.entries(commandGroups).flatMap(([group, { exampleCommands = [] }]) =>
+      exampleCommands.map((name) => `${group} ${name}`).filter((name) => !names.has(name)),
     );
     assert.deepEqual(dead, []);
     assert.deepEqual(

@@ -59,9 +59,9 @@ describe("command of an operation", () => {
       method: "GET",
       path: "/things/{thing_id}/parts/{part}",
       auth: "none",
-      answers: { 200: { kind: "json" } },
+      responses: { 200: { kind: "json" } },
       output: "json",
-      needsSchema: [],
+      schemaChecked: [],
       fields: ["id", "owner"],
     });
   });
@@ -87,7 +87,7 @@ describe("command of an operation", () => {
   });
 
   it("lists inputs that require validation beyond type and choices", () => {
-    const needsSchema = (query: z.ZodObject) => derive({ request: { query } }).needsSchema;
+    const getSchemaChecked = (query: z.ZodObject) => derive({ request: { query } }).schemaChecked;
     const free = {
       text: z.string().describe("Any"),
       count: z.int().default(3),
@@ -96,7 +96,7 @@ describe("command of an operation", () => {
       urgent: z.boolean(),
       tags: z.array(z.string()),
     };
-    assert.deepEqual(needsSchema(z.object(free)), []);
+    assert.deepEqual(getSchemaChecked(z.object(free)), []);
     const ruled = {
       few: z.int().max(9),
       code: z.string().regex(/^[A-Z]$/),
@@ -105,14 +105,14 @@ describe("command of an operation", () => {
       some: z.array(z.string()).min(1),
       either: z.union([z.int(), z.string()]),
     };
-    assert.deepEqual(needsSchema(z.object({ ...free, ...ruled })), Object.keys(ruled));
-    assert.equal(needsSchema(z.object({ even: z.int().refine((n) => n % 2 === 0) })), "all");
-    assert.equal(needsSchema(z.object(free).refine(({ count }) => count > 0)), "all");
-    assert.equal(needsSchema(z.object({ nested: z.object({ id: z.int() }) })), "all");
+    assert.deepEqual(getSchemaChecked(z.object({ ...free, ...ruled })), Object.keys(ruled));
+    assert.equal(getSchemaChecked(z.object({ even: z.int().refine((n) => n % 2 === 0) })), "all");
+    assert.equal(getSchemaChecked(z.object(free).refine(({ count }) => count > 0)), "all");
+    assert.equal(getSchemaChecked(z.object({ nested: z.object({ id: z.int() }) })), "all");
     const params = z.object({ thing: z.string().min(2), part: z.int() });
-    assert.deepEqual(derive({ path: "/things/{thing}/{part}", request: { params } }).needsSchema, ["thing"]);
-    assert.equal(derive({ method: "POST", request: { body: json(z.object(free)) } }).needsSchema, "all");
-    assert.deepEqual(derive({ method: "POST", request: { body: raw() } }).needsSchema, []);
+    assert.deepEqual(derive({ path: "/things/{thing}/{part}", request: { params } }).schemaChecked, ["thing"]);
+    assert.equal(derive({ method: "POST", request: { body: json(z.object(free)) } }).schemaChecked, "all");
+    assert.deepEqual(derive({ method: "POST", request: { body: raw() } }).schemaChecked, []);
   });
 
   it("derives flags from scalars of every type, required and with defaults", () => {

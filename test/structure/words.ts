@@ -78,7 +78,7 @@ const retiredWords: Readonly<Record<string, string>> = {
   happening: "occurrence",
   happenings: "email-events, occurrences",
   judge: "check, read",
-  judged: "checked, needsSchema",
+  judged: "checked, schemaChecked",
   judgement: "check",
   judges: "checks",
   judging: "checking",

@@ -122,12 +122,12 @@ export const counterpartyAddressHandlers = {
       const codes = caller.workspace.jurisdictions.map(({ iso_code }) => iso_code);
       fail("invalid-fields", { country_iso_code: [`Value should be one of ${codes.join(", ")}`] });
     }
-    const updated = { ...address, ...changes, ...(country && { country_name: country.name }) };
-    if (isDeepStrictEqual(updated, address)) return toAddressRecord(address);
-    const after = { ...row, addresses: ensureSinglePrimary(row.addresses, updated) };
+    const updatedAddress = { ...address, ...changes, ...(country && { country_name: country.name }) };
+    if (isDeepStrictEqual(updatedAddress, address)) return toAddressRecord(address);
+    const after = { ...row, addresses: ensureSinglePrimary(row.addresses, updatedAddress) };
     tx.put(counterparties, after);
     await emitCounterpartyEvents(tx, context, after, [["COUNTER_PARTY_ADDRESS_UPDATED", { address_id: address.id }]]);
-    return toAddressRecord(updated);
+    return toAddressRecord(updatedAddress);
   }),
 } satisfies ClusterHandlers;
 

@@ -108,15 +108,15 @@ interface SignInPagePerson {
  */
 export async function createSignInPage(view: View, parameters: OAuthParameters, clientName: string) {
   // The client's login hint must not redirect to another person's cluster.
-  const { svc_user: _, prompt: __, cluster_id: ___, login_hint, ...preserved } = parameters;
+  const { svc_user: _, prompt: __, cluster_id: ___, login_hint, ...preservedParameters } = parameters;
   const links = (await listPeople(view)).map(
     ({ name, email, workspace, cluster_id }): Html =>
-      html`<li><a href="${buildQuery(preserved, email, cluster_id)}">${name} &lt;${email}&gt;</a>
+      html`<li><a href="${buildQuery(preservedParameters, email, cluster_id)}">${name} &lt;${email}&gt;</a>
 ${workspace}, ${cluster_id}</li>`,
   );
   const content = html`<p>${clientName} requests your identity.</p>
 <ul>${links}</ul>
-<form method="get">${renderHiddenFields(preserved)}
+<form method="get">${renderHiddenFields(preservedParameters)}
 <p><label>Another user:
 <input name="svc_user" type="email" placeholder="e-mail address" value="${login_hint}" required></label></p>
 <p><button>Sign in</button></p></form>`;
@@ -155,8 +155,8 @@ export async function createUnknownUserPage(view: View, parameters: OAuthParamet
     const link = html`<a href="${buildQuery(parameters, svc_user, cluster_id)}">Sign in at cluster ${cluster_id}</a>`;
     return createProblemPage(404, problem, link);
   }
-  const { svc_user: _, cluster_id: __, ...preserved } = parameters;
-  const query = `?${new URLSearchParams({ ...preserved, prompt: "select_account" })}`;
+  const { svc_user: _, cluster_id: __, ...preservedParameters } = parameters;
+  const query = `?${new URLSearchParams({ ...preservedParameters, prompt: "select_account" })}`;
   return createProblemPage(404, problem, html`<a href="${query}">Choose another user</a>`);
 }
 

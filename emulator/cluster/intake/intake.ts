@@ -68,7 +68,7 @@ export const intakeHandlers = {
   "intake.update": inTransaction(async (tx, { params, body }, { clock, caller, fail }) => {
     const row = await requireIntake(tx, caller.workspace, params.intake_id, fail);
     const { due_date, metadata = row.metadata, assignees, ...fields } = body;
-    const updated: Intake = {
+    const updatedIntake: Intake = {
       ...row,
       ...fields,
       due_at: due_date === undefined ? row.due_at : parseDueDate(due_date),
@@ -77,8 +77,8 @@ export const intakeHandlers = {
         assignees === undefined ? row.assignees : await requireAssignees(tx, caller.workspace, assignees, fail),
       modified_at: clock.now(),
     };
-    tx.put(intakes, updated);
-    return toIntakeDetail(tx, updated, updated.modified_at);
+    tx.put(intakes, updatedIntake);
+    return toIntakeDetail(tx, updatedIntake, updatedIntake.modified_at);
   }),
 
   "intake.delete": inTransaction(async (tx, { params }, { clock, caller, fail }) => {

@@ -89,14 +89,14 @@ export async function requireAssignees(
   fail: Fail<"invalid-fields">,
 ): Promise<Intake["assignees"]> {
   const problems = new ProblemCollector();
-  const known: Intake["assignees"] = [];
+  const found: Intake["assignees"] = [];
   for (const [index, { entity_id, assignee_type }] of (assignees ?? []).entries()) {
     const user = await findActiveUser(view, workspace, parseRowNumber(entity_id));
-    if (user) known.push({ user_id: user.id, assignee_type });
+    if (user) found.push({ user_id: user.id, assignee_type });
     else problems.add(["assignees", index, "entity_id"], formatRowNotFound(entity_id));
   }
   if (problems.fields) fail("invalid-fields", problems.fields);
-  return known;
+  return found;
 }
 
 export const userTaskHandlers = {

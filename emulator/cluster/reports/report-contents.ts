@@ -150,8 +150,8 @@ async function endEntry(tx: Transaction, entry: ScheduledEntry, outcome: string)
 }
 
 async function scheduleRetry(tx: Transaction, entry: ScheduledEntry, { clock, onGiveUp }: ReportContext) {
-  const queued = await tx.get(schedule, entry.id);
-  if (queued?.ref !== entry.ref) return "gone";
+  const queuedEntry = await tx.get(schedule, entry.id);
+  if (queuedEntry?.ref !== entry.ref) return "gone";
   const { id, failures } = parseReportRef(entry.ref);
   const minutes = retryDelaysMinutes[failures];
   if (minutes === undefined) {

@@ -122,7 +122,7 @@ const maxObjectKeyLength = 255;
  */
 export function sanitizeFilename(name: string, defaultExtension: string | undefined): string {
   const filename = name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf("\\")) + 1);
-  const sanitized = shortenMiddle(trimTrailing(filename, ". "))
+  const safeName = shortenMiddle(trimTrailing(filename, ". "))
     .normalize("NFC")
     // biome-ignore lint/suspicious/noControlCharactersInRegex: it removes them
     .replace(/[\u0000-\u001f\u007f-\u009f<>:"|?*\u202a-\u202e\u2066-\u2069]/g, "_")
@@ -130,7 +130,7 @@ export function sanitizeFilename(name: string, defaultExtension: string | undefi
     .replace(/\p{Surrogate}/gu, "_")
     .replace(/\s+/g, " ")
     .replace(/^[. ]+/, "");
-  const base = trimTrailing(sanitized, ". ") || "file";
+  const base = trimTrailing(safeName, ". ") || "file";
   const ownExtension = /\.[A-Za-z0-9]{1,10}$/.exec(base)?.[0];
   const extension = ownExtension ?? (defaultExtension ? `.${defaultExtension}` : "");
   const stem = ownExtension ? base.slice(0, -ownExtension.length) : base;

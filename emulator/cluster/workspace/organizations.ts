@@ -9,14 +9,16 @@ export const organizationHandlers = {
 
   "organizations.types": ({ query }, { caller: { workspace }, fail }) => {
     const code = query.jurisdiction_iso_code;
-    const selected = code === undefined ? undefined : findJurisdiction(workspace, code);
-    if (code !== undefined && !selected) return fail("unknown-jurisdiction", { code });
+    const jurisdiction = code === undefined ? undefined : findJurisdiction(workspace, code);
+    if (code !== undefined && !jurisdiction) return fail("unknown-jurisdiction", { code });
     return (
       workspace.organization_types
         // A type without a jurisdiction applies to every jurisdiction.
         .filter(
           (type) =>
-            !selected || type.jurisdiction === undefined || findJurisdiction(workspace, type.jurisdiction) === selected,
+            !jurisdiction ||
+            type.jurisdiction === undefined ||
+            findJurisdiction(workspace, type.jurisdiction) === jurisdiction,
         )
         .map(({ id, name, jurisdiction }) => ({
           id,

@@ -45,8 +45,8 @@ export class IssuerKeys {
 
   async #fetchKeys(metadataUrl: string): Promise<readonly IssuerKey[] | undefined> {
     const { jwks_uri: keysUrl } = (await this.#parseDocument(metadataUrl)) ?? {};
-    const set = typeof keysUrl === "string" ? await this.#parseDocument(keysUrl) : undefined;
-    return Array.isArray(set?.keys) ? set.keys.filter(isKey) : undefined;
+    const keySet = typeof keysUrl === "string" ? await this.#parseDocument(keysUrl) : undefined;
+    return Array.isArray(keySet?.keys) ? keySet.keys.filter(isKey) : undefined;
   }
 
   async #parseDocument(text: string): Promise<Readonly<Record<string, unknown>> | undefined> {

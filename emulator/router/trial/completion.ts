@@ -65,13 +65,13 @@ const endSignupClaim = (
   store: RouterCall["store"],
   { id }: TrialSignup,
   createWorkspace: (tx: Transaction) => Promise<TrialSignup["workspace"]>,
-  answers: TrialAnswers | null = null,
+  trialAnswers: TrialAnswers | null = null,
 ): Promise<boolean> =>
   store.transaction("trial.complete: end of the claim", async (tx) => {
     const signup = await tx.get(trialSignups, id);
     if (!signup?.claimed) return true;
     const workspace = await createWorkspace(tx);
-    tx.put(trialSignups, { ...signup, claimed: false, workspace, answers: workspace && answers });
+    tx.put(trialSignups, { ...signup, claimed: false, workspace, answers: workspace && trialAnswers });
     return workspace !== null;
   });
 

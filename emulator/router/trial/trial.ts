@@ -22,13 +22,13 @@ const signUpForTrial: RouterHandler<"trial.signup"> = async ({ body }, call) => 
  * Checks a captcha. Addresses on the test list pass with any non-empty value except `fail`. All other addresses require
  * the captcha of the seed (DECISIONS.md, R23).
  */
-async function checkCaptcha(call: RouterCall<"captcha-failed">, answer: string): Promise<void> {
+async function checkCaptcha(call: RouterCall<"captcha-failed">, captchaAnswer: string): Promise<void> {
   const { captcha } = await call.store.read(readConnectedApps);
   const { headers, remoteAddress } = call.request;
   const caller = headers["x-forwarded-for"]?.split(",")[0]?.trim() || remoteAddress;
   const isSolved = captcha.test_addresses.includes(caller)
-    ? answer !== "" && answer !== "fail"
-    : isEqualInConstantTime(answer, captcha.captcha_token);
+    ? captchaAnswer !== "" && captchaAnswer !== "fail"
+    : isEqualInConstantTime(captchaAnswer, captcha.captcha_token);
   if (!isSolved) call.fail("captcha-failed");
 }
 

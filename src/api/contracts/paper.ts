@@ -137,8 +137,8 @@ export const Identifier = z.union([
 function requireOneOf<Name extends string>(name: Name, other: Name) {
   const isThere = (body: { readonly [Key in Name]?: unknown }) => body[name] !== undefined || body[other] !== undefined;
   const when = ({ value }: { readonly value: unknown }) => isObject(value);
-  const refusal = { path: [name], error: "Field required", when };
-  return [isThere, refusal] as const;
+  const rejection = { path: [name], error: "Field required", when };
+  return [isThere, rejection] as const;
 }
 
 /**

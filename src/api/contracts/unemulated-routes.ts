@@ -5,7 +5,7 @@ const contract = `${v21}/contracts/{contract_id}`;
 interface UnemulatedRoute {
   /** Path, where `*` matches any remaining segments. Undefined if the path is not public either. */
   readonly path?: string;
-  readonly about: string;
+  readonly subject: string;
   readonly missing: string;
 }
 
@@ -16,86 +16,86 @@ interface UnemulatedRoute {
 export const unemulatedRoutes = [
   {
     path: `${contract}/related_contracts/`,
-    about: "contracts that are related to each other",
+    subject: "contracts that are related to each other",
     missing: "how the response represents another contract and its relation",
   },
   {
     path: `${contract}/authorized_users/`,
-    about: "people with access to a contract",
+    subject: "people with access to a contract",
     missing: "the method, and how the response represents people and permissions",
   },
   {
     path: `${contract}/uninvite/`,
-    about: "revoking a person's access",
+    subject: "revoking a person's access",
     missing: "the method, and how the body identifies the person",
   },
   {
     path: `${contract}/uninvite_all/`,
-    about: "restricting access to the owner",
+    subject: "restricting access to the owner",
     missing: "the method, the body, and who retains access",
   },
   {
     path: `${contract}/obligations/*`,
-    about: "obligations of a contract",
+    subject: "obligations of a contract",
     missing: "the paths below, and the fields of an obligation; only four statuses are public",
   },
   {
     path: `${contract}/tasks/bulk/`,
-    about: "tasks about a contract",
+    subject: "tasks about a contract",
     missing: "the method, the body, and whether it creates or changes tasks",
   },
   {
     path: `${v21}/contracts/{composite_id}/content/scanned`,
-    about: "the text of scanned pages",
+    subject: "the text of scanned pages",
     missing: "the method and the response",
   },
   {
     path: `${v21}/contract_types/{contract_type_id}/access_control`,
-    about: "people with access to a contract type",
+    subject: "people with access to a contract type",
     missing: "the method, and how the response represents people, roles and permissions",
   },
   {
     path: `${v21}/key_pointers/field-name-mapping/`,
-    about: "aliases of key pointers",
+    subject: "aliases of key pointers",
     missing: "the method, and how the response maps names to key pointers",
   },
   {
     path: `${v21}/auth/roles/{role_id}/members`,
-    about: "members of a role",
+    subject: "members of a role",
     missing: "the method, and whether the response represents members as auth/users/ does",
   },
   {
     path: `${v21}/auth/*`,
-    about: "roles and users, other than the two lists",
+    subject: "roles and users, other than the two lists",
     missing: "the paths and their bodies",
   },
   {
     path: `${v21}/facets/options/{field}/`,
-    about: "possible values of list filters",
+    subject: "possible values of list filters",
     missing: "the accepted fields and the response",
   },
-  { path: `${v21}/facets/`, about: "available list filters", missing: "the response" },
+  { path: `${v21}/facets/`, subject: "available list filters", missing: "the response" },
   {
     path: `${v21}/feature-flags/`,
-    about: "enabled features of a workspace",
+    subject: "enabled features of a workspace",
     missing: "the query and the response; only the shape of its error is public",
   },
   {
     path: `${v21}/sidebar/*`,
-    about: "the assistant next to a document",
+    subject: "the assistant next to a document",
     missing: "the paths below, the body of a question, and the response; only its statuses are public",
   },
   {
     path: `${v1}/users/*`,
-    about: "creating and changing users",
+    subject: "creating and changing users",
     missing: "the fields of a request, and whether its rows are those of auth/users/",
   },
   {
     path: `${v1}/view-email/*`,
-    about: "the e-mails of a contract",
+    subject: "the e-mails of a contract",
     missing: "the paths below, the method and the response",
   },
-  { path: `${v1}/obligations/types/`, about: "kinds of obligations", missing: "the fields of an obligation type" },
+  { path: `${v1}/obligations/types/`, subject: "kinds of obligations", missing: "the fields of an obligation type" },
 ] as const satisfies readonly UnemulatedRoute[];
 
 /**
@@ -104,20 +104,20 @@ export const unemulatedRoutes = [
  */
 export const unemulatedFeatures = [
   {
-    about: "clickwrap: recording and looking up consent",
+    subject: "clickwrap: recording and looking up consent",
     missing: "the paths and all bodies; only the names of three steps and two headers are public",
   },
   {
-    about: "analytics: questions in SQL",
+    subject: "analytics: questions in SQL",
     missing:
       "the path, the name of the field with the question, and how rows are represented; limits and errors are public",
   },
   {
-    about: "tags of a workspace",
+    subject: "tags of a workspace",
     missing: "the path and the response; only the maximum lengths of name and colour are public",
   },
-  { about: "an integration for procurement, with HTTP basic", missing: "the paths and the bodies" },
-  { about: "templates in version 1", missing: "the paths, and the differences from version 2.1" },
+  { subject: "an integration for procurement, with HTTP basic", missing: "the paths and the bodies" },
+  { subject: "templates in version 1", missing: "the paths, and the differences from version 2.1" },
 ] as const satisfies readonly UnemulatedRoute[];
 
 /** Returns the unemulated route of a path, or undefined if the emulator or no service has the path. */

@@ -76,20 +76,20 @@ const onlyOutgoing = Object.keys(outgoing) as (keyof typeof outgoing)[];
 /** Returns a message for each contradiction, such as a fault without an effect or a field of the other direction. */
 function findContradictions(input: FaultFields): string[] {
   const foreign = input.direction === "incoming" ? onlyOutgoing : [...onlyIncoming, ...statusFields];
-  const out = foreign
+  const problems = foreign
     .filter((name) => input[name] !== undefined)
     .map((name) => `${name} cannot be used with direction ${input.direction}`);
   if (input.direction === "incoming" && effectsOfIncoming.every((name) => input[name] === undefined)) {
-    out.push("one of latency_ms, reset, status and truncated is required");
+    problems.push("one of latency_ms, reset, status and truncated is required");
   }
-  if (input.direction === "outgoing" && input.effect === undefined) out.push("effect is required");
+  if (input.direction === "outgoing" && input.effect === undefined) problems.push("effect is required");
   if (input.direction === "incoming" && input.status === undefined) {
-    out.push(...statusFields.filter((name) => input[name] !== undefined).map((name) => `${name} requires status`));
+    problems.push(...statusFields.filter((name) => input[name] !== undefined).map((name) => `${name} requires status`));
   }
   if (input.delay !== undefined && !(input.effect && delaying.includes(input.effect))) {
-    out.push("delay requires the effect delay or reorder");
+    problems.push("delay requires the effect delay or reorder");
   }
-  return out;
+  return problems;
 }
 
 const requireField = (name: string) => ({ required: [name] });

@@ -25,10 +25,10 @@ type AttemptList<One> = Pick<Delivery, "max_attempts"> & { readonly attempts: re
 
 /** Formats an attempt as `attempt 3 of 7`, or a resend as `resend 1`. Resends are counted separately. */
 export function formatAttemptLabel(attempt: NumberedAttempt, delivery: AttemptList<NumberedAttempt>): string {
-  const place = delivery.attempts.filter(
+  const position = delivery.attempts.filter(
     ({ resend, number }) => resend === attempt.resend && number <= attempt.number,
   ).length;
-  return attempt.resend ? `resend ${place}` : formatAttemptNumber(place, delivery);
+  return attempt.resend ? `resend ${position}` : formatAttemptNumber(position, delivery);
 }
 
 /** Returns the scripted fault that caused an attempt to fail. The receiver got an altered request or none. */
@@ -48,8 +48,8 @@ export function describeAttemptOutcome(attempt: Pick<Attempt, "status" | "error"
   const { status, error } = attempt;
   const effect = getCausingFault(attempt);
   if (effect === "drop") return `A scripted fault ${blamedEffects.drop} (drop).`;
-  const brought = status !== null ? `The receiver responded ${status}` : trimPeriod(error?.message ?? "No response");
-  return effect === undefined ? `${brought}.` : `${brought}; a scripted fault ${blamedEffects[effect]} (${effect}).`;
+  const outcome = status !== null ? `The receiver responded ${status}` : trimPeriod(error?.message ?? "No response");
+  return effect === undefined ? `${outcome}.` : `${outcome}; a scripted fault ${blamedEffects[effect]} (${effect}).`;
 }
 
 /** Formats the end of a line about an attempt: `, next 10:05:00`, or that the retry will be skipped and why. */

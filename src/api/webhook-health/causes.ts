@@ -14,7 +14,7 @@ export interface RemedyStep {
 /** Meaning of a failed attempt, and the advice. */
 export interface Cause {
   /** Sentence about the failed attempt only, because the receiver can have been fixed since. */
-  readonly means: string;
+  readonly meaning: string;
   readonly steps: readonly RemedyStep[];
 }
 
@@ -33,14 +33,14 @@ export function diagnoseFailedAttempt(
   schedule?: RetrySchedule,
 ): Cause {
   const defaultText = `Last attempt: ${lowercaseFirst(describeAttemptOutcome(attempt))}`;
-  if (getCausingFault(attempt) !== undefined) return { means: defaultText, steps: [] };
+  if (getCausingFault(attempt) !== undefined) return { meaning: defaultText, steps: [] };
   const { status, error } = attempt;
   const specific = status === null ? byError.get(error?.code ?? "") : explainStatus(status, schedule);
-  return { means: defaultText, steps: [fix("Fix the receiver.")], ...specific };
+  return { meaning: defaultText, steps: [fix("Fix the receiver.")], ...specific };
 }
 
-const rejected: Cause = {
-  means: "Last attempt: the receiver rejected the signature or a header.",
+const rejectedByReceiver: Cause = {
+  meaning: "Last attempt: the receiver rejected the signature or a header.",
   steps: [
     fix(
       "Save the body and the headers of a rejected request, and diagnose the signature",
@@ -51,27 +51,30 @@ const rejected: Cause = {
 };
 
 const statuses = new Map<number, Cause>([
-  [401, rejected],
-  [403, rejected],
-  [404, { means: "Last attempt: 404 Not Found.", steps: [fix("Fix the path of the webhook's URL, or the receiver.")] }],
+  [401, rejectedByReceiver],
+  [403, rejectedByReceiver],
+  [
+    404,
+    { meaning: "Last attempt: 404 Not Found.", steps: [fix("Fix the path of the webhook's URL, or the receiver.")] },
+  ],
   [
     405,
     {
-      means: "Last attempt: 405 Method Not Allowed.",
+      meaning: "Last attempt: 405 Method Not Allowed.",
       steps: [fix("Accept POST requests at this path.")],
     },
   ],
   [
     410,
     {
-      means: "Last attempt: 410 Gone. It is retried like any other failure.",
+      meaning: "Last attempt: 410 Gone. It is retried like any other failure.",
       steps: [fix("Create a webhook for the new address, or delete this one.")],
     },
   ],
 ]);
 
 const explainTooManyRequests = (schedule: RetrySchedule | undefined): Cause => ({
-  means: `Last attempt: 429 Too Many Requests. Retry-After is ignored: the retry schedule is fixed${
+  meaning: `Last attempt: 429 Too Many Requests. Retry-After is ignored: the retry schedule is fixed${
     schedule === undefined ? "" : ` (${describeRetrySchedule(schedule)})`
   }.`,
   steps: [fix("Accept more concurrent requests in the receiver.")],
@@ -82,7 +85,7 @@ function explainStatus(status: number, schedule: RetrySchedule | undefined): Par
   if (specific) return specific;
   if (status >= 300 && status < 400)
     return {
-      means: `Last attempt: the receiver responded ${status}. Redirects are not followed.`,
+      meaning: `Last attempt: the receiver responded ${status}. Redirects are not followed.`,
       steps: [fix("Create a webhook for the address of the redirect.")],
     };
   return status >= 500 ? { steps: [fix("Fix the receiver: its log shows the error.")] } : undefined;
@@ -91,7 +94,7 @@ function explainStatus(status: number, schedule: RetrySchedule | undefined): Par
 const byError = new Map<string, Partial<Cause>>([
   ["response_timeout", { steps: [fix("Respond before processing the event, or raise SVC_WEBHOOK_TIMEOUT.")] }],
   ["connect_timeout", { steps: [fix("Check that the receiver is running and reachable from this machine.")] }],
-  ["connection_refused", { means: "Last attempt: connection refused.", steps: [fix("Start the receiver.")] }],
+  ["connection_refused", { meaning: "Last attempt: connection refused.", steps: [fix("Start the receiver.")] }],
   ["name_not_found", { steps: [fix("Fix the host name in the webhook's URL.")] }],
   ["tls_error", { steps: [fix("Use a certificate that is trusted on this machine, or an http:// address.")] }],
 ]);

@@ -36,7 +36,7 @@ export interface WebhookFacts extends ExplanationOptions {
   readonly deliveries: readonly Delivery[];
   readonly faults: readonly Fault[];
   /** Past activities, or undefined if they were not read. */
-  readonly happened?: ActivityHistory | undefined;
+  readonly pastActivities?: ActivityHistory | undefined;
 }
 
 /** Findings about the deliveries of a webhook, for the command line and the console. */
@@ -57,15 +57,15 @@ export interface WebhookHealth {
   /** The attempt with which the failures began, or undefined if there are none. */
   readonly first: DeliveryAttempt | undefined;
   /** Sentence about the deliveries that fail while others succeed. */
-  readonly only: string | null;
+  readonly failurePattern: string | null;
   /** Sentence about the result of the last attempt. */
-  readonly trouble: string | null;
+  readonly lastFailure: string | null;
   /** Start of the receiver's response. */
-  readonly answer: string | null;
+  readonly responseText: string | null;
   /** Sentences about the first failure, the last one, their common cause and the consequences, in this order. */
-  readonly why: readonly string[];
+  readonly explanation: readonly string[];
   /** Short form of the reason. */
-  readonly short: string;
+  readonly shortReason: string;
   /** Recommended actions, in order. */
   readonly steps: readonly RemedyStep[];
   /** Deliveries that failed and have no further retry, oldest first. */
@@ -83,20 +83,20 @@ export function assessWebhook(webhook: Webhook, facts: WebhookFacts): WebhookHea
     status === "ACTIVE" && forbidden === null && deliveries.every(({ outcome }) => outcome === "waiting");
   const acting = findActiveFaults(webhook, facts.faults);
   const explanation =
-    isUntouched && deliveries.length === 0 ? explainNoDeliveries(webhook, facts.happened, facts) : undefined;
+    isUntouched && deliveries.length === 0 ? explainNoDeliveries(webhook, facts.pastActivities, facts) : undefined;
   return {
     ...streak,
     state: describeState(webhook, streak),
     failing: status !== "ACTIVE" || forbidden !== null || streak.failed !== undefined || isUntouched,
     isUntouched,
-    why: [
+    explanation: [
       ...describeFailures(streak, formatTime, webhook.retry_schedule),
       ...acting.map(describeFault),
       describeOutlook(webhook, streak, unsent.length, formatTime),
       explanation,
       status === "DISABLED_BY_USER" ? undefined : describeUndelivered(unsent),
     ].filter((sentence) => sentence !== undefined),
-    short: formatShortState(webhook, streak.failed, unsent.length, isUntouched),
+    shortReason: formatShortState(webhook, streak.failed, unsent.length, isUntouched),
     steps: suggestSteps(webhook, { last: streak.failed, acting, unsent: unsent.length }),
     unsent,
   };
@@ -114,8 +114,8 @@ export function assessDeletedWebhook(deliveries: readonly Delivery[], at: Webhoo
     state: { tone: "none", words: "deleted" },
     failing: unsent.length > 0,
     isUntouched: deliveries.length === 0,
-    why: [...describeFailures(streak, at), `The webhook was deleted. Of ${all}, ${arrived} arrived${others}`],
-    short: unsent.length === 0 ? "deleted" : `deleted; ${unsent.length} did not arrive`,
+    explanation: [...describeFailures(streak, at), `The webhook was deleted. Of ${all}, ${arrived} arrived${others}`],
+    shortReason: unsent.length === 0 ? "deleted" : `deleted; ${unsent.length} did not arrive`,
     steps: [],
     unsent,
   };
@@ -125,7 +125,7 @@ const compareByAge = (a: Delivery, b: Delivery): number => compareStrings(a.crea
 
 type StreakFacts = Pick<
   WebhookHealth,
-  "since" | "first" | "failed" | "failures" | "only" | "deliveredAt" | "trouble" | "answer"
+  "since" | "first" | "failed" | "failures" | "failurePattern" | "deliveredAt" | "lastFailure" | "responseText"
 >;
 
 /** Summarizes the failures, independently of the status of the webhook. */
@@ -138,16 +138,16 @@ function summarizeStreak(deliveries: readonly Delivery[]): StreakFacts {
     first,
     failed: last,
     failures: failed.length,
-    only: only ?? null,
+    failurePattern: only ?? null,
     deliveredAt: delivered.sort(compareStrings).at(-1) ?? null,
-    trouble: last ? describeAttemptOutcome(last.attempt) : null,
-    answer: last?.attempt.answer ?? null,
+    lastFailure: last ? describeAttemptOutcome(last.attempt) : null,
+    responseText: last?.attempt.answer ?? null,
   };
 }
 
 /** Describes how the failures began, how the last attempt failed, and the common properties of the failures. */
 function describeFailures(
-  { first, failed, only }: StreakFacts,
+  { first, failed, failurePattern }: StreakFacts,
   at: WebhookFacts["formatTime"],
   schedule?: RetrySchedule,
 ): string[] {
@@ -156,19 +156,19 @@ function describeFailures(
   const what = `${activity}${contract === null ? "" : ` ${contract}`}`;
   return [
     `Failing since ${at(first.attempt.at)}, first with ${what}: ${summarizeAttemptOutcome(first.attempt)}.`,
-    diagnoseFailedAttempt(failed.attempt, schedule).means,
-    ...(only === null ? [] : [only]),
+    diagnoseFailedAttempt(failed.attempt, schedule).meaning,
+    ...(failurePattern === null ? [] : [failurePattern]),
   ];
 }
 
 function describeState(
   { status, forbidden, failure_count: failures }: Webhook,
-  { failed, only }: StreakFacts,
+  { failed, failurePattern }: StreakFacts,
 ): WebhookHealth["state"] {
   if (status === "DISABLED_BY_USER") return { tone: "warn", words: "disabled by a user" };
   if (status !== "ACTIVE") return { tone: "bad", words: "disabled" };
   if (forbidden !== null) return { tone: "bad", words: "address not allowed" };
-  if (failures > 0 || only !== null) return { tone: "warn", words: "failing" };
+  if (failures > 0 || failurePattern !== null) return { tone: "warn", words: "failing" };
   return failed ? { tone: "warn", words: "enabled again" } : { tone: "good", words: "active" };
 }
 
@@ -191,9 +191,10 @@ function describeOutlook(
   // Enabling a webhook resets the counter.
   const again = streak.failures > failures ? " since it was enabled again" : "";
   const row = failures === 1 ? "1 attempt failed" : `${failures} attempts failed in a row`;
-  if (failures > 0 && streak.only === null)
+  if (failures > 0 && streak.failurePattern === null)
     return `${row}${again}. The ${ordinal} consecutive failure disables the webhook.`;
-  if (streak.failed) return streak.only === null ? "Enabled again; no delivery has arrived since." : undefined;
+  if (streak.failed)
+    return streak.failurePattern === null ? "Enabled again; no delivery has arrived since." : undefined;
   return unsent > 0 ? "The last delivery arrived." : undefined;
 }
 
@@ -218,8 +219,8 @@ function formatShortState(
 ): string {
   if (status === "ACTIVE" && forbidden !== null) return `${unsent} not sent`;
   const lost = unsent === 0 ? [] : [`${unsent} did not arrive`];
-  const why = last ? [summarizeAttemptOutcome(last.attempt)] : isUntouched ? ["no deliveries yet"] : [];
-  return [...why, ...lost].join("; ") || (status === "ACTIVE" ? "the last one arrived" : "no delivery is lost");
+  const reasons = last ? [summarizeAttemptOutcome(last.attempt)] : isUntouched ? ["no deliveries yet"] : [];
+  return [...reasons, ...lost].join("; ") || (status === "ACTIVE" ? "the last one arrived" : "no delivery is lost");
 }
 
 /** Reports whether an option of the emulator allows the forbidden address. */

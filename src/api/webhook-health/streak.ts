@@ -144,7 +144,7 @@ export interface ExplanationOptions {
  */
 export function explainNoDeliveries(
   webhook: ExplainedWebhook,
-  happened: ActivityHistory | undefined,
+  pastActivities: ActivityHistory | undefined,
   { formatTime, now }: ExplanationOptions,
 ): string {
   const { workspace_id: ownId, workspace, only_for_activities: subscribed, created_at: created } = webhook;
@@ -153,12 +153,12 @@ export function explainNoDeliveries(
     ? `No deliveries in the last ${describeDuration(deliveredRetentionMs)} (the retention period)`
     : "No deliveries yet";
   const begin = `${absence}. Subscribed to ${formatActivities(subscribed)}`;
-  if (happened === undefined) return `${begin}.`;
+  if (pastActivities === undefined) return `${begin}.`;
   const isSubscribed = ({ activity }: ActivityHistory[number]) => subscribed.includes(activity);
-  const ownActivities = happened.filter(({ workspace_id }) => workspace_id === ownId);
+  const ownActivities = pastActivities.filter(({ workspace_id }) => workspace_id === ownId);
   const before = ownActivities.filter(isSubscribed);
   const other = ownActivities.filter((activity) => !isSubscribed(activity));
-  const otherActivities = happened.filter((one) => one.workspace_id !== ownId && isSubscribed(one));
+  const otherActivities = pastActivities.filter((one) => one.workspace_id !== ownId && isSubscribed(one));
   const reasons: string[] = [];
   if (before.length > 0) {
     const last = before

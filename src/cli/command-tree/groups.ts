@@ -4,7 +4,7 @@ export interface CommandGroup {
   readonly summary: string;
   readonly heading: Heading;
   /** Commands whose examples the page of the group shows (default: its first two commands). */
-  readonly shown?: readonly string[];
+  readonly exampleCommands?: readonly string[];
   readonly sections?: readonly GroupSection[];
   /** Words that only `svc help --all` lists: probes, pages, forms, and alternative spellings of listed commands. */
   readonly unlisted?: readonly string[];
@@ -28,24 +28,24 @@ export const commandGroups = lookupTable<CommandGroup>({
   contracts: {
     summary: "Create, send and follow contracts",
     heading: "Integrate",
-    shown: ["create", "send", "list"],
+    exampleCommands: ["create", "send", "list"],
     unlisted: ["list-v1"],
   },
   files: { summary: "Upload and download files", heading: "Integrate" },
   intake: {
     summary: "Create legal intakes and follow them",
     heading: "Integrate",
-    shown: ["create", "list"],
+    exampleCommands: ["create", "list"],
   },
   webhooks: {
     summary: "Receive, verify, certify and diagnose webhooks",
     heading: "Integrate",
-    shown: ["listen", "trigger", "certify"],
+    exampleCommands: ["listen", "trigger", "certify"],
   },
   emulator: {
     summary: "Run and control the local emulator of both services",
     heading: "Integrate",
-    shown: ["exec"],
+    exampleCommands: ["exec"],
     sections: [
       { title: "Run", commands: ["start", "exec", "env", "status", "open", "stop"] },
       { title: "Time", commands: ["clock", "wait-for", "rewind", "snapshot"] },
@@ -116,7 +116,7 @@ export const commandGroups = lookupTable<CommandGroup>({
   router: {
     summary: "Map identifiers to clusters, and look them up",
     heading: "Operate",
-    shown: ["map-emails", "resolve", "jobs resume"],
+    exampleCommands: ["map-emails", "resolve", "jobs resume"],
   },
   auth: {
     summary: "Sign in on this device, and manage OAuth clients",
@@ -125,12 +125,12 @@ export const commandGroups = lookupTable<CommandGroup>({
   config: {
     summary: "Manage profiles with addresses and credentials",
     heading: "Operate",
-    shown: ["set", "list"],
+    exampleCommands: ["set", "list"],
   },
   verify: {
     summary: "Record a service, and compare the emulator with it",
     heading: "Operate",
-    shown: ["record", "replay"],
+    exampleCommands: ["record", "replay"],
   },
   doctor: { summary: "Diagnose why commands do not work here", heading: "Operate" },
   "chat-a": { summary: "Send signed events, interactions and option requests", heading: "Connected apps" },
@@ -143,9 +143,9 @@ export const commandGroups = lookupTable<CommandGroup>({
   oidc: {
     summary: "Show OpenID configuration, keys and users, and get tokens",
     heading: "More",
-    shown: ["discovery", "userinfo"],
+    exampleCommands: ["discovery", "userinfo"],
   },
-  trial: { summary: "Sign up for a trial", heading: "More", shown: ["signup", "complete"] },
+  trial: { summary: "Sign up for a trial", heading: "More", exampleCommands: ["signup", "complete"] },
   invites: { summary: "Look up invitations by their token", heading: "More" },
   api: { summary: "Send any request, with the credentials of its service", heading: "More" },
   openapi: { summary: "Print the OpenAPI document of a service", heading: "More" },

@@ -70,13 +70,13 @@ async function bufferInput({ host }: Context, path: string, flag: string): Promi
 
 async function openFile(context: Context, path: string, flag: string): Promise<Content> {
   const absolute = await requireFile(context.host, path, flag);
-  const found = await stat(absolute);
-  if (found.isCharacterDevice() || found.isBlockDevice()) {
+  const stats = await stat(absolute);
+  if (stats.isCharacterDevice() || stats.isBlockDevice()) {
     throw new UsageError(`${flag}: ${path} is a device, not a file`);
   }
-  const { size, mtimeMs } = found;
+  const { size, mtimeMs } = stats;
   // A pipe reports no size, and files that the system generates report 0.
-  if (!found.isFile() || size === 0) return bufferInput(context, path, flag);
+  if (!stats.isFile() || size === 0) return bufferInput(context, path, flag);
   const createFileChangedError = () =>
     new CommandFailedError("failed", "file_changed", `${path} changed while it was uploaded.`, {
       hint: "Upload it again when no program writes to it.",

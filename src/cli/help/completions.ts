@@ -134,7 +134,7 @@ async function listValues(
   command: DescribedCommand | undefined,
   tree: CompletionTree,
 ): Promise<CompletionResult> {
-  const result = listOffered(spec, prefix);
+  const result = listSuggestions(spec, prefix);
   if (result) return result;
   if (spec.flag === "profile") return offerOnly(toCandidates(await tree.listProfiles()));
   if (spec.flag === "from" && isPath(spec.placeholder ?? "")) {
@@ -145,12 +145,12 @@ async function listValues(
   return isPath(spec.placeholder ?? "") ? files : offerOnly([]);
 }
 
-function listOffered(
-  { choices, offered: suggestedValues }: Pick<FlagSpec, "choices" | "offered">,
+function listSuggestions(
+  { choices, suggestions }: Pick<FlagSpec, "choices" | "suggestions">,
   prefix: string,
 ): CompletionResult | undefined {
   const isLower = choices === undefined && /[a-z]/.test(prefix);
-  const words = choices ?? suggestedValues?.map((word) => (isLower ? word.toLowerCase() : word));
+  const words = choices ?? suggestions?.map((word) => (isLower ? word.toLowerCase() : word));
   return words && offerOnly(toCandidates(words));
 }
 
@@ -172,7 +172,7 @@ async function completePositional(
   const { positionals } = command;
   const spec = positionals[index] ?? (positionals.at(-1)?.variadic ? positionals.at(-1) : undefined);
   if (!spec) return offerOnly([]);
-  const result = listOffered(spec, prefix);
+  const result = listSuggestions(spec, prefix);
   if (result) return result;
   if (spec.name === "profile") return offerOnly(toCandidates(await tree.listProfiles()));
   if (namesSnapshot(command, index)) return offerOnly(toCandidates(await tree.listSnapshots()));

@@ -120,7 +120,9 @@ function groupPage(
 
 /** Selects examples that a newcomer needs: of the commands that the group declares, or else of its first ones. */
 function selectGroupExamples(below: readonly DescribedCommand[], group: CommandGroup | undefined): CommandExample[] {
-  const mainCommands = group?.shown?.map((name) => below.find(({ words }) => words.slice(1).join(" ") === name));
+  const mainCommands = group?.exampleCommands?.map((name) =>
+    below.find(({ words }) => words.slice(1).join(" ") === name),
+  );
   return (mainCommands ?? below.slice(0, 2)).flatMap((command) => command?.examples.slice(0, 1) ?? []);
 }
 

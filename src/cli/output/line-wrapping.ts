@@ -22,22 +22,22 @@ export function wrapLine(line: readonly StyledPiece[], columns: number): string 
   const command = single.findIndex((_, i) => /^$|:$/.test(getText(single[i - 1])) && getText(single[i]) === "svc");
   const words = command < 0 ? single : joinQuotedWords(single, command);
   const hanging = getHangingIndent(text, columns);
-  let wrapped = "";
+  let lines = "";
   let usedWidth = 0;
   for (const [i, word] of words.entries()) {
     const isTyped = command >= 0 && i > command;
     const width = measureWidth(getText(word));
     const limit = command >= 0 && i >= command ? columns - 2 : columns;
     if (usedWidth > hanging.length && usedWidth + word.gap.length + width > limit) {
-      wrapped += `${isTyped ? " \\" : ""}\n${hanging}`;
+      lines += `${isTyped ? " \\" : ""}\n${hanging}`;
       usedWidth = hanging.length + width;
     } else {
-      wrapped += word.gap;
+      lines += word.gap;
       usedWidth += word.gap.length + width;
     }
-    wrapped += word.pieces.map(({ text, paint }) => paint(text)).join("");
+    lines += word.pieces.map(({ text, paint }) => paint(text)).join("");
   }
-  return wrapped;
+  return lines;
 }
 
 function splitWords(line: readonly StyledPiece[]): Word[] {

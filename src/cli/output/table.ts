@@ -131,9 +131,9 @@ function padCell(
   text: string,
   omittedPart: OmittedPart = omits,
 ): string {
-  const truncated = truncateText(text, columns, omittedPart);
-  const blanks = " ".repeat(Math.max(0, columns - measureWidth(truncated)));
-  return isNumber ? blanks + truncated : truncated + blanks;
+  const truncatedText = truncateText(text, columns, omittedPart);
+  const blanks = " ".repeat(Math.max(0, columns - measureWidth(truncatedText)));
+  return isNumber ? blanks + truncatedText : truncatedText + blanks;
 }
 
 function paintCell({ name }: ColumnLayout, text: string): StyledText | string {
@@ -141,8 +141,8 @@ function paintCell({ name }: ColumnLayout, text: string): StyledText | string {
   const word = text.trim();
   const blanks = text.slice(text.trimEnd().length);
   if (/^\d{1,3}$/.test(word)) return styleStatus(Number(word), text);
-  const styled = styleState(word);
-  return typeof styled === "string" ? text : { ...styled, text: `${word}${blanks}` };
+  const styledText = styleState(word);
+  return typeof styledText === "string" ? text : { ...styledText, text: `${word}${blanks}` };
 }
 
 function joinCells(cells: readonly (StyledText | string)[]): StyledLine {

@@ -39,11 +39,11 @@ const templates: ChoiceSource = {
   onEmpty: () => ["No templates found."],
 };
 
-const unfinished = ["DRAFT", "REDLINING", "SIGN", "ON_HOLD"];
+const unfinishedStatuses = ["DRAFT", "REDLINING", "SIGN", "ON_HOLD"];
 
 const statusesFor = lookupTable<readonly string[]>({
   "contracts send": ["DRAFT"],
-  "contracts void": unfinished,
+  "contracts void": unfinishedStatuses,
   "contracts resend-email": ["SIGN"],
   "contracts unmark": ["SIGN"],
   "emulator send": ["DRAFT"],
@@ -57,7 +57,7 @@ const statusesFor = lookupTable<readonly string[]>({
   "emulator complete-review": ["REDLINING"],
   "emulator hold": ["DRAFT", "REDLINING", "SIGN"],
   "emulator resume": ["ON_HOLD"],
-  "emulator void": unfinished,
+  "emulator void": unfinishedStatuses,
 });
 
 /** Contracts in a status that the command accepts. `toValue` converts composite IDs. */

@@ -14,7 +14,7 @@ type TracedHost = Pick<Host, "env" | "wall">;
  * of a trace. Returns undefined if the variables disable tracing. Invalid variables cause neither output nor failure.
  */
 export function startCommandSpan({ env, wall }: TracedHost, words: string) {
-  const settings = readOtelSettings(env, "svc").read;
+  const settings = readOtelSettings(env, "svc").settings;
   if (!settings) return undefined;
   const parent = readParentContext(env);
   const self = createSpan(parent);

@@ -87,9 +87,9 @@ export async function prepareRequest<Value = unknown>(
       await context.output.warn(`warning: ${line}`);
   }
   const checkedCall = checkInput(spec, operation, { ...givenArgs, query: { ...query, ...givenArgs.query } }, input);
-  const completeCall = spec.paged
+  const completeCall = spec.paging
     ? checkedCall.with({
-        query: buildFirstPageQuery(spec.paged, checkedCall.args.query ?? {}, input.flags.all === true),
+        query: buildFirstPageQuery(spec.paging, checkedCall.args.query ?? {}, input.flags.all === true),
       })
     : checkedCall;
   const signedCall = sign ? await sign(completeCall) : completeCall;
@@ -137,8 +137,8 @@ export async function prepareRequest<Value = unknown>(
           exactNumbers: !reads,
         });
       const response = await withSpinner(context, spec.summary, () =>
-        input.flags.all === true && spec.paged
-          ? fetchAllParts(spec.paged, spec.rows!, changedCall, send)
+        input.flags.all === true && spec.paging
+          ? fetchAllParts(spec.paging, spec.rows!, changedCall, send)
           : send(changedCall),
       );
       if (reads) requireValidValue(response);
@@ -159,19 +159,19 @@ export async function prepareRequest<Value = unknown>(
       if (formatOutcome && context.output.format === "table" && context.host.stdout.isTTY) {
         await context.output.print(formatOutcome(changedCall));
       } else await showResponse(spec, operation, response, input, context, emptyReason);
-      if (spec.paged && isObject(response.value))
-        await reportMoreRows(spec.paged, spec.rows!, response.value, query, context);
+      if (spec.paging && isObject(response.value))
+        await reportMoreRows(spec.paging, spec.rows!, response.value, query, context);
       return response as ApiResponse<Value>;
     },
   };
 }
 
-const isBinary = ({ answers: responses }: CommandSpec): boolean =>
+const isBinary = ({ responses }: CommandSpec): boolean =>
   Object.values(responses).some(
     (response) => response.kind === "bytes" && !/^text\/|charset=/.test(response.mediaType),
   );
 
-const isDocument = ({ answers: responses }: CommandSpec): boolean =>
+const isDocument = ({ responses }: CommandSpec): boolean =>
   Object.values(responses).some(
     (answer) => answer.kind === "bytes" && /^application\/(?!octet-stream)/.test(answer.mediaType),
   );
@@ -222,15 +222,15 @@ function checkInput(
   }
 }
 
-const mustValidate = ({ needsSchema }: CommandSpec, { positionals, flags }: CommandInput): boolean =>
-  needsSchema === "all" || needsSchema.some((name) => (positionals[name] ?? flags[name]) !== undefined);
+const mustValidate = ({ schemaChecked }: CommandSpec, { positionals, flags }: CommandInput): boolean =>
+  schemaChecked === "all" || schemaChecked.some((name) => (positionals[name] ?? flags[name]) !== undefined);
 
 /** Loads the operation without its schemas, which take longer to load than everything else before a request. */
 export const toOperationOutline = ({
   operation: id,
   service,
   body,
-  answers,
+  responses,
   ...spec
 }: CommandSpec): CallableOperation => ({
   id,
@@ -239,7 +239,7 @@ export const toOperationOutline = ({
   path: spec.path,
   auth: spec.auth,
   request: body === undefined ? {} : { body: { kind: body } },
-  responses: answers,
+  responses,
   ...(spec.maxDurationMs !== undefined && { maxDurationMs: spec.maxDurationMs }),
 });
 
@@ -264,14 +264,14 @@ async function confirmCommand(
 }
 
 async function explainEmptyList(
-  { paged, rows, service, method }: CommandSpec,
+  { paging, rows, service, method }: CommandSpec,
   value: unknown,
   query: NonNullable<CallArguments["query"]>,
   queryContext: Parameters<typeof findUnknownName>[1],
 ): Promise<string | undefined> {
   const rowList = rows !== undefined && isObject(value) ? value[rows] : value;
   if (!Array.isArray(rowList) || rowList.length > 0 || method !== "GET") return undefined;
-  const pastEndNote = paged && isObject(value) ? describePastEnd(paged, rows!, value, query) : undefined;
+  const pastEndNote = paging && isObject(value) ? describePastEnd(paging, rows!, value, query) : undefined;
   return pastEndNote ?? (service === "emulator" ? findUnknownName(query, queryContext) : undefined);
 }
 

@@ -76,19 +76,19 @@ async function read(response: Response): Promise<unknown> {
 /** How long a response may take before the page says that it is slow. */
 const patienceMs = 5_000;
 
-const late = signal(0);
+const pendingLate = signal(0);
 
 /** Whether a response is overdue. */
-export const isSlow = computed(() => late.value > 0);
+export const isSlow = computed(() => pendingLate.value > 0);
 
 /** Counts a response as slow until it arrives. */
 export async function trackSlowness<Value>(answer: Promise<Value>): Promise<Value> {
   const settledController = new AbortController();
   void systemWallClock.sleep(patienceMs, settledController.signal).then(() => {
     if (settledController.signal.aborted) return;
-    late.value += 1;
+    pendingLate.value += 1;
     settledController.signal.addEventListener("abort", () => {
-      late.value -= 1;
+      pendingLate.value -= 1;
     });
   });
   try {

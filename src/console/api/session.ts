@@ -8,8 +8,8 @@ import { CallError } from "./problem.ts";
  * when to send it. All tabs share it, and it ends with the emulator. It is only valid together with a cookie that
  * scripts cannot read.
  */
-const place = "svc-session";
-const rolePlace = "svc-session-role";
+const storageKey = "svc-session";
+const roleStorageKey = "svc-session-role";
 
 /** The session token; undefined if no user is signed in. */
 export const session = signal<string | undefined>(undefined);
@@ -26,8 +26,8 @@ export const getSessionHeaders = (): Record<string, string> =>
 
 /** Forgets a session that the emulator does not recognize, because another emulator now runs at this address. */
 export function forgetSession(): void {
-  localStorage.removeItem(place);
-  localStorage.removeItem(rolePlace);
+  localStorage.removeItem(storageKey);
+  localStorage.removeItem(roleStorageKey);
   session.value = undefined;
 }
 
@@ -37,10 +37,10 @@ export function forgetSession(): void {
  */
 export async function signIn(): Promise<void> {
   addEventListener("storage", ({ key, newValue }) => {
-    if (key === place && newValue !== null) applySession(newValue);
+    if (key === storageKey && newValue !== null) applySession(newValue);
   });
   addEventListener("hashchange", () => void exchangeCode());
-  applySession(localStorage.getItem(place));
+  applySession(localStorage.getItem(storageKey));
   await exchangeCode();
 }
 
@@ -49,26 +49,26 @@ async function exchangeCode(): Promise<void> {
   const code = /^#code=([\w-]+)$/.exec(location.hash)?.[1];
   if (code === undefined) return;
   history.replaceState(null, "", location.pathname);
-  const answer = await fetch("../sessions", {
+  const response = await fetch("../sessions", {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ code }),
   });
-  const body: unknown = await answer.json();
-  if (!answer.ok) {
-    signInError.value = CallError.fromResponse(answer.status, body);
+  const body: unknown = await response.json();
+  if (!response.ok) {
+    signInError.value = CallError.fromResponse(response.status, body);
     return;
   }
   signInError.value = undefined;
   const { token, role: given } = toFields(body);
   // Other tabs read the role when they get the storage event.
-  localStorage.setItem(rolePlace, String(given));
-  localStorage.setItem(place, String(token));
+  localStorage.setItem(roleStorageKey, String(given));
+  localStorage.setItem(storageKey, String(token));
   applySession(String(token));
 }
 
 function applySession(token: string | null): void {
-  role.value = localStorage.getItem(rolePlace) ?? undefined;
+  role.value = localStorage.getItem(roleStorageKey) ?? undefined;
   session.value = token ?? undefined;
 }
 

@@ -14,8 +14,8 @@ import { explainDenied } from "../state/requests.ts";
 import { NextDue } from "./next-due.tsx";
 
 /** Describes the result of an advance, for the foot of the page. */
-function describeAdvance(moved: { ran: readonly unknown[]; to: string; status: string }): ActionOutcome {
-  const { ran: entries, to, status } = moved;
+function describeAdvance(advance: { ran: readonly unknown[]; to: string; status: string }): ActionOutcome {
+  const { ran: entries, to, status } = advance;
   const done =
     entries.length === 0 ? "nothing was due" : entries.length === 1 ? "1 job ran" : `${entries.length} jobs ran`;
   if (status === "stopped")
@@ -161,7 +161,7 @@ function Panel(props: {
   readonly leave: () => void;
 }) {
   const { from, describe, close, leave } = props;
-  const typed = useSignal(toIsoSeconds(from + 3_600_000).slice(0, 16));
+  const inputValue = useSignal(toIsoSeconds(from + 3_600_000).slice(0, 16));
   const form = useRef<HTMLFormElement>(null);
   // Runs before rendering, because keys and clicks may come first on a slow machine.
   useLayoutEffect(() => {
@@ -192,19 +192,19 @@ function Panel(props: {
         <span class="label">To (virtual, UTC)</span>
         <input
           type="datetime-local"
-          value={typed.value}
+          value={inputValue.value}
           min={toIsoSeconds(from).slice(0, 16)}
           onInput={({ currentTarget }) => {
-            typed.value = currentTarget.value;
+            inputValue.value = currentTarget.value;
           }}
         />
       </label>
       <div class="actions">
         <Action
           op="clock.advance"
-          input={{ body: { to: `${typed.value}:00Z` } }}
+          input={{ body: { to: `${inputValue.value}:00Z` } }}
           kind="primary"
-          disabled={typed.value === ""}
+          disabled={inputValue.value === ""}
           describe={describe}
           onDone={leave}
         >

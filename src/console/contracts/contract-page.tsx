@@ -87,12 +87,12 @@ function NextActions({ contract }: { readonly contract: Contract }) {
       <ul class="moves-list">
         {triggers.map((trigger) => {
           const moves = possible.filter((move) => move.trigger === trigger);
-          const way = moveActions[trigger];
+          const action = moveActions[trigger];
           return (
             <li key={trigger}>
-              <span>{`${moves[0]!.isAutomatic ? "Automatically" : "Can be"} ${moves[0]!.what}`}</span>
+              <span>{`${moves[0]!.isAutomatic ? "Automatically" : "Can be"} ${moves[0]!.label}`}</span>
               <span class="muted">{describeMoveResults(moves)}</span>
-              {way.by === "command" && <Command text={way.formatCommand(contract.contract_id)} />}
+              {action.by === "command" && <Command text={action.formatCommand(contract.contract_id)} />}
             </li>
           );
         })}
@@ -170,8 +170,8 @@ function People({ contract }: { readonly contract: Contract }) {
 
 /** Shows the creator of the contract, with the actions that are possible now. */
 function OwnerRow({ contract: { contract_status: status, composite_id: id } }: { readonly contract: Contract }) {
-  const open = Object.entries(moveActions).flatMap(([trigger, way]) =>
-    way.by === "owner" && canMove(status, trigger as Trigger) ? [way] : [],
+  const open = Object.entries(moveActions).flatMap(([trigger, action]) =>
+    action.by === "owner" && canMove(status, trigger as Trigger) ? [action] : [],
   );
   return (
     <>
@@ -180,13 +180,13 @@ function OwnerRow({ contract: { contract_status: status, composite_id: id } }: {
         <span class="muted">the user who created the contract</span>
       </div>
       <div class="actions">
-        {open.map(({ op, words, kind, ask, describeDone }) => (
+        {open.map(({ op, words, kind, createQuestion, describeDone }) => (
           <Action
             key={op}
             op={op}
             input={{ params: { id }, body: {} }}
             kind={kind}
-            ask={ask?.(id)}
+            question={createQuestion?.(id)}
             describe={describeDone ? () => describeDone(id) : describeMove}
             onDone={() => {
               if (op === "emulator-contracts.delete") navigate(buildHref("contracts"));

@@ -10,7 +10,7 @@ import {
 } from "../../api/contracts/lifecycle.ts";
 
 /** The center of each state. The transitions come from the declared table. */
-const places = new Map<Stage, readonly [number, number]>([
+const positions = new Map<Stage, readonly [number, number]>([
   ["(new)", [40, 110]],
   ["DRAFT", [170, 110]],
   ["REDLINING", [350, 110]],
@@ -30,10 +30,10 @@ export function LifecyclePicture({ status }: { readonly status: ContractStatus }
   const section = useRef<HTMLElement>(null);
   useEffect(() => {
     // On a narrow page the picture scrolls, so that the current state is visible.
-    const [element, [x]] = [section.current!, places.get(status)!];
+    const [element, [x]] = [section.current!, positions.get(status)!];
     element.scrollLeft = (x / pictureWidth) * element.scrollWidth - element.clientWidth / 2;
   }, [status]);
-  const drawn = [...lifecycleEdges].sort((a, b) => Number(a.from === status) - Number(b.from === status));
+  const edges = [...lifecycleEdges].sort((a, b) => Number(a.from === status) - Number(b.from === status));
   return (
     <section
       class="lifecycle"
@@ -60,7 +60,7 @@ export function LifecyclePicture({ status }: { readonly status: ContractStatus }
             </marker>
           ))}
         </defs>
-        {drawn.map(({ from, to, triggers }) => (
+        {edges.map(({ from, to, triggers }) => (
           <path
             key={`${from} ${to}`}
             class={`edge ${from === status ? "out" : "plain"}`}
@@ -70,7 +70,7 @@ export function LifecyclePicture({ status }: { readonly status: ContractStatus }
             <title>{`${from} to ${to}: ${triggers.join(", ")}`}</title>
           </path>
         ))}
-        {[...places].map(([place, [x, y]]) =>
+        {[...positions].map(([place, [x, y]]) =>
           place === "(new)" ? (
             <circle key={place} class="begin" cx={x} cy={y} r="7" />
           ) : (
@@ -89,8 +89,8 @@ export function LifecyclePicture({ status }: { readonly status: ContractStatus }
 
 /** Draws a transition: forward lines straight or above, backward lines below, so that they do not overlap. */
 function drawCurve(from: Stage, to: Stage): string {
-  const [x1, y1] = places.get(from)!;
-  const [x2, y2] = places.get(to)!;
+  const [x1, y1] = positions.get(from)!;
+  const [x2, y2] = positions.get(to)!;
   const half = box.height / 2;
   const side = box.width / 2;
   if (y1 === y2) {
@@ -154,7 +154,7 @@ export const lifecycleEdges: readonly Edge[] = (() => {
 export interface PossibleMove {
   readonly trigger: Trigger;
   /** The move in words, such as `signed`. */
-  readonly what: string;
+  readonly label: string;
   readonly to: Move["to"];
   /** The condition of the transition, in words. */
   readonly when: string | undefined;
@@ -167,7 +167,7 @@ export const findPossibleMoves = (status: ContractStatus): readonly PossibleMove
     .filter(({ from }) => from.includes(status))
     .map(({ trigger, to, when, by }) => ({
       trigger,
-      what: triggers[trigger],
+      label: triggers[trigger],
       to,
       when: when === undefined ? undefined : conditions[when],
       isAutomatic: by === "SYSTEM",

@@ -11,7 +11,7 @@ type MoveAction =
       readonly words: string;
       readonly kind?: "primary" | "danger";
       /** The confirmation, if the move cannot be undone. */
-      readonly ask?: (id: string) => Question;
+      readonly createQuestion?: (id: string) => Question;
       /** Describes the result, if that is not a state. */
       readonly describeDone?: (id: string) => string;
     }
@@ -52,13 +52,13 @@ export const moveActions: Readonly<Record<Trigger, MoveAction>> = {
   "unmark-for-execution": { by: "owner", op: "emulator-contracts.unmark", words: "Unmark for execution" },
   hold: { by: "owner", op: "emulator-contracts.hold", words: "Put on hold" },
   resume: { by: "owner", op: "emulator-contracts.resume", words: "Resume", kind: "primary" },
-  void: { by: "owner", op: "emulator-contracts.void", words: "Void", kind: "danger", ask: askToVoid },
+  void: { by: "owner", op: "emulator-contracts.void", words: "Void", kind: "danger", createQuestion: askToVoid },
   delete: {
     by: "owner",
     op: "emulator-contracts.delete",
     words: "Delete",
     kind: "danger",
-    ask: askToDelete,
+    createQuestion: askToDelete,
     describeDone: (id) => `${id} is deleted`,
   },
   sign: { by: "person" },

@@ -40,7 +40,7 @@ export function DeliveryPage({ id }: { readonly id: string }) {
   }
   const webhook = findWebhook(delivery.webhook_id);
   const { tone, words } = toStatusLabel(delivery);
-  const answer = delivery.attempts.at(-1)?.answer;
+  const responseText = delivery.attempts.at(-1)?.answer;
   const isDisabled = webhook !== undefined && webhook.status !== "ACTIVE";
   return (
     <>
@@ -78,9 +78,9 @@ export function DeliveryPage({ id }: { readonly id: string }) {
       <div class={`verdict ${tone}`}>
         <State tone={tone}>{words}</State>
         <p>{explainDelivery(delivery, webhook)}</p>
-        {answer && (
+        {responseText && (
           <p class="break">
-            Last response: <Name>{answer}</Name>
+            Last response: <Name>{responseText}</Name>
           </p>
         )}
         <Steps steps={findDeliverySteps(delivery, healthByWebhook.value.get(delivery.webhook_id))} />
@@ -120,7 +120,7 @@ export function DeliveryPage({ id }: { readonly id: string }) {
 
 function Attempts(delivery: FullDelivery) {
   const { attempts, created_at, next_attempt_at: next } = delivery;
-  const made = filterScheduled(attempts).length;
+  const scheduledCount = filterScheduled(attempts).length;
   if (attempts.length === 0 && next === null) return null;
   return (
     <>
@@ -171,7 +171,7 @@ function Attempts(delivery: FullDelivery) {
               <>
                 <State tone="open">scheduled</State>
                 <span>
-                  {formatAttemptNumber(made + 1, delivery)}
+                  {formatAttemptNumber(scheduledCount + 1, delivery)}
                   {delivery.postponement && `, postponed by a fault: ${toWords(delivery.postponement.effect)}`}
                 </span>
               </>

@@ -66,30 +66,30 @@ export function toResendOutcome({ attempts }: Pick<Delivery, "attempts">): Actio
 /** Explains the status of a delivery in sentences for newcomers. */
 export function explainDelivery(delivery: Delivery, webhook: Webhook | undefined): string {
   const { outcome, attempts, next_attempt_at: next } = delivery;
-  const made = filterScheduled(attempts).length;
+  const scheduledCount = filterScheduled(attempts).length;
   const last = attempts.at(-1);
   const isDisabled = webhook !== undefined && webhook.status !== "ACTIVE";
-  const skipped = webhook
+  const skipReason = webhook
     ? "is skipped unless the webhook is enabled before"
     : "is skipped, because the webhook was deleted";
   switch (outcome) {
     case "delivered":
-      return `Delivered at ${formatAttemptLabel(last!, delivery)}${made === 1 && attempts.length === 1 ? "" : `, ${formatElapsed(measureSinceFirst(delivery))} after the activity`}.`;
+      return `Delivered at ${formatAttemptLabel(last!, delivery)}${scheduledCount === 1 && attempts.length === 1 ? "" : `, ${formatElapsed(measureSinceFirst(delivery))} after the activity`}.`;
     case "waiting":
       if (next === null) return "Waiting for the first attempt.";
-      if (isDisabled || !webhook) return `The attempt at ${formatTime(next)} ${skipped}.`;
+      if (isDisabled || !webhook) return `The attempt at ${formatTime(next)} ${skipReason}.`;
       return `The first attempt is due at ${formatTime(next)}${describePostponement(delivery)}.`;
     case "retrying":
       return [
         describeFailure(last),
         isDisabled || !webhook
-          ? `Failed ${formatTimes(made)}. The attempt at ${formatTime(next ?? delivery.created_at)} ${skipped}.`
-          : `${capitalize(formatAttemptNumber(made, delivery))} failed. The next attempt is ${formatElapsed(getRetryDelayMs(webhook.retry_schedule, made) ?? 0)} later, at ${formatTime(next ?? delivery.created_at)}${describePostponement(delivery)}.`,
+          ? `Failed ${formatTimes(scheduledCount)}. The attempt at ${formatTime(next ?? delivery.created_at)} ${skipReason}.`
+          : `${capitalize(formatAttemptNumber(scheduledCount, delivery))} failed. The next attempt is ${formatElapsed(getRetryDelayMs(webhook.retry_schedule, scheduledCount) ?? 0)} later, at ${formatTime(next ?? delivery.created_at)}${describePostponement(delivery)}.`,
       ]
         .join(" ")
         .trim();
     case "failed":
-      return `${describeFailure(last)} Failed ${formatTimes(made)}, with no more retries.`;
+      return `${describeFailure(last)} Failed ${formatTimes(scheduledCount)}, with no more retries.`;
     default:
       return [skipReasons.get(outcome), describeLastAttempt(delivery)].filter((one) => one !== "").join(" ");
   }

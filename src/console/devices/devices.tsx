@@ -21,7 +21,7 @@ export function Devices({ code }: { readonly code: string | undefined }) {
     <>
       <Head title="Devices" about="Programs that wait for approval of a code. Times are virtual." />
       {problem.value && <ProblemMessage problem={problem.value} />}
-      {isMissing && <NotListedMessage what={`device with the code ${code}`} all="devices" />}
+      {isMissing && <NotListedMessage subject={`device with the code ${code}`} all="devices" />}
       {devices?.length === 0 && !isMissing && (
         <Empty title="No devices are waiting">
           <p>Start a device login on this machine:</p>

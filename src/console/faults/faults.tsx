@@ -19,7 +19,7 @@ export function Faults({ id }: { readonly id: string | undefined }) {
     <>
       <Head title="Faults" about="Scripted failures of incoming requests and outgoing webhooks." />
       {problem.value && <ProblemMessage problem={problem.value} />}
-      {isMissing && <NotListedMessage what={`fault ${id}`} all="faults" />}
+      {isMissing && <NotListedMessage subject={`fault ${id}`} all="faults" />}
       {faults?.length === 0 && !isMissing && (
         <Empty title="No faults">Add a fault to test how your program handles failures.</Empty>
       )}

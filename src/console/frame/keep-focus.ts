@@ -24,28 +24,28 @@ function focusHeading(): void {
  */
 export function keepFocus(root: HTMLElement): void {
   /** The focused element and its ancestors, innermost first. */
-  let place: HTMLElement[] = [];
+  let path: HTMLElement[] = [];
   const isGone = (element: HTMLElement) => !element.isConnected || element.matches(":disabled");
 
   root.addEventListener("focusin", ({ target }) => {
     if (target !== findHeading()) isFocusPending = false;
-    place = [];
+    path = [];
     for (let element = target as HTMLElement | null; element && element !== root; element = element.parentElement) {
-      place.push(element);
+      path.push(element);
     }
   });
   root.addEventListener("focusout", () => {
     // The user clicked on something that takes no focus, so there is nothing to restore.
-    const [left] = place;
+    const [left] = path;
     queueMicrotask(() => {
-      if (left === place[0] && left && !isGone(left) && document.activeElement === document.body) place = [];
+      if (left === path[0] && left && !isGone(left) && document.activeElement === document.body) path = [];
     });
   });
   new MutationObserver(() => {
     focusHeading();
-    const [last, ...around] = place;
+    const [last, ...around] = path;
     if (!last || !isGone(last) || document.activeElement !== document.body) return;
-    place = [];
+    path = [];
     const part = around.find(
       (element) => element.isConnected && element.tagName !== "MAIN" && element.querySelector(focusableSelector),
     );

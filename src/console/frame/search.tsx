@@ -91,7 +91,7 @@ interface ReferenceCandidate {
 }
 
 async function find(text: string): Promise<readonly ReferenceCandidate[]> {
-  const out: (ReferenceCandidate | false)[] = [];
+  const candidates: (ReferenceCandidate | false)[] = [];
   if (/^[1-9]\d{0,14}$/.test(text)) {
     const id = Number(text);
     const [contract, delivery, webhooks, request] = await Promise.all([
@@ -112,7 +112,7 @@ async function find(text: string): Promise<readonly ReferenceCandidate[]> {
       ),
     ]);
     const webhook = webhooks.find((webhook) => webhook.id === id);
-    out.push(
+    candidates.push(
       contract !== undefined && contract,
       delivery !== undefined && { to: buildHref("deliveries", id), words: delivery },
       webhook !== undefined && { to: buildHref("timeline", id), words: `Webhook ${id}: ${webhook.title}` },
@@ -123,14 +123,17 @@ async function find(text: string): Promise<readonly ReferenceCandidate[]> {
   if (email !== undefined) {
     const { items } = await callOperation("emails.list", { query: { limit: 500 } });
     const one = items.find(({ id }) => id === Number(email));
-    if (one) out.push({ to: buildHref("emails", one.recipient), words: `E-mail ${email}, to ${one.recipient}` });
+    if (one) candidates.push({ to: buildHref("emails", one.recipient), words: `E-mail ${email}, to ${one.recipient}` });
   }
   // The contract page shows IDs in this format: `SVC-1`.
-  const named = /^SVC-([1-9]\d{0,14})$/i.exec(text)?.[1];
-  if (named !== undefined) {
-    const one = await ignoreFailure(callOperation("emulator-contracts.show", { params: { id: named } }));
+  const externalId = /^SVC-([1-9]\d{0,14})$/i.exec(text)?.[1];
+  if (externalId !== undefined) {
+    const one = await ignoreFailure(callOperation("emulator-contracts.show", { params: { id: externalId } }));
     if (one)
-      out.push({ to: buildHref("contracts", one.composite_id), words: `${one.composite_id}: ${one.contract_name}` });
+      candidates.push({
+        to: buildHref("contracts", one.composite_id),
+        words: `${one.composite_id}: ${one.contract_name}`,
+      });
   }
   const [contracts, owners, webhooks, snapshots, devices, clusters] = await Promise.all([
     callOperation("emulator-contracts.list", { query: { limit: 500 } }),
@@ -141,7 +144,7 @@ async function find(text: string): Promise<readonly ReferenceCandidate[]> {
     callOperation("emulator.clusters"),
   ]);
   const isMeant = (name: string): boolean => name.toLowerCase().includes(text.toLowerCase());
-  out.push(
+  candidates.push(
     ...contracts.items
       .filter(({ contract_name: name }) => isMeant(name))
       .slice(0, 20)
@@ -166,6 +169,6 @@ async function find(text: string): Promise<readonly ReferenceCandidate[]> {
       .map(({ id, label, url }) => ({ to: buildHref("routing", id), words: `Cluster ${id}, ${label}, at ${url}` })),
     owners.length > 0 && { to: buildHref("routing", text), words: `Identifier of ${owners[0]!.cluster_id}` },
   );
-  const found = out.filter((one) => one !== false);
+  const found = candidates.filter((one) => one !== false);
   return [...new Map(found.map((one) => [one.to, one])).values()];
 }

@@ -63,7 +63,7 @@ const missingView: View = {
   ),
 };
 
-const found: View = { path: "search", title: "Search", draw: (text) => <SearchResults text={text ?? ""} /> };
+const searchView: View = { path: "search", title: "Search", draw: (text) => <SearchResults text={text ?? ""} /> };
 
 export const findView = (path: string): View =>
-  path === "" ? views[0]! : ([...views, found].find((view) => view.path === path) ?? missingView);
+  path === "" ? views[0]! : ([...views, searchView].find((view) => view.path === path) ?? missingView);

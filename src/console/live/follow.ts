@@ -110,7 +110,7 @@ const waitForSignIn = (): Promise<void> =>
 
 /** Updates the view from an event. */
 function applyEvents(events: readonly EmulatorEvent[]): void {
-  const changed: Delivery[] = [];
+  const changedDeliveries: Delivery[] = [];
   for (const event of events) {
     switch (event.event) {
       case "begin":
@@ -123,7 +123,7 @@ function applyEvents(events: readonly EmulatorEvent[]): void {
         setClock(event.clock);
         break;
       case "delivery":
-        changed.push(...withAttempt(event.delivery, changed));
+        changedDeliveries.push(...withAttempt(event.delivery, changedDeliveries));
         markChanged("deliveries");
         break;
       case "request":
@@ -148,15 +148,15 @@ function applyEvents(events: readonly EmulatorEvent[]): void {
         break;
     }
   }
-  if (changed.length > 0) mergeDeliveries(changed);
+  if (changedDeliveries.length > 0) mergeDeliveries(changedDeliveries);
 }
 
 type DeliveryEvent = Extract<EmulatorEvent, { event: "delivery" }>["delivery"];
 
 /** Returns the delivery with the new attempt, without adding an attempt twice. */
 function withAttempt({ attempt, ...record }: DeliveryEvent, earlier: readonly Delivery[]): Delivery[] {
-  const known = earlier.findLast(({ id }) => id === record.id) ?? deliveries.value.get(record.id);
-  const attempts = known?.attempts ?? [];
+  const knownRequest = earlier.findLast(({ id }) => id === record.id) ?? deliveries.value.get(record.id);
+  const attempts = knownRequest?.attempts ?? [];
   const isNew = attempt !== null && attempts.every(({ number }) => number !== attempt.number);
   return [{ ...record, attempts: isNew ? [...attempts, attempt] : attempts }];
 }

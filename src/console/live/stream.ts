@@ -45,14 +45,14 @@ export class EventStreamParser {
   push(piece: string): unknown[] {
     const lines = (this.#rest + piece).split("\n");
     this.#rest = lines.pop() ?? "";
-    const out: unknown[] = [];
+    const events: unknown[] = [];
     for (const raw of lines) {
       const line = raw.endsWith("\r") ? raw.slice(0, -1) : raw;
       if (line.startsWith("data:")) this.#data.push(line.slice(line.startsWith("data: ") ? 6 : 5));
       if (line !== "" || this.#data.length === 0) continue;
-      out.push(JSON.parse(this.#data.join("\n")));
+      events.push(JSON.parse(this.#data.join("\n")));
       this.#data = [];
     }
-    return out;
+    return events;
   }
 }

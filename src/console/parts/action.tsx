@@ -21,25 +21,25 @@ interface ActionProps<Id extends OperationId> {
   /** Describes the result for the foot of the page. */
   readonly describe?: (answer: OperationResult<Id>) => ActionOutcome | Promise<ActionOutcome>;
   /** The confirmation, if the action cannot be undone. */
-  readonly ask?: Question | undefined;
+  readonly question?: Question | undefined;
   readonly onDone?: (answer: OperationResult<Id>) => void;
 }
 
 /** Renders a button that calls an operation, and another one that shows the equivalent command. */
 export function Action<Id extends OperationId>(props: ActionProps<Id>) {
-  const { op, input, children, name, kind, disabled, describe, ask, onDone } = props;
+  const { op, input, children, name, kind, disabled, describe, question, onDone } = props;
   const command = props.command ?? formatCommand(op, input);
-  const why = explainDenied(op);
+  const deniedReason = explainDenied(op);
   // The button keeps the focus, unlike a disabled one, because the emulator may be back soon.
   const isLost = connection.value === "lost";
   const isRunning = useSignal(false);
   const run = async () => {
     if (isRunning.value || isLost) return;
-    if (ask && !(await askForConfirmation(ask))) return;
+    if (question && !(await askForConfirmation(question))) return;
     isRunning.value = true;
-    const answered = await performAction(op, input, describe, command);
+    const outcome = await performAction(op, input, describe, command);
     isRunning.value = false;
-    if (answered) onDone?.(answered.answer);
+    if (outcome) onDone?.(outcome.answer);
   };
   return (
     <span class={`action ${kind ?? ""}`}>
@@ -49,8 +49,8 @@ export function Action<Id extends OperationId>(props: ActionProps<Id>) {
         aria-label={name}
         aria-busy={isRunning.value}
         aria-disabled={isLost}
-        disabled={disabled || why !== undefined}
-        title={why ?? (isLost ? "The emulator does not respond." : undefined)}
+        disabled={disabled || deniedReason !== undefined}
+        title={deniedReason ?? (isLost ? "The emulator does not respond." : undefined)}
         onClick={() => void run()}
       >
         {children}

@@ -38,8 +38,8 @@ export const Missing = (props: { readonly title: string; readonly problem: CallE
 );
 
 /** Shown above a list if its address names an object that the list does not have. */
-export const NotListedMessage = ({ what, all }: { readonly what: string; readonly all: string }) => (
-  <Empty title={`Not found: ${what}`}>
+export const NotListedMessage = ({ subject, all }: { readonly subject: string; readonly all: string }) => (
+  <Empty title={`Not found: ${subject}`}>
     <a href={`#/${all}`}>Show all</a>
   </Empty>
 );

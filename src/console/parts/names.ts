@@ -23,17 +23,17 @@ export function isolateText(text: string): string {
 
 /** Splits a string at invisible characters, each of which is a separate part: `["a", "U+202E", "b"]`. */
 export function splitInvisible(text: string): readonly { readonly words: string; readonly isCode: boolean }[] {
-  const out = [];
+  const parts = [];
   let from = 0;
   for (const { 0: letter, index } of text.matchAll(invisibleCharacters)) {
     // A Windows line ending (CRLF) counts as an ordinary line ending.
     if (letter === "\r" && text[index + 1] === "\n") continue;
-    if (index > from) out.push({ words: text.slice(from, index), isCode: false });
-    out.push({ words: formatCodePoint(letter), isCode: true });
+    if (index > from) parts.push({ words: text.slice(from, index), isCode: false });
+    parts.push({ words: formatCodePoint(letter), isCode: true });
     from = index + letter.length;
   }
-  if (from < text.length) out.push({ words: text.slice(from), isCode: false });
-  return out;
+  if (from < text.length) parts.push({ words: text.slice(from), isCode: false });
+  return parts;
 }
 
 /** The meaning of a state for a reader who looks for errors. */

@@ -37,9 +37,9 @@ export function FilteredRows<Row>(props: {
   readonly headings: Headings;
 }) {
   const { label, rows, filters, areRead, total, isWhole, getKey, draw, headings } = props;
-  const wanted = route.value.query.get("show");
-  const chosen = filters.find(({ name }) => toAddressName(name) === wanted) ?? filters[0]!;
-  const left = rows.filter(chosen.includes);
+  const filterName = route.value.query.get("show");
+  const chosen = filters.find(({ name }) => toAddressName(name) === filterName) ?? filters[0]!;
+  const filteredRows = rows.filter(chosen.includes);
   const countOf = (filter: Filter<Row>, at: number) =>
     at === 0 && total !== undefined
       ? formatCount(Math.max(total, rows.filter(filter.includes).length))
@@ -58,8 +58,8 @@ export function FilteredRows<Row>(props: {
           </a>
         ))}
       </fieldset>
-      {areRead && left.length === 0 && <Empty title={chosen.emptyText}>{chosen.otherwise}</Empty>}
-      <WindowedRows rows={left} label={label} getKey={getKey} draw={draw} headings={headings} />
+      {areRead && filteredRows.length === 0 && <Empty title={chosen.emptyText}>{chosen.otherwise}</Empty>}
+      <WindowedRows rows={filteredRows} label={label} getKey={getKey} draw={draw} headings={headings} />
     </>
   );
 }
@@ -67,7 +67,7 @@ export function FilteredRows<Row>(props: {
 /** Headings of the columns, shown if there is room for columns. */
 export type Headings = readonly [id: string, title: string, sub: string, state: string, last: string];
 
-const around = 8;
+const overscanRows = 8;
 
 /**
  * Row heights in pixels: in a table, with two lines, and on a narrow page, where the end of a row is below the rest.
@@ -96,13 +96,14 @@ export function WindowedRows<Row>(props: {
   const { rows, label, draw, getKey, headings } = props;
   const height = rowHeight.value;
   const list = useRef<HTMLUListElement>(null);
-  const seen = useSignal({ first: 0, count: 60 });
+  const visibleRange = useSignal({ first: 0, count: 60 });
   useEffect(() => {
     const look = () => {
       const top = list.current?.getBoundingClientRect().top ?? 0;
-      const first = Math.max(0, Math.floor(-top / height) - around);
-      const count = Math.ceil(innerHeight / height) + 2 * around;
-      if (first !== seen.value.first || count !== seen.value.count) seen.value = { first, count };
+      const first = Math.max(0, Math.floor(-top / height) - overscanRows);
+      const count = Math.ceil(innerHeight / height) + 2 * overscanRows;
+      if (first !== visibleRange.value.first || count !== visibleRange.value.count)
+        visibleRange.value = { first, count };
     };
     look();
     addEventListener("scroll", look, { passive: true });
@@ -111,9 +112,9 @@ export function WindowedRows<Row>(props: {
       removeEventListener("scroll", look);
       removeEventListener("resize", look);
     };
-  }, [height, seen]);
-  const first = Math.min(seen.value.first, Math.max(0, rows.length - seen.value.count));
-  const drawn = rows.slice(first, first + seen.value.count);
+  }, [height, visibleRange]);
+  const first = Math.min(visibleRange.value.first, Math.max(0, rows.length - visibleRange.value.count));
+  const visibleRows = rows.slice(first, first + visibleRange.value.count);
   return (
     <>
       {rows.length > 0 && (
@@ -124,7 +125,7 @@ export function WindowedRows<Row>(props: {
         </p>
       )}
       <ul class="rows" ref={list} aria-label={label} style={{ height: `${rows.length * height}px` }}>
-        {drawn.map((row, at) => (
+        {visibleRows.map((row, at) => (
           <li
             key={getKey(row)}
             aria-setsize={rows.length}

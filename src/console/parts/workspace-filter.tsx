@@ -4,8 +4,8 @@ import { navigate, replacePart, route } from "../state/route.ts";
 
 /** Reports whether a row belongs to the workspace in the address, if there is one. */
 export function isInWorkspace(id: number | null): boolean {
-  const wanted = route.value.query.get("workspace");
-  return wanted === null || String(id) === wanted;
+  const selectedId = route.value.query.get("workspace");
+  return selectedId === null || String(id) === selectedId;
 }
 
 /** Limits a list to one workspace. Hidden if there is only one. */

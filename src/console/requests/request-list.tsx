@@ -68,7 +68,7 @@ export function RequestList() {
           op="requests.clear"
           input={{}}
           disabled={all.length === 0}
-          ask={{
+          question={{
             title: "Clear the request log?",
             consequence: `${pluralize(totalRequests.value, "request")} and their findings will be deleted. Contracts, webhooks and the clock are kept.`,
             confirmLabel: "Clear log",
@@ -104,7 +104,7 @@ function Row(request: Request) {
   const { id, method, target, status, operation, nearest, findings, listener, at } = request;
   const operationLabel =
     nearest === null ? (operation ?? "not an operation") : `unknown; did you mean ${nearest.split(" ")[0]}?`;
-  const found = findings.map(({ code }) => code).join(", ");
+  const findingCodes = findings.map(({ code }) => code).join(", ");
   return (
     <a class="row" href={buildHref("requests", id)}>
       <span class="number id">{id}</span>
@@ -114,7 +114,7 @@ function Row(request: Request) {
             <strong>{method}</strong> {revealInvisible(target)}
           </code>
         </Line>
-        <Line of="muted sub">{`${listener} · ${operationLabel}${found && ` · ${found}`}`}</Line>
+        <Line of="muted sub">{`${listener} · ${operationLabel}${findingCodes && ` · ${findingCodes}`}`}</Line>
       </span>
       <span class="end">
         <State tone={getStatusTone(status)}>{status === 0 ? "no response" : String(status)}</State>

@@ -134,8 +134,8 @@ export function formatCurl(request: Request, base: string): string {
   const headers = Object.entries(request.headers)
     .filter(([name, value]) => !isOwn(name) && (value !== hidden || secrets.has(name)))
     .map(([name, value]) => {
-      const known = secrets.get(name);
-      return known === undefined ? ` -H ${quoteShellWord(`${name}: ${value}`)}` : ` -H "${name}: ${known}"`;
+      const secretName = secrets.get(name);
+      return secretName === undefined ? ` -H ${quoteShellWord(`${name}: ${value}`)}` : ` -H "${name}: ${secretName}"`;
     });
   const body = hasBody(request) ? " --data-binary @body.json" : "";
   return `curl -X ${request.method}${headers.join("")}${body} ${quoteShellWord(base + request.target)}`;

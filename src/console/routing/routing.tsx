@@ -9,7 +9,7 @@ import { buildHref, navigate } from "../state/route.ts";
 
 /** Shows the cluster of an identifier, and the routing table that maps it. */
 export function Routing({ identifier }: { readonly identifier: string | undefined }) {
-  const typed = useSignal(identifier ?? "");
+  const inputValue = useSignal(identifier ?? "");
   return (
     <>
       <Head title="Routing" about="Find the cluster of an identifier, and the table that maps it." />
@@ -18,15 +18,15 @@ export function Routing({ identifier }: { readonly identifier: string | undefine
         aria-label="Find the cluster"
         onSubmit={(event) => {
           event.preventDefault();
-          if (typed.value.trim() !== "") navigate(buildHref("routing", typed.value.trim()));
+          if (inputValue.value.trim() !== "") navigate(buildHref("routing", inputValue.value.trim()));
         }}
       >
         <input
           aria-label="Identifier"
           placeholder="ada@northwind.example, a client ID, a token, a team, a hash"
-          value={typed.value}
+          value={inputValue.value}
           onInput={({ currentTarget }) => {
-            typed.value = currentTarget.value;
+            inputValue.value = currentTarget.value;
           }}
         />
         <button type="submit">Find cluster</button>

@@ -8,7 +8,7 @@ import { Empty, Head, NotListedMessage, ProblemMessage } from "../parts/messages
 import { useLoaded } from "../state/act.ts";
 import { buildHref } from "../state/route.ts";
 
-const allowed = /^(?!before-\d+$)[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/i;
+const namePattern = /^(?!before-\d+$)[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/i;
 
 /** Explains why a name is invalid. */
 const describeInvalidName = (name: string): string =>
@@ -31,7 +31,8 @@ export function Snapshots({ name }: { readonly name: string | undefined }) {
   const snapshots = value.value;
   const isMissing = name !== undefined && snapshots?.every((snapshot) => snapshot.name !== name);
   const doesExist = snapshots?.some((snapshot) => snapshot.name === typed.value) === true;
-  const nameProblem = typed.value === "" || allowed.test(typed.value) ? undefined : describeInvalidName(typed.value);
+  const nameProblem =
+    typed.value === "" || namePattern.test(typed.value) ? undefined : describeInvalidName(typed.value);
   return (
     <>
       <Head title="Snapshots" about="Saved states: contracts, webhooks, virtual time and scheduled jobs.">
@@ -50,8 +51,8 @@ export function Snapshots({ name }: { readonly name: string | undefined }) {
             op="snapshots.save"
             input={{ params: { name: typed.value }, query: { replace: doesExist || undefined } }}
             kind="primary"
-            ask={doesExist ? askToReplace(typed.value) : undefined}
-            disabled={!allowed.test(typed.value)}
+            question={doesExist ? askToReplace(typed.value) : undefined}
+            disabled={!namePattern.test(typed.value)}
             describe={(saved) => `Saved as ${saved.name}`}
             onDone={() => {
               typed.value = "";
@@ -67,7 +68,7 @@ export function Snapshots({ name }: { readonly name: string | undefined }) {
         </form>
       </Head>
       {problem.value && <ProblemMessage problem={problem.value} />}
-      {isMissing && <NotListedMessage what={`snapshot ${name}`} all="snapshots" />}
+      {isMissing && <NotListedMessage subject={`snapshot ${name}`} all="snapshots" />}
       {snapshots?.length === 0 && !isMissing && (
         <Empty title="No snapshots">Save the state before you try something, then restore it at any time.</Empty>
       )}
@@ -115,7 +116,7 @@ export function Snapshots({ name }: { readonly name: string | undefined }) {
                 kind="danger"
                 name={`Remove ${snapshot.name}`}
                 describe={() => `${snapshot.name} is removed`}
-                ask={{
+                question={{
                   title: `Remove ${snapshot.name}?`,
                   consequence: "It can no longer be restored. The current state is not affected.",
                   confirmLabel: `Remove ${snapshot.name}`,

@@ -101,16 +101,16 @@ function Card({ webhook, health }: { readonly webhook: Webhook; readonly health:
   return (
     <section class={`verdict ${tone}`} aria-label={title}>
       <details>
-        <summary title={`${title}: ${health.short}`}>
-          <State tone={tone}>{words}</State> <Name>{title}</Name> <span class="short">{health.short}</span>
+        <summary title={`${title}: ${health.shortReason}`}>
+          <State tone={tone}>{words}</State> <Name>{title}</Name> <span class="short">{health.shortReason}</span>
         </summary>
-        <p>{health.why.join(" ")}</p>
+        <p>{health.explanation.join(" ")}</p>
         <p class="muted break">
           {url} of <Name>{workspace}</Name>
         </p>
-        {health.answer !== null && (
+        {health.responseText !== null && (
           <p class="break">
-            Last response: <Name>{health.answer}</Name>
+            Last response: <Name>{health.responseText}</Name>
           </p>
         )}
         <Steps steps={filterStepsWithoutButtons(health.steps)} />

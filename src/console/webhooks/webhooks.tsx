@@ -24,7 +24,7 @@ export function Webhooks({ id }: { readonly id: string | undefined }) {
       <Head title="Webhooks" about="Endpoints, the activities that they receive, and their state.">
         <WorkspaceFilter />
       </Head>
-      {isMissing && <NotListedMessage what={`webhook ${id}`} all="webhooks" />}
+      {isMissing && <NotListedMessage subject={`webhook ${id}`} all="webhooks" />}
       {shown?.length === 0 && !isMissing && (
         <Empty title="No webhooks">
           <p>Create a webhook:</p>

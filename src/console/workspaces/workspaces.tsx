@@ -23,7 +23,7 @@ export function Workspaces({ id }: { readonly id: string | undefined }) {
       />
       {problem.value && <ProblemMessage problem={problem.value} />}
       {id !== undefined && all?.every((one) => String(one.id) !== id) && (
-        <NotListedMessage what={`workspace ${id}`} all="workspaces" />
+        <NotListedMessage subject={`workspace ${id}`} all="workspaces" />
       )}
       <ul class="cards">
         {all?.map((workspace) => (

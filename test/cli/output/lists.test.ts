@@ -44,7 +44,7 @@ it("every command with --limit accepts --all", async () => {
   assert.ok(limited.length > 5);
   const derived = Object.values(deriveSpecs()).flat();
   const unpaged = derived.filter(
-    ({ paged, byHand, flags }) => !byHand && !paged && flags.some(({ flag }) => flag === "limit"),
+    ({ paging, byHand, flags }) => !byHand && !paging && flags.some(({ flag }) => flag === "limit"),
   );
   assert.deepEqual(
     unpaged.map(({ words }) => words),

@@ -41,7 +41,7 @@ describe("successful 2xx response to a command", () => {
           async (example) => {
             const spec = example.line.command as CommandSpec;
             const { result } = await runPrepared(t, example, service, ["--json"]);
-            const isAsDeclared = spec.answers[status] !== undefined || isPassing(spec);
+            const isAsDeclared = spec.responses[status] !== undefined || isPassing(spec);
             const isTold = result.stderr.includes(
               `The response of ${spec.operation} differs from its declaration: status ${status} `,
             );
@@ -102,12 +102,12 @@ describe("successful 2xx response to a command", () => {
 });
 
 /** Whether the operation only reads. */
-const requiresContent = ({ method, answers }: CommandSpec, status: number): boolean =>
-  Object.values(answers).some((response) =>
+const requiresContent = ({ method, responses }: CommandSpec, status: number): boolean =>
+  Object.values(responses).some((response) =>
     response.kind === "bytes"
       ? status === 204 || /^application\/(?!octet-stream)/.test(response.mediaType)
       : response.kind === "json" && method === "GET",
   );
 
-const isPassing = ({ answers }: CommandSpec): boolean =>
-  Object.values(answers).some(({ kind }) => kind === "passthrough");
+const isPassing = ({ responses }: CommandSpec): boolean =>
+  Object.values(responses).some(({ kind }) => kind === "passthrough");

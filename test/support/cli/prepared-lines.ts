@@ -119,15 +119,15 @@ export function selectOneOfEachKind(lines: readonly PreparedLine[]): readonly Pr
   const seenKinds = new Set<string>();
   return lines.filter(({ line: { command } }) => {
     if (!isDerived(command)) return true;
-    const { service, auth, body, output, rows, columns, paged, confirm, needsSchema, answers } = command;
-    const has = [rows, columns, paged, confirm, needsSchema.length > 0 || undefined].map((one) => one !== undefined);
+    const { service, auth, body, output, rows, columns, paging, confirm, schemaChecked, responses } = command;
+    const has = [rows, columns, paging, confirm, schemaChecked.length > 0 || undefined].map((one) => one !== undefined);
     const kind = JSON.stringify([
       service,
       auth,
       body,
       output,
       has,
-      Object.values(answers).map((response) => response?.kind),
+      Object.values(responses).map((response) => response?.kind),
     ]);
     return !seenKinds.has(kind) && seenKinds.add(kind);
   });

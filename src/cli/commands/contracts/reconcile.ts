@@ -58,7 +58,7 @@ const flags = [
     type: "text",
     placeholder: "A,B",
     repeatable: true,
-    offered: activities,
+    suggestions: activities,
     description: `Check only these of the ${shownColumns.length} activities that leave a trace`,
   },
 ] as const satisfies readonly FlagSpec[];
@@ -111,9 +111,9 @@ const contractsReconcile = defineCommand({
 
 function requireActivities(lists: readonly string[] | undefined): readonly Activity[] {
   const names = parseActivities(lists) ?? shownColumns;
-  const unsupported = names.find((name) => !(shownColumns as readonly Activity[]).includes(name));
-  if (unsupported === undefined) return names;
-  throw new UsageError(`--activities must be activities that leave a trace in a contract, got "${unsupported}"`, {
+  const unsupportedName = names.find((name) => !(shownColumns as readonly Activity[]).includes(name));
+  if (unsupportedName === undefined) return names;
+  throw new UsageError(`--activities must be activities that leave a trace in a contract, got "${unsupportedName}"`, {
     hint: `Use ${shownColumns.join(", ")}.`,
   });
 }

@@ -111,10 +111,10 @@ async function checkNamedEmulator({ value: url, origin }: SettingValue): Promise
 async function checkEmulator({ globals, host }: Context): Promise<CheckResult> {
   const file = resolveStateFile(host, undefined);
   const running = await readRunFileOf(file, undefined);
-  const configured = await resolveEmulatorSetting({ globals, host }, async () => running !== undefined).catch(
+  const setting = await resolveEmulatorSetting({ globals, host }, async () => running !== undefined).catch(
     () => undefined,
   );
-  if (configured?.url.origin.startsWith("profile ") && !globals.emulator) return checkNamedEmulator(configured.url);
+  if (setting?.url.origin.startsWith("profile ") && !globals.emulator) return checkNamedEmulator(setting.url);
   if (!running) return createSkippedCheck("emulator", "No emulator is running in this folder");
   const runningEmulator = `${running.routerUrl} (pid ${running.pid})`;
   const { SVC_EMULATOR_URL: otherUrl } = host.env;

@@ -106,11 +106,11 @@ function checkClock(
   const [virtualTime] = responses.flatMap(({ headers }) => readVirtualTime(headers) ?? []);
   if (virtualTime === undefined) return checkClockSkew(wall.now(), responses);
   const aheadMs = Math.round((virtualTime - wall.now()) / 1_000) * 1_000;
-  const compared =
+  const difference =
     aheadMs === 0
       ? "as on this machine"
       : `${describeDuration(Math.abs(aheadMs))} ${aheadMs > 0 ? "ahead of" : "behind"} this machine`;
-  return createPassedCheck("clock", `Virtual time of the emulator: ${toIsoSeconds(virtualTime)}, ${compared}`);
+  return createPassedCheck("clock", `Virtual time of the emulator: ${toIsoSeconds(virtualTime)}, ${difference}`);
 }
 
 /** Compares the Date header with the local clock. HTTP dates have whole seconds. */

@@ -125,11 +125,11 @@ const emulatorOpen = defineCommand({
     const url = isWebAddress(signInUrl) ? signInUrl : consoleUrl;
     const browser = flags.url ? undefined : findBrowserCommand(host);
     const openError = browser ? await openBrowser(browser, consoleUrl, host) : "No browser found";
-    const opened = openError === undefined && !flags.url;
-    if (output.format !== "table") await output.show({ opened, url, expires_in });
-    else if (opened) await output.note(`Opened ${consoleUrl.replace(/#.*/, "")} in the browser`);
+    const isOpened = openError === undefined && !flags.url;
+    if (output.format !== "table") await output.show({ opened: isOpened, url, expires_in });
+    else if (isOpened) await output.note(`Opened ${consoleUrl.replace(/#.*/, "")} in the browser`);
     else await output.print(url);
-    if (!opened && !flags.url)
+    if (!isOpened && !flags.url)
       await output.warn(`${openError}. Open this address yourself within ${expires_in} seconds.`);
   },
 });

@@ -36,7 +36,7 @@ const flags = [
     flag: "status",
     type: "text",
     placeholder: "STATUS",
-    offered: contractStatuses,
+    suggestions: contractStatuses,
     description: `Contract status to wait for: ${contractStatuses.join(", ")}`,
   },
   { flag: "contract", type: "text", placeholder: "ID", description: "Contract: 12 or T-12" },
@@ -216,8 +216,8 @@ function createNotReachedError(
   const hint =
     [nearest, ...disabledWebhooks.slice(0, 1).map(suggestAlternative)].filter(Boolean).join(" ") || undefined;
   // Signatories of contracts sent before --auto-sign do not sign automatically.
-  const unsigned = query.contract_status === "EXECUTED" && matches.contract?.contract_status === "SIGN";
-  const next = unsigned ? ["emulator", "sign", matches.contract!.composite_id] : undefined;
+  const isUnsigned = query.contract_status === "EXECUTED" && matches.contract?.contract_status === "SIGN";
+  const next = isUnsigned ? ["emulator", "sign", matches.contract!.composite_id] : undefined;
   return new CommandFailedError("temporary", "wait_timeout", message, { hint, next });
 }
 

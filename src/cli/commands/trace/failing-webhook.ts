@@ -32,7 +32,7 @@ export function buildFindings({ webhook, health, deliveries, now, trace }: Webho
   const attempts = listAttempts(deliveries, trace);
   const next = deliveries.flatMap(({ next_attempt_at: at }) => at ?? []).sort()[0] ?? null;
   const skippedDeliveries = deliveries.filter(({ outcome }) => outcome.startsWith("skipped_"));
-  const unattempted = skippedDeliveries.filter(({ attempts }) => attempts.length === 0).map(toUnsentDelivery);
+  const unattemptedDeliveries = skippedDeliveries.filter(({ attempts }) => attempts.length === 0).map(toUnsentDelivery);
   const { disabled_at = null, disabled_by = null, forbidden = null } = "title" in webhook ? webhook : {};
   return {
     webhook: "title" in webhook ? toWebhookFindings(webhook) : webhook,
@@ -41,15 +41,15 @@ export function buildFindings({ webhook, health, deliveries, now, trace }: Webho
     disabled: disabled_at === null ? null : { at: disabled_at, by: disabled_by },
     since: health.since,
     first_failure: health.first ? toFailure(health.first) : null,
-    in_common: health.only,
+    in_common: health.failurePattern,
     because_of: trace ? findCauses(attempts.slice(attempts.findLastIndex(({ ok }) => ok) + 1), trace) : null,
     last_delivered_at: health.deliveredAt,
-    last_error: health.trouble,
-    last_answer: health.answer,
-    why: health.why,
-    short: health.short,
-    skipped: unattempted.length,
-    skipped_deliveries: unattempted,
+    last_error: health.lastFailure,
+    last_answer: health.responseText,
+    why: health.explanation,
+    short: health.shortReason,
+    skipped: unattemptedDeliveries.length,
+    skipped_deliveries: unattemptedDeliveries,
     cut_short_deliveries: skippedDeliveries
       .filter(({ attempts }) => filterScheduled(attempts).length > 0)
       .map(toUnsentDelivery),

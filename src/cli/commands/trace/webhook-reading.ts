@@ -47,7 +47,7 @@ export async function readHealth(webhooks: readonly Webhook[], queryContext: Que
   const activities = await client.call(listActivities, {}, { signal });
   return readings.map((reading) => {
     if (!reading.health.isUntouched || reading.webhook.status === "DELETED") return reading;
-    const context = { deliveries: reading.deliveries, faults, happened: activities, formatTime, now };
+    const context = { deliveries: reading.deliveries, faults, pastActivities: activities, formatTime, now };
     return { ...reading, health: assessWebhook(reading.webhook, context) };
   });
 }

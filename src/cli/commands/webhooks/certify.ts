@@ -80,7 +80,7 @@ const flags = [
     section: "Checks",
     type: "text",
     placeholder: "ACTIVITY",
-    offered: activities,
+    suggestions: activities,
     description: "Activity of the events",
     default: "CONTRACT_SIGNED",
   },

@@ -56,7 +56,7 @@ const webhooksExplain = defineCommand({
   },
 });
 
-const addSigner = ({ id, name, cluster_id }: Signer, { tried }: Diagnosis): Diagnosis => ({
+const addSigner = ({ id, name, cluster_id }: Signer, { tried: triedKeys }: Diagnosis): Diagnosis => ({
   explained: true,
   deviations: [
     {
@@ -65,7 +65,7 @@ const addSigner = ({ id, name, cluster_id }: Signer, { tried }: Diagnosis): Diag
       text: `The body was signed with the key of workspace ${id}, "${name}" of ${cluster_id}. To see that key, run svc emulator workspaces --json.`,
     },
   ],
-  tried,
+  tried: triedKeys,
 });
 
 const isExplained = ({ explained, deviations }: Diagnosis): boolean => explained && deviations.length === 0;

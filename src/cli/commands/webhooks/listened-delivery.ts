@@ -97,7 +97,7 @@ export const forwardingFlags = [
     type: "text",
     placeholder: "A,B",
     repeatable: true,
-    offered: allActivities,
+    suggestions: allActivities,
     description: `Activities to subscribe to (default: all ${allActivities.length})`,
   },
   {

@@ -75,10 +75,17 @@ const webhooksReplay = defineCommand({
     const to = input.flags.to === undefined ? undefined : parseReceiverUrl(input.flags.to, "--to");
     const extra = Object.fromEntries((input.flags.header ?? []).map(parseHeader));
     const savedDeliveries = await readDeliveries(input, to, context);
-    const replayed = savedDeliveries.map((delivery) => ({ ...delivery, headers: { ...delivery.headers, ...extra } }));
+    const replayedDeliveries = savedDeliveries.map((delivery) => ({
+      ...delivery,
+      headers: { ...delivery.headers, ...extra },
+    }));
     if (input.flags["dry-run"]) {
       await context.output.show(
-        replayed.map(({ name, url, body }) => ({ delivery: name, url: maskUrlSecrets(url), bytes: body.length })),
+        replayedDeliveries.map(({ name, url, body }) => ({
+          delivery: name,
+          url: maskUrlSecrets(url),
+          bytes: body.length,
+        })),
         { columns: ["delivery", "url", "bytes"] },
       );
       await context.output.note("Dry run: nothing was sent");
@@ -86,7 +93,7 @@ const webhooksReplay = defineCommand({
     }
     const poster = await openDeliverySender(context);
     let isEachSuccessful = true;
-    for (const delivery of replayed) {
+    for (const delivery of replayedDeliveries) {
       if (context.signal.aborted) break;
       isEachSuccessful = (await replayDelivery(delivery, poster, context)) && isEachSuccessful;
     }

@@ -150,7 +150,7 @@ const webhooksTrigger = defineCommand({
   summary: "Send a test webhook to all subscribers of an activity",
   description: `The contract does not change. Without an activity, all ${activities.length} activities are listed. Exits 1 if a response is not 2xx, or if there is no subscriber.`,
   positionals: [
-    { name: "activity", description: "Activity, such as CONTRACT_SIGNED", optional: true, offered: activities },
+    { name: "activity", description: "Activity, such as CONTRACT_SIGNED", optional: true, suggestions: activities },
   ],
   flags: [
     contractFlag,

@@ -128,7 +128,7 @@ const toRow = ({ webhook, health }: WebhookReading) => [
   webhook.status === "DELETED" ? String(webhook.workspace_id) : `${webhook.workspace_id} ${webhook.workspace}`,
   health.state.words,
   health.since?.slice(0, 16).replace("T", " ") ?? null,
-  health.short,
+  health.shortReason,
 ];
 
 /** Checks that need no log of deliveries, in the order in which to try them. */
