@@ -18,8 +18,8 @@ RequestLog.prototype.add = function (request) {
 };
 
 function note(...lines: readonly string[]): void {
-  const fresh = lines.filter((line) => !recordedLines.has(line));
-  if (folder === undefined || fresh.length === 0) return;
-  for (const line of fresh) recordedLines.add(line);
-  appendFileSync(join(folder, returnedFailuresFile), `${fresh.join("\n")}\n`);
+  const newLines = lines.filter((line) => !recordedLines.has(line));
+  if (folder === undefined || newLines.length === 0) return;
+  for (const line of newLines) recordedLines.add(line);
+  appendFileSync(join(folder, returnedFailuresFile), `${newLines.join("\n")}\n`);
 }

@@ -57,25 +57,25 @@ const unknownOption = args.find((word) => word.startsWith("-") && !/^--(test-.*|
 if (unknownOption !== undefined)
   fail(`Unknown option ${unknownOption}. Use --all, --slow, or an option of Node's test runner.`);
 
-const here = import.meta.dirname;
-const wanted = words.map((word) =>
+const testFolder = import.meta.dirname;
+const selected = words.map((word) =>
   normalize(word)
     .replaceAll(sep, "/")
     .replace(/^test\/|\/$/g, ""),
 );
 const isWanted = (file: string): boolean => {
-  if (wanted.length > 0) return isInGroup(wanted, file);
+  if (selected.length > 0) return isInGroup(selected, file);
   if (isInGroup(onDemand, file)) return false;
   return args.includes("--all") || isInGroup(slow, file) === args.includes("--slow");
 };
-const files = readdirSync(here, { recursive: true })
+const files = readdirSync(testFolder, { recursive: true })
   .map((path) => String(path).replaceAll(sep, "/"))
   // Each file below `examples` is run by a test of the example, with the runner for which it is written.
   .filter((file) => file.endsWith(".test.ts") && !file.includes("/examples/") && isWanted(file))
   .sort();
 if (files.length === 0) fail(`No test is called ${words.join(" or ")}. Name folders or files below test/.`);
 
-const folder = join(here, "..", "node_modules", ".cache", `svc-test-${process.pid}`);
+const folder = join(testFolder, "..", "node_modules", ".cache", `svc-test-${process.pid}`);
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 // Ctrl-C also reaches the tests, so this process waits for their end.
 process.on("SIGINT", () => {});
@@ -103,7 +103,7 @@ process.exitCode = await runNode([
 ]);
 
 // Declared failures that no test of the emulator returns are reported.
-if (options.length === 0 && (wanted.length === 0 ? !args.includes("--slow") : wanted.includes("emulator"))) {
+if (options.length === 0 && (selected.length === 0 ? !args.includes("--slow") : selected.includes("emulator"))) {
   const { registry } = await import("../src/api/registry.ts");
   const answered = new Set(readFileSync(join(folder, returnedFailuresFile), "utf8").split("\n"));
   const missing = listUnreturnedFailures(registry, answered);

@@ -81,9 +81,9 @@ describe("basis of declarations", () => {
     assert.deepEqual(findStatusMismatches(catalogue, decisions), []));
 
   it("equals “specified” for exactly the operations and failures of the specification", () => {
-    const claimed = operations.filter(({ basis }) => basis === "specified").map(formatRoute);
+    const specifiedOperations = operations.filter(({ basis }) => basis === "specified").map(formatRoute);
     assert.deepEqual(
-      claimed.filter((route) => !specifiedRoutes.has(route)),
+      specifiedOperations.filter((route) => !specifiedRoutes.has(route)),
       [],
     );
     const specifiedEntries = Object.entries(catalogue).filter(([, { basis }]) => basis === "specified");
@@ -92,9 +92,9 @@ describe("basis of declarations", () => {
 
   it("equals “public” for public operations and for specified operations that are fully public", () => {
     const documented = new Set([...specifiedRoutes, ...publicRoutes]);
-    const claimed = operations.filter(({ basis }) => basis === "public").map(formatRoute);
+    const publicOperations = operations.filter(({ basis }) => basis === "public").map(formatRoute);
     assert.deepEqual(
-      claimed.filter((route) => !documented.has(route)),
+      publicOperations.filter((route) => !documented.has(route)),
       [],
     );
   });

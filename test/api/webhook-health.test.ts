@@ -115,14 +115,18 @@ describe("webhook diagnosis", () => {
   });
 
   it("names the active fault instead of the receiver and explains how to remove the fault", () => {
-    const dropped = changeAttempts(createDelivery(1, [0], { next_attempt_at: formatIsoTime(5) }), {
+    const droppedDelivery = changeAttempts(createDelivery(1, [0], { next_attempt_at: formatIsoTime(5) }), {
       status: null,
       error: { code: "dropped", message: "A scripted fault prevented this attempt." },
       fault: { effect: "drop", by: "request:3" },
     });
     const failing = createWebhook({ failure_count: 1 });
     assert.deepEqual(
-      summarizeHealth(failing, [dropped], [createFault("drop", { id: 7 }), createFault("delay", { webhook: 2 })]),
+      summarizeHealth(
+        failing,
+        [droppedDelivery],
+        [createFault("drop", { id: 7 }), createFault("delay", { webhook: 2 })],
+      ),
       {
         state: "failing",
         failing: true,
@@ -133,13 +137,13 @@ describe("webhook diagnosis", () => {
     );
     assert.deepEqual(
       [
-        summarizeHealth(failing, [dropped]).steps,
+        summarizeHealth(failing, [droppedDelivery]).steps,
         summarizeHealth(
           failing,
-          [dropped],
+          [droppedDelivery],
           [createFault("drop", { count: 3 }), createFault("drop", { path: "/other" })],
         ).steps,
-        summarizeHealth(failing, [dropped], [createFault("drop", { path: "/ho*" })]).steps,
+        summarizeHealth(failing, [droppedDelivery], [createFault("drop", { path: "/ho*" })]).steps,
       ],
       [
         ["The scripted fault that caused this is no longer active."],
@@ -200,7 +204,7 @@ describe("webhook diagnosis", () => {
 describe("common feature of failed deliveries", () => {
   const failed = (id: number, minutes: readonly number[], overrides: Partial<Delivery> = {}) =>
     createDelivery(id, minutes, { activity: "CONTRACT_EXECUTED", outcome: "failed", ...overrides });
-  const arrived = (id: number, minute: number, overrides: Partial<Delivery> = {}) =>
+  const createArrived = (id: number, minute: number, overrides: Partial<Delivery> = {}) =>
     createDelivery(id, [minute], { activity: "CONTRACT_SIGNED", outcome: "delivered", ...overrides });
   const summarizeFailing = (...deliveries: Delivery[]) => {
     const { failurePattern, failing, since, state } = assessWebhook(createWebhook(), {
@@ -212,9 +216,9 @@ describe("common feature of failed deliveries", () => {
   };
 
   it("finds the only activity that fails", () => {
-    const both = [failed(1, [0, 5]), arrived(2, 6), failed(3, [10, 15])];
+    const both = [failed(1, [0, 5]), createArrived(2, 6), failed(3, [10, 15])];
     const found = ["Only CONTRACT_EXECUTED fails. Other deliveries arrive.", true, "03:04:05", "failing"];
-    assert.deepEqual([summarizeFailing(...both), summarizeFailing(...both, arrived(4, 20))], [found, found]);
+    assert.deepEqual([summarizeFailing(...both), summarizeFailing(...both, createArrived(4, 20))], [found, found]);
     const { explanation, steps } = assessWebhook(createWebhook({ failure_count: 2 }), {
       deliveries: both,
       faults: [],
@@ -238,10 +242,10 @@ describe("common feature of failed deliveries", () => {
     const signed = { activity: "CONTRACT_SIGNED" } as const;
     assert.deepEqual(
       [
-        summarizeFailing(failed(1, [0], signed), arrived(2, 1, { composite_id: "T-2" }), failed(3, [5], signed)),
+        summarizeFailing(failed(1, [0], signed), createArrived(2, 1, { composite_id: "T-2" }), failed(3, [5], signed)),
         summarizeFailing(
           failed(1, [0], { ...signed, composite_id: "H-1" }),
-          arrived(2, 1, { composite_id: "T-2" }),
+          createArrived(2, 1, { composite_id: "T-2" }),
           failed(3, [5], { ...signed, composite_id: "H-2" }),
         ),
       ],
@@ -254,20 +258,33 @@ describe("common feature of failed deliveries", () => {
 
   it("finds the only delivery that fails", () =>
     assert.deepEqual(
-      summarizeFailing(failed(1, [0, 5], { outcome: "retrying", next_attempt_at: formatIsoTime(15) }), arrived(2, 3)),
+      summarizeFailing(
+        failed(1, [0, 5], { outcome: "retrying", next_attempt_at: formatIsoTime(15) }),
+        createArrived(2, 3),
+      ),
       ["Only delivery:1 (CONTRACT_EXECUTED T-1) fails. Other deliveries arrive.", true, "03:04:05", "failing"],
     ));
 
   it("finds no common feature if no other delivery succeeded or the latest failures differ", () => {
-    assert.deepEqual(summarizeFailing(arrived(1, 0), failed(2, [5]), failed(3, [10])), [
+    assert.deepEqual(summarizeFailing(createArrived(1, 0), failed(2, [5]), failed(3, [10])), [
       null,
       true,
       "03:09:05",
       "enabled again",
     ]);
-    assert.deepEqual(summarizeFailing(failed(1, [0]), failed(2, [5]), arrived(3, 10)), [null, false, null, "active"]);
-    const mixed = [failed(1, [0]), arrived(2, 1), failed(3, [5]), failed(4, [6], { activity: "CONTRACT_SIGNED" })];
-    assert.deepEqual(summarizeFailing(...mixed), [null, true, "03:09:05", "enabled again"]);
+    assert.deepEqual(summarizeFailing(failed(1, [0]), failed(2, [5]), createArrived(3, 10)), [
+      null,
+      false,
+      null,
+      "active",
+    ]);
+    const mixedDeliveries = [
+      failed(1, [0]),
+      createArrived(2, 1),
+      failed(3, [5]),
+      failed(4, [6], { activity: "CONTRACT_SIGNED" }),
+    ];
+    assert.deepEqual(summarizeFailing(...mixedDeliveries), [null, true, "03:09:05", "enabled again"]);
   });
 });
 

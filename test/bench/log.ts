@@ -55,5 +55,8 @@ const createDeliveryListing = async (count: number) => {
   };
 };
 
-const [few, many] = await runAlternately(7, [await createDeliveryListing(100), await createDeliveryListing(100_000)]);
-reportFigure("a page of the delivery log with 100,000 rows, against 100", computeRatios(many, few), "<= 1.3");
+const [smallListing, many] = await runAlternately(7, [
+  await createDeliveryListing(100),
+  await createDeliveryListing(100_000),
+]);
+reportFigure("a page of the delivery log with 100,000 rows, against 100", computeRatios(many, smallListing), "<= 1.3");

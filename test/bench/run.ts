@@ -17,13 +17,13 @@ interface Figure {
   readonly ok: boolean;
 }
 
-const here = import.meta.dirname;
-const page = join(here, "README.md");
+const benchFolder = import.meta.dirname;
+const page = join(benchFolder, "README.md");
 const figureLine = /^(\S.*?) {2,}(-?\d+(?:\.\d+)?) {2}(?:((?:>=|<=|<|at least|about) ?[\d.]+)?( {2}\(.*\))?)\s*$/;
 
 const args = process.argv.slice(2);
 const fileNames = args.filter((word) => !word.startsWith("-"));
-const files = readdirSync(here)
+const files = readdirSync(benchFolder)
   .filter((name) => name.endsWith(".ts") && name !== "run.ts")
   .filter((name) => fileNames.length === 0 || fileNames.includes(basename(name, ".ts")));
 if (files.length === 0) throw new Error(`There is no benchmark ${fileNames.join(", ")}`);
@@ -34,7 +34,7 @@ let failed = false;
 try {
   for (const file of files) {
     process.stdout.write(`\n${basename(file, ".ts")}\n`);
-    await run(join(here, file));
+    await run(join(benchFolder, file));
   }
 } finally {
   await remove();
@@ -42,7 +42,7 @@ try {
 const missedFigures = figures.filter(({ ok }) => !ok);
 process.stdout.write(`\n${figures.length} figures, ${missedFigures.length} beside their goal\n`);
 for (const { label, value, goal } of missedFigures) process.stdout.write(`  ${label}: ${value}, not ${goal}\n`);
-if (args.includes("--write")) writeFileSync(page, withTable(readFileSync(page, "utf8")));
+if (args.includes("--write")) writeFileSync(page, replaceTable(readFileSync(page, "utf8")));
 if (missedFigures.length > 0 || failed) process.exitCode = 1;
 
 async function run(file: string): Promise<void> {
@@ -75,13 +75,13 @@ function meetsGoal(value: number, goal: string): boolean {
 }
 
 /** Returns the page with a row for each figure. Rows of benchmarks that did not run are unchanged. */
-function withTable(text: string): string {
+function replaceTable(text: string): string {
   const [before = "", after = ""] = text.split(/<!-- figures -->[\s\S]*<!-- end -->/);
   // After a run of all benchmarks, a row without a printed figure is obsolete.
   const old = [
     ...(fileNames.length === 0 ? [] : text.matchAll(/^\| (?!what \||---)(.+?) \| (.+?) \| (.*?) \|$/gm)),
   ].map(([row, heading]) => [heading!, row] as const);
-  const fresh = figures.map(({ label, value, goal }) => [label, `| ${label} | ${value} | ${goal || "–"} |`] as const);
-  const rows = [...new Map([...old, ...fresh]).values()].join("\n");
+  const newRows = figures.map(({ label, value, goal }) => [label, `| ${label} | ${value} | ${goal || "–"} |`] as const);
+  const rows = [...new Map([...old, ...newRows]).values()].join("\n");
   return `${before}<!-- figures -->\n| what | measured | goal |\n|---|---|---|\n${rows}\n<!-- end -->${after}`;
 }

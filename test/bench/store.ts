@@ -200,9 +200,9 @@ async function measureAlternately(a: Work, b: Work, calls: number, atOnce: numbe
     for (const [which, work] of [a, b].entries()) {
       const start = performance.now();
       let next = round * calls;
-      const until = next + calls;
+      const end = next + calls;
       const worker = async () => {
-        while (next < until) {
+        while (next < end) {
           next += 1;
           await work(next);
         }

@@ -85,9 +85,9 @@ try {
     const all = (await healthy.request("count")) + fast.subscriptions * fast.events;
     const cpuBefore = await emulator.cpuMs();
     const begin = performance.now();
-    const came = healthy.request("until", { count: all });
+    const delivered = healthy.request("until", { count: all });
     await fire("CONTRACT_SIGNED", fast.events);
-    await came;
+    await delivered;
     const took = performance.now() - begin;
     cpu.delivered.push((await emulator.cpuMs()) - cpuBefore);
     await control("clock/advance", { by: "PT1S" });

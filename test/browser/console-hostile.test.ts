@@ -65,9 +65,9 @@ describe("console with hostile content", { skip }, () => {
     );
     await openConsole(page, emulator);
     const evil = await page.context().newPage();
-    for (const way of ["/anything", "/anything", "/api/v1/svc_auth/oauth/login"]) {
-      await evil.goto(`${emulator.routerUrl}${way}`);
-      assert.deepEqual(await evil.evaluate("grasped"), nothing, way);
+    for (const path of ["/anything", "/anything", "/api/v1/svc_auth/oauth/login"]) {
+      await evil.goto(`${emulator.routerUrl}${path}`);
+      assert.deepEqual(await evil.evaluate("grasped"), nothing, path);
     }
     // The foreign page does not receive the console's messages to its other tabs.
     await emulator.router("GET", "/router/v1/clustrs");

@@ -39,11 +39,11 @@ describe("console session in a browser", { skip }, () => {
       true,
       `This requires a token with the role ${needs}. Your token has the role ${has}.`,
     ];
-    const on = [false, null];
+    const allowed = [false, null];
     for (const [role, passing, restoring] of [
       ["read", off("operate", "read"), off("admin", "read")],
-      ["operate", on, off("admin", "operate")],
-      ["admin", on, on],
+      ["operate", allowed, off("admin", "operate")],
+      ["admin", allowed, allowed],
     ] as const) {
       const { body } = await emulator.control("POST", `tokens/${role}-token`, { body: { role } });
       const { token } = body as { token: string };

@@ -15,14 +15,14 @@ const waitForOutcome = (page: Tab, message: string) => page.getByRole("status").
 async function waitForValue<Value>(
   page: Tab,
   read: () => Promise<Value>,
-  wanted: Value,
+  expected: Value,
   moment: string,
 ): Promise<void> {
   for (let frames = 0; frames < 600; frames += 1) {
-    if (isDeepStrictEqual(await read(), wanted)) return;
+    if (isDeepStrictEqual(await read(), expected)) return;
     await page.evaluate("new Promise(requestAnimationFrame)");
   }
-  assert.deepEqual(await read(), wanted, moment);
+  assert.deepEqual(await read(), expected, moment);
 }
 
 /** The text of the focused element. */
@@ -30,11 +30,11 @@ const getFocusedText = (page: Tab): Promise<string> => page.evaluate("document.a
 
 /** Presses Tab until the element has the focus. Waits for the element first. */
 async function pressTabUntil(page: Tab, role: "button" | "link", name: string | RegExp): Promise<void> {
-  const wanted = page.getByRole(role, { name, exact: true, disabled: false });
-  await wanted.waitFor();
+  const target = page.getByRole(role, { name, exact: true, disabled: false });
+  await target.waitFor();
   for (let stops = 0; stops < 80; stops += 1) {
     await page.keyboard.press("Tab");
-    if ((await wanted.and(page.locator(":focus")).count()) > 0) return;
+    if ((await target.and(page.locator(":focus")).count()) > 0) return;
   }
   assert.fail(`No stop is called ${name}`);
 }
@@ -60,17 +60,17 @@ describe("user journeys in the console", { skip }, () => {
     await page.getByText("6 failures in a row").waitFor();
 
     await page.getByRole("link", { name: "Why Hooks fails" }).click();
-    const why = page.getByRole("dialog", { name: "Why delivery 1" });
-    await why.getByText("retry 5, 80 min after 503", { exact: false }).waitFor();
+    const dialog = page.getByRole("dialog", { name: "Why delivery 1" });
+    await dialog.getByText("retry 5, 80 min after 503", { exact: false }).waitFor();
     assert.equal(
-      await why
+      await dialog
         .getByRole("listitem")
         .filter({ hasText: /^attempt \d: 503/ })
         .count(),
       6,
     );
     await page.keyboard.press("Escape");
-    await why.waitFor({ state: "detached" });
+    await dialog.waitFor({ state: "detached" });
 
     await press(page, "Send delivery 1 again");
     await page.locator(".outcome .bad").getByText("Resent and failed: 503").waitFor();
@@ -148,7 +148,7 @@ describe("user journeys in the console", { skip }, () => {
       ["Decline as Jo Doe", "DRAFT", ["Send", ...open]],
       ["Void", "VOIDED", ["Delete"]],
     ];
-    const says = (words: string, becomes: string) =>
+    const getNotice = (words: string, becomes: string) =>
       words === "Request review"
         ? "Review of T-1 requested"
         : words === "Request approval"
@@ -160,7 +160,7 @@ describe("user journeys in the console", { skip }, () => {
         await page.getByRole("dialog", { name: "Void T-1?" }).getByRole("button", { name: "Void T-1" }).click();
       }
       await page.getByRole("img", { name: `Status: ${becomes}.` }).waitFor();
-      await waitForOutcome(page, says(words, becomes));
+      await waitForOutcome(page, getNotice(words, becomes));
       await waitForValue(page, buttons, offers, words);
     }
     // Deletion requires a confirmation. Cancel changes nothing.

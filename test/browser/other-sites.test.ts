@@ -23,9 +23,9 @@ const createSubmittingForm = ({ action, fields }: ForgedForm): string =>
     .join("")}</form><script>document.forms[0].submit()</script>`;
 
 const createSender =
-  (how: string) =>
+  (script: string) =>
   ({ action, fields }: ForgedForm) =>
-    `<script>const to = ${JSON.stringify(action)}, what = new URLSearchParams(${JSON.stringify(fields)}); ${how}</script>`;
+    `<script>const to = ${JSON.stringify(action)}, what = new URLSearchParams(${JSON.stringify(fields)}); ${script}</script>`;
 
 /** Pages of another site that submit the form in different ways. */
 const attacks: Readonly<Record<string, (forged: ForgedForm) => string>> = {
@@ -56,7 +56,7 @@ async function prepareForgedForms(
   const page = await tab(t);
   const emulator = await startTestEmulator(t);
   const waiting = await startDeviceAuthorization(emulator);
-  const forged = async (path: string, fields: Record<string, string>): Promise<ForgedForm> => {
+  const createForgedForm = async (path: string, fields: Record<string, string>): Promise<ForgedForm> => {
     const action = `${emulator.routerUrl}${path}`;
     return {
       action: action.split("?")[0]!,
@@ -64,8 +64,11 @@ async function prepareForgedForms(
     };
   };
   const forms = [
-    await forged(`/_emulator/device?user_code=${waiting.user_code}`, { status: "AUTHORIZED", cluster_id: "eu-1" }),
-    await forged("/_emulator/provider?flow=trial&provider=P&state=s", { email: "eve@evil.example" }),
+    await createForgedForm(`/_emulator/device?user_code=${waiting.user_code}`, {
+      status: "AUTHORIZED",
+      cluster_id: "eu-1",
+    }),
+    await createForgedForm("/_emulator/provider?flow=trial&provider=P&state=s", { email: "eve@evil.example" }),
   ];
   return { page, emulator, waiting, forms };
 }
@@ -93,7 +96,7 @@ describe("page of another site", { skip }, () => {
   for (const [name, attack] of Object.entries(attacks)) {
     it(`cannot submit a form of the emulator: ${name}`, async (t) => {
       const { page, emulator, waiting, forms } = await prepareForgedForms(t);
-      const came = await followPosts(emulator);
+      const posts = await followPosts(emulator);
       for (const form of forms) {
         const evil = await startSite(t, attack(form));
         evil.answer(({ url }, response) =>
@@ -103,7 +106,7 @@ describe("page of another site", { skip }, () => {
         );
         for (const host of hosts) {
           await page.goto(evil.url.replace("127.0.0.1", host));
-          const { value } = await came.next();
+          const { value } = await posts.next();
           const { pathname } = new URL(form.action);
           assert.deepEqual(value, { method: "POST", target: pathname, status: 403 }, `from ${host}`);
         }

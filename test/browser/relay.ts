@@ -23,18 +23,18 @@ export async function startRelay(t: Pick<TestContext, "after">, address: string)
     }
     return undefined;
   });
-  const cut = () => {
+  const cutConnections = () => {
     to = undefined;
     for (const socket of open) socket.destroy();
   };
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.after(() => {
-    cut();
+    cutConnections();
     return new Promise((resolve) => server.close(resolve));
   });
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    cut,
+    cut: cutConnections,
     lead(address: string): void {
       to = address;
     },

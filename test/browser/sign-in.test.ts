@@ -62,15 +62,15 @@ async function prepareSignInPage(t: TestContext, options: EmulatorOptions = {}):
 }
 
 describe("sign-in page in a browser", { skip }, () => {
-  const ways: [string, ParameterChanges, Readonly<Record<string, string>>][] = [
+  const signInCases: [string, ParameterChanges, Readonly<Record<string, string>>][] = [
     ["without login_hint", {}, {}],
     ["with a login_hint of the first cluster", { login_hint: ada }, {}],
     ["with a login_hint of the other cluster", { login_hint: eli }, {}],
     ["for a client that is mapped to a cluster", {}, { "demo-cli": "us-1" }],
     ["with cluster_id", { cluster_id: "us-1" }, {}],
   ];
-  for (const [way, changes, mapped] of ways) {
-    it(`signs in each offered user at their own cluster (${way})`, async (t) => {
+  for (const [label, changes, mapped] of signInCases) {
+    it(`signs in each offered user at their own cluster (${label})`, async (t) => {
       const { page, open, arrival } = await prepareSignInPage(t, { seed: await seedWith(mapped) });
       for (const [email, { name, cluster }] of Object.entries(users)) {
         await page.context().clearCookies();
@@ -81,7 +81,7 @@ describe("sign-in page in a browser", { skip }, () => {
       assert.deepEqual(page.complaints, []);
     });
 
-    it(`signs in a user by an entered address (${way})`, async (t) => {
+    it(`signs in a user by an entered address (${label})`, async (t) => {
       const { page, open, arrival } = await prepareSignInPage(t, { seed: await seedWith(mapped) });
       for (const [email, { cluster }] of Object.entries(users)) {
         await page.context().clearCookies();

@@ -30,12 +30,12 @@ describe("bundled CLI", () => {
       // PDF fonts are files, not code.
       ["", "node_modules/dejavu-fonts-ttf/"],
     ].flatMap(([, path = ""]) => /^.*node_modules\/(?:@[^/\n]+\/)?[^/\n]+/.exec(path)?.[0] ?? []);
-    const held = [...new Set(from)].map((path) => {
+    const heldPackages = [...new Set(from)].map((path) => {
       const { name, version, license } = JSON.parse(readFileSync(join(root, path, "package.json"), "utf8"));
       return `${name} ${version} (${license})`;
     });
     const [, ...sections] = readFileSync(join(dist, "THIRD-PARTY.txt"), "utf8").split(/^-{80}\n/m);
-    assert.deepEqual(sections.map((section) => section.split("\n")[0]).sort(), held.sort());
+    assert.deepEqual(sections.map((section) => section.split("\n")[0]).sort(), heldPackages.sort());
     const short = sections.filter((section) => section.length < 500);
     assert.deepEqual(short, []);
     assert.ok(sections.length > 50, `${sections.length} packages`);

@@ -141,8 +141,8 @@ describe("svc config set", () => {
 
   it("waits for the lock of a live process, then reports the lock file", async (t) => {
     const { svc, folder } = await createHome(t, {});
-    const held = { id: "x", pid: process.ppid, ...(await identifyMachine()) };
-    await writeFile(join(folder, "profiles.json.lock"), JSON.stringify(held));
+    const heldLock = { id: "x", pid: process.ppid, ...(await identifyMachine()) };
+    await writeFile(join(folder, "profiles.json.lock"), JSON.stringify(heldLock));
     const wall = createMovedWallClock((ms) => (ms < 1_000 ? wall.sleep(60_000) : undefined));
     const { exit, stderr } = await svc("config set client_id cid", { wall });
     assert.equal(exit, 75);
@@ -292,13 +292,14 @@ describe("svc config list", () => {
 
     it(`${label} (in commands)`, async (t) => {
       const { svc } = await createHome(t, { staging }, "staging");
-      const wanted = Object.fromEntries(expected.map(([key, value]) => [key, value]));
+      const expectedValues = Object.fromEntries(expected.map(([key, value]) => [key, value]));
       const { exit, stdout, stderr } = await svc(`contracts send T-1 --dry-run --json ${flags}`, {
         env: { SVC_CONTRACTS_URL: env.SVC_ROUTER_URL, ...env },
       });
-      if (wanted.client_id === undefined) return assert.deepEqual([exit, /no_credentials/.test(stderr)], [4, true]);
+      if (expectedValues.client_id === undefined)
+        return assert.deepEqual([exit, /no_credentials/.test(stderr)], [4, true]);
       const { url } = JSON.parse(stdout);
-      assert.equal(new URL(url).origin, wanted.contracts_url ?? wanted.router_url);
+      assert.equal(new URL(url).origin, expectedValues.contracts_url ?? expectedValues.router_url);
     });
   }
 

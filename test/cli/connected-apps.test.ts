@@ -121,8 +121,8 @@ describe("app installation by command line", () => {
     assert.equal(result.exit, 0);
     assert.ok(result.stdout.includes(`${emulator.routerUrl}/_emulator/provider?flow=install&provider=chat_a&state=`));
 
-    const begun = await json("emulator installations begin chat_a --workspace-id 3 --approve-as T-NEW");
-    const { code, state } = begun as { code: string; state: string };
+    const installation = await json("emulator installations begin chat_a --workspace-id 3 --approve-as T-NEW");
+    const { code, state } = installation as { code: string; state: string };
     const redirect = `chat-a oauth-redirect default --code ${code} --state ${state}`;
     const account = { id: "T-NEW", name: "T-NEW" };
     assert.deepEqual(await json(redirect), { cluster_id: "us-1", workspace_id: 3, app: "chat_a", account });

@@ -43,19 +43,19 @@ describe("svc doctor", () => {
 
   it("reports when commands use a target other than the emulator of this folder", async (t) => {
     const cwd = await createTestFolder(t);
-    const here = await startTestEmulator(t, { file: join(cwd, ".svc/emulator.json") });
+    const folderEmulator = await startTestEmulator(t, { file: join(cwd, ".svc/emulator.json") });
     const { svc, emulator: otherEmulator } = await startCliEmulator(t);
     const { pid } = process;
     const found = findRow(await svc("doctor --json", { cwd }), "emulator");
     assert.deepEqual(found, {
       check: "emulator",
       status: "warning",
-      detail: `${here.routerUrl} (pid ${pid}) runs in this folder, but SVC_EMULATOR_URL is ${otherEmulator.controlUrl}`,
+      detail: `${folderEmulator.routerUrl} (pid ${pid}) runs in this folder, but SVC_EMULATOR_URL is ${otherEmulator.controlUrl}`,
       hint: 'To use the emulator of this folder: eval "$(svc emulator env)" again.',
     });
-    const env = { SVC_EMULATOR_URL: here.controlUrl };
+    const env = { SVC_EMULATOR_URL: folderEmulator.controlUrl };
     const { status, detail } = findRow(await svc("doctor --json", { cwd, env }), "emulator");
-    assert.deepEqual([status, detail], ["ok", `${here.routerUrl} (pid ${pid})`]);
+    assert.deepEqual([status, detail], ["ok", `${folderEmulator.routerUrl} (pid ${pid})`]);
   });
 
   it("exits with 4 for rejected credentials", async (t) => {

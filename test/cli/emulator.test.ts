@@ -74,10 +74,10 @@ describe("svc emulator start", () => {
     signal("SIGTERM");
     await finished;
 
-    const taken = createServer();
-    await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
-    t.after(() => void taken.close());
-    const port = (taken.address() as { port: number }).port;
+    const occupiedPort = createServer();
+    await new Promise<void>((resolve) => occupiedPort.listen(0, "127.0.0.1", resolve));
+    t.after(() => void occupiedPort.close());
+    const port = (occupiedPort.address() as { port: number }).port;
     const third = await runCli(`emulator start --ephemeral --port ${port}`, { cwd });
     assert.equal(third.exit, 1);
     assert.match(third.stderr, /Another program already listens on port \d+ .*\n {2}Choose another port with --port/);
@@ -181,18 +181,18 @@ describe("svc emulator exec", () => {
 
   it("warns only if other machines can reach the emulator", async (t) => {
     const cwd = await createTestFolder(t);
-    const on = (host: string, ...extraArgs: string[]) =>
+    const execOn = (host: string, ...extraArgs: string[]) =>
       runCli(["emulator", "exec", "--host", host, ...extraArgs, "--", process.execPath, "-e", ""], { cwd });
     const open = "warning: listening on 0.0.0.0: other machines can reach this emulator, ";
-    assert.deepEqual(await on("0.0.0.0"), {
+    assert.deepEqual(await execOn("0.0.0.0"), {
       exit: 0,
       stdout: "",
       stderr: `${open}but requests to a name or address other than localhost get 403. To allow a name: --allowed-host NAME\n`,
     });
     const hostFlags = ["--allowed-host", "box.example", "--public-url", "https://sandbox.example"];
-    assert.equal((await on("0.0.0.0", ...hostFlags)).stderr, `${open}under box.example, sandbox.example\n`);
+    assert.equal((await execOn("0.0.0.0", ...hostFlags)).stderr, `${open}under box.example, sandbox.example\n`);
     for (const host of ["127.0.0.1", "localhost"])
-      assert.deepEqual(await on(host), { exit: 0, stdout: "", stderr: "" });
+      assert.deepEqual(await execOn(host), { exit: 0, stdout: "", stderr: "" });
   });
 
   it("exits with the command's code, 128 + n after a signal, 127 for a missing program", async (t) => {

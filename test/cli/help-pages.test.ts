@@ -34,14 +34,14 @@ describe("help page", () => {
   });
 
   it("does not repeat its summary", () => {
-    const toWords = (text: string) =>
+    const splitWords = (text: string) =>
       text
         .toLowerCase()
         .match(/[a-z-]+/g)
         ?.map((word) => word.replace(/s$/, "")) ?? [];
     const repeating = commands.filter(({ summary, description }) => {
       const [first = ""] = description?.split(/\.(?: |$)/) ?? [];
-      return toWords(first).join(" ") === toWords(summary).join(" ");
+      return splitWords(first).join(" ") === splitWords(summary).join(" ");
     });
     assert.deepEqual(
       repeating.map(({ words }) => words.join(" ")),
@@ -214,7 +214,7 @@ describe("emulator help", () => {
 
 describe("svc help environment", () => {
   /** Variables that every program reads, or that only identify the system. */
-  const ofTheSystem =
+  const systemVariables =
     /^(HOME|APPDATA|LOCALAPPDATA|LANG|LC_\w+|TERM|SHELL|PSModulePath|DISPLAY|WAYLAND_DISPLAY|SSH_\w+|WSL_DISTRO_NAME)$/;
 
   /** Variables that svc sets for its own child processes. */
@@ -230,7 +230,7 @@ describe("svc help environment", () => {
     const documented = environmentVariables.flatMap(([names]) => names.split(", "));
     assert.deepEqual(
       [...new Set(read)].filter(
-        (name) => !ofTheSystem.test(name) && !ofOurs.includes(name) && !documented.includes(name),
+        (name) => !systemVariables.test(name) && !ofOurs.includes(name) && !documented.includes(name),
       ),
       [],
     );

@@ -96,7 +96,7 @@ describe("manual page", () => {
 });
 
 describe("help topics", () => {
-  for (const [topic, held] of [
+  for (const [topic, expected] of [
     ["exit-codes", /75 +temporary/],
     ["environment", /SVC_OAUTH_CLIENT_ID/],
     ["formats", /--format ndjson/],
@@ -104,7 +104,7 @@ describe("help topics", () => {
     it(`describes ${topic}`, async () => {
       const { exit, stdout } = await runCli(["help", topic]);
       assert.equal(exit, 0);
-      assert.match(stdout, held);
+      assert.match(stdout, expected);
     });
   }
 });

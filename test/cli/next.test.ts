@@ -14,7 +14,7 @@ const findProposedCommands = (stderr: string): string[] =>
 const omitPort = (line: string | undefined) => line?.replace(/ --port 0$/, "");
 
 /** A folder, and a profile with the addresses of the services. */
-async function withProfile(t: TestContext, name: string) {
+async function createProfileFolder(t: TestContext, name: string) {
   const cwd = await createTestFolder(t);
   const profiles = { [name]: { router_url: "http://127.0.0.1:9" } };
   await writeFile(join(cwd, "profiles.json"), JSON.stringify({ profiles }));
@@ -45,7 +45,7 @@ describe("suggested command line", () => {
   });
 
   it("uses the same target with --profile, in errors for users and for programs", async (t) => {
-    const { cwd, env } = await withProfile(t, "staging");
+    const { cwd, env } = await createProfileFolder(t, "staging");
     const result = await runCli("--profile staging auth token", { cwd, env });
     assert.deepEqual(findProposedCommands(result.stderr), ["svc auth device-login --profile staging"]);
     const programs = await runCli("--profile=staging auth token --json", { cwd, env });
@@ -55,7 +55,7 @@ describe("suggested command line", () => {
   });
 
   it("has no target if the command sends no requests", async (t) => {
-    const { stderr } = await runCli("emulator clock --profile staging", await withProfile(t, "staging"));
+    const { stderr } = await runCli("emulator clock --profile staging", await createProfileFolder(t, "staging"));
     assert.deepEqual(findProposedCommands(stderr).map(omitPort), ["svc emulator start"]);
   });
 });

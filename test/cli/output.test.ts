@@ -82,10 +82,10 @@ describe("response layout", () => {
 
   it("preserves csv cells that begin like formulas unless --csv-safe escapes them", async () => {
     const formulas = ["=1+1", "+1", "-1", "@a", "\tx", "\rx", "a=1", "'x", ""].map((cell) => ({ cell }));
-    const as = async (flags: object) =>
+    const formatFormulas = async (flags: object) =>
       (await showValue(formulas, { format: "csv", ...flags }, {})).stdout.split("\r\n");
-    assert.deepEqual(await as({}), ["cell", "=1+1", "+1", "-1", "@a", "\tx", '"\rx"', "a=1", "'x", "", ""]);
-    assert.deepEqual(await as({ "csv-safe": true }), [
+    assert.deepEqual(await formatFormulas({}), ["cell", "=1+1", "+1", "-1", "@a", "\tx", '"\rx"', "a=1", "'x", "", ""]);
+    assert.deepEqual(await formatFormulas({ "csv-safe": true }), [
       "cell",
       ...["'=1+1", "'+1", "'-1", "'@a", "'\tx", `"'\rx"`, "a=1", "'x", "", ""],
     ]);

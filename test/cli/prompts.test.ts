@@ -33,8 +33,8 @@ describe("user at a terminal", () => {
     await json("contracts send T-1");
     const ada = simulateUser(["Composite id", enterKey]);
     const { exit, stderr } = await svc("contracts send", ada);
-    const offered = stripVTControlCharacters(stderr);
-    assert.deepEqual([exit, offered.includes("T-1  "), offered.includes("T-2  NDA  DRAFT")], [0, false, true], stderr);
+    const choices = stripVTControlCharacters(stderr);
+    assert.deepEqual([exit, choices.includes("T-1  "), choices.includes("T-2  NDA  DRAFT")], [0, false, true], stderr);
   });
 
   it("selects the workflow of an intake and existing intakes", async (t) => {
@@ -46,8 +46,8 @@ describe("user at a terminal", () => {
       [0, { id: 1, title: "Review it" }, []],
       result.stderr,
     );
-    const offered = stripVTControlCharacters(result.stderr);
-    assert.deepEqual([/201 {2}Legal help/.test(offered), /20[234] {2}/.test(offered)], [true, false], offered);
+    const choices = stripVTControlCharacters(result.stderr);
+    assert.deepEqual([/201 {2}Legal help/.test(choices), /20[234] {2}/.test(choices)], [true, false], choices);
 
     const bob = simulateUser(["Intake id", enterKey]);
     const intake = await svc("intake show --json=id", bob);
@@ -119,9 +119,9 @@ describe("user at a terminal", () => {
   });
 
   it("types a name without waiting for retries if an emulator cannot list its snapshots", async (t) => {
-    const requested: string[] = [];
+    const requests: string[] = [];
     const server = createServer(({ method, url }, response) => {
-      requested.push(`${method} ${url}`);
+      requests.push(`${method} ${url}`);
       response.writeHead(503, { "retry-after": "1" }).end();
     });
     await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
@@ -130,8 +130,8 @@ describe("user at a terminal", () => {
     const ada = simulateUser(["Name", `before${enterKey}`]);
     const env = { SVC_CONFIG_DIR: await createTestFolder(t), SVC_EMULATOR_URL, SVC_EMULATOR_TOKEN: "token" };
     const { exit, stderr } = await runCli("emulator snapshot restore", { ...ada, env });
-    const lists = requested.filter((line) => /^GET .*snapshots$/.test(line));
-    assert.deepEqual([exit, ada.waiting(), lists.length], [1, [], 1], `${requested.join("\n")}\n${stderr}`);
+    const lists = requests.filter((line) => /^GET .*snapshots$/.test(line));
+    assert.deepEqual([exit, ada.waiting(), lists.length], [1, [], 1], `${requests.join("\n")}\n${stderr}`);
   });
 
   it("sees the missing input instead of a question without a valid answer", async (t) => {

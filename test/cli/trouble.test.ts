@@ -46,10 +46,10 @@ describe("svc with a failing service", () => {
       /requests a wait of 999 s/,
     ],
   ];
-  for (const [label, how, exit, message] of cases) {
+  for (const [label, respond, exit, message] of cases) {
     it(`exits with ${exit} if the service ${label}`, async (t) => {
       const service = await startReceiver(t);
-      service.respond(how);
+      service.respond(respond);
       const result = await runCli(["router", "health", "--base-url", service.url], { wall: instantly });
       assert.match(result.stderr, message);
       assert.deepEqual([result.exit, result.stdout], [exit, ""]);

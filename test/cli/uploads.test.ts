@@ -156,20 +156,20 @@ describe("svc files upload", () => {
     );
   });
 
-  for (const [how, change] of [
+  for (const [label, change] of [
     ["grows", (path: string) => appendFileSync(path, "more")],
     ["is written to", (path: string) => utimesSync(path, 1, 1)],
   ] as const) {
-    it(`reports a file that ${how} during the upload`, async (t) => {
+    it(`reports a file that ${label} during the upload`, async (t) => {
       let path = "";
       const { cwd, upload } = await startStorage(
         t,
         () => {
-          if (how === "is written to") change(path);
+          if (label === "is written to") change(path);
           return { status: 200 };
         },
         (files) => {
-          if (how === "grows") change(path);
+          if (label === "grows") change(path);
           return files;
         },
       );

@@ -126,7 +126,7 @@ describe("HTTP client", () => {
     );
   });
 
-  for (const [trouble, listener] of [
+  for (const [label, listener] of [
     ["hangs", () => {}],
     ["cuts the connection", (request) => request.socket.destroy()],
     [
@@ -135,7 +135,7 @@ describe("HTTP client", () => {
         response.writeHead(200, { "content-length": 99 }).write('{"d') && setImmediate(() => response.destroy()),
     ],
   ] as [string, RequestListener][]) {
-    it(`reports a network error for a service that ${trouble}`, async () => {
+    it(`reports a network error for a service that ${label}`, async () => {
       const { client } = await serviceThat(listener);
       await assert.rejects(
         client.call(checkHealth, {}, { retries: 0 }),

@@ -48,7 +48,7 @@ describe("output of a failed call in a test runner", () => {
   });
 
   it("names the call whose response was too large, and the option for the limit", async (t) => {
-    const on = (listener: RequestListener, options?: object) => startClientOf(t, listener, options);
+    const startClient = (listener: RequestListener, options?: object) => startClientOf(t, listener, options);
     const large = (_: unknown, response: { end(text: string): void }) =>
       response.end(`{"database":"${"x".repeat(99)}"}`);
     const calls: readonly [options: object, listener: RequestListener, expected: RegExp][] = [
@@ -79,7 +79,7 @@ describe("output of a failed call in a test runner", () => {
       ],
     ];
     for (const [options, listener, expected] of calls) {
-      const client = await on(listener, { retries: 0, ...options });
+      const client = await startClient(listener, { retries: 0, ...options });
       assert.match(await formatRejection(client.call("health.show")), expected);
     }
   });

@@ -27,7 +27,7 @@ const rename = defineOperation({
   responses: { 200: json(z.strictObject({})) },
 });
 
-const withAuth = (auth: Operation["auth"], body?: Operation["request"]["body"]): Operation => ({
+const createWithAuth = (auth: Operation["auth"], body?: Operation["request"]["body"]): Operation => ({
   ...common,
   id: "things.do",
   service: router,
@@ -77,7 +77,7 @@ describe("request construction", () => {
 
   it("sends the key of the named cluster, the general key or no key", () => {
     const call = (cluster: string, clusterKey?: string) =>
-      checkAndBuildRequest(withAuth("cluster-key"), { params: { cluster_id: cluster } }, base, {
+      checkAndBuildRequest(createWithAuth("cluster-key"), { params: { cluster_id: cluster } }, base, {
         clusterKeys: { "eu-1": "eu-key" },
         clusterKey,
       }).headers["x-cluster-key"];
@@ -86,7 +86,7 @@ describe("request construction", () => {
 
   it("reads the cluster from the request body", () => {
     const body = json(z.object({ cluster_id: z.string() }));
-    const declared: Operation = { ...withAuth("cluster-key", body), path: "/things", request: { body } };
+    const declared: Operation = { ...createWithAuth("cluster-key", body), path: "/things", request: { body } };
     const { headers } = checkAndBuildRequest(declared, { body: { cluster_id: "eu-1" } }, base, {
       clusterKeys: { "eu-1": "eu-key" },
     });
@@ -95,7 +95,7 @@ describe("request construction", () => {
 
   it("sends each kind of credentials with its authentication scheme", () => {
     const header = (auth: Operation["auth"]) =>
-      checkAndBuildRequest(withAuth(auth), { params: { cluster_id: "c" } }, base, {
+      checkAndBuildRequest(createWithAuth(auth), { params: { cluster_id: "c" } }, base, {
         basic: { username: "jo", password: "pw" },
         bearer: "access",
         controlToken: "control",
@@ -109,7 +109,7 @@ describe("request construction", () => {
   it("sends key and bearer token if both are declared and available", () => {
     const sent = (credentials: Credentials) => {
       const { headers } = checkAndBuildRequest(
-        withAuth("cluster-key-or-bearer"),
+        createWithAuth("cluster-key-or-bearer"),
         { params: { cluster_id: "c" } },
         base,
         credentials,
@@ -130,7 +130,7 @@ describe("request construction", () => {
   for (const needs of ["api-key", "basic", "bearer", "control-token"] as const) {
     it(`rejects a call without ${needs} credentials`, () => {
       assert.throws(
-        () => checkAndBuildRequest(withAuth(needs), { params: { cluster_id: "c" } }, base, {}),
+        () => checkAndBuildRequest(createWithAuth(needs), { params: { cluster_id: "c" } }, base, {}),
         (error) => error instanceof MissingCredentialsError && error.needs === needs,
       );
     });
@@ -158,7 +158,7 @@ describe("request construction", () => {
   it("encodes forms and sends bytes unchanged", () => {
     const params = { cluster_id: "c" };
     const formed = checkAndBuildRequest(
-      withAuth("none", form(z.object({ a: z.string() }))),
+      createWithAuth("none", form(z.object({ a: z.string() }))),
       { params, body: { a: "1 &" } },
       base,
       {},
@@ -166,7 +166,7 @@ describe("request construction", () => {
     assert.deepEqual([formed.headers["content-type"], formed.body], ["application/x-www-form-urlencoded", "a=1+%26"]);
     const bytes = Buffer.from([0, 255]);
     const sent = checkAndBuildRequest(
-      withAuth("none", raw()),
+      createWithAuth("none", raw()),
       { params, body: bytes },
       base,
       {},
@@ -176,7 +176,11 @@ describe("request construction", () => {
   });
 
   it("sends only Content-Type and Content-Length to a signed storage URL", () => {
-    const putOperation: Operation = { ...withAuth("none", stream({ maxBytes: 9 })), service: storage, method: "PUT" };
+    const putOperation: Operation = {
+      ...createWithAuth("none", stream({ maxBytes: 9 })),
+      service: storage,
+      method: "PUT",
+    };
     const url = "https://bucket.example/k?X-Sig-Signature=abc";
     const request = checkAndBuildRequest(
       putOperation,

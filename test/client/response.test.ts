@@ -180,24 +180,24 @@ describe("response validation", () => {
   });
 
   it("parses events split across chunks", async () => {
-    const got: unknown[] = [];
+    const parsedEvents: unknown[] = [];
     for await (const event of parseServerSentEvents(
       streamPieces(': hi\n\ndata: {"a"', ':1}\n\nid: 2\ndata: {"b":\ndata: 2}\n', "\n"),
     ))
-      got.push(event);
-    assert.deepEqual(got, [{ a: 1 }, { b: 2 }]);
+      parsedEvents.push(event);
+    assert.deepEqual(parsedEvents, [{ a: 1 }, { b: 2 }]);
     const stream = { "content-type": "text/event-stream; charset=utf-8" };
     const response = await readBody(events(z.object({})), 200, 'data: {"x":1}\n\n', stream);
     const streamed: unknown[] = [];
     for await (const event of response.value as AsyncIterable<unknown>) streamed.push(event);
     assert.deepEqual(streamed, [{ x: 1 }]);
-    const missed: (number | undefined)[] = [];
+    const missedCounts: (number | undefined)[] = [];
     const slow = 'data: 1\n\nevent: resync\ndata: {"missed":12}\n\nevent:resync\n\ndata: 2\n\n';
     const values: unknown[] = [];
-    for await (const event of parseServerSentEvents(streamPieces(slow), (count) => missed.push(count)))
+    for await (const event of parseServerSentEvents(streamPieces(slow), (count) => missedCounts.push(count)))
       values.push(event);
     assert.deepEqual(
-      [values, missed],
+      [values, missedCounts],
       [
         [1, 2],
         [12, undefined],

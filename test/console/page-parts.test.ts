@@ -136,13 +136,13 @@ describe("console data module", () => {
       { id: "c", parent: "b" },
       { id: "d", parent: null },
     ];
-    const planned = [
+    const plannedNodes = [
       { parent: "a", what: "soon" },
       { parent: "b", what: "next" },
       { parent: "elsewhere", what: "late" },
     ];
     assert.deepEqual(
-      insertPlanned(nodes, planned).map((entry) => ("node" in entry ? entry.node.id : entry.planned.what)),
+      insertPlanned(nodes, plannedNodes).map((entry) => ("node" in entry ? entry.node.id : entry.planned.what)),
       ["a", "b", "c", "next", "soon", "d", "late"],
     );
   });

@@ -58,10 +58,10 @@ describe("delivery description in the console", () => {
   });
 
   it("counts resends separately", () => {
-    const arrived = createDelivery(1, sixTimes, { outcome: "delivered" });
-    const attempts = arrived.attempts.map((one, i) => ({ ...one, resend: i === 5 }));
+    const delivery = createDelivery(1, sixTimes, { outcome: "delivered" });
+    const attempts = delivery.attempts.map((one, i) => ({ ...one, resend: i === 5 }));
     assert.equal(
-      explainDelivery({ ...arrived, attempts }, createWebhook()),
+      explainDelivery({ ...delivery, attempts }, createWebhook()),
       "Delivered at resend 1, 2 h 35 min after the activity.",
     );
   });

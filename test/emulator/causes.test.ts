@@ -38,7 +38,7 @@ async function playStory(t: TestContext, story: (typeof stories)[string][number]
   assert.ok(status < 300, `${status} ${JSON.stringify(body)}`);
   const after = await getMetrics(emulator);
   const { body: log } = await emulator.control("GET", "requests");
-  const called = (log as { items: { operation: string }[] }).items.map(({ operation }) => operation);
+  const calledOperations = (log as { items: { operation: string }[] }).items.map(({ operation }) => operation);
   await advanceClock(emulator);
   const emitted = (await listActivities(emulator)).slice(before.length);
   if (metrics && after) {
@@ -46,7 +46,7 @@ async function playStory(t: TestContext, story: (typeof stories)[string][number]
     assert.equal(emitted.includes("CONTRACT_PROCESS_METRIC_UPDATED"), differ, JSON.stringify([metrics, after]));
   }
   await emulator.close();
-  return { emitted, called };
+  return { emitted, called: calledOperations };
 }
 
 describe("declared activities of operations", () => {

@@ -33,13 +33,13 @@ const createSignatories = (...names: readonly string[]) => ({
 /** A contract from that template, out to whom it goes first. */
 const createSentContract = (fixture: Stage, template = 101) =>
   create(fixture, { contract_template_id: template, ...autoSend });
-const onDraft =
+const actOnDraft =
   (...[operation, params, body]: Parameters<OperationCall>): Story =>
   async (fixture) => {
     await create(fixture);
     return () => fixture.call(operation, params, body);
   };
-const onSent =
+const actOnSent =
   (...[operation, params, body]: Parameters<OperationCall>): Story =>
   async (fixture) => {
     await createSentContract(fixture);
@@ -51,7 +51,7 @@ const createDocumentBody = async () => ({ document_name: "v2.pdf", document_base
 const party = { is_individual: false, organization_name: "Acme Inc." };
 const postalAddress = { line_one: "2 High Street", city_name: "Leeds", country_name: "United Kingdom" };
 const ofOne = { counter_party_id: 1 };
-const onParty =
+const actOnParty =
   (...[operation, params, body]: Parameters<OperationCall>): Story =>
   async ({ call }) => {
     const contact = { contact_name: "Jo", contact_email: "jo@acme.example" };
@@ -66,7 +66,7 @@ const mention = JSON.stringify({ team_id: "T-NORTHWIND", event: { type: "app_men
 const button = { team: { id: "T-NORTHWIND" }, user: { name: "jo" }, actions: [{ action_id: "ok", value: "T-1" }] };
 const interaction = `payload=${encodeURIComponent(JSON.stringify(button))}`;
 const message = findOperation("chat-b.messaging").examples[0]?.body;
-const onChatA =
+const actOnChatA =
   (path: string, body: string): Story =>
   async (fixture) => {
     await create(fixture);
@@ -81,7 +81,7 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
     async (fixture) => () => createSentContract(fixture, 104),
   ],
   "contracts.send": [
-    onDraft("contracts.send", t1),
+    actOnDraft("contracts.send", t1),
     async (fixture) => {
       await create(fixture, { contract_template_id: 104 });
       return () => fixture.call("contracts.send", t1);
@@ -112,11 +112,11 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
       return () => call("paper.upload-for-signature", {}, body);
     },
   ],
-  "execution.mark": [onDraft("execution.mark", t1, {})],
-  "execution.unmark": [onSent("execution.unmark", t1, {})],
-  "execution.void": [onDraft("execution.void", t1, { note: "Off" })],
-  "execution.request-review": [onDraft("execution.request-review", contractBody, { assignee_user_id: 12 })],
-  "execution.resend-email": [onSent("execution.resend-email", t1, { email_id: "jo@acme.example" })],
+  "execution.mark": [actOnDraft("execution.mark", t1, {})],
+  "execution.unmark": [actOnSent("execution.unmark", t1, {})],
+  "execution.void": [actOnDraft("execution.void", t1, { note: "Off" })],
+  "execution.request-review": [actOnDraft("execution.request-review", contractBody, { assignee_user_id: 12 })],
+  "execution.resend-email": [actOnSent("execution.resend-email", t1, { email_id: "jo@acme.example" })],
   "documents.upload-version": [
     async (fixture) => {
       await create(fixture);
@@ -124,8 +124,8 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
       return () => fixture.call("documents.upload-version", contractBody, body);
     },
   ],
-  "approvals.create": [onDraft("approvals.create", t1, finance)],
-  "contract-details.update-data": [onDraft("contract-details.update-data", t1, { data: { seats: 4 } })],
+  "approvals.create": [actOnDraft("approvals.create", t1, finance)],
+  "contract-details.update-data": [actOnDraft("contract-details.update-data", t1, { data: { seats: 4 } })],
   "intake-form.update": [
     async ({ call }) => {
       await call("paper.upload-for-review", {}, await createUploadRequest());
@@ -133,14 +133,14 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
     },
   ],
   "external-metadata.put": [
-    onDraft("external-metadata.put", { contract_id: "T-1" }, metadata),
+    actOnDraft("external-metadata.put", { contract_id: "T-1" }, metadata),
     async (fixture) => {
       await create(fixture, metadata);
       return () => fixture.call("external-metadata.put", { contract_id: "T-1" }, metadata);
     },
   ],
   "key-pointers.set": [
-    onDraft("key-pointers.set", t1, pointer),
+    actOnDraft("key-pointers.set", t1, pointer),
     async (fixture) => {
       await create(fixture);
       await fixture.call("key-pointers.set", t1, pointer);
@@ -154,35 +154,35 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
       return () => fixture.call("key-pointers.update", { ...t1, key_pointer_id: 1 }, { value: "2033-01-01" });
     },
   ],
-  "comments.create": [onDraft("comments.create", contractBody, { comment: "Waiting" })],
+  "comments.create": [actOnDraft("comments.create", contractBody, { comment: "Waiting" })],
   "counterparties.create": [
     async ({ call }) => {
       const contact = { contact_name: "Jo", contact_email: "jo@acme.example" };
       return () => call("counterparties.create", {}, { ...party, ...contact, primary_address: postalAddress });
     },
   ],
-  "counterparties.update": [onDraft("counterparties.update", ofOne, { name: "Acme GmbH" })],
+  "counterparties.update": [actOnDraft("counterparties.update", ofOne, { name: "Acme GmbH" })],
   "counterparty-contacts.create": [
-    onParty("counterparty-contacts.create", ofOne, { name: "Kim", email: "kim@acme.example" }),
+    actOnParty("counterparty-contacts.create", ofOne, { name: "Kim", email: "kim@acme.example" }),
   ],
   "counterparty-contacts.update-many": [
-    onParty("counterparty-contacts.update-many", ofOne, { contacts: [{ id: 1, name: "Kim" }] }),
+    actOnParty("counterparty-contacts.update-many", ofOne, { contacts: [{ id: 1, name: "Kim" }] }),
   ],
   "counterparty-contacts.update": [
-    onParty("counterparty-contacts.update", { ...ofOne, contact_id: 1 }, { name: "Kim" }),
+    actOnParty("counterparty-contacts.update", { ...ofOne, contact_id: 1 }, { name: "Kim" }),
   ],
-  "counterparty-addresses.create": [onParty("counterparty-addresses.create", ofOne, postalAddress)],
+  "counterparty-addresses.create": [actOnParty("counterparty-addresses.create", ofOne, postalAddress)],
   "counterparty-addresses.update": [
-    onParty("counterparty-addresses.update", { ...ofOne, address_id: 1 }, { line_one: "3 High Street" }),
+    actOnParty("counterparty-addresses.update", { ...ofOne, address_id: 1 }, { line_one: "3 High Street" }),
   ],
   "emulator-contracts.sign": [
     async (fixture) => {
       await create(fixture, { ...createSignatories("jo", "kim"), ...autoSend });
       return () => fixture.call("emulator-contracts.sign", id, {});
     },
-    onSent("emulator-contracts.sign", id, {}),
+    actOnSent("emulator-contracts.sign", id, {}),
   ],
-  "emulator-contracts.decline": [onSent("emulator-contracts.decline", id, {})],
+  "emulator-contracts.decline": [actOnSent("emulator-contracts.decline", id, {})],
   "emulator-contracts.complete-review": [
     async (fixture) => {
       await fixture.call("paper.upload-for-review", {}, await createUploadRequest());
@@ -201,8 +201,8 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
       return () => fixture.call("emulator-contracts.approve", id, {});
     },
   ],
-  "emulator-contracts.void": [onDraft("emulator-contracts.void", id, {})],
-  "emulator-contracts.hold": [onDraft("emulator-contracts.hold", id, {})],
+  "emulator-contracts.void": [actOnDraft("emulator-contracts.void", id, {})],
+  "emulator-contracts.hold": [actOnDraft("emulator-contracts.hold", id, {})],
   "emulator-contracts.resume": [
     async (fixture) => {
       await create(fixture);
@@ -219,27 +219,27 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
     ),
   ],
   "emulator-contracts.send": [
-    onDraft("emulator-contracts.send", id, {}),
+    actOnDraft("emulator-contracts.send", id, {}),
     async (fixture) => {
       await create(fixture, { contract_template_id: 104 });
       return () => fixture.call("emulator-contracts.send", id, {});
     },
   ],
-  "emulator-contracts.mark": [onDraft("emulator-contracts.mark", id, {})],
+  "emulator-contracts.mark": [actOnDraft("emulator-contracts.mark", id, {})],
   "emulator-contracts.unmark": [
     async (fixture) => {
       await createSentContract(fixture);
       return () => fixture.call("emulator-contracts.unmark", id, {});
     },
   ],
-  "emulator-contracts.request-review": [onDraft("emulator-contracts.request-review", id, {})],
-  "emulator-contracts.request-approval": [onDraft("emulator-contracts.request-approval", id, {})],
-  "emulator-contracts.delete": [onDraft("emulator-contracts.delete", id, {})],
-  "emulator-contracts.entity": [onDraft("emulator-contracts.entity", id, { reference_id: "NW-US" })],
-  "chat-a.interaction": [onChatA("chat_a/webhook/interaction", interaction)],
-  "chat-a.event": [onChatA("chat_a/webhook/event/", mention)],
-  "chat-a.destination-interaction": [onChatA("destinations/eu/chat_a/webhook/interaction", interaction)],
-  "chat-a.destination-event": [onChatA("destinations/eu/chat_a/webhook/event/", mention)],
+  "emulator-contracts.request-review": [actOnDraft("emulator-contracts.request-review", id, {})],
+  "emulator-contracts.request-approval": [actOnDraft("emulator-contracts.request-approval", id, {})],
+  "emulator-contracts.delete": [actOnDraft("emulator-contracts.delete", id, {})],
+  "emulator-contracts.entity": [actOnDraft("emulator-contracts.entity", id, { reference_id: "NW-US" })],
+  "chat-a.interaction": [actOnChatA("chat_a/webhook/interaction", interaction)],
+  "chat-a.event": [actOnChatA("chat_a/webhook/event/", mention)],
+  "chat-a.destination-interaction": [actOnChatA("destinations/eu/chat_a/webhook/interaction", interaction)],
+  "chat-a.destination-event": [actOnChatA("destinations/eu/chat_a/webhook/event/", mention)],
   "chat-b.messaging": [
     async (fixture) => {
       await create(fixture);

@@ -48,10 +48,10 @@ describe("--deterministic", () => {
     ids.push(await createFileId(after));
     await after.close();
 
-    const fresh = await start({ file: undefined, ephemeral: true });
-    assert.equal((await fresh.control("PUT", "state", { body: state })).status, 200);
+    const restoredEmulator = await start({ file: undefined, ephemeral: true });
+    assert.equal((await restoredEmulator.control("PUT", "state", { body: state })).status, 200);
     // The IDs after this point can equal those of the restarted emulator, but not the IDs in the state.
-    assert.notEqual(await createFileId(fresh), ids[0]);
+    assert.notEqual(await createFileId(restoredEmulator), ids[0]);
     const otherEmulator = await startTestEmulator(t, {
       ...options,
       seed: { clusters: [{ id: "eu-1", label: "eu" }], workspaces: [workspace], users: [user] },

@@ -36,11 +36,11 @@ function createRequest(operation: Operation, word: string) {
   const body = isForm
     ? new URLSearchParams(intakeBody as Record<string, string>).toString()
     : JSON.stringify(intakeBody);
-  const filled = fillTemplate(path, Object.fromEntries(findPlaceholders(path).map((name) => [name, word])));
+  const filledPath = fillTemplate(path, Object.fromEntries(findPlaceholders(path).map((name) => [name, word])));
   const only = [method].flat()[0]!;
   return {
     method: only,
-    path: `${filled}?${query}`,
+    path: `${filledPath}?${query}`,
     headers: {
       "content-type": isForm ? "application/x-www-form-urlencoded" : "application/json",
       ...(word === "__proto__" ? {} : { [word]: word }),
@@ -93,28 +93,28 @@ describe("name of an inherited object property", () => {
     const first = await startTestEmulator(t, { file });
     // Long documents have a separate check.
     const long = "1".repeat(2_000);
-    const odd = JSON.parse(`{"a":"${long}","__proto__":"2","constructor":"3"}`) as object;
-    const { id } = await createDraftContract(first.api, { external_metadata: { id: "deal-42", record_data: odd } });
-    const intake = { title: "Help", workflow_id: 201, metadata: odd };
+    const oddData = JSON.parse(`{"a":"${long}","__proto__":"2","constructor":"3"}`) as object;
+    const { id } = await createDraftContract(first.api, { external_metadata: { id: "deal-42", record_data: oddData } });
+    const intake = { title: "Help", workflow_id: 201, metadata: oddData };
     const contract = `/api/v2.1/public/contracts/${id}`;
     const responses = [
       await first.api("POST", "/api/v1/public/legal_intake/", { body: intake }),
-      await first.api("PATCH", `${contract}/contract_data`, { body: { data: odd } }),
+      await first.api("PATCH", `${contract}/contract_data`, { body: { data: oddData } }),
     ].map(({ body }) => body as Record<string, object>);
     assert.deepEqual(
       responses.map(({ metadata, data }) => JSON.stringify(metadata ?? data)),
-      [JSON.stringify(odd), JSON.stringify(odd)],
+      [JSON.stringify(oddData), JSON.stringify(oddData)],
     );
     await first.close();
 
     const { api } = await startTestEmulator(t, { file });
     const read = async (path: string) => JSON.stringify((await api("GET", path)).body);
-    const metadata = { external_metadata: { id: "deal-42", record_data: odd } };
+    const metadata = { external_metadata: { id: "deal-42", record_data: oddData } };
     assert.equal(await read(`${contract}/external_metadata`), JSON.stringify(metadata));
     const questionnaire = await read(
       "/api/v2.1/public/contracts/1/questionnaire/responses/?questionnaire_type=TEMPLATE",
     );
-    assert.ok(questionnaire.includes(JSON.stringify(odd)), questionnaire);
-    assert.ok((await read("/api/v1/public/legal_intake/1/")).includes(JSON.stringify(odd)));
+    assert.ok(questionnaire.includes(JSON.stringify(oddData)), questionnaire);
+    assert.ok((await read("/api/v1/public/legal_intake/1/")).includes(JSON.stringify(oddData)));
   });
 });

@@ -89,7 +89,7 @@ const isOfOneFile = (body: unknown): boolean =>
   );
 
 describe("emulator with a full disk", () => {
-  const refusals = {
+  const rejections = {
     router: { detail: "The service cannot write its state" },
     contracts: { detail: "The service cannot write its state." },
     emulator: {
@@ -100,7 +100,7 @@ describe("emulator with a full disk", () => {
       },
     },
   };
-  for (const [service, rejection] of Object.entries(refusals)) {
+  for (const [service, rejection] of Object.entries(rejections)) {
     it(`rejects each operation of ${service} as declared, or changes nothing`, async (t) => {
       const fill = mockFillableDisk(t);
       const emulator = await startTestEmulator(t, { file: join(await createTemporaryFolder(t), "emulator.json") });
@@ -116,7 +116,7 @@ describe("emulator with a full disk", () => {
         assert.ok(status < 500 || status === 503, `${id}: ${status}`);
         if (status !== 503) continue;
         // Forwarded requests are rejected by the cluster with its own message.
-        const isHandedOn = JSON.stringify(body) === JSON.stringify(refusals.contracts);
+        const isHandedOn = JSON.stringify(body) === JSON.stringify(rejections.contracts);
         if (!isHandedOn && !isOfOneFile(body)) assert.deepEqual(body, rejection, id);
         rejected += 1;
       }

@@ -110,11 +110,11 @@ describe("real path of a file", () => {
     await symlink("real", join(folder, "to-folder"));
     await symlink("../to-folder/b", join(folder, "real", "a"));
     const names = ["real/b", "to-folder/b", "to-folder/a", "real/../real/./a", "to-folder/none/../b"];
-    const all = async () => Promise.all(names.map((name) => resolveRealPath(`${folder}/${name}`)));
+    const resolveAll = async () => Promise.all(names.map((name) => resolveRealPath(`${folder}/${name}`)));
     const expected = names.map(() => join(folder, "real", "b"));
-    assert.deepEqual(await all(), expected);
+    assert.deepEqual(await resolveAll(), expected);
     await writeFile(join(folder, "real", "b"), "");
-    assert.deepEqual(await all(), expected);
+    assert.deepEqual(await resolveAll(), expected);
   });
 
   it("is undefined for a cycle of links", async (t) => {

@@ -40,7 +40,7 @@ async function startBot(t: TestContext, metadataUrl: () => string): Promise<Bot>
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = JSON.parse(Buffer.concat(chunks).toString("utf8"));
     try {
-      await adapter.process(asRequest(request, body), asResponse(response), async ({ activity: { text } }) => {
+      await adapter.process(toBotRequest(request, body), toBotResponse(response), async ({ activity: { text } }) => {
         texts.push(text);
       });
     } catch {
@@ -79,13 +79,13 @@ function createAdapter(metadataUrl: string): CloudAdapter {
   );
 }
 
-const asRequest = ({ headers, method }: IncomingMessage, body: Record<string, unknown>): Request => ({
+const toBotRequest = ({ headers, method }: IncomingMessage, body: Record<string, unknown>): Request => ({
   body,
   headers,
   method,
 });
 
-function asResponse(response: ServerResponse): Response {
+function toBotResponse(response: ServerResponse): Response {
   let status = 200;
   return {
     socket: response.socket,
@@ -122,12 +122,12 @@ describe("cluster with chat_b's official library", { skip: missing }, () => {
   });
 
   it("accepts tokens of the emulator's issuer, using its metadata and keys", async (t) => {
-    let world: TestEmulator | undefined;
-    const target = await startBot(t, () => `${world!.controlUrl}/chat-b/openid-configuration`);
-    world = await startBotRouter(t, target, {});
-    const response = await world.control("POST", "chat-b/token", { body: { service_url: serviceUrl } });
+    let emulator: TestEmulator | undefined;
+    const target = await startBot(t, () => `${emulator!.controlUrl}/chat-b/openid-configuration`);
+    emulator = await startBotRouter(t, target, {});
+    const response = await emulator.control("POST", "chat-b/token", { body: { service_url: serviceUrl } });
     const headers = { authorization: `Bearer ${(response.body as { token: string }).token}` };
-    assert.equal((await world.router("POST", path, { body: activity, headers })).status, 200);
+    assert.equal((await emulator.router("POST", path, { body: activity, headers })).status, 200);
     assert.deepEqual(target.texts, ["café é"]);
   });
 

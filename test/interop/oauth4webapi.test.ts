@@ -95,7 +95,7 @@ describe("unmodified oauth4webapi client", () => {
     const issuer = new URL(routerUrl);
     const server = await oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer, insecure));
     const device = { ...server, token_endpoint: `${routerUrl}/router/v1/oauth2.0/token/` };
-    const begun = await oauth.processDeviceAuthorizationResponse(
+    const authorization = await oauth.processDeviceAuthorizationResponse(
       device,
       client,
       await oauth.deviceAuthorizationRequest(device, client, oauth.None(), new URLSearchParams(), insecure),
@@ -104,7 +104,7 @@ describe("unmodified oauth4webapi client", () => {
       oauth.processDeviceCodeResponse(
         device,
         client,
-        await oauth.deviceCodeGrantRequest(device, client, oauth.None(), begun.device_code, insecure),
+        await oauth.deviceCodeGrantRequest(device, client, oauth.None(), authorization.device_code, insecure),
       );
     await assert.rejects(poll(), { error: "authorization_pending" });
     await assert.rejects(poll(), { error: "slow_down" });

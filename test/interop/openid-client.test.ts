@@ -100,13 +100,13 @@ describe("unmodified openid-client", () => {
   it("completes the device flow by discovery", async (t) => {
     const { routerUrl, control } = await startRealTimeEmulator(t);
     const config = await discover(routerUrl);
-    const begun = await openid.initiateDeviceAuthorization(config, { scope: "openid email" });
-    assert.deepEqual([begun.interval, begun.expires_in], [5, 900]);
-    await control("POST", `device-grants/${begun.user_code}`, {
+    const authorization = await openid.initiateDeviceAuthorization(config, { scope: "openid email" });
+    assert.deepEqual([authorization.interval, authorization.expires_in], [5, 900]);
+    await control("POST", `device-grants/${authorization.user_code}`, {
       body: { status: "AUTHORIZED", email: "eli@fabrikam.example" },
     });
     // The library waits one interval before it polls. A shorter one is safe, because the first poll is never early.
-    const tokens = await openid.pollDeviceAuthorizationGrant(config, { ...begun, interval: 1 });
+    const tokens = await openid.pollDeviceAuthorizationGrant(config, { ...authorization, interval: 1 });
     assert.equal(tokens.claims()?.sub, "31");
     assert.equal((await openid.fetchUserInfo(config, tokens.access_token, "31")).email, "eli@fabrikam.example");
 
@@ -131,17 +131,17 @@ describe("unmodified openid-client", () => {
       openid.None(),
     );
     openid.allowInsecureRequests(config);
-    const begun = await openid.initiateDeviceAuthorization(config, {});
+    const authorization = await openid.initiateDeviceAuthorization(config, {});
     const outcomes: unknown[] = [];
     config[openid.customFetch] = async (url, init) => {
       const response = await fetch(url, init as RequestInit);
       const { error } = (await response.clone().json()) as { error?: string };
       outcomes.push([response.status, error]);
       if (outcomes.length === 1)
-        await control("POST", `device-grants/${begun.user_code}`, { body: { status: "AUTHORIZED" } });
+        await control("POST", `device-grants/${authorization.user_code}`, { body: { status: "AUTHORIZED" } });
       return response;
     };
-    await openid.pollDeviceAuthorizationGrant(config, { ...begun, interval: 1 });
+    await openid.pollDeviceAuthorizationGrant(config, { ...authorization, interval: 1 });
     assert.deepEqual(outcomes, [
       [400, "authorization_pending"],
       [200, undefined],

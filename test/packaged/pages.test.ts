@@ -104,9 +104,9 @@ describe("user documentation in an empty folder", () => {
       "config set client_secret": "config set client_secret --secret-file -",
     };
     for (const line of lines) {
-      let there = line;
-      for (const [name, actual] of Object.entries(real)) there = there.replace(name, actual);
-      await shell.paste(there, clientSecret, (output) => {
+      let replaced = line;
+      for (const [name, actual] of Object.entries(real)) replaced = replaced.replace(name, actual);
+      await shell.paste(replaced, clientSecret, (output) => {
         const [, userCode] = /\b([B-Z]{4}-[B-Z]{4})\b/.exec(output) ?? [];
         if (userCode) void service.control("POST", `device-grants/${userCode}`, { body: { status: "AUTHORIZED" } });
       });

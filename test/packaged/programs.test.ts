@@ -48,7 +48,7 @@ describe("program with the installed package", () => {
   });
 
   it("compiles strictly against the published types, which include every operation", async () => {
-    const typed = [
+    const program = [
       'import { createClient, type OperationId, operationIds, ServiceError } from "svc-toolkit/client";',
       'import { startEmulator } from "svc-toolkit/emulator";',
       'import { type Activity, verifyDelivery, type WebhookPayload } from "svc-toolkit/webhooks";',
@@ -88,7 +88,7 @@ describe("program with the installed package", () => {
       "  return contract_status satisfies string && ids.length > 0 ? ServiceError.name : contract_status;",
       "}",
     ].join("\n");
-    await writeFile(join(folder, "program.ts"), typed);
+    await writeFile(join(folder, "program.ts"), program);
     await compile("program.ts");
   });
 

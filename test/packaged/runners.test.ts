@@ -223,19 +223,19 @@ export async function program(): Promise<string> {
     const five = { program: () => bin("typescript-5/bin/tsc"), flags: [] };
     const ours = { program: () => join(root, "node_modules/typescript/bin/tsc"), flags: ["--ignoreConfig"] };
     // Checking the compiler's library and Node.js types takes most of a run, and shipped types require neither.
-    const alone = ["--typeRoots", "none", "--skipDefaultLibCheck"];
+    const isolationFlags = ["--typeRoots", "none", "--skipDefaultLibCheck"];
     const both = ["program.mts", "program.cts"];
     const compilations = [
-      ["node16 for both module kinds", five, both, ["--module", "node16", ...alone]],
-      ["nodenext for both module kinds", ours, both, ["--module", "nodenext", ...alone]],
+      ["node16 for both module kinds", five, both, ["--module", "node16", ...isolationFlags]],
+      ["nodenext for both module kinds", ours, both, ["--module", "nodenext", ...isolationFlags]],
       [
         "bundler next to Node.js types",
         ours,
         ["program.ts"],
         ["--module", "preserve", "--moduleResolution", "bundler", "--types", "node"],
       ],
-      ["commonjs", five, ["program.ts"], ["--module", "commonjs", ...alone]],
-      ["commonjs in the newest compiler", ours, ["program.ts"], ["--module", "commonjs", ...alone]],
+      ["commonjs", five, ["program.ts"], ["--module", "commonjs", ...isolationFlags]],
+      ["commonjs in the newest compiler", ours, ["program.ts"], ["--module", "commonjs", ...isolationFlags]],
     ] as const;
     for (const [name, compiler, files, flags] of compilations) {
       it(`compiles strictly with ${name}`, async () => {

@@ -103,8 +103,8 @@ describe("packed tarball in an empty folder", () => {
 
   it("runs with every installation method in the README", async () => {
     const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
-    const here = await runAsTyped("npx svc --version && npx svc-toolkit --version", folder);
-    assert.equal(here.stdout, `${version}\n${version}\n`);
+    const versions = await runAsTyped("npx svc --version && npx svc-toolkit --version", folder);
+    assert.equal(versions.stdout, `${version}\n${version}\n`);
     // The folder has no access to parent packages.
     const empty = await mkdtemp(join(folder, "empty-"));
     await writeFile(join(empty, "package.json"), JSON.stringify({ name: "empty", private: true }));

@@ -30,12 +30,12 @@ describe("crm_a signature", () => {
 
   it("decodes exactly twelve percent-encoded characters for v3 in either case", () => {
     const sign = (url: string) => signCrmA({ ...createSignedRequest(v3), url });
-    for (const [written, meant] of Object.entries(crmA.decode_only_in_query)) {
-      assert.equal(sign(`https://h/?a=${written}`), sign(`https://h/?a=${meant}`), written);
-      assert.equal(sign(`https://h/?a=${written.toLowerCase()}`), sign(`https://h/?a=${meant}`), written);
+    for (const [encoded, meant] of Object.entries(crmA.decode_only_in_query)) {
+      assert.equal(sign(`https://h/?a=${encoded}`), sign(`https://h/?a=${meant}`), encoded);
+      assert.equal(sign(`https://h/?a=${encoded.toLowerCase()}`), sign(`https://h/?a=${meant}`), encoded);
     }
-    for (const [written, meant] of Object.entries({ "%20": " ", "%26": "&", "%3D": "=", "%2B": "+", "%25": "%" })) {
-      assert.notEqual(sign(`https://h/?a=${written}`), sign(`https://h/?a=${meant}`), written);
+    for (const [encoded, meant] of Object.entries({ "%20": " ", "%26": "&", "%3D": "=", "%2B": "+", "%25": "%" })) {
+      assert.notEqual(sign(`https://h/?a=${encoded}`), sign(`https://h/?a=${meant}`), encoded);
     }
     assert.equal(Object.keys(crmA.decode_only_in_query).length, 12);
   });

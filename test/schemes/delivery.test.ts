@@ -12,14 +12,14 @@ const verify = (headers: HeadersInput, content: string | Uint8Array = body) =>
   verifyDelivery({ body: content, headers, hmacKey });
 
 describe("delivery verification", () => {
-  const ways: [string, HeadersInput][] = [
+  const headerForms: [string, HeadersInput][] = [
     ["headers in their original case", { [header]: hash }],
     ["headers in lower case", { "content-type": "application/json", [header.toLowerCase()]: hash }],
     ["headers as lists", { [header.toLowerCase()]: [hash, "another"] }],
     ["a Headers object", new Headers({ [header]: hash })],
     ["a header named get", { get: "this", [header]: hash }],
   ];
-  for (const [label, headers] of ways) {
+  for (const [label, headers] of headerForms) {
     it(`accepts ${label}`, () => {
       assert.deepEqual(verify(headers), { ok: true });
       assert.deepEqual(verify(headers, Buffer.from(body)), { ok: true });

@@ -24,10 +24,13 @@ describe("Standard Webhooks signature", () => {
 
   it("accepts timestamps within the tolerance in both directions", () => {
     const tolerance = vector.tolerance_s * 1_000;
-    const at = (offset: number) => verify({ nowMs: sentMs + offset });
-    assert.deepEqual([at(0), at(tolerance), at(-tolerance)], [{ ok: true }, { ok: true }, { ok: true }]);
+    const verifyAt = (offset: number) => verify({ nowMs: sentMs + offset });
+    assert.deepEqual(
+      [verifyAt(0), verifyAt(tolerance), verifyAt(-tolerance)],
+      [{ ok: true }, { ok: true }, { ok: true }],
+    );
     const stale = { ok: false, reason: "stale" };
-    assert.deepEqual([at(tolerance + 1_000), at(-tolerance - 1_000)], [stale, stale]);
+    assert.deepEqual([verifyAt(tolerance + 1_000), verifyAt(-tolerance - 1_000)], [stale, stale]);
   });
 
   it("accepts any one of several signatures", () =>

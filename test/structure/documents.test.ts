@@ -27,7 +27,7 @@ describe("check of the pages", () => {
   it("finds only existing paths", () => assert.deepEqual(findDeadPaths(documents, allPaths), []));
 
   it("finds every page for new users", () => {
-    const wanted = [
+    const pages = [
       "README.md",
       "ARCHITECTURE.md",
       "CONTRIBUTING.md",
@@ -39,7 +39,7 @@ describe("check of the pages", () => {
       "docs/quickstart.md",
     ];
     assert.deepEqual(
-      wanted.filter((path) => getPage(path) === ""),
+      pages.filter((path) => getPage(path) === ""),
       [],
     );
   });

@@ -23,13 +23,13 @@ export function findExpressions(files: readonly SourceFile[]): Expressions {
   for (const { path, text } of files) {
     const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
     const visit = (node: ts.Node): void => {
-      const at = () => `${path}:${file.getLineAndCharacterOfPosition(node.getStart()).line + 1}`;
+      const getLocation = () => `${path}:${file.getLineAndCharacterOfPosition(node.getStart()).line + 1}`;
       if (ts.isRegularExpressionLiteral(node)) {
         const end = node.text.lastIndexOf("/");
-        literals.push({ source: node.text.slice(1, end), flags: node.text.slice(end + 1), at: at() });
+        literals.push({ source: node.text.slice(1, end), flags: node.text.slice(end + 1), at: getLocation() });
       }
       if ((ts.isNewExpression(node) || ts.isCallExpression(node)) && node.expression.getText() === "RegExp") {
-        created.push(at());
+        created.push(getLocation());
       }
       ts.forEachChild(node, visit);
     };

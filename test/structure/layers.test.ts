@@ -57,7 +57,7 @@ describe("import cycles", () => {
 });
 
 describe("layer check", () => {
-  const refusals: [string, string, string][] = [
+  const violations: [string, string, string][] = [
     ["src/base/x.ts", 'import "../api/basis.ts";', "src/base knows nothing of src/api"],
     ["src/api/x.ts", 'import { readFile } from "node:fs/promises";', "src/api does no I/O"],
     ["src/derive/x.ts", 'import * as z from "zod";', "its home is src/api, emulator, src/cli/commands"],
@@ -92,7 +92,7 @@ describe("layer check", () => {
     ["src/cli/x.ts", 'import { render } from "preact";', "its home is src/console"],
     ["tools/x.ts", 'import "node:fs";', "the file is in no layer"],
   ];
-  for (const [path, text, reason] of refusals) {
+  for (const [path, text, reason] of violations) {
     it(`rejects ${text} in ${path}`, () => {
       const [violation] = findForbiddenImportsIn(path, text);
       assert.ok(violation?.includes(reason), `${violation} should say: ${reason}`);

@@ -191,8 +191,8 @@ export const findLayer = (path: string): Layer | undefined =>
 /** Lists imports that the table does not allow, each as a message. */
 export const findForbiddenImports = (imports: readonly Import[]): string[] =>
   imports.flatMap((importSite) => {
-    const why = explainForbiddenImport(importSite);
-    return why === undefined ? [] : [`${importSite.from} imports ${importSite.target}: ${why}`];
+    const problem = explainForbiddenImport(importSite);
+    return problem === undefined ? [] : [`${importSite.from} imports ${importSite.target}: ${problem}`];
   });
 
 function explainForbiddenImport({ from, target, kind }: Import): string | undefined {

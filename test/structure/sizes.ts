@@ -12,10 +12,10 @@ const countLines = ({ text }: SourceFile): number => text.split("\n").length - (
 /** Computes the length of the files in lines. */
 export function measureSizes(files: readonly SourceFile[]): Sizes {
   const counts = files.map(countLines).sort((a, b) => a - b);
-  const at = (share: number) => counts[Math.min(counts.length - 1, Math.floor(counts.length * share))] ?? 0;
+  const getPercentile = (share: number) => counts[Math.min(counts.length - 1, Math.floor(counts.length * share))] ?? 0;
   return {
-    median: at(0.5),
-    p90: at(0.9),
+    median: getPercentile(0.5),
+    p90: getPercentile(0.9),
     longFiles: files.filter((file) => countLines(file) > 400).map(({ path }) => path),
   };
 }

@@ -103,8 +103,8 @@ const exceptions: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Splits a name into words in lower case. `deliveryLanes` and `delivery-lanes` contain `lanes`. */
-const splitName = (name: string): string[] => name.match(/[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g)?.map(toLower) ?? [];
-const toLower = (word: string): string => word.toLowerCase();
+const splitName = (name: string): string[] => name.match(/[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g)?.map(convertToLower) ?? [];
+const convertToLower = (word: string): string => word.toLowerCase();
 
 /** Matches the names that a file declares. Every used name is declared in some file. */
 const declaration = /(?<![{,] )\b(?:const|let|function\*?|class|interface|type) ([A-Za-z]\w*)/g;

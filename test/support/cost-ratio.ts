@@ -1,8 +1,8 @@
 /** Returns the processor time of one run in µs, which is independent of other programs. */
 async function measureCpuMicroseconds(work: () => unknown): Promise<number> {
-  const begun = process.cpuUsage();
+  const startUsage = process.cpuUsage();
   await work();
-  const { user, system } = process.cpuUsage(begun);
+  const { user, system } = process.cpuUsage(startUsage);
   return user + system;
 }
 

@@ -27,13 +27,13 @@ export async function subscribe(
   let seenCount = 0;
   return async () => {
     await control("POST", "clock/advance", { body: { by: "PT1S" } });
-    const came = target.received.slice(seenCount);
+    const newEvents = target.received.slice(seenCount);
     seenCount = target.received.length;
     const { body: log } = await control("GET", `deliveries?limit=500&webhook=${(body as { id: number }).id}`);
     // Deliveries that are due at the same instant run concurrently, so only their log has the order of the events.
     const { items } = log as { items: { activity: string }[] };
-    const order = items.slice(0, came.length).reverse();
-    const bodies = came.map((request) => JSON.parse(request.body.toString("utf8")) as DeliveredEvent);
+    const order = items.slice(0, newEvents.length).reverse();
+    const bodies = newEvents.map((request) => JSON.parse(request.body.toString("utf8")) as DeliveredEvent);
     return order.map(({ activity }) => {
       const at = bodies.findIndex((each) => each.activity === activity);
       return bodies.splice(at, 1)[0]!;

@@ -16,7 +16,7 @@ export interface Receiver {
   readonly url: string;
   readonly received: readonly ReceivedRequest[];
   /** Sets the next responses, by a status or by a function that responds. */
-  respond(how: number | ((request: ReceivedRequest, response: ServerResponse) => void)): void;
+  respond(behavior: number | ((request: ReceivedRequest, response: ServerResponse) => void)): void;
 }
 
 /**
@@ -24,7 +24,7 @@ export interface Receiver {
  */
 export async function startReceiver(t: Pick<TestContext, "after">): Promise<Receiver> {
   const received: ReceivedRequest[] = [];
-  let how: number | ((request: ReceivedRequest, response: ServerResponse) => void) = 200;
+  let behavior: number | ((request: ReceivedRequest, response: ServerResponse) => void) = 200;
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     try {
@@ -34,10 +34,10 @@ export async function startReceiver(t: Pick<TestContext, "after">): Promise<Rece
       return;
     }
     const { method = "", url = "", headers, rawHeaders } = request;
-    const got = { method, url, headers, rawHeaders, body: Buffer.concat(chunks) };
-    received.push(got);
-    if (typeof how === "number") response.writeHead(how).end();
-    else how(got, response);
+    const receivedRequest = { method, url, headers, rawHeaders, body: Buffer.concat(chunks) };
+    received.push(receivedRequest);
+    if (typeof behavior === "number") response.writeHead(behavior).end();
+    else behavior(receivedRequest, response);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.after(() => {
@@ -48,7 +48,7 @@ export async function startReceiver(t: Pick<TestContext, "after">): Promise<Rece
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     received,
     respond: (next) => {
-      how = next;
+      behavior = next;
     },
   };
 }

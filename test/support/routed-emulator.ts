@@ -67,9 +67,9 @@ export async function startRoutedEmulator(
   const emulator = await startTestEmulator(t, { seed, ...options });
   const seenCounts = { eu: eu.received.length, us: us.received.length };
   const since = (name: "eu" | "us", all: readonly ReceivedRequest[]) => {
-    const fresh = all.slice(seenCounts[name]).map(({ method, url }) => `${name} ${method} ${url}`);
+    const newRequests = all.slice(seenCounts[name]).map(({ method, url }) => `${name} ${method} ${url}`);
     seenCounts[name] = all.length;
-    return fresh;
+    return newRequests;
   };
   return Object.assign(emulator, {
     eu,

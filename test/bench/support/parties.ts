@@ -60,23 +60,23 @@ const roles: Readonly<Record<string, Role>> = {
     const responseBody = JSON.stringify(body);
     let count = 0;
     let enough = Number.POSITIVE_INFINITY;
-    let tell = () => {};
+    let notifyWaiter = () => {};
     let first: Pick<Load, "headers" | "body"> | undefined;
     /** Resolves when this many requests have arrived in total. */
-    const until = (about: { readonly count: number }) =>
+    const waitForCount = (about: { readonly count: number }) =>
       new Promise<number>((resolve) => {
         enough = about.count;
-        tell = () => resolve(count);
-        if (count >= enough) tell();
+        notifyWaiter = () => resolve(count);
+        if (count >= enough) notifyWaiter();
       });
     const url = await startServer(async (request, response) => {
       count += 1;
-      if (count === enough) tell();
+      if (count === enough) notifyWaiter();
       request.on("end", () => response.writeHead(status, { "content-type": "application/json" }).end(responseBody));
       if (first) request.resume();
       else first = { headers: getForwardableHeaders(request), body: await text(request) };
     });
-    return { ready: { url }, handlers: { count: () => count, first: () => first, until } };
+    return { ready: { url }, handlers: { count: () => count, first: () => first, until: waitForCount } };
   },
 
   /** Sends requests on demand. */

@@ -48,8 +48,8 @@ export interface RunningEmulator {
 export class ProcessGroup {
   readonly #stops: (() => unknown)[] = [];
 
-  async start<Ready = { readonly url: string }>(role: string, about: object = {}): Promise<BenchProcess<Ready>> {
-    const child = fork(fileURLToPath(new URL("parties.ts", import.meta.url)), [role, JSON.stringify(about)], {
+  async start<Ready = { readonly url: string }>(role: string, options: object = {}): Promise<BenchProcess<Ready>> {
+    const child = fork(fileURLToPath(new URL("parties.ts", import.meta.url)), [role, JSON.stringify(options)], {
       execArgv: ["--import", "tsx", "--expose-gc"],
     });
     this.#stops.push(() => child.kill());

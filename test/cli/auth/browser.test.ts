@@ -29,7 +29,7 @@ describe("svc auth device-login with a browser", () => {
    * Signs in at a terminal. The user presses Enter after the first poll, and the browser records its argument. The user
    * then denies the sign-in on another device: once the browser has run, or after `polls` polls without a browser.
    */
-  async function atTerminal(
+  async function signInAtTerminal(
     t: TestContext,
     polls: number,
     env: Record<string, string> = {},
@@ -64,7 +64,7 @@ describe("svc auth device-login with a browser", () => {
   }
 
   it("opens a browser when Enter is pressed, without secrets in its environment", async (t) => {
-    const { stderr, opened } = await atTerminal(t, 150);
+    const { stderr, opened } = await signInAtTerminal(t, 150);
     assert.match(stderr, /Press Enter to open it in your browser\.\n/);
     assert.match(String(opened), /^http:\S+\/_emulator\/device\?user_code=\w{4}-\w{4} token=\n$/);
   });
@@ -75,13 +75,13 @@ describe("svc auth device-login with a browser", () => {
       [{}, ["--no-input"]],
       [{ CI: "1" }, []],
     ] as const) {
-      const { stderr, opened } = await atTerminal(t, 25, env, flags);
+      const { stderr, opened } = await signInAtTerminal(t, 25, env, flags);
       assert.deepEqual([stderr.includes("Press Enter"), opened], [false, undefined]);
     }
   });
 
   it("continues if the browser cannot be started", async (t) => {
-    const { exit, stderr } = await atTerminal(t, 25, { BROWSER: "/nonexistent/browser" });
+    const { exit, stderr } = await signInAtTerminal(t, 25, { BROWSER: "/nonexistent/browser" });
     assert.equal(exit, 4);
     assert.match(stderr, /could not be started\. Open\s+http:\S+\s+yourself\./);
   });

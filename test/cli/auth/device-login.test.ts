@@ -67,8 +67,8 @@ describe("svc auth device-login with the emulator", () => {
       },
     ]);
     assert.equal((await svc("auth token", { wall })).stdout, `${account.access_token}\n`);
-    const who = await svc("oidc userinfo --json", { wall });
-    assert.equal(JSON.parse(who.stdout).sub, decodeJwtPart(account.access_token, 1).sub);
+    const userinfo = await svc("oidc userinfo --json", { wall });
+    assert.equal(JSON.parse(userinfo.stdout).sub, decodeJwtPart(account.access_token, 1).sub);
   });
 
   it("compares the expiry with the emulator's virtual time", async (t) => {

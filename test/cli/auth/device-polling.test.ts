@@ -121,8 +121,8 @@ describe("device token polling", () => {
     ["the response has no token", { status: 200, body: "<html>" }, 1, /no access token/],
     ["the token is of another type", { status: 200, body: { ...tokens, token_type: "mac" } }, 1, /not a bearer token/],
   ];
-  for (const [when, response, code, message] of ends) {
-    it(`exits with ${code} when ${when}`, async (t) => {
+  for (const [occasion, response, code, message] of ends) {
+    it(`exits with ${code} when ${occasion}`, async (t) => {
       const { exit, stdout, stderr, polls } = await signIn(t, [response]);
       assert.deepEqual([exit, stdout, polls], [code, "", 1]);
       assert.match(stderr, message);

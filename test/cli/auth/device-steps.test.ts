@@ -20,9 +20,9 @@ async function startDeviceEmulator(t: TestContext) {
 describe("stepwise svc auth device-login", () => {
   it("exits with 8 until approval, then stores the tokens and removes the pending sign-in", async (t) => {
     const { svc, decide, cwd, emulator } = await startDeviceEmulator(t);
-    const begun = await svc(`${begin} --json`);
-    assert.equal(begun.exit, 8);
-    const { event, user_code, ...fields } = JSON.parse(begun.stdout);
+    const started = await svc(`${begin} --json`);
+    assert.equal(started.exit, 8);
+    const { event, user_code, ...fields } = JSON.parse(started.stdout);
     assert.deepEqual(
       [event, Object.keys(fields)],
       ["approval_needed", ["verification_uri", "verification_uri_complete", "expires_in", "interval"]],
@@ -44,7 +44,7 @@ describe("stepwise svc auth device-login", () => {
     );
     assert.deepEqual((await readdir(cwd)).sort(), ["tokens.json"]);
     assert.equal((await svc("auth status")).exit, 0);
-    for (const { stdout, stderr } of [begun, early, result])
+    for (const { stdout, stderr } of [started, early, result])
       assert.equal(`${stdout}${stderr}`.includes(device_code), false);
   });
 

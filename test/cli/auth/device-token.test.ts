@@ -55,9 +55,9 @@ describe("single device token request", () => {
     const denied = await startPendingGrant(t);
     await denied.decide("DENIED");
     assert.equal((await denied.poll("auth device-token")).exit, 4);
-    const late = await startPendingGrant(t);
-    await late.emulator.clock.advance({ by: 15 * 60_000 });
-    assert.equal((await late.poll("auth device-token")).exit, 4);
+    const lateGrant = await startPendingGrant(t);
+    await lateGrant.emulator.clock.advance({ by: 15 * 60_000 });
+    assert.equal((await lateGrant.poll("auth device-token")).exit, 4);
   });
 
   it("reads the error of a response with any status", async (t) => {

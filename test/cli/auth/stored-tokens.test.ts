@@ -52,8 +52,12 @@ describe("refresh of an expiring token", () => {
   it("prints the token with its type and expiry for auth token --json", async (t) => {
     const { svc, wall, tokens } = await startSignedInCli(t);
     const { exit, stdout } = await svc("auth token --json", { wall });
-    const printed = { access_token: tokens.access_token, token_type: "Bearer", expires_at: "2031-01-02T04:04:05Z" };
-    assert.deepEqual([exit, JSON.parse(stdout)], [0, printed]);
+    const printedToken = {
+      access_token: tokens.access_token,
+      token_type: "Bearer",
+      expires_at: "2031-01-02T04:04:05Z",
+    };
+    assert.deepEqual([exit, JSON.parse(stdout)], [0, printedToken]);
   });
 
   it("refreshes the token before a command that needs it", async (t) => {

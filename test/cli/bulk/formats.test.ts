@@ -44,8 +44,8 @@ describe("damaged job log", () => {
       await svc(run);
       const [id] = await readdir(jobs);
       const log = join(jobs, id!, "job.log");
-      const damaged = damage(await readFile(log, "utf8"));
-      await writeFile(log, damaged);
+      const damagedLog = damage(await readFile(log, "utf8"));
+      await writeFile(log, damagedLog);
       const before = await readdir(join(jobs, id!));
       for (const verb of ["resume", "show", "results", "undo"]) {
         assert.deepEqual(await svc(`router jobs ${verb} --last`), {
@@ -61,7 +61,7 @@ describe("damaged job log", () => {
       }
       const result = await svc("router jobs list --json=id,status,stopped_because");
       assert.deepEqual(JSON.parse(result.stdout), [{ id, status: "damaged", stopped_because: `${log}${reason}` }]);
-      assert.deepEqual([await readFile(log, "utf8"), await readdir(join(jobs, id!))], [damaged, before]);
+      assert.deepEqual([await readFile(log, "utf8"), await readdir(join(jobs, id!))], [damagedLog, before]);
       assert.equal(listRequests().length, 3);
     });
   }

@@ -45,8 +45,8 @@ describe("input rows", () => {
     ["digests in upper case, which are sent in lower", "map-emails -", `${digest.toUpperCase()}\n`, [[digest]]],
   ] as const) {
     it(`accepts ${label}`, async (t) => {
-      const { exit, lists: got } = await sendInput(t, argv, stdin);
-      assert.deepEqual({ exit, got }, { exit: 0, got: lists });
+      const { exit, lists: receivedLists } = await sendInput(t, argv, stdin);
+      assert.deepEqual({ exit, got: receivedLists }, { exit: 0, got: lists });
     });
   }
 
@@ -181,7 +181,7 @@ describe("input rows", () => {
     });
   }
 
-  for (const [label, rest, why] of [
+  for (const [label, rest, problem] of [
     ["that is not closed", '"b,1\nc,2\nd,3\n', "a quote opened at or after line 4 is not closed"],
     ["that is closed lines below", '"b,1\nc,2\nd,"3\n', / in the row that begins at line 4$/],
   ] as const) {
@@ -189,8 +189,8 @@ describe("input rows", () => {
       const { exit, stderr, lists } = await sendInput(t, "map-clients - --column id --quiet", `id,x\n\na,1\n${rest}`);
       assert.deepEqual([exit, lists], [2, []]);
       const [first = ""] = stderr.split("\n");
-      if (typeof why === "string") assert.equal(first, `error: Invalid CSV: ${why}`);
-      else assert.match(first, why);
+      if (typeof problem === "string") assert.equal(first, `error: Invalid CSV: ${problem}`);
+      else assert.match(first, problem);
     });
   }
 

@@ -58,7 +58,7 @@ describe("bulk jobs", () => {
   it("lists damaged jobs together with intact jobs", async (t) => {
     const { svc, jobs } = await createBulkFixture(t, createNumberedIds(4));
     const reasons: Record<string, string> = {};
-    for (const [damaged, reason] of [
+    for (const [content, reason] of [
       ["no JSON", "is not a job record"],
       ['{"version":1}', "is not a job record (command is missing or wrong)"],
       ['{"version":2}', "is not a job record (version is missing or wrong)"],
@@ -66,7 +66,7 @@ describe("bulk jobs", () => {
       const { stderr } = await svc(run);
       const id = /^(job_\w+): map-clients/.exec(stderr)![1]!;
       const record = join(jobs, id, "job.json");
-      await writeFile(record, damaged);
+      await writeFile(record, content);
       reasons[id] = `${record} ${reason}`;
       const { exit, stderr: output } = await svc(`router jobs show ${id}`);
       assert.deepEqual(
@@ -142,10 +142,10 @@ describe("bulk jobs", () => {
     await svc(`${run} --retries 0`);
     const before = listRequests().flat();
     await rename(join(cwd, "rows.txt"), join(cwd, "moved.txt"));
-    const resumed = await svc("router jobs resume --last");
-    assert.equal(resumed.exit, 2);
+    const resumeResult = await svc("router jobs resume --last");
+    assert.equal(resumeResult.exit, 2);
     assert.match(
-      resumed.stderr,
+      resumeResult.stderr,
       /no such file\n {2}If the file was moved, use its new path: svc router jobs resume job_\w+ FILE\n/,
     );
     await write("other.txt", createNumberedIds(7));
@@ -175,13 +175,13 @@ describe("bulk jobs", () => {
     const { svc, jobs } = await createBulkFixture(t, createNumberedIds(6), failSecondCall);
     await svc(`${run} --retries 0`);
     const lock = join(await findOnlyJob(jobs), "lock");
-    const held = { id: "x", pid: process.ppid, ...(await identifyMachine()) };
-    await writeFile(lock, JSON.stringify(held));
+    const heldLock = { id: "x", pid: process.ppid, ...(await identifyMachine()) };
+    await writeFile(lock, JSON.stringify(heldLock));
     const busy = await svc("router jobs resume --last");
     assert.equal(busy.exit, 1);
     assert.match(busy.stderr, /Job job_\w+ is already running in another process/);
     assert.equal(JSON.parse((await svc("router jobs show --last --json")).stdout).status, "running");
-    await writeFile(lock, JSON.stringify({ ...held, pid: 2 ** 22 + 1 }));
+    await writeFile(lock, JSON.stringify({ ...heldLock, pid: 2 ** 22 + 1 }));
     assert.equal((await svc("router jobs resume --last")).exit, 0);
     assert.deepEqual((await readdir(await findOnlyJob(jobs))).sort(), ["job.json", "job.log", "results.csv"]);
   });

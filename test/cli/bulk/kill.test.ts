@@ -83,8 +83,8 @@ describe("killed bulk job", () => {
       const before = (await disturbed.mapped()).length;
       assert.ok(before >= batches * 100 && before < count, `killed in the middle, after ${before} rows`);
 
-      const resumed = await waitForExit(disturbed.start("router", "jobs", "resume", "--last"));
-      assert.deepEqual(resumed, { exit: 0, stdout: `Mapped ${count} e-mails to us-1\n`, stderr: "" });
+      const resumeResult = await waitForExit(disturbed.start("router", "jobs", "resume", "--last"));
+      assert.deepEqual(resumeResult, { exit: 0, stdout: `Mapped ${count} e-mails to us-1\n`, stderr: "" });
 
       assert.deepEqual(await disturbed.mapped(), table);
 
@@ -134,9 +134,9 @@ describe("killed bulk job", () => {
       status: "interrupted",
       stopped_because: "The process was killed, or the machine went down.",
     });
-    const resumed = await waitForExit(start("router", "jobs", "resume", "--last"));
-    assert.deepEqual([resumed.exit, (await mapped()).length], [0, 10_000]);
-    assert.match(resumed.stderr, /^warning: .*job\.log ends with an incomplete write \(\d+ bytes\)/);
+    const resumeResult = await waitForExit(start("router", "jobs", "resume", "--last"));
+    assert.deepEqual([resumeResult.exit, (await mapped()).length], [0, 10_000]);
+    assert.match(resumeResult.stderr, /^warning: .*job\.log ends with an incomplete write \(\d+ bytes\)/);
     assert.equal(await readFile(join(job, "results.csv"), "utf8"), "row,input,status,code,message,moved_from\r\n");
     const result = await waitForExit(start("router", "jobs", "show", "--last", "--json=status,batches"));
     assert.deepEqual(JSON.parse(result.stdout), { status: "done", batches: 100 });

@@ -166,9 +166,9 @@ describe("mapping from a file", () => {
     assert.equal(await getClusterOf(cli, "x@e.example"), "eu-1");
     assert.equal((await cli.svc("router unmap-emails rows.txt --cluster eu-1 --yes")).exit, 0);
     assert.equal(await getClusterOf(cli, "x@e.example"), undefined);
-    const few = "router unmap-clients --client-ids none --cluster eu-1";
-    assert.match((await cli.svc(few)).stderr, /--yes required/);
-    assert.equal((await cli.svc(`${few} --yes`)).exit, 0);
+    const fewArgs = "router unmap-clients --client-ids none --cluster eu-1";
+    assert.match((await cli.svc(fewArgs)).stderr, /--yes required/);
+    assert.equal((await cli.svc(`${fewArgs} --yes`)).exit, 0);
   });
 
   it("checks all rows and sends nothing with --dry-run", async (t) => {

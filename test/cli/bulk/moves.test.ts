@@ -71,8 +71,8 @@ describe("undo of moved identifiers", () => {
       const [id = ""] = /job_\w+/.exec((await svc(line)).stderr) ?? [];
       assert.deepEqual(owners, { "c-1": "eu-1", "c-2": "eu-1", "c-3": "eu-1", "c-4": "eu-1" });
       if (isResumed) {
-        const resumed = await svc(`router jobs resume ${id} --json`);
-        assert.deepEqual([resumed.exit, JSON.parse(resumed.stdout).moved], [0, 3], resumed.stderr);
+        const resumeResult = await svc(`router jobs resume ${id} --json`);
+        assert.deepEqual([resumeResult.exit, JSON.parse(resumeResult.stdout).moved], [0, 3], resumeResult.stderr);
         const results = JSON.parse((await svc(`router jobs results ${id} --json=moved_from`)).stdout);
         assert.deepEqual(
           results,

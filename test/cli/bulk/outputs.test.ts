@@ -70,9 +70,12 @@ describe("output files of a bulk job", () => {
     assert.match(result.stderr, /^error: --errors-out must not be the input file plan\.json\n/);
     await svc(`${run} --retries 0 --errors-out bad.csv`);
     await writeFile(join(cwd, "bad.csv"), "a\n");
-    const resumed = await svc("router jobs resume --last bad.csv");
-    assert.match(resumed.stderr, /^error: --errors-out must not be the input file \S*bad\.csv\n/);
-    assert.deepEqual([result.exit, resumed.exit, await read(cwd, "bad.csv"), listRequests().length], [2, 2, "a\n", 1]);
+    const resumeResult = await svc("router jobs resume --last bad.csv");
+    assert.match(resumeResult.stderr, /^error: --errors-out must not be the input file \S*bad\.csv\n/);
+    assert.deepEqual(
+      [result.exit, resumeResult.exit, await read(cwd, "bad.csv"), listRequests().length],
+      [2, 2, "a\n", 1],
+    );
   });
 
   it("omits unhelpful hints if an input file is missing", async (t) => {

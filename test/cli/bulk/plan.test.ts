@@ -38,9 +38,9 @@ describe("bulk job plan", () => {
 
   it("is previewed by --dry-run, which sends nothing", async (t) => {
     const { svc, listRequests } = await createBulkFixture(t, ["a", "b", "c c", "d"]);
-    const { plan: _, ...planned } = JSON.parse((await svc(`${plan} --json`)).stdout);
+    const { plan: _, ...printedPlan } = JSON.parse((await svc(`${plan} --json`)).stdout);
     const { exit, stdout, stderr } = await svc(`${apply} --dry-run --json`);
-    assert.deepEqual([exit, JSON.parse(stdout), stderr], [0, { dry_run: true, ...planned }, ""]);
+    assert.deepEqual([exit, JSON.parse(stdout), stderr], [0, { dry_run: true, ...printedPlan }, ""]);
     assert.deepEqual(listRequests(), []);
   });
 
@@ -107,8 +107,8 @@ describe("bulk job plan", () => {
     await writeFile(join(cwd, "plan.json"), '{"version":1,"command":"map-clients"}');
     assert.match((await svc(apply)).stderr, /written by --plan-out: plan\.json is not \(scope is missing or wrong\)/);
     await svc(plan);
-    const written = JSON.parse(await readFile(join(cwd, "plan.json"), "utf8"));
-    await writeFile(join(cwd, "plan.json"), JSON.stringify({ ...written, batch_size: "2" }));
+    const storedPlan = JSON.parse(await readFile(join(cwd, "plan.json"), "utf8"));
+    await writeFile(join(cwd, "plan.json"), JSON.stringify({ ...storedPlan, batch_size: "2" }));
     const { exit, stderr } = await svc(apply);
     assert.match(stderr, /written by --plan-out: plan\.json is not \(batch_size is missing or wrong\)/);
     assert.deepEqual([exit, listRequests()], [2, []]);

@@ -12,10 +12,10 @@ const flags = "--batch-size 2 --concurrency 1 --cluster eu-1";
 const invalidFieldsResponse = { status: 422, body: { detail: [{ loc: ["body"], msg: "no", type: "x" }] } };
 
 describe("invalid rows in a bulk job", () => {
-  const mixed = ["a", "b b", "c", "d d", "e"];
+  const mixedRows = ["a", "b b", "c", "d d", "e"];
 
   it("stops the job of a file before its start and saves all invalid rows", async (t) => {
-    const { svc, cwd, listRequests } = await createBulkFixture(t, mixed);
+    const { svc, cwd, listRequests } = await createBulkFixture(t, mixedRows);
     const { exit, stderr } = await svc(`router map-clients rows.txt ${flags} --errors-out bad.csv`);
     assert.equal(
       stderr,
@@ -54,7 +54,7 @@ describe("invalid rows in a bulk job", () => {
     ["40%", 3],
   ] as const) {
     it(`tolerates invalid rows up to --max-errors ${limit}`, async (t) => {
-      const { svc, listRequests } = await createBulkFixture(t, mixed);
+      const { svc, listRequests } = await createBulkFixture(t, mixedRows);
       const run = await svc(`router map-clients rows.txt ${flags} --max-errors ${limit}`);
       assert.deepEqual([run.exit, listRequests()], [exit, exit === 2 ? [] : [["a"], ["c"], ["e"]]]);
     });
@@ -73,7 +73,7 @@ describe("invalid rows in a bulk job", () => {
   });
 
   it("requires a number or a percentage for --max-errors", async (t) => {
-    const { svc } = await createBulkFixture(t, mixed);
+    const { svc } = await createBulkFixture(t, mixedRows);
     const { exit, stderr } = await svc(`router map-clients rows.txt ${flags} --max-errors few`);
     assert.equal(exit, 2);
     assert.match(
@@ -225,14 +225,14 @@ describe("bulk job with a busy service", () => {
 
 describe("bulk job with batches too large for the service", () => {
   const size = ({ body }: BulkRequest) => (body.client_ids as string[]).length;
-  const atMost =
-    (most: number): ResponseScript =>
+  const acceptAtMost =
+    (maxSize: number): ResponseScript =>
     (call) =>
-      size(call) > most ? { status: 413 } : undefined;
+      size(call) > maxSize ? { status: 413 } : undefined;
   const four = "router map-clients rows.txt --cluster eu-1 --batch-size 4 --concurrency 1";
 
   it("sends a batch in halves and splits later batches in advance", async (t) => {
-    const { svc, service, listRequests } = await createBulkFixture(t, createNumberedIds(8), atMost(2));
+    const { svc, service, listRequests } = await createBulkFixture(t, createNumberedIds(8), acceptAtMost(2));
     const { exit, stdout } = await svc(four);
     assert.deepEqual([exit, stdout], [0, "Mapped 8 client ids to eu-1\n"]);
     assert.deepEqual(listRequests(), [
@@ -260,7 +260,7 @@ describe("bulk job with batches too large for the service", () => {
   });
 
   it("stops if the service accepts no row", async (t) => {
-    const { svc, listRequests } = await createBulkFixture(t, createNumberedIds(6), atMost(0));
+    const { svc, listRequests } = await createBulkFixture(t, createNumberedIds(6), acceptAtMost(0));
     const { exit, stderr } = await svc(four);
     assert.deepEqual([exit, listRequests().length], [1, 6]);
     assert.match(stderr, /\(HTTP 413\)/);

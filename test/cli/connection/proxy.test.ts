@@ -53,8 +53,8 @@ describe("proxy from the environment", () => {
       }
     }
     assert.deepEqual(new Set(proxy.targets), new Set([`GET ${url}/`]));
-    const got = received.map(({ headers }) => [headers.host, headers["proxy-authorization"]]);
-    assert.deepEqual(got, Array(4).fill([new URL(url).host, undefined]));
+    const receivedHeaders = received.map(({ headers }) => [headers.host, headers["proxy-authorization"]]);
+    assert.deepEqual(receivedHeaders, Array(4).fill([new URL(url).host, undefined]));
   });
 
   it("opens tunnels to https services with verified certificates", async (t) => {
@@ -141,7 +141,7 @@ describe("proxy from the environment", () => {
     const proxy = await startForwardProxy(t);
     const env = { HTTP_PROXY: proxy.url, HTTPS_PROXY: proxy.url };
     const [router, control] = [emulator.routerUrl, emulator.routerUrl.replace("127.0.0.1", "localhost")];
-    const done = [
+    const results = [
       await svc("router health", { env }),
       await svc("contracts list", { env }),
       await svc("emulator status", { env: { ...env, SVC_EMULATOR_URL: control } }),
@@ -150,7 +150,7 @@ describe("proxy from the environment", () => {
       await runHealth(router, env),
       await runHealth(control, { ...env, NO_PROXY: "elsewhere.example" }),
     ];
-    assert.deepEqual([done.map(({ exit }) => exit), proxy.targets], [done.map(() => 0), []]);
+    assert.deepEqual([results.map(({ exit }) => exit), proxy.targets], [results.map(() => 0), []]);
     assert.equal(hook.received.length, 1);
   });
 

@@ -59,9 +59,14 @@ describe("activity log of svc emulator start", () => {
     const { stdout } = await emulator.stop();
     const lines = maskDurations(stdout).split("Press Ctrl-C to stop it.\n")[1]!.split("\n");
     assert.equal(stdout.includes("very-secret-token"), false);
-    const about = (word: string) => lines.filter((line) => line.includes(word));
+    const findLines = (word: string) => lines.filter((line) => line.includes(word));
     assert.deepEqual(
-      [...about("webhooks.create"), ...about("contracts.create"), ...about("webhook 1 "), ...about("time  ")],
+      [
+        ...findLines("webhooks.create"),
+        ...findLines("contracts.create"),
+        ...findLines("webhook 1 "),
+        ...findLines("time  "),
+      ],
       [
         "03:04:05  201 N ms  POST   /api/v2.1/public/webhooks/  webhooks.create (http-receiver)",
         "03:04:05  201 N ms  POST   /api/v2.1/public/contracts/  contracts.create",
@@ -108,15 +113,15 @@ describe("activity log of svc emulator start", () => {
   });
 
   it("is plain in a pipe and silent with --quiet", async (t) => {
-    for (const [flags, wanted] of [
+    for (const [flags, expected] of [
       ["", /^2031-01-02T03:04:05\.000Z {2}200 N ms {2}GET {4}\/router\/v1\/clusters\/ {2}clusters\.list$/m],
       ["--quiet", undefined],
     ] as const) {
       const emulator = await startEmulatorCommand(t, flags);
       await emulator.router("GET", "/router/v1/clusters/");
-      if (wanted) await emulator.saw("clusters.list");
+      if (expected) await emulator.saw("clusters.list");
       const { stdout } = await emulator.stop();
-      if (wanted) assert.match(maskDurations(stdout), wanted);
+      if (expected) assert.match(maskDurations(stdout), expected);
       else assert.equal(stdout.split("Press Ctrl-C to stop it.\n")[1], "");
     }
   });
@@ -132,11 +137,11 @@ describe("activity log of svc emulator start", () => {
       .split("\n")
       .map((line) => JSON.parse(line) as { operation?: string; event: string; count?: number });
     const requestCount = events.filter(({ operation }) => operation === "clusters.list").length;
-    const dropped = events.reduce((sum, { count = 0 }) => sum + count, 0);
+    const droppedCount = events.reduce((sum, { count = 0 }) => sum + count, 0);
     assert.equal(
-      requestCount + dropped >= 1_000 && requestCount + dropped < 1_010,
+      requestCount + droppedCount >= 1_000 && requestCount + droppedCount < 1_010,
       true,
-      `${requestCount} + ${dropped}`,
+      `${requestCount} + ${droppedCount}`,
     );
   });
 });

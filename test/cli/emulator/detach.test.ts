@@ -168,9 +168,9 @@ describe("svc emulator start --detach", () => {
     const cwd = await createFolder(t);
     await writeFile(join(cwd, "seed.json"), "{}");
     for (const more of ["", " --json"]) {
-      const alone = await runCli(`emulator start --port 0 --seed seed.json${more}`, { cwd });
-      const behind = await runSvc(t, `emulator start --port 0 --seed seed.json${more} --detach`, { cwd });
-      assert.deepEqual([behind.exit, behind.stdout, behind.stderr], [2, "", alone.stderr]);
+      const foreground = await runCli(`emulator start --port 0 --seed seed.json${more}`, { cwd });
+      const detached = await runSvc(t, `emulator start --port 0 --seed seed.json${more} --detach`, { cwd });
+      assert.deepEqual([detached.exit, detached.stdout, detached.stderr], [2, "", foreground.stderr]);
       assert.deepEqual(await readdir(cwd), ["seed.json"]);
     }
   });

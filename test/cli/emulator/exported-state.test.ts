@@ -23,8 +23,8 @@ describe("exported state as --file", () => {
       });
       assert.equal(await readFile(file, "utf8"), layout);
     }
-    const taken = await runCli("emulator state import --data exported.json --emulator --yes", { cwd });
-    assert.equal(taken.exit, 0, taken.stderr);
+    const imported = await runCli("emulator state import --data exported.json --emulator --yes", { cwd });
+    assert.equal(imported.exit, 0, imported.stderr);
   });
 });
 

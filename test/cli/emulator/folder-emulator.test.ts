@@ -72,14 +72,14 @@ describe("command in the folder of a running emulator", () => {
     >[];
     const [, { client_id, client_secret }] = workspaces as [unknown, (typeof workspaces)[number]];
     const env = { SVC_CLIENT_ID: client_id, SVC_CLIENT_SECRET: client_secret };
-    const as = async (overrides: object) => {
+    const listTemplates = async (overrides: object) => {
       const { exit, stdout, stderr } = await svc("contracts templates list --fields id", {
         env: { ...env, ...overrides },
       });
       return { exit, ids: stdout.trim().split("\n"), isUnused: stderr.includes("Not used") };
     };
-    assert.deepEqual(await as({}), { exit: 0, ids: ["103"], isUnused: false });
-    assert.deepEqual(await as({ SVC_CLIENT_SECRET: "wrong" }), { exit: 4, ids: [""], isUnused: false });
+    assert.deepEqual(await listTemplates({}), { exit: 0, ids: ["103"], isUnused: false });
+    assert.deepEqual(await listTemplates({ SVC_CLIENT_SECRET: "wrong" }), { exit: 4, ids: [""], isUnused: false });
   });
 
   it("recognizes variables of svc emulator env and withholds unknown credentials", async (t) => {

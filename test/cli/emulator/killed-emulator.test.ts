@@ -7,7 +7,7 @@ import { runCli } from "../../support/cli/run-cli.ts";
 import { startEmulatorProcess } from "../../support/emulator-process.ts";
 
 /** A folder with an emulator that was ended by `kill -9`. */
-async function withKilled(t: TestContext, options: { readonly ephemeral?: true } = {}) {
+async function startAndKill(t: TestContext, options: { readonly ephemeral?: true } = {}) {
   const cwd = await createTestFolder(t);
   const state = join(cwd, ".svc/emulator.json");
   const location = options.ephemeral ? { ephemeral: true, runFile: `${state}.run` } : { file: state };
@@ -18,7 +18,7 @@ async function withKilled(t: TestContext, options: { readonly ephemeral?: true }
 
 describe("command in the folder of a killed emulator", () => {
   it("reports the missing emulator and suggests a fix", async (t) => {
-    const { state, svc } = await withKilled(t);
+    const { state, svc } = await startAndKill(t);
     for (const line of ["emulator deliveries", "emulator stop", "emulator env", "webhooks why", "emulator clock"]) {
       const { exit, stderr } = await svc(line);
       assert.deepEqual(
@@ -39,7 +39,7 @@ describe("command in the folder of a killed emulator", () => {
   });
 
   it("names the emulator that would respond to a service request", async (t) => {
-    const { svc } = await withKilled(t);
+    const { svc } = await startAndKill(t);
     const { exit, stderr } = await svc("contracts list");
     assert.deepEqual(
       [exit, stderr],
@@ -53,7 +53,7 @@ describe("command in the folder of a killed emulator", () => {
   });
 
   it("reports that an emulator in memory is gone with its data", async (t) => {
-    const { svc } = await withKilled(t, { ephemeral: true });
+    const { svc } = await startAndKill(t, { ephemeral: true });
     const { exit, stderr } = await svc("emulator deliveries");
     assert.deepEqual([exit, stderr.split("\n")[1]], [5, "  Its state was in memory and is lost."]);
   });

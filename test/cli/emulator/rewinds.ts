@@ -17,9 +17,9 @@ export function testRewindCommand(createStoreOptions: StoreOptionsFactory): void
     await json("emulator clock advance --by PT1H");
     const { steps, ...rewound } = await json<{ steps: { id: string }[] }>("emulator rewind --steps 1");
     assert.deepEqual(rewound, { now: "2031-01-02T03:04:05.000Z", backup_snapshot: "before-1", undone: 1, dropped: [] });
-    const what = "clock.advance POST /_emulator/clock/advance";
+    const operation = "clock.advance POST /_emulator/clock/advance";
     const at = "2031-01-02T03:04:05.000Z";
-    assert.deepEqual(steps, [{ id: steps[0]?.id, at, what, contract: null }]);
+    assert.deepEqual(steps, [{ id: steps[0]?.id, at, what: operation, contract: null }]);
     assert.equal((await svc("emulator snapshot diff drafted --exit-status")).exit, 0);
     const { items } = await json<{ items: { id: number }[] }>("emulator requests --operation contracts.create");
     const created = items[0]!.id;

@@ -136,7 +136,7 @@ describe("emulator with a removed .svc folder", () => {
 /** Whether one of the three ports from this one on is in use. */
 async function isPortInUse(port: number): Promise<boolean> {
   const servers = [port, port + 1, port + 2].map((each) => createServer().listen(each, "127.0.0.1"));
-  const taken = await Promise.all(
+  const areTaken = await Promise.all(
     servers.map((server) =>
       once(server, "listening").then(
         () => false,
@@ -145,7 +145,7 @@ async function isPortInUse(port: number): Promise<boolean> {
     ),
   );
   await Promise.all(servers.map((server) => server.listening && new Promise((resolve) => server.close(resolve))));
-  return taken.includes(true);
+  return areTaken.includes(true);
 }
 
 describe("--ready-file", () => {

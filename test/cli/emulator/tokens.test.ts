@@ -8,11 +8,14 @@ import { runCli } from "../../support/cli/run-cli.ts";
 describe("address without a control plane", () => {
   it("is reported before any change", async (t) => {
     const { emulator, svc } = await startCliEmulator(t);
-    const at = (url: string) => ({ env: { SVC_EMULATOR_URL: url, SVC_EMULATOR_TOKEN: emulator.token } });
-    const cluster = await svc("emulator clock advance --by PT1H", at(`${emulator.clusters[0]!.url}/_emulator`));
+    const createEnvironment = (url: string) => ({ env: { SVC_EMULATOR_URL: url, SVC_EMULATOR_TOKEN: emulator.token } });
+    const cluster = await svc(
+      "emulator clock advance --by PT1H",
+      createEnvironment(`${emulator.clusters[0]!.url}/_emulator`),
+    );
     assert.deepEqual([cluster.exit, cluster.stdout], [5, ""]);
     assert.match(cluster.stderr, /\(HTTP 404\)/);
-    const path = await svc("emulator clock advance --by PT1H", at(`${emulator.routerUrl}/nonsense`));
+    const path = await svc("emulator clock advance --by PT1H", createEnvironment(`${emulator.routerUrl}/nonsense`));
     assert.deepEqual([path.exit, path.stdout], [1, ""]);
     assert.match(path.stderr, /did not recognize POST .*\/clock\/advance and forwarded it/);
     assert.equal(new Date(emulator.clock.now()).toISOString(), "2031-01-02T03:04:05.000Z");

@@ -283,8 +283,8 @@ describe("foreign emulator state", () => {
     const author = await createTestFolder(t);
     const original = await startTestEmulator(t, { file: join(author, ".svc/emulator.json") });
     const cwd = await createTestFolder(t);
-    const notSocket = (path: string) => !path.endsWith(".socket");
-    await cp(join(author, ".svc"), join(cwd, ".svc"), { recursive: true, filter: notSocket });
+    const isNotSocket = (path: string) => !path.endsWith(".socket");
+    await cp(join(author, ".svc"), join(cwd, ".svc"), { recursive: true, filter: isNotSocket });
     const copy = join(cwd, ".svc/emulator.json");
     const runFile = join(author, ".svc/emulator.json.run");
     const rejection = {

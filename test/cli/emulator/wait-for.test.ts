@@ -6,7 +6,7 @@ import { runCli } from "../../support/cli/run-cli.ts";
 import { startCommand } from "../../support/cli/running-command.ts";
 import { startReceiver } from "../../support/receiver.ts";
 
-async function withContract(t: TestContext) {
+async function startWithContract(t: TestContext) {
   const emulator = await startCliEmulator(t);
   await emulator.json("contracts create --data -", { stdin: ndaContractJson });
   return emulator;
@@ -29,7 +29,7 @@ async function startResyncingLog(t: TestContext) {
 
 describe("svc emulator wait-for", () => {
   it("ends when a contract has the awaited status", async (t) => {
-    const { svc, json } = await withContract(t);
+    const { svc, json } = await startWithContract(t);
     const waiting = json("emulator wait-for --contract T-1 --status executed");
     await svc("contracts send T-1");
     await svc("emulator sign T-1");
@@ -37,7 +37,7 @@ describe("svc emulator wait-for", () => {
   });
 
   it("counts past events, or only new events with --new", async (t) => {
-    const { svc, json } = await withContract(t);
+    const { svc, json } = await startWithContract(t);
     const past = await json<{ activity: string }[]>("emulator wait-for --activity CONTRACT_CREATED");
     assert.deepEqual(
       past.map(({ activity }) => activity),
@@ -54,7 +54,7 @@ describe("svc emulator wait-for", () => {
   });
 
   it("advances virtual time to due entries and no further than necessary", async (t) => {
-    const { svc, json } = await withContract(t);
+    const { svc, json } = await startWithContract(t);
     const app = await startReceiver(t);
     app.respond(500);
     await svc(["webhooks", "create", "--title", "x", "--url", app.url, "--only-for-activities", "CONTRACT_SIGNED"]);
@@ -66,7 +66,7 @@ describe("svc emulator wait-for", () => {
   });
 
   it("exits with 75 at the end of virtual time and reports the closest matches", async (t) => {
-    const { svc, json } = await withContract(t);
+    const { svc, json } = await startWithContract(t);
     const { exit, stderr } = await svc("emulator wait-for --contract T-1 --status EXECUTED --within 1h --json");
     assert.deepEqual(
       [exit, JSON.parse(stderr).error],
@@ -87,7 +87,7 @@ describe("svc emulator wait-for", () => {
   });
 
   it("explains how to sign a contract without automatic signatures", async (t) => {
-    const { svc } = await withContract(t);
+    const { svc } = await startWithContract(t);
     await svc("contracts send T-1");
     const { exit, stderr } = await svc("emulator wait-for --contract T-1 --status EXECUTED --within 1h");
     assert.equal(exit, 75);
@@ -122,7 +122,7 @@ describe("svc emulator wait-for", () => {
   });
 
   it("ends on Ctrl-C during the wait", async (t) => {
-    const { svc } = await withContract(t);
+    const { svc } = await startWithContract(t);
     const waiting = startCommand(svc, ["emulator", "wait-for", "--activity", "CONTRACT_VOIDED"]);
     while ((await svc("emulator requests --operation clock.show --json=id")).stdout === "[]\n");
     waiting.signal("SIGINT");
@@ -145,7 +145,7 @@ describe("svc emulator wait-for", () => {
   }
 
   it("rejects an unknown contract or webhook", async (t) => {
-    const { svc } = await withContract(t);
+    const { svc } = await startWithContract(t);
     const { exit, stderr } = await svc("emulator wait-for --contract T-9 --status SIGN");
     assert.deepEqual([exit, stderr.includes("Contract T-9 not found")], [5, true]);
     const webhook = await svc("emulator wait-for --outcome failed --webhook 77");
@@ -156,7 +156,7 @@ describe("svc emulator wait-for", () => {
 
 describe("svc emulator requests", () => {
   it("lists received requests and follows new requests", async (t) => {
-    const { svc, json } = await withContract(t);
+    const { svc, json } = await startWithContract(t);
     const requests = await json<{ operation: string }[]>("emulator requests --service contracts --json=operation");
     assert.deepEqual(requests, [{ operation: "contracts.create" }]);
     const usual = await svc("emulator requests --fields operation");
@@ -194,7 +194,7 @@ describe("svc emulator requests", () => {
   });
 
   it("lists and follows the requests of one workspace", async (t) => {
-    const { svc, json, emulator } = await withContract(t);
+    const { svc, json, emulator } = await startWithContract(t);
     const [{ id: first }, { id: second, cluster_id, client_id, client_secret }] =
       await json<[{ id: number }, { id: number; cluster_id: string; client_id: string; client_secret: string }]>(
         "emulator workspaces",
@@ -219,7 +219,7 @@ describe("svc emulator requests", () => {
   });
 
   it("prints one line per request for users with the reason of a rejection", async (t) => {
-    const { svc } = await withContract(t);
+    const { svc } = await startWithContract(t);
     const watching = startCommand(svc, ["emulator", "requests", "--follow", "--service", "contracts"]);
     while (!watching.stderr().includes("Following")) await svc("emulator ready");
     await svc("contracts status T-7");

@@ -39,7 +39,7 @@ async function startHangingService(t: TestContext) {
   return { url: service.url, requestReceived };
 }
 
-async function withEmulator(t: TestContext) {
+async function startWithEmulator(t: TestContext) {
   const cwd = await createTestFolder(t);
   const emulator = await startTestEmulator(t);
   const host = { env: {} } as unknown as Parameters<typeof buildChildEnvironment>[1];
@@ -67,7 +67,7 @@ describe("svc process on Ctrl-C", () => {
   });
 
   it("exits during the read of a body from a pipe that stays open", async (t) => {
-    const { cwd, env } = await withEmulator(t);
+    const { cwd, env } = await startWithEmulator(t);
     const run = await startSvcProcess(t, ["api", "POST", "/api/contracts", "--data", "-"], { cwd, env });
     // The write exceeds the capacity of a pipe, so it completes only when the process reads.
     await new Promise<void>((resolve) => run.child.stdin!.write("x".repeat(1_000_000), () => resolve()));
@@ -75,7 +75,7 @@ describe("svc process on Ctrl-C", () => {
   });
 
   it("exits during the read of a named pipe without a writer", { skip: process.platform === "win32" }, async (t) => {
-    const { cwd, env } = await withEmulator(t);
+    const { cwd, env } = await startWithEmulator(t);
     const pipe = join(cwd, "pipe");
     await promisify(execFile)("mkfifo", [pipe]);
     const run = await startSvcProcess(t, ["api", "POST", "/api/contracts", "--data", "pipe"], { cwd, env });
@@ -138,7 +138,7 @@ describe("svc process on Ctrl-C", () => {
   });
 
   it("ends webhooks listen and removes the webhook", async (t) => {
-    const { emulator, cwd, env } = await withEmulator(t);
+    const { emulator, cwd, env } = await startWithEmulator(t);
     const run = await startSvcProcess(t, ["webhooks", "listen", "--json"], { cwd, env });
     await run.saw('"ready"');
     await assertEndsInTime(run);
@@ -170,14 +170,14 @@ describe("svc process on Ctrl-C", () => {
   });
 
   it("exits while following the emulator's requests", async (t) => {
-    const { cwd, env } = await withEmulator(t);
+    const { cwd, env } = await startWithEmulator(t);
     const run = await startSvcProcess(t, ["emulator", "requests", "--follow"], { cwd, env });
     await run.saw("Following");
     await assertEndsInTime(run);
   });
 
   it("exits while polling for the tokens of a device", async (t) => {
-    const { cwd, env } = await withEmulator(t);
+    const { cwd, env } = await startWithEmulator(t);
     const run = await startSvcProcess(t, ["auth", "device-login", "--client-id", "demo-cli"], {
       cwd,
       env: { ...env, SVC_TOKEN: "" },

@@ -77,7 +77,7 @@ const requireErrorMessage = ({ text, isError }: ToolResponse): string => {
 };
 
 const webhookRequest = { title: "down", url: "http://localhost:9/hooks", only_for_activities: ["CONTRACT_CREATED"] };
-const writes = ["--allow-writes"];
+const writeFlags = ["--allow-writes"];
 
 describe("svc mcp", () => {
   it("serves the protocol's own client as a process and ends with its standard input", async (t) => {
@@ -101,7 +101,7 @@ describe("svc mcp", () => {
   });
 
   it("offers at most ten tools with schemas of at most 4 kB", async (t) => {
-    for (const flags of [[], writes]) {
+    for (const flags of [[], writeFlags]) {
       const { client } = await startAgent(t, flags);
       const { tools } = await client.listTools();
       assert.ok(tools.length >= 9 && tools.length <= 10, `${tools.length} tools`);
@@ -115,12 +115,12 @@ describe("svc mcp", () => {
 
   it("offers the tools listed in docs/agents.md", async (t) => {
     const rows = [...readPage("docs/agents.md").matchAll(/^\| `(\w+)` \|(.*)\|(.*)\|$/gm)];
-    for (const flags of [[], writes]) {
+    for (const flags of [[], writeFlags]) {
       const { tools } = await (await startAgent(t, flags)).client.listTools();
-      const offered = rows.filter(([, , reads = ""]) => flags === writes || reads.trim() !== "");
+      const offeredRows = rows.filter(([, , reads = ""]) => flags === writeFlags || reads.trim() !== "");
       assert.deepEqual(
         tools.map(({ name }) => name),
-        offered.map(([, name]) => name),
+        offeredRows.map(([, name]) => name),
       );
     }
   });
@@ -145,21 +145,21 @@ describe("svc mcp", () => {
   });
 
   it("finds, describes and calls an operation and returns the output of --json", async (t) => {
-    const { call, svc } = await startAgent(t, writes, { clock: { mode: "manual" } });
+    const { call, svc } = await startAgent(t, writeFlags, { clock: { mode: "manual" } });
     const matches = JSON.parse((await call("find", { query: "create a contract" })).text);
     const { commands } = JSON.parse((await runCli("help --json")).stdout);
-    const ofManifest = (command: string) => commands.find((one: { command: string }) => one.command === command);
+    const findCommand = (command: string) => commands.find((one: { command: string }) => one.command === command);
     const [first] = matches;
     assert.equal(first.command, "contracts create");
     for (const { command, summary, operation, method } of matches) {
-      const entry = ofManifest(command);
+      const entry = findCommand(command);
       assert.deepEqual([summary, operation, method], [entry.summary, entry.operation, entry.method]);
     }
 
     assert.deepEqual(await call("find", { query: "xylophone" }).then(({ text }) => JSON.parse(text)), []);
 
     const described = await call("describe", { operation: "contracts.create" });
-    assert.deepEqual(JSON.parse(described.text), ofManifest("contracts create"));
+    assert.deepEqual(JSON.parse(described.text), findCommand("contracts create"));
 
     const created = await call("call", { operation: "contracts create", body: exampleContract });
     assert.equal(JSON.parse(created.text).id, "T-1");
@@ -175,7 +175,7 @@ describe("svc mcp", () => {
   });
 
   it("moves a contract through its lifecycle in virtual time and explains its failed webhook", async (t) => {
-    const { call, svc, json } = await startAgent(t, writes, { clock: { mode: "manual" } });
+    const { call, svc, json } = await startAgent(t, writeFlags, { clock: { mode: "manual" } });
     await call("call", { operation: "webhooks.create", body: webhookRequest });
     assert.deepEqual(await call("contract", { to: "SIGN" }), await getOutput(svc("contracts status T-1 --json")));
     assert.deepEqual(JSON.parse((await call("contract", { id: "T-1", to: "EXECUTED" })).text), {
@@ -199,7 +199,7 @@ describe("svc mcp", () => {
   });
 
   it("saves, compares and restores snapshots", async (t) => {
-    const { call, svc, json } = await startAgent(t, writes, { clock: { mode: "manual" } });
+    const { call, svc, json } = await startAgent(t, writeFlags, { clock: { mode: "manual" } });
     await call("snapshot", { action: "save", name: "before" });
     await call("contract", { to: "DRAFT" });
     assert.deepEqual(
@@ -212,7 +212,7 @@ describe("svc mcp", () => {
   });
 
   it("certifies a webhook receiver and names the failing checks but not the key", async (t) => {
-    const { call } = await startAgent(t, writes);
+    const { call } = await startAgent(t, writeFlags);
     const grade = async ({ url, cwd }: SignedReceiver) => {
       const { text, isError } = await call("certify", { to: url, hmac_key_file: join(cwd, "hmac.key") });
       assert.equal(text.includes(hmacKey), false);
@@ -236,7 +236,7 @@ describe("svc mcp", () => {
   });
 
   it("treats no argument of an agent as an option", async (t) => {
-    const { call } = await startAgent(t, writes);
+    const { call } = await startAgent(t, writeFlags);
     for (const [name, input] of [
       ["contract", { id: "--base-url=http://localhost:9" }],
       ["trace", { ref: "--format=otlp" }],
@@ -252,7 +252,7 @@ describe("svc mcp", () => {
   });
 
   it("returns no secrets", async (t) => {
-    const { call, emulator } = await startAgent(t, writes);
+    const { call, emulator } = await startAgent(t, writeFlags);
     const { clientSecret, hmacKey, clusterKey } = emulator.clusters[0]!;
     const secrets = [clientSecret!, hmacKey!, clusterKey!, emulator.token];
     await call("contract", { to: "SIGN" });

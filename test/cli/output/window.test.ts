@@ -29,8 +29,8 @@ describe("window of unknown width", () => {
     assert.deepEqual(await show(64, "", { COLUMNS: "200" }), reference);
     assert.deepEqual(await svc("emulator webhooks --format table", { env: { COLUMNS: "64" } }), reference);
     const result = await svc("emulator webhooks --format table");
-    for (const odd of ["0", "wide", "-64"]) {
-      assert.deepEqual(await svc("emulator webhooks --format table", { env: { COLUMNS: odd } }), result, odd);
+    for (const columns of ["0", "wide", "-64"]) {
+      assert.deepEqual(await svc("emulator webhooks --format table", { env: { COLUMNS: columns } }), result, columns);
     }
   });
 });
@@ -48,59 +48,59 @@ describe("table on a terminal", () => {
     ];
     await svc([...webhook, "--only-for-activities", "CONTRACT_CREATED"]);
     await svc("contracts create --data -", { stdin: ndaContractJson });
-    const at = async (columns: number, line: string) => {
+    const renderAt = async (columns: number, line: string) => {
       const { stdout, stderr } = await svc(line, { tty: true, columns, env: { NO_COLOR: "1" } });
       return [...stdout.split("\n"), ...stderr.split("\n")].filter((text) => text !== "" && !text.startsWith("Using "));
     };
-    assert.deepEqual(await at(80, "webhooks schedule"), [
+    assert.deepEqual(await renderAt(80, "webhooks schedule"), [
       "AT                    DELIVERY  REASON",
       "2031-01-02T03:09:05Z         1  5 minutes after failed attempt 1 (connection_re…",
       "Too narrow for WEBHOOK ID, ACTIVITY, COMPOSITE ID, ATTEMPT, and for all of",
       "  REASON: --wide shows all",
     ]);
-    assert.deepEqual(await at(40, "webhooks schedule"), [
+    assert.deepEqual(await renderAt(40, "webhooks schedule"), [
       "AT                    REASON",
       "2031-01-02T03:09:05Z  5 minutes after f…",
       "Too narrow for DELIVERY, WEBHOOK ID,",
       "  ACTIVITY, COMPOSITE ID, ATTEMPT, and",
       "  for all of REASON: --wide shows all",
     ]);
-    assert.deepEqual(await at(80, "webhooks deliveries"), [
+    assert.deepEqual(await renderAt(80, "webhooks deliveries"), [
       "ID  WEBHOOK ID  ACTIVITY          COMPOSITE ID  STATUS TEXT  ANSWER",
       " 1           1  CONTRACT_CREATED  T-1           retrying     connection_refused",
       "Too narrow for WEBHOOK STATUS, ATTEMPTS, NEXT ATTEMPT AT: --wide shows all",
     ]);
-    assert.deepEqual(await at(40, "emulator webhooks"), [
+    assert.deepEqual(await renderAt(40, "emulator webhooks"), [
       "ID  WORKSPACE        TITLE  STATUS",
       " 1  Northwind Legal  App    ACTIVE",
       "Too narrow for FAILURE COUNT, URL:",
       "  --wide shows all",
     ]);
-    assert.deepEqual(await at(80, "emulator requests --service contracts"), [
+    assert.deepEqual(await renderAt(80, "emulator requests --service contracts"), [
       "ID  AT                    LISTENER  METHOD  TARGET                       STATUS",
       " 1  2031-01-02T03:04:05Z  eu-1      POST    /api/v2.1/public/webhooks/      201",
       " 2  2031-01-02T03:04:05Z  eu-1      POST    /api/v2.1/public/contracts/     201",
       "Too narrow for OPERATION: --wide shows all",
     ]);
-    assert.deepEqual(await at(40, "emulator requests --service contracts"), [
+    assert.deepEqual(await renderAt(40, "emulator requests --service contracts"), [
       "ID  TARGET                       STATUS",
       " 1  /api/v2.1/public/webhooks/      201",
       " 2  /api/v2.1/public/contracts/     201",
       "Too narrow for AT, LISTENER, METHOD,",
       "  OPERATION: --wide shows all",
     ]);
-    assert.deepEqual((await at(24, "emulator requests --service contracts")).slice(0, 3), [
+    assert.deepEqual((await renderAt(24, "emulator requests --service contracts")).slice(0, 3), [
       "ID  TARGET",
       " 1  ….1/public/webhooks/",
       " 2  …1/public/contracts/",
     ]);
     await svc("emulator webhooks disable 1");
-    assert.deepEqual(await at(80, "webhooks trigger CONTRACT_CREATED"), [
+    assert.deepEqual(await renderAt(80, "webhooks trigger CONTRACT_CREATED"), [
       "DELIVERY  WEBHOOK ID  URL           ANSWER                      OUTCOME",
       "       2           1  …/every/kind  DISABLED_BY_USER: nothing…  skipped_disabled",
       "Too narrow for NEXT ATTEMPT AT, and for all of URL, ANSWER: --wide shows all",
     ]);
-    assert.deepEqual(await at(40, "webhooks trigger CONTRACT_CREATED"), [
+    assert.deepEqual(await renderAt(40, "webhooks trigger CONTRACT_CREATED"), [
       "DELIVERY  ANSWER        OUTCOME",
       "       3  DISABLED_BY…  skipped_disabled",
       "Too narrow for WEBHOOK ID, URL, NEXT",

@@ -148,15 +148,15 @@ describe("svc run with invalid files", () => {
   it("reports the line in 200 randomly damaged files", async (t) => {
     const cwd = await createTestFolder(t);
     const random = createSeededRandom(Number(process.env.SEED ?? 43));
-    const odd: string[] = [];
+    const unclear: string[] = [];
     for (let i = 0; i < 200; i += 1) {
       const broken = breakStory(random);
       await writeFile(join(cwd, "story.yaml"), broken);
       const { exit, stdout, stderr } = await runCli("run story.yaml", { cwd });
       const isSentence = /^error: story\.yaml:[1-9]\d*:[1-9]\d*: [^\n]+[.?]\n$/.test(stderr.replace(hint, ""));
-      if (exit !== 2 || stdout !== "" || !isSentence) odd.push(`${broken}\n--> ${exit} ${stdout}${stderr}`);
+      if (exit !== 2 || stdout !== "" || !isSentence) unclear.push(`${broken}\n--> ${exit} ${stdout}${stderr}`);
     }
-    assert.deepEqual(odd, []);
+    assert.deepEqual(unclear, []);
   });
 });
 

@@ -114,7 +114,7 @@ steps:
     const env = { GITHUB_ACTIONS: "true" };
     const run = await runStory(t, story, ["--json", "--report", "junit.xml", "--html", "page.html"], {}, { env });
     const text = await runStory(t, story, [], {}, { env });
-    const printed = [
+    const outputs = [
       run.stdout,
       run.stderr,
       await run.readFile("junit.xml"),
@@ -128,10 +128,10 @@ steps:
       token,
       ...clusters.flatMap((cluster) => [cluster.clientSecret, cluster.clusterKey, cluster.hmacKey]),
     ];
-    const leaked = secrets.filter((secret) => secret !== undefined && printed.join("\n").includes(secret));
+    const leaked = secrets.filter((secret) => secret !== undefined && outputs.join("\n").includes(secret));
     assert.deepEqual([run.exit, leaked], [1, []]);
     assert.deepEqual(
-      printed.map((value) => value.includes("[hidden]")),
+      outputs.map((value) => value.includes("[hidden]")),
       [true, true, true, true, true, true],
     );
   });
@@ -216,9 +216,9 @@ steps:
 `;
     const { exit, stderr, readFile } = await runStory(t, story, ["--update"]);
     assert.deepEqual([exit, stderr], [0, "Wrote 6 expectations into story.yaml\n"]);
-    const written = await readFile("story.yaml");
+    const storyText = await readFile("story.yaml");
     assert.equal(
-      written,
+      storyText,
       `# About signing.
 steps:
   - call: contracts.create # first
@@ -235,7 +235,7 @@ steps:
     expect: { exit: 5 }
 `,
     );
-    const again = await runStory(t, written);
+    const again = await runStory(t, storyText);
     assert.deepEqual([again.exit, again.stderr], [0, ""], again.stdout);
   });
 

@@ -39,9 +39,9 @@ async function runVisit(t: TestContext, argv: readonly string[], visit: Visit): 
   const screen = await terminal.waitFor(/^done$/m);
   assert.match(screen, new RegExp(`^(?:\\^C)?exit=${exit}$`, "m"));
   assert.equal(screen.includes("modes changed"), false, screen);
-  const written = await terminal.readOutput();
-  assert.equal(findInteractiveEscape(written), undefined);
-  return written;
+  const output = await terminal.readOutput();
+  assert.equal(findInteractiveEscape(output), undefined);
+  return output;
 }
 
 /** A lone surrogate is dropped, because encoding would replace it with U+FFFD. */
@@ -133,8 +133,8 @@ describe("untrusted string at a terminal", { skip }, () => {
       ["Last name", "Doe", "Enter"],
       ["E-mail", "jo@acme.example", "Enter"],
     ];
-    const written = await runVisit(t, ["contracts", "create", "--base-url", url], { steps, exit: 0 });
-    assert.match(written, /To run this without prompts/);
+    const output = await runVisit(t, ["contracts", "create", "--base-url", url], { steps, exit: 0 });
+    assert.match(output, /To run this without prompts/);
   });
 
   it("is harmless in the findings of doctor", async (t) => {
@@ -147,7 +147,7 @@ describe("untrusted string at a terminal", { skip }, () => {
     program.respond((_, response) => response.writeHead(500, "pwn ::stop-commands::").end(attackSent));
     const env = { SVC_WEBHOOK_HMAC_KEY: Buffer.alloc(64, 7).toString("base64") };
     const argv = ["webhooks", "listen", "--no-register", "--forward-to", program.url];
-    const written = await runVisit(t, [...argv, "--base-url", program.url], {
+    const output = await runVisit(t, [...argv, "--base-url", program.url], {
       env,
       exit: 130,
       async meanwhile(terminal) {
@@ -158,7 +158,7 @@ describe("untrusted string at a terminal", { skip }, () => {
         await terminal.keys("C-c");
       },
     });
-    assert.match(written, escapedText);
+    assert.match(output, escapedText);
   });
 
   it("is harmless as a file name and as a response of a receiver", async (t) => {
@@ -182,9 +182,9 @@ describe("untrusted string at a terminal", { skip }, () => {
     });
     const argv = ["emulator", "start", "--ephemeral", "--port", "0", "--seed", "seed.json"];
     const steps: Step[] = [["Press Ctrl-C to stop it.", "C-c"]];
-    const written = await runVisit(t, argv, { files: { "seed.json": seed }, steps, exit: 130 });
-    assert.ok(written.includes("export SVC_CLIENT_ID='id; touch pwned'\r\n"), written);
-    assert.ok(written.includes("export SVC_CLIENT_SECRET='$(touch pwned)'\r\n"), written);
+    const output = await runVisit(t, argv, { files: { "seed.json": seed }, steps, exit: 130 });
+    assert.ok(output.includes("export SVC_CLIENT_ID='id; touch pwned'\r\n"), output);
+    assert.ok(output.includes("export SVC_CLIENT_SECRET='$(touch pwned)'\r\n"), output);
   });
 
   it("is absent from the tour, which controls only its own lines", async (t) => {

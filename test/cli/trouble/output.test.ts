@@ -12,7 +12,7 @@ import { runCli } from "../../support/cli/run-cli.ts";
 import { startReceiver } from "../../support/receiver.ts";
 
 /** Runs a command with a broken standard output or error. Returns its other output and exit code. */
-async function onBrokenOutput(
+async function runWithBrokenOutput(
   argv: readonly string[],
   code: string,
   broken: "stdout" | "stderr" = "stdout",
@@ -48,13 +48,13 @@ describe("broken standard output", () => {
   const printing = ["openapi router", "emulator seed-schema", "completion bash", "config list", "webhooks trigger"];
   for (const argv of printing) {
     it(`fails svc ${argv}, because the output is lost`, async () => {
-      const { exit, text } = await onBrokenOutput(argv.split(" "), "ENOSPC");
+      const { exit, text } = await runWithBrokenOutput(argv.split(" "), "ENOSPC");
       assert.deepEqual([exit, text.split("\n")[0]], [1, "error: Failed to write to standard output: ENOSPC."]);
     });
   }
 
   it("is reported as JSON with --json", async () => {
-    const { exit, text } = await onBrokenOutput(["config", "list", "--json"], "EIO");
+    const { exit, text } = await runWithBrokenOutput(["config", "list", "--json"], "EIO");
     assert.deepEqual([exit, JSON.parse(text).error.code], [1, "output_lost"]);
   });
 });
@@ -65,7 +65,7 @@ describe("broken standard error", () => {
       const service = await startReceiver(t);
       service.respond((_, response) => response.end('{"database":true}'));
       const argv = ["router", "health", "--base-url", service.url, "--verbose"];
-      assert.deepEqual(await onBrokenOutput(argv, code, "stderr"), { exit: 0, text: "true\n" });
+      assert.deepEqual(await runWithBrokenOutput(argv, code, "stderr"), { exit: 0, text: "true\n" });
     });
   }
 });
@@ -82,7 +82,7 @@ describe("closed output pipe", () => {
         ...buildChildEnvironment(emulator, { env: {} } as unknown as Host),
         SVC_CONFIG_DIR: "/nonexistent",
       };
-      assert.deepEqual(await onBrokenOutput(argv.split(" "), "EPIPE", "stdout", env), { exit: 0, text: "" });
+      assert.deepEqual(await runWithBrokenOutput(argv.split(" "), "EPIPE", "stdout", env), { exit: 0, text: "" });
       assert.deepEqual(await json("emulator webhooks"), []);
       assert.equal((await svc("router health")).exit, 0);
     });

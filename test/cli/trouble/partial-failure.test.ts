@@ -66,8 +66,11 @@ describe("command with several requests and a failing service", () => {
     while ((await svc("emulator sign T-1")).exit === 0) signed += 1;
     assert.ok(signed > 0);
     assert.equal((await svc("contracts send T-1 --wait executed --json=contract_status")).exit, 0);
-    const alone = await svc("contracts send T-1");
-    assert.deepEqual([alone.exit, /Cannot send T-1: status is EXECUTED, expected DRAFT/.test(alone.stderr)], [1, true]);
+    const singleResult = await svc("contracts send T-1");
+    assert.deepEqual(
+      [singleResult.exit, /Cannot send T-1: status is EXECUTED, expected DRAFT/.test(singleResult.stderr)],
+      [1, true],
+    );
   });
 
   it("reports triggered webhooks if their responses cannot be read", async (t) => {

@@ -87,12 +87,12 @@ describe("system error message with a hint", () => {
   it("explains an emulator that cannot create its folder", unlessNobody, async (t) => {
     const folder = await createReadOnlyFolder(t);
     const wall = join(folder, "wall");
-    const here = run(createUnprivilegedCommand(), ["contracts", "templates", "list", "--emulator"], wall, {
+    const result = run(createUnprivilegedCommand(), ["contracts", "templates", "list", "--emulator"], wall, {
       SVC_BASE_URL: "",
     });
     const state = join(wall, ".svc/emulator.json");
     assert.deepEqual(
-      [here.exit, here.stderr.split(": ").slice(0, 3)],
+      [result.exit, result.stderr.split(": ").slice(0, 3)],
       [
         1,
         [

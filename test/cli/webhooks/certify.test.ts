@@ -194,8 +194,8 @@ describe("svc webhooks certify", () => {
     const all = await certify(["--only", "store,order.newest-wins", "--probe", "echo same", "--json"]);
     assert.deepEqual([all.exit, getMistakes(reportOf(all))], [1, [["probe", "failed"]]]);
     const otherReceiver = await startSignedReceiver(t, { respond: (_, response) => response.writeHead(404).end() });
-    const missed = await otherReceiver.certify(["--only", "signature.missing", "--json"]);
-    assert.deepEqual([missed.exit, getMistakes(reportOf(missed))], [1, [["wrong-address", "failed"]]]);
+    const missedChecks = await otherReceiver.certify(["--only", "signature.missing", "--json"]);
+    assert.deepEqual([missedChecks.exit, getMistakes(reportOf(missedChecks))], [1, [["wrong-address", "failed"]]]);
   });
 
   it("accepts a receiver that handles events sequentially", async (t) => {

@@ -11,7 +11,7 @@ import { startRawServer } from "../../support/raw-server.ts";
 import { startReceiver } from "../../support/receiver.ts";
 
 /** An emulator with one contract, and its key. */
-async function withContract(t: TestContext) {
+async function startWithContract(t: TestContext) {
   const emulator = await startCliEmulator(t);
   await emulator.json("contracts create --data -", { stdin: ndaContractJson });
   const key = emulator.emulator.clusters[0]!.hmacKey!;
@@ -20,7 +20,7 @@ async function withContract(t: TestContext) {
 
 describe("svc webhooks listen", () => {
   it("creates a webhook, verifies deliveries and removes the webhook at the end", async (t) => {
-    const { svc, json } = await withContract(t);
+    const { svc, json } = await startWithContract(t);
     const argv = "webhooks listen --activities contract_signed,CONTRACT_VOIDED --count 2 --json";
     const listening = startCommand(svc, argv.split(" "));
     await listening.saw('"ready"');
@@ -54,7 +54,7 @@ describe("svc webhooks listen", () => {
   });
 
   it("accepts no more deliveries than requested, even while the last delivery is in progress", async (t) => {
-    const { svc } = await withContract(t);
+    const { svc } = await startWithContract(t);
     const app = await startReceiver(t);
     let respond = () => {};
     const requestReceived = new Promise<void>((resolve) =>
@@ -78,7 +78,7 @@ describe("svc webhooks listen", () => {
   });
 
   it("rejects a request that is no delivery, neither counts nor forwards it", async (t) => {
-    const { svc } = await withContract(t);
+    const { svc } = await startWithContract(t);
     const app = await startReceiver(t);
     const listening = startCommand(svc, ["webhooks", "listen", "--forward-to", app.url, "--count", "1", "--json"]);
     await listening.saw('"ready"');
@@ -95,7 +95,7 @@ describe("svc webhooks listen", () => {
   });
 
   it("returns the app's response, including a 200 after a 100, and a 204 with a body", async (t) => {
-    const { svc } = await withContract(t);
+    const { svc } = await startWithContract(t);
     const app = await startRawServer(
       t,
       "HTTP/1.1 100 Continue\r\n\r\n",
@@ -121,7 +121,7 @@ describe("svc webhooks listen", () => {
   });
 
   it("prints the key of an emulator and removes webhooks of dead listeners", async (t) => {
-    const { svc, json, emulator, key } = await withContract(t);
+    const { svc, json, emulator, key } = await startWithContract(t);
     const alive = await startReceiver(t);
     const body = (title: string, url: string) => ({ title, url, only_for_activities: ["CONTRACT_SIGNED"] });
     for (const [title, url] of [
@@ -156,7 +156,7 @@ describe("svc webhooks listen", () => {
   });
 
   it("forwards the raw bytes with their signature and returns the response", async (t) => {
-    const { svc, json, key } = await withContract(t);
+    const { svc, json, key } = await startWithContract(t);
     const app = await startReceiver(t);
     app.respond((_, response) => response.writeHead(503, { "content-type": "text/plain" }).end("not now"));
     const to = `${app.url.replace("http://", "")}/hooks`;
@@ -190,7 +190,7 @@ describe("svc webhooks listen", () => {
   });
 
   it("responds with 502 while the app is down, reports why and continues", async (t) => {
-    const { svc } = await withContract(t);
+    const { svc } = await startWithContract(t);
     const listening = startCommand(svc, ["webhooks", "listen", "--forward-to", "1", "--count", "2"]);
     await waitForWebhook(svc);
     const first = await svc("webhooks trigger CONTRACT_SIGNED --json=status");
@@ -209,7 +209,7 @@ describe("svc webhooks listen", () => {
   });
 
   it("saves deliveries for unchanged verification and replay", async (t) => {
-    const { svc, cwd } = await withContract(t);
+    const { svc, cwd } = await startWithContract(t);
     const listening = startCommand(svc, ["webhooks", "listen", "--save", "hooks", "--count", "2", "--json"]);
     await listening.saw('"ready"');
     await svc("webhooks trigger CONTRACT_SIGNED");
@@ -240,7 +240,7 @@ describe("svc webhooks listen", () => {
   });
 
   it("rejects an unsigned body and reports the mistakes of signed bodies", async (t) => {
-    const { svc, key } = await withContract(t);
+    const { svc, key } = await startWithContract(t);
     const listening = startCommand(svc, ["webhooks", "listen", "--count", "4", "--json"]);
     await listening.saw('"ready"');
     const url = String(listening.events()[1]!.url);
@@ -272,7 +272,7 @@ describe("svc webhooks listen", () => {
   });
 
   it("exits with 130 on Ctrl-C and leaves no webhook behind", async (t) => {
-    const { svc, json } = await withContract(t);
+    const { svc, json } = await startWithContract(t);
     const listening = startCommand(svc, ["webhooks", "listen", "--json"]);
     await listening.saw('"ready"');
     assert.equal((await json<unknown[]>("emulator webhooks")).length, 1);
@@ -300,7 +300,7 @@ describe("svc webhooks listen", () => {
   });
 
   it("prints only the key for --print-secret", async (t) => {
-    const { svc, key } = await withContract(t);
+    const { svc, key } = await startWithContract(t);
     assert.deepEqual(await svc("webhooks listen --print-secret", { env: { SVC_WEBHOOK_HMAC_KEY: "" } }), {
       exit: 0,
       stdout: `${key}\n`,
@@ -324,10 +324,10 @@ describe("svc webhooks listen", () => {
   }
 
   it("reports a port in use and an invalid key", async (t) => {
-    const { svc, emulator } = await withContract(t);
+    const { svc, emulator } = await startWithContract(t);
     const port = new URL(emulator.routerUrl).port;
-    const taken = await svc(`webhooks listen --port ${port}`);
-    assert.deepEqual([taken.exit, taken.stderr.includes(`Port ${port} is taken.`)], [1, true]);
+    const result = await svc(`webhooks listen --port ${port}`);
+    assert.deepEqual([result.exit, result.stderr.includes(`Port ${port} is taken.`)], [1, true]);
     const bad = await svc("webhooks listen", { env: { SVC_WEBHOOK_HMAC_KEY: "no key!" } });
     assert.deepEqual([bad.exit, bad.stderr.includes("the key is not base64")], [2, true]);
   });

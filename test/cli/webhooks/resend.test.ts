@@ -32,8 +32,8 @@ describe("svc emulator deliveries resend", () => {
     const failed = await svc("emulator deliveries resend 1 --json");
     assert.deepEqual([failed.exit, JSON.parse(failed.stdout).attempts[1].status], [1, 503]);
     app.respond(204);
-    const arrived = await svc("emulator deliveries resend 1 --json");
-    assert.deepEqual([arrived.exit, JSON.parse(arrived.stdout).outcome], [0, "delivered"]);
+    const resent = await svc("emulator deliveries resend 1 --json");
+    assert.deepEqual([resent.exit, JSON.parse(resent.stdout).outcome], [0, "delivered"]);
     app.respond(500);
     assert.equal((await svc("emulator deliveries resend 1")).exit, 1);
   });

@@ -90,15 +90,15 @@ describe("svc webhooks verify", () => {
 
   it("verifies Standard Webhooks signatures and detects an old timestamp", async (t) => {
     const cwd = await createTestFolder(t);
-    const at = (seconds: number) =>
+    const signAt = (seconds: number) =>
       standardWebhookHeaders({ secret: key, id: "msg_1", timestamp: String(seconds), body });
     const text = (headers: object) =>
       Object.entries(headers)
         .map(([name, value]) => `${name}: ${value}\n`)
         .join("");
     const now = Math.floor(Date.now() / 1_000);
-    await writeFile(join(cwd, "fresh"), text(at(now)));
-    await writeFile(join(cwd, "old"), text(at(now - 301)));
+    await writeFile(join(cwd, "fresh"), text(signAt(now)));
+    await writeFile(join(cwd, "old"), text(signAt(now - 301)));
     const verify = (headers: string) =>
       runCli(`webhooks verify - --scheme standard --headers ${headers} --json`, { cwd, env, stdin: body });
     assert.deepEqual(JSON.parse((await verify("fresh")).stdout), { valid: true });
@@ -122,8 +122,8 @@ describe("svc webhooks explain", () => {
         `The signature does not match. Causes:\n  - The body was signed with the key of workspace ${workspace!.id}, "${workspace!.name}" of ${workspace!.cluster_id}. To see that key, run svc emulator workspaces --json.\n`,
       ],
     );
-    const alone = await runCli(argv, { env, stdin: body, cwd: await createTestFolder(t) });
-    assert.match(alone.stdout, /The key may belong to another workspace/);
+    const withoutWorkspace = await runCli(argv, { env, stdin: body, cwd: await createTestFolder(t) });
+    assert.match(withoutWorkspace.stdout, /The key may belong to another workspace/);
   });
 
   for (const verb of ["verify", "explain", "verify --scheme standard"]) {

@@ -94,7 +94,7 @@ describe("svc webhooks trigger", () => {
   it("sends the edited payload after a correction, or cancels", async (t) => {
     const { svc, app, cwd } = await startCliEmulatorWithReceiver(t);
     /** Each run of the editor saves the next text, or leaves the payload unchanged. */
-    const edit = async (texts: readonly (string | null)[], who: RunOptions) => {
+    const edit = async (texts: readonly (string | null)[], editor: RunOptions) => {
       const script = join(cwd, "editor.mjs");
       await writeFile(
         script,
@@ -107,7 +107,7 @@ describe("svc webhooks trigger", () => {
       );
       await writeFile(join(cwd, "texts.json"), JSON.stringify(texts));
       const EDITOR = `${process.execPath} ${script} ${join(cwd, "texts.json")}`;
-      return svc("webhooks trigger CONTRACT_SIGNED --edit --set contract_title=Lease", { ...who, env: { EDITOR } });
+      return svc("webhooks trigger CONTRACT_SIGNED --edit --set contract_title=Lease", { ...editor, env: { EDITOR } });
     };
     const ada = simulateUser(["This is not JSON", `y${enterKey}`]);
     assert.deepEqual([(await edit(["{", '{"by":"hand"}'], ada)).exit, ada.waiting()], [0, []]);
@@ -160,8 +160,8 @@ describe("svc webhooks trigger", () => {
     assert.deepEqual([typo.exit, typo.stderr.includes("Did you mean CONTRACT_SIGNED?")], [2, true]);
     const result = await svc("webhooks trigger CONTRACT_SIGNED --contract T-9");
     assert.deepEqual([result.exit, result.stderr.includes("Contract T-9 not found")], [5, true]);
-    const planned = await svc("webhooks trigger CONTRACT_SIGNED --dry-run --json");
-    assert.deepEqual([planned.exit, JSON.parse(planned.stdout).body], [0, { activity: "CONTRACT_SIGNED", wait: true }]);
+    const dryRun = await svc("webhooks trigger CONTRACT_SIGNED --dry-run --json");
+    assert.deepEqual([dryRun.exit, JSON.parse(dryRun.stdout).body], [0, { activity: "CONTRACT_SIGNED", wait: true }]);
     assert.equal(app.received.length, 0);
   });
 
@@ -242,9 +242,9 @@ describe("svc webhooks deliveries", () => {
     app.respond(503);
     await svc("webhooks trigger CONTRACT_SIGNED");
     const rows = await json<Record<string, unknown>[]>("webhooks deliveries");
-    const wanted = ["webhook_id", "outcome", "attempts", "answer", "next_attempt_at"] as const;
+    const columns = ["webhook_id", "outcome", "attempts", "answer", "next_attempt_at"] as const;
     assert.deepEqual(
-      rows.map((row) => wanted.map((name) => row[name])),
+      rows.map((row) => columns.map((name) => row[name])),
       [
         [webhook, "retrying", 1, "status 503", "2031-01-02T03:09:05.000Z"],
         [webhook, "delivered", 1, "status 200", null],

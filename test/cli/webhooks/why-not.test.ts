@@ -13,9 +13,9 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
     const { svc, emulator } = await startCliEmulator(t);
     await createDraftContract(emulator.api);
     await svc(create("Late", deadUrl));
-    const why = async () => (await svc("webhooks why 1")).stdout.split("\n")[2];
+    const explain = async () => (await svc("webhooks why 1")).stdout.split("\n")[2];
     assert.equal(
-      await why(),
+      await explain(),
       "No deliveries yet. Subscribed to CONTRACT_CREATED, but 1 CONTRACT_CREATED happened before it was created, the last at 2031-01-02T03:04:05.000Z.",
     );
   });
@@ -24,7 +24,7 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
     const { svc, emulator } = await startCliEmulator(t);
     const app = await startReceiver(t);
     let answered = () => {};
-    const came = new Promise<void>((resolve) => {
+    const deliveryReceived = new Promise<void>((resolve) => {
       app.respond((_, response) => {
         answered = () => response.writeHead(200).end();
         resolve();
@@ -32,7 +32,7 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
     });
     await svc(create("Slow", app.url));
     await createDraftContract(emulator.api);
-    await came;
+    await deliveryReceived;
     const { stdout } = await svc("webhooks why 1");
     assert.deepEqual(stdout.split("\n").slice(1), [
       "",
@@ -116,8 +116,8 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
     await svc("emulator fault add --direction outgoing --effect delay --delay PT3M");
     await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 1 });
-    const [planned] = await json<{ reason: string }[]>("webhooks schedule");
-    assert.match(planned!.reason, /^first attempt, postponed by a scripted fault: delay \(request:\d+\)$/);
+    const [firstPlanned] = await json<{ reason: string }[]>("webhooks schedule");
+    assert.match(firstPlanned!.reason, /^first attempt, postponed by a scripted fault: delay \(request:\d+\)$/);
   });
 
   it("prints the selected fields and rejects unknown ones", async (t) => {

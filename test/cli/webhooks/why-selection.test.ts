@@ -61,9 +61,9 @@ describe("webhooks that svc webhooks why selects", () => {
     );
     const padded = await svc("webhooks why 01");
     assert.deepEqual([padded.exit, padded.stderr.split("\n")[0]], [5, 'error: Webhook "01" not found.']);
-    const typed = await svc("webhooks why Mien");
+    const suggestion = await svc("webhooks why Mien");
     assert.deepEqual(
-      [typed.exit, typed.stderr],
+      [suggestion.exit, suggestion.stderr],
       [5, 'error: Webhook "Mien" not found.\n  Did you mean Mine?\n  try: svc webhooks list\n'],
     );
     const quiet = await svc("webhooks why 1");

@@ -98,7 +98,7 @@ describe("svc webhooks why", () => {
       );
       return row;
     };
-    const why = async () => /Next attempt .*|Not retried.*/.exec((await svc("webhooks why")).stdout)?.[0];
+    const explain = async () => /Next attempt .*|Not retried.*/.exec((await svc("webhooks why")).stdout)?.[0];
     const due = "2031-01-02T08:19:05.000Z";
     await emulator.clock.advance({ by: 155 * 60_000 });
     assert.deepEqual(await getDelivery(), {
@@ -106,7 +106,7 @@ describe("svc webhooks why", () => {
       next_attempt_at: due,
       webhook_status: "DISABLED_BY_ERROR",
     });
-    assert.equal(await why(), `Next attempt ${due}: skipped, unless you enable the webhook before then`);
+    assert.equal(await explain(), `Next attempt ${due}: skipped, unless you enable the webhook before then`);
     const { stdout } = await svc("webhooks schedule --json");
     assert.match(stdout, /will be skipped: the webhook is DISABLED_BY_ERROR/);
 
@@ -116,7 +116,7 @@ describe("svc webhooks why", () => {
       next_attempt_at: null,
       webhook_status: "DISABLED_BY_ERROR",
     });
-    assert.equal(await why(), "Not retried, because the webhook was disabled: 1. List them with --all");
+    assert.equal(await explain(), "Not retried, because the webhook was disabled: 1. List them with --all");
     await createDraftContract(emulator.api);
     await emulator.clock.advance({ by: 60_000 });
     const { stdout: output } = await svc("webhooks why --all");

@@ -108,10 +108,10 @@ describe("clock advance", () => {
 
   it("produces the same trace in one step or two, equal to a simple model", async () => {
     await fc.assert(
-      fc.asyncProperty(plans, fc.integer({ min: 1, max: 9 }), async (plan, cut) => {
+      fc.asyncProperty(plans, fc.integer({ min: 1, max: 9 }), async (plan, pause) => {
         const fullTrace = await traceOf(plan, [10]);
         assert.deepEqual(fullTrace, simulateAdvance(plan, 10));
-        assert.deepEqual(await traceOf(plan, [cut, 10]), fullTrace);
+        assert.deepEqual(await traceOf(plan, [pause, 10]), fullTrace);
       }),
       { numRuns: 60 },
     );
@@ -161,14 +161,14 @@ async function traceOf({ entries, adds }: Plan, stops: readonly number[]): Promi
 }
 
 /** The definition, over a plain list. */
-function simulateAdvance({ entries, adds }: Plan, until: number): string[] {
+function simulateAdvance({ entries, adds }: Plan, end: number): string[] {
   let id = 0;
   const queue = entries.map(([due, name]) => ({ due, id: id++, name }));
   const steps: string[] = [];
   for (;;) {
     queue.sort((a, b) => a.due - b.due || a.id - b.id);
     const next = queue[0];
-    if (!next || next.due > until) return steps;
+    if (!next || next.due > end) return steps;
     queue.shift();
     steps.push(`+${next.due} ${next.name}`);
     for (const [after, name] of adds[next.name] ?? []) queue.push({ due: next.due + after, id: id++, name });

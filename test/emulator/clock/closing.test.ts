@@ -10,7 +10,7 @@ import { ManualWallClock, waitForIdle } from "../../support/clocks/manual-wall-c
 const begin = Date.parse("2031-01-02T03:04:05Z");
 
 /** A runner with running work that ends only when it is aborted. */
-async function withPatientWork(
+async function startPatientRunner(
   wall: ManualWallClock,
   { closeSignal, putDown }: { closeSignal?: AbortSignal; putDown?: Promise<void> } = {},
 ) {
@@ -49,7 +49,7 @@ describe("closing emulator", () => {
   it("leaves an aborted entry in the queue for the next start", async () => {
     const wall = new ManualWallClock();
     const putDown = createSignal();
-    const { runner, store, failures } = await withPatientWork(wall, { putDown: putDown.signaled });
+    const { runner, store, failures } = await startPatientRunner(wall, { putDown: putDown.signaled });
     let isClosed = false;
     const closed = runner.close().then(() => {
       isClosed = true;
@@ -65,7 +65,7 @@ describe("closing emulator", () => {
 
   it("does not wait for aborted work", async () => {
     const wall = new ManualWallClock();
-    const { runner, store, failures } = await withPatientWork(wall, { closeSignal: AbortSignal.abort() });
+    const { runner, store, failures } = await startPatientRunner(wall, { closeSignal: AbortSignal.abort() });
     await runner.close();
     assert.deepEqual(await store.read((view) => view.count(schedule)), 1);
     assert.deepEqual(failures, []);

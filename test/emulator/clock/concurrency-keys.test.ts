@@ -39,7 +39,7 @@ async function createHeldRunner(
   const clock = await VirtualClock.open(store, wall, { mode: "manual", now: begin + 1_000 });
   const startedNames: string[] = [];
   const failures: string[] = [];
-  const held = new Map<string, () => void>();
+  const heldEntries = new Map<string, () => void>();
   const runner = new Runner({
     store,
     clock,
@@ -52,7 +52,7 @@ async function createHeldRunner(
             if (trial.spoilt && entry.ref.startsWith("bad")) throw new Error("spoilt");
             return async () => {
               startedNames.push(entry.ref);
-              await new Promise<void>((resolve) => held.set(entry.ref, resolve));
+              await new Promise<void>((resolve) => heldEntries.set(entry.ref, resolve));
               return async (tx) => {
                 dequeue(tx, entry);
                 return `made ${entry.ref}`;
@@ -65,16 +65,16 @@ async function createHeldRunner(
   });
   const letGo = async (...refs: readonly string[]) => {
     for (const ref of refs) {
-      const go = held.get(ref);
+      const go = heldEntries.get(ref);
       assert.ok(go, `${ref} is not at work`);
-      held.delete(ref);
+      heldEntries.delete(ref);
       go();
     }
     await waitForIdle();
   };
   t.after(async () => {
     const closed = runner.close();
-    while (held.size > 0) await letGo(...held.keys());
+    while (heldEntries.size > 0) await letGo(...heldEntries.keys());
     await closed;
   });
   return {
@@ -87,7 +87,7 @@ async function createHeldRunner(
       void runner.waitUntilIdle();
     },
     get atWork() {
-      return held.size;
+      return heldEntries.size;
     },
     add: async (due, ...entries) => {
       const added = await store.transaction("add", (tx) =>

@@ -15,7 +15,7 @@ import { createGatedDisk, createTemporaryFolder } from "../../support/store.ts";
 import { createWebhook } from "../travel/travel.ts";
 
 /** An emulator whose disk can be filled and emptied. */
-async function onDisk(t: TestContext) {
+async function startOnSmallDisk(t: TestContext) {
   const folder = await mountSmallDisk(t);
   if (folder === undefined) return undefined;
   const emulator = await startTestEmulator(t, { file: join(folder, "emulator.json") });
@@ -58,7 +58,7 @@ const getClock = async ({ control }: TestEmulator) => (await control("GET", "clo
 
 describe("clock while the disk is full", () => {
   it("rejects an advance without moving time, even after a kill", async (t) => {
-    const disk = await onDisk(t);
+    const disk = await startOnSmallDisk(t);
     if (disk === undefined) return t.skip("no small disk can be mounted here");
     const { emulator } = disk;
     const advance = () => emulator.control("POST", "clock/advance", { body: { by: "PT1H" } });
@@ -66,8 +66,8 @@ describe("clock while the disk is full", () => {
     await repeatUntil503(advance);
     const before = await getClock(emulator);
     for (let i = 0; i < 3; i += 1) assert.deepEqual(pickStatusAndBody(await advance()), storeFailedResponse);
-    const set = { body: { mode: "real", speed: 60 } };
-    assert.deepEqual(pickStatusAndBody(await emulator.control("PUT", "clock", set)), storeFailedResponse);
+    const request = { body: { mode: "real", speed: 60 } };
+    assert.deepEqual(pickStatusAndBody(await emulator.control("PUT", "clock", request)), storeFailedResponse);
     assert.deepEqual(await getClock(emulator), before);
 
     await disk.makeRoom();
@@ -78,12 +78,12 @@ describe("clock while the disk is full", () => {
   });
 
   it("repeats a delivery whose outcome was not stored once space is available", async (t) => {
-    const disk = await onDisk(t);
+    const disk = await startOnSmallDisk(t);
     if (disk === undefined) return t.skip("no small disk can be mounted here");
     const { emulator } = disk;
     const hook = await startReceiver(t);
     await createWebhook(emulator, hook.url);
-    const got = async (count: number) => {
+    const waitForRuns = async (count: number) => {
       while (hook.received.length < count) await emulator.control("GET", "ready");
     };
     assert.equal((await emulator.control("PUT", "clock", { body: { mode: "auto" } })).status, 200);
@@ -107,7 +107,7 @@ describe("clock while the disk is full", () => {
       response.writeHead(500).end();
     });
     await disk.makeRoom();
-    await got(3);
+    await waitForRuns(3);
     while ((await listOutcomes(emulator))[0]?.outcome === "pending");
     assert.deepEqual(await listOutcomes(emulator), [{ outcome: "delivered", attempts: [500, 200] }]);
   });

@@ -112,7 +112,7 @@ describe("due entry", () => {
       await waitForIdle();
     }
     await runner.waitUntilIdle();
-    const late = names.filter((_, i) => i % 2 === 0).map((name) => `late ${name}`);
-    assert.deepEqual([...runs].sort(), [...names, ...late].map((name) => `+0 ${name}`).sort());
+    const lateNames = names.filter((_, i) => i % 2 === 0).map((name) => `late ${name}`);
+    assert.deepEqual([...runs].sort(), [...names, ...lateNames].map((name) => `+0 ${name}`).sort());
   });
 });

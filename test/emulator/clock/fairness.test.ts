@@ -81,13 +81,13 @@ describe("workspace with many ready entries", () => {
       await add("loud", 100_000, keys);
       run();
       await waitForStarted(5_000);
-      const when = startedNames.length;
+      const startedCount = startedNames.length;
       await add("quiet", 3, 1);
       await waitForStarted(startedNames.length + 3_000);
       const first = findPosition(startedNames, "quiet");
       assert.notEqual(first, -1);
       // Of the 95,000 waiting entries, only the running ones and one page are in memory.
-      assert.ok(first - when < 600, `${first - when} of the other came before`);
+      assert.ok(first - startedCount < 600, `${first - startedCount} of the other came before`);
     });
   }
 

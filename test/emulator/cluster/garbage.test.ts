@@ -83,7 +83,7 @@ async function findServerError(
 }
 
 /** An object of each kind with the ID in the examples. */
-async function withRows(api: TestEmulator["api"]): Promise<void> {
+async function createRows(api: TestEmulator["api"]): Promise<void> {
   const poc_details = { first_name: "Jo", last_name: "Diaz", email: "jo@acme.example" };
   const counter_party_details = [{ is_individual: false, organization_name: "Acme Corp", poc_details }];
   const contract = { contract_template_id: 101, contract_data: {}, counter_party_details };
@@ -101,7 +101,7 @@ describe("garbage input to the contract API", () => {
   for (const { id, method, path, request, examples } of operations) {
     it(`never causes a server error in ${id}`, async (t) => {
       const { api } = await startTestEmulator(t);
-      await withRows(api);
+      await createRows(api);
       const verb = String(method);
       const names = findPlaceholders(path);
       const [example] = examples;

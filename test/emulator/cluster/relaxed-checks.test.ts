@@ -50,17 +50,20 @@ describe("request log", () => {
 
   it("reports unknown template answers on every route", async (t) => {
     const { api, listNewFindings } = await startWithFindings(t);
-    const filled = { contract_template_id: 102, contract_data: { start_date: "2031-02-01", seats: 3, start_dat: "x" } };
+    const contractBody = {
+      contract_template_id: 102,
+      contract_data: { start_date: "2031-02-01", seats: 3, start_dat: "x" },
+    };
     const signatories = [
       { name: "Ada", email: "ada@northwind.example", is_counterparty_signatory: false },
       { name: "Jo Doe", email: "jo@acme.example", is_counterparty_signatory: true, counterparty_name: "Acme Inc." },
     ];
     const noticed = ["unknown-field: contract_data.start_dat is unknown. Did you mean start_date?"];
     assert.deepEqual(
-      await listNewFindings(api("POST", contracts, { body: createContractRequest({ ...filled, signatories }) })),
+      await listNewFindings(api("POST", contracts, { body: createContractRequest({ ...contractBody, signatories }) })),
       noticed,
     );
-    assert.deepEqual(await listNewFindings(api("POST", `${contracts}preview/`, { body: filled })), noticed);
+    assert.deepEqual(await listNewFindings(api("POST", `${contracts}preview/`, { body: contractBody })), noticed);
     assert.deepEqual(
       await listNewFindings(api("PATCH", `${contracts}T-1/contract_data`, { body: { data: { seat: 4 } } })),
       ["unknown-field: data.seat is unknown. Did you mean seats?"],

@@ -62,10 +62,10 @@ describe("free-form value with numbers", () => {
 
   it("does not treat a forged value as a stored number", async (t) => {
     const emulator = await startTestEmulator(t);
-    const forged = '{"id":"deal-42","record_data":{"x":{"\\u0000number":"1,\\"y\\":2"}}}';
-    const body = contract.replace(metadata, forged);
+    const forgedNumber = '{"id":"deal-42","record_data":{"x":{"\\u0000number":"1,\\"y\\":2"}}}';
+    const body = contract.replace(metadata, forgedNumber);
     await requestText(emulator, "POST", "/contracts/", body);
     const metadataText = await requestText(emulator, "GET", "/contracts/T-1/external_metadata");
-    assert.deepEqual(JSON.parse(metadataText).external_metadata, JSON.parse(forged));
+    assert.deepEqual(JSON.parse(metadataText).external_metadata, JSON.parse(forgedNumber));
   });
 });

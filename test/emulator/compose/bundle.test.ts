@@ -16,8 +16,8 @@ describe("bundled emulator", () => {
     const { api } = await startEmulatorProcess(t, {});
     const contract = await createDraftContract(api);
     const { body } = await api("POST", `/api/v2.1/public/contracts/${contract.id}/download_link`);
-    const written = Buffer.from(await (await fetch((body as { url: string }).url)).arrayBuffer());
-    assert.equal((await PDFDocument.load(written)).getTitle(), "NDA with Acme");
+    const document = Buffer.from(await (await fetch((body as { url: string }).url)).arrayBuffer());
+    assert.equal((await PDFDocument.load(document)).getTitle(), "NDA with Acme");
 
     const content = await api("GET", `/api/v2.1/public/contracts/${contract.id}/content`);
     assert.match((content.body as { content: string }).content, /^NDA with Acme\n[\s\S]*Jo Doe: not signed$/);
@@ -33,7 +33,7 @@ describe("bundled emulator", () => {
           counterparty_organization_name: acme.organization_name,
         },
       });
-    assert.equal((await requireContract(upload(written))).id, "H-2");
+    assert.equal((await requireContract(upload(document))).id, "H-2");
     assert.equal((await requireContract(upload(await createPdf(3)))).id, "H-3");
     // Its structure is complete, and only the parser detects that it has no page.
     const empty = Buffer.from(

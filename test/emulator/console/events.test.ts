@@ -99,8 +99,8 @@ describe("console event stream", () => {
   it("emits the clock with the next due entry, faults, snapshots and device decisions", async (t) => {
     const emulator = await startTestEmulator(t);
     const stream = await openStartedStream(t, emulator);
-    const kind = (wanted: StreamedEvent["event"]) => async () =>
-      (await stream.waitFor(({ event }) => event === wanted)).at(-1)!;
+    const kind = (expected: StreamedEvent["event"]) => async () =>
+      (await stream.waitFor(({ event }) => event === expected)).at(-1)!;
     const [clock, faults, snapshots, devices] = (["clock", "faults", "snapshots", "device"] as const).map(kind);
 
     await emulator.control("PUT", "clock", { body: { mode: "real", speed: 60 } });
@@ -114,8 +114,10 @@ describe("console event stream", () => {
     const added = await faults!();
     assert.deepEqual(added.event === "faults" && added.faults, (await emulator.control("GET", "faults")).body);
     await emulator.api("POST", "/api/v2.1/public/contracts/", { body: {} });
-    const met = await faults!();
-    assert.deepEqual(met.event === "faults" && met.faults.map(({ matched, hit }) => [matched, hit]), [[1, 1]]);
+    const faultEvent = await faults!();
+    assert.deepEqual(faultEvent.event === "faults" && faultEvent.faults.map(({ matched, hit }) => [matched, hit]), [
+      [1, 1],
+    ]);
 
     await emulator.control("PUT", "snapshots/kept");
     const saved = await snapshots!();
@@ -164,12 +166,12 @@ describe("console event stream", () => {
 
     const { id } = before.at(-1)!;
     const after = await openEventStream(t, emulator, { after: id });
-    const missed = await after.waitFor(isRequest("contracts.create"));
-    assert.deepEqual(summarizeEvents(missed), ["contract T-2", "request request:3"]);
+    const missedEvents = await after.waitFor(isRequest("contracts.create"));
+    assert.deepEqual(summarizeEvents(missedEvents), ["contract T-2", "request request:3"]);
 
     // A browser reconnects to the same URL and sends the last event ID in the header.
     const secondStream = await openEventStream(t, emulator, { after: before[0]!.id, lastEventId: id });
-    assert.deepEqual(await secondStream.waitFor(isRequest("contracts.create")), missed);
+    assert.deepEqual(await secondStream.waitFor(isRequest("contracts.create")), missedEvents);
   });
 
   it("sends resync after a dropped, unknown or foreign event ID", async (t) => {
@@ -180,8 +182,8 @@ describe("console event stream", () => {
     const otherEmulator = await startTestEmulator(t);
     const run = otherEmulator.instanceId.slice(0, 8);
     for (const after of [id, `${run}-1`, "made-up", ""]) {
-      const resumed = await openEventStream(t, otherEmulator, { after });
-      assert.deepEqual(await resumed.next(), { id: `${run}-0`, at, event: "resync", ref: null }, after);
+      const resumedStream = await openEventStream(t, otherEmulator, { after });
+      assert.deepEqual(await resumedStream.next(), { id: `${run}-0`, at, event: "resync", ref: null }, after);
     }
   });
 
@@ -217,8 +219,8 @@ describe("console event stream", () => {
     assert.equal(event, "resync");
     await stream.close();
     await createDraftContract(emulator.api);
-    const resumed = await openEventStream(t, emulator, { after: id });
-    const events = await resumed.waitFor(isRequest("contracts.create"));
+    const resumedStream = await openEventStream(t, emulator, { after: id });
+    const events = await resumedStream.waitFor(isRequest("contracts.create"));
     assert.deepEqual(summarizeEvents(events), ["contract T-1", "request request:2"]);
   });
 

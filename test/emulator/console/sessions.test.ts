@@ -87,12 +87,12 @@ describe("console session", () => {
   it("rejects a code older than a minute of wall-clock time", async () => {
     const wall = new ManualWallClock();
     const sessions = new ConsoleSessions(createSeededIds("sessions"), wall);
-    const [late, inTime] = [sessions.createCode(owner), sessions.createCode(owner)];
+    const [expiredCode, inTime] = [sessions.createCode(owner), sessions.createCode(owner)];
     await wall.pass(59_999);
     const { token, key } = sessions.begin(inTime)!;
     await wall.pass(1);
     assert.deepEqual(
-      [sessions.findOpener(token, key), sessions.begin(late), sessions.begin(late)],
+      [sessions.findOpener(token, key), sessions.begin(expiredCode), sessions.begin(expiredCode)],
       [owner, undefined, undefined],
     );
   });

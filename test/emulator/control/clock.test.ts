@@ -69,8 +69,8 @@ describe("clock on the control plane", () => {
   it("clock.advance rejects a target after the year 9999 (time-out-of-range) without moving", async (t) => {
     const emulator = await startTestEmulator(t);
     const outOfRange = { error: { code: "time_out_of_range", message: "Virtual time ends with the year 9999." } };
-    for (const by of ["7833w8140d1668852458405529h", "500000w"]) {
-      assert.deepEqual(pickStatusAndBody(await emulator.control("POST", "clock/advance", { body: { by } })), {
+    for (const duration of ["7833w8140d1668852458405529h", "500000w"]) {
+      assert.deepEqual(pickStatusAndBody(await emulator.control("POST", "clock/advance", { body: { by: duration } })), {
         status: 400,
         body: outOfRange,
       });
@@ -148,7 +148,7 @@ describe("clock on the control plane", () => {
     const { control, api } = await startTestEmulator(t);
     const sink = await startReceiver(t);
     let release = () => {};
-    const held = new Promise<void>((resolve) =>
+    const requestHeld = new Promise<void>((resolve) =>
       sink.respond((_, response) => {
         release = () => void response.writeHead(200).end();
         resolve();
@@ -156,7 +156,7 @@ describe("clock on the control plane", () => {
     );
     await subscribe(api, sink.url);
     await createContract(api);
-    await held;
+    await requestHeld;
     const first = control("POST", "clock/advance", { body: { by: "PT1M" } });
     const rejection = {
       status: 409,

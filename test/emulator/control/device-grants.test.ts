@@ -146,13 +146,13 @@ describe("device approval on the control plane", () => {
       status: 409,
       body: createErrorBody("user_code_decided", `The user code ${user_code} was already approved or denied.`),
     });
-    const late = await startDeviceAuthorization(emulator);
+    const expiredDevice = await startDeviceAuthorization(emulator);
     await emulator.clock.advance({ by: quarter });
-    await assertRejected(emulator, wrong(late.user_code, {}), {
+    await assertRejected(emulator, wrong(expiredDevice.user_code, {}), {
       status: 410,
       body: createErrorBody(
         "user_code_expired",
-        `The user code ${late.user_code} has expired.`,
+        `The user code ${expiredDevice.user_code} has expired.`,
         "Request a new code on the device.",
       ),
     });
@@ -204,8 +204,8 @@ describe("device page", () => {
     const { text } = await open(emulator, waiting.user_code);
     await waiting.decide("DENIED");
     assert.match((await open(emulator, waiting.user_code)).text, /already approved or denied/);
-    const late = await submit(emulator, text, { status: "AUTHORIZED", email: "ada@northwind.example" });
-    assert.match(String(late.body), /already approved or denied/);
+    const lateResponse = await submit(emulator, text, { status: "AUTHORIZED", email: "ada@northwind.example" });
+    assert.match(String(lateResponse.body), /already approved or denied/);
     await emulator.clock.advance({ by: quarter });
     assert.match((await open(emulator, waiting.user_code)).text, /has expired/);
   });

@@ -173,10 +173,13 @@ describe("fault for incoming requests", () => {
     [{ direction: "outgoing", effect: "drop", status: 503 }, "status cannot be used with direction outgoing"],
     [{ direction: "incoming", reset: true, answer_body: 1 }, "answer_body requires status"],
     [{ direction: "outgoing", effect: "drop", delay: "PT5M" }, "delay requires the effect delay or reorder"],
-    [withHeader("x-note", "a\r\nset-cookie: b"), "answer_headers.x-note must be ISO-8859-1 without control characters"],
-    [withHeader("x-note", "漢"), "answer_headers.x-note must be ISO-8859-1"],
-    [withHeader("x note", "a"), "answer_headers.x note must be letters, digits and"],
-    [withHeader("Content-Length", "5"), "answer_headers.Content-Length: is set by the emulator"],
+    [
+      createHeaderFault("x-note", "a\r\nset-cookie: b"),
+      "answer_headers.x-note must be ISO-8859-1 without control characters",
+    ],
+    [createHeaderFault("x-note", "漢"), "answer_headers.x-note must be ISO-8859-1"],
+    [createHeaderFault("x note", "a"), "answer_headers.x note must be letters, digits and"],
+    [createHeaderFault("Content-Length", "5"), "answer_headers.Content-Length: is set by the emulator"],
   ] as const;
   for (const [body, words] of mistakes) {
     it(`rejects an invalid fault: ${words}`, async (t) => {
@@ -191,7 +194,7 @@ describe("fault for incoming requests", () => {
   }
 });
 
-function withHeader(name: string, value: string) {
+function createHeaderFault(name: string, value: string) {
   return { direction: "incoming", status: 503, answer_headers: { [name]: value } } as const;
 }
 

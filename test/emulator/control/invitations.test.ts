@@ -145,7 +145,7 @@ describe("invitations.accept", () => {
     assert.deepEqual((await emulator.control("GET", `owners?identifier=${row.token}`)).body, []);
   });
 
-  const refusals: [string, number, (emulator: TestEmulator) => Promise<string>, object][] = [
+  const rejectedCases: [string, number, (emulator: TestEmulator) => Promise<string>, object][] = [
     [
       "no-such-invitation",
       404,
@@ -191,7 +191,7 @@ describe("invitations.accept", () => {
       { code: "invitation_already_accepted", message: `${bob} has already accepted this invitation.` },
     ],
   ];
-  for (const [code, status, prepare, error] of refusals) {
+  for (const [code, status, prepare, error] of rejectedCases) {
     it(`rejects with ${code}, without changes`, async (t) => {
       const emulator = await startTestEmulator(t);
       const token = await prepare(emulator);

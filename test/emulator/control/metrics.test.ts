@@ -89,7 +89,7 @@ describe("GET /_emulator/metrics", () => {
     "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1";
   const prometheus3 =
     "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.3,text/plain;version=0.0.4;q=0.2,*/*;q=0.1";
-  for (const [who, accept, type] of [
+  for (const [scraper, accept, type] of [
     ["Prometheus 2", prometheus2, openMetrics],
     ["Prometheus 3", prometheus3, openMetrics],
     ["a client without an OpenMetrics version", "application/openmetrics-text", openMetrics],
@@ -117,7 +117,7 @@ describe("GET /_emulator/metrics", () => {
     ["a client with a malformed Accept header", ";;q=,,/", plainText],
     ["a client that accepts neither format", "application/json", plainText],
   ] as const) {
-    it(`sends ${type.split(";", 1)[0]} to ${who}`, async (t) => {
+    it(`sends ${type.split(";", 1)[0]} to ${scraper}`, async (t) => {
       const { status, headers, body } = await (await startTestEmulator(t)).control("GET", "metrics", {
         headers: { accept },
       });
@@ -136,14 +136,14 @@ describe("GET /_emulator/metrics", () => {
     await lines(plainText);
     const counters = new Set(["svc_requests", "svc_delivery_attempts", "svc_delivery_outcomes", "process_cpu_seconds"]);
     for (const label of ["active", "idle"]) counters.add(`nodejs_eventloop_${label}_seconds`);
-    const asText = (line: string) => {
+    const convertLine = (line: string) => {
       const [hash, keyword, name = "", ...rest] = line.split(" ");
       return hash === "#" && counters.has(name) ? [hash, keyword, `${name}_total`, ...rest].join(" ") : line;
     };
     const open = await lines(openMetrics);
     assert.deepEqual(
       await lines(plainText),
-      open.filter((line) => !line.startsWith("# UNIT ") && line !== "# EOF").map(asText),
+      open.filter((line) => !line.startsWith("# UNIT ") && line !== "# EOF").map(convertLine),
     );
   });
 

@@ -18,17 +18,17 @@ describe("OpenAPI document of a running emulator", () => {
 
   it("lists reachable addresses under the host name of the request", async (t) => {
     const { routerUrl, clusters } = await startTestEmulator(t);
-    const called = (url: string) => url.replace("127.0.0.1", "localhost");
+    const useLocalhost = (url: string) => url.replace("127.0.0.1", "localhost");
     const serversOf = async (service: string) => {
-      const { body } = await createSender(called(routerUrl))("GET", `/_emulator/openapi/${service}.json`);
+      const { body } = await createSender(useLocalhost(routerUrl))("GET", `/_emulator/openapi/${service}.json`);
       return (body as { servers: unknown }).servers;
     };
-    const router = [{ url: called(routerUrl), description: "This emulator" }];
+    const router = [{ url: useLocalhost(routerUrl), description: "This emulator" }];
     assert.deepEqual(await serversOf("router"), router);
     assert.deepEqual(await serversOf("emulator"), router);
     assert.deepEqual(
       await serversOf("contracts"),
-      clusters.map(({ id, url }) => ({ url: called(url), description: `Cluster ${id}` })),
+      clusters.map(({ id, url }) => ({ url: useLocalhost(url), description: `Cluster ${id}` })),
     );
   });
 

@@ -52,10 +52,10 @@ async function openStream(emulator: TestEmulator, headers: Readonly<Record<strin
   const { status, body } = await fetch(`${emulator.controlUrl}/${path}`, { headers });
   assert.equal(status, 200, path);
   const reader = body!.getReader();
-  const toItsEnd = async () => {
+  const readToEnd = async () => {
     while (!(await reader.read()).done);
   };
-  return { ended: toItsEnd(), leave: () => reader.cancel() };
+  return { ended: readToEnd(), leave: () => reader.cancel() };
 }
 
 describe("named control plane token", () => {
@@ -223,7 +223,7 @@ describe("named control plane token", () => {
     await createToken(emulator, "ci", "read");
     const again = (name: string) =>
       emulator.control("POST", `tokens/${name}`, { body: { role: "read" } }).then(pickStatusAndBody);
-    const taken = (name: string) => ({
+    const createTakenResponse = (name: string) => ({
       status: 409,
       body: {
         error: {
@@ -233,7 +233,10 @@ describe("named control plane token", () => {
         },
       },
     });
-    assert.deepEqual([await again("ci"), await again("local")], [taken("ci"), taken("local")]);
+    assert.deepEqual(
+      [await again("ci"), await again("local")],
+      [createTakenResponse("ci"), createTakenResponse("local")],
+    );
     assert.equal((await again("a%20b")).status, 400);
     assert.equal((await emulator.control("POST", "tokens/x", { body: { role: "owner" } })).status, 400);
     assert.deepEqual(pickStatusAndBody(await emulator.control("DELETE", "tokens/nobody")), {
@@ -279,12 +282,12 @@ describe("named token across state changes", () => {
   it("survives a reset, and stays revoked after a restore, import or rewind", async (t) => {
     const { emulator, state, validToken, statuses } = await createStateBeforeRevocation(t);
     const outcomes: Record<string, unknown> = {};
-    const ways = {
+    const changes = {
       reset: () => validToken.send("POST", "reset"),
       import: () => validToken.send("PUT", "state", { body: state }),
       restore: () => validToken.send("POST", "snapshots/prepared/restore"),
     };
-    for (const [name, go] of Object.entries(ways)) {
+    for (const [name, go] of Object.entries(changes)) {
       const { status } = await go();
       outcomes[name] = [status, ...(await statuses()), ...(await listTokens(emulator))];
     }

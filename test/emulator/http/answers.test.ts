@@ -136,10 +136,10 @@ describe("HTTP response", () => {
     }
     const unmodified = await startTestServer(t, [createRespondingPart({ 200: bytes("text/plain") }, streamPieces)]);
     assert.equal(await (await fetch(`${unmodified.origin}/made`)).text(), "one,two");
-    const cut = await startTestServer(t, [
+    const cutServer = await startTestServer(t, [
       createRespondingPart({ 200: passthrough() }, () => new Passthrough(200, [], broken())),
     ]);
-    await assert.rejects(async () => (await fetch(`${cut.origin}/made`)).text());
+    await assert.rejects(async () => (await fetch(`${cutServer.origin}/made`)).text());
   });
 
   it("can be an event stream until the client disconnects or the listener closes", async (t) => {
@@ -264,7 +264,7 @@ describe("failing disk", () => {
 });
 
 describe("state replacement during a request", () => {
-  const late = () => {
+  const respondLate = () => {
     throw new StateReplacedError("made waited");
   };
   const message = "The state was replaced while this request was in progress. Nothing was saved.";
@@ -276,9 +276,9 @@ describe("state replacement during a request", () => {
   ] as const) {
     it(`causes a retryable 503 response and a finding for ${label}`, async (t) => {
       const parts = [
-        createSingleOperationPart(createOperation(service, "GET", service === emulator ? path : "/made"), late),
+        createSingleOperationPart(createOperation(service, "GET", service === emulator ? path : "/made"), respondLate),
       ] as const;
-      const { send, log, bugs } = await startTestServer(t, parts, { fallback: late });
+      const { send, log, bugs } = await startTestServer(t, parts, { fallback: respondLate });
       assert.deepEqual(await send("GET", path), {
         status: 503,
         headers: { ...jsonType, "retry-after": "1", "x-svc-unchanged": "true" },

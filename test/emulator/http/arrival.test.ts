@@ -50,8 +50,8 @@ async function startUploadServer(t: TestContext) {
 async function openConnection(origin: string, method: string, target: string, length: number) {
   const { port, host } = new URL(origin);
   const socket = net.connect(Number(port), "127.0.0.1");
-  const got: Buffer[] = [];
-  socket.on("data", (chunk) => got.push(chunk));
+  const chunks: Buffer[] = [];
+  socket.on("data", (chunk) => chunks.push(chunk));
   // The end of the connection can be reported as a reset if some sent bytes were not read.
   socket.on("error", () => {});
   const closed = new Promise<void>((resolve) => socket.on("close", () => resolve()));
@@ -61,29 +61,29 @@ async function openConnection(origin: string, method: string, target: string, le
   return {
     socket,
     closed,
-    answer: () => parseResponse(Buffer.concat(got)),
+    answer: () => parseResponse(Buffer.concat(chunks)),
     answers: () =>
       [
-        ...Buffer.concat(got)
+        ...Buffer.concat(chunks)
           .toString()
           .matchAll(/HTTP\/1\.1 (\d+)/g),
       ].map(([, status]) => Number(status)),
-    hasAnswer: () => got.length > 0,
+    hasAnswer: () => chunks.length > 0,
   };
 }
 
 /** Waits for an event that does not depend on the wall clock. */
-async function waitUntil(come: () => boolean): Promise<void> {
-  while (!come()) await waitForIdle();
+async function waitUntil(condition: () => boolean): Promise<void> {
+  while (!condition()) await waitForIdle();
 }
 
-const late = "The request was not received in time.";
+const timeoutMessage = "The request was not received in time.";
 
 describe("slow request body", () => {
   for (const [target, body] of [
-    ["/json", { detail: late }],
-    ["/raw", { detail: late }],
-    ["/_emulator/json", { error: { code: "request_timeout", message: late } }],
+    ["/json", { detail: timeoutMessage }],
+    ["/raw", { detail: timeoutMessage }],
+    ["/_emulator/json", { error: { code: "request_timeout", message: timeoutMessage } }],
   ] as const) {
     it(`receives a 408 after two minutes at ${target}`, async (t) => {
       const { origin, wall, log, bugs } = await startUploadServer(t);
@@ -189,10 +189,10 @@ describe("slow request head", () => {
     });
     const { port } = new URL(origin);
     const socket = net.connect(Number(port), "127.0.0.1");
-    const got: Buffer[] = [];
-    socket.on("data", (chunk) => got.push(chunk));
+    const chunks: Buffer[] = [];
+    socket.on("data", (chunk) => chunks.push(chunk));
     socket.write("GET / HTTP/1.1\r\nhost: localhost\r\nx-a: ");
     await new Promise((resolve) => socket.on("close", resolve));
-    assert.equal(parseResponse(Buffer.concat(got)).status, 408);
+    assert.equal(parseResponse(Buffer.concat(chunks)).status, 408);
   });
 });

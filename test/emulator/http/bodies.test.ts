@@ -34,7 +34,7 @@ const text = z.object({ a: z.string() });
 const unparsable = { status: 400, body: '{"detail":"There was an error parsing the body"}' };
 
 describe("JSON body", () => {
-  for (const [sent, printed] of [
+  for (const [sent, echoed] of [
     ["1.0", "1.0"],
     ["1e3", "1000.0"],
     ["-0", "0"],
@@ -50,11 +50,11 @@ describe("JSON body", () => {
     ['"\\ud800"', undefined],
     ["[true,null,{}]", "[true,null,{}]"],
   ] as const) {
-    it(`echoes ${sent} as ${printed ?? "a string"}`, async (t) => {
+    it(`echoes ${sent} as ${echoed ?? "a string"}`, async (t) => {
       const response = await post(t, text, `{"a":${sent}}`);
-      if (printed === undefined) assert.equal(response.status, 200);
+      if (echoed === undefined) assert.equal(response.status, 200);
       else {
-        const item = `{"type":"string_type","loc":["body","a"],"msg":"Input should be a valid string","input":${printed}}`;
+        const item = `{"type":"string_type","loc":["body","a"],"msg":"Input should be a valid string","input":${echoed}}`;
         assert.deepEqual(response, { status: 422, body: `{"detail":[${item}]}` });
       }
     });
@@ -94,9 +94,9 @@ describe("JSON body", () => {
   });
 
   it("can contain integers of up to 4,300 digits", async (t) => {
-    const at = (digits: number) => `{"a":"${"x".repeat(777)}","b":${"1".repeat(digits)}}`;
-    assert.equal((await post(t, anything, at(4_300))).status, 200);
-    assert.deepEqual(await post(t, anything, at(4_301)), unparsable);
+    const createDocument = (digits: number) => `{"a":"${"x".repeat(777)}","b":${"1".repeat(digits)}}`;
+    assert.equal((await post(t, anything, createDocument(4_300))).status, 200);
+    assert.deepEqual(await post(t, anything, createDocument(4_301)), unparsable);
     assert.deepEqual(await post(t, z.any(), "1".repeat(4_301)), unparsable);
     assert.equal((await post(t, anything, JSON.stringify({ a: "1".repeat(9_000) }))).status, 200);
   });
@@ -115,7 +115,7 @@ describe("JSON body", () => {
     assert.deepEqual(JSON.parse(response.body).detail[0].loc, ["body", 10]);
   });
 
-  for (const [service, subject, byte, says] of [
+  for (const [service, subject, byte, problem] of [
     [router, "white space", 0x20, { loc: ["body", 2_000_000], error: "Expecting value" }],
     [router, "zero bytes (UTF-32)", 0, { loc: ["body", 0], error: "Expecting value" }],
     [contracts, "zero bytes", 0, "JSON parse error - Expecting value: line 1 column 1 (char 0)"],
@@ -131,7 +131,7 @@ describe("JSON body", () => {
       ]);
       const post = ({ send }: typeof taking) => send("POST", "/made", { headers: jsonType, body });
       const { detail } = JSON.parse((await post(reading)).body);
-      assert.deepEqual(service === router ? { loc: detail[0].loc, error: detail[0].ctx.error } : detail, says);
+      assert.deepEqual(service === router ? { loc: detail[0].loc, error: detail[0].ctx.error } : detail, problem);
       const times = await measureCostRatio(
         () => post(reading),
         () => post(taking),

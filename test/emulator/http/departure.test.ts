@@ -19,7 +19,7 @@ async function startLargeResponseServer(t: TestContext, unreadAnswerTimeoutMs?: 
     count += 1;
     return large;
   };
-  async function* inPieces() {
+  async function* streamPieces() {
     for (let at = 0; at < large.length; at += 65_536) yield large.subarray(at, at + 65_536);
   }
   const responses = { 200: bytes("text/plain") };
@@ -31,7 +31,7 @@ async function startLargeResponseServer(t: TestContext, unreadAnswerTimeoutMs?: 
           createOperation(router, "GET", "/whole", {}, { id: "whole", responses }),
           createOperation(router, "GET", "/pieces", {}, { id: "pieces", responses }),
         ],
-        handlers: { whole: respondWhole, pieces: inPieces },
+        handlers: { whole: respondWhole, pieces: streamPieces },
         context: stateless,
       }),
     ],
@@ -54,8 +54,8 @@ function openConnection(origin: string, target: string, requests = 1) {
 }
 
 /** Waits for an event that does not depend on the wall clock. */
-async function waitUntil(come: () => boolean): Promise<void> {
-  while (!come()) await waitForIdle();
+async function waitUntil(condition: () => boolean): Promise<void> {
+  while (!condition()) await waitForIdle();
 }
 
 /** Reports whether a message of Node's server is about this connection. */
@@ -77,10 +77,10 @@ describe("unread response", () => {
   for (const target of ["/whole", "/pieces"]) {
     it(`closes its connection at ${target} after a limited time`, async (t) => {
       const { origin } = await startLargeResponseServer(t, 50);
-      const cut = createDeferred();
-      watchConnections(t, origin, (socket) => socket.once("close", cut.resolve));
+      const closed = createDeferred();
+      watchConnections(t, origin, (socket) => socket.once("close", closed.resolve));
       const caller = openConnection(origin, target);
-      await cut.promise;
+      await closed.promise;
       caller.read();
       await caller.closed;
       assert.ok(caller.received() < large.length, String(caller.received()));
@@ -113,11 +113,11 @@ describe("unread response", () => {
 describe("slow response", () => {
   it("is not aborted before it contains data", async (t) => {
     const enough = createDeferred();
-    const begun = createDeferred();
+    const bothStarted = createDeferred();
     let waiting = 0;
     const begin = () => {
       waiting += 1;
-      if (waiting === 2) begun.resolve();
+      if (waiting === 2) bothStarted.resolve();
     };
     const { origin } = await startTestServer(t, [
       createPart({
@@ -144,7 +144,7 @@ describe("slow response", () => {
     const sockets: net.Socket[] = [];
     watchConnections(t, origin, (socket) => sockets.push(socket));
     const bodies = ["/slow", "/pieces"].map(async (path) => (await fetch(origin + path)).text());
-    await begun.promise;
+    await bothStarted.promise;
     await waitForIdle();
     // Simulates Node's timeout event after `unreadAnswerTimeoutMs` without traffic.
     for (const socket of sockets) socket.emit("timeout");

@@ -137,7 +137,7 @@ describe("contract API validation error", () => {
 });
 
 describe("unreadable body in the contract API", () => {
-  for (const [body, says] of [
+  for (const [body, problem] of [
     ["{", "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"],
     ['{\n"é😀": x}', "Expecting value: line 2 column 7 (char 8)"],
     ["[[".repeat(600), "The document is nested too deeply"],
@@ -146,7 +146,7 @@ describe("unreadable body in the contract API", () => {
       assert.deepEqual(await sendInvalidBody(t, contracts, body), {
         status: 400,
         failure: "json-parse-error",
-        body: { detail: `JSON parse error - ${says}` },
+        body: { detail: `JSON parse error - ${problem}` },
       });
     });
   }

@@ -6,7 +6,7 @@ import { createDeferred, exchangeBytes, parseResponse, startTestServer, stateles
 
 describe("listener during a handover", () => {
   it("responds to pending requests, then rejects pipelined ones", async (t) => {
-    const [begun, enough] = [createDeferred(), createDeferred()];
+    const [started, enough] = [createDeferred(), createDeferred()];
     const { origin, listener, log } = await startTestServer(
       t,
       [
@@ -14,7 +14,7 @@ describe("listener during a handover", () => {
           operations: [createOperation(router, "GET", "/slow", {}, { id: "slow" })],
           handlers: {
             slow: async () => {
-              begun.resolve();
+              started.resolve();
               await enough.promise;
               return "served";
             },
@@ -27,7 +27,7 @@ describe("listener during a handover", () => {
     const { host } = new URL(origin);
     const get = (more: string) => `GET /slow HTTP/1.1\r\nhost: ${host}\r\n${more}\r\n`;
     const exchange = exchangeBytes(origin, [get(""), get("connection: close\r\n")]);
-    await begun.promise;
+    await started.promise;
     const handedOver = listener.handOver().then(() => log.list().length);
     enough.resolve();
     const served = await handedOver;

@@ -30,8 +30,8 @@ describe("X-Forwarded-* handling", () => {
       at: "https://sandbox.example/_emulator/ui/",
       for: "203.0.113.9, 198.51.100.7",
     });
-    const forged = { ...forwardedHeaders, "x-forwarded-for": "10.9.9.9, 203.0.113.9, 198.51.100.7" };
-    assert.equal((await readForwardedInfo(emulator, forged)).for, "203.0.113.9, 198.51.100.7");
+    const forgedHeaders = { ...forwardedHeaders, "x-forwarded-for": "10.9.9.9, 203.0.113.9, 198.51.100.7" };
+    assert.equal((await readForwardedInfo(emulator, forgedHeaders)).for, "203.0.113.9, 198.51.100.7");
   });
 
   it("produces the configured public URL of the listener", async (t) => {
@@ -72,7 +72,7 @@ describe("X-Forwarded-* handling", () => {
       "x-forwarded-user": "b",
       "x-real-ip": "10.0.0.1",
     };
-    const arrived = async (trustedProxies: readonly string[]) => {
+    const listReceived = async (trustedProxies: readonly string[]) => {
       const emulator = await startTestEmulator(t, { trustedProxies });
       await emulator.router("GET", "/somewhere?cluster_id=eu-1", { headers: otherHeaders });
       const { items } = (await emulator.control("GET", "clusters/eu-1/inbox")).body as {
@@ -80,14 +80,14 @@ describe("X-Forwarded-* handling", () => {
       };
       return items[0]!.headers.map(([name]) => name).filter((name) => Object.hasOwn(otherHeaders, name));
     };
-    assert.deepEqual(await arrived(["198.51.100.7"]), []);
-    assert.deepEqual(await arrived(["127.0.0.1"]), Object.keys(otherHeaders));
+    assert.deepEqual(await listReceived(["198.51.100.7"]), []);
+    assert.deepEqual(await listReceived(["127.0.0.1"]), Object.keys(otherHeaders));
   });
 
   it("allows only pages of the named host to use the control plane", async (t) => {
     const emulator = await startTestEmulator(t, { trustedProxies: ["127.0.0.1"], allowedHosts: ["sandbox.example"] });
     const { host } = new URL(emulator.routerUrl);
-    const from = async (origin: string) =>
+    const getClockStatus = async (origin: string) =>
       (
         await emulator.control("GET", "clock", {
           headers: { ...forwardedHeaders, origin, "sec-fetch-site": "same-origin" },
@@ -95,10 +95,10 @@ describe("X-Forwarded-* handling", () => {
       ).status;
     assert.deepEqual(
       [
-        await from("https://sandbox.example"),
-        await from("http://sandbox.example"),
-        await from("https://evil.example"),
-        await from(`http://${host}`),
+        await getClockStatus("https://sandbox.example"),
+        await getClockStatus("http://sandbox.example"),
+        await getClockStatus("https://evil.example"),
+        await getClockStatus(`http://${host}`),
       ],
       [200, 403, 403, 200],
     );

@@ -81,13 +81,13 @@ async function send(origin: string, method: string, target: string, { headers = 
 export function exchangeBytes(origin: string, chunks: readonly (string | Buffer)[]): Promise<Buffer> {
   const { port, hostname } = new URL(origin);
   return new Promise((resolve, reject) => {
-    const got: Buffer[] = [];
+    const receivedChunks: Buffer[] = [];
     const socket = net.connect(Number(port), hostname, () => {
       for (const chunk of chunks) socket.write(chunk);
     });
-    socket.on("data", (chunk) => got.push(chunk));
+    socket.on("data", (chunk) => receivedChunks.push(chunk));
     socket.on("error", reject);
-    socket.on("close", () => resolve(Buffer.concat(got)));
+    socket.on("close", () => resolve(Buffer.concat(receivedChunks)));
   });
 }
 
@@ -113,8 +113,8 @@ export function parseResponse(bytes: Buffer): ReceivedResponse {
 /** A promise and its resolver, because Node 20 lacks Promise.withResolvers. */
 export function createDeferred(): { readonly promise: Promise<void>; resolve(): void } {
   let resolve = () => {};
-  const promise = new Promise<void>((done) => {
-    resolve = done;
+  const promise = new Promise<void>((resolvePromise) => {
+    resolve = resolvePromise;
   });
   return { promise, resolve: () => resolve() };
 }

@@ -20,16 +20,16 @@ async function openSlowReader(t: TestContext, { routerUrl, token }: TestEmulator
     text += chunk;
     for (const tell of heard) tell();
   });
-  const until = async (come: (text: string) => boolean) => {
-    while (!come(text)) await new Promise<void>((resolve) => heard.add(resolve));
+  const waitForText = async (condition: (text: string) => boolean) => {
+    while (!condition(text)) await new Promise<void>((resolve) => heard.add(resolve));
     return text;
   };
-  await until((sofar) => sofar.includes("\r\n\r\n"));
+  await waitForText((sofar) => sofar.includes("\r\n\r\n"));
   socket.pause();
   return {
-    async readUntil(come: (text: string) => boolean) {
+    async readUntil(condition: (text: string) => boolean) {
       socket.resume();
-      return until(come);
+      return waitForText(condition);
     },
   };
 }
@@ -55,8 +55,8 @@ describe("slow reader of the request log", () => {
     const requestNumbers = [...text.matchAll(/"target":"\/router\/v1\/clusters\/\?(\d+)&/g)].map(([, number]) =>
       Number(number),
     );
-    const words = [...text.matchAll(/event: resync\ndata: \{"missed":(\d+)\}\n\n/g)].map(([, missed]) =>
-      Number(missed),
+    const words = [...text.matchAll(/event: resync\ndata: \{"missed":(\d+)\}\n\n/g)].map(([, missedCount]) =>
+      Number(missedCount),
     );
     assert.equal(words.length, 1);
     assert.equal(requestNumbers.length + words[0]!, tooMany);

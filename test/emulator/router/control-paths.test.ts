@@ -92,12 +92,12 @@ describe("control plane token", () => {
       code: "credentials-omitted",
       detail: `authorization: not for ${location}`,
     });
-    const dropped = { code: "answer-dropped", detail: "us-1 responded 200, not the first" };
+    const droppedResponse = { code: "answer-dropped", detail: "us-1 responded 200, not the first" };
     const several = { code: "asked-several", detail: "eu-1, us-1" };
     assert.deepEqual(
       requests.items.map(({ findings }) => findings),
       Array(3)
-        .fill([[omitted("eu-1")], [several, omitted("several clusters"), dropped]])
+        .fill([[omitted("eu-1")], [several, omitted("several clusters"), droppedResponse]])
         .flat(),
     );
   });

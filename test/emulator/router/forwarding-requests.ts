@@ -88,9 +88,9 @@ const completeTrial: SendRequest = async (emulator) => {
   };
   return emulator.router("POST", "/router/v1/trial/signup/complete", { body: { ...signup, token } });
 };
-const byState = (path: string) => createBoth((cluster) => get(`${path}?code=c&state=${cluster}_1`), "eu-1");
-const byToken = (path: string) => createBoth((token) => get(path + token), "token-1");
-const byCluster = (path: string) => createBoth((cluster) => get(`${path}?cluster_id=${cluster}`), "eu-1");
+const createByState = (path: string) => createBoth((cluster) => get(`${path}?code=c&state=${cluster}_1`), "eu-1");
+const createByToken = (path: string) => createBoth((token) => get(path + token), "token-1");
+const createByCluster = (path: string) => createBoth((cluster) => get(`${path}?cluster_id=${cluster}`), "eu-1");
 
 /** Requests of every operation that forwards to clusters, by operation. */
 export const forwardingRequests: Readonly<Record<string, ForwardingRequests>> = {
@@ -111,7 +111,7 @@ export const forwardingRequests: Readonly<Record<string, ForwardingRequests>> = 
   "crm-a.iframe": { toOne: openCrmA("/router/v1/crm_a/iframe") },
   "crm-b.open": { toOne: post("/router/v1/crm_b/", `signed_request=${signedRequest}`, form) },
   "crm-b.canvas": { toOne: get("/router/v1/crm_b/") },
-  "external-oauth.redirect": byState("/router/v1/oauth2.0/external/ProviderA/redirect"),
+  "external-oauth.redirect": createByState("/router/v1/oauth2.0/external/ProviderA/redirect"),
   "billing.event": {
     toOne: post(
       "/router/v1/billing/webhook",
@@ -119,19 +119,19 @@ export const forwardingRequests: Readonly<Record<string, ForwardingRequests>> = 
       { authorization: formatBasicHeader(billing) },
     ),
   },
-  "proxied.contract-invite": byToken("/contract-invite/creator/by_token/"),
-  "proxied.contract-invite-v3": byToken("/v3/contract-invite/creator/by_token/"),
-  "proxied.invite-info": byToken("/auth/v3/invite_info/?token="),
-  "proxied.user-invite": byToken("/organization/user-invite/by_token/"),
-  "proxied.oauth-login": byCluster("/api/v1/svc_auth/oauth/login"),
-  "proxied.oauth-signup": byCluster("/api/v1/svc_auth/oauth/signup"),
-  "proxied.oauth-callback": byState("/api/v1/svc_auth/oauth/callback"),
-  "proxied.oauth-signup-callback": byState("/api/v1/svc_auth/oauth/signup/callback"),
+  "proxied.contract-invite": createByToken("/contract-invite/creator/by_token/"),
+  "proxied.contract-invite-v3": createByToken("/v3/contract-invite/creator/by_token/"),
+  "proxied.invite-info": createByToken("/auth/v3/invite_info/?token="),
+  "proxied.user-invite": createByToken("/organization/user-invite/by_token/"),
+  "proxied.oauth-login": createByCluster("/api/v1/svc_auth/oauth/login"),
+  "proxied.oauth-signup": createByCluster("/api/v1/svc_auth/oauth/signup"),
+  "proxied.oauth-callback": createByState("/api/v1/svc_auth/oauth/callback"),
+  "proxied.oauth-signup-callback": createByState("/api/v1/svc_auth/oauth/signup/callback"),
   "proxied.login-v2": createBoth((email) => post("/api/v1/svc_auth/login_v2/", { email }), "ada@northwind.example"),
   "proxied.captcha-config": { toAll: get("/api/v1/auth/captcha-config") },
   "oidc.jwks": { toAll: get("/.well-known/jwks.json") },
   "oidc.discovery": { toAll: get("/.well-known/openid-configuration") },
   "oidc.token": { toOne: post("/api/v1/oauth/token/", { grant_type: "authorization_code", code: "eu-1_c" }) },
   "oidc.userinfo": { toOne: get("/api/v1/oauth/userinfo/", { authorization: `Bearer ${jwt.join(".")}` }) },
-  "catch-all": byCluster("/nowhere"),
+  "catch-all": createByCluster("/nowhere"),
 };

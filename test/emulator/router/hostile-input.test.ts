@@ -16,8 +16,8 @@ const catchAll = operations.find(({ id }) => id === "catch-all")!;
 /** Returns the permitted statuses of an operation: the declared ones, and 200 of the cluster behind it. */
 function listDeclaredStatuses({ responses, failures: operationFailures, service }: Operation): Set<number> {
   const catalogue = failures as Readonly<Record<string, Failure<unknown>>>;
-  const refusals = [...operationFailures, ...service.failures].map((code) => catalogue[code]!.status);
-  return new Set([...Object.keys(responses).map(Number), ...refusals]);
+  const failureStatuses = [...operationFailures, ...service.failures].map((code) => catalogue[code]!.status);
+  return new Set([...Object.keys(responses).map(Number), ...failureStatuses]);
 }
 
 interface Hostile {
@@ -174,8 +174,8 @@ describe("hostile router input", () => {
     for (const operation of operations) {
       for (const hostile of headers) await attack(operation, { headers: hostile });
     }
-    for (const { headers: got } of [...emulator.eu.received, ...emulator.us.received]) {
-      assert.equal(got["x-injected"], undefined);
+    for (const { headers: receivedHeaders } of [...emulator.eu.received, ...emulator.us.received]) {
+      assert.equal(receivedHeaders["x-injected"], undefined);
     }
     assert.deepEqual(bugs, []);
   });

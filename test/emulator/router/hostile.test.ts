@@ -70,7 +70,7 @@ describe("hostile body", () => {
 });
 
 /** Sends bytes over a socket and returns the status lines of the responses. */
-async function onTheWire(url: string, bytes: string): Promise<string[]> {
+async function sendBytes(url: string, bytes: string): Promise<string[]> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   // The socket stays open, because Node treats a half-closed socket as a disconnected client.
@@ -93,7 +93,7 @@ describe("hostile request head", () => {
   ]) {
     it(`is rejected before any cluster receives ${JSON.stringify(line)}`, async (t) => {
       const emulator = await startRoutedEmulator(t);
-      assert.deepEqual(await onTheWire(emulator.routerUrl, head(emulator.routerUrl, line)), ["400"]);
+      assert.deepEqual(await sendBytes(emulator.routerUrl, head(emulator.routerUrl, line)), ["400"]);
       assert.deepEqual(emulator.listForwarded(), []);
     });
   }
@@ -102,7 +102,7 @@ describe("hostile request head", () => {
     const emulator = await startRoutedEmulator(t);
     const inner = "GET /smuggled HTTP/1.1\r\n\r\n";
     const lines = ["Transfer-Encoding: chunked", `Content-Length: ${inner.length}`];
-    await onTheWire(emulator.routerUrl, `${head(emulator.routerUrl, ...lines)}0\r\n\r\n${inner}`);
+    await sendBytes(emulator.routerUrl, `${head(emulator.routerUrl, ...lines)}0\r\n\r\n${inner}`);
     assert.ok(!emulator.listForwarded().some((line) => line.includes("smuggled")));
   });
 
@@ -110,7 +110,7 @@ describe("hostile request head", () => {
     it(`is forwarded unchanged with the path ${path}`, async (t) => {
       const emulator = await startRoutedEmulator(t);
       const request = head(emulator.routerUrl).replace("/x", path);
-      assert.deepEqual(await onTheWire(emulator.routerUrl, request), ["200"]);
+      assert.deepEqual(await sendBytes(emulator.routerUrl, request), ["200"]);
       assert.deepEqual(emulator.listForwarded(), [`eu GET ${path}`, `us GET ${path}`]);
     });
   }
@@ -118,7 +118,7 @@ describe("hostile request head", () => {
   it("is forwarded by its path if the target is absolute", async (t) => {
     const emulator = await startRoutedEmulator(t);
     const request = head(emulator.routerUrl).replace("/x", `${emulator.routerUrl}/x?y`);
-    assert.deepEqual(await onTheWire(emulator.routerUrl, request), ["200"]);
+    assert.deepEqual(await sendBytes(emulator.routerUrl, request), ["200"]);
     assert.deepEqual(emulator.listForwarded(), ["eu GET /x?y", "us GET /x?y"]);
   });
 });

@@ -28,7 +28,7 @@ describe("unauthenticated data", () => {
     const cluster_id = emulator.clusters[0]!.id;
     const many = Array.from({ length: maxUnauthenticatedRows }, (_, i) => `s${i}`);
     const signup = { oauth_provider: null, account_details: null, claimed: false, workspace: null, answers: null };
-    const filled = {
+    const filledState = {
       ...before,
       rows: {
         ...before.rows,
@@ -37,7 +37,7 @@ describe("unauthenticated data", () => {
         provider_states: many.map((state) => ({ state, cluster_id, provider: "ProviderA", flow: "login" })),
       },
     };
-    const replaced = await emulator.control("PUT", "state", { body: filled });
+    const replaced = await emulator.control("PUT", "state", { body: filledState });
     assert.ok(replaced.status < 300, JSON.stringify(replaced.body));
 
     await emulator.router("GET", "/router/v1/trial/signup/oauth");

@@ -171,20 +171,20 @@ describe("trace export", () => {
     const lines: string[] = [];
     const sink = await startCollector(t);
     const log = (line: string) => lines.push(line);
-    const noted = async (otel: Record<string, string>) => {
+    const listNotes = async (otel: Record<string, string>) => {
       const emulator = await startTestEmulator(t, { otel, log });
       const { body } = await emulator.control("GET", "usage");
       await emulator.close();
       return [lines.splice(0).length, (body as { spans: object | null }).spans === null];
     };
     const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: sink.url };
-    assert.deepEqual(await noted({ OTEL_EXPORTER_OTLP_ENDPOINT: "s3cret" }), [1, true]);
-    assert.deepEqual(await noted({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://me:s3cret@127.0.0.1/" }), [1, true]);
-    assert.deepEqual(await noted({ ...endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" }), [1, true]);
-    assert.deepEqual(await noted({ ...endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: "http/protobuf" }), [1, false]);
-    assert.deepEqual(await noted({ ...endpoint, OTEL_EXPORTER_OTLP_HEADERS: "s3cret,a=%ff,b=%0a" }), [3, false]);
-    assert.deepEqual(await noted({ ...endpoint, OTEL_EXPORTER_OTLP_TIMEOUT: "s3cret" }), [1, false]);
-    assert.deepEqual(await noted({ ...endpoint, OTEL_TRACES_EXPORTER: "none" }), [0, true]);
+    assert.deepEqual(await listNotes({ OTEL_EXPORTER_OTLP_ENDPOINT: "s3cret" }), [1, true]);
+    assert.deepEqual(await listNotes({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://me:s3cret@127.0.0.1/" }), [1, true]);
+    assert.deepEqual(await listNotes({ ...endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" }), [1, true]);
+    assert.deepEqual(await listNotes({ ...endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: "http/protobuf" }), [1, false]);
+    assert.deepEqual(await listNotes({ ...endpoint, OTEL_EXPORTER_OTLP_HEADERS: "s3cret,a=%ff,b=%0a" }), [3, false]);
+    assert.deepEqual(await listNotes({ ...endpoint, OTEL_EXPORTER_OTLP_TIMEOUT: "s3cret" }), [1, false]);
+    assert.deepEqual(await listNotes({ ...endpoint, OTEL_TRACES_EXPORTER: "none" }), [0, true]);
   });
 });
 
@@ -215,10 +215,10 @@ describe("unresponsive collector", () => {
     t.after(() => pool.destroy());
     let i = 0;
     const statuses = new Set<number>();
-    const some = async (count: number) => {
-      const until = i + count;
-      const each = async () => {
-        while (i < until) {
+    const sendRequests = async (count: number) => {
+      const end = i + count;
+      const sendNext = async () => {
+        while (i < end) {
           i += 1;
           const { statusCode, body } = await pool.request({
             method: "POST",
@@ -230,12 +230,12 @@ describe("unresponsive collector", () => {
           await body.dump();
         }
       };
-      await Promise.all(Array.from({ length: 8 }, each));
+      await Promise.all(Array.from({ length: 8 }, sendNext));
     };
     // The buffer is full before the first measurement.
-    await some(3_000);
+    await sendRequests(3_000);
     const before = measureHeapBytes();
-    await some(4_000);
+    await sendRequests(4_000);
     const grown = measureHeapBytes() - before;
     assert.deepEqual([...statuses], [200]);
     assert.ok(grown < 8_000_000, `${grown} bytes`);

@@ -142,9 +142,9 @@ describe("an effect of a request", () => {
     await second.api("POST", "/api/v2.1/public/webhooks/", { body: deadWebhook });
     const after = summarizeCauses(await getRows(second));
     assert.deepEqual(after.slice(0, 3), opening);
-    const fresh = await startTestEmulator(t, manual);
-    await fresh.control("PUT", "state", { body: before.body });
-    await fresh.api("POST", "/api/v2.1/public/webhooks/", { body: deadWebhook });
-    assert.deepEqual(summarizeCauses(await getRows(fresh)).slice(0, 3), opening);
+    const freshEmulator = await startTestEmulator(t, manual);
+    await freshEmulator.control("PUT", "state", { body: before.body });
+    await freshEmulator.api("POST", "/api/v2.1/public/webhooks/", { body: deadWebhook });
+    assert.deepEqual(summarizeCauses(await getRows(freshEmulator)).slice(0, 3), opening);
   });
 });

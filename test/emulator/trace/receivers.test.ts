@@ -36,8 +36,8 @@ async function deliver(t: TestContext, options: object) {
 }
 
 /** The whole request, except the port of the receiver. */
-const getRequestBytes = (got: Awaited<ReturnType<typeof deliver>>["got"]) =>
-  got.map(({ method, url, rawHeaders, body }) => {
+const getRequestBytes = (requests: Awaited<ReturnType<typeof deliver>>["got"]) =>
+  requests.map(({ method, url, rawHeaders, body }) => {
     const host = rawHeaders.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === "host");
     return [method, url, rawHeaders.filter((_, i) => i !== host + 1), body.toString("latin1")];
   });

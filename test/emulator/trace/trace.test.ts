@@ -54,11 +54,11 @@ describe("trace", () => {
       (await emulator.control("GET", "state")).body as { rows: { causes: { id: string; before: string | null }[] } }
     ).rows;
     const { nodes } = await traceOf(emulator, id);
-    const there = new Set(nodes.map((node) => node.id));
-    for (const row of causes) if (row.before !== null && there.has(row.before)) everything.add(row.id);
+    const nodeIds = new Set(nodes.map((node) => node.id));
+    for (const row of causes) if (row.before !== null && nodeIds.has(row.before)) everything.add(row.id);
     assert.ok(everything.size > 0);
     assert.deepEqual(
-      [...everything].filter((value) => !there.has(value)),
+      [...everything].filter((value) => !nodeIds.has(value)),
       [],
     );
     assert.deepEqual(

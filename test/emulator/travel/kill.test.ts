@@ -22,7 +22,7 @@ describeForEachStore("kill -9 during save, restore and rewind", (createStoreOpti
     const first = await startTestEmulator(t, options);
     await createDraftContract(first.api);
     await first.snapshot("begun");
-    const begun = await getRows(first);
+    const startedRows = await getRows(first);
     await first.close();
     const outcomes = { old: 0, new: 0 };
     let killed = await startEmulatorProcess(t, options);
@@ -33,7 +33,7 @@ describeForEachStore("kill -9 during save, restore and rewind", (createStoreOpti
       const [sendRequest, next] = (
         [
           [() => killed.control("PUT", `snapshots/kept-${kill}`), previous],
-          [() => killed.control("POST", "snapshots/begun/restore"), begun],
+          [() => killed.control("POST", "snapshots/begun/restore"), startedRows],
           [() => killed.control("POST", "rewind", { body: { steps: 1 } }), before],
         ] as const
       )[kill % 3]!;

@@ -15,8 +15,8 @@ describe("snapshot API of the library", () => {
     const at = emulator.clock.now();
     assert.deepEqual(await emulator.snapshot("drafted"), { name: "drafted", at });
     const drafted = await getState(emulator);
-    const unnamed = await emulator.snapshot();
-    assert.deepEqual(unnamed, { name: "snapshot-1", at });
+    const unnamedSnapshot = await emulator.snapshot();
+    assert.deepEqual(unnamedSnapshot, { name: "snapshot-1", at });
     assert.deepEqual(await emulator.snapshot(), { name: "snapshot-2", at });
 
     await emulator.clock.advance({ by: "PT1H" });
@@ -25,7 +25,7 @@ describe("snapshot API of the library", () => {
     assert.deepEqual([await getState(emulator), emulator.clock.now()], [drafted, at]);
     assert.deepEqual(await emulator.restore("before-1"), { backupSnapshot: "before-2" });
     assert.equal(await getContractStatus(emulator.api, otherContract), "DRAFT");
-    assert.deepEqual(await emulator.restore(unnamed), { backupSnapshot: "before-3" });
+    assert.deepEqual(await emulator.restore(unnamedSnapshot), { backupSnapshot: "before-3" });
     assert.equal(await getContractStatus(emulator.api, contract), "DRAFT");
     assert.deepEqual(await getState(emulator), drafted);
   });
@@ -33,8 +33,8 @@ describe("snapshot API of the library", () => {
   it("rejects an existing, empty or reserved name and a missing snapshot", async (t) => {
     const emulator = await startTestEmulator(t);
     await emulator.snapshot("taken");
-    const there = "Snapshot taken already exists. Use another name, or { replace: true }";
-    await assert.rejects(emulator.snapshot("Taken"), { name: "SnapshotExistsError", message: there });
+    const existsMessage = "Snapshot taken already exists. Use another name, or { replace: true }";
+    await assert.rejects(emulator.snapshot("Taken"), { name: "SnapshotExistsError", message: existsMessage });
     assert.equal((await emulator.snapshot("Taken", { replace: true })).name, "Taken");
     for (const name of ["../state", "", "before-1"])
       await assert.rejects(emulator.snapshot(name), { name: "InvalidOptionsError" });

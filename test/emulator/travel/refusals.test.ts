@@ -31,20 +31,23 @@ async function maskLineNumber(pendingResponse: Promise<TestResponse>): Promise<T
 describe("missing snapshot", () => {
   it("returns no-such-snapshot when shown, restored, compared or removed", async (t) => {
     const emulator = await startTestEmulator(t);
-    const there = (knownNames: string) =>
+    const createNotFound = (knownNames: string) =>
       createErrorResponse(
         404,
         "no_such_snapshot",
         `Snapshot gone not found. Known: ${knownNames}.`,
         "List them with `svc emulator snapshot list`.",
       );
-    assert.deepEqual(pickStatusAndBody(await emulator.control("GET", "snapshots/gone")), there("none"));
+    assert.deepEqual(pickStatusAndBody(await emulator.control("GET", "snapshots/gone")), createNotFound("none"));
     await save(emulator, "a");
     await save(emulator, "b");
-    await assertRejected(emulator, () => emulator.control("POST", "snapshots/gone/restore"), there("a, b"));
-    assert.deepEqual(pickStatusAndBody(await emulator.control("GET", "snapshots/gone/diff")), there("a, b"));
-    assert.deepEqual(pickStatusAndBody(await emulator.control("GET", "snapshots/a/diff?to=gone")), there("a, b"));
-    assert.deepEqual(pickStatusAndBody(await emulator.control("DELETE", "snapshots/gone")), there("a, b"));
+    await assertRejected(emulator, () => emulator.control("POST", "snapshots/gone/restore"), createNotFound("a, b"));
+    assert.deepEqual(pickStatusAndBody(await emulator.control("GET", "snapshots/gone/diff")), createNotFound("a, b"));
+    assert.deepEqual(
+      pickStatusAndBody(await emulator.control("GET", "snapshots/a/diff?to=gone")),
+      createNotFound("a, b"),
+    );
+    assert.deepEqual(pickStatusAndBody(await emulator.control("DELETE", "snapshots/gone")), createNotFound("a, b"));
   });
 });
 

@@ -40,14 +40,14 @@ describe("stored history", () => {
       sizes.push(await sizeOf(file));
     }
     assert.ok(Math.max(...sizes) > historyBytes / 3 && Math.max(...sizes) <= historyBytes, sizes.join(", "));
-    const on = await startTestEmulator(t, options);
-    const { status, body } = pickStatusAndBody(await on.control("POST", "rewind", { body: { steps: 100 } }));
+    const emulator = await startTestEmulator(t, options);
+    const { status, body } = pickStatusAndBody(await emulator.control("POST", "rewind", { body: { steps: 100 } }));
     assert.equal(status, 409);
     const { message } = (body as { error: { message: string } }).error;
     const [, reach] = /\. It reaches back to (2031-[^ ]+Z)\. Nothing was changed\.$/.exec(message) ?? [message];
     assert.ok(Date.parse(reach!) > Date.parse("2031-01-02T03:04:05Z"), message);
-    await rewind(on, { to: reach });
-    await on.close();
+    await rewind(emulator, { to: reach });
+    await emulator.close();
     const without = await startTestEmulator(t, { ...options, historyBytes: 0 });
     await without.close();
     assert.equal(await sizeOf(file), 0);

@@ -114,12 +114,12 @@ export function testRewind(createStoreOptions: StoreOptionsFactory): void {
     await createWebhook(emulator, sink.url);
     await createDraftContract(emulator.api);
     await advance(emulator, { until_idle: true });
-    const there = await exportState(emulator);
+    const content = await exportState(emulator);
     await advance(emulator, { by: "P31D" });
     assert.deepEqual((await emulator.control("GET", "deliveries")).body, { items: [], total: 0 });
     await emulator.control("GET", "trace?of=webhook:1");
     const { undone } = await rewind(emulator, { steps: 1 });
-    assert.deepEqual([undone, await exportState(emulator)], [1, there]);
+    assert.deepEqual([undone, await exportState(emulator)], [1, content]);
   });
 
   it("restores the state exported before a request, from which the run repeats", async (t) => {
@@ -129,7 +129,7 @@ export function testRewind(createStoreOptions: StoreOptionsFactory): void {
     await createWebhook(emulator, sink.url);
     const contract = await createSentContract(emulator.api);
     await advance(emulator, { until_idle: true });
-    const there = await exportState(emulator);
+    const content = await exportState(emulator);
     const goOn = async () => {
       const from = sink.received.length;
       const signed = await emulator.control("POST", `contracts/${contract.id}/sign`, { body: {} });
@@ -155,7 +155,7 @@ export function testRewind(createStoreOptions: StoreOptionsFactory): void {
       ["clock.advance", null],
       ["emulator-contracts.sign", "T-1"],
     ]);
-    assert.equal(await exportState(emulator), there);
+    assert.equal(await exportState(emulator), content);
     assert.deepEqual(await goOn(), first);
     await restore(emulator, "before-1");
     assert.deepEqual(await getState(emulator), expectedState);
@@ -196,7 +196,7 @@ export function testRewind(createStoreOptions: StoreOptionsFactory): void {
         t,
         mode === "manual" ? {} : { deterministic: false, clock: { mode } },
       );
-      const things = async () => {
+      const countThings = async () => {
         const { rows, mappings } = JSON.parse(await exportState(emulator));
         // In mode real, activities after a response may precede or follow the export.
         return mode === "real" ? rows.contracts : { rows: { ...rows, clock: [] }, mappings };
@@ -211,12 +211,12 @@ export function testRewind(createStoreOptions: StoreOptionsFactory): void {
       ];
       const states: object[] = [];
       for (const step of steps) {
-        states.push(await things());
+        states.push(await countThings());
         await step();
       }
       for (const state of states.reverse()) {
         assert.equal((await rewind(emulator, { steps: 1 })).undone, 1);
-        assert.deepEqual(await things(), state);
+        assert.deepEqual(await countThings(), state);
       }
     });
   }
@@ -228,11 +228,11 @@ export function testRewind(createStoreOptions: StoreOptionsFactory): void {
     await createWebhook(emulator, sink.url);
     await createDraftContract(emulator.api);
     await advance(emulator, { by: "PT9M" });
-    const there = JSON.parse(await exportState(emulator)).rows;
+    const rows = JSON.parse(await exportState(emulator)).rows;
     await advance(emulator, { by: "PT5H" });
     const { now } = await rewind(emulator, { to: "2031-01-02T03:13:05.000Z" });
     assert.equal(now, "2031-01-02T03:13:05.000Z");
-    assert.deepEqual(JSON.parse(await exportState(emulator)).rows, there);
+    assert.deepEqual(JSON.parse(await exportState(emulator)).rows, rows);
     await rewind(emulator, { to: "2031-01-02T03:10:00.000Z" });
     assert.equal(emulator.clock.now(), Date.parse("2031-01-02T03:10:00.000Z"));
     const { body } = await emulator.control("GET", "deliveries");

@@ -73,8 +73,8 @@ describe("--webhook-json", () => {
   });
 
   it("rotates through the formats in the same order in each run", async (t) => {
-    const mixed = await collectBodies(t, "mixed");
-    assert.deepEqual(mixed.map(detectJsonForm), ["spaced", "escaped", "compact"]);
-    assert.deepEqual(await collectBodies(t, "mixed"), mixed);
+    const mixedBodies = await collectBodies(t, "mixed");
+    assert.deepEqual(mixedBodies.map(detectJsonForm), ["spaced", "escaped", "compact"]);
+    assert.deepEqual(await collectBodies(t, "mixed"), mixedBodies);
   });
 });

@@ -53,15 +53,15 @@ describe("webhook schedule after kill -9", () => {
     await subscribe(emulator, sink.url);
     await createDraftContract(emulator.api);
     await advance(emulator, "PT1M");
-    const planned = [0, 5, 15, 35, 75, 155];
-    const attempts = planned.map((at) => `+${at} 500`);
+    const attemptTimes = [0, 5, 15, 35, 75, 155];
+    const attempts = attemptTimes.map((at) => `+${at} 500`);
     // Each process runs until one minute after the next attempt, and is then killed.
-    for (let i = 1; i < planned.length; i += 1) {
+    for (let i = 1; i < attemptTimes.length; i += 1) {
       await emulator.kill();
       emulator = await start();
-      const next = planned[i]!;
+      const next = attemptTimes[i]!;
       assert.deepEqual(await listDeliveries(emulator), [{ outcome: "retrying", next, attempts: attempts.slice(0, i) }]);
-      await advance(emulator, `PT${next - planned[i - 1]!}M`);
+      await advance(emulator, `PT${next - attemptTimes[i - 1]!}M`);
     }
 
     await emulator.kill();

@@ -182,16 +182,16 @@ describe("delivery log", () => {
     await office.happen("CONTRACT_VOIDED");
     // The dead one is skipped after five minutes, and nothing is queued for the expiry.
     const { to } = await office.runner.advance({ untilIdle: true });
-    const at = async (ms: number) => {
+    const countRowsAt = async (ms: number) => {
       await office.runner.advance({ to: ms });
       await deleteExpiredRecords(office.store, office.clock.now());
       return countRows(office.store);
     };
     const from = to - toMilliseconds(5);
-    assert.deepEqual(await at(from + daysToMs(30) - 1), { deliveries: 2, attempts: 2, events: 2 });
-    assert.deepEqual(await at(from + daysToMs(30)), { deliveries: 1, attempts: 1, events: 2 });
-    assert.deepEqual(await at(to + daysToMs(90) - 1), { deliveries: 1, attempts: 1, events: 2 });
-    assert.deepEqual(await at(to + daysToMs(90)), { deliveries: 0, attempts: 0, events: 0 });
+    assert.deepEqual(await countRowsAt(from + daysToMs(30) - 1), { deliveries: 2, attempts: 2, events: 2 });
+    assert.deepEqual(await countRowsAt(from + daysToMs(30)), { deliveries: 1, attempts: 1, events: 2 });
+    assert.deepEqual(await countRowsAt(to + daysToMs(90) - 1), { deliveries: 1, attempts: 1, events: 2 });
+    assert.deepEqual(await countRowsAt(to + daysToMs(90)), { deliveries: 0, attempts: 0, events: 0 });
   });
 
   it("skips due deliveries of a deleted webhook", async (t) => {

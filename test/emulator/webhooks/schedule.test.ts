@@ -52,10 +52,10 @@ describe("retry schedule", () => {
     const { subscribe, happen, runner, story } = await createDeliveryFixture(t);
     const sink = await startReceiver(t);
     // No request gets a response before all six have arrived, so that all run together.
-    const held: (() => void)[] = [];
+    const heldResponses: (() => void)[] = [];
     sink.respond((_, response) => {
-      held.push(() => response.writeHead(500).end());
-      if (held.length === 6) for (const respond of held) respond();
+      heldResponses.push(() => response.writeHead(500).end());
+      if (heldResponses.length === 6) for (const respond of heldResponses) respond();
     });
     const id = await subscribe(sink.url);
 
@@ -73,26 +73,26 @@ describe("retry schedule", () => {
     const { subscribe, happen, runner } = await createDeliveryFixture(t);
     const sink = await startReceiver(t);
     let open = 0;
-    let most = 0;
-    const held: (() => void)[] = [];
+    let maxOpen = 0;
+    const heldResponses: (() => void)[] = [];
     sink.respond((_, response) => {
       open += 1;
-      most = Math.max(most, open);
-      held.push(() => {
+      maxOpen = Math.max(maxOpen, open);
+      heldResponses.push(() => {
         open -= 1;
         response.writeHead(204).end();
       });
       // The first two wait for each other, and for any other one.
       if (sink.received.length >= 2)
         setImmediate(() => {
-          for (const respond of held.splice(0)) respond();
+          for (const respond of heldResponses.splice(0)) respond();
         });
     });
     await subscribe(sink.url, { failure_count: 4 });
 
     await happen("CONTRACT_CREATED", "CONTRACT_SIGNED", "CONTRACT_EXECUTED");
     await runner.waitUntilIdle();
-    assert.deepEqual({ most, received: sink.received.length }, { most: 2, received: 3 });
+    assert.deepEqual({ most: maxOpen, received: sink.received.length }, { most: 2, received: 3 });
   });
 
   it("resets the counter after any 2xx", async (t) => {
@@ -128,9 +128,13 @@ describe("retry schedule", () => {
     await happen("CONTRACT_CREATED");
     await runner.advance({ by: toMilliseconds(16) });
     // It started at 03:04:05: 03:09:05 becomes 03:10, and ten minutes later is a whole minute.
-    const late = 55 / 60;
+    const delayMinutes = 55 / 60;
     assert.deepEqual(await story(), [
-      { webhook: id, outcome: "retrying", attempts: ["+0 500", `+${5 + late} 500`, `+${15 + late} 500`] },
+      {
+        webhook: id,
+        outcome: "retrying",
+        attempts: ["+0 500", `+${5 + delayMinutes} 500`, `+${15 + delayMinutes} 500`],
+      },
     ]);
   });
 
@@ -139,7 +143,8 @@ describe("retry schedule", () => {
     const sink = await startReceiver(t);
     sink.respond(500);
     const id = await subscribe(sink.url);
-    const turn = (on: boolean) => store.transaction("switch", (tx) => setWebhookEnabled(tx, id, on, clock.now()));
+    const turn = (isEnabled: boolean) =>
+      store.transaction("switch", (tx) => setWebhookEnabled(tx, id, isEnabled, clock.now()));
 
     await happen("CONTRACT_CREATED");
     await runner.waitUntilIdle();
@@ -160,8 +165,8 @@ describe("retry schedule", () => {
   it("does not delay a healthy receiver because of a failing one", async (t) => {
     const { subscribe, happen, runner, story } = await createDeliveryFixture(t);
     const hanging = await startReceiver(t);
-    const held: (() => void)[] = [];
-    hanging.respond((_, response) => void held.push(() => response.writeHead(500).end()));
+    const heldResponses: (() => void)[] = [];
+    hanging.respond((_, response) => void heldResponses.push(() => response.writeHead(500).end()));
     const healthy = await startReceiver(t);
     const dead = await subscribe(hanging.url);
     const well = await subscribe(healthy.url);
@@ -174,9 +179,9 @@ describe("retry schedule", () => {
     );
     await happen(...Array.from({ length: 8 }, () => "CONTRACT_CREATED" as const));
     await attemptReceived;
-    assert.deepEqual({ held: held.length, healthy: healthy.received.length }, { held: 6, healthy: 8 });
+    assert.deepEqual({ held: heldResponses.length, healthy: healthy.received.length }, { held: 6, healthy: 8 });
 
-    for (const respond of held) respond();
+    for (const respond of heldResponses) respond();
     await runner.waitUntilIdle();
     const outcomes = (await story()).map(({ webhook, outcome }) => `${webhook} ${outcome}`);
     assert.deepEqual(outcomes.filter((line) => line === `${well} delivered`).length, 8);
@@ -186,8 +191,8 @@ describe("retry schedule", () => {
   it("does not delay a healthy receiver because of several that hang", async (t) => {
     const { subscribe, happen, runner, story } = await createDeliveryFixture(t);
     const hanging = await startReceiver(t);
-    const held: (() => void)[] = [];
-    hanging.respond((_, response) => void held.push(() => response.writeHead(200).end()));
+    const heldResponses: (() => void)[] = [];
+    hanging.respond((_, response) => void heldResponses.push(() => response.writeHead(200).end()));
     for (let i = 0; i < 12; i += 1) await subscribe(hanging.url);
     await happen(...Array.from({ length: 6 }, () => "CONTRACT_CREATED" as const));
 
@@ -201,10 +206,10 @@ describe("retry schedule", () => {
     );
     await happen(...Array.from({ length: 8 }, () => "CONTRACT_CREATED" as const));
     await attemptReceived;
-    assert.ok(held.length < 64, `${held.length} hang`);
+    assert.ok(heldResponses.length < 64, `${heldResponses.length} hang`);
 
     hanging.respond(200);
-    for (const respond of held) respond();
+    for (const respond of heldResponses) respond();
     await runner.waitUntilIdle();
     const delivered = (await story()).filter(({ outcome }) => outcome === "delivered");
     assert.deepEqual([delivered.length, delivered.filter(({ webhook }) => webhook === well).length], [12 * 14 + 8, 8]);

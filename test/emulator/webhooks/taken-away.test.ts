@@ -9,17 +9,17 @@ import { createDeliveryFixture, type DeliveryFixture, initialTimeMs, toMilliseco
 /** A receiver that responds only on command, and its pending requests. */
 async function startHeldReceiver(t: Parameters<typeof startReceiver>[0]) {
   const sink = await startReceiver(t);
-  const held: ((status: number) => void)[] = [];
-  let arrived = () => {};
+  const heldResponses: ((status: number) => void)[] = [];
+  let resolveArrived = () => {};
   sink.respond((_, response) => {
-    held.push((status) => response.writeHead(status).end());
-    arrived();
+    heldResponses.push((status) => response.writeHead(status).end());
+    resolveArrived();
   });
   const next = () =>
     new Promise<void>((resolve) => {
-      arrived = resolve;
+      resolveArrived = resolve;
     });
-  return { ...sink, held, next };
+  return { ...sink, held: heldResponses, next };
 }
 
 const listQueue = ({ store }: DeliveryFixture) =>

@@ -92,9 +92,9 @@ it("Debian's mod_auth_openidc signs a user in before serving an Apache page", { 
     }
     return { status, headers, text: await body.text() };
   };
-  const begun = await requestPage(`${siteUrl}/page.txt`);
-  assert.equal(begun.status, 302, begun.text);
-  const link = new URL(String(begun.headers.location));
+  const loginRedirect = await requestPage(`${siteUrl}/page.txt`);
+  assert.equal(loginRedirect.status, 302, loginRedirect.text);
+  const link = new URL(String(loginRedirect.headers.location));
   assert.deepEqual([link.origin, link.searchParams.has("code_challenge")], [emulator.routerUrl, false]);
   link.searchParams.set("svc_user", "ada@northwind.example");
   const back = await requestPage(link);

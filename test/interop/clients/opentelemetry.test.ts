@@ -29,11 +29,11 @@ it("OpenTelemetry message types parse every span of an emulator", { skip: instal
     spans: readonly { spanId: string; parentSpanId?: string }[];
   };
   assert.deepEqual(read.services, ["svc-emulator"]);
-  const byId = <One extends { spanId: string }>(all: readonly One[]) =>
+  const sortById = <One extends { spanId: string }>(all: readonly One[]) =>
     all.toSorted((a, b) => (a.spanId < b.spanId ? -1 : 1));
   assert.deepEqual(
-    byId(read.spans),
-    byId(
+    sortById(read.spans),
+    sortById(
       nodes.map(({ trace, span, parent_span, what: label, kind }) => ({
         traceId: trace,
         spanId: span,

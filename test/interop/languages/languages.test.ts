@@ -65,12 +65,12 @@ async function runAndKill(
 ): Promise<void> {
   const child = spawn(program, argv, { cwd, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "ignore"] });
   t.after(() => child.kill("SIGKILL"));
-  let printed = "";
+  let output = "";
   for await (const piece of child.stdout) {
-    printed += piece;
-    if (printed.includes("stuck")) break;
+    output += piece;
+    if (output.includes("stuck")) break;
   }
-  assert.match(printed, /stuck/);
+  assert.match(output, /stuck/);
   const tasks = await readdir(`/proc/${child.pid}/task`);
   const emulators = tasks.flatMap(
     (task) => readFileSync(`/proc/${child.pid}/task/${task}/children`, "utf8").match(/\d+/g) ?? [],

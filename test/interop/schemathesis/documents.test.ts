@@ -79,13 +79,13 @@ async function getFirstServerUrl(document: string): Promise<string> {
 async function run(t: TestContext, program: string, service: Service, argv: readonly string[]) {
   const cwd = await mkdtemp(join(tmpdir(), "svc-schemathesis-"));
   t.after(() => rm(cwd, { recursive: true, force: true }));
-  const met = join(cwd, "met.txt");
-  const env = { ...process.env, SCHEMATHESIS_HOOKS: resolvePath("hooks.py"), SERVICE: service, MET: met };
+  const metFile = join(cwd, "met.txt");
+  const env = { ...process.env, SCHEMATHESIS_HOOKS: resolvePath("hooks.py"), SERVICE: service, MET: metFile };
   const result = await new Promise<{ exit: number; report: string }>((resolve) => {
     const options = { cwd, env, maxBuffer: 2 ** 28 };
     const child = execFile(program, ["run", ...argv], options, (_, stdout, stderr) =>
       resolve({ exit: child.exitCode ?? 1, report: stdout + stderr }),
     );
   });
-  return { ...result, met: new Set((await readFile(met, "utf8").catch(() => "")).split("\n")) };
+  return { ...result, met: new Set((await readFile(metFile, "utf8").catch(() => "")).split("\n")) };
 }

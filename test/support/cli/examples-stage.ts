@@ -247,9 +247,9 @@ async function runExample(
   { argv, stdin }: Example,
   built: CliBuild,
 ): Promise<ExampleResult> {
-  const stage = await startCliEmulator(t);
-  const { cwd, emulator } = stage;
-  const svc: CliEmulator["svc"] = (words, options) => stage.svc(words, { ...options, built });
+  const cliEmulator = await startCliEmulator(t);
+  const { cwd, emulator } = cliEmulator;
+  const svc: CliEmulator["svc"] = (words, options) => cliEmulator.svc(words, { ...options, built });
   const { url } = await startReceiver(t);
   const address = argv.includes("--command") ? `127.0.0.1:${await findFreePort()}/hooks` : url;
   const line = argv.join(" ");
@@ -260,7 +260,7 @@ async function runExample(
   await mkdir(join(cwd, "hooks"));
   await mkdir(join(cwd, "bin"));
   for (const [name, content] of Object.entries(programs)) await writeFile(join(cwd, name), content, { mode: 0o755 });
-  for (const [name, content] of Object.entries(createFiles(stage))) {
+  for (const [name, content] of Object.entries(createFiles(cliEmulator))) {
     if ([...story, line].some((value) => value.includes(name.replace(".headers", ""))))
       await writeFile(join(cwd, name), content);
   }
@@ -337,7 +337,7 @@ export async function runExamples(examples: readonly Example[], built: CliBuild)
   const unused = new Set(beginnings.map(({ start }) => start));
   for (const example of examples) {
     const line = example.argv.join(" ");
-    const { exit, stderr, isStopped } = await onItsOwn((t) => runExample(t, example, built));
+    const { exit, stderr, isStopped } = await runIsolated((t) => runExample(t, example, built));
     const beginning = beginnings.find(({ start }) => line.startsWith(start));
     if (beginning) unused.delete(beginning.start);
     const expected = isStopped ? signalCodes.SIGINT : (beginning?.exit ?? 0);
@@ -349,7 +349,7 @@ export async function runExamples(examples: readonly Example[], built: CliBuild)
 /**
  * Runs work and its cleanup before the next example begins, because garbage from hundreds of emulators slows V8 down.
  */
-async function onItsOwn<T>(work: (t: Pick<TestContext, "after">) => Promise<T>): Promise<T> {
+async function runIsolated<T>(work: (t: Pick<TestContext, "after">) => Promise<T>): Promise<T> {
   const ends: (() => unknown)[] = [];
   try {
     return await work({ after: (end) => void ends.push(end as () => unknown) });

@@ -13,7 +13,7 @@ import { identifyMachine } from "../../../src/files/machine.ts";
 const [, , file, times] = process.argv as [string, string, string, string];
 const host = { pid: process.pid, wall: systemWallClock } as Host;
 
-for (let taken = 0; taken < Number(times); ) {
+for (let takenCount = 0; takenCount < Number(times); ) {
   const lock = await acquireFileLock(file, host);
   if (!lock) {
     await turn();
@@ -22,7 +22,7 @@ for (let taken = 0; taken < Number(times); ) {
   await writeFile(`${file}-inside`, "", { flag: "wx" });
   await turn();
   await rm(`${file}-inside`);
-  taken += 1;
+  takenCount += 1;
   const goneHolder = { id: randomBytes(9).toString("base64url"), pid: 2 ** 22 + 1, ...(await identifyMachine()) };
   await writeFile(`${file}-${process.pid}`, JSON.stringify(goneHolder));
   await rename(`${file}-${process.pid}`, file);

@@ -59,11 +59,11 @@ export function startCommand(
     saw: (text) =>
       Promise.race([
         new Promise<void>((resolve) => {
-          const late = setTimeout(() => signal("SIGTERM"), patienceMs);
-          void completion.then(() => clearTimeout(late));
+          const timeout = setTimeout(() => signal("SIGTERM"), patienceMs);
+          void completion.then(() => clearTimeout(timeout));
           look = () => {
             if (!stdout.includes(text)) return;
-            clearTimeout(late);
+            clearTimeout(timeout);
             resolve();
           };
           look();

@@ -103,11 +103,11 @@ export async function openTerminal(
       // The program has exited already.
     }
   });
-  const written = join(await createTestFolder(t), "written");
-  await tmux("pipe-pane", "-O", `cat > ${written}`);
-  const countWritten = async () => (await stat(written).catch(() => undefined))?.size;
+  const outputFile = join(await createTestFolder(t), "written");
+  await tmux("pipe-pane", "-O", `cat > ${outputFile}`);
+  const countWritten = async () => (await stat(outputFile).catch(() => undefined))?.size;
   return {
-    readOutput: () => readFile(written, "utf8").catch(() => ""),
+    readOutput: () => readFile(outputFile, "utf8").catch(() => ""),
     async resize(columns) {
       const device = (await tmux("display-message", "-p", "#{pane_tty}")).trim();
       await run("stty", ["-F", device, "columns", String(columns)]);

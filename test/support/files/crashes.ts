@@ -53,26 +53,26 @@ export async function recordStoreLife(actions: readonly StoreAction[], historyBy
   const store = openMemoryStore({ collections, wall: systemWallClock });
   const history = [await serializeContents(store)];
   /** States in the history of the current state, which is the last. */
-  let way = [await exportDocument(store)];
-  let savedWay = way;
+  let undoSteps = [await exportDocument(store)];
+  let savedWay = undoSteps;
   for (const action of actions) {
     if (action === "close and open") continue;
     if (action === "keep") {
-      savedWay = [...way];
+      savedWay = [...undoSteps];
       continue;
     }
     if (action === "go back" || action === "rewind") {
-      way = action === "rewind" ? way.slice(0, -1) : [...savedWay];
-      await importDocument(store, way.at(-1));
+      undoSteps = action === "rewind" ? undoSteps.slice(0, -1) : [...savedWay];
+      await importDocument(store, undoSteps.at(-1));
     } else if (action === "export and replace" || "reset" in action) {
       if (action === "export and replace") await importDocument(store, await exportDocument(store));
       else await resetStore(store, action.reset);
-      way = [await exportDocument(store)];
+      undoSteps = [await exportDocument(store)];
     } else {
       for (const write of action) {
         await store.transaction("write", write);
         history.push(await serializeContents(store));
-        way.push(await exportDocument(store));
+        undoSteps.push(await exportDocument(store));
       }
       continue;
     }

@@ -53,7 +53,7 @@ export class ForgetfulDisk implements Disk {
   crash(chance: RandomSource): ForgetfulDisk {
     this.#crashed = true;
     const inodes = new Map<Inode, Inode>();
-    const afterCrash = (inode: Inode): Inode => {
+    const getStateAfterCrash = (inode: Inode): Inode => {
       const existing = inodes.get(inode);
       if (existing) return existing;
       const content = inode.unsynced.reduce((bytes, change) => change(bytes, chance), inode.durable);
@@ -66,7 +66,7 @@ export class ForgetfulDisk implements Disk {
       if (this.#newFolders.has(path) && chance() < 0.5) continue;
       const entries = new Map(folder.durable);
       for (const renaming of folder.unsynced) if (chance() < 0.5) rename(entries, renaming);
-      const found: Entries = new Map([...entries].map(([name, inode]) => [name, afterCrash(inode)]));
+      const found: Entries = new Map([...entries].map(([name, inode]) => [name, getStateAfterCrash(inode)]));
       folders.set(path, { entries: found, durable: new Map(found), unsynced: [] });
     }
     return new ForgetfulDisk(folders);
@@ -143,11 +143,11 @@ export class ForgetfulDisk implements Disk {
     };
     return {
       write: async (bytes, position) => {
-        const written = Uint8Array.from(bytes);
+        const bytesToWrite = Uint8Array.from(bytes);
         change(
           "write",
-          (content, chance) => applyPartialWrite(content, written, position, chance),
-          (content) => applyPartialWrite(content, written, position, () => 0),
+          (content, chance) => applyPartialWrite(content, bytesToWrite, position, chance),
+          (content) => applyPartialWrite(content, bytesToWrite, position, () => 0),
         );
       },
       read: async (into, position) => {

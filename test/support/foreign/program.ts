@@ -18,8 +18,8 @@ export const runProgram = (program: string, argv: readonly string[], { cwd, env 
 
 /** Runs a program and parses the JSON document in its last line. */
 export async function runForJson(program: string, argv: readonly string[], options: Where): Promise<unknown> {
-  const printed = await runProgram(program, argv, options);
-  return JSON.parse(printed.trim().split("\n").at(-1) ?? "");
+  const output = await runProgram(program, argv, options);
+  return JSON.parse(output.trim().split("\n").at(-1) ?? "");
 }
 
 export const canRun = (program: string, ...argv: readonly string[]): Promise<boolean> =>

@@ -18,8 +18,8 @@ export class MappingClients {
 
   /** Resolves when this many further requests were acknowledged. */
   async waitForMore(count: number): Promise<void> {
-    const wanted = this.acknowledgedIds.length + count;
-    while (this.acknowledgedIds.length < wanted) {
+    const target = this.acknowledgedIds.length + count;
+    while (this.acknowledgedIds.length < target) {
       await new Promise<void>((resolve) => {
         this.#heard = resolve;
       });

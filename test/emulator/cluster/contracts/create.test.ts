@@ -131,7 +131,7 @@ describe("creating a contract from a template", () => {
   };
   const service = { contract_template_id: 102, contract_data: { start_date: "2031-02-01", seats: 3 } };
 
-  const refusals: readonly (readonly [string, object, { status: number; body: unknown }])[] = [
+  const rejectedRequests: readonly (readonly [string, object, { status: number; body: unknown }])[] = [
     [
       "an unknown template",
       { contract_template_id: 999 },
@@ -236,7 +236,7 @@ describe("creating a contract from a template", () => {
       createDomainError("SVC_ASSUMED_102", "No signatories are configured for this contract."),
     ],
   ];
-  for (const [label, overrides, expected] of refusals) {
+  for (const [label, overrides, expected] of rejectedRequests) {
     it(`rejects ${label}`, async (t) => {
       const emulator = await startTestEmulator(t);
       await assertRejected(
@@ -270,7 +270,7 @@ describe("template of a custom seed", () => {
     },
   ];
   const seed = { ...namedSeeds.demo, templates };
-  const refusals: readonly (readonly [string, object, object])[] = [
+  const rejectedTemplates: readonly (readonly [string, object, object])[] = [
     ["that is archived", { contract_template_id: 111 }, { contract_template_id: [createUnknownPkMessage(111)] }],
     [
       "for individuals, with an organization",
@@ -278,7 +278,7 @@ describe("template of a custom seed", () => {
       { counter_party_details: { "0": { is_individual: ["The template takes counterparties of kind Individual"] } } },
     ],
   ];
-  for (const [label, overrides, problems] of refusals) {
+  for (const [label, overrides, problems] of rejectedTemplates) {
     it(`rejects a template ${label}`, async (t) => {
       const emulator = await startTestEmulator(t, { seed });
       const create = () =>

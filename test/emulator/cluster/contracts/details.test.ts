@@ -86,9 +86,9 @@ describe("business user", () => {
     const emulator = await startTestEmulator(t);
     const { number } = await createDraftContract(emulator.api);
     const readPayloads = await subscribe(t, emulator, ["CONTRACT_VOIDED"]);
-    const set = (user_id: number, id = number) =>
+    const setUser = (user_id: number, id = number) =>
       emulator.api("PATCH", `/api/v2.1/public/contracts/${id}/business_user/`, { body: { user_id } });
-    assert.deepEqual(pickStatusAndBody(await set(12)), {
+    assert.deepEqual(pickStatusAndBody(await setUser(12)), {
       status: 200,
       body: { user_id: 12, contract_id: 1, type: "BUSINESS" },
     });
@@ -96,10 +96,10 @@ describe("business user", () => {
     assert.deepEqual((await readPayloads())[0]?.business_user, { name: "Ben Okafor", email: "ben@northwind.example" });
     await assertRejected(
       emulator,
-      () => set(21),
+      () => setUser(21),
       createFieldErrors({ user_id: ['Invalid pk "21" - object does not exist.'] }),
     );
-    await assertRejected(emulator, () => set(12, 2), capitalNotFound);
+    await assertRejected(emulator, () => setUser(12, 2), capitalNotFound);
   });
 });
 

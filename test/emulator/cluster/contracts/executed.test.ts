@@ -86,7 +86,7 @@ describe("import of an executed contract", () => {
     assert.equal(Buffer.from(await download.arrayBuffer()).toString("base64"), body.file_base64);
   });
 
-  const refusals: readonly (readonly [string, object, object])[] = [
+  const rejectedDocuments: readonly (readonly [string, object, object])[] = [
     ["no file", { file_base64: undefined }, { file_base64: ["Field required"] }],
     ["invalid base64", { file_base64: "%PDF-1.7" }, { file_base64: ["Input should be valid base64"] }],
     [
@@ -136,7 +136,7 @@ describe("import of an executed contract", () => {
       },
     ],
   ];
-  for (const [label, overrides, problems] of refusals) {
+  for (const [label, overrides, problems] of rejectedDocuments) {
     it(`rejects ${label}`, async (t) => {
       const emulator = await startTestEmulator(t);
       const body = await createImportRequest(overrides);

@@ -143,7 +143,7 @@ describe("review request", () => {
     const contract = await createDraftContract(emulator.api);
     const requestReview = (body: object) => () =>
       emulator.api("POST", `/api/v2.1/public/contracts/${contract.number}/review_request/`, { body });
-    const noPk = (id: number) => [`Invalid pk "${id}" - object does not exist.`];
+    const formatInvalidPk = (id: number) => [`Invalid pk "${id}" - object does not exist.`];
     await assertRejected(emulator, requestReview({}), createFieldErrors({ assignee_user_id: ["Field required"] }));
     await assertRejected(
       emulator,
@@ -153,17 +153,17 @@ describe("review request", () => {
     await assertRejected(
       emulator,
       requestReview({ assignee_user_id: 21 }),
-      createFieldErrors({ assignee_user_id: noPk(21) }),
+      createFieldErrors({ assignee_user_id: formatInvalidPk(21) }),
     );
     await assertRejected(
       emulator,
       requestReview({ assignee_user_id: 13 }),
-      createFieldErrors({ assignee_user_id: noPk(13) }),
+      createFieldErrors({ assignee_user_id: formatInvalidPk(13) }),
     );
     await assertRejected(
       emulator,
       requestReview({ assignee_role_id: 3 }),
-      createFieldErrors({ assignee_role_id: noPk(3) }),
+      createFieldErrors({ assignee_role_id: formatInvalidPk(3) }),
     );
     await emulator.api("POST", `/api/v2.1/public/contracts/${contract.id}/send_to_counterparties`);
     await assertRejected(

@@ -10,7 +10,7 @@ const performAction = async ({ control }: TestEmulator, verb: string, { id }: Co
 };
 
 /** A contract put on hold before its e-mails arrive, and the e-mail activities emitted afterwards. */
-async function onHold(t: TestContext, overrides: object = {}) {
+async function startOnHold(t: TestContext, overrides: object = {}) {
   const emulator = await startTestEmulator(t);
   const readPayloads = await subscribe(t, emulator, [
     "SIGNING_EMAIL_DELIVERED",
@@ -37,7 +37,7 @@ describe("pending e-mail of a contract on hold", () => {
     [104, "REDLINING_EMAIL_DELIVERED", "REDLINING"],
   ] as const) {
     it(`is delivered once, a minute after the contract resumes in ${status}`, async (t) => {
-      const { emulator, contract, later } = await onHold(t, { contract_template_id: template });
+      const { emulator, contract, later } = await startOnHold(t, { contract_template_id: template });
       assert.deepEqual(await later("PT1H"), []);
       await performAction(emulator, "resume", contract);
       assert.deepEqual(await later("PT50S"), []);
@@ -49,7 +49,7 @@ describe("pending e-mail of a contract on hold", () => {
   }
 
   it("is skipped if the provider reported another outcome in the meantime", async (t) => {
-    const { emulator, contract, later } = await onHold(t);
+    const { emulator, contract, later } = await startOnHold(t);
     const { body } = await emulator.control("GET", "emails");
     const [{ metadata: Metadata }] = (body as { items: [{ metadata: object }] }).items;
     await emulator.router("POST", "/api/v1/emails/mailer/webhook", { body: { RecordType: "Bounce", Metadata } });

@@ -196,9 +196,9 @@ describe("contract lifecycle", () => {
 
   it("resumes in the status before the hold", () => {
     for (const status of ["DRAFT", "REDLINING", "SIGN"] as const) {
-      const held = applyMove(createContract({ status }), "hold", time);
-      assert.ok(held.rejection === undefined);
-      assert.equal(getNextStatus(held.contract, "resume"), status);
+      const heldMove = applyMove(createContract({ status }), "hold", time);
+      assert.ok(heldMove.rejection === undefined);
+      assert.equal(getNextStatus(heldMove.contract, "resume"), status);
     }
   });
 

@@ -27,10 +27,10 @@ describe("sending a contract to its counterparties", () => {
     assert.deepEqual(pickStatusAndBody(response), { status: 200, body: {} });
     assert.equal(await getContractStatus(emulator.api, contract), "SIGN");
 
-    const [requested, notified, ...rest] = await readPayloads();
+    const [requestedEvent, notified, ...rest] = await readPayloads();
     assert.deepEqual(rest, []);
-    assert.equal(requested?.activity, "CONTRACT_SIGNATURE_REQUESTED");
-    assert.equal(requested?.contract_status, "SIGN");
+    assert.equal(requestedEvent?.activity, "CONTRACT_SIGNATURE_REQUESTED");
+    assert.equal(requestedEvent?.contract_status, "SIGN");
     assert.deepEqual(notified?.activity_data, {
       performed_by: { name: "Ada Keller", email: "ada@northwind.example" },
       timestamp: "2031-01-02T03:04:05.000000Z",
@@ -40,7 +40,7 @@ describe("sending a contract to its counterparties", () => {
     await emulator.control("POST", "clock/advance", { body: { to: "2031-01-02T03:05:04Z" } });
     assert.deepEqual(await readPayloads(), [
       {
-        ...requested,
+        ...requestedEvent,
         activity: "SIGNING_EMAIL_DELIVERED",
         activity_data: {
           performed_by: { name: "SYSTEM" },

@@ -48,18 +48,18 @@ describe("counterparties.create", () => {
       body: record,
     });
 
-    const by = { performed_by: { name: "Ada Keller", email: "ada@northwind.example" } };
+    const performer = { performed_by: { name: "Ada Keller", email: "ada@northwind.example" } };
     const timestamp = "2031-01-02T03:04:05.000000Z";
     // Contract keys are absent without a contract.
     assert.deepEqual(await readPayloads(), [
-      { activity: "COUNTER_PARTY_CREATED", activity_data: { ...by, timestamp, counterparty_id: 1 } },
+      { activity: "COUNTER_PARTY_CREATED", activity_data: { ...performer, timestamp, counterparty_id: 1 } },
       {
         activity: "COUNTER_PARTY_CONTACT_CREATED",
-        activity_data: { ...by, timestamp, counterparty_id: 1, contact_id: 1 },
+        activity_data: { ...performer, timestamp, counterparty_id: 1, contact_id: 1 },
       },
       {
         activity: "COUNTER_PARTY_ADDRESS_CREATED",
-        activity_data: { ...by, timestamp, counterparty_id: 1, address_id: 1 },
+        activity_data: { ...performer, timestamp, counterparty_id: 1, address_id: 1 },
       },
     ]);
   });
@@ -124,7 +124,7 @@ describe("counterparty activities of a contract", () => {
     poc_details: poc,
     organization_details: { jurisdiction_iso_code: "DE", address: { ...address, phone: "123" } },
   };
-  const few = (all: readonly DeliveredEvent[]) =>
+  const summarize = (all: readonly DeliveredEvent[]) =>
     all.map(({ activity, contract_id, activity_data: { counterparty_id, contact_id, address_id } }) =>
       [activity, contract_id ?? counterparty_id, contact_id ?? address_id].filter((each) => each !== undefined),
     );
@@ -134,7 +134,7 @@ describe("counterparty activities of a contract", () => {
     const next = await subscribe(t, emulator, activities);
     const otherContract = { is_individual: true, poc_details: { ...poc, email: "kim@lee.example" } };
     await createDraftContract(emulator.api, { counter_party_details: [party, otherContract] });
-    assert.deepEqual(few(await next()), [
+    assert.deepEqual(summarize(await next()), [
       ["COUNTER_PARTY_CREATED", 1],
       ["COUNTER_PARTY_CONTACT_CREATED", 1, 1],
       ["COUNTER_PARTY_ADDRESS_CREATED", 1, 1],
@@ -161,7 +161,7 @@ describe("counterparty activities of a contract", () => {
       [contact?.activity, contact?.contract_id, contact?.activity_data.contact_id],
       ["COUNTER_PARTY_CONTACT_CREATED", 1, 3],
     );
-    assert.deepEqual(few(rest), [["CONTRACT_CREATED", 2]]);
+    assert.deepEqual(summarize(rest), [["CONTRACT_CREATED", 2]]);
   });
 
   it("emits new counterparties of an import and of third-party paper", async (t) => {
@@ -188,7 +188,7 @@ describe("counterparty activities of a contract", () => {
       };
       const response = await emulator.api("POST", `/api/v2.1/public/contracts/${path}`, { body });
       assert.equal(response.status, 201, JSON.stringify(response.body));
-      assert.deepEqual(few(await next()), [
+      assert.deepEqual(summarize(await next()), [
         ["COUNTER_PARTY_CREATED", i + 1],
         ["COUNTER_PARTY_CONTACT_CREATED", i + 1, i + 1],
         ["CONTRACT_CREATED", i + 1],

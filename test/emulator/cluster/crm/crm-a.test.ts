@@ -10,7 +10,7 @@ const deal = "associatedObjectId=9&associatedObjectType=DEAL";
 const acting = "userEmail=ada%40northwind.example";
 
 /** Sends a request like the CRM, signed with the secret of the demo seed. */
-function asCrm({ router, routerUrl }: TestEmulator) {
+function createCrmSender({ router, routerUrl }: TestEmulator) {
   return (target: string) =>
     router("GET", target, {
       headers: {
@@ -39,7 +39,7 @@ interface Cards {
 
 async function startCrm(t: TestContext) {
   const emulator = await startTestEmulator(t);
-  const get = asCrm(emulator);
+  const get = createCrmSender(emulator);
   return {
     emulator,
     get,
@@ -101,9 +101,9 @@ describe("crm_a card list for a record", () => {
       ["Of 9"],
     );
     // A member of another workspace, an unknown user, a deactivated user, and no user.
-    for (const who of ["dina@contoso.example", "nobody@x.example", "cleo@northwind.example", ""]) {
-      const userQuery = `userEmail=${encodeURIComponent(who)}`;
-      assert.deepEqual(await cards(deal, userQuery), { results: [] }, who);
+    for (const user of ["dina@contoso.example", "nobody@x.example", "cleo@northwind.example", ""]) {
+      const userQuery = `userEmail=${encodeURIComponent(user)}`;
+      assert.deepEqual(await cards(deal, userQuery), { results: [] }, user);
       assert.match(String((await get(`${iframe}?${deal}&${userQuery}`)).body), /No contract names this record/);
       const response = await get(`${iframe}?contract_id=${number}&${userQuery}`);
       assert.equal(response.headers.get("location"), `${cluster}/contracts/${number}`);

@@ -58,18 +58,18 @@ describe("crm_b canvas page", () => {
 
   it("loads its front end from index_url_override if it is allowed", async (t) => {
     const emulator = await startTestEmulator(t);
-    const at = (url: string) => `?index_url_override=${encodeURIComponent(url)}`;
+    const formatOverride = (url: string) => `?index_url_override=${encodeURIComponent(url)}`;
     for (const response of [
-      await open(emulator, signEnvelope(), at("https://front.example/app/?v=2")),
-      await emulator.router("GET", path + at("https://front.example/app/?v=2")),
+      await open(emulator, signEnvelope(), formatOverride("https://front.example/app/?v=2")),
+      await emulator.router("GET", path + formatOverride("https://front.example/app/?v=2")),
     ]) {
       assert.equal(response.status, 200);
       assert.match(String(response.body), /<iframe [^>]*src="https:\/\/front\.example\/app\/\?v=2"/);
       assert.match(response.headers.get("content-security-policy") ?? "", /frame-src https:\/\/front\.example;/);
     }
     for (const response of [
-      await emulator.router("GET", path + at("")),
-      await createSender(emulator.clusters[0]!.url)("GET", path + at("https://else.example/")),
+      await emulator.router("GET", path + formatOverride("")),
+      await createSender(emulator.clusters[0]!.url)("GET", path + formatOverride("https://else.example/")),
     ]) {
       assert.equal(response.status, 200);
       assert.ok(!String(response.body).includes("<iframe"));

@@ -229,13 +229,13 @@ describe("contract text", () => {
       "Signature",
       "Jo Doe: not signed",
     ];
-    const about = { contract_id: 1, extraction_status: "completed", last_updated: initialTime };
+    const common = { contract_id: 1, extraction_status: "completed", last_updated: initialTime };
     assert.deepEqual(pickStatusAndBody(await content()), {
       status: 200,
-      body: { ...about, content_format: "text", content: lines.join("\n") },
+      body: { ...common, content_format: "text", content: lines.join("\n") },
     });
     assert.deepEqual((await content("?text_format=segments")).body, {
-      ...about,
+      ...common,
       content_format: "segments",
       segments: lines.map((segment_text) => ({ segment_text })),
     });
@@ -250,10 +250,10 @@ describe("contract text", () => {
     });
     await upload(emulator, number, { document_name: "v2.docx", document_base_64: docx.toString("base64") });
     const content = (query = "") => emulator.api("GET", `/api/v2.1/public/contracts/${id}/content${query}`);
-    const about = { contract_id: 1, content_format: "text" };
-    assert.deepEqual((await content()).body, { ...about, extraction_status: "not_available" });
+    const common = { contract_id: 1, content_format: "text" };
+    assert.deepEqual((await content()).body, { ...common, extraction_status: "not_available" });
     assert.deepEqual((await content("?contract_version_id=1")).body, {
-      ...about,
+      ...common,
       content: "",
       extraction_status: "completed",
       last_updated: initialTime,

@@ -183,11 +183,11 @@ it("opened link of a signatory or contact counts as clicked", async (t) => {
 
 it("lookup of the e-mail behind a link reads no other e-mail", async (t) => {
   const store = openMemoryStore({ collections: [emails], wall: systemWallClock });
-  const about = { purpose: "signing", sent_at: 0, cluster_id: "eu-1" } as const;
+  const common = { purpose: "signing", sent_at: 0, cluster_id: "eu-1" } as const;
   await store.transaction("send e-mails", (tx) => {
     for (let contractId = 1; contractId <= 100; contractId += 1) {
-      sendEmail(tx, { ...about, recipient: "jo@acme.example", contract_id: contractId });
-      sendEmail(tx, { ...about, recipient: `jo${contractId}@acme.example`, contract_id: 7 });
+      sendEmail(tx, { ...common, recipient: "jo@acme.example", contract_id: contractId });
+      sendEmail(tx, { ...common, recipient: `jo${contractId}@acme.example`, contract_id: 7 });
     }
   });
   const lookup = await store.read(async (view) => {

@@ -233,11 +233,11 @@ describe("confidential client", () => {
   const [{ client_id, client_secret: secret }] = seed.oauth_clients;
   const encoded = { user: "demo+portal", password: encodeURIComponent(secret) };
 
-  for (const [how, fields, headers] of [
+  for (const [label, fields, headers] of [
     ["in the header", { client_id: undefined }, { authorization: formatBasicHeader(encoded) }],
     ["in the body", { client_id, client_secret: secret }, {}],
   ] as const) {
-    it(`authenticates with its secret ${how}`, async (t) => {
+    it(`authenticates with its secret ${label}`, async (t) => {
       const emulator = await startTestEmulator(t, { seed });
       const code = await getAuthorizationCode(emulator, ada, { client_id });
       assert.equal((await requestToken(emulator, { ...createExchangeFields(code), ...fields }, headers)).status, 200);
@@ -375,12 +375,12 @@ describe("access token", () => {
     const emulator = await startTestEmulator(t);
     const { access_token, id_token } = await signIn(emulator, ada);
     const [header, claims, signature] = access_token.split(".") as [string, string, string];
-    const as = (changes: object) =>
+    const encodeClaims = (changes: object) =>
       Buffer.from(JSON.stringify({ ...decodeJwtPart(access_token, 1), ...changes })).toString("base64url");
     const none = Buffer.from('{"alg":"none","typ":"at+jwt"}').toString("base64url");
     for (const token of [
-      `${header}.${as({ sub: "12" })}.${signature}`,
-      `${header}.${as({ cluster: "us-1" })}.${signature}`,
+      `${header}.${encodeClaims({ sub: "12" })}.${signature}`,
+      `${header}.${encodeClaims({ cluster: "us-1" })}.${signature}`,
       `${header}.${claims}.${"A".repeat(signature.length)}`,
       `${none}.${claims}.`,
       id_token,

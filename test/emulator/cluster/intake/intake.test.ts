@@ -303,7 +303,7 @@ describe("intake.delete", () => {
 describe("intake.list", () => {
   const titles = (body: unknown) => (body as { intakes: { title: string }[] }).intakes.map(({ title }) => title);
 
-  async function withThree(t: Parameters<typeof startTestEmulator>[0]): Promise<Api> {
+  async function startWithThree(t: Parameters<typeof startTestEmulator>[0]): Promise<Api> {
     const { api, control } = await startTestEmulator(t);
     await createIntake(api, { title: "b, first", priority: "LOW" });
     await control("POST", "clock/advance", { body: { by: "PT1M" } });
@@ -315,7 +315,7 @@ describe("intake.list", () => {
   }
 
   it("lists intakes newest first in pages, without users, tasks and files", async (t) => {
-    const api = await withThree(t);
+    const api = await startWithThree(t);
     const { body } = await api("GET", `${path}?limit=2`);
     const { intakes, ...page } = body as { intakes: Record<string, unknown>[] };
     assert.deepEqual(page, {
@@ -367,7 +367,7 @@ describe("intake.list", () => {
   ];
   for (const [query, expectedTitles] of queries) {
     it(`finds ${expectedTitles.length} intakes by ${query}`, async (t) => {
-      const api = await withThree(t);
+      const api = await startWithThree(t);
       assert.deepEqual(titles((await api("GET", `${path}?${query}`)).body), expectedTitles);
     });
   }

@@ -140,7 +140,7 @@ describe("lookup of sign-in methods", () => {
 });
 
 /** Submits the provider's page as that user and follows the redirect to the router. */
-async function withProvider(
+async function loginWithProvider(
   { router, control }: TestEmulator,
   flow: "login" | "signup",
   email: string,
@@ -162,17 +162,17 @@ describe("sign-up with a provider", () => {
 
   it("creates the account and the workspace for later sign-ins", async (t) => {
     const emulator = await startTestEmulator(t);
-    assert.equal((await withProvider(emulator, "login", max, "us-1")).status, 404);
-    const response = await withProvider(emulator, "signup", max, "us-1");
+    assert.equal((await loginWithProvider(emulator, "login", max, "us-1")).status, 404);
+    const response = await loginWithProvider(emulator, "signup", max, "us-1");
     assert.equal(response.status, 200, JSON.stringify(response.body));
     const { user_id, workspace_id } = response.body as { user_id: number; workspace_id: number };
     await waitUntilIdle(emulator);
     assert.deepEqual(
-      pickStatusAndBody(await withProvider(emulator, "login", max, "us-1")),
+      pickStatusAndBody(await loginWithProvider(emulator, "login", max, "us-1")),
       pickStatusAndBody(response),
     );
     assert.deepEqual(
-      pickStatusAndBody(await withProvider(emulator, "signup", max, "us-1")),
+      pickStatusAndBody(await loginWithProvider(emulator, "signup", max, "us-1")),
       pickStatusAndBody(response),
     );
     const home = await emulator.router("GET", `/router/v1/cluster_emails/email/${hashEmail(max)}`);
@@ -194,8 +194,11 @@ describe("sign-up with a provider", () => {
   it("rejects a user of another cluster and a deactivated user", async (t) => {
     const emulator = await startTestEmulator(t);
     const rejection = { status: 400, body: { detail: "An account with this e-mail exists" } };
-    assert.deepEqual(pickStatusAndBody(await withProvider(emulator, "signup", "eli@fabrikam.example")), rejection);
-    assert.deepEqual(pickStatusAndBody(await withProvider(emulator, "signup", "cleo@northwind.example")), rejection);
+    assert.deepEqual(pickStatusAndBody(await loginWithProvider(emulator, "signup", "eli@fabrikam.example")), rejection);
+    assert.deepEqual(
+      pickStatusAndBody(await loginWithProvider(emulator, "signup", "cleo@northwind.example")),
+      rejection,
+    );
   });
 
   it("accepts the invitation of an invited user and ends its token", async (t) => {
@@ -229,12 +232,12 @@ describe("sign-up with a provider", () => {
     const owners = async () => (await emulator.control("GET", `owners?identifier=${invite.token}`)).body;
     assert.deepEqual(await owners(), [{ table: "creator_tokens", key: invite.token, cluster_id: "eu-1" }]);
 
-    const account = await withProvider(emulator, "signup", max);
+    const account = await loginWithProvider(emulator, "signup", max);
     assert.equal((account.body as { workspace_id: number }).workspace_id, workspace_id);
     await waitUntilIdle(emulator);
     assert.deepEqual(await showInvitation(), { ...expected, state: "ACCEPTED" });
     assert.deepEqual(await owners(), []);
-    assert.deepEqual(pickStatusAndBody(await withProvider(emulator, "login", max)), pickStatusAndBody(account));
+    assert.deepEqual(pickStatusAndBody(await loginWithProvider(emulator, "login", max)), pickStatusAndBody(account));
     const login = await emulator.router("POST", "/api/v1/svc_auth/login_v2/", { body: { email: max } });
     assert.equal((login.body as { name: string }).name, "Max");
   });

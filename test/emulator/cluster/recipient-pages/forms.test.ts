@@ -74,8 +74,8 @@ describe("form of a recipient page", () => {
     const { form_token } = getHiddenFields((await openPage(link)).html);
     const path = `/api/v2.1/public/contracts/${contract.number}/external_metadata`;
     await emulator.api("POST", path.replace("/1/", "/T-1/"), { body: { external_metadata: { id: "deal-1" } } });
-    const typed = { act: "decline", text: "No <i>way</i>", form_token: form_token! };
-    const page = await submitForm(link, typed);
+    const fields = { act: "decline", text: "No <i>way</i>", form_token: form_token! };
+    const page = await submitForm(link, fields);
     assert.deepEqual(getStatusAndAlert(page), changedForms);
     assert.match(
       page.html,
@@ -113,13 +113,13 @@ describe("form of a recipient page", () => {
     }
   });
 
-  for (const [how, close] of [
+  for (const [label, close] of [
     ["on hold", (emulator: TestEmulator) => emulator.control("POST", "contracts/T-1/hold", { body: {} })],
     ["void", (emulator: TestEmulator) => emulator.control("POST", "contracts/T-1/void", { body: {} })],
     ["executed", (emulator: TestEmulator) => emulator.control("POST", "contracts/T-1/sign", { body: {} })],
     ["taken out of signature", unmarkForExecution],
   ] as const) {
-    it(`rejects a submission once the contract is ${how}`, async (t) => {
+    it(`rejects a submission once the contract is ${label}`, async (t) => {
       const { emulator, link } = await openSigningPage(t);
       const { form_token } = getHiddenFields((await openPage(link)).html);
       assert.equal((await close(emulator)).status, 200);

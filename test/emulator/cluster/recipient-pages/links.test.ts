@@ -160,7 +160,7 @@ describe("contract_link", () => {
     }
   });
 
-  for (const [status, text, how] of [
+  for (const [status, text, label] of [
     ["DRAFT", "Draft (DRAFT) Next Waiting for Ada Keller to send it.", []],
     ["REDLINING", "Under review (REDLINING) Next Waiting for Ada Keller to send it for signature.", ["send", "unmark"]],
     ["ON_HOLD", "On hold (ON_HOLD) Next On hold. No action is possible until the contract is resumed.", ["hold"]],
@@ -176,7 +176,7 @@ describe("contract_link", () => {
         send: () => api("send_to_counterparties"),
         unmark: () => api("unmark_for_execution"),
       };
-      for (const move of how)
+      for (const move of label)
         await (moves[move]?.() ?? emulator.control("POST", `contracts/${id}/${move}`, { body: {} }));
       assert.ok((await openPage(`${emulator.clusters[0]!.url}/contracts/${id}`)).text.includes(`Status ${text}`));
     });

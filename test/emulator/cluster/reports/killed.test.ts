@@ -26,8 +26,8 @@ async function sendAll({ api }: EmulatorProcess): Promise<void> {
   }
 }
 
-const addFault = async ({ control }: EmulatorProcess, trouble: object): Promise<void> => {
-  const fault = { direction: "incoming", operation: "signatories.add", ...trouble };
+const addFault = async ({ control }: EmulatorProcess, faultChanges: object): Promise<void> => {
+  const fault = { direction: "incoming", operation: "signatories.add", ...faultChanges };
   assert.equal((await control("POST", "faults", { body: fault })).status, 201);
 };
 

@@ -67,7 +67,7 @@ describe("report of a sent contract", () => {
     assert.equal((await listReports(emulator, "invite-tokens.map-counterparty")).length, 1);
   });
 
-  for (const [how, end] of [
+  for (const [label, end] of [
     [
       "executed",
       (emulator: TestEmulator, id: string) => emulator.control("POST", `contracts/${id}/sign`, { body: {} }),
@@ -78,7 +78,7 @@ describe("report of a sent contract", () => {
       (emulator: TestEmulator, id: string) => emulator.control("POST", `contracts/${id}/delete`, { body: {} }),
     ],
   ] as const) {
-    it(`ends the tokens of a contract that is ${how}, but retains its signatories`, async (t) => {
+    it(`ends the tokens of a contract that is ${label}, but retains its signatories`, async (t) => {
       const emulator = await startTestEmulator(t);
       const { id } = await createSentContract(emulator.api);
       await waitUntilIdle(emulator);
@@ -108,22 +108,22 @@ describe("report of a sent contract", () => {
   });
 
   it("batches reports that are due at the same time", async (t) => {
-    const on = await startWithTwoFailedReports(t);
-    await on.clock.advance({ by: 60_000 });
-    assert.deepEqual((await listReports(on, "signatories.add")).slice(on.before), [
+    const emulator = await startWithTwoFailedReports(t);
+    await emulator.clock.advance({ by: 60_000 });
+    assert.deepEqual((await listReports(emulator, "signatories.add")).slice(emulator.before), [
       "POST /router/v1/contract_signatories/ 201",
     ]);
     for (const name of ["ann", "bob"]) {
-      assert.deepEqual(await listOwners(on, hashEmail(`${name}@acme.example`)), ["signatories eu-1"]);
+      assert.deepEqual(await listOwners(emulator, hashEmail(`${name}@acme.example`)), ["signatories eu-1"]);
     }
   });
 
   it("sends a report alone after the router rejects its batch", async (t) => {
-    const on = await startWithTwoFailedReports(t);
+    const emulator = await startWithTwoFailedReports(t);
     const fault = { direction: "incoming", operation: "signatories.add", status: 503, count: 1 };
-    assert.equal((await on.control("POST", "faults", { body: fault })).status, 201);
-    await on.clock.advance({ by: 60_000 });
-    assert.deepEqual((await listReports(on, "signatories.add")).slice(on.before), [
+    assert.equal((await emulator.control("POST", "faults", { body: fault })).status, 201);
+    await emulator.clock.advance({ by: 60_000 });
+    assert.deepEqual((await listReports(emulator, "signatories.add")).slice(emulator.before), [
       "POST /router/v1/contract_signatories/ 503",
       "POST /router/v1/contract_signatories/ 201",
       "POST /router/v1/contract_signatories/ 201",

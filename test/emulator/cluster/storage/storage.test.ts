@@ -61,7 +61,7 @@ async function readStorageError(response: Response) {
 /** A signed PUT directly to the handler, for errors such as 5 GiB or a full disk. */
 async function createSignedPut(putBlob: Blobs["put"]) {
   const url = "http://127.0.0.1:4011";
-  const world = {
+  const context = {
     store: openMemoryStore({ collections: [storedObjects, storageKeys], wall: systemWallClock }),
     clock: { now: () => 1_000 },
     wall: systemWallClock,
@@ -82,9 +82,9 @@ async function createSignedPut(putBlob: Blobs["put"]) {
     created_at: 1_000,
     blob: null,
   };
-  const signed = await world.store.transaction("test", async (tx) => {
+  const signed = await context.store.transaction("test", async (tx) => {
     tx.put(storedObjects, object);
-    return signObjectUrl(tx, world, "PUT", object);
+    return signObjectUrl(tx, context, "PUT", object);
   });
   const headers: Record<string, string> = { "content-type": "application/pdf" };
   const target = signed.url.slice(url.length);
@@ -101,7 +101,7 @@ async function createSignedPut(putBlob: Blobs["put"]) {
     onDisconnect() {},
     cause: { id: "request:1" },
   };
-  return { world, request, object };
+  return { world: context, request, object };
 }
 
 const xmlDeclaration = '<?xml version="1.0" encoding="UTF-8"?>\n';

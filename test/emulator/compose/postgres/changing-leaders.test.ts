@@ -34,21 +34,21 @@ describe("shared store after lost leadership", { skip: postgresSkipReason }, () 
     await server().stop("SIGINT");
     await server().start();
   };
-  const cut = () =>
+  const cutConnections = () =>
     server().sql((sql) => sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'svc'`);
 
   /** Clients of all processes send requests during `trouble`, three times. */
   async function repeatOverLeaders(
     t: TestContext,
     count: number,
-    trouble: (processes: readonly SharingProcess[]) => Promise<unknown>,
+    disrupt: (processes: readonly SharingProcess[]) => Promise<unknown>,
   ) {
     const options = { store: server().url(), schema: server().freshSchema(), leaseMs: 1_200 };
     const processes = await startSharingProcesses(t, count, options);
     const clients = new MappingClients(processes);
     for (let time = 0; time < 3; time += 1) {
       await clients.waitForMore(30);
-      await trouble(processes);
+      await disrupt(processes);
       // Each process responds again, and none waits for a former leader.
       for (const process of processes) while ((await process.map(`probe-${time}`)).status !== 200);
       await clients.waitForMore(30);
@@ -73,7 +73,7 @@ describe("shared store after lost leadership", { skip: postgresSkipReason }, () 
       repeatOverLeaders(t, count, restart));
   }
 
-  it("serves every request after connections are cut", (t) => repeatOverLeaders(t, 2, cut));
+  it("serves every request after connections are cut", (t) => repeatOverLeaders(t, 2, cutConnections));
 
   it("elects a new leader while the old one is stopped beyond its lease", (t) =>
     repeatOverLeaders(t, 2, async (processes) => {

@@ -54,22 +54,22 @@ describe("unreachable database", { skip: postgresSkipReason }, () => {
   });
 
   it("makes a single process reject writes until the database is back", async (t) => {
-    const alone = await startTestEmulator(t, {
+    const standalone = await startTestEmulator(t, {
       store: server().url(),
       schema: server().freshSchema(),
       ephemeral: false,
     });
-    assert.equal((await map(alone.router, "before-1")).status, 200);
-    const ready = async () => pickStatusAndBody(await alone.router("GET", "/_emulator/ready"));
+    assert.equal((await map(standalone.router, "before-1")).status, 200);
+    const ready = async () => pickStatusAndBody(await standalone.router("GET", "/_emulator/ready"));
     const before = await ready();
     await server().stop("SIGINT");
-    assert.deepEqual(pickStatusAndBody(await map(alone.router, "away-1")), unavailableResponse);
+    assert.deepEqual(pickStatusAndBody(await map(standalone.router, "away-1")), unavailableResponse);
     const reason = "The state cannot be written; reads continue";
     assert.deepEqual(await ready(), { status: 503, body: { ...(before.body as object), why: reason } });
     await server().start();
-    while ((await map(alone.router, "back-1")).status !== 200);
+    while ((await map(standalone.router, "back-1")).status !== 200);
     assert.deepEqual([before.status, await ready()], [200, before]);
-    assert.deepEqual((await listMappedEmails(alone)).sort(), ["back-1", "before-1"]);
+    assert.deepEqual((await listMappedEmails(standalone)).sort(), ["back-1", "before-1"]);
   });
 
   it("limits a leader without a confirmed lease to health and metrics endpoints", async (t) => {

@@ -101,16 +101,18 @@ describe("standby of a shared PostgreSQL store", { skip: postgresSkipReason }, (
         [standsBy, standsBy],
       ],
     );
-    const roles = async (on: ReturnType<typeof createSender>) => {
-      const { body } = await on("GET", "/_emulator/metrics", { headers: { authorization: `Bearer ${leader.token}` } });
+    const roles = async (send: ReturnType<typeof createSender>) => {
+      const { body } = await send("GET", "/_emulator/metrics", {
+        headers: { authorization: `Bearer ${leader.token}` },
+      });
       return String(body).match(/^svc_role.*$/gm);
     };
     const scraped = [`svc_role{instance_id="${leader.instanceId}",role="leader",leader="${leader.routerUrl}"} 1`];
     assert.deepEqual([await roles(leader.router), await roles(second.router)], [scraped, scraped]);
-    const alone = await startTestEmulator(t);
+    const standalone = await startTestEmulator(t);
     assert.deepEqual(
-      (await getProbeResponses(alone.router)).map(({ body }) => body),
-      [{ instance_id: alone.instanceId }, { instance_id: alone.instanceId }],
+      (await getProbeResponses(standalone.router)).map(({ body }) => body),
+      [{ instance_id: standalone.instanceId }, { instance_id: standalone.instanceId }],
     );
   });
 

@@ -48,14 +48,14 @@ describe("custom payload", () => {
     const readPayloads = await subscribe(t, emulator, ["CONTRACT_SIGNED"]);
     const fire = (changes: object) =>
       emulator.control("POST", "activities", { body: { activity: "CONTRACT_SIGNED", contract_id: 1, ...changes } });
-    const refusals: [object, string, string][] = [
+    const rejectedEdits: [object, string, string][] = [
       [{ removals: ["contract_tags"] }, "no_such_field", "The payload has no contract_tags."],
       [{ additions: { contract_title: "x" } }, "field_exists", "Cannot add contract_title"],
       [{ additions: { "contract_title.x": 1 } }, "no_such_field", "The payload has no contract_title.x. Known:"],
       [{ additions: { "counterparties.2": {} } }, "no_such_field", "The payload has no counterparties.2."],
       [{ payload: { a: 1 }, overrides: { b: 1 } }, "no_such_field", "The payload has no b. Known: a."],
     ];
-    for (const [changes, code, message] of refusals) {
+    for (const [changes, code, message] of rejectedEdits) {
       const { status, body } = await fire(changes);
       const { error } = body as { error: { code: string; message: string } };
       assert.deepEqual([status, error.code, error.message.startsWith(message)], [400, code, true], error.message);

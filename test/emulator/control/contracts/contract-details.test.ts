@@ -161,8 +161,8 @@ describe("entity change of a contract", () => {
     const rename = (body: object) => emulator.api("PATCH", "/api/v2.1/public/counter_parties/1", { body });
     await rename({ name: "Acme GmbH" });
     await rename({ brand_name: "ACME" });
-    const few = (await readPayloads()).map(({ activity, contract_id }) => [activity, contract_id]);
-    assert.deepEqual(few, [
+    const summaries = (await readPayloads()).map(({ activity, contract_id }) => [activity, contract_id]);
+    assert.deepEqual(summaries, [
       ["COUNTER_PARTY_UPDATED", 2],
       ["CONTRACT_ENTITY_UPDATED", 1],
       ["COUNTER_PARTY_UPDATED", 2],

@@ -119,21 +119,25 @@ describe("signing", () => {
   it("happens automatically in sequence with autoSignMs, restarting after a hold", async (t) => {
     const emulator = await startTestEmulator(t, { autoSignMs: 600_000 });
     const contract = await createSentContract(emulator.api, bilateralSigning);
-    const at = async (time: string) => {
+    const advanceTo = async (time: string) => {
       await emulator.control("POST", "clock/advance", { body: { to: `2031-01-02T${time}Z` } });
       return [await getContractStatus(emulator.api, contract), ...(await listRecipients(emulator.api, contract))];
     };
-    assert.deepEqual(await at("03:14:04"), ["SIGN", "ada@northwind.example PENDING", "jo@acme.example IN_PROGRESS"]);
-    assert.deepEqual(await at("03:14:05"), [
+    assert.deepEqual(await advanceTo("03:14:04"), [
+      "SIGN",
+      "ada@northwind.example PENDING",
+      "jo@acme.example IN_PROGRESS",
+    ]);
+    assert.deepEqual(await advanceTo("03:14:05"), [
       "SIGN",
       "ada@northwind.example IN_PROGRESS",
       "jo@acme.example COMPLETED signed",
     ]);
     await performAction(emulator, contract, "hold");
-    assert.equal((await at("03:30:00"))[0], "ON_HOLD");
+    assert.equal((await advanceTo("03:30:00"))[0], "ON_HOLD");
     await performAction(emulator, contract, "resume");
-    assert.equal((await at("03:39:59"))[0], "SIGN");
-    assert.equal((await at("03:40:00"))[0], "EXECUTED");
+    assert.equal((await advanceTo("03:39:59"))[0], "SIGN");
+    assert.equal((await advanceTo("03:40:00"))[0], "EXECUTED");
   });
 });
 
@@ -278,8 +282,8 @@ describe("voiding, holding, deleting", () => {
     await assertActionRejected(emulator, contract, "sign", createForbiddenError("ON_HOLD", "signed"));
     await performAction(emulator, contract, "resume");
     assert.equal(await getContractStatus(emulator.api, contract), "SIGN");
-    const few = (await readPayloads()).map(({ activity, contract_status }) => [activity, contract_status]);
-    assert.deepEqual(few, [
+    const summaries = (await readPayloads()).map(({ activity, contract_status }) => [activity, contract_status]);
+    assert.deepEqual(summaries, [
       ["CONTRACT_PROCESS_METRIC_UPDATED", "ON_HOLD"],
       ["CONTRACT_PROCESS_METRIC_UPDATED", "SIGN"],
     ]);

@@ -34,8 +34,11 @@ describe("actions of a contract owner on the control plane", () => {
       body: { contract_id: 1, composite_id: "T-1", contract_status: "SIGN", contract_name: "NDA with Acme" },
     });
     assert.deepEqual(await listRecipients(emulator.api, contract), ["jo@acme.example IN_PROGRESS"]);
-    const [requested] = await readPayloads();
-    assert.deepEqual(requested?.activity_data.performed_by, { name: "Ada Keller", email: "ada@northwind.example" });
+    const [requestedEvent] = await readPayloads();
+    assert.deepEqual(requestedEvent?.activity_data.performed_by, {
+      name: "Ada Keller",
+      email: "ada@northwind.example",
+    });
     await assertRejected(
       emulator,
       () => performAction(emulator, contract, "send"),

@@ -10,7 +10,7 @@ describe("triggering an activity", () => {
   it("uses the newest contract of any workspace by default", async (t) => {
     const emulator = await startTestEmulator(t);
     const fire = () => emulator.control("POST", "activities", { body: { activity: "CONTRACT_SIGNED" } });
-    const about = (contract_id: number) => ({
+    const createResponse = (contract_id: number) => ({
       status: 200,
       body: { activity: "CONTRACT_SIGNED", contract_id, composite_id: `T-${contract_id}`, deliveries: [] },
     });
@@ -31,11 +31,11 @@ describe("triggering an activity", () => {
       await createDraftContract(emulator.api),
     ];
     const third = await createDraftContract(purchases, { contract_template_id: 103 });
-    assert.deepEqual(pickStatusAndBody(await fire()), about(third.number));
+    assert.deepEqual(pickStatusAndBody(await fire()), createResponse(third.number));
     await emulator.control("POST", `contracts/${third.id}/delete`);
-    assert.deepEqual(pickStatusAndBody(await fire()), about(second.number));
+    assert.deepEqual(pickStatusAndBody(await fire()), createResponse(second.number));
     await emulator.control("POST", `contracts/${second.id}/delete`);
-    assert.deepEqual(pickStatusAndBody(await fire()), about(first.number));
+    assert.deepEqual(pickStatusAndBody(await fire()), createResponse(first.number));
   });
 
   it("adds the given keys to activity_data", async (t) => {

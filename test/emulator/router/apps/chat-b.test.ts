@@ -37,7 +37,7 @@ async function startBotRouter(t: TestContext): Promise<Stage> {
 }
 
 /** Sets a claim to a time in seconds relative to the wall clock, because tokens are checked against the wall clock. */
-const fromNow = (claim: "exp" | "nbf", seconds: number) => ({
+const createRelativeClaim = (claim: "exp" | "nbf", seconds: number) => ({
   get [claim]() {
     return Math.floor(Date.now() / 1_000) + seconds;
   },
@@ -83,7 +83,7 @@ describe("chat_b", () => {
   });
 
   const accepted: Record<string, { token?: TokenChanges; body?: object; key?: object }> = {
-    "that expired a minute ago, within the skew": { token: { claims: fromNow("exp", -60) } },
+    "that expired a minute ago, within the skew": { token: { claims: createRelativeClaim("exp", -60) } },
     "for an activity without serviceUrl": { body: { ...activity, serviceUrl: undefined } },
     "of a key without endorsements": { key: { endorsements: undefined }, body: { ...activity, channelId: "webchat" } },
     "of a key with empty endorsements": { key: { endorsements: [] }, body: { ...activity, channelId: undefined } },
@@ -124,8 +124,8 @@ describe("chat_b", () => {
     "without an audience": { token: { omittedClaims: ["aud"] } },
     "for another serviceUrl": { token: { claims: { serviceurl: "https://else.example" } } },
     "without serviceurl": { token: { omittedClaims: ["serviceurl"] } },
-    "that becomes valid in ten minutes": { token: { claims: fromNow("nbf", 600) } },
-    "that expired ten minutes ago": { token: { claims: fromNow("exp", -600) } },
+    "that becomes valid in ten minutes": { token: { claims: createRelativeClaim("nbf", 600) } },
+    "that expired ten minutes ago": { token: { claims: createRelativeClaim("exp", -600) } },
     "with a claim spelled serviceUrl": { token: { claims: { serviceUrl }, omittedClaims: ["serviceurl"] } },
     "of an unknown key": { token: { header: { kid: "k2" } } },
     "without a kid": { token: { header: { kid: undefined } } },

@@ -93,11 +93,11 @@ describe("crm_b", () => {
   });
 
   describe("index_url_override", () => {
-    const at = (url: string) => `?index_url_override=${encodeURIComponent(url)}`;
+    const formatOverride = (url: string) => `?index_url_override=${encodeURIComponent(url)}`;
 
     it("is forwarded if it is empty or in the seed's list", async (t) => {
       const emulator = await startRoutedEmulator(t, { apps });
-      for (const query of [at("https://front.example/app/?v=2"), at("")]) {
+      for (const query of [formatOverride("https://front.example/app/?v=2"), formatOverride("")]) {
         assert.equal((await open(emulator, signEnvelope(), query)).status, 200);
         assert.equal((await emulator.router("GET", path + query)).status, 200);
         assert.deepEqual(emulator.listForwarded(), [`eu POST ${path}${query}`, `eu GET ${path}${query}`]);
@@ -118,8 +118,8 @@ describe("crm_b", () => {
         "%",
       ]) {
         const expected = { status: 400, body: { detail: "index_url_override is not an allowed origin" } };
-        assert.deepEqual(pickStatusAndBody(await open(emulator, signEnvelope(), at(url))), expected, url);
-        assert.deepEqual(pickStatusAndBody(await emulator.router("GET", path + at(url))), expected, url);
+        assert.deepEqual(pickStatusAndBody(await open(emulator, signEnvelope(), formatOverride(url))), expected, url);
+        assert.deepEqual(pickStatusAndBody(await emulator.router("GET", path + formatOverride(url))), expected, url);
       }
       assert.deepEqual(emulator.listForwarded(), []);
     });

@@ -85,10 +85,10 @@ describe("decision about a user code", () => {
   it("maps the code to the cluster, for any spelling of the code", async (t) => {
     const emulator = await startTestEmulator(t);
     const { user_code, decide } = await startDeviceAuthorization(emulator);
-    const typed = ` ${user_code.toLowerCase().replace("-", " ")}`;
-    assert.deepEqual(pickStatusAndBody(await decide("AUTHORIZED", "us-1", typed)), {
+    const typedCode = ` ${user_code.toLowerCase().replace("-", " ")}`;
+    assert.deepEqual(pickStatusAndBody(await decide("AUTHORIZED", "us-1", typedCode)), {
       status: 200,
-      body: { user_code: typed, status: "AUTHORIZED", cluster_id: "us-1" },
+      body: { user_code: typedCode, status: "AUTHORIZED", cluster_id: "us-1" },
     });
     const response = await emulator.router("GET", `/anything?user_code=${user_code}`);
     assert.deepEqual(response.body, { cluster_id: "us-1", method: "GET", path: "/anything" });

@@ -13,10 +13,10 @@ const getNewestFindings = async ({ control }: TestEmulator) =>
 
 /** Creates a device that polls the endpoint from discovery (RFC 8628, 3.4). */
 async function startDiscovery(emulator: TestEmulator, client_id = "demo-cli") {
-  const { device_code, ...begun } = await startDeviceAuthorization(emulator, client_id);
+  const { device_code, ...deviceFields } = await startDeviceAuthorization(emulator, client_id);
   const fields: ParameterChanges = { grant_type: deviceGrantType, device_code, client_id };
   return {
-    ...begun,
+    ...deviceFields,
     device_code,
     poll: (changes: ParameterChanges = {}, headers = {}) => requestToken(emulator, { ...fields, ...changes }, headers),
   };

@@ -133,11 +133,11 @@ describe("device token endpoint", () => {
     const emulator = await startTestEmulator(t);
     const { device_code } = await startDeviceAuthorization(emulator);
     const fields = `client_id=demo-cli&device_code=${device_code}&client_id=demo-web`;
-    const why = { error: "invalid_request", error_description: "client_id is repeated" };
+    const error = { error: "invalid_request", error_description: "client_id is repeated" };
     for (const path of ["/router/v1/oauth2.0/token/", "/router/v1/oauth2.0/device/code/"]) {
       await assertRejected(emulator, () => emulator.router("POST", path, { body: fields, headers: formHeaders }), {
         status: 400,
-        body: why,
+        body: error,
       });
     }
     // Unknown parameters are ignored, even if they are repeated (RFC 6749, 3.1).
@@ -269,12 +269,12 @@ describe("device token response", () => {
       (cluster) => cluster.respond((_, r) => r.writeHead(200, { "content-length": "9" }).end("{")),
     ],
   ];
-  for (const [label, trouble] of troubles) {
+  for (const [label, disrupt] of troubles) {
     it(`stays available for the valid code if the cluster ${label}`, async (t) => {
       const { emulator, cluster } = await startBehindReceiver(t);
       const { poll, decide } = await startDeviceAuthorization(emulator);
       await decide("AUTHORIZED");
-      trouble(cluster);
+      disrupt(cluster);
       const response = await poll();
       assert.deepEqual(pickStatusAndBody(response), down);
       assert.equal(response.headers.get("retry-after"), "5");

@@ -150,9 +150,9 @@ describe("mapping table", () => {
 
   it("stores keys that are names of object members", async (t) => {
     const emulator = await startRoutedEmulator(t);
-    const odd = ["__proto__", "constructor", "toString", "", "a\u0000b", "😀"];
-    await emulator.map("emails", "eu-1", odd);
-    for (const id of odd.filter((id) => id !== "")) {
+    const oddNames = ["__proto__", "constructor", "toString", "", "a\u0000b", "😀"];
+    await emulator.map("emails", "eu-1", oddNames);
+    for (const id of oddNames.filter((id) => id !== "")) {
       const response = await emulator.router("GET", `/router/v1/cluster_emails/email/${encodeURIComponent(id)}`);
       assert.deepEqual(pickStatusAndBody(response), { status: 200, body: { email_hash: id, cluster_id: "eu-1" } });
     }

@@ -35,7 +35,7 @@ const createCorsHeaders = (origin: string) => ({
 });
 const shownToNone = { vary: "origin" };
 
-const from = (origin: string, { headers, ...sent }: TestRequest = {}): TestRequest => ({
+const addOrigin = (origin: string, { headers, ...sent }: TestRequest = {}): TestRequest => ({
   ...sent,
   headers: { ...headers, origin },
 });
@@ -44,7 +44,7 @@ describe("an OAuth client in a browser", () => {
   it("reads discovery, keys, token and userinfo from a registered redirect origin", async (t) => {
     const { router } = await startTestEmulator(t, { seed });
     for (const [method, path, status] of openPaths) {
-      const response = await router(method, path, from(app));
+      const response = await router(method, path, addOrigin(app));
       assert.deepEqual([response.status, pickCorsHeaders(response)], [status, createCorsHeaders(app)], path);
     }
   });
@@ -53,7 +53,7 @@ describe("an OAuth client in a browser", () => {
     const { router } = await startTestEmulator(t, { seed });
     for (const [method, path] of openPaths) {
       const asks = { "access-control-request-method": method, "access-control-request-headers": "authorization" };
-      const response = await router("OPTIONS", path, from(app, { headers: asks }));
+      const response = await router("OPTIONS", path, addOrigin(app, { headers: asks }));
       assert.deepEqual(
         [response.status, response.body, pickCorsHeaders(response)],
         [
@@ -83,12 +83,12 @@ describe("an OAuth client in a browser", () => {
     it(`cannot read from ${origin} without a registered redirect URI`, async (t) => {
       const { router } = await startTestEmulator(t, { seed });
       for (const [method, path, status] of openPaths) {
-        const response = await router(method, path, from(origin));
+        const response = await router(method, path, addOrigin(origin));
         assert.deepEqual([response.status, pickCorsHeaders(response)], [status, shownToNone], path);
         const preflight = await router(
           "OPTIONS",
           path,
-          from(origin, { headers: { "access-control-request-method": method } }),
+          addOrigin(origin, { headers: { "access-control-request-method": method } }),
         );
         assert.deepEqual([preflight.status, pickCorsHeaders(preflight)], [405, shownToNone], path);
       }
@@ -104,14 +104,14 @@ describe("an OAuth client in a browser", () => {
       ["GET", "/.well-known/oauth-authorization-server/tenant"],
       ["GET", "/anything"],
     ] as const) {
-      assert.deepEqual(pickCorsHeaders(await router(method, path, from(app))), {}, path);
+      assert.deepEqual(pickCorsHeaders(await router(method, path, addOrigin(app))), {}, path);
     }
   });
 
   it("can read the response of a scripted fault", async (t) => {
     const emulator: TestEmulator = await startTestEmulator(t, { seed });
     await emulator.control("POST", "faults", { body: { direction: "incoming", operation: "oidc.token", status: 503 } });
-    const response = await emulator.router("POST", "/api/v1/oauth/token/", from(app));
+    const response = await emulator.router("POST", "/api/v1/oauth/token/", addOrigin(app));
     assert.deepEqual([response.status, pickCorsHeaders(response)], [503, createCorsHeaders(app)]);
   });
 
@@ -124,10 +124,10 @@ describe("an OAuth client in a browser", () => {
     );
     const token = { body: { grant_type: "refresh_token", refresh_token: "eu-1_x", client_id: "spa" } };
     assert.deepEqual(
-      pickCorsHeaders(await emulator.router("POST", "/api/v1/oauth/token/", from(app, token))),
+      pickCorsHeaders(await emulator.router("POST", "/api/v1/oauth/token/", addOrigin(app, token))),
       createCorsHeaders(app),
     );
-    const evil = from("https://evil.example", token);
+    const evil = addOrigin("https://evil.example", token);
     assert.deepEqual(pickCorsHeaders(await emulator.router("POST", "/api/v1/oauth/token/", evil)), shownToNone);
   });
 });

@@ -52,7 +52,7 @@ describe("OpenID key set", () => {
     assert.deepEqual((await emulator.router("GET", keysPath)).body, { keys: [eu] });
   });
 
-  for (const [label, trouble] of [
+  for (const [label, disrupt] of [
     ["is down", breakCluster],
     ["responds with 500", (cluster: Receiver) => setResponse(cluster, { keys: [us] }, 500)],
     ["returns no key set", (cluster: Receiver) => setResponse(cluster, { detail: "x" })],
@@ -64,7 +64,7 @@ describe("OpenID key set", () => {
     it(`omits and reports a cluster that ${label}`, async (t) => {
       const emulator = await startRoutedEmulator(t);
       setResponse(emulator.eu, { keys: [eu] });
-      trouble(emulator.us);
+      disrupt(emulator.us);
       assert.deepEqual((await emulator.router("GET", keysPath)).body, { keys: [eu] });
       const log = (await emulator.control("GET", "requests?operation=oidc.jwks")).body as {
         items: { findings: unknown }[];
@@ -225,7 +225,7 @@ describe("a token request", () => {
     );
   });
 
-  const refusals: [object | undefined, object][] = [
+  const rejectedRequests: [object | undefined, object][] = [
     [undefined, { error: "invalid_request", error_description: "grant_type is missing" }],
     [{ code: "eu-1_c" }, { error: "invalid_request", error_description: "grant_type is missing" }],
     [{ grant_type: "authorization_code" }, { error: "invalid_request", error_description: "code is missing" }],
@@ -236,7 +236,7 @@ describe("a token request", () => {
     [{ grant_type: "authorization_code", code: "eu-1" }, { error: "invalid_grant" }],
     [{ grant_type: "refresh_token", refresh_token: "none" }, { error: "invalid_grant" }],
   ];
-  for (const [body, rejection] of refusals) {
+  for (const [body, rejection] of rejectedRequests) {
     it(`is rejected for ${JSON.stringify(body)} with ${JSON.stringify(rejection)}`, async (t) => {
       const emulator = await startRoutedEmulator(t);
       const response = await emulator.router("POST", tokenPath, body && { body });

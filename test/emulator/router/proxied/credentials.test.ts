@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { type RoutedEmulator, startRoutedEmulator } from "../../../support/routed-emulator.ts";
 
 /** Starts a router that maps the client `app` to eu-1. */
-async function withClient(t: Parameters<typeof startRoutedEmulator>[0]): Promise<RoutedEmulator> {
+async function startWithClient(t: Parameters<typeof startRoutedEmulator>[0]): Promise<RoutedEmulator> {
   const emulator = await startRoutedEmulator(t);
   await emulator.map("clients", "eu-1", ["app"]);
   return emulator;
@@ -18,7 +18,7 @@ describe("forwarding of credentials", () => {
     cookie: "a=1",
   };
   /** Returns the credentials of each received request, by cluster. */
-  const arrived = ({ eu, us }: RoutedEmulator) =>
+  const listReceivedNames = ({ eu, us }: RoutedEmulator) =>
     [eu, us].map(({ received }) =>
       received.map(({ headers }) => Object.keys(all).filter((name) => headers[name] !== undefined)),
     );
@@ -31,16 +31,16 @@ describe("forwarding of credentials", () => {
   };
 
   it("sends credentials to their own cluster", async (t) => {
-    const emulator = await withClient(t);
+    const emulator = await startWithClient(t);
     await emulator.router("GET", "/x", { headers: all });
-    assert.deepEqual(arrived(emulator), [[Object.keys(all)], []]);
+    assert.deepEqual(listReceivedNames(emulator), [[Object.keys(all)], []]);
     assert.deepEqual(await findings(emulator), []);
   });
 
   it("withholds credentials from another cluster, with a finding", async (t) => {
-    const emulator = await withClient(t);
+    const emulator = await startWithClient(t);
     await emulator.router("GET", "/x?cluster_id=us-1", { headers: all });
-    assert.deepEqual(arrived(emulator), [[], [["cookie"]]]);
+    assert.deepEqual(listReceivedNames(emulator), [[], [["cookie"]]]);
     assert.deepEqual(await findings(emulator), [
       "x-cluster-key, client-id, client-secret, authorization: not for us-1",
     ]);
@@ -51,7 +51,7 @@ describe("forwarding of credentials", () => {
     const headers = { "client-id": "app", "client-secret": "s3cret", authorization: "Bearer of-somebody" };
     await emulator.router("GET", "/x?cluster_id=us-1", { headers });
     await emulator.router("GET", "/x", { headers });
-    assert.deepEqual(arrived(emulator), [
+    assert.deepEqual(listReceivedNames(emulator), [
       [["authorization"]],
       [["client-id", "client-secret", "authorization"], ["authorization"]],
     ]);
@@ -64,7 +64,7 @@ describe("forwarding of credentials", () => {
     for (const path of ["jwks.json", "openid-configuration"]) {
       await emulator.router("GET", `/.well-known/${path}`, { headers });
     }
-    assert.deepEqual(arrived(emulator), [
+    assert.deepEqual(listReceivedNames(emulator), [
       [[], []],
       [[], []],
     ]);

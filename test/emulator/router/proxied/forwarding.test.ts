@@ -19,7 +19,7 @@ async function sendRawRequest(base: string, target: string, method: string, head
 }
 
 /** Starts a router that maps the client `app` to eu-1. */
-async function toEu(...args: Parameters<typeof startRoutedEmulator>): Promise<RoutedEmulator> {
+async function startWithEuClient(...args: Parameters<typeof startRoutedEmulator>): Promise<RoutedEmulator> {
   const emulator = await startRoutedEmulator(...args);
   await emulator.map("clients", "eu-1", ["app"]);
   return emulator;
@@ -27,7 +27,7 @@ async function toEu(...args: Parameters<typeof startRoutedEmulator>): Promise<Ro
 
 describe("forwarded request", () => {
   it("preserves its bytes, target and headers, and adds its origin", async (t) => {
-    const emulator = await toEu(t);
+    const emulator = await startWithEuClient(t);
     const host = new URL(emulator.routerUrl).host;
     const body = Buffer.from([0x7b, 0xff, 0x00, 0x0a, 0xc3, 0x28, 0x7d]);
     await sendRawRequest(
@@ -70,7 +70,7 @@ describe("forwarded request", () => {
   });
 
   it("returns the cluster's status, headers and bytes", async (t) => {
-    const emulator = await toEu(t);
+    const emulator = await startWithEuClient(t);
     const body = Buffer.from([0xff, 0xfe, 0x00]);
     emulator.eu.respond((_, response) => {
       response.writeHead(418, [
@@ -97,7 +97,7 @@ describe("forwarded request", () => {
   });
 
   it("isolates HTML pages with an additional policy and leaves JSON unchanged", async (t) => {
-    const emulator = await toEu(t);
+    const emulator = await startWithEuClient(t);
     const policiesFor = async (...types: readonly string[]) => {
       const policy = ["Content-Security-Policy", "script-src 'none'"] as const;
       emulator.eu.respond((_, response) =>
@@ -118,7 +118,7 @@ describe("forwarded request", () => {
   });
 
   it("returns redirects without following them", async (t) => {
-    const emulator = await toEu(t);
+    const emulator = await startWithEuClient(t);
     emulator.eu.respond((_, response) => response.writeHead(302, { location: `${emulator.us.url}/elsewhere` }).end());
     const response = await emulator.router("GET", "/x?client_id=app");
     assert.deepEqual([response.status, response.headers.get("location")], [302, `${emulator.us.url}/elsewhere`]);
@@ -126,7 +126,7 @@ describe("forwarded request", () => {
   });
 
   it("transfers 20 MB in both directions unchanged", async (t) => {
-    const emulator = await toEu(t);
+    const emulator = await startWithEuClient(t);
     emulator.eu.respond((request, response) => response.end(request.body));
     const body = randomBytes(20_000_000);
     const response = await fetch(`${emulator.routerUrl}/big`, { method: "PUT", body, headers: { "client-id": "app" } });
@@ -135,7 +135,7 @@ describe("forwarded request", () => {
   });
 
   it("receives the response while the cluster is still writing", { timeout: 20_000 }, async (t) => {
-    const emulator = await toEu(t);
+    const emulator = await startWithEuClient(t);
     const pending = new Promise<ServerResponse>((resolve) => {
       emulator.eu.respond((_, response) => {
         response.writeHead(200).write("first");
@@ -155,7 +155,7 @@ describe("forwarded request", () => {
 
 describe("emulator control header", () => {
   it("is removed from requests and responses, like a connection header", async (t) => {
-    const emulator = await toEu(t);
+    const emulator = await startWithEuClient(t);
     emulator.eu.respond((_, response) => {
       response.writeHead(200, [
         ...["X-Svc-Not-Leading", "1", "x-svc-matched", "no", "x-svc-webhook-content-hash", "h", "X-Hop", "1"],
@@ -187,7 +187,7 @@ describe("emulator control header", () => {
 
 describe("failing cluster", () => {
   it("causes a 502 if it refuses the connection", async (t) => {
-    const emulator = await toEu(t);
+    const emulator = await startWithEuClient(t);
     emulator.eu.respond((_, response) => response.destroy());
     assert.deepEqual(pickStatusAndBody(await emulator.router("GET", "/x?client_id=app")), {
       status: 502,
@@ -196,7 +196,7 @@ describe("failing cluster", () => {
   });
 
   it("causes a 504 if it exceeds the timeout", async (t) => {
-    const emulator = await toEu(t, { upstreamTimeoutMs: 1_000 });
+    const emulator = await startWithEuClient(t, { upstreamTimeoutMs: 1_000 });
     let closed: Promise<unknown> | undefined;
     emulator.eu.respond((_, response) => {
       closed = once(response, "close");
@@ -209,7 +209,7 @@ describe("failing cluster", () => {
   });
 
   it("closes the client's connection if it aborts its response", async (t) => {
-    const emulator = await toEu(t);
+    const emulator = await startWithEuClient(t);
     emulator.eu.respond((_, response) => {
       response.writeHead(200, { "content-length": "100" });
       response.write("only a part", () => response.destroy());
@@ -220,7 +220,7 @@ describe("failing cluster", () => {
   });
 
   it("is notified when the client disconnects", { timeout: 20_000 }, async (t) => {
-    const emulator = await toEu(t, { upstreamTimeoutMs: 600_000 });
+    const emulator = await startWithEuClient(t, { upstreamTimeoutMs: 600_000 });
     const caller = new AbortController();
     const disconnected = new Promise<void>((resolve) => {
       emulator.eu.respond((_, response) => {
@@ -252,8 +252,8 @@ describe("failing cluster", () => {
 
   it("is notified when the client of the router's own request disconnects", { timeout: 20_000 }, async (t) => {
     const emulator = await startRoutedEmulator(t, { upstreamTimeoutMs: 600_000 });
-    const begun = { email: "zoe@newco.example", captcha: "yes" };
-    const { token } = (await emulator.router("POST", "/router/v1/trial/signup", { body: begun })).body as {
+    const signup = { email: "zoe@newco.example", captcha: "yes" };
+    const { token } = (await emulator.router("POST", "/router/v1/trial/signup", { body: signup })).body as {
       token: string;
     };
     const caller = new AbortController();
@@ -276,7 +276,7 @@ describe("failing cluster", () => {
   });
 
   it("causes a 508 if its URL leads back to the router", async (t) => {
-    const emulator = await toEu(t);
+    const emulator = await startWithEuClient(t);
     emulator.eu.respond(async ({ url, headers }, response) => {
       const secondResponse = await fetch(`${emulator.routerUrl}${url}`, { headers: { via: headers.via ?? "" } });
       response.writeHead(secondResponse.status).end(await secondResponse.text());

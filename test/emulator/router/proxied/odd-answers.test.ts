@@ -80,14 +80,14 @@ describe("forwarding of unusual cluster responses", () => {
       const { host } = new URL(emulator.routerUrl);
       // The second request checks that the connection to the cluster is reusable or replaced.
       for (const path of ["/a", "/b"]) {
-        const got = await exchangeBytes(emulator.routerUrl, [
+        const received = await exchangeBytes(emulator.routerUrl, [
           `GET ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`,
         ]);
-        const response = parseResponse(got);
+        const response = parseResponse(received);
         const emulatorHeaders = ["x-svc-matched", "content-security-policy"];
         const otherHeaders = Object.entries(response.headers).filter(([header]) => !emulatorHeaders.includes(header));
         assert.deepEqual([response.status, Object.fromEntries(otherHeaders), response.body], [status, headers, body]);
-        if (status === 204) assert.doesNotMatch(got.toString("latin1"), /content-length/i);
+        if (status === 204) assert.doesNotMatch(received.toString("latin1"), /content-length/i);
       }
       assert.equal(cluster.received.length, 2);
     });

@@ -87,10 +87,10 @@ describe("user with a mapped address", () => {
     assert.equal((await emulator.router("GET", "/router/v1/cluster_clients/client/wc")).status, 404);
     await assertRejected(emulator, send, exists);
     const { body } = await emulator.control("GET", "requests?path=/router/v1/trial/signup/complete");
-    const noted = (body as { items: { findings: { code: string }[] }[] }).items
+    const findingCodes = (body as { items: { findings: { code: string }[] }[] }).items
       .flatMap(({ findings }) => findings)
       .filter(({ code }) => code !== "no-cluster-key");
-    assert.deepEqual(noted, [
+    assert.deepEqual(findingCodes, [
       { code: "workspace-not-mapped", detail: "eu-1 created workspace 70 without a pending signup" },
     ]);
   });

@@ -82,11 +82,11 @@ describe("signup completion", () => {
     assert.deepEqual([workspace.industry, workspace.use_case], ["Software", "Sales contracts"]);
     const creators = workspace.creator_tokens as string[];
     assert.equal(creators.length, 2);
-    const where = async (path: string) =>
+    const findCluster = async (path: string) =>
       ((await emulator.router("GET", path)).body as { cluster_id: string }).cluster_id;
-    assert.equal(await where(`/router/v1/cluster_emails/email/${hashEmail(person.email)}`), "us-1");
-    assert.equal(await where(`/router/v1/cluster_clients/client/${workspace.client_id}`), "us-1");
-    for (const creator of creators) assert.equal(await where(`/auth/v3/invite_info/?token=${creator}`), "us-1");
+    assert.equal(await findCluster(`/router/v1/cluster_emails/email/${hashEmail(person.email)}`), "us-1");
+    assert.equal(await findCluster(`/router/v1/cluster_clients/client/${workspace.client_id}`), "us-1");
+    for (const creator of creators) assert.equal(await findCluster(`/auth/v3/invite_info/?token=${creator}`), "us-1");
 
     const api = createSender(us.url, { "client-id": workspace.client_id, "client-secret": workspace.client_secret });
     const users = (await api("GET", "/api/v2.1/public/auth/users/")).body as { results: Record<string, unknown>[] };
@@ -194,19 +194,19 @@ describe("signup completion", () => {
   it("leaves the signup valid if the cluster is down or slow, or rejects it", async (t) => {
     const emulator = await startRoutedEmulator(t, { upstreamTimeoutMs: 1_000 });
     const token = await startSignup(emulator);
-    const taken = { takesBack: true };
+    const takenSignup = { takesBack: true };
     const send = () => emulator.router("POST", complete, { body: { ...trialSignupFields, token } });
     emulator.eu.respond((_, response) => response.destroy());
-    await assertRejected(emulator, send, { status: 502, body: { detail: "Cluster eu-1 is unreachable" } }, taken);
+    await assertRejected(emulator, send, { status: 502, body: { detail: "Cluster eu-1 is unreachable" } }, takenSignup);
     emulator.eu.respond((_, response) => response.writeHead(409, { "x-why": "name" }).end('{"error":"Taken"}'));
-    await assertRejected(emulator, send, { status: 409, body: { error: "Taken" } }, taken);
+    await assertRejected(emulator, send, { status: 409, body: { error: "Taken" } }, takenSignup);
     assert.equal((await send()).headers.get("x-why"), "name");
     emulator.eu.respond(() => {});
     await assertRejected(
       emulator,
       send,
       { status: 504, body: { detail: "Cluster eu-1 did not answer in time" } },
-      taken,
+      takenSignup,
     );
     emulator.eu.respond(204);
     assert.equal((await send()).status, 200);

@@ -144,8 +144,8 @@ describe("a damaged journal", () => {
     });
   }
 
-  for (const how of ["removed", "emptied"]) {
-    it(`is rejected if the next journal is ${how}`, async (t) => {
+  for (const damageKind of ["removed", "emptied"]) {
+    it(`is rejected if the next journal is ${damageKind}`, async (t) => {
       const folder = await createTemporaryFolder(t);
       const path = join(folder, "emulator.json");
       const first = await open(folder);
@@ -165,7 +165,7 @@ describe("a damaged journal", () => {
       const copy = await createTemporaryFolder(t);
       await cp(folder, copy, { recursive: true });
       const last = join(copy, `emulator.json.journal.${next}`);
-      if (how === "removed") await rm(last);
+      if (damageKind === "removed") await rm(last);
       else await writeFile(last, "");
       // Meanwhile a new journal may have been created, which names the previous one.
       const message =

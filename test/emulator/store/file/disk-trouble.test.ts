@@ -121,7 +121,7 @@ describe("file store on a failing disk", () => {
     await long(first);
     calls.length = 0;
     await first.close();
-    const writes = calls.filter((each) => each === "write snapshot").length;
+    const snapshotWrites = calls.filter((each) => each === "write snapshot").length;
 
     const second = await open(folder, disk, { compactAfterBytes: 1 });
     // Two rows make the journal larger than the checkpoint, so the next write starts a compaction.
@@ -131,7 +131,7 @@ describe("file store on a failing disk", () => {
     held = new Promise((_, reject) => {
       fail = reject;
     });
-    writesLeft = writes;
+    writesLeft = snapshotWrites;
     const journalComplete = new Promise<void>((resolve) => {
       written = resolve;
     });

@@ -62,7 +62,7 @@ describe("repair of a state file", () => {
 
   it("retains the rows before a damaged line and the contents of the journal", async (t) => {
     const { path } = await createState(t);
-    const damaged = await damage(path, '{"id":2,', '{"id":2;');
+    const damagedText = await damage(path, '{"id":2,', '{"id":2;');
     assert.deepEqual(await repairFile({ path, collections }), {
       repaired: true,
       damage: [`${path}, line 15: the line is damaged`],
@@ -70,7 +70,7 @@ describe("repair of a state file", () => {
       dropped: [],
       aside: [`${path}.damaged`],
     });
-    assert.equal(await readFile(`${path}.damaged`, "utf8"), damaged);
+    assert.equal(await readFile(`${path}.damaged`, "utf8"), damagedText);
     assert.deepEqual(await readPeople(path), { ids: [1, 4, 5, 6], owned: 0 });
   });
 
@@ -85,7 +85,7 @@ describe("repair of a state file", () => {
   it("retains the transactions before a damaged journal line, and keeps the damaged file", async (t) => {
     const { folder, path, journal } = await createState(t);
     await writeFile(`${journal}.damaged`, "of an earlier repair");
-    const damaged = await damage(journal, "p5", "q5");
+    const damagedText = await damage(journal, "p5", "q5");
     assert.deepEqual(await repairFile({ path, collections }), {
       repaired: true,
       damage: [`${journal}, line 3: the checksum of the line does not match`],
@@ -93,7 +93,7 @@ describe("repair of a state file", () => {
       dropped: [],
       aside: [`${journal}.damaged-2`],
     });
-    assert.equal(await readFile(`${journal}.damaged-2`, "utf8"), damaged);
+    assert.equal(await readFile(`${journal}.damaged-2`, "utf8"), damagedText);
     assert.deepEqual(await readPeople(path), { ids: [1, 2, 3, 4], owned: 2 });
     assert.deepEqual(await readdir(folder), [
       "emulator.json",

@@ -28,13 +28,13 @@ describe("run file", () => {
   it("describes the running process, is private, and is removed at the end", async (t) => {
     const folder = await createTemporaryFolder(t);
     const path = join(folder, ".svc", "emulator.json.run");
-    const claimed = await claim([path], { ...run("one"), clusters: [] });
-    await claimed.update({ clusters: run("one").clusters });
+    const claimedFiles = await claim([path], { ...run("one"), clusters: [] });
+    await claimedFiles.update({ clusters: run("one").clusters });
     const { id: _, since, socket: __, ...holder } = JSON.parse(await readFile(path, "utf8"));
     const { machine: ___, machine_id: ____, boot: _____, pid_namespace: ______, ...rest } = holder;
     assert.deepEqual({ ...rest, since }, { ...run("one"), path, since: new Date(wall.now()).toISOString() });
     assert.equal((await stat(path)).mode & 0o777, 0o600);
-    await claimed.release();
+    await claimedFiles.release();
     assert.deepEqual(await readdir(join(folder, ".svc")), []);
   });
 
@@ -100,8 +100,8 @@ describe("run file selection", () => {
       join(folder, "real", "x"),
     ]);
     const both = await listRunFilePaths(state, join(folder, "link", "a.json.run"));
-    const claimed = await claim(both, run("one"));
-    await claimed.release();
+    const claimedFiles = await claim(both, run("one"));
+    await claimedFiles.release();
     assert.deepEqual(await listRunFilePaths(undefined, undefined), []);
   });
 

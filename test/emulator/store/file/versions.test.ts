@@ -61,9 +61,9 @@ async function readFiles(folder: string): Promise<Record<string, string>> {
 }
 
 describe("state of an older version", () => {
-  for (const how of ["closed", "killed"] as const) {
-    it(`opens with every row in the new form if it was ${how}`, async (t) => {
-      const folder = await createOldState(t, how);
+  for (const ending of ["closed", "killed"] as const) {
+    it(`opens with every row in the new form if it was ${ending}`, async (t) => {
+      const folder = await createOldState(t, ending);
       const store = await open(folder, thirdMembers);
       const expected = [
         { id: 1, first_name: "Ada", grade: 1 },

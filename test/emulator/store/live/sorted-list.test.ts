@@ -20,7 +20,7 @@ describe("sorted list of several thousand items", () => {
     const random = generateNumbers();
     const list = new SortedList<Item>();
     const plain: Item[] = [];
-    const before = (a: Item, b: Item) => a.value - b.value || a.ordinal - b.ordinal;
+    const compareItems = (a: Item, b: Item) => a.value - b.value || a.ordinal - b.ordinal;
     for (let ordinal = 1; ordinal <= 6_000; ordinal += 1) {
       // Half of the values ascend, as in most indexes, and half are random.
       const item = { ordinal, value: ordinal % 2 ? 1_000 + ordinal : random.next().value % 2_000 };
@@ -32,7 +32,7 @@ describe("sorted list of several thousand items", () => {
         list.remove(removed!.value, removed!.ordinal);
       }
       if (ordinal % 250 > 0) continue;
-      plain.sort(before);
+      plain.sort(compareItems);
       const at = random.next().value % plain.length;
       const value = plain[at]!.value;
       assert.deepEqual(

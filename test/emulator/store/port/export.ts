@@ -21,23 +21,24 @@ const seed = (tx: Transaction): void => {
 const createChange =
   (round: number) =>
   (tx: Transaction): void => {
-    const each = (step: number) => Array.from({ length: 40 }, (_, i) => (i * 293 + step * 31 + round * 7) % rowCount);
-    for (const id of each(1)) tx.delete(people, id);
-    for (const id of each(2)) tx.put(people, createPerson(id, { name: `of round ${round}` }));
+    const selectIds = (step: number) =>
+      Array.from({ length: 40 }, (_, i) => (i * 293 + step * 31 + round * 7) % rowCount);
+    for (const id of selectIds(1)) tx.delete(people, id);
+    for (const id of selectIds(2)) tx.put(people, createPerson(id, { name: `of round ${round}` }));
     tx.unmap(
       owners,
       "eu-1",
-      each(3).map((i) => `identifier ${i}`),
+      selectIds(3).map((i) => `identifier ${i}`),
     );
     tx.map(
       owners,
       "us-1",
-      each(4).map((i) => `identifier ${i}`),
+      selectIds(4).map((i) => `identifier ${i}`),
     );
     tx.map(
       owners,
       "us-2",
-      each(5).map((i) => `identifies ${i}`),
+      selectIds(5).map((i) => `identifies ${i}`),
     );
     tx.put(people, createPerson(rowCount + round));
     tx.next("numbers");

@@ -119,14 +119,14 @@ export function defineHistorySuite(name: string, open: Open): void {
 
     it("is complete while others write", async (t) => {
       const { store } = await open(t, { historyBytes: 10_000_000 });
-      let written = 0;
+      let writeCount = 0;
       let isOver = false;
       const writers = [1, 2, 3].map(async (id) => {
-        for (; !isOver; written += 1) await putPerson(store, id);
+        for (; !isOver; writeCount += 1) await putPerson(store, id);
       });
       try {
         for (let time = 0; time < 20; time += 1) {
-          const before = written;
+          const before = writeCount;
           const { commits, historyStart } = await readHistory(store.history!);
           assert.equal(historyStart?.number, 0);
           assert.ok(commits.length >= before, `${commits.length} of ${before}`);
@@ -147,9 +147,9 @@ export function defineHistorySuite(name: string, open: Open): void {
       }
       // Nothing is dropped while it is read.
       const again = await durable!.reopen();
-      const way = await listPastStates(again.store);
-      assert.ok(way.length < states.length);
-      assert.deepEqual(way, states.slice(-way.length));
+      const pastStates = await listPastStates(again.store);
+      assert.ok(pastStates.length < states.length);
+      assert.deepEqual(pastStates, states.slice(-pastStates.length));
       await assert.rejects(again.store.history!.restoreAfter(0), { message: /no longer in the history/ });
       const { store: without } = await again.durable!.reopen(undefined, { historyBytes: 0 });
       assert.equal(without.history, undefined);

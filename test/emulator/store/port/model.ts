@@ -111,12 +111,12 @@ async function runSteps(t: TestContext, open: Open, steps: readonly Step[]): Pro
     } else if (each === "export") {
       await importDocument(store, await exportDocument(store));
     } else {
-      const done = store.transaction("step", (tx) => {
+      const transaction = store.transaction("step", (tx) => {
         for (const change of each.writes) writeToStore(tx, change);
         if (each.fails) throw new Error("fails");
       });
-      if (each.fails) await assert.rejects(done, { message: "fails" });
-      else await done;
+      if (each.fails) await assert.rejects(transaction, { message: "fails" });
+      else await transaction;
       if (!each.fails) for (const change of each.writes) writeToModel(model, change);
     }
     await compare(store, model);

@@ -107,19 +107,19 @@ export function defineTransactionsSuite(open: Open): void {
       const wall = createManualWall();
       const { store } = await open(t, { wall });
       const opening = createSignal();
-      const within = async (view: View) => {
+      const readAndWrite = async (view: View) => {
         await view.count(people);
         const inner = store.transaction("inner", (tx) => tx.put(people, createPerson(2)));
         opening.raise();
         await inner;
       };
-      const reading = store.read(within);
+      const reading = store.read(readAndWrite);
       await opening.signaled;
       wall.move(1_999);
       wall.move(1);
       await assert.rejects(reading, { name: "EmulatorBugError", operation: "inner", message: /for a read to end/ });
       assert.equal(await store.read((view) => view.count(people)), 0);
-      const outer = store.transaction("outer", within);
+      const outer = store.transaction("outer", readAndWrite);
       await assert.rejects(Promise.all([outer, Promise.resolve().then(() => wall.move(2_000))]), {
         name: "EmulatorBugError",
         operation: "outer",
@@ -142,7 +142,7 @@ export function defineTransactionsSuite(open: Open): void {
       const opening = createSignal();
       const proceed = createSignal();
       const ending = createSignal();
-      let late: unknown;
+      let lateError: unknown;
       const stuck = store.transaction("stuck", async (tx) => {
         tx.put(people, createPerson(1));
         opening.raise();
@@ -150,7 +150,7 @@ export function defineTransactionsSuite(open: Open): void {
         try {
           tx.put(people, createPerson(2));
         } catch (error) {
-          late = error;
+          lateError = error;
         }
         ending.raise();
       });
@@ -163,7 +163,7 @@ export function defineTransactionsSuite(open: Open): void {
       proceed.raise();
       await ending.signaled;
       assert.deepEqual(getIds(await store.read((view) => view.list(people))), [3]);
-      assert.match(String(late), /after its read or transaction had ended/);
+      assert.match(String(lateError), /after its read or transaction had ended/);
     });
   });
 

@@ -55,8 +55,8 @@ describe("URL of a PostgreSQL store", () => {
       const folder = join(await createTemporaryFolder(t), "50% & more");
       await mkdir(folder);
       const { came } = await startServer(t, { path: join(folder, ".s.PGSQL.5432") });
-      const written = write(folder);
-      const url = `postgres://svc@${written.startsWith("/") ? written : `${written}/db`}`;
+      const folderName = write(folder);
+      const url = `postgres://svc@${folderName.startsWith("/") ? folderName : `${folderName}/db`}`;
       assert.equal(await reachesServer(url, came), "there");
       assert.deepEqual(parsePostgresUrl(formatPostgresUrl(parsePostgresUrl(url))), parsePostgresUrl(url));
     });

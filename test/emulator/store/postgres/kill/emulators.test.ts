@@ -87,12 +87,12 @@ describe("cluster of emulators under 16 HTTP writers", together, () => {
       },
     );
     const again = events.length - delivered.size;
-    const most = (kills + emulators.leadsLost) * madeAgain;
-    assert.ok(again <= most, `${events.length} of ${delivered.size}`);
+    const maxRepeats = (kills + emulators.leadsLost) * madeAgain;
+    assert.ok(again <= maxRepeats, `${events.length} of ${delivered.size}`);
     return (
       `${kills} kills and ${emulators.leadsLost} leads lost otherwise: ${acknowledged.emails.size} e-mails and ${acknowledged.events.size} events acknowledged, none lost, none ` +
       `doubled; ${mapped.size} e-mails mapped and ${delivered.size} events delivered, in order, of ${requested.emails.size} ` +
-      `and ${requested.events.size} asked for; ${again} deliveries made again of at most ${most}`
+      `and ${requested.events.size} asked for; ${again} deliveries made again of at most ${maxRepeats}`
     );
   }
 });

@@ -64,11 +64,11 @@ export class Emulators {
     const lines = createInterface({ input: child.stdout });
     const first = once(lines, "line");
     let lead: ((leader: Leader) => void) | undefined;
-    const toLead = () =>
+    const waitForLead = () =>
       new Promise<Leader>((resolve) => {
         lead = resolve;
       });
-    const leads = toLead();
+    const leads = waitForLead();
     let running: RunningEmulator | undefined;
     lines.on("line", (line: string) => {
       const message = JSON.parse(line);
@@ -77,7 +77,7 @@ export class Emulators {
         lead = undefined;
       } else if (lead === undefined) {
         this.leadsLost += 1;
-        running!.leads = toLead();
+        running!.leads = waitForLead();
       }
     });
     const [line] = await Promise.race([first, closed]);
@@ -116,8 +116,8 @@ export class Emulators {
   /** Resolves after this many more responses. */
   async wrote(count: number): Promise<void> {
     const countAcknowledged = () => this.acknowledged.emails.size + this.acknowledged.events.size;
-    const until = countAcknowledged() + count;
-    while (countAcknowledged() < until) await sleep(5);
+    const target = countAcknowledged() + count;
+    while (countAcknowledged() < target) await sleep(5);
   }
 
   async #writeOn(token: string): Promise<void> {

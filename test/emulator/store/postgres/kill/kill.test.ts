@@ -100,19 +100,19 @@ describe("PostgreSQL leader under 16 writers", { skip: postgresSkipReason }, () 
     [
       "its database is temporarily read-only",
       async (server) => {
-        const begun = (to: string) =>
+        const setReadOnly = (to: string) =>
           server.sql(async (sql) => {
             await sql.unsafe("set default_transaction_read_only = off");
             await sql.unsafe(`alter database postgres set default_transaction_read_only = ${to}`);
             await sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'svc'`;
           });
-        await begun("on");
+        await setReadOnly("on");
         await waitMs(300);
-        await begun("off");
+        await setReadOnly("off");
       },
     ],
   ];
-  for (const [label, trouble] of troubles) {
+  for (const [label, disrupt] of troubles) {
     it(`continues without data loss if ${label}`, async (t) => {
       const database = createDatabase(server());
       const writers = new Writers(database.url, database.schema);
@@ -120,7 +120,7 @@ describe("PostgreSQL leader under 16 writers", { skip: postgresSkipReason }, () 
       writers.start();
       for (let time = 0; time < 3; time += 1) {
         await writers.leader(50);
-        await trouble(server());
+        await disrupt(server());
       }
       await writers.leader(50);
       await writers.killAll();
