@@ -17,7 +17,7 @@ import {
 } from "./rewinds.ts";
 
 describe("rewind, in a file", () => testRewind(placeInFile));
-describe("what a rewind is refused for, while nothing is changed, in a file", () => testRejectedRewind(placeInFile));
+describe("rejected rewind that changes nothing, in a file", () => testRejectedRewind(placeInFile));
 
 describe("stored history", () => {
   const sizeOf = async (file: string): Promise<number> => {

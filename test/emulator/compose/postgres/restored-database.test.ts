@@ -34,7 +34,7 @@ describe("copy of a database whose leader continues", { skip: postgresSkipReason
   const server = startPostgresServer();
 
   for (const label of ["a dump in another database", "all data on another server"]) {
-    it(`gives ${label} a leader of its own`, async (t) => {
+    it(`gives ${label} a separate leader`, async (t) => {
       const schema = server().freshSchema();
       const original = await startTestEmulator(t, { store: server().url(), schema, ephemeral: false, leaseMs: 600 });
       await map(original, "e1");

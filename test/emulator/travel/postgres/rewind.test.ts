@@ -2,4 +2,4 @@ import { describeInPostgres } from "../../../support/postgres/each-store.ts";
 import { testRejectedRewind, testRewind } from "../rewinds.ts";
 
 describeInPostgres("rewind", testRewind);
-describeInPostgres("what a rewind is refused for, while nothing is changed", testRejectedRewind);
+describeInPostgres("rejected rewind that changes nothing", testRejectedRewind);
