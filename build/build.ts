@@ -17,10 +17,7 @@ const root = resolve(import.meta.dirname, "..");
 /** The modules that every command line loads, and those that most commands load. */
 const commandLine = ["src/cli/main.ts", "src/cli/runtime/perform.ts"];
 
-/**
- * Modules that other programs import or require. The command line loads the emulator from the same file. Otherwise they
- * share no files with the command line: they would consist of dozens, and Node takes half a millisecond to load each.
- */
+/** Modules that other programs import or require. The command line loads the emulator from the same file. */
 const libraries = {
   emulator: "emulator/index.ts",
   client: "src/client/index.ts",
@@ -97,8 +94,8 @@ const shortenPackages: Plugin = {
 
 /**
  * A module that is imported late imports the loaded parts of the command line, so that shared code stays in these.
- * esbuild makes a file for every set of modules that share something. The command line loads the emulator from the
- * published file.
+ * esbuild makes a file for every set of modules that share something, and Node takes half a millisecond to load each.
+ * The command line loads the emulator from the published file.
  */
 const lateModules: Plugin = {
   name: "late-modules",
@@ -157,7 +154,7 @@ async function buildInParts(options: BuildOptions): Promise<Metafile> {
     metafile: true,
     format: "esm",
     splitting: true,
-    plugins: [omitUnused, shortenPackages, ...(options.plugins ?? [])],
+    plugins: [omitUnused, shortenPackages, lateModules],
   });
   // esbuild splits only ES modules, which Node loads more slowly.
   for (const path of Object.keys(metafile.outputs).map((name) => join(root, name))) {
@@ -182,21 +179,15 @@ const asModule = {
 export async function bundle(outdir: string): Promise<Metafile> {
   // After a failed build, the last successful output stays in place.
   const temporaryOutdir = `${outdir}.new-${process.pid}`;
-  const define = { ...settings.define, SVC_VERSION: JSON.stringify(readPackageVersion()) };
-  const ofCommandLine = await buildInParts({
+  const ofPrograms = await buildInParts({
     outdir: temporaryOutdir,
-    entryPoints: { main: commandLine[0]! },
+    entryPoints: { main: commandLine[0]!, ...libraries },
+    inject: [join(root, "src/base/node-globals.ts")],
     define: {
-      ...define,
+      ...settings.define,
+      SVC_VERSION: JSON.stringify(readPackageVersion()),
       SVC_COMMANDS: JSON.stringify((await loadAllDeclarations()).map(({ words }) => words.join(" ")).join("\n")),
     },
-    plugins: [lateModules],
-  });
-  const ofLibraries = await buildInParts({
-    outdir: temporaryOutdir,
-    entryPoints: libraries,
-    inject: [join(root, "src/base/node-globals.ts")],
-    define,
   });
   const { metafile: ofProcesses } = await build({
     ...settings,
@@ -212,7 +203,7 @@ export async function bundle(outdir: string): Promise<Metafile> {
   await writeCommands(temporaryOutdir);
   await writeManual(`${temporaryOutdir}/man`);
   writeTypes(temporaryOutdir);
-  const metafiles = [ofCommandLine, ofLibraries, ofProcesses, ofConsole];
+  const metafiles = [ofPrograms, ofProcesses, ofConsole];
   writeFileSync(
     `${temporaryOutdir}/THIRD-PARTY.txt`,
     formatThirdPartyNotices(findBundledPackages(root, metafiles, [fontPackage])),
