@@ -1,8 +1,9 @@
 import type { submitDevicePage } from "../../src/api/emulator/device-grants.ts";
 import type { InputOf } from "../../src/api/operation.ts";
 import { toIsoMillis } from "../../src/base/clock.ts";
-import { deviceApprovals, findUserByEmail } from "../cluster/identity/grants.ts";
+import { deviceApprovals, findUserByEmail, findUserById } from "../cluster/identity/grants.ts";
 import { oauthClients } from "../domain/client-credentials.ts";
+import { type User, type Workspace, workspaces } from "../domain/workspaces.ts";
 import { createPage, Html, type HtmlPage, html, renderErrorBanner, renderHiddenFields } from "../http/page.ts";
 import {
   type DecisionRejection,
@@ -44,7 +45,8 @@ export const deviceGrantHandlers = {
   "device-grants.approve": async ({ params: { user_code }, body }, context) => {
     const { store, clusters, fail } = context;
     const grant = await store.transaction("device-grants.approve", async (tx) => {
-      const result = await decideDeviceGrant(tx, context, { ...body, user_code });
+      const { workspace } = context.caller.token;
+      const result = await decideDeviceGrant(tx, context, { ...body, user_code }, workspace?.id);
       if (typeof result !== "string") return result;
       if (result === "no-cluster")
         return fail("no-such-cluster-here", { cluster: body.cluster_id ?? "", known: clusters.map(({ id }) => id) });
@@ -142,18 +144,20 @@ type DecisionProblem = DecisionRejection | "no-cluster" | "no-person";
 
 /**
  * Approves or denies a user code, like the operation of the clusters. The approver is stored, so the tokens are issued
- * for this user.
+ * for this user. A token that is bound to a workspace approves as a user of this workspace.
  */
 export async function decideDeviceGrant(
   tx: Transaction,
   { clusters, clock }: Pick<ControlContext, "clusters" | "clock">,
   { user_code, status, cluster_id, email }: DeviceDecision,
+  workspaceId?: number,
 ): Promise<DeviceGrant | DecisionProblem> {
+  const workspace = workspaceId === undefined ? undefined : await tx.get(workspaces, workspaceId);
   const boundClusterId = (await findGrantByUserCode(tx, user_code))?.cluster_id ?? undefined;
-  const clusterId = cluster_id ?? boundClusterId;
-  const candidates = clusters.filter(({ id }) => (clusterId ?? id) === id);
+  const clusterId = cluster_id ?? workspace?.cluster_id ?? boundClusterId;
+  const candidates = listAllowedClusters(clusters, workspace).filter(({ id }) => (clusterId ?? id) === id);
   if (candidates.length === 0) return "no-cluster";
-  const person = email === undefined ? { cluster: candidates[0]!, user: undefined } : await findUser();
+  const person = await findApprover(tx, candidates, workspace, email);
   if (!person) return "no-person";
 
   const grant = await decideGrant(tx, clock.now(), user_code, { status, cluster_id: person.cluster.id });
@@ -161,12 +165,39 @@ export async function decideDeviceGrant(
     tx.put(deviceApprovals, { device_code: grant.device_code, user_id: person.user.id });
   }
   return grant;
+}
 
-  async function findUser() {
-    for (const cluster of candidates) {
-      const user = await findUserByEmail(tx, cluster.id, email!);
-      if (user) return { cluster, user };
-    }
-    return undefined;
+const listAllowedClusters = (clusters: ControlContext["clusters"], workspace: Workspace | undefined) =>
+  clusters.filter(({ id }) => (workspace?.cluster_id ?? id) === id);
+
+interface Approver {
+  readonly cluster: ControlContext["clusters"][number];
+  /** Omitted for the default user of the cluster. */
+  readonly user?: User;
+}
+
+/** Without an address, the acting user of the workspace approves, or of the cluster's first workspace. */
+async function findApprover(
+  tx: Transaction,
+  candidates: ControlContext["clusters"],
+  workspace: Workspace | undefined,
+  email: string | undefined,
+): Promise<Approver | undefined> {
+  const cluster = candidates[0]!;
+  if (email !== undefined) return findPersonByEmail(tx, candidates, email);
+  if (workspace === undefined) return { cluster };
+  const user = await findUserById(tx, cluster.id, workspace.acting_user_id);
+  return user && { cluster, user };
+}
+
+async function findPersonByEmail(
+  tx: Transaction,
+  clusters: ControlContext["clusters"],
+  email: string,
+): Promise<Approver | undefined> {
+  for (const cluster of clusters) {
+    const user = await findUserByEmail(tx, cluster.id, email);
+    if (user) return { cluster, user };
   }
+  return undefined;
 }

@@ -28,6 +28,7 @@ export interface CreateOptions {
 export interface Disk {
   /** Creates a file that must not exist yet. The default mode is 0600. */
   create(path: string, permissions?: CreateOptions): Promise<DiskFile>;
+  /** Opens an existing file. Writing fails with ELOOP for a symbolic link, which can lead to any file. */
   open(path: string, access: "read" | "write"): Promise<DiskFile>;
   rename(from: string, to: string): Promise<void>;
   /** Gives a file a second name, which must be unused. */
@@ -49,7 +50,7 @@ export const systemDisk: Disk = {
     if (exactMode) await handle.chmod(mode).catch((cause) => removeAndThrow(handle, path, cause));
     return toDiskFile(handle);
   },
-  open: async (path, access) => toDiskFile(await open(path, access === "read" ? "r" : "r+")),
+  open: async (path, access) => toDiskFile(await open(path, access === "read" ? constants.O_RDONLY : writeFlags)),
   rename,
   link,
   remove: (path) => rm(path, { force: true }),
@@ -73,6 +74,9 @@ export const systemDisk: Disk = {
     }
   },
 };
+
+/** Windows does not have the flag O_NOFOLLOW. */
+const writeFlags = constants.O_RDWR | (constants.O_NOFOLLOW ?? 0);
 
 async function removeAndThrow(handle: FileHandle, path: string, cause: unknown): Promise<never> {
   await handle.close().catch(() => {});
@@ -143,7 +147,7 @@ const reasonsByCode = lookupTable<string>({
   EISDIR: "it is a folder",
   ENOTDIR: "a part of its path is not a folder",
   ENOENT: "it does not exist",
-  ELOOP: "its links form a loop",
+  ELOOP: "it is a link, or its links form a loop",
   ENAMETOOLONG: "its name is too long",
 });
 

@@ -1,5 +1,5 @@
 import { mkdir, readlink, realpath, stat } from "node:fs/promises";
-import { basename, dirname, join, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve, sep } from "node:path";
 
 /**
  * Resolves the path of a file to its absolute path without links. For a file that does not exist, links are followed to
@@ -19,6 +19,21 @@ export async function resolveRealPath(path: string): Promise<string> {
   // A dangling link leads to the file to be created.
   const leadsTo = await readlink(beneath).catch(() => undefined);
   return leadsTo === undefined ? beneath : resolveRealPath(resolve(realFolder, leadsTo));
+}
+
+/**
+ * Returns the real path of a file below a folder if a link leads out of the folder. Links in a clone are of its author.
+ * Returns undefined for a path that is not below the folder, because the user chose it with its links.
+ */
+export async function findLinkTargetOutside(folder: string, path: string): Promise<string | undefined> {
+  if (!isBelow(folder, path)) return undefined;
+  const [realFolder, realPath] = await Promise.all([resolveRealPath(folder), resolveRealPath(path)]);
+  return isBelow(realFolder, realPath) ? undefined : realPath;
+}
+
+function isBelow(folder: string, path: string): boolean {
+  const steps = relative(folder, path);
+  return steps !== ".." && !steps.startsWith(`..${sep}`);
 }
 
 /**

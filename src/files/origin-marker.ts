@@ -1,4 +1,4 @@
-import { open, readdir, readFile, rm, stat } from "node:fs/promises";
+import { lstat, open, readdir, readFile, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { toFields, tryParseJson } from "../base/object.ts";
 import { makeFolder } from "./folders.ts";
@@ -46,9 +46,15 @@ export async function hasOriginMarker(folder: string): Promise<boolean> {
 /** Reports whether a state is in a `.svc` folder. Only such a folder has an origin marker. */
 export const isInStateFolder = (state: string): boolean => basename(dirname(state)) === stateFolder;
 
-/** Reports whether a `.svc` folder contains files of that state and was not created here. */
+/**
+ * Reports whether a `.svc` folder contains files of that state and was not created here. A link in place of the folder
+ * can be part of a clone, too.
+ */
 export const isForeignState = async (state: string): Promise<boolean> =>
-  (await hasStateFiles(state)) && !(await hasOriginMarker(dirname(state)));
+  ((await isLink(dirname(state))) || (await hasStateFiles(state))) && !(await hasOriginMarker(dirname(state)));
+
+const isLink = async (path: string): Promise<boolean> =>
+  (await lstat(path).catch(() => undefined))?.isSymbolicLink() === true;
 
 /** State that svc finds by default, so that an origin marker also applies to it. */
 const defaultStateName = "emulator.json";
@@ -61,6 +67,7 @@ export async function markNewState(state: string): Promise<boolean> {
   const folder = dirname(state);
   if (!isInStateFolder(state)) return false;
   if (await hasOriginMarker(folder)) return true;
+  if (await isLink(folder)) return false;
   if ((await hasStateFiles(state)) || (await hasStateFiles(join(folder, defaultStateName)))) return false;
   // Errors of the folder are reported when the state is opened. Without the note, the next start requires confirmation.
   return makeFolder(folder)

@@ -12,7 +12,7 @@ import { getSnapshotFolder, openFileSnapshotStore } from "../../store/file/file-
 import { explainUnusable, openFileStore } from "../../store/file/file-store.ts";
 import { repairFile } from "../../store/file/recovery.ts";
 import { claimRunFile, listRunFilePaths } from "../../store/file/run-file.ts";
-import { readStoredState, resolveStatePath } from "../../store/file/stored-state.ts";
+import { readStoredState, resolveStatePath, uploadsFolder } from "../../store/file/stored-state.ts";
 import { createMemoryBlobs, createMemorySnapshotStore, openMemoryStore } from "../../store/memory-store.ts";
 import { type Moment, StateFormatError, type Store } from "../../store/port.ts";
 import type { Leadership } from "../../store/postgres/leadership.ts";
@@ -163,7 +163,7 @@ async function openParts({ file, database, ...options }: OpenStateOptions): Prom
   const store = await openFileStore({ ...options, path: file, collections, historyBytes }).catch((error) =>
     explainUnusable(file, error),
   );
-  const folder = join(dirname(file), "files");
+  const folder = join(dirname(file), uploadsFolder);
   return {
     store,
     blobs: await openFileBlobs({ folder }).catch(async (error) => {

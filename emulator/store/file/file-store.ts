@@ -197,6 +197,7 @@ const remedies = lookupTable<string>({
   ENOSPC: diskFullHint,
   EDQUOT: diskFullHint,
   EROFS: "Choose another file with the option file, or use the option ephemeral.",
+  ELOOP: "Remove the link, or choose another file with the option file.",
   EISDIR: "Choose a file with the option file.",
   ENOTDIR: "Choose a file in a folder with the option file.",
   EEXIST: "Choose a file in a folder with the option file.",

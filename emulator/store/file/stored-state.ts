@@ -1,4 +1,5 @@
 import { lstat, readFile, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import type { WallClock } from "../../../src/base/clock.ts";
 import { type Disk, isMissing, systemDisk } from "../../../src/files/disk.ts";
 import { resolveRealPath } from "../../../src/files/folders.ts";
@@ -7,6 +8,8 @@ import { LiveStore } from "../live/live-store.ts";
 import { State } from "../live/state.ts";
 import { type Collection, type LoadedState, StateAccessError, StateFormatError } from "../port.ts";
 import { identifyFile } from "./document.ts";
+import { getSnapshotFolder } from "./file-snapshot-store.ts";
+import { getHistoryFolder } from "./history-files.ts";
 import { recover } from "./recovery.ts";
 
 interface ReadOptions {
@@ -74,8 +77,8 @@ function parseJson(text: string): unknown {
 }
 
 /**
- * Resolves the links in the path of a state. Rejects with StateAccessError if it is a pipe or a device,
- * which a repair would move aside.
+ * Resolves the links in the path of a state. Rejects with StateAccessError if it is a pipe or a device, which a repair
+ * would move aside, or if a folder next to it is a link, because a link in a clone leads where its author decides.
  */
 export async function resolveStatePath(path: string): Promise<string> {
   const real = await resolveRealPath(path);
@@ -85,8 +88,17 @@ export async function resolveStatePath(path: string): Promise<string> {
       `The state ${path} cannot be opened: it is a pipe or a device. Choose a file with the option file.`,
     );
   }
+  for (const folder of [join(dirname(real), uploadsFolder), getSnapshotFolder(real), getHistoryFolder(real)]) {
+    if (!(await lstat(folder).catch(() => undefined))?.isSymbolicLink()) continue;
+    throw new StateAccessError(
+      `The state ${path} cannot be opened: ${folder} is a symbolic link. Remove the link, or choose a file in another folder with the option file.`,
+    );
+  }
   return real;
 }
+
+/** Folder of the uploads, next to the state. */
+export const uploadsFolder = "files";
 
 /** Stores the identity of the files of a state on the disk, to detect that a file was removed or replaced. */
 export class FileIdentityWatch {

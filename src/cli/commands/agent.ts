@@ -8,7 +8,7 @@ import {
 } from "../../api/webhook-retries.ts";
 import { formatDuration } from "../../base/duration.ts";
 import { formatFsError, isFsError } from "../../files/disk.ts";
-import { makeFolder } from "../../files/folders.ts";
+import { findLinkTargetOutside, makeFolder } from "../../files/folders.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
 import { writeOutput } from "../output/file.ts";
 import { UsageError } from "../process/failure.ts";
@@ -41,6 +41,7 @@ const agentSetup = defineCommand({
     const folder = join(await resolveSkillsFolder(input.flags.dir ?? defaultFolder, context), "svc");
     const file = join(folder, "SKILL.md");
     const shownPath = relative(host.cwd, file) || file;
+    await requireInside(host.cwd, file);
     const text = formatSkill(JSON.parse((await context.svc(["help", "--json"])).stdout));
     const before = await readContent(file, shownPath);
     if (before === text) return reportOutcome("unchanged");
@@ -77,6 +78,15 @@ async function resolveSkillsFolder(dir: string, { host }: Context): Promise<stri
       hint: `Name a folder, such as ${defaultFolder}.`,
     });
   }
+}
+
+/** Rejects a link that leads out of this folder, because the folder can be a clone. */
+async function requireInside(cwd: string, file: string): Promise<void> {
+  const target = await findLinkTargetOutside(cwd, file);
+  if (target === undefined) return;
+  throw new UsageError(`--dir: a link leads from ${relative(cwd, file)} out of this folder, to ${target}`, {
+    hint: `To write there, use --dir ${dirname(dirname(target))}. Otherwise remove the link.`,
+  });
 }
 
 async function readContent(file: string, shownPath: string): Promise<string | undefined> {

@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { type Command, defineCommand } from "../command.ts";
 import { checkOutputFile } from "../output/file.ts";
-import { readDocument } from "../parse/body.ts";
+import { readSeedDocument } from "../parse/body.ts";
 import { UsageError } from "../process/failure.ts";
 import { confirmYes } from "../prompt/confirm.ts";
 import { isSeedFile } from "./run/load.ts";
@@ -70,7 +70,7 @@ const run = defineCommand({
       if (files.length > 0) throw new UsageError("--record cannot be used with <file>");
       const path = await checkOutputFile(host, flags.record, "--record");
       const { seed } = flags;
-      if (isSeedFile(seed)) await readDocument(host, seed, "--seed");
+      if (isSeedFile(seed)) await readSeedDocument(host, seed);
       // A recorded story is edited by hand.
       const stats = await stat(path).catch(() => undefined);
       if (stats && stats.size > 0) await confirmYes(`Replace ${flags.record}`, context);

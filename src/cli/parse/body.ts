@@ -1,5 +1,5 @@
 import { createReadStream } from "node:fs";
-import { readFile, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import type * as z from "zod";
 import { restoreExactNumbers, toPlainNumbers } from "../../base/json.ts";
@@ -9,13 +9,25 @@ import { getFsErrorReason, isFsError } from "../../files/disk.ts";
 import { UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
 
-/** Reads the bytes of a file, or of standard input for `-`. Throws UsageError if there is nothing to read. */
-export async function readInput(host: Host, path: string, flag: string): Promise<Buffer> {
-  if (path !== "-") {
-    return readFile(await requireFile(host, path, flag)).catch((cause) => throwUnreadable(path, flag, cause));
-  }
+const mebibyte = 1024 * 1024;
+
+/** An exported state has this limit, too. Larger rows and uploads are read in pieces (`openInput`). */
+const maxInputBytes = 500 * mebibyte;
+
+const maxSeedBytes = 64 * mebibyte;
+
+/**
+ * Reads the bytes of a file, or of standard input for `-`. A pipe is read until its writer closes it, and a device up
+ * to the limit. Throws UsageError if there is nothing to read or too much.
+ */
+export async function readInput(host: Host, path: string, flag: string, maxBytes = maxInputBytes): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of readPipedInput(host, flag)) chunks.push(chunk);
+  let size = 0;
+  for await (const chunk of await openInput(host, path, flag)) {
+    size += chunk.byteLength;
+    if (size > maxBytes) throw new UsageError(`${flag}: ${path} is too large (limit: ${maxBytes / mebibyte} MiB)`);
+    chunks.push(chunk);
+  }
   return Buffer.concat(chunks);
 }
 
@@ -46,9 +58,12 @@ export async function requireFile(host: Host, path: string, flag: string): Promi
   return absolute;
 }
 
+export const readSeedDocument = async (host: Host, path: string): Promise<object> =>
+  (await readDocument(host, path, "--seed", maxSeedBytes)) as object;
+
 /** Reads any JSON document. Throws a UsageError that names the flag. */
-export async function readDocument(host: Host, path: string, flag: string): Promise<unknown> {
-  const bytes = await readInput(host, path, flag).catch((error: unknown) => {
+export async function readDocument(host: Host, path: string, flag: string, maxBytes?: number): Promise<unknown> {
+  const bytes = await readInput(host, path, flag, maxBytes).catch((error: unknown) => {
     if (!(error instanceof UsageError) || !/^\s*[{[]/.test(path)) throw error;
     throw error.withHint(`Use ${flag} FILE, ${flag} - for a pipe, or --set PATH=VALUE for values.`);
   });

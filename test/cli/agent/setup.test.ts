@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
@@ -46,6 +46,30 @@ describe("svc agent setup", () => {
       );
     }
     assert.equal(await readFile(join(cwd, "skills"), "utf8"), "");
+  });
+
+  it("does not write through a link that leads out of the folder, except to a folder that the user names", async (t) => {
+    const cwd = await createTestFolder(t);
+    const outside = await createTestFolder(t);
+    for (const link of [".agents", ".agents/skills/svc", skillFile]) {
+      await rm(join(cwd, ".agents"), { recursive: true, force: true });
+      await mkdir(dirname(join(cwd, link)), { recursive: true });
+      await symlink(join(outside, "target"), join(cwd, link));
+      const { exit, stderr } = await runCli("agent setup --force", { cwd });
+      assert.equal(exit, 2, link);
+      assert.match(
+        stderr,
+        /^error: --dir: a link leads from \S+ out of this folder, to \/\S+\n {2}To write there, use/,
+      );
+    }
+    assert.deepEqual(await readdir(outside), []);
+    await mkdir(join(outside, "target"));
+    assert.equal((await runCli(`agent setup --dir ${join(outside, "target")}`, { cwd })).exit, 0);
+    await rm(join(cwd, ".agents"), { recursive: true });
+    await mkdir(join(cwd, "skills"));
+    await mkdir(join(cwd, ".agents"));
+    await symlink("../skills", join(cwd, ".agents/skills"));
+    assert.equal((await runCli("agent setup", { cwd })).exit, 0, "a link within the folder");
   });
 
   it("replaces a file with other content only with --force", async (t) => {

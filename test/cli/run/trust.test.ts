@@ -147,6 +147,20 @@ steps:
     }
   });
 
+  it("does not follow the link of a scenario out of the folder", async (t) => {
+    const [cwd, outside] = [await createTestFolder(t), await createTestFolder(t)];
+    const secret = join(outside, "secret");
+    await writeFile(secret, "root:s3cret: 1\n");
+    await symlink(secret, join(cwd, "story.yaml"));
+    const { exit, stderr } = await runCli("run story.yaml", { cwd });
+    const message = `error: <file>: story.yaml is a link that leads out of this folder, to ${secret}\n`;
+    assert.deepEqual([exit, stderr], [2, `${message}  To run that file, name it itself.\n`]);
+    await writeFile(join(cwd, "own.yaml"), "steps: [{ advance: next }]");
+    await symlink("own.yaml", join(cwd, "link.yaml"));
+    assert.equal((await runCli("run link.yaml", { cwd })).exit, 0);
+    assert.equal((await runCli(["run", join(cwd, "own.yaml")], { cwd: outside })).exit, 0);
+  });
+
   it("rejects a pipe as a scenario and as a seed", { skip: process.platform === "win32" }, async (t) => {
     const cwd = await createTestFolder(t);
     execFileSync("mkfifo", [join(cwd, "pipe")]);

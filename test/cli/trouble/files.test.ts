@@ -225,3 +225,10 @@ describe("output file of a command line", () => {
     });
   }
 });
+
+it("a file without an end is too large for a document", async (t) => {
+  const cwd = await createTestFolder(t);
+  await symlink("/dev/zero", join(cwd, "zero.json"));
+  const { exit, stderr } = await runCli("emulator exec --seed zero.json -- true", { cwd });
+  assert.deepEqual([exit, stderr.split("\n")[0]], [2, "error: --seed: zero.json is too large (limit: 64 MiB)"]);
+});

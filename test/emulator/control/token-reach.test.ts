@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { createDraftContract, createSentContract } from "../../support/contracts.ts";
 import { createSender, pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
+import { startDeviceAuthorization } from "../../support/identity/devices.ts";
 import { startReceiver } from "../../support/receiver.ts";
 
 interface Workspace {
@@ -152,6 +153,37 @@ describe("workspace token", () => {
       [ownCluster.client_secret, ownCluster.cluster_key, JSON.stringify(clusters).includes(first.client_secret)],
       [second.client_secret, "[hidden: requires a token without a workspace]", false],
     );
+  });
+
+  it("approves devices only as a user of its workspace", async (t) => {
+    const emulator = await startTestEmulator(t);
+    await emulator.control("POST", "workspaces", { body: { name: "Team A" } });
+    const workspaces = (await listWorkspaces(emulator)) as readonly (Workspace & { cluster_id: string })[];
+    const own = workspaces.find(({ name }) => name === "Team A")!;
+    const other = workspaces.find(({ cluster_id, id }) => cluster_id === own.cluster_id && id !== own.id)!;
+    const foreignCluster = workspaces.find(({ cluster_id }) => cluster_id !== own.cluster_id)!.cluster_id;
+    const listUsers = async ({ client_id, client_secret }: Workspace) => {
+      const send = createSender(emulator.routerUrl, { "client-id": client_id, "client-secret": client_secret });
+      const { body } = await send("GET", "/api/v2.1/public/auth/users/");
+      return (body as { results: readonly { readonly email: string }[] }).results;
+    };
+    const send = await createTokenSender(emulator, { role: "operate", workspace: own.name });
+    const approve = async (body: object) => {
+      const device = await startDeviceAuthorization(emulator);
+      const { status } = await send("POST", `device-grants/${device.user_code}`, {
+        body: { status: "AUTHORIZED", ...body },
+      });
+      if (status !== 200) return status;
+      const { access_token } = (await device.poll()).body as { access_token: string };
+      const headers = { authorization: `Bearer ${access_token}` };
+      const { email } = (await emulator.router("GET", "/api/v1/oauth/userinfo/", { headers })).body as never;
+      return email;
+    };
+    const [ownUser] = await listUsers(own);
+    const [otherUser] = await listUsers(other);
+    assert.equal(await approve({}), ownUser!.email);
+    assert.equal(await approve({ email: otherUser!.email }), 404);
+    assert.equal(await approve({ cluster_id: foreignCluster }), 404);
   });
 
   it("only changes data of its workspace", async (t) => {

@@ -9,7 +9,7 @@ import { type createEmulatorFlags, emulatorOptions, type OptionDeclaration } fro
 import { listOptionalSchemes } from "../../../schemes/webhook-schemes.ts";
 import { resolveSnapshotFile } from "../../connection/emulator/snapshot-names.ts";
 import { readVariable } from "../../connection/resolve-settings.ts";
-import { readDocument } from "../../parse/body.ts";
+import { readSeedDocument } from "../../parse/body.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { parseBaseUrlFlag, parseDurationFlag, parseSizeFlag } from "../../parse/globals.ts";
 import { UsageError } from "../../process/failure.ts";
@@ -99,7 +99,7 @@ export const isStateless = ({ ephemeral, from, file }: Partial<EmulatorInput["fl
 
 async function resolveSeed(name: string, host: Host): Promise<EmulatorOptions["seed"]> {
   if (name === "demo" || name === "empty") return name;
-  return (await readDocument(host, name, "--seed")) as object;
+  return readSeedDocument(host, name);
 }
 
 function parseStrict(value: string | true | undefined): readonly string[] | undefined {

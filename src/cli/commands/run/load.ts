@@ -1,5 +1,6 @@
 import { stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import { findLinkTargetOutside } from "../../../files/folders.ts";
 import type { Context } from "../../command.ts";
 import { readInput, requireFile } from "../../parse/body.ts";
 import { UsageError } from "../../process/failure.ts";
@@ -54,10 +55,21 @@ async function checkCommandLines(
   }
 }
 
-/** Reads a regular file, because reading a pipe or a device can block. */
+/**
+ * Reads a regular file, because reading a pipe or a device can block. A link that leads out of this folder is not
+ * followed, because messages quote the file and a pattern of the shell also names the links of a clone.
+ */
 async function readRegularFile(host: Host, path: string, flag: string): Promise<Buffer> {
-  if (path !== "-" && !(await stat(await requireFile(host, path, flag))).isFile())
-    throw new UsageError(`${flag}: ${path} is not a regular file`);
+  if (path !== "-") {
+    const absolute = await requireFile(host, path, flag);
+    if (!(await stat(absolute)).isFile()) throw new UsageError(`${flag}: ${path} is not a regular file`);
+    const target = await findLinkTargetOutside(host.cwd, absolute);
+    if (target !== undefined) {
+      throw new UsageError(`${flag}: ${path} is a link that leads out of this folder, to ${target}`, {
+        hint: "To run that file, name it itself.",
+      });
+    }
+  }
   return readInput(host, path, flag);
 }
 
