@@ -97,6 +97,7 @@ async function open(
     file,
     database: options.store === undefined ? undefined : toDatabaseOptions(options.store),
     seed,
+    isSeedChosen: options.seed !== undefined && !sessionOptions.hasLedBefore,
     ids,
     wall,
     report: log,

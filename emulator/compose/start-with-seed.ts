@@ -186,6 +186,7 @@ async function begin(
       control_url: `${routerUrl}/_emulator`,
       clusters: [],
       token,
+      ...(realFile === undefined && options.store === undefined && { in_memory: true as const }),
     };
   }
 }

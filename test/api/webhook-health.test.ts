@@ -109,7 +109,9 @@ describe("webhook diagnosis", () => {
       state: "address not allowed",
       failing: true,
       told: `Deliveries are blocked: ${forbidden} 1 delivery is undelivered and will not be retried.`,
-      steps: ["Restart the emulator with this host allowed: svc emulator start --webhook-allow receiver.invalid"],
+      steps: [
+        "Restart the emulator with this host allowed: svc emulator start --detach --webhook-allow receiver.invalid",
+      ],
       unsent: [1],
     });
   });

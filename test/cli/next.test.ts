@@ -36,7 +36,7 @@ describe("suggested command line", () => {
     const cwd = await createTestFolder(t);
     const env = { npm_lifecycle_event: "npx", npm_lifecycle_script: "svc" };
     const { stderr } = await runCli("emulator deliveries", { cwd, env });
-    assert.equal(omitPort(stderr.split("\n").at(-2)), "  try: svc emulator start");
+    assert.equal(omitPort(stderr.split("\n").at(-2)), "  try: svc emulator start --detach");
     await runCli(["intake", "create", "--title", "svc help me", "--workflow-id", "201", "--emulator"], { cwd, env });
     const { stdout } = await runCli("intake list --fields title --emulator", { cwd, env });
     assert.match(stdout, /^svc help me$/m);
@@ -56,6 +56,6 @@ describe("suggested command line", () => {
 
   it("has no target if the command sends no requests", async (t) => {
     const { stderr } = await runCli("emulator clock --profile staging", await createProfileFolder(t, "staging"));
-    assert.deepEqual(findProposedCommands(stderr).map(omitPort), ["svc emulator start"]);
+    assert.deepEqual(findProposedCommands(stderr).map(omitPort), ["svc emulator start --detach"]);
   });
 });

@@ -55,6 +55,13 @@ const rejectedLines: [string, string, RegExp][] = [
     /^error: too many arguments: svc contracts status takes <composite-id> and options, not "T-2" as well\n/,
   ],
   [
+    "a single value given twice",
+    "emulator clock advance --by PT5M --by 2h",
+    /^error: --by can be given only once\n {2}See svc emulator clock advance --help/,
+  ],
+  ["a global value given twice", "--profile a webhooks list --profile b", /^error: --profile can be given only once\n/],
+  ["a list of fields given twice", "webhooks list --json=id --fields url", /^error: --fields can be given only once\n/],
+  [
     "a date instead of a time",
     "emulator rewind --to 2040-01-01",
     /^error: --to must be a time \(2031-01-02T03:04:05Z\), got "2040-01-01"\n/,

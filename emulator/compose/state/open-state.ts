@@ -44,6 +44,8 @@ interface OpenStateOptions {
   /** The database of a state in PostgreSQL, and this process as a candidate to lead. */
   readonly database?: DatabaseOptions | undefined;
   readonly seed: Seed;
+  /** Whether the caller chose the seed and expects it to be used. */
+  readonly isSeedChosen?: boolean;
   readonly ids: RenewableIds;
   readonly wall: WallClock;
   readonly report: (line: string) => void;
@@ -71,10 +73,14 @@ export async function openState(options: OpenStateOptions): Promise<OpenedState>
 }
 
 /** Continues with the stored state, or starts with the seed. */
-async function initializeState(parts: StateParts, { seed, ids, wall, report }: OpenStateOptions): Promise<OpenedState> {
+async function initializeState(
+  parts: StateParts,
+  { seed, isSeedChosen, ids, wall, report }: OpenStateOptions,
+): Promise<OpenedState> {
   const { store } = parts;
   const clusters = await readClusters(store);
   if (clusters.length > 0) {
+    if (isSeedChosen) report(describeUnusedSeed(seed, clusters));
     await releaseClaims(store);
     ids.moveTo(await ids.startSequence(store));
     const findAllReferencedBlobs = async () =>
@@ -84,6 +90,15 @@ async function initializeState(parts: StateParts, { seed, ids, wall, report }: O
   }
   await store.transaction("seed", (tx) => applySeed(tx, seed, ids));
   return { ...parts, clusters: await readClusters(store), snapshotHead: undefined };
+}
+
+/** A reset changes no clusters, because their listeners are open. */
+function describeUnusedSeed(seed: Seed, clusters: readonly ClusterRow[]): string {
+  const isSame = seed.clusters.map(({ id }) => id).join() === clusters.map(({ id }) => id).join();
+  const next = isSame
+    ? "To start over with the seed, run svc emulator reset."
+    : "The seed has other clusters: to use it, name another state with --file.";
+  return `The seed was not used, because the state already exists. ${next}`;
 }
 
 /**

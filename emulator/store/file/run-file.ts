@@ -15,6 +15,8 @@ export interface RunFile {
   readonly control_url: string;
   readonly clusters: readonly { readonly id: string; readonly url: string }[];
   readonly token: string;
+  /** True if the state is in memory, although the run file is named after a file. */
+  readonly in_memory?: true;
 }
 
 /** A process that is or may be running uses the state, or the requested run file. */

@@ -245,7 +245,7 @@ function suggestSteps(
     steps.push({
       kind: "allow",
       words: "Restart the emulator with this host allowed",
-      command: `svc emulator start --webhook-allow ${extractHost(url)}`,
+      command: `svc emulator start --detach --webhook-allow ${extractHost(url)}`,
     });
   else steps.push({ kind: "allow", words: "Create a webhook for another address." });
   steps.push(...acting.filter(({ hit }) => hit === 0).map(toFaultRemovalStep));

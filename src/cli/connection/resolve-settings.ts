@@ -6,6 +6,7 @@ import { UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
 import { findLocalEmulator, type LocalEmulator } from "./emulator/emulator-access.ts";
 import { getMainCluster, selectEnvironmentKey } from "./emulator/emulator-variables.ts";
+import { describeState } from "./emulator/run-file.ts";
 import { getProfilesPath, type Profile, readProfiles } from "./profiles/profile.ts";
 
 export interface SettingValue<T = string> {
@@ -33,6 +34,8 @@ export interface ServiceSettings {
   readonly controlToken: SettingValue | undefined;
   /** Whether the services are those of this folder's emulator, without another setting that names it. */
   readonly isEmulatorHere: boolean;
+  /** Description of the state of that emulator, for users. */
+  readonly stateName?: string;
   /** Whether the services are those of the current profile, without a setting that names it. */
   readonly isCurrentProfile: boolean;
   /** Variables with credentials of other services, which are not sent. */
@@ -89,7 +92,8 @@ export async function resolveServiceSettings({ globals, host }: SettingsContext)
  * sent to it. The environment provides only a known API key, which selects the workspace.
  */
 async function createEmulatorSettings(emulator: LocalEmulator, host: Host): Promise<ServiceSettings> {
-  const origin = `the emulator with the state ${relative(host.cwd, emulator.state)}`;
+  const path = relative(host.cwd, emulator.state);
+  const origin = emulator.isInMemory ? "the emulator of this folder, in memory" : `the emulator with the state ${path}`;
   const toSetting = (value: string): SettingValue => ({ value, origin });
   const toOwnSetting = (value: string | undefined) => (value === undefined ? undefined : toSetting(value));
   const { access: localEmulator, key, unused } = await selectEnvironmentKey(emulator, host);
@@ -108,6 +112,7 @@ async function createEmulatorSettings(emulator: LocalEmulator, host: Host): Prom
     hmacKey: readVariable(host, "SVC_WEBHOOK_HMAC_KEY") ?? toOwnSetting(first?.hmacKey),
     controlToken: toSetting(localEmulator.token),
     isEmulatorHere: true,
+    stateName: describeState(host, emulator.state, emulator.isInMemory),
     isCurrentProfile: false,
     unused,
   };

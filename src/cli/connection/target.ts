@@ -8,6 +8,7 @@ import type { Host } from "../process/host.ts";
 import { createNoEmulatorError, isSameEmulator } from "./emulator/emulator-access.ts";
 import { reportUnusedVariables } from "./emulator/emulator-variables.ts";
 import {
+  describeState,
   findNearestState,
   inspectRunFileOf,
   printNoteOnce,
@@ -32,7 +33,7 @@ export async function resolveServiceTarget(globals: GlobalOptions, host: Host, o
   if (settings.isEmulatorHere) {
     const { current } = await readProfiles(host.env).catch(() => ({ current: undefined }));
     const profileNote = current === undefined ? "" : `, not profile ${current} (to use it: --profile ${current})`;
-    await printNoteOnce(output, `Using ${settings.chosenBy} (${settings.router?.value})`, profileNote);
+    await printNoteOnce(output, `Using the emulator at ${settings.router?.value} (${settings.stateName})`, profileNote);
     await reportUnusedVariables(settings.unused, output);
   }
   const isUnnamed = settings.isCurrentProfile || settings.chosenBy === undefined;
@@ -47,7 +48,7 @@ export async function resolveServiceTarget(globals: GlobalOptions, host: Host, o
       hint:
         state === undefined
           ? "Use --base-url URL, set SVC_BASE_URL, choose a --profile, or try it with --emulator."
-          : `To start the emulator of ${relative(host.cwd, state)}, run svc emulator start. Or use --base-url URL, set SVC_BASE_URL, or choose a --profile.`,
+          : `To start the emulator of ${relative(host.cwd, state)}, run svc emulator start --detach. Or use --base-url URL, set SVC_BASE_URL, or choose a --profile.`,
     });
   }
   return {
@@ -101,7 +102,7 @@ export async function resolveControlTarget(
       `The emulator was killed, or its machine went down (state: ${state}).`,
       {
         hint: hasState ? "No data is lost. Start it again to continue." : "Its state was in memory and is lost.",
-        next: ["emulator", "start", ...(file === undefined ? [] : ["--file", file])],
+        next: ["emulator", "start", "--detach", ...(file === undefined ? [] : ["--file", file])],
       },
     );
   }
@@ -109,7 +110,11 @@ export async function resolveControlTarget(
     throw await createNoEmulatorError(state, file);
   const { routerUrl, token } = running;
   if (isOwn || file !== undefined) await reportParentState(host, output, state, file);
-  else await printNoteOnce(output, `Using the emulator with the state ${relative(host.cwd, state)} (${routerUrl})`);
+  else
+    await printNoteOnce(
+      output,
+      `Using the emulator at ${routerUrl} (${describeState(host, state, running.isInMemory)})`,
+    );
   return {
     baseUrls: { emulator: routerUrl, router: routerUrl },
     origin: content.path,

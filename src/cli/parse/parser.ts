@@ -153,7 +153,11 @@ function createOptions(spec: FlagSpec): Option[] {
   const option = new Option([...(spec.short ? [`-${spec.short},`] : []), `--${spec.flag}`, ...value].join(" "));
   if (value.length > 0) {
     option.argParser((text: string, previous: unknown) => {
-      if (!spec.repeatable) return checkValues(text, spec);
+      if (!spec.repeatable) {
+        if (previous === undefined) return checkValues(text, spec);
+        // The last value would win silently.
+        throw new UsageError(`--${spec.flag} can be given only once`);
+      }
       // No choice contains a comma, so a list of choices is one word.
       const words = spec.choices ? text.split(",").map((word) => word.trim()) : [text];
       return [...((previous as unknown[] | undefined) ?? []), ...words.map((word) => checkValues(word, spec))];

@@ -108,7 +108,7 @@ describe("bulk jobs", () => {
     assert.deepEqual(await svc("router jobs resume --last"), {
       exit: 0,
       stdout: "",
-      stderr: `All jobs are finished; the newest is ${newest}\n`,
+      stderr: `Nothing to resume: all jobs are finished (newest: ${newest})\n`,
     });
   });
 
@@ -163,7 +163,7 @@ describe("bulk jobs", () => {
     await svc(run);
     const { exit, stderr } = await svc("router jobs resume --last");
     assert.deepEqual([exit, listRequests().length], [0, 1]);
-    const [, id = ""] = /^All jobs are finished; the newest is (job_\w+)$/m.exec(stderr) ?? [];
+    const [, id = ""] = /^Nothing to resume: all jobs are finished \(newest: (job_\w+)\)$/m.exec(stderr) ?? [];
     assert.deepEqual(await svc(`router jobs resume ${id}`), {
       exit: 0,
       stdout: "",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, watch } from "node:fs";
-import { open, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { mkdir, open, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { buffer, text } from "node:stream/consumers";
 import { describe, it, type TestContext } from "node:test";
@@ -83,6 +83,9 @@ const waitForFileText = (path: string, expected: string): Promise<void> =>
     look();
   });
 
+const anotherInMemoryHint =
+  "Use it or stop it with svc emulator stop. To run another one in memory, start it in another folder, or set SVC_RUN_FILE to another file.";
+
 describe("svc emulator start --detach", () => {
   it("returns when the emulator is ready and leaves it running, with a private log, until svc emulator stop", async (t) => {
     const cwd = await createFolder(t);
@@ -155,10 +158,7 @@ describe("svc emulator start --detach", () => {
       ],
     );
     const { exit, stderr } = await runSvc(t, "emulator start --detach --port 0 --ephemeral", { cwd });
-    assert.deepEqual(
-      [exit, stderr.split("\n")[1]],
-      [1, "  To run another one in memory in the background, set SVC_RUN_FILE to another file."],
-    );
+    assert.deepEqual([exit, stderr.split("\n")[1]], [1, `  ${anotherInMemoryHint}`]);
     await startDetached(t, "--ephemeral", { cwd, env: { SVC_RUN_FILE: "second.run" } });
     await runCli("emulator clock advance --by PT5M", { cwd });
     await waitForFileText(join(cwd, ".svc/emulator.json.log"), "clock.advance");
@@ -235,8 +235,29 @@ describe("svc emulator start --detach", () => {
     assert.equal(env.SVC_BASE_URL, running.router_url);
     const templates = await runCli("contracts templates list --quiet --fields id", { cwd });
     assert.deepEqual([templates.exit, templates.stdout.split("\n")[0]], [0, "101"]);
+    const note = `Using the emulator at ${running.router_url} (state in memory)\n`;
+    assert.equal(
+      (await runCli("webhooks list", { cwd })).stderr,
+      `${note}No webhooks. To create one: svc webhooks listen or svc webhooks create\n`,
+    );
     const second = await runSvc(t, "emulator start --detach --ephemeral --port 0", { cwd });
-    assert.deepEqual([second.exit, /An emulator is already running/.test(second.stderr)], [1, true], second.stderr);
+    assert.deepEqual(
+      [second.exit, second.stderr.split("\n").slice(0, 2)],
+      [
+        1,
+        [`error: An emulator is already running: ${running.router_url} (state in memory).`, `  ${anotherInMemoryHint}`],
+      ],
+    );
+
+    const below = join(cwd, "below");
+    await mkdir(below);
+    const { ready: other } = await startDetached(t, "--ephemeral", { cwd: below });
+    assert.notEqual(other.router_url, running.router_url);
+    assert.equal(
+      (await runCli("webhooks list", { cwd: below })).stderr.split(" (")[0],
+      `Using the emulator at ${other.router_url}`,
+    );
+    assert.equal((await runCli("emulator stop", { cwd: below })).exit, 0);
 
     assert.equal((await runCli("emulator stop", { cwd })).exit, 0);
     assert.equal((await runCli("emulator status", { cwd })).stdout, "not running\n");

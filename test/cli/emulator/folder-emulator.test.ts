@@ -42,7 +42,7 @@ describe("command in the folder of a running emulator", () => {
     const { svc, twin: emulator, real } = await startFolderEmulator(t);
     const env = { SVC_CLIENT_ID: "real-id", SVC_CLIENT_SECRET: "real-secret", SVC_CLUSTER_KEY: "real-key" };
     const { exit, stdout, stderr } = await svc("contracts templates list --fields id", { env });
-    const note = `Using the emulator with the state ${state} (${emulator.routerUrl}), not profile prod (to use it: --profile prod)\n`;
+    const note = `Using the emulator at ${emulator.routerUrl} (state: ${state}), not profile prod (to use it: --profile prod)\n`;
     const unused =
       "Ignored: SVC_CLIENT_ID, SVC_CLIENT_SECRET, SVC_CLUSTER_KEY (not known to this emulator; see svc help addresses)\n";
     assert.deepEqual([exit, stdout.includes("101"), stderr, real.seen], [0, true, note + unused, []]);
@@ -53,7 +53,7 @@ describe("command in the folder of a running emulator", () => {
 
   it("prints a notice if the command requires an emulator, except in svc emulator", async (t) => {
     const { svc, twin: emulator } = await startFolderEmulator(t);
-    const note = `Using the emulator with the state ${state} (${emulator.routerUrl})`;
+    const note = `Using the emulator at ${emulator.routerUrl} (state: ${state})`;
     const saidBy = async (argv: string) => (await svc(argv)).stderr.split("\n")[0];
     assert.deepEqual(
       [await saidBy("webhooks list"), await saidBy("webhooks why"), await saidBy("webhooks schedule")],

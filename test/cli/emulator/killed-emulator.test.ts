@@ -28,14 +28,14 @@ describe("command in the folder of a killed emulator", () => {
           `error: The emulator was killed, or its machine went down (state: ${state}).\n` +
             "  No data is lost. Start it again to continue.\n" +
             // svc emulator stop suggests no start.
-            (line === "emulator stop" ? "" : "  try: svc emulator start\n"),
+            (line === "emulator stop" ? "" : "  try: svc emulator start --detach\n"),
         ],
         line,
       );
     }
     assert.equal((await svc("emulator status")).stdout, "not running\n");
     const { exit, stderr } = await svc(`emulator clock --file ${state}`);
-    assert.deepEqual([exit, stderr.split("\n").at(-2)], [5, `  try: svc emulator start --file ${state}`]);
+    assert.deepEqual([exit, stderr.split("\n").at(-2)], [5, `  try: svc emulator start --detach --file ${state}`]);
   });
 
   it("names the emulator that would respond to a service request", async (t) => {
@@ -46,7 +46,7 @@ describe("command in the folder of a killed emulator", () => {
       [
         2,
         "error: No service address is configured.\n" +
-          "  To start the emulator of .svc/emulator.json, run svc emulator start. Or use --base-url URL, " +
+          "  To start the emulator of .svc/emulator.json, run svc emulator start --detach. Or use --base-url URL, " +
           "set SVC_BASE_URL, or choose a --profile.\n",
       ],
     );

@@ -29,6 +29,19 @@ describe("svc emulator exec", () => {
     assert.deepEqual([exit, stdout], [0, "30s PT2M\n"]);
   });
 
+  it("reports a seed that an existing state does not use", async (t) => {
+    const cwd = await createTestFolder(t);
+    await writeFile(join(cwd, "other.json"), JSON.stringify({ clusters: [{ id: "ap-1", label: "ap" }] }));
+    const exec = async (flags: string) =>
+      (await runCli(`emulator exec --file a.json ${flags} -- true`, { cwd })).stderr;
+    const unused = "The seed was not used, because the state already exists.";
+    assert.equal(await exec("--seed demo"), "");
+    assert.equal(await exec("--clock manual"), "");
+    assert.equal(await exec("--seed demo"), `${unused} To start over with the seed, run svc emulator reset.\n`);
+    const other = "The seed has other clusters: to use it, name another state with --file.";
+    assert.equal(await exec("--seed other.json"), `${unused} ${other}\n`);
+  });
+
   const wrong: readonly (readonly [given: string, env: Record<string, string>, flags: string, message: string])[] = [
     [
       "a retry schedule",

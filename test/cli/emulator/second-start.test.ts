@@ -129,7 +129,7 @@ describe("emulator with a removed .svc folder", () => {
       /^error: No emulator is running \(state: .*\)\.\n.* Another emulator listens at http:\/\/127\.0\.0\.1:4010. To stop it, run kill \d+\.\n/,
     );
     const { stderr } = await runCli("emulator deliveries", { cwd: await createTestFolder(t) });
-    assert.match(stderr, /\n {2}try: svc emulator start --port 0\n$/);
+    assert.match(stderr, /\n {2}try: svc emulator start --detach --port 0\n$/);
   });
 });
 

@@ -260,7 +260,7 @@ describe("foreign emulator state", () => {
     assert.deepEqual(result, {
       exit: 1,
       stdout: "",
-      stderr: `${message}Use it with svc emulator start --trust-state.\n`,
+      stderr: `${message}Use it with svc emulator start --detach --trust-state.\n`,
     });
     const from = await runCli("emulator exec --from prepared -- true", { cwd });
     const path = join(folder, "emulator.json.snapshots/prepared.json");

@@ -230,7 +230,7 @@ steps:
     expect: { status: 200 }
   - expect:
       # In this order.
-      activities: [ COUNTER_PARTY_CREATED, COUNTER_PARTY_CONTACT_CREATED, CONTRACT_CREATED, CONTRACT_SIGNATURE_REQUESTED, CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT, CONTRACT_PROCESS_METRIC_UPDATED ]
+      activities: [COUNTER_PARTY_CREATED, COUNTER_PARTY_CONTACT_CREATED, CONTRACT_CREATED, CONTRACT_SIGNATURE_REQUESTED, CONTRACT_SIGNATURE_REQUESTED_NOTIFICATION_SENT, CONTRACT_PROCESS_METRIC_UPDATED]
   - svc: contracts status T-9
     expect: { exit: 5 }
 `,
@@ -254,9 +254,15 @@ steps:
     ]);
     assert.deepEqual(
       [exit, await readFile("story.yaml")],
-      [0, steps("[ { to: app, contract: $made, attempts: 1 } ]")],
+      [0, steps("[{ to: app, contract: $made, attempts: 1 }]")],
       stdout,
     );
+    const list = (attempts: number) => `
+        # The receiver is up.
+        - to:   app   # mine
+          attempts: ${attempts}   # never again`;
+    const second = await runStory(t, steps(list(7)), ["--update"]);
+    assert.deepEqual([second.exit, await second.readFile("story.yaml")], [0, steps(list(1))], second.stdout);
   });
 
   it("leaves a matching file unchanged", async (t) => {

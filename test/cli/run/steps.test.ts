@@ -156,6 +156,30 @@ steps:
     );
   });
 
+  it("shows how the nearest delivery differs from an expected one", async (t) => {
+    const readMessage = async (deliveries: string) => {
+      const story = `
+steps:
+  - { receiver: app, subscribe: [CONTRACT_CREATED, CONTRACT_SIGNATURE_REQUESTED] }
+  - { call: contracts.create, body: ${contract} }
+  - { call: contracts.send, params: { composite_id: T-1 } }
+  - { expect: { deliveries: ${deliveries} } }
+`;
+      const { stdout } = await runStory(t, story);
+      return /(deliveries\.\d: .*?) {2}\(story/.exec(stdout)?.[1] ?? stdout;
+    };
+    const requested = "CONTRACT_SIGNATURE_REQUESTED T-1 to app delivered after 1 (200)";
+    const seen = `seen: CONTRACT_CREATED T-1 to app delivered after 1 (200); ${requested}`;
+    assert.equal(
+      await readMessage("[{ activity: CONTRACT_SIGNATURE_REQUESTED, attempts: 2, answers: [500] }]"),
+      `deliveries.0: no delivery with {"activity":"CONTRACT_SIGNATURE_REQUESTED","attempts":2,"answers":[500]}; nearest: 2. ${requested}: attempts: expected 2, got 1, answers.0: expected 500, got 200; ${seen}`,
+    );
+    assert.equal(
+      await readMessage("[{ activity: CONTRACT_SIGNATURE_REQUESTED }, { activity: CONTRACT_CREATED }]"),
+      `deliveries.1: no delivery after the one before with {"activity":"CONTRACT_CREATED"}; nearest: 1. CONTRACT_CREATED T-1 to app delivered after 1 (200): it came earlier; ${seen}`,
+    );
+  });
+
   it("sends webhooks to the author's program", async (t) => {
     const app = await startReceiver(t);
     const story = `

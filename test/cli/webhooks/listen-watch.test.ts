@@ -182,8 +182,8 @@ describe("svc webhooks listen without deliveries", () => {
       .replaceAll(/127\.0\.0\.1:\d+/g, "HOST")
       .split("\n");
     assert.deepEqual(lines.slice(-4), [
-      "The emulator at http://HOST has ended. To start it again: svc emulator start",
-      "Using the emulator with the state .svc/emulator.json (http://HOST)",
+      "The emulator at http://HOST has ended. To start it again: svc emulator start --detach",
+      "Using the emulator at http://HOST (state: .svc/emulator.json)",
       "The emulator at http://HOST is back.",
       "",
     ]);

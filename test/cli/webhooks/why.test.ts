@@ -224,7 +224,7 @@ describe("svc webhooks why", () => {
         "",
         `Deliveries are blocked: ${reason}`,
         "",
-        "Restart the emulator with this host allowed: svc emulator start --webhook-allow hooks.example.com",
+        "Restart the emulator with this host allowed: svc emulator start --detach --webhook-allow hooks.example.com",
         "",
       ].join("\n"),
       stderr: "",

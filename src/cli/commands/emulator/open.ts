@@ -63,7 +63,7 @@ export async function openEmulator(
     const isPortTaken = (error as NodeJS.ErrnoException).code === "EADDRINUSE";
     const state = options.file ?? runFileState;
     if (state !== undefined && (isPortTaken || isFileTaken(error as Error, options))) {
-      const running = await createAlreadyRunningError(state, error);
+      const running = await createAlreadyRunningError(state, options.file === undefined, error);
       if (running) throw running;
     }
     if (isPortTaken)
@@ -95,8 +95,8 @@ const listPublicNames = ({ publicUrl, clusterUrls = {} }: EmulatorOptions): read
 ];
 
 /** Several processes can run one store, each with its own run file. */
-const isFileTaken = ({ name }: Error, { file }: EmulatorOptions): boolean =>
-  name === "StateLockedError" && file !== undefined;
+const isFileTaken = ({ name }: Error, { store }: EmulatorOptions): boolean =>
+  name === "StateLockedError" && store === undefined;
 
 const emulatorOpen = defineCommand({
   words: ["emulator", "open"],
@@ -149,12 +149,20 @@ async function requireDifferentFiles(files: Readonly<Record<string, string | und
 
 const choosePortHint = "Choose another port with --port, or use --port 0 for free ports.";
 
-async function createAlreadyRunningError(state: string, cause: unknown): Promise<CommandFailedError | undefined> {
+/** An emulator in memory has no state that another one could use, so only the run file has to differ. */
+async function createAlreadyRunningError(
+  state: string,
+  isInMemory: boolean,
+  cause: unknown,
+): Promise<CommandFailedError | undefined> {
   const running = await readRunFile(await resolveRunFile(state));
   if (!running || (await probeListener(running.routerUrl))?.instance_id !== running.instanceId) return undefined;
-  const message = `An emulator is already running: ${running.routerUrl} (state: ${state}).`;
+  const stateName = running.isInMemory ? "state in memory" : `state: ${state}`;
+  const message = `An emulator is already running: ${running.routerUrl} (${stateName}).`;
   return new CommandFailedError("failed", "already_running", message, {
-    hint: "Use it, or stop it with svc emulator stop.",
+    hint: isInMemory
+      ? "Use it or stop it with svc emulator stop. To run another one in memory, start it in another folder, or set SVC_RUN_FILE to another file."
+      : "Use it, or stop it with svc emulator stop.",
     next: ["emulator", "status", "--file", state],
     cause,
   });

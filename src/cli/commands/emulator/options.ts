@@ -35,7 +35,7 @@ export async function readEmulatorOptions({ flags }: EmulatorInput, host: Host):
     ...parsePublicUrls(flags["public-url"] ?? []),
     from: from === undefined ? undefined : await resolveSnapshotFile(from, host),
     ephemeral: isStateless(flags) || undefined,
-    seed: await resolveSeed(flags.seed ?? "demo", host),
+    seed: flags.seed === undefined ? undefined : await resolveSeed(flags.seed, host),
     clock: omitUndefined(clock),
     token: readVariable(host, "SVC_EMULATOR_TOKEN")?.value,
     strict: parseStrict(flags.strict),

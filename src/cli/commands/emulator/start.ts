@@ -9,6 +9,7 @@ import { collectSecrets } from "../../connection/emulator/emulator-variables.ts"
 import { toStateError } from "../../connection/emulator/ended-emulator.ts";
 import {
   defaultPort,
+  getOwnStateFile,
   reportParentState,
   resolveRunFile,
   resolveStateFile,
@@ -116,7 +117,7 @@ export const emulatorStart = defineCommand({
     const lasting = withResilientOutput(context, input.flags.log === "json");
     const { output } = lasting;
     const log = input.flags.log === "json" ? createJsonLog(lasting, systemWallClock) : undefined;
-    const state = resolveStateFile(host, options.file ?? undefined);
+    const state = ephemeral ? getOwnStateFile(host) : resolveStateFile(host, options.file ?? undefined);
     const file = options.ephemeral || inDatabase ? undefined : state;
     // A state in a database, or in memory without a terminal, has no path. Its run file is at the default path.
     const hasDefaultRunFile = (inDatabase || host.starter) && options.runFile === undefined;

@@ -143,9 +143,11 @@ const jobsResume = defineCommand({
     const isUnfinished = (job: ListedJob) => !isFinished(job);
     const { record, folder, status } = await findJob(name, flags.last, context, isUnfinished);
     if (isFinished({ status })) {
-      await context.output.note(
-        flags.last ? `All jobs are finished; the newest is ${record.id}` : `${record.id} is already finished`,
-      );
+      if (flags.last) {
+        await context.output.note(`Nothing to resume: all jobs are finished (newest: ${record.id})`);
+        return undefined;
+      }
+      await context.output.note(`${record.id} is already finished`);
       return status === "partial" ? "partial" : undefined;
     }
     const options = {

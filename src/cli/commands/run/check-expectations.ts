@@ -99,12 +99,23 @@ function compareDeliveries(
   const all = actual.map(formatDelivery).join("; ") || "none";
   const position = missing === 0 ? "" : ` after the one before`;
   const wanted = formatValue(expected?.[missing] ?? {});
-  const message = `deliveries.${missing}: no delivery${position} with ${wanted}; seen: ${all}`;
+  const nearest = expected?.[missing] === undefined ? "" : describeNearest(expected[missing], actual);
+  const message = `deliveries.${missing}: no delivery${position} with ${wanted}${nearest}; seen: ${all}`;
   const keys = expected === null ? ["to", "activity", "outcome"] : expected.flatMap(Object.keys);
   const selectedFields = actual.map((delivery) =>
     Object.fromEntries(Object.entries(delivery).filter(([key]) => keys.includes(key))),
   );
   return [{ path: ["deliveries"], message, actual: selectedFields }];
+}
+
+/** Describes how the most similar delivery differs. The first of several equally similar ones counts. */
+function describeNearest(expected: object, actual: readonly ObservedDelivery[]): string {
+  const candidates = actual.map((delivery, i) => ({ i, delivery, differences: compareSubset(expected, delivery) }));
+  const [nearest] = candidates.toSorted((a, b) => a.differences.length - b.differences.length);
+  if (nearest === undefined) return "";
+  const { i, delivery, differences } = nearest;
+  const details = differences.length === 0 ? "it came earlier" : differences.map(({ message }) => message).join(", ");
+  return `; nearest: ${i + 1}. ${formatDelivery(delivery)}: ${details}`;
 }
 
 const formatDelivery = ({ to, activity, contract, outcome, attempts, answers: responses }: ObservedDelivery): string =>

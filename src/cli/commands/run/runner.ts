@@ -2,7 +2,8 @@ import { EventEmitter, once } from "node:events";
 import { watch } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { Document, isCollection, isNode } from "yaml";
+import { Document, isCollection, isMap, isNode, isScalar, isSeq } from "yaml";
+import { isObject } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import type { Context } from "../../command.ts";
 import { writeOutput } from "../../output/file.ts";
@@ -141,10 +142,7 @@ async function updateExpectations(
 }
 
 function insertObservations({ text, document }: ParsedScenario, actualValues: readonly ObservedValue[]): string {
-  const edits = actualValues.flatMap(({ path, value }) => {
-    const node = document.getIn(path, true);
-    return isNode(node) && node.range ? [{ start: node.range[0], end: node.range[1], value }] : [];
-  });
+  const edits = actualValues.flatMap(({ path, value }) => findEdits(document.getIn(path, true), value));
   // The positions stay valid from the end of the text to its beginning.
   return edits
     .sort((a, b) => b.start - a.start)
@@ -157,12 +155,37 @@ function insertObservations({ text, document }: ParsedScenario, actualValues: re
     }, text);
 }
 
-/** Formats a value on one line for any position in a file. */
+interface Edit {
+  readonly start: number;
+  readonly end: number;
+  readonly value: unknown;
+}
+
+/** Finds the smallest parts of a node whose values change, so that the layout and comments around them stay. */
+function findEdits(node: unknown, value: unknown): readonly Edit[] {
+  if (isSeq(node) && Array.isArray(value) && node.items.length === value.length) {
+    return node.items.flatMap((item, i) => findEdits(item, value[i]));
+  }
+  if (isMap(node) && isObject(value) && node.items.length === Object.keys(value).length) {
+    const keys = node.items.map(({ key }) => (isScalar(key) ? String(key.value) : undefined));
+    if (keys.every((key) => key !== undefined && Object.hasOwn(value, key))) {
+      return node.items.flatMap((pair, i) => findEdits(pair.value, value[keys[i]!]));
+    }
+  }
+  if (!isNode(node) || !node.range || (isScalar(node) && node.value === value && value !== null)) return [];
+  return [{ start: node.range[0], end: node.range[1], value }];
+}
+
+/** Formats a value on one line for any position in a file, spaced as in the pages for users. */
 function formatYaml(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(formatYaml).join(", ")}]`;
+  if (isObject(value) && Object.keys(value).length > 0) {
+    const members = Object.entries(value).map(([key, member]) => `${formatYaml(key)}: ${formatYaml(member)}`);
+    return `{ ${members.join(", ")} }`;
+  }
   const document = new Document([value]);
   if (isCollection(document.contents)) document.contents.flow = true;
-  const list = document.toString({ lineWidth: 0, flowCollectionPadding: true }).trim();
-  return list.slice(1, -1).trim();
+  return document.toString({ lineWidth: 0, flowCollectionPadding: false }).trim().slice(1, -1);
 }
 
 /** Runs scenarios sequentially in this process, each on a fork. Prints steps as they complete. */

@@ -157,7 +157,7 @@ function createWatch(
   /** Resolves with false if another emulator uses the address and rejects the credentials. */
   async function waitUntilBack(): Promise<boolean> {
     const endMessage = `The emulator at ${emulator.url} has ended. To start it again`;
-    await report("emulator_ended", `${endMessage}: svc emulator start`);
+    await report("emulator_ended", `${endMessage}: svc emulator start --detach`);
     for (;;) {
       await wall.sleep(emulatorProbeMs, signal);
       if (signal.aborted) return false;

@@ -24,7 +24,7 @@ export async function createEmbeddedTarget(
   const path = resolveStateFile(host, file);
   await reportParentState(host, output, path, file);
   if (file === undefined && (await isForeignState(path)))
-    throw createUntrustedStateError(path, "Use it with svc emulator start --trust-state.");
+    throw createUntrustedStateError(path, "Use it with svc emulator start --detach --trust-state.");
   const removeStateFolder = await makeStateFolder(path);
   const { startEmulator } = await import("../../../../emulator/index.ts");
   try {

@@ -25,6 +25,7 @@ export type EmulatorAccess = Pick<Emulator, "routerUrl" | "controlUrl" | "token"
 
 export interface LocalEmulator extends EmulatorAccess {
   readonly state: string;
+  readonly isInMemory: boolean;
 }
 
 const responseTimeoutMs = 3_000;
@@ -39,7 +40,7 @@ export async function findLocalEmulator(host: Host): Promise<LocalEmulator | und
   if (state === undefined) return undefined;
   const running = await readRunFileOf(state, undefined);
   if (!running || !(await isSameEmulator(running))) return undefined;
-  return { ...(await readEmulatorAccess(running)), state };
+  return { ...(await readEmulatorAccess(running)), state, isInMemory: running.isInMemory };
 }
 
 /**
@@ -119,7 +120,7 @@ const singleAttempt = { retries: 0, timeoutMs: responseTimeoutMs };
  * `mayBeStarting`, is not ready.
  */
 export async function isSameEmulator(
-  { routerUrl, instanceId, pid }: RunningEmulator,
+  { routerUrl, instanceId, pid }: Pick<RunningEmulator, "routerUrl" | "instanceId" | "pid">,
   { mayBeStarting = false }: { readonly mayBeStarting?: boolean } = {},
 ): Promise<boolean> {
   const createSilentError = (failure: string, cause?: unknown) =>
@@ -224,6 +225,6 @@ export async function createNoEmulatorError(state: string, file: string | undefi
   const otherEmulator = stopInstructions ? ` Another emulator listens at ${url}. ${stopInstructions.words}.` : "";
   return new CommandFailedError("not-found", "no_emulator", `No emulator is running (state: ${state}).`, {
     hint: `Use --file with the state of a running emulator, or set SVC_EMULATOR_URL and SVC_EMULATOR_TOKEN.${otherEmulator}`,
-    next: otherEmulator === "" ? ["emulator", "start"] : ["emulator", "start", "--port", "0"],
+    next: otherEmulator === "" ? ["emulator", "start", "--detach"] : ["emulator", "start", "--detach", "--port", "0"],
   });
 }

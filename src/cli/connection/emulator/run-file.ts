@@ -16,6 +16,7 @@ export interface RunningEmulator {
   readonly token: string;
   readonly pid: number;
   readonly instanceId: string;
+  readonly isInMemory: boolean;
 }
 
 /**
@@ -23,7 +24,7 @@ export interface RunningEmulator {
  * folder.
  */
 export function resolveStateFile(host: Host, file: string | undefined): string {
-  if (file === undefined) return findNearestState(host.cwd) ?? resolve(host.cwd, defaultStateFile);
+  if (file === undefined) return findNearestState(host.cwd) ?? getOwnStateFile(host);
   const path = resolve(host.cwd, file);
   if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return path;
   throw new UsageError(`--file: ${file} is a folder, not a file`, {
@@ -96,9 +97,9 @@ export async function readRunFileOf(state: string, file: string | undefined): Pr
 async function parseRunFile(path: string): Promise<RunningEmulator | undefined> {
   // A file that is being written is incomplete.
   const content = tryParseJson(await readFile(path, "utf8").catch(() => ""));
-  const { router_url: routerUrl, token, pid, instance_id: instanceId } = toFields(content);
+  const { router_url: routerUrl, token, pid, instance_id: instanceId, in_memory } = toFields(content);
   return typeof routerUrl === "string" && typeof token === "string"
-    ? { routerUrl, token, pid: Number(pid), instanceId: String(instanceId) }
+    ? { routerUrl, token, pid: Number(pid), instanceId: String(instanceId), isInMemory: in_memory === true }
     : undefined;
 }
 
@@ -117,6 +118,9 @@ async function findCopyReason(path: string, holder: LockHolder | undefined): Pro
   const original = holder && (await findOriginal(path, holder));
   return original === undefined ? undefined : `it is a copy of ${original}`;
 }
+
+/** An emulator in memory belongs to its own folder, also below the folder of another emulator. */
+export const getOwnStateFile = ({ cwd }: Pick<Host, "cwd">): string => resolve(cwd, defaultStateFile);
 
 const defaultStateFile = ".svc/emulator.json";
 
@@ -150,6 +154,10 @@ export function findPathAbove(folder: string, state: string): string | undefined
   const path = relative(folder, state);
   return path.startsWith("..") ? path : undefined;
 }
+
+/** Describes the state of an emulator for users: its path from this folder, or that there is no file. */
+export const describeState = ({ cwd }: Pick<Host, "cwd">, state: string, isInMemory: boolean): string =>
+  isInMemory ? "state in memory" : `state: ${relative(cwd, state)}`;
 
 /** Reports once which state is used, if it was found in a parent folder. */
 export async function reportParentState({ cwd }: Host, output: Output, state: string, file: string | undefined) {

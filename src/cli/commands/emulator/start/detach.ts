@@ -7,7 +7,12 @@ import { formatFsError, isFsError } from "../../../../files/disk.ts";
 import { makeFolder, resolveRealPath } from "../../../../files/folders.ts";
 import { isForeignState, writeOriginMarker } from "../../../../files/origin-marker.ts";
 import type { Context } from "../../../command.ts";
-import { createUntrustedStateError, makeStateFolder, resolveStateFile } from "../../../connection/emulator/run-file.ts";
+import {
+  createUntrustedStateError,
+  getOwnStateFile,
+  makeStateFolder,
+  resolveStateFile,
+} from "../../../connection/emulator/run-file.ts";
 import { maskSecrets } from "../../../output/github-actions.ts";
 import { CommandFailedError } from "../../../process/failure.ts";
 import { parentPidVariable } from "../../../process/host.ts";
@@ -37,7 +42,7 @@ export async function startDetached(
   context: Context,
 ): Promise<{ exit: number } | undefined> {
   const { host, signal } = context;
-  const state = resolveStateFile(host, flags.ephemeral ? undefined : flags.file);
+  const state = flags.ephemeral ? getOwnStateFile(host) : resolveStateFile(host, flags.file);
   const removeStateFolder = await makeStateFolder(state);
   const path = flags.ephemeral
     ? join(dirname(state), "ephemeral.log")

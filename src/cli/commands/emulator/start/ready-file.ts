@@ -47,10 +47,8 @@ async function readContent(path: string): Promise<string | undefined> {
 async function isRunning(line: string): Promise<boolean> {
   const { router_url: routerUrl, instance_id: instanceId, pid } = toFields(JSON.parse(line));
   if (typeof routerUrl !== "string" || !URL.canParse(routerUrl) || !isOnThisMachine(routerUrl)) return false;
-  return isSameEmulator(
-    { routerUrl, instanceId: String(instanceId), pid: Number(pid), token: "" },
-    { mayBeStarting: true },
-  ).catch(() => true);
+  const written = { routerUrl, instanceId: String(instanceId), pid: Number(pid) };
+  return isSameEmulator(written, { mayBeStarting: true }).catch(() => true);
 }
 
 const isReadyLine = (text: string): boolean => toFields(tryParseJson(text)).event === "ready";
