@@ -3,6 +3,10 @@ import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { appendFileSync } from "node:fs";
 import { createServer } from "node:http";
 
+if (!process.env.SVC_WEBHOOK_HMAC_KEY) {
+  process.stderr.write("SVC_WEBHOOK_HMAC_KEY is required: the output of svc webhooks hmac-key\n");
+  process.exit(2);
+}
 const key = Buffer.from(process.env.SVC_WEBHOOK_HMAC_KEY, "base64");
 const seen = new Set();
 

@@ -8,6 +8,8 @@ import threading
 
 from flask import Flask, request
 
+if not os.environ.get("SVC_WEBHOOK_HMAC_KEY"):
+    raise SystemExit("SVC_WEBHOOK_HMAC_KEY is required: the output of svc webhooks hmac-key")
 KEY = base64.b64decode(os.environ["SVC_WEBHOOK_HMAC_KEY"])
 app = Flask(__name__)
 lock = threading.Lock()

@@ -27,7 +27,7 @@ describe("suggested command line", () => {
     const created = await runCli("contracts create --data - --emulator", { cwd, stdin: ndaContractJson });
     assert.deepEqual(findProposedCommands(created.stderr), ["svc contracts send T-1 --emulator"]);
     const sent = await runCli("contracts send T-1 --emulator", { cwd });
-    assert.deepEqual(findProposedCommands(sent.stderr), ["svc contracts status T-1 --emulator"]);
+    assert.deepEqual(findProposedCommands(sent.stderr), ["svc emulator sign T-1 --emulator"]);
     const result = await runCli("webhooks trigger CONTRACT_SIGNED --emulator", { cwd });
     assert.deepEqual(findProposedCommands(result.stderr), ["svc webhooks listen --emulator"]);
   });

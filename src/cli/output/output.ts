@@ -81,13 +81,13 @@ export function createOutput(host: Host, globals: GlobalOptions) {
     const fullWidth = stdout.isTTY ? defaultColumns : Number.POSITIVE_INFINITY;
     const window = globals.wide ? Number.POSITIVE_INFINITY : (readWindowWidth(stdout, host.env) ?? fullWidth);
     const definitions = new Map(view.columns?.map((column) => [getColumnName(column), column]));
-    const { lines, omittedColumns, shortenedColumns } = fitTable(values, {
+    const { lines, omittedColumns, shortenedColumns, hasLinesBelow } = fitTable(values, {
       columns: columns.map((name) => definitions.get(name) ?? name),
       window,
       // A requested column can be shortened but is never omitted.
       isComplete: globals.fields !== undefined,
     });
-    await printer.printLines("stdout", lines, { laidOut: true });
+    await printer.printLines("stdout", lines, { laidOut: !hasLinesBelow });
     const hiddenNotes = [
       omittedColumns.join(", "),
       shortenedColumns.length > 0 ? `all of ${shortenedColumns.join(", ")}` : "",
@@ -110,6 +110,8 @@ export function createOutput(host: Host, globals: GlobalOptions) {
     printEvent: (value: unknown, ...lines: readonly StyledLine[]) =>
       format === "table" ? print(...lines) : printDocument(globals.fields ? pickFields(value, globals.fields) : value),
     print,
+    /** Prints lines of a language, whose meaning a line break would change. */
+    printUnwrapped: (...lines: readonly StyledLine[]) => printer.printLines("stdout", lines, { laidOut: true }),
     printDocument,
     /** Prints rows of cells, comma-separated on request and otherwise tab-separated. */
     printRows,

@@ -17,6 +17,8 @@ interface ColumnLayout {
   readonly minWidth: number;
   readonly omits: OmittedPart;
   readonly rank: number;
+  /** Whether a cell contains a URL, a path or a command, which is useless if it is cut. */
+  readonly isExact: boolean;
   readonly isNumber: boolean;
   readonly cells: readonly string[];
   width: number;
@@ -24,8 +26,9 @@ interface ColumnLayout {
 
 /**
  * Formats rows under headings for a window of this many columns. Cuts some cells with `…` by declared priority, and
- * omits columns that do not fit next to the essential ones. Numbers are right-aligned, and states are colored. Also
- * returns the titles of omitted and cut columns.
+ * omits columns that do not fit next to the essential ones. Columns with URLs, paths or commands are never cut: their
+ * cells move below the row. Numbers are right-aligned, and states are colored. Also returns the titles of omitted and
+ * cut columns. Empty columns are omitted without a title.
  */
 export function fitTable(
   rows: readonly (readonly unknown[])[],
@@ -38,30 +41,44 @@ export function fitTable(
   readonly lines: readonly StyledLine[];
   readonly omittedColumns: readonly string[];
   readonly shortenedColumns: readonly string[];
+  /** Whether cells moved below their rows. Such lines can be longer than the window. */
+  readonly hasLinesBelow: boolean;
 } {
   const layouts = columns.map((column, i) => layOutColumn(column, rows, i, (text) => text));
-  const all =
-    getTotalWidth(layouts) > window
-      ? columns.map((column, i) => layOutColumn(column, rows, i, removeMilliseconds))
-      : layouts;
-  const shownColumns = isComplete ? all : chooseColumns(all, window);
+  const isTooWide = getTotalWidth(layouts) > window;
+  const all = isTooWide ? columns.map((column, i) => layOutColumn(column, rows, i, removeMilliseconds)) : layouts;
+  const { shown: shownColumns, below } = !isTooWide
+    ? { shown: all, below: [] }
+    : isComplete
+      ? moveBelow(all, window)
+      : chooseColumns(all, window);
   const full = new Map(shownColumns.map((column) => [column, column.width]));
   for (const priority of [1, 2, 3]) {
     const shrinkable = shownColumns.filter(({ shrinkPriority }) => shrinkPriority === priority);
     shrink(shownColumns, window, shrinkable, ({ minWidth }) => minWidth);
   }
   // All columns are cut only as a last resort. A wrapped line is harder to read than a cut one.
-  shrink(shownColumns, window, shownColumns, () => 1);
+  shrink(shownColumns, window, shownColumns, ({ isExact, width }) => (isExact ? width : 1));
   const titles = shownColumns.map((column) => bold(padCell(column, formatTitle(column), "end")));
-  const lines = rows.map((_, row) =>
-    shownColumns.map((column) => paintCell(column, padCell(column, column.cells[row]!))),
-  );
+  const indent = " ".repeat((shownColumns[0]?.width ?? 0) + columnGap);
+  const lines = rows.flatMap((_, row) => [
+    joinCells(shownColumns.map((column) => paintCell(column, padCell(column, column.cells[row]!)))),
+    ...below
+      .filter(({ cells }) => cells[row] !== "")
+      .map((column): StyledLine => [indent, bold(formatTitle(column)), `  ${column.cells[row]}`]),
+  ]);
+  const isGone = ({ name, rank }: ColumnLayout) =>
+    rank !== columnRanks.empty && ![...shownColumns, ...below].some((column) => column.name === name);
   return {
-    lines: [titles, ...lines].map(joinCells),
-    omittedColumns: all.filter(({ name }) => !shownColumns.some((column) => column.name === name)).map(formatTitle),
+    lines: [joinCells(titles), ...lines],
+    omittedColumns: all.filter(isGone).map(formatTitle),
     shortenedColumns: shownColumns.filter((column) => column.width < full.get(column)!).map(formatTitle),
+    hasLinesBelow: below.length > 0,
   };
 }
+
+/** Matches a URL, the path of a file or a request, and a command of svc. */
+const exactText = /https?:\/\/|^(?:~|\.{0,2})\/\S|(?:^|\s)svc [a-z]/;
 
 function layOutColumn(
   column: Column,
@@ -79,9 +96,10 @@ function layOutColumn(
   const width = getMaxTextWidth([formatTitle({ name }), ...cells]);
   const isEmpty = cells.every((text) => text === "");
   const rank = columnRanks[i === 0 ? "first" : purpose ? "purpose" : isEmpty ? "empty" : "other"];
+  const isExact = cells.some((text) => exactText.test(text));
   const cutWidth =
-    shrinkPriority === 0 ? width : Math.min(width, Math.max(minWidth, measureWidth(formatTitle({ name }))));
-  return { name, shrinkPriority, minWidth: cutWidth, omits, rank, isNumber, cells, width };
+    shrinkPriority === 0 || isExact ? width : Math.min(width, Math.max(minWidth, measureWidth(formatTitle({ name }))));
+  return { name, shrinkPriority, minWidth: cutWidth, omits, rank, isExact, isNumber, cells, width };
 }
 
 /** Formats a time to the second, which is precise enough to distinguish rows. */
@@ -93,22 +111,46 @@ const formatTitle = ({ name }: Pick<ColumnLayout, "name">): string => name.repla
 const getTotalWidth = (columns: readonly ColumnLayout[]): number =>
   columns.reduce((sum, column) => sum + column.width, columnGap * (columns.length - 1));
 
-/** Selects columns by rank, each at its minimum width. Essential columns share the free space. */
-function chooseColumns(all: readonly ColumnLayout[], window: number): readonly ColumnLayout[] {
+interface ChosenColumns {
+  readonly shown: readonly ColumnLayout[];
+  readonly below: readonly ColumnLayout[];
+}
+
+/**
+ * Selects columns by rank, each at its minimum width. Essential columns share the free space. Wide exact
+ * columns get the rest of it. Exact columns that do not fit move below. Empty columns are omitted.
+ */
+function chooseColumns(all: readonly ColumnLayout[], window: number): ChosenColumns {
   const layouts = new Map<string, ColumnLayout>();
+  const below: ColumnLayout[] = [];
   let width = -columnGap;
-  let isFull = false;
-  for (const column of all.toSorted((a, b) => a.rank - b.rank)) {
+  // A wide exact column would displace all others.
+  const isLast = ({ isExact, rank, width }: ColumnLayout) =>
+    isExact && rank !== columnRanks.first && width > window / 2;
+  const byRank = all.filter(({ rank }) => rank !== columnRanks.empty).toSorted((a, b) => a.rank - b.rank);
+  for (const column of byRank.toSorted((a, b) => Number(isLast(a)) - Number(isLast(b)))) {
     const room = window - width - columnGap;
-    const isEssential = column.rank === columnRanks.purpose && column.shrinkPriority > 0;
+    const isEssential = column.rank === columnRanks.purpose && column.shrinkPriority > 0 && !column.isExact;
     const minWidth = isEssential ? Math.min(column.minWidth, Math.max(minTextWidth, room)) : column.minWidth;
-    const fits = layouts.size === 0 || (minWidth <= room && !(isFull && column.rank === columnRanks.empty));
-    if (fits) {
+    const isFitting = layouts.size === 0 || minWidth <= room;
+    if (isFitting) {
       layouts.set(column.name, { ...column, minWidth });
       width += columnGap + minWidth;
-    } else isFull = true;
+    } else if (column.isExact) below.push(column);
   }
-  return all.flatMap(({ name }) => layouts.get(name) ?? []);
+  return { shown: all.flatMap(({ name }) => layouts.get(name) ?? []), below };
+}
+
+/** Moves exact columns below, the widest first, until the others fit at their minimum widths. */
+function moveBelow(all: readonly ColumnLayout[], window: number): ChosenColumns {
+  const below = new Set<ColumnLayout>();
+  const listShown = () => all.filter((column) => !below.has(column));
+  const movable = all.filter(({ isExact }, i) => isExact && i > 0).toSorted((a, b) => b.width - a.width);
+  for (const column of movable) {
+    if (getTotalWidth(listShown().map((shown) => ({ ...shown, width: shown.minWidth }))) <= window) break;
+    below.add(column);
+  }
+  return { shown: listShown(), below: [...below] };
 }
 
 function shrink(

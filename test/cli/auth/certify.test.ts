@@ -137,7 +137,11 @@ describe("svc auth certify", { concurrency: 6 }, () => {
 
   for (const [argv, message] of [
     [["auth", "certify"], /<command> is required/],
-    [["auth", "certify", "--only", "slow-dwn", "--", "x"], /--only must be a check, got "slow-dwn"/],
+    [["auth", "certify", "--only", "slow-dwn", "--", "x"], /got "slow-dwn"\n {2}Did you mean slow-down/],
+    [
+      ["auth", "certify", "--only", "foo", "--", "x"],
+      /^error: --only must be a check, got "foo"\n {2}try: svc auth certify --list\n$/,
+    ],
     [["auth", "certify", "--client-timeout", "soon", "--", "x"], /--client-timeout must be a duration/],
     [["auth", "certify", "--only", "denied", "--", "no-such-program-here"], /Cannot run no-such-program-here/],
   ] as const) {

@@ -138,6 +138,8 @@ describe("svc emulator trace", () => {
       "  n2 --> n4",
       "",
     ]);
+    const narrow = { tty: true, columns: 40, env: { NO_COLOR: "1" } };
+    assert.equal((await svc("emulator trace delivery:1 --format mermaid", narrow)).stdout, stdout);
   });
 
   it("follows new nodes until stopped", async (t) => {

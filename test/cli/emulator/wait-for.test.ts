@@ -75,11 +75,11 @@ describe("svc emulator wait-for", () => {
         {
           code: "wait_timeout",
           message: "Timed out after 1 h of virtual time: T-1 is DRAFT, not EXECUTED.",
-          hint: null,
+          hint: "Send the contract first, because the passing of time does not send it.",
           requestId: null,
           retryable: true,
           exitCode: 75,
-          next: [],
+          next: [{ argv: ["svc", "contracts", "send", "T-1"] }],
         },
       ],
     );

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { copyFile, mkdtemp, readdir, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -31,6 +32,13 @@ describe("folder docs/receivers", () => {
       assert.deepEqual([exit, mistakes, wrong], [0, [], []]);
     });
   }
+
+  it("has a receiver for Node.js that asks for a missing key in one line", () => {
+    const { SVC_WEBHOOK_HMAC_KEY: _, ...env } = process.env;
+    const { status, stderr } = spawnSync(process.execPath, [join(folder, "receiver.mjs")], { env, encoding: "utf8" });
+    const message = "SVC_WEBHOOK_HMAC_KEY is required: the output of svc webhooks hmac-key\n";
+    assert.deepEqual([status, stderr], [2, message]);
+  });
 
   it("contains only documented receivers of at most 40 lines", async () => {
     const names = await readdir(folder);

@@ -1,5 +1,5 @@
 import type { ChildProcess } from "node:child_process";
-import { formatSuggestion, pluralize } from "../../../base/text.ts";
+import { findNearest, pluralize } from "../../../base/text.ts";
 import { checkOutputFile, writeOutput } from "../../output/file.ts";
 import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
@@ -23,8 +23,10 @@ export function selectChecks<C extends { readonly id: string }>(
     const unknownName = names.find((name) => !all.some((check) => isNamed([name], check)));
     if (unknownName === undefined) return names;
     const knownNames = new Set(all.flatMap(({ id }) => [id, id.split(".")[0]!]));
-    const hint = formatSuggestion(unknownName, [...knownNames]);
-    throw new UsageError(`${flag} must be a check, got "${unknownName}"`, { next: listCommand, ...(hint && { hint }) });
+    // The list of all checks is a page long, and `next` shows it.
+    const nearest = findNearest(unknownName, [...knownNames]);
+    const hint = nearest === undefined ? {} : { hint: `Did you mean ${nearest}?` };
+    throw new UsageError(`${flag} must be a check, got "${unknownName}"`, { next: listCommand, ...hint });
   };
   const selectedNames = parseNames("--only", only);
   const skippedNames = parseNames("--skip", skip);

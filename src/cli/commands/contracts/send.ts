@@ -4,6 +4,7 @@ import type { ResultOf } from "../../../api/operation.ts";
 import { ServiceError } from "../../../client/errors.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { pollUntil } from "../../connection/follow.ts";
+import { isEmulator } from "../../connection/target.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
 import { CommandFailedError, PartialFailureError } from "../../process/failure.ts";
@@ -43,7 +44,8 @@ const contractsSend = defineCommand({
     const id = input.positionals.composite_id;
     if (target === undefined) {
       await request.send();
-      await context.output.note(`Sent ${id}. Next: ${formatNextCommand(["contracts", "status", id], context)}`);
+      const next = (await isEmulator(context)) ? ["emulator", "sign", id] : ["contracts", "status", id];
+      await context.output.note(`Sent ${id}. Next: ${formatNextCommand(next, context)}`);
       return undefined;
     }
     const { showContractStatus } = await import("../../../api/contracts/contracts.ts");

@@ -49,7 +49,7 @@ async function show(ref: string, file: string | undefined, context: Context) {
       2,
     );
   } else if (format === "mermaid") {
-    await output.print(...renderMermaid(trace));
+    await output.printUnwrapped(...renderMermaid(trace));
   } else if (output.format === "table") {
     await output.print(...formatTree(trace));
   } else {

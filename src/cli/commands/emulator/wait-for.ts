@@ -213,11 +213,15 @@ function createNotReachedError(
       : status == null
         ? `Timed out after ${waitText} waiting for ${describeQuery(query)} (virtual time: ${matches.now}).`
         : `Timed out after ${waitText}: ${status}.`;
+  const isUnsent = matches.contract?.contract_status === "DRAFT";
+  const unsentHint = isUnsent ? "Send the contract first, because the passing of time does not send it." : "";
   const hint =
-    [nearest, ...disabledWebhooks.slice(0, 1).map(suggestAlternative)].filter(Boolean).join(" ") || undefined;
+    [unsentHint, nearest, ...disabledWebhooks.slice(0, 1).map(suggestAlternative)].filter(Boolean).join(" ") ||
+    undefined;
   // Signatories of contracts sent before --auto-sign do not sign automatically.
   const isUnsigned = query.contract_status === "EXECUTED" && matches.contract?.contract_status === "SIGN";
-  const next = isUnsigned ? ["emulator", "sign", matches.contract!.composite_id] : undefined;
+  const id = matches.contract?.composite_id ?? "";
+  const next = isUnsigned ? ["emulator", "sign", id] : isUnsent ? ["contracts", "send", id] : undefined;
   return new CommandFailedError("temporary", "wait_timeout", message, { hint, next });
 }
 

@@ -27,7 +27,7 @@ const webhooksSchedule = defineCommand({
   words: ["webhooks", "schedule"],
   summary: "Show when webhooks are retried, and why",
   description:
-    "Lists the attempts that the running emulator plans, with the reason for each. With --rule, prints the schedule of a delivery whose receiver never responds 2xx. The schedule comes from the running emulator's webhooks, or from the specification if no emulator runs.",
+    "Lists the attempts that the running emulator plans, with the reason for each. With --rule, prints the schedule of a delivery whose receiver never responds 2xx. The schedule comes from the running emulator's webhooks, or from the specification if no emulator runs. The sixth failure in a row disables the webhook, so the sixth retry runs only if the webhook is enabled again.",
   flags: [
     { flag: "rule", type: "switch", description: "Print the retry rule for a delivery at --from" },
     {

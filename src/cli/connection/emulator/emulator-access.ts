@@ -205,7 +205,11 @@ export async function findStopInstructions({ instance_id, process: processInfo }
 }
 
 /** Another emulator can listen at the default port: its files were removed, or it belongs to another folder. */
-export async function createNoEmulatorError(state: string, file: string | undefined): Promise<CommandFailedError> {
+export async function createNoEmulatorError(
+  state: string,
+  file: string | undefined,
+  { hasFileFlag }: { readonly hasFileFlag: boolean },
+): Promise<CommandFailedError> {
   const content = await inspectRunFileOf(state, file);
   const { path: runFile } = content;
   const url = `http://127.0.0.1:${defaultPort}`;
@@ -224,7 +228,7 @@ export async function createNoEmulatorError(state: string, file: string | undefi
   }
   const otherEmulator = stopInstructions ? ` Another emulator listens at ${url}. ${stopInstructions.words}.` : "";
   return new CommandFailedError("not-found", "no_emulator", `No emulator is running (state: ${state}).`, {
-    hint: `Use --file with the state of a running emulator, or set SVC_EMULATOR_URL and SVC_EMULATOR_TOKEN.${otherEmulator}`,
+    hint: `${hasFileFlag ? "Use --file with the state of a running emulator" : "Run the command in the folder of a running emulator"}, or set SVC_EMULATOR_URL and SVC_EMULATOR_TOKEN.${otherEmulator}`,
     next: otherEmulator === "" ? ["emulator", "start", "--detach"] : ["emulator", "start", "--detach", "--port", "0"],
   });
 }
