@@ -18,25 +18,12 @@ import type { ControlContext, ControlHandlers } from "./context.ts";
 
 type RequestQuery = InputOf<typeof watchOperation>["query"] & { readonly id?: number | undefined };
 
-/**
- * Sorts requests by number, although the log is in the order of responses. After a rewind numbers are reused, so only
- * neighbors of the same state are compared.
- */
-function sortByNumber(entries: readonly LoggedRequest[]): LoggedRequest[] {
-  const groups: LoggedRequest[][] = [];
-  for (const entry of entries) {
-    const group = groups.at(-1);
-    if (group?.[0]?.isReplaced === entry.isReplaced) group?.push(entry);
-    else groups.push([entry]);
-  }
-  return groups.flatMap((group) => group.sort((a, b) => a.id - b.id));
-}
-
 export const requestHandlers = {
   "requests.list": async ({ query }, context) => {
     const { requestLog } = context;
     const isVisible = await createVisibilityFilter(context);
-    const matches = sortByNumber(requestLog.list())
+    const matches = requestLog
+      .list()
       .filter(isVisible)
       .filter(createRequestFilter({ ...query, reads: true }));
     const listedRequests = query.reads ? matches : matches.filter((entry) => !isControlPlaneRead(entry));

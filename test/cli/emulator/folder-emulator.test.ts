@@ -215,16 +215,15 @@ describe("untrusted run file", () => {
   });
 
   it("prevents requests to other services while its emulator starts", async (t) => {
-    const { cwd, twin: emulator, svc, real } = await startFolderEmulator(t);
-    await emulator.close();
+    const { cwd, svc, real } = await startFolderEmulator(t);
     const starting = createServer((_, response) => {
       response.writeHead(503, { "content-type": "application/json" }).end('{"instance_id":"y"}');
     });
     await new Promise<void>((resolve) => starting.listen(0, "127.0.0.1", resolve));
     t.after(() => void starting.close());
     const url = `http://127.0.0.1:${(starting.address() as AddressInfo).port}`;
-    const content = { router_url: url, token: "x", pid: process.pid, instance_id: "y" };
-    await writeFile(join(cwd, `${state}.run`), JSON.stringify(content));
+    const content = JSON.parse(await readFile(join(cwd, `${state}.run`), "utf8"));
+    await writeFile(join(cwd, `${state}.run`), JSON.stringify({ ...content, router_url: url, instance_id: "y" }));
     const { exit, stderr } = await svc("contracts templates list");
     assert.match(stderr, /The emulator of this folder is still starting\.\n {2}Try again in a moment/);
     assert.deepEqual([exit, real.seen], [75, []]);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { redactHeaders } from "../../../emulator/http/request-log/redact.ts";
 import { type LoggedRequest, RequestLog } from "../../../emulator/http/request-log/request-log.ts";
-import { createDraftContract, createSentContract } from "../../support/contracts.ts";
+import { createDraftContract } from "../../support/contracts.ts";
 import { createSender, pickStatusAndBody, startTestEmulator } from "../../support/emulator.ts";
 
 /** Returns the log entry of a request that has just received its response. */
@@ -23,20 +23,6 @@ const createLoggedRequest = (log: RequestLog, target: string, rawHeaders: readon
   durationMs: 0,
 });
 const listTargets = (log: RequestLog) => log.list().map(({ id, target }) => `${id} ${target}`);
-
-describe("list of requests", () => {
-  it("is in the order of numbers, although a request ends after the requests that it causes", async (t) => {
-    const emulator = await startTestEmulator(t);
-    await createSentContract(emulator.api);
-    const { body } = await emulator.control("GET", "requests");
-    const ids = (body as { items: { id: number }[] }).items.map(({ id }) => id);
-    assert.ok(ids.length > 2);
-    assert.deepEqual(
-      ids,
-      ids.toSorted((a, b) => a - b),
-    );
-  });
-});
 
 describe("request log", () => {
   it("retains the newest requests up to a byte limit and counts dropped ones", () => {

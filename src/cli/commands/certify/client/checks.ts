@@ -39,7 +39,7 @@ const createDisturbanceChecks = (scenario: string, event: string): readonly Chec
   [`${scenario}.continues`, `Polls again after ${event}`, adviceBasis, assessContinuation(event)],
 ];
 
-const checksByScenario: Readonly<Record<string, readonly CheckRow[]>> = {
+const checksByScenario = Object.entries<readonly CheckRow[]>({
   approval: [
     ["request.encoding", "Sends POST requests with application/x-www-form-urlencoded", encodingBasis, assessEncoding],
     ["request.fields", "Sends client_id, grant_type and device_code", "RFC 8628, 3.1 and 3.4", assessFields],
@@ -59,9 +59,9 @@ const checksByScenario: Readonly<Record<string, readonly CheckRow[]>> = {
   reset: createDisturbanceChecks("reset", "a connection reset"),
   "html-503": createDisturbanceChecks("html-503", "a 503 with an HTML page"),
   "lost-answer": createDisturbanceChecks("lost-answer", "a response that breaks off"),
-};
+});
 
 /** All checks, in the order of the report. */
-export const clientChecks: readonly ClientCheck[] = Object.entries(checksByScenario).flatMap(([scenario, rows]) =>
+export const clientChecks: readonly ClientCheck[] = checksByScenario.flatMap(([scenario, rows]) =>
   rows.map(([id, summary, basis, assess]) => ({ id, scenario, summary, basis, assess })),
 );
