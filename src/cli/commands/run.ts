@@ -66,6 +66,7 @@ const run = defineCommand({
       return undefined;
     }
     const files = positionals.file ?? [];
+    if (flags.record === "-") throw new UsageError("--record must be a file, got '-'");
     if (flags.record !== undefined) {
       if (files.length > 0) throw new UsageError("--record cannot be used with <file>");
       const path = await checkOutputFile(host, flags.record, "--record");

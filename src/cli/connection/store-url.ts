@@ -87,8 +87,8 @@ function findPassword({ host: server, port, user, database }: PostgresUrl, { env
   for (const line of readFileSync(path, "utf8").split(/\r?\n/)) {
     if (line.startsWith("#")) continue;
     const fields = splitFields(line);
-    const fits = entryFields.every((values, i) => fields[i] === "*" || values.includes(fields[i] ?? ""));
-    if (fits && fields[4]) return fields[4];
+    const isMatch = entryFields.every((values, i) => fields[i] === "*" || values.includes(fields[i] ?? ""));
+    if (isMatch && fields[4]) return fields[4];
   }
   return undefined;
 }

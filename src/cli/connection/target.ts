@@ -14,6 +14,7 @@ import {
   printNoteOnce,
   reportParentState,
   resolveStateFile,
+  warnOnce,
 } from "./emulator/run-file.ts";
 import { readProfiles } from "./profiles/profile.ts";
 import {
@@ -41,7 +42,7 @@ export async function resolveServiceTarget(globals: GlobalOptions, host: Host, o
   if (settings.isCurrentProfile && state !== undefined) {
     const emulator = `the emulator with the state ${relative(host.cwd, state)}`;
     const url = settings.router?.value ?? settings.contracts?.value;
-    await printNoteOnce(output, `Using ${settings.chosenBy} (${url}), because ${emulator} is not running`);
+    await warnOnce(output, `warning: Using ${settings.chosenBy} (${url}), because ${emulator} is not running`);
   }
   if (settings.chosenBy === undefined) {
     throw new UsageError("No service address is configured.", {

@@ -115,8 +115,8 @@ describe("command in the folder of a running emulator", () => {
   it("names the profile that it uses after the emulator stops", async (t) => {
     const { svc, twin: emulator, real } = await startFolderEmulator(t);
     await emulator.close();
-    const note = `Using profile prod (${real.url}), because the emulator with the state ${state} is not running\n`;
-    const { stderr } = await svc("contracts templates list --retries 0");
+    const note = `warning: Using profile prod (${real.url}), because the emulator with the state ${state} is not running\n`;
+    const { stderr } = await svc("contracts templates list --retries 0 --quiet");
     assert.deepEqual([stderr.startsWith(note), real.seen.length], [true, 1]);
     const result = await svc("contracts templates list --retries 0 --profile prod");
     assert.equal(result.stderr.includes("Using"), false);

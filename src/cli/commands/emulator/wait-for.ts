@@ -71,7 +71,7 @@ const emulatorWaitFor = defineCommand({
       argv: ["emulator", "wait-for", "--contract", "T-1", "--status", "EXECUTED"],
     },
     {
-      title: "Advance the clock to the third retry of a receiver",
+      title: "Advance the clock for up to an hour until the event is delivered",
       argv: ["emulator", "wait-for", "--activity", "CONTRACT_SIGNED", "--outcome", "delivered", "--within", "PT1H"],
     },
   ],

@@ -24,7 +24,7 @@ const mappingFlags = [
     flag: "column",
     type: "text",
     placeholder: "NAME|N",
-    description: "Column of a CSV or TSV file, or field of NDJSON (default: the first)",
+    description: "Column of a CSV or TSV file, or field of NDJSON (default: the only one)",
   },
   ...createBulkFlags(defaultBatchSize),
 ] as const satisfies readonly FlagSpec[];

@@ -165,15 +165,24 @@ export async function reportParentState({ cwd }: Host, output: Output, state: st
   if (file === undefined && path !== undefined) await printNoteOnce(output, `Using the emulator's state in ${path}`);
 }
 
-const reportedPaths = new WeakMap<Output, Set<string>>();
+const reportedTexts = new WeakMap<Output, Set<string>>();
 
 /** Prints a note once per run, because a command can look up its services several times. */
 export async function printNoteOnce(output: Output, text: string, hint = ""): Promise<void> {
-  const paths = reportedPaths.get(output) ?? new Set();
-  reportedPaths.set(output, paths);
-  if (paths.has(text)) return;
-  paths.add(text);
-  await output.note(text + hint);
+  if (isFirstReport(output, text)) await output.note(text + hint);
+}
+
+/** Prints a warning once per run, also with --quiet. */
+export async function warnOnce(output: Output, text: string): Promise<void> {
+  if (isFirstReport(output, text)) await output.warn(text);
+}
+
+function isFirstReport(output: Output, text: string): boolean {
+  const texts = reportedTexts.get(output) ?? new Set();
+  reportedTexts.set(output, texts);
+  const isFirst = !texts.has(text);
+  texts.add(text);
+  return isFirst;
 }
 
 /** Error for a state in a folder of another origin, such as a clone (DECISIONS.md, E21). */

@@ -1,7 +1,7 @@
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 import { pluralize } from "../../../../base/text.ts";
 import type { Context } from "../../../command.ts";
-import { hasWidth } from "../../../output/print.ts";
+import { canShowStatusLine } from "../../../output/print.ts";
 import { isSwitchedOn } from "../../../process/environment.ts";
 
 const progressIntervalMs = { terminal: 200, plain: 10_000 };
@@ -20,7 +20,7 @@ export function createJobProgress(
   { verb, total, resumedRows }: { readonly verb: string; readonly total: number | null; readonly resumedRows: number },
 ) {
   const { stderr, wall, env } = host;
-  const isAnimated = hasWidth(stderr) && !isSwitchedOn(env.CI) && output.format !== "ndjson";
+  const isAnimated = canShowStatusLine(stderr) && !isSwitchedOn(env.CI) && output.format !== "ndjson";
   const startedAt = wall.monotonicNow();
   let rows = 0;
   let retries = 0;
