@@ -67,8 +67,8 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Continues from the stored clock, or from `keptAt`, the time of a stored state. Without a stored clock it starts at
-   * `now` (default: the wall-clock time).
+   * Continues from the stored clock, or from `storedAt`, the time of a stored state. Without a stored clock it starts
+   * at `now` (default: the wall-clock time).
    */
   static async open(store: Store, wall: WallClock, options: ClockOptions = {}) {
     const wallNow = createSteadyClock(wall);

@@ -24,7 +24,7 @@ export const minStreamedBytesPerSecond = 1_024;
 /** Any number of interim responses can precede the response (RFC 9110, 15.2), but servers send fewer in practice. */
 export const maxInterimResponses = 100;
 
-/** Returns the limit of a response in bytes. `requested` is the caller's limit. */
+/** Returns the limit of a response in bytes. `requestedBytes` is the caller's limit. */
 export function resolveMaxBytes(reading: ReadMode, requestedBytes: number | undefined): number {
   if (reading === "events") return Number.POSITIVE_INFINITY;
   if (reading === "stream") return requestedBytes ?? defaultMaxStreamedBytes;

@@ -36,8 +36,8 @@ export function buildCommandExample(
         ...collectFlagValues(({ in: place }) => place === "body"),
         ...leaves.flatMap(([path, value]) => ["--set", `${path}=${value}`]),
       ];
-  const isByName = "command" in operation.cli && operation.cli.confirm === "name";
-  const confirmed = isByName ? ["--confirm", ...positionals.slice(0, 1)] : [];
+  const isConfirmedByName = "command" in operation.cli && operation.cli.confirm === "name";
+  const confirmed = isConfirmedByName ? ["--confirm", ...positionals.slice(0, 1)] : [];
   return {
     title: example.title,
     argv: [

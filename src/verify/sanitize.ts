@@ -128,10 +128,10 @@ export class ExchangeSanitizer {
       return createStandInFile(body, this.#standIns);
     // Other content is text with values, such as HTML and XML.
     const lines = text.split("\n");
-    const isLineOfJson = (line: string) => /^[[{]/.test(line) && tryParseJson(line) !== undefined;
-    if (!lines.some(isLineOfJson)) return Buffer.from(this.#sanitizeMarkup(text, kind));
+    const isJsonLine = (line: string) => /^[[{]/.test(line) && tryParseJson(line) !== undefined;
+    if (!lines.some(isJsonLine)) return Buffer.from(this.#sanitizeMarkup(text, kind));
     const sanitized = lines.map((line) =>
-      isLineOfJson(line) ? this.#text.sanitizeJson(line, kind) : this.#sanitizeMarkup(line, kind),
+      isJsonLine(line) ? this.#text.sanitizeJson(line, kind) : this.#sanitizeMarkup(line, kind),
     );
     return Buffer.from(sanitized.join("\n"));
   }

@@ -34,7 +34,7 @@ try {
   await compareCauses();
   await small.close();
   await large.close();
-  await compareStart(join(folder, "large.json"));
+  await compareStartup(join(folder, "large.json"));
 } finally {
   await rm(folder, { recursive: true });
 }
@@ -158,7 +158,7 @@ async function compareCauses(): Promise<void> {
 /**
  * Compares a process that opens the store with one that reads and parses the same file, both without the start of Node.
  */
-async function compareStart(path: string): Promise<void> {
+async function compareStartup(path: string): Promise<void> {
   const program = join(folder, "open.mjs");
   await build({
     entryPoints: [join(import.meta.dirname, "support/open-store.ts")],

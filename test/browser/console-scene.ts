@@ -14,14 +14,14 @@ export async function openConsole(page: Tab, emulator: TestEmulator, hash = "#/"
 
 export const getViewUrl = (emulator: TestEmulator, hash: string): string => `${emulator.controlUrl}/ui/${hash}`;
 
-export interface Story {
+export interface ConsoleFixture {
   readonly emulator: TestEmulator;
   /** Receiver that responds with 503 by default. Its webhook is number 1. */
   readonly hooks: Receiver;
 }
 
 /** Starts the README's example: a failing webhook and a contract that triggered it. */
-export async function startFailingWebhookStory(t: Pick<TestContext, "after">): Promise<Story> {
+export async function startFailingWebhookStory(t: Pick<TestContext, "after">): Promise<ConsoleFixture> {
   const emulator = await startTestEmulator(t);
   const hooks = await startReceiver(t);
   hooks.respond((_, response) => void response.writeHead(503).end("<img src=x onerror=alert(1)> busy"));
@@ -35,7 +35,7 @@ export async function startFailingWebhookStory(t: Pick<TestContext, "after">): P
 export const hostileTag = "<img src=x onerror=document.title=`owned`>";
 
 /** Starts an emulator with all kinds of data, with long and hostile names, to check each view. */
-export async function startFullStory(t: Pick<TestContext, "after">): Promise<Story> {
+export async function startFullStory(t: Pick<TestContext, "after">): Promise<ConsoleFixture> {
   const story = await startFailingWebhookStory(t);
   const { emulator } = story;
   await emulator.control("POST", "clock/advance", { body: { by: "PT20M" } });

@@ -24,7 +24,7 @@ const between = 64 * mebi;
 const ok = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
 const formatChunk = (bytes: number) => `${bytes.toString(16)}\r\n${"x".repeat(bytes)}\r\n`;
 
-/** Resolves when the condition is true, because the other end of a connection reacts later. */
+/** Polls until the condition is true, because the other end of the connection reacts asynchronously. */
 async function waitUntil(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -50,7 +50,7 @@ const finance = { approvals: [{ name: "Finance", notes: "", approver_user_id: 12
 const createDocumentBody = async () => ({ document_name: "v2.pdf", document_base_64: await createPdfBase64() });
 const party = { is_individual: false, organization_name: "Acme Inc." };
 const postalAddress = { line_one: "2 High Street", city_name: "Leeds", country_name: "United Kingdom" };
-const ofOne = { counter_party_id: 1 };
+const counterpartyParams = { counter_party_id: 1 };
 const actOnParty =
   (...[operation, params, body]: Parameters<OperationCall>): Story =>
   async ({ call }) => {
@@ -161,19 +161,23 @@ export const stories: Readonly<Record<string, readonly Story[]>> = {
       return () => call("counterparties.create", {}, { ...party, ...contact, primary_address: postalAddress });
     },
   ],
-  "counterparties.update": [actOnDraft("counterparties.update", ofOne, { name: "Acme GmbH" })],
+  "counterparties.update": [actOnDraft("counterparties.update", counterpartyParams, { name: "Acme GmbH" })],
   "counterparty-contacts.create": [
-    actOnParty("counterparty-contacts.create", ofOne, { name: "Kim", email: "kim@acme.example" }),
+    actOnParty("counterparty-contacts.create", counterpartyParams, { name: "Kim", email: "kim@acme.example" }),
   ],
   "counterparty-contacts.update-many": [
-    actOnParty("counterparty-contacts.update-many", ofOne, { contacts: [{ id: 1, name: "Kim" }] }),
+    actOnParty("counterparty-contacts.update-many", counterpartyParams, { contacts: [{ id: 1, name: "Kim" }] }),
   ],
   "counterparty-contacts.update": [
-    actOnParty("counterparty-contacts.update", { ...ofOne, contact_id: 1 }, { name: "Kim" }),
+    actOnParty("counterparty-contacts.update", { ...counterpartyParams, contact_id: 1 }, { name: "Kim" }),
   ],
-  "counterparty-addresses.create": [actOnParty("counterparty-addresses.create", ofOne, postalAddress)],
+  "counterparty-addresses.create": [actOnParty("counterparty-addresses.create", counterpartyParams, postalAddress)],
   "counterparty-addresses.update": [
-    actOnParty("counterparty-addresses.update", { ...ofOne, address_id: 1 }, { line_one: "3 High Street" }),
+    actOnParty(
+      "counterparty-addresses.update",
+      { ...counterpartyParams, address_id: 1 },
+      { line_one: "3 High Street" },
+    ),
   ],
   "emulator-contracts.sign": [
     async (fixture) => {

@@ -15,7 +15,7 @@ const skip = (await canRun("nginx", "-v")) ? false : "needs nginx";
 
 const tls = new URL("../../fixtures/tls/", import.meta.url).pathname;
 
-/** Starts nginx with TLS in front of one name per listener. Returns its Unix socket, which uses no port. */
+/** Starts nginx as a TLS proxy with one server name per upstream. Returns its Unix socket, which uses no port. */
 async function startNginx(t: TestContext, upstreams: Readonly<Record<string, string>>): Promise<string> {
   const folder = await createTemporaryFolder(t);
   const socket = join(folder, "socket");

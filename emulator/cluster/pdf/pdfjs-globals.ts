@@ -9,7 +9,7 @@ export class ByteBudgetExceededError extends Error {
   override readonly name = "ByteBudgetExceededError";
 }
 
-export const beginBudget = (): void => {
+export const resetByteBudget = (): void => {
   remainingBytes = pdfLimits.memoryMb * 1024 * 1024;
 };
 

@@ -11,7 +11,7 @@ import {
   type WorkerMessage,
 } from "./limits.ts";
 // The order of the imports matters: globals, then the worker (which then runs in this thread), then the library.
-import { beginBudget, isOverBudget, restoreConsole } from "./pdfjs-globals.ts";
+import { isOverBudget, resetByteBudget, restoreConsole } from "./pdfjs-globals.ts";
 import "pdfjs-dist/legacy/build/pdf.worker.mjs";
 import { getDocument, type PDFDocumentProxy, type PDFPageProxy, VerbosityLevel } from "pdfjs-dist/legacy/build/pdf.mjs";
 
@@ -46,7 +46,7 @@ send({ started: true });
 
 /** Parses a PDF and reads its first page, or all text. Images have no text. Never rejects. */
 async function readPdf({ goal, file }: PdfTask): Promise<PdfReadResult> {
-  beginBudget();
+  resetByteBudget();
   try {
     const reading = await openDocument(file, goal === "check" ? checkFirstPage : readText);
     return isOverBudget() ? { problem: memoryLimitMessage } : reading;

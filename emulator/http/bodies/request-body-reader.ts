@@ -34,7 +34,7 @@ export interface BodyReadTimeouts {
   readonly headTimeoutMs: number;
   /** Time for a body that is read into memory, and for the unread rest of a body after the response. */
   readonly bodyTimeoutMs: number;
-  /** Interval in which at least `paceBytes` of an upload must arrive. An upload has no other timeout. */
+  /** Interval in which at least `minPaceBytes` of an upload must arrive. An upload has no other timeout. */
   readonly paceIntervalMs: number;
   readonly minPaceBytes: number;
 }

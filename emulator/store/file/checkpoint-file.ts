@@ -121,7 +121,7 @@ export function parseCheckpointHead(members: Readonly<Record<string, unknown>>):
 }
 
 /** Number of bytes of a checkpoint that are read for its metadata. */
-export const maxHeadLength = 64 * 1024;
+export const maxHeadBytes = 64 * 1024;
 
 /** Reads the metadata in the first lines of a checkpoint. Returns undefined if the file is not a checkpoint. */
 export function findCheckpointHead(firstBlock: string): CheckpointHead | undefined {

@@ -13,7 +13,7 @@ import {
   StateFormatError,
   type Store,
 } from "../port.ts";
-import { type CheckpointHead, findCheckpointHead, maxHeadLength } from "./checkpoint-file.ts";
+import { type CheckpointHead, findCheckpointHead, maxHeadBytes } from "./checkpoint-file.ts";
 import { readChecksummedInto } from "./checksummed-document.ts";
 import { DocumentReader } from "./document-reader.ts";
 import { type HistoryFiles, parseCommitLine } from "./history-files.ts";
@@ -194,7 +194,7 @@ const createSegment = (disk: Disk, { path, head, journals }: SegmentFiles): Segm
 
 async function readHead(disk: Disk, path: string): Promise<CheckpointHead | undefined> {
   try {
-    return findCheckpointHead(await readBeginning(disk, path, maxHeadLength));
+    return findCheckpointHead(await readBeginning(disk, path, maxHeadBytes));
   } catch (cause) {
     if (isMissing(cause)) return undefined;
     throw cause;

@@ -74,7 +74,7 @@ export class LiveView implements View {
 /** Writes in place and stores the data for a rollback. */
 export class LiveTransaction extends LiveView implements Transaction {
   readonly operation: string;
-  /** The state for a rollback, which happens after the end. */
+  /** The state to roll back. `state` throws after `end()`, and a rollback runs later. */
   readonly #stateForRollback: State;
   readonly #changes: Change[] = [];
   /** Data of each change for a rollback. A function per change would be held until the change is durable. */

@@ -1,7 +1,7 @@
 import type { WallClock } from "../../../src/base/clock.ts";
 import { AppendLog } from "../../../src/files/append-log.ts";
 import type { LogPosition } from "../../../src/files/log-line.ts";
-import { type CheckpointHead, findCheckpointHead, formatCheckpoint, maxHeadLength } from "../file/checkpoint-file.ts";
+import { type CheckpointHead, findCheckpointHead, formatCheckpoint, maxHeadBytes } from "../file/checkpoint-file.ts";
 import { formatCommitLine } from "../file/history-files.ts";
 import { type Segment, StoredHistory } from "../file/stored-history.ts";
 import { Compaction } from "../live/compaction.ts";
@@ -239,7 +239,7 @@ async function* withEnd(
 /** Lists the segments of the history of a state, oldest first. The last segment belongs to the present checkpoint. */
 async function listPostgresSegments({ pool }: Pick<Database, "pool">): Promise<Segment[]> {
   const bases = await pool`
-    select id, left(lines, ${maxHeadLength}) as beginning from documents join pieces on document = id and piece = 0
+    select id, left(lines, ${maxHeadBytes}) as beginning from documents join pieces on document = id and piece = 0
     where kind = 'base' and whole order by id`;
   return bases.flatMap(({ id, beginning }): Segment[] => {
     const head = findCheckpointHead(beginning);

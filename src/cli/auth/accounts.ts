@@ -105,7 +105,7 @@ export async function resolveAccountAddress(issuer: string | undefined, context:
     if (names.length === 0) {
       throw new CommandFailedError("forbidden", "signed_out", "Not signed in.", { next: ["auth", "device-login"] });
     }
-    throw new UsageError("There are several sign-ins, and none is selected.", {
+    throw new UsageError("Several accounts are signed in, and none is selected.", {
       hint: `Select one with --issuer or --base-url: ${names.join(", ")}`,
     });
   }

@@ -160,7 +160,7 @@ export const listFields = (rows: readonly unknown[]): readonly string[] => [
   ...new Set(rows.flatMap((row) => (isObject(row) ? Object.keys(row) : []))),
 ];
 
-/** Throws UsageError for a field that the response does not have. An empty `known` allows any field. */
+/** Throws UsageError for a field that the response does not have. An empty list of `knownFields` allows any field. */
 export function checkFields(requestedFields: readonly string[], knownFields: readonly string[]): void {
   if (knownFields.length === 0) return;
   for (const name of requestedFields) {

@@ -111,7 +111,7 @@ export function createPrinter(host: Host, color: boolean | undefined) {
     },
     async showStatus(text: string | undefined): Promise<void> {
       const { stderr } = host;
-      if (!hasWidth(stderr)) return;
+      if (!canShowStatusLine(stderr)) return;
       const status =
         text === undefined ? "" : truncateLine(neutralize(escapeControlCharacters(text)), stderr.columns ?? 80);
       if (status === "" && !hasStatus) return;
@@ -122,7 +122,7 @@ export function createPrinter(host: Host, color: boolean | undefined) {
 }
 
 /** Reports whether a status line can be shown. Some terminals report 0 columns. */
-export const hasWidth = (stream: Host["stderr"]): boolean => stream.isTTY === true && stream.columns !== 0;
+export const canShowStatusLine = (stream: Host["stderr"]): boolean => stream.isTTY === true && stream.columns !== 0;
 
 const clearLine = "\r\x1b[K";
 

@@ -9,8 +9,9 @@ const defaultForcedExitMs = 240;
 
 /**
  * Controls the shutdown of a run. A signal aborts `signal`, which ends all waits. Required work (requests of a job, a
- * rotating token, a webhook, an emulator) continues until `cut` is aborted. The process exits with the signal's code a
- * moment later, or at the second signal. This timer does not start while a child process runs that received the signal.
+ * rotating token, a webhook, an emulator) continues until `forceSignal` is aborted. The process exits with the signal's
+ * code a moment later, or at the second signal. This timer does not start while a child process runs that received the
+ * signal.
  */
 export class ShutdownController {
   readonly #host: Host;

@@ -1,12 +1,12 @@
 import type { Context } from "../command.ts";
-import { hasWidth } from "../output/print.ts";
+import { canShowStatusLine } from "../output/print.ts";
 import { isSwitchedOn } from "../process/environment.ts";
 
 const spinnerDelayMs = 300;
 
 /** Animation requires a terminal with a width, no CI, and no --quiet (DECISIONS.md, L5). */
 export const canAnimate = ({ host: { stderr, env }, globals }: Pick<Context, "host" | "globals">): boolean =>
-  hasWidth(stderr) &&
+  canShowStatusLine(stderr) &&
   "cursorTo" in stderr &&
   !isSwitchedOn(env.CI) &&
   env.TERM !== "dumb" &&

@@ -20,7 +20,7 @@ export function startCommandSpan({ env, wall }: TracedHost, words: string) {
   const self = createSpan(parent);
   const start = wall.now();
 
-  /** Sends the span within a second, or until `cut` is aborted. Never rejects. */
+  /** Sends the span within a second, or until `forceSignal` is aborted. Never rejects. */
   async function end(exit: number, error: unknown, forceSignal: AbortSignal): Promise<void> {
     const { url, headers, resource, timeoutMs } = settings!;
     const failed = exit === 0 ? undefined : error === undefined ? `exit ${exit}` : explainError(error).code;

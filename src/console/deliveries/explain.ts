@@ -37,10 +37,10 @@ export const describeResponse = ({ status, error }: Pick<Attempt, "status" | "er
 /** Describes the result of an attempt by its error code. */
 export function describeResponseCode(status: number | null, code: string | null): string {
   if (status !== null) return String(status);
-  return code === null ? "no response" : (errorWords.get(code) ?? toWords(code));
+  return code === null ? "no response" : (errorLabels.get(code) ?? toWords(code));
 }
 
-const errorWords = new Map([
+const errorLabels = new Map([
   ["connection_refused", "connection refused"],
   ["response_timeout", "response timeout"],
   ["connect_timeout", "connection timeout"],

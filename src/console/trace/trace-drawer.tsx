@@ -169,7 +169,7 @@ export function describeNode({
   return `${name}: ${describeResponseCode(status, error)}`;
 }
 
-/** A sentence of the emulator with its codes in words: `webhook 1 wants contract created`. */
+/** Replaces codes in a message of the emulator by words: `webhook 1 is subscribed to contract created`. */
 export const replaceCodes = (sentence: string): string =>
   sentence.replace(/\b[a-z]+(?:_[a-z]+)+\b|\bE[A-Z]{4,}\b|\b[A-Z]+(?:_[A-Z]+)+\b/g, (code) =>
     code === code.toUpperCase() && !code.startsWith("E") ? toWords(code) : describeResponseCode(null, code),

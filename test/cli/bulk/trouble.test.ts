@@ -33,7 +33,7 @@ describe("invalid rows in a bulk job", () => {
     assert.equal((await svc("router jobs list --json")).stdout, "[]\n");
   });
 
-  it("stops the job of a pipe at an invalid row and continues without that row", async (t) => {
+  it("stops at an invalid row of standard input and resumes without it with --skip-invalid", async (t) => {
     const { svc, listRequests } = await createBulkFixture(t, []);
     const stdin = "a\nb\nc\nd d\ne\n";
     const result = await svc(`router map-clients - ${flags}`, { stdin });

@@ -202,7 +202,7 @@ describe("contract API path", () => {
     );
   });
 
-  it("reaches the fallback of its listener first if it is unknown", async (t) => {
+  it("is handled by the fallback of its listener before a 404 if no operation matches", async (t) => {
     const { send } = await startTestServer(t, parts(), {
       fallback: ({ method, target, body }) =>
         target.startsWith("/api/") ? undefined : new Passthrough(201, ["x-a", "b"], Buffer.from(`${method} ${body}`)),

@@ -11,7 +11,7 @@ import {
   advance,
   createRejection as createErrorResponse,
   rewind,
-  keptBesides as savedStatesHint,
+  savedStatesHint,
   testRejectedRewind,
   testRewind,
 } from "./rewinds.ts";

@@ -45,21 +45,21 @@ export const createRejection = (status: number, code: string, message: string, h
   status,
   body: { error: { code, message, hint } },
 });
-export const keptBesides = "`svc emulator snapshot list` shows the saved states.";
+export const savedStatesHint = "`svc emulator snapshot list` shows the saved states.";
 /** The error if the history is complete. */
 const createOutOfRangeResponse = (lacks: string, ...hints: readonly string[]) =>
   createRejection(
     409,
     "rewind_out_of_range",
     `Cannot rewind ${lacks}. It reaches back to the beginning of the state. Nothing was changed.`,
-    [...hints, keptBesides].join(" "),
+    [...hints, savedStatesHint].join(" "),
   );
 const createMissingCauseResponse = (cause: string, newest: number) =>
   createRejection(
     409,
     "rewind_out_of_range",
     `Cannot rewind to before ${cause}, which does not exist: the newest number is ${newest}. Nothing was changed.`,
-    `\`svc emulator requests\` lists the requests. ${keptBesides}`,
+    `\`svc emulator requests\` lists the requests. ${savedStatesHint}`,
   );
 const noHistory = createRejection(
   409,

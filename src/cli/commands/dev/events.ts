@@ -4,7 +4,7 @@ import type { Context } from "../../command.ts";
 import type { EventOf } from "../../connection/follow.ts";
 import { dim, green, red, type StyledLine } from "../../output/styled.ts";
 import { formatActivityLine, formatLineTime } from "../emulator/start/banner.ts";
-import { formatVerdict, type ListenedDelivery } from "../webhooks/listened-delivery.ts";
+import { formatVerdict, type HandledDelivery } from "../webhooks/listened-delivery.ts";
 import { formatPostResult, isSuccessfulPost, summarizePost } from "../webhooks/post.ts";
 
 export type SessionEvent = EventOf<typeof followEvents>;
@@ -51,7 +51,7 @@ export function formatAttemptLine(at: string, delivery: DeliveryEvent, columns: 
 }
 
 /** Formats a delivery as `03:04:05  webhook  CONTRACT_SIGNED T-1  verified  200 in 12 ms`. */
-export function formatDeliveryLine(delivery: ListenedDelivery, columns: number | undefined): StyledLine {
+export function formatDeliveryLine(delivery: HandledDelivery, columns: number | undefined): StyledLine {
   const { at, activity, composite_id, forwardResult } = delivery;
   const description = [activity ?? "not a webhook", ...(composite_id === null ? [] : [composite_id])].join(" ");
   const start = [dim(formatLineTime(at, columns)), `  webhook  ${description}  `, formatVerdict(delivery)];
@@ -84,7 +84,7 @@ export const toAttemptEvent = (at: string, delivery: DeliveryEvent) => ({
   next_attempt_at: delivery.next_attempt_at,
 });
 
-export function toDeliveryEvent(delivery: ListenedDelivery) {
+export function toDeliveryEvent(delivery: HandledDelivery) {
   const { at, activity, composite_id, verified, reason, bytes, forwardResult } = delivery;
   const forwarded = summarizePost(forwardResult);
   return { type: "delivery", at, activity, composite_id, verified, reason, bytes, forwarded };

@@ -6,13 +6,13 @@ import {
   type ReceivedWebhookRequest,
   type WebhookReceiver,
 } from "../../connection/webhook-receiver.ts";
-import { type ListenedDelivery, type VerifiedDelivery, verifyReceivedDelivery } from "../webhooks/listened-delivery.ts";
+import { type HandledDelivery, type VerifiedDelivery, verifyReceivedDelivery } from "../webhooks/listened-delivery.ts";
 import { openDeliverySender } from "../webhooks/post.ts";
 
 interface SessionReceiverOptions {
   readonly forwardTo: string | undefined;
   readonly extraHeaders: Readonly<Record<string, string>>;
-  readonly onDelivery: (delivery: ListenedDelivery) => Promise<void>;
+  readonly onDelivery: (delivery: HandledDelivery) => Promise<void>;
 }
 
 /**

@@ -4,7 +4,7 @@ import { waitUntilAborted } from "../../../base/on-abort.ts";
 import type { Context } from "../../command.ts";
 import type { WebhookReceiver } from "../../connection/webhook-receiver.ts";
 import type { StyledLine } from "../../output/styled.ts";
-import type { ListenedDelivery } from "../webhooks/listened-delivery.ts";
+import type { HandledDelivery } from "../webhooks/listened-delivery.ts";
 import { isRefused, subscribe } from "../webhooks/registration.ts";
 import { watchSubscription } from "../webhooks/subscription-watch.ts";
 import { createKeyActionTools, formatKeyHelp, type KeyActionState, keyActions } from "./actions.ts";
@@ -97,7 +97,7 @@ export class DevSession {
     }
   }
 
-  async onDelivery(delivery: ListenedDelivery): Promise<void> {
+  async onDelivery(delivery: HandledDelivery): Promise<void> {
     await this.#showEvent(toDeliveryEvent(delivery), formatDeliveryLine(delivery, this.#columns));
     if (delivery.forwardResult && "error" in delivery.forwardResult) await this.#checkApp();
   }

@@ -25,7 +25,7 @@ const optionalString = z.string().optional();
 
 const operationSearchTool = defineTool(
   "find",
-  "Find operations by words",
+  "Search operations by keyword",
   { query: stringSchema },
   async ({ query }, runner) => toDataResult(findCommands(await runner.listCommands(), query)),
 );
@@ -40,7 +40,7 @@ const operationDescriptionTool = defineTool(
 const createOperationCallTool = (allowWrites: boolean) =>
   defineTool(
     "call",
-    allowWrites ? "Call an operation" : "Call an operation that reads",
+    allowWrites ? "Call an operation" : "Call a read-only operation",
     {
       operation: stringSchema,
       params: dictionary(z.union([z.string(), z.number()])).optional(),

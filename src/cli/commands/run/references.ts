@@ -55,7 +55,7 @@ export function replaceLeaves(
 }
 
 /**
- * Formats a value as a replacement of `written` in a file. A field keeps its reference if it equals the value of the
+ * Formats a value as a replacement of `template` in a file. A field keeps its reference if it equals the value of the
  * reference. All other dollar signs are escaped.
  */
 export function restoreReferences(value: unknown, template: unknown, values: SavedValues): unknown {

@@ -13,7 +13,7 @@ import { fetchKey, keyFlag } from "./key.ts";
 import {
   formatListenedDelivery,
   forwardingFlags,
-  type ListenedDelivery,
+  type HandledDelivery,
   signBody,
   verifyReceivedDelivery,
 } from "./listened-delivery.ts";
@@ -127,7 +127,7 @@ async function listen(plan: ListenPlan, key: string, context: Context): Promise<
       const forwardResult = await poster?.post(plan.forwardTo!, delivery);
       const status = getStatus(verified.verified, forwardResult);
       const recordedFile = await recording?.add(activity, { path, headers, body, status });
-      const listenedDelivery: ListenedDelivery = { ...verified, file: file ?? recordedFile ?? null, forwardResult };
+      const listenedDelivery: HandledDelivery = { ...verified, file: file ?? recordedFile ?? null, forwardResult };
       await output.printEvent(toEvent(listenedDelivery), ...formatListenedDelivery(listenedDelivery));
       if (isLast) stop();
       // The forwarding target determines the status. Without a target, the receiver rejects invalid signatures.
@@ -155,7 +155,7 @@ async function listen(plan: ListenPlan, key: string, context: Context): Promise<
   await whenStopped;
 }
 
-function getStatus(isVerified: boolean, forwardResult: ListenedDelivery["forwardResult"]): number {
+function getStatus(isVerified: boolean, forwardResult: HandledDelivery["forwardResult"]): number {
   if (!forwardResult) return isVerified ? 200 : 401;
   return "error" in forwardResult ? 502 : forwardResult.status;
 }
@@ -192,7 +192,7 @@ async function subscribeReceiver(
   await context.output.note(`  ${formatNextCommand(words, context)}`);
 }
 
-const toEvent = ({ composite_id: _, forwardResult, ...delivery }: ListenedDelivery) => ({
+const toEvent = ({ composite_id: _, forwardResult, ...delivery }: HandledDelivery) => ({
   type: "delivery",
   ...delivery,
   forwarded: summarizePost(forwardResult),

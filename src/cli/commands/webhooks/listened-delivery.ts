@@ -22,7 +22,7 @@ export interface VerifiedDelivery {
   readonly bytes: number;
 }
 
-export interface ListenedDelivery extends VerifiedDelivery {
+export interface HandledDelivery extends VerifiedDelivery {
   readonly file: string | null;
   readonly forwardResult: DeliverySendResult | undefined;
 }
@@ -74,7 +74,7 @@ export const formatVerdict = ({ reason }: VerifiedDelivery) =>
   reason === null ? green("verified") : red(rejections[reason] ?? `${reason} signature`);
 
 /** Formats `--> 03:04:05 CONTRACT_SIGNED [T-12] verified`, and `<-- 200 in 12 ms` for a forwarded delivery. */
-export function formatListenedDelivery(delivery: ListenedDelivery): StyledLine[] {
+export function formatListenedDelivery(delivery: HandledDelivery): StyledLine[] {
   const { at, activity, composite_id: contract, forwardResult, file } = delivery;
   const contractLabel = contract === null ? "" : ` [${contract}]`;
   const savedAs = file === null ? [] : [" ", dim(file)];

@@ -9,7 +9,7 @@ const cards = "/router/v1/crm_a/cards";
 const deal = "associatedObjectId=9&associatedObjectType=DEAL";
 const acting = "userEmail=ada%40northwind.example";
 
-/** Sends a request like the CRM, signed with the secret of the demo seed. */
+/** Creates a function that sends requests as crm_a does, signed with the secret of the demo seed. */
 function createCrmSender({ router, routerUrl }: TestEmulator) {
   return (target: string) =>
     router("GET", target, {

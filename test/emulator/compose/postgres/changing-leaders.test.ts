@@ -37,7 +37,7 @@ describe("shared store after lost leadership", { skip: postgresSkipReason }, () 
   const cutConnections = () =>
     server().sql((sql) => sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'svc'`);
 
-  /** Clients of all processes send requests during `trouble`, three times. */
+  /** Clients of all processes send requests during `disrupt`, three times. */
   async function repeatOverLeaders(
     t: TestContext,
     count: number,

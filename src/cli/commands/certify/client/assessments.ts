@@ -72,7 +72,7 @@ export function assessShownCode(result: ClientRunResult): Assessment {
 }
 
 export function assessShownAddress(result: ClientRunResult): Assessment {
-  // Terminals wrap long lines and need no scheme.
+  // Clients may omit the scheme, and terminals wrap long lines.
   const address = result.challenge?.verificationUri.replace(/^https?:\/\//, "") ?? "";
   const isShown = result.output.replaceAll(/\s/g, "").includes(address);
   return assessOutput(result, isShown, "verification address", "verification_uri");
@@ -171,13 +171,13 @@ function assessWait(result: ClientRunResult, index: number, slowDownCount: numbe
   if (waitedMs === undefined) return reportFewPolls(result);
   const delay = assessDelay(result.polls[index]!);
   if (delay) return delay;
-  const leastMs = measurePaceMs(waits) + slowDownCount * slowDownSeconds * 1_000;
+  const leastMs = measurePollIntervalMs(waits) + slowDownCount * slowDownSeconds * 1_000;
   const detail = `${formatSeconds(waitedMs)} s between polls ${index + 1} and ${index + 2}; at least ${formatSeconds(leastMs)} s are due.`;
   return waitedMs >= leastMs - maxWaitDeviationMs ? pass(detail) : fail(detail, fix);
 }
 
 /** Measures the interval of the client before the first slow_down. An interval longer than requested is allowed. */
-function measurePaceMs([first = 0]: readonly number[]): number {
+function measurePollIntervalMs([first = 0]: readonly number[]): number {
   // A busy machine can delay the first poll of a client with the requested interval.
   return Math.min(first, Math.max(minIntervalSeconds * 1_000, first - 2_000));
 }

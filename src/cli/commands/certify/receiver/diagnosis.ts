@@ -37,7 +37,7 @@ export function diagnoseMistakes(
   const isGenuine = ({ check }: ReceiverCheckResult) => check.expects === "accept";
   const isSignature = ({ check }: ReceiverCheckResult) => check.id.startsWith("signature.");
 
-  // A receiver without responses shows no other mistake.
+  // A receiver that has ended hides all other mistakes.
   addDiagnosis("receiver-ended", (item) => item.receiverEnd !== undefined && !isCrash(item));
   if (isOpen("signature.tampered") && isOpen("signature.other-key")) addDiagnosis("signature-unchecked", isSignature);
 
