@@ -60,7 +60,11 @@ const rejectedLines: [string, string, RegExp][] = [
     /^error: --by can be given only once\n {2}See svc emulator clock advance --help/,
   ],
   ["a global value given twice", "--profile a webhooks list --profile b", /^error: --profile can be given only once\n/],
-  ["a list of fields given twice", "webhooks list --json=id --fields url", /^error: --fields can be given only once\n/],
+  [
+    "a list of fields given twice",
+    "webhooks list --json=id --fields url",
+    /^\{"error":\{"code":"usage","message":"--fields can be given only once",/,
+  ],
   [
     "a date instead of a time",
     "emulator rewind --to 2040-01-01",
