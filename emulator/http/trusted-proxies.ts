@@ -13,7 +13,7 @@ export interface ForwardedInfo {
 
 const forwardedHeaders = ["x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"] as const;
 
-/** Returns whether a proxy describes the client in a header of this name. */
+/** Returns whether proxies use the header of this name to forward client information. */
 const isProxyHeader = (name: string): boolean =>
   name.startsWith("x-forwarded-") || name === "forwarded" || name === "x-real-ip";
 

@@ -87,7 +87,10 @@ describe("confirmation prompt", () => {
     await json("intake create --title x --workflow-id 201");
     const result = await svc("intake delete 1");
     assert.equal(result.exit, 2);
-    assert.match(result.stderr, /^error: --yes required when not running interactively\n {2}See svc .*\n$/);
+    assert.match(
+      result.stderr,
+      /^error: --yes required when not running interactively\n {2}\S.*\? Add --yes to confirm\.\n$/,
+    );
     assert.equal((await svc("intake show 1")).exit, 0);
     assert.equal((await svc("intake delete 1 --yes")).exit, 0);
     // An unknown intake returns 403 (DECISIONS.md, C1).

@@ -40,7 +40,7 @@ describe("--dry-run", () => {
 const secret = "s3cr3t-invite";
 const base = "http://127.0.0.1:1";
 
-/** The output of a dry run, as text and as JSON, in a folder with these files. */
+/** Runs a command with --dry-run in a folder with these files. Returns its output as text and as JSON. */
 async function runDry(t: TestContext, argv: string, files: Readonly<Record<string, string>> = {}) {
   const cwd = await createTestFolder(t);
   for (const [name, content] of Object.entries(files)) await writeFile(join(cwd, name), content);
@@ -60,7 +60,7 @@ describe("secret masking of --dry-run", () => {
     assert.match(program.url, /\/device-grants\/\[hidden\]$/);
   });
 
-  it("masks secrets in the query and path of any request by name", async (t) => {
+  it("masks secrets by parameter name in any query and path", async (t) => {
     const path = `/a/by_token/${secret}?code=${secret}&page=2&n[client_secret]=${secret}`;
     const { program } = await runDry(t, `api GET ${path}`);
     assert.equal(program.url, `${base}/a/by_token/[hidden]?code=[hidden]&page=2&n[client_secret]=[hidden]`);

@@ -13,7 +13,7 @@ const findProposedCommands = (stderr: string): string[] =>
 /** An emulator at the default port, which may run on this machine, changes the suggestion to start another. */
 const omitPort = (line: string | undefined) => line?.replace(/ --port 0$/, "");
 
-/** A folder, and a profile with the addresses of the services. */
+/** Creates a folder with a profile that has the addresses of the services. */
 async function createProfileFolder(t: TestContext, name: string) {
   const cwd = await createTestFolder(t);
   const profiles = { [name]: { router_url: "http://127.0.0.1:9" } };

@@ -53,7 +53,7 @@ describe("timeline", () => {
       ],
     ));
 
-  it("sorts deleted webhooks last, with the reason for skipped deliveries", () => {
+  it("sorts deleted webhooks last and shows why deliveries were skipped", () => {
     const passedOver = (id: number, webhook_id: number, outcome: Delivery["outcome"]) =>
       createDelivery(id, [], { webhook_id, outcome });
     const { tracks } = buildTimeline(

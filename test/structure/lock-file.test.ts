@@ -7,7 +7,7 @@ interface LockedPackage {
 }
 
 /**
- * Lists the entries due to which `npm ci` rejects a lock file: optional packages of other platforms that are named but
+ * Lists the entries that make `npm ci` reject a lock file: optional packages of other platforms that are named but
  * not locked.
  */
 function findUnlockedPackages(packages: Readonly<Record<string, LockedPackage>>): string[] {

@@ -23,7 +23,7 @@ const feedLimits = {
 const heartbeat = new EventFrames(":\n\n");
 
 /**
- * Events of an emulator for all its followers. Recording starts when the first follower connects. IDs are unique to a
+ * Events of an emulator for all subscribers. Recording starts when the first follower connects. IDs are unique to a
  * run of the emulator: `5f3a9c1b-17` is its 17th event.
  */
 export class EventFeed implements FollowableEvents {

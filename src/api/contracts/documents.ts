@@ -83,7 +83,7 @@ export const showContent = defineOperation({
 export const linkDownload = defineOperation({
   id: "documents.link",
   ...publicOperation,
-  summary: "Get a signed URL to download a contract from",
+  summary: "Get a signed download URL for a contract",
   method: "POST",
   path: "/api/v2.1/public/contracts/{composite_id}/download_link",
   request: {

@@ -162,7 +162,7 @@ export const SignatoryDetails = z.object({
 
 /** Metadata of the upstream system; `id` is the key for later look-ups. */
 export const ExternalMetadataIn = z.object({
-  id: z.string().min(1).optional().describe("The upstream system's record id"),
+  id: z.string().min(1).optional().describe("Record ID in the upstream system"),
   integration_name: z.string().optional(),
   record_type: z.string().optional(),
   record_data: dictionary(z.unknown()).optional().describe("Free-form"),

@@ -160,7 +160,7 @@ export const addFault = defineOperation({
   ...controlOperation,
   summary: "Add a fault for incoming requests or outgoing webhooks",
   description:
-    "If several faults match, the oldest one applies. Faults are kept in memory until they are removed, or the emulator is reset or stopped. A fault without service and operation affects a request where it arrives first, and not again where the router forwards it.",
+    "If several faults match, the oldest one applies. Faults are kept in memory until they are removed, or the emulator is reset or stopped. A fault without a service and an operation affects a request once, at the first server that receives it.",
   method: "POST",
   path: "/_emulator/faults",
   request: { body: json(CheckedFault) },

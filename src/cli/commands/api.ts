@@ -15,7 +15,7 @@ import { maskUrlSecrets, redactHeader } from "../process/redact.ts";
 const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
 const flags = [
-  { flag: "data", type: "text", placeholder: "FILE|-", description: "Send these bytes as the body" },
+  { flag: "data", type: "text", placeholder: "FILE|-", description: "Send this file as the body" },
   {
     flag: "content-type",
     type: "text",

@@ -49,7 +49,11 @@ export function createContext(
 
   const confirm: Context["confirm"] = async (question, flag) => {
     if (globals.yes) return true;
-    if (!canPrompt(host, globals)) throw new UsageError(`${flag} required when not running interactively`);
+    if (!canPrompt(host, globals)) {
+      throw new UsageError(`${flag} required when not running interactively`, {
+        hint: `${question} Add ${flag} to confirm.`,
+      });
+    }
     const { askYesNo } = await import("../prompt/ask.ts");
     return askYesNo(question, { host, signal });
   };

@@ -81,7 +81,7 @@ function WorkspaceCard({ workspace, url }: { readonly workspace: Workspace; read
   );
 }
 
-/** Shows a secret on request. If the token may not read secrets, it shows the reason. */
+/** Shows a secret on request. Shows the reason instead if the token may not read secrets. */
 function Secret({ value, name }: { readonly value: string; readonly name: string }) {
   const isShown = useSignal(false);
   if (!canReadSecrets.value) return <span class="muted">Hidden: a token with the role read shows no secrets.</span>;

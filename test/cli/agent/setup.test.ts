@@ -79,7 +79,10 @@ describe("svc agent setup", () => {
     const result = await runCli("agent setup", { cwd });
     assert.deepEqual(
       [result.exit, result.stderr],
-      [2, "error: --force required when not running interactively\n  See svc agent setup --help.\n"],
+      [
+        2,
+        "error: --force required when not running interactively\n  Replace .agents/skills/svc/SKILL.md, which has other content? Add --force to confirm.\n",
+      ],
     );
     assert.equal(await readFile(join(cwd, skillFile), "utf8"), "mine\n");
     const user = simulateUser([`Replace ${skillFile}, which has other content?`, `n${enterKey}`]);

@@ -10,7 +10,7 @@ import { enterKey, simulateUser } from "../../support/cli/simulated-user.ts";
 /** An environment that names the router without the control plane of the emulator. */
 const asReal = { SVC_EMULATOR_URL: undefined, SVC_EMULATOR_TOKEN: undefined };
 
-/** An emulator that maps ada and bob to us-1. */
+/** Starts an emulator that maps ada and bob to us-1. */
 async function startWithMappedEmails(
   t: Parameters<typeof startCliEmulator>[0],
 ): Promise<CliEmulator & { listOwners(): Promise<unknown[]> }> {

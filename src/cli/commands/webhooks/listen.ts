@@ -38,7 +38,7 @@ const flags = [
     placeholder: "URL",
     description: "Address of this receiver for the service, such as a tunnel",
   },
-  { flag: "no-register", type: "switch", description: "Create no webhook; only print the command that creates it" },
+  { flag: "no-register", type: "switch", description: "Print the command that creates the webhook instead of creating it" },
   { flag: "no-enable", type: "switch", description: "Do not enable the webhook again when the app is back" },
   {
     flag: "save",

@@ -83,7 +83,7 @@ async function withLock<T>(path: string, host: Host, signal: AbortSignal, work: 
 }
 
 /**
- * Acquires the lock, also from a dead process. Returns undefined if another process has the lock. `life` is a file that
+ * Acquires the lock, even if a dead process still holds it. Returns undefined if another process has the lock. `life` is a file that
  * the owner of the lock writes to. Its changes are the only sign that an owner on another machine is alive.
  */
 export async function acquireFileLock(file: string, host: Host, life = file): Promise<Lock | undefined> {

@@ -200,7 +200,7 @@ it("lookup of the e-mail behind a link reads no other e-mail", async (t) => {
   await store.close();
 });
 
-it("reminder is a separate e-mail, and a draft sends none", async (t) => {
+it("sends each reminder as a separate e-mail, and no e-mail for a draft", async (t) => {
   const emulator = await startTestEmulator(t);
   await createDraftContract(emulator.api);
   assert.deepEqual(await listEmails(emulator), []);

@@ -179,7 +179,7 @@ describe("chat_b", () => {
     }
   });
 
-  it("requests the issuer's keys once, and not immediately again for an unknown key", async (t) => {
+  it("caches the issuer's keys and does not refetch them immediately for an unknown key", async (t) => {
     const { issuer: otherIssuer, sendSigned } = await startBotRouter(t);
     await sendSigned();
     await sendSigned();

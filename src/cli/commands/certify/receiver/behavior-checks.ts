@@ -104,7 +104,7 @@ function resendAfter(hangsUp: "in-body" | "after-body"): ReceiverCheck["run"] {
 }
 
 async function sendInParallel({ deliveries, getEventNumber, send, pace }: CheckContext): Promise<CheckFinding> {
-  if (pace.isSlow) return { result: "not_checked", detail: "the receiver is too slow for it" };
+  if (pace.isSlow) return { result: "not_checked", detail: "the receiver is too slow for this check" };
   const numbers = Array.from({ length: maxParallelDeliveries }, (_, further) => getEventNumber(further));
   const responses = await Promise.all(numbers.map((number) => send(deliveries.createGenuine(number))));
   const failed = responses.filter((response) => !isAccepted(response));
