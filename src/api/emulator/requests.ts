@@ -28,7 +28,9 @@ export const LoggedRequest = z.strictObject({
   cause: optionalString.describe(
     "Cause of a request that the emulator itself sent, such as request:12; otherwise omitted",
   ),
-  fault: optionalString.describe("Fault that affected the request, and the request that added the fault (omitted if none)"),
+  fault: optionalString.describe(
+    "Fault that affected the request, and the request that added the fault (omitted if none)",
+  ),
   replaced: z
     .boolean()
     .optional()

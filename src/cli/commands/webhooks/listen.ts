@@ -38,7 +38,11 @@ const flags = [
     placeholder: "URL",
     description: "Address of this receiver for the service, such as a tunnel",
   },
-  { flag: "no-register", type: "switch", description: "Print the command that creates the webhook instead of creating it" },
+  {
+    flag: "no-register",
+    type: "switch",
+    description: "Print the command that creates the webhook instead of creating it",
+  },
   { flag: "no-enable", type: "switch", description: "Do not enable the webhook again when the app is back" },
   {
     flag: "save",

@@ -83,8 +83,9 @@ async function withLock<T>(path: string, host: Host, signal: AbortSignal, work: 
 }
 
 /**
- * Acquires the lock, even if a dead process still holds it. Returns undefined if another process has the lock. `life` is a file that
- * the owner of the lock writes to. Its changes are the only sign that an owner on another machine is alive.
+ * Acquires the lock, even if a dead process still holds it. Returns undefined if another process has the lock. `life`
+ * is a file that the owner of the lock writes to. Its changes are the only sign that an owner on another machine is
+ * alive.
  */
 export async function acquireFileLock(file: string, host: Host, life = file): Promise<Lock | undefined> {
   const lock = await take(file, createLockOptions(host, life)).catch((cause: Error) => {

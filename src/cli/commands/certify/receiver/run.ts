@@ -192,7 +192,9 @@ export async function runChecks(options: CheckRunOptions): Promise<readonly Rece
     const isInconclusive = finding.result !== "passed" && isTooLate({ exchanges }) && pace.isSlow;
     return {
       check,
-      ...(isInconclusive ? ({ result: "not_checked", detail: "the receiver is too slow for this check" } as const) : finding),
+      ...(isInconclusive
+        ? ({ result: "not_checked", detail: "the receiver is too slow for this check" } as const)
+        : finding),
       exchanges,
       durationMs: wall.monotonicNow() - startedAt,
     };
