@@ -344,11 +344,11 @@ export interface Repair {
   /** Descriptions of the damage with file and line, one per damaged file. */
   readonly damage: readonly string[];
   /** Contents of the repaired state. */
-  readonly kept: { readonly rows: number; readonly mappings: number; readonly transactions: number };
+  readonly retained: { readonly rows: number; readonly mappings: number; readonly transactions: number };
   /** Paths of journals that were not read, because they follow the damage. */
   readonly dropped: readonly string[];
   /** The new paths of the damaged and dropped files. */
-  readonly aside: readonly string[];
+  readonly renamed: readonly string[];
 }
 
 /**

@@ -136,7 +136,10 @@ describe("svc emulator repair", () => {
     assert.match(list.stderr, /svc emulator repair/);
     const repair = await runCli("emulator repair .svc/emulator.json", { cwd });
     assert.equal(repair.exit, 0, repair.stderr);
-    assert.match(repair.stdout, /^damaged: .*emulator.json.*\n(.*\n)*renamed: .*emulator.json.damaged\nkept: \d+ rows/);
+    assert.match(
+      repair.stdout,
+      /^damaged: .*emulator.json.*\n(.*\n)*renamed: .*emulator.json.damaged\nretained: \d+ rows/,
+    );
     assert.equal(await readFile(`${file}.damaged`, "utf8"), text.slice(0, -200));
     assert.equal((await runCli("contracts templates list --emulator", { cwd })).exit, 0);
   });

@@ -183,12 +183,12 @@ export async function repairFile(options: {
   const damages: Damage[] = [];
   const { state, base, position, newest, transactions } = await recover(disk, path, collections, damages);
   if (!base) throw new StateFormatError(`File ${path} not found`, { repairable: false });
-  const kept = { ...countEntries(state), transactions };
-  if (damages.length === 0) return { repaired: false, damage: [], kept, dropped: [], aside: [] };
+  const retained = { ...countEntries(state), transactions };
+  if (damages.length === 0) return { repaired: false, damage: [], retained, dropped: [], renamed: [] };
 
-  const aside: string[] = [];
+  const renamed: string[] = [];
   // The hard link is created before the new file, so that the damaged bytes always exist.
-  for (const file of damages.flatMap(({ files }) => files)) aside.push(await linkAside(disk, file));
+  for (const file of damages.flatMap(({ files }) => files)) renamed.push(await linkDamagedFile(disk, file));
   // A crash may preserve a later rename and lose an earlier one in the same folder.
   await disk.syncFolder(dirname(path));
   const head = { generation: newest + 1, closed: true, ...(position && { position }) };
@@ -199,13 +199,13 @@ export async function repairFile(options: {
   return {
     repaired: true,
     damage: damages.map(({ message }) => message),
-    kept,
+    retained,
     dropped: damages.flatMap(({ files }) => files.slice(1)),
-    aside,
+    renamed,
   };
 }
 
-async function linkAside(disk: Disk, file: string): Promise<string> {
+async function linkDamagedFile(disk: Disk, file: string): Promise<string> {
   const newName = await findFreeName(disk, file, "damaged");
   await disk.link(file, newName);
   return newName;

@@ -65,15 +65,15 @@ const emulatorRepair = defineCommand({
       throw toStateError(error);
     });
     const { output } = context;
-    const { rows, mappings, transactions } = repair.kept;
+    const { rows, mappings, transactions } = repair.retained;
     const counts = `${pluralize(rows, "row")}, ${pluralize(mappings, "mapping")}, ${pluralize(transactions, "transaction")} of the journal`;
     if (!repair.repaired) return output.showOrPrint(repair, `No damage found: ${counts}`);
     return output.showOrPrint(
       repair,
       ...repair.damage.map((line) => `damaged: ${line}`),
       ...repair.dropped.map((file) => `dropped, because it follows the damage: ${file}`),
-      ...repair.aside.map((file) => `renamed: ${file}`),
-      `kept: ${counts}`,
+      ...repair.renamed.map((file) => `renamed: ${file}`),
+      `retained: ${counts}`,
     );
   },
 });

@@ -53,9 +53,9 @@ describe("repair of a state file", () => {
     assert.deepEqual(await repairFile({ path, collections }), {
       repaired: false,
       damage: [],
-      kept: { rows: 6, mappings: 2, transactions: 3 },
+      retained: { rows: 6, mappings: 2, transactions: 3 },
       dropped: [],
-      aside: [],
+      renamed: [],
     });
     assert.deepEqual(await readdir(folder), before);
   });
@@ -66,9 +66,9 @@ describe("repair of a state file", () => {
     assert.deepEqual(await repairFile({ path, collections }), {
       repaired: true,
       damage: [`${path}, line 15: the line is damaged`],
-      kept: { rows: 4, mappings: 0, transactions: 3 },
+      retained: { rows: 4, mappings: 0, transactions: 3 },
       dropped: [],
-      aside: [`${path}.damaged`],
+      renamed: [`${path}.damaged`],
     });
     assert.equal(await readFile(`${path}.damaged`, "utf8"), damagedText);
     assert.deepEqual(await readPeople(path), { ids: [1, 4, 5, 6], owned: 0 });
@@ -77,8 +77,8 @@ describe("repair of a state file", () => {
   it("retains all readable data if only the checksum is wrong", async (t) => {
     const { path } = await createState(t);
     await damage(path, '"name":"p2"', '"name":"by hand"');
-    const { repaired, kept } = await repairFile({ path, collections });
-    assert.deepEqual({ repaired, kept }, { repaired: true, kept: { rows: 6, mappings: 2, transactions: 3 } });
+    const { repaired, retained } = await repairFile({ path, collections });
+    assert.deepEqual({ repaired, retained }, { repaired: true, retained: { rows: 6, mappings: 2, transactions: 3 } });
     assert.deepEqual(await readPeople(path), { ids: [1, 2, 3, 4, 5, 6], owned: 2 });
   });
 
@@ -89,9 +89,9 @@ describe("repair of a state file", () => {
     assert.deepEqual(await repairFile({ path, collections }), {
       repaired: true,
       damage: [`${journal}, line 3: the checksum of the line does not match`],
-      kept: { rows: 4, mappings: 2, transactions: 1 },
+      retained: { rows: 4, mappings: 2, transactions: 1 },
       dropped: [],
-      aside: [`${journal}.damaged-2`],
+      renamed: [`${journal}.damaged-2`],
     });
     assert.equal(await readFile(`${journal}.damaged-2`, "utf8"), damagedText);
     assert.deepEqual(await readPeople(path), { ids: [1, 2, 3, 4], owned: 2 });
