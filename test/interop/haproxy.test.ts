@@ -48,6 +48,7 @@ async function startHaproxy(t: TestContext, servers: Readonly<Record<string, Pro
       log global
       option log-health-checks
       timeout connect 10s
+      timeout check 10s
       timeout client 60s
       timeout server 60s
     frontend all
