@@ -7,7 +7,7 @@ export function getDocumentBytes(
   { status, value }: Pick<ApiResponse, "status" | "value">,
   { mayBeEmpty }: { readonly mayBeEmpty: boolean },
 ): AsyncIterable<Uint8Array> {
-  if (status === 206) throw new InvalidResponseError(status, "The service answered 206 with a part of the document.");
+  if (status === 206) throw new InvalidResponseError(status, "The service responded 206 with a part of the document.");
   const bytes = value as AsyncIterable<Uint8Array>;
   return mayBeEmpty && status !== 204 && status !== 205 ? bytes : requireContent(bytes, status);
 }
@@ -22,7 +22,7 @@ async function* requireContent(bytes: AsyncIterable<Uint8Array>, status: number)
 }
 
 export const createEmptyResponseError = (content: string, status: number): InvalidResponseError =>
-  new InvalidResponseError(status, `Expected ${content}, but the service answered ${status} with an empty body.`);
+  new InvalidResponseError(status, `Expected ${content}, but the service responded ${status} with an empty body.`);
 
 type ShellVariables = Readonly<Record<string, string | undefined>>;
 

@@ -332,7 +332,7 @@ async function showResponse(
       throw createEmptyResponseError("JSON", response.status);
     }
     if (output.format === "json") return output.show(null);
-    const outcome = isMissing ? `the service answered ${response.status} with an empty body` : "done";
+    const outcome = isMissing ? `the service responded ${response.status} with an empty body` : "done";
     return output.note(`${spec.summary}: ${outcome}`);
   }
 }

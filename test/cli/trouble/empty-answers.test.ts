@@ -45,7 +45,7 @@ describe("empty response to a read", () => {
       ]) {
         const { exit, stdout, stderr } = await svc(argv);
         assert.deepEqual([exit, stdout], [1, ""], argv);
-        assert.match(stderr, /Expected JSON, but the service answered 200 with an empty body/, argv);
+        assert.match(stderr, /Expected JSON, but the service responded 200 with an empty body/, argv);
       }
     });
   }
@@ -56,7 +56,7 @@ it("an empty response to a write is reported without a response body", async (t)
   const { exit, stdout, stderr } = await svc("contracts download-link T-1");
   assert.deepEqual(
     [exit, stdout, stderr.split("\n").at(-2)],
-    [0, "", "Get a signed URL to download a contract from: the service answered 200 with an empty body"],
+    [0, "", "Get a signed download URL for a contract: the service responded 200 with an empty body"],
   );
 });
 
@@ -65,12 +65,12 @@ describe("incomplete download", () => {
     [
       "part of the document",
       (response) => response.writeHead(206, { "content-range": "bytes 0-3/900" }).end("part"),
-      "The service answered 206 with a part of the document.",
+      "The service responded 206 with a part of the document.",
     ],
     [
       "no content",
       (response) => response.writeHead(204).end(),
-      "Expected a document, but the service answered 204 with an empty body.",
+      "Expected a document, but the service responded 204 with an empty body.",
     ],
   ];
   for (const [label, respond, message] of cases) {

@@ -46,7 +46,7 @@ describe("successful 2xx response to a command", () => {
               `The response of ${spec.operation} differs from its declaration: status ${status} `,
             );
             if (body === "" && requiresContent(spec, status)) {
-              const message = `, but the service answered ${status} with an empty body.`;
+              const message = `, but the service responded ${status} with an empty body.`;
               return result.exit === 1 && result.stderr.includes(message) ? undefined : formatRunResult(result);
             }
             const isPrinted = body === "" || result.stdout.includes("C-1") || /^Wrote /m.test(result.stderr);
