@@ -1,9 +1,9 @@
 import type * as z from "zod";
 import { findNearest } from "../base/text.ts";
-import { allResources } from "./all-resources.ts";
+import * as modules from "./all-resources.ts";
 import * as payloads from "./contracts/webhook-payloads.ts";
 import type { Operation } from "./operation.ts";
-import type { ResourceName, resources } from "./resources.ts";
+import { type ResourceName, resources } from "./resources.ts";
 
 export { webhookPayloads } from "./contracts/webhook-payloads.ts";
 
@@ -31,10 +31,12 @@ const isSchema = (value: unknown): value is z.ZodType =>
 const listSchemas = (exports: object): [string, z.ZodType][] =>
   Object.entries(exports).filter((entry): entry is [string, z.ZodType] => isSchema(entry[1]));
 
-const loadedResources = (Object.keys(allResources) as ResourceName[]).map((name) => ({
+const allModules: { readonly [Name in ResourceName]: Awaited<ReturnType<(typeof resources)[Name]>> } = modules;
+
+const loadedResources = (Object.keys(resources) as ResourceName[]).map((name) => ({
   name,
-  operations: Object.values<unknown>(allResources[name]).filter(isOperation),
-  schemas: listSchemas(allResources[name]),
+  operations: Object.values<unknown>(allModules[name]).filter(isOperation),
+  schemas: listSchemas(allModules[name]),
 }));
 
 /**
