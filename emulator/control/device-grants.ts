@@ -155,7 +155,7 @@ export async function decideDeviceGrant(
   const workspace = workspaceId === undefined ? undefined : await tx.get(workspaces, workspaceId);
   const boundClusterId = (await findGrantByUserCode(tx, user_code))?.cluster_id ?? undefined;
   const clusterId = cluster_id ?? workspace?.cluster_id ?? boundClusterId;
-  const candidates = listAllowedClusters(clusters, workspace).filter(({ id }) => (clusterId ?? id) === id);
+  const candidates = clusters.filter(({ id }) => (clusterId ?? id) === id && (workspace?.cluster_id ?? id) === id);
   if (candidates.length === 0) return "no-cluster";
   const person = await findApprover(tx, candidates, workspace, email);
   if (!person) return "no-person";
@@ -166,9 +166,6 @@ export async function decideDeviceGrant(
   }
   return grant;
 }
-
-const listAllowedClusters = (clusters: ControlContext["clusters"], workspace: Workspace | undefined) =>
-  clusters.filter(({ id }) => (workspace?.cluster_id ?? id) === id);
 
 interface Approver {
   readonly cluster: ControlContext["clusters"][number];

@@ -116,9 +116,10 @@ export function describeSteps(
   rows: CauseMap,
 ): Promise<readonly UndoneStep[]> {
   const newest = ids.toSorted((a, b) => parseCauseNumber(b)! - parseCauseNumber(a)!).slice(0, maxDescribedSteps);
+  const causesByStep = new Map(newest.map((id) => [id, new Set([id])]));
+  for (const chain of chains) for (const cause of chain) causesByStep.get(findOrigin(chain))?.add(cause);
   return Promise.all(
-    newest.map(async (id) => {
-      const causeIds = new Set([id, ...chains.filter((chain) => findOrigin(chain) === id).flat()]);
+    [...causesByStep].map(async ([id, causeIds]) => {
       const causeRows = [...causeIds].flatMap((causeId) => rows.get(causeId) ?? []);
       const { at = 0, what = "" } = rows.get(id) ?? {};
       return { id, at, what, contract: await findContractOfCauses(view, causeRows) };

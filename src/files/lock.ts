@@ -162,9 +162,9 @@ async function checkLiveness(holder: LockHolder, file: string, { forgotten, wall
 }
 
 /**
- * Reports whether a process that runs on this machine wrote a lock file, which can come from elsewhere. The proof is a
- * socket next to the file on which the holder listens, or the boot ID, which no file from elsewhere contains.
- * `unproven` means that the file contains neither.
+ * Reports whether a process that runs on this machine wrote a lock file, which may have been copied or cloned. The
+ * proof is a socket next to the file on which the holder listens, or the boot ID, which no file of another machine
+ * contains. `unproven` means that the file contains neither.
  */
 export async function checkOwnHolder(file: string, holder: LockHolder): Promise<"running" | "ended" | "unproven"> {
   const life = await checkHolder(holder, file);

@@ -121,10 +121,13 @@ async function readPostResponse({
   const sendResult = await result;
   if (sendResult.kind === "unreachable") return sendResult;
   const { status, body } = sendResult.response;
+  // Most responses arrive as a whole.
+  if (body instanceof Uint8Array)
+    return { status, body: Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, maxResponseBodyBytes)) };
   const chunks: Uint8Array[] = [];
   let size = 0;
   try {
-    for await (const chunk of body instanceof Uint8Array ? [body] : body) {
+    for await (const chunk of body) {
       chunks.push(chunk);
       size += chunk.length;
       if (size >= maxResponseBodyBytes) break;

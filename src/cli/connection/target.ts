@@ -108,7 +108,7 @@ export async function resolveControlTarget(
     );
   }
   if (!running || !(await isSameEmulator(running, { mayBeStarting: true })))
-    throw await createNoEmulatorError(state, file, { hasFileFlag: isOwn || file !== undefined });
+    throw await createNoEmulatorError(state, content, { hasFileFlag: isOwn || file !== undefined });
   const { routerUrl, token } = running;
   if (isOwn || file !== undefined) await reportParentState(host, output, state, file);
   else

@@ -15,10 +15,10 @@ import { openDirectTransport } from "../http.ts";
 import {
   defaultPort,
   findNearestState,
-  inspectRunFileOf,
   type RunningEmulator,
   readRunFile,
   readRunFileOf,
+  type StateRunFile,
 } from "./run-file.ts";
 
 export type EmulatorAccess = Pick<Emulator, "routerUrl" | "controlUrl" | "token" | "clusters">;
@@ -207,10 +207,9 @@ export async function findStopInstructions({ instance_id, process: processInfo }
 /** Another emulator can listen at the default port: its files were removed, or it belongs to another folder. */
 export async function createNoEmulatorError(
   state: string,
-  file: string | undefined,
+  content: StateRunFile,
   { hasFileFlag }: { readonly hasFileFlag: boolean },
 ): Promise<CommandFailedError> {
-  const content = await inspectRunFileOf(state, file);
   const { path: runFile } = content;
   const url = `http://127.0.0.1:${defaultPort}`;
   const listener = await probeListener(url);

@@ -45,6 +45,9 @@ export type RunFileContent =
   | { readonly status: "running" | "ended"; readonly running: RunningEmulator }
   | { readonly status: "distrusted"; readonly reason: string };
 
+/** Contents of the run file of a state, with its path. */
+export type StateRunFile = RunFileContent & { readonly path: string };
+
 /**
  * Reads a run file. Only this user may have access to it, and a process that runs on this machine must have written it,
  * because the file can be part of a clone or be a copy (DECISIONS.md, E21). `isSameEmulator` checks the address.
@@ -79,10 +82,7 @@ export async function readRunFile(path: string): Promise<RunningEmulator | undef
  * Reads the run file of a state. A state that was found, not named by --file, must be in a folder that this user
  * created on this machine, as for `svc emulator start`.
  */
-export async function inspectRunFileOf(
-  state: string,
-  file: string | undefined,
-): Promise<RunFileContent & { readonly path: string }> {
+export async function inspectRunFileOf(state: string, file: string | undefined): Promise<StateRunFile> {
   const path = await resolveRunFile(state);
   const isForeign = file === undefined && isInStateFolder(state) && !(await hasOriginMarker(dirname(state)));
   return { ...(await inspectRunFile(path, isForeign ? dirname(state) : undefined)), path };

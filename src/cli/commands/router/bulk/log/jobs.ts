@@ -96,8 +96,8 @@ async function readStoredJob(folder: string, host: Host) {
   if (record.id !== basename(folder)) throw new Error(`${path} is the record of ${record.id}`);
   const { rows, invalid, failed, moved, finished, last, file } = await readJobLog(folder);
   const isRunning = await isLocked(getLockPath(folder), host, file.path);
-  const isFinished = last?.event === "finished";
-  const status = isFinished ? (invalid + failed > 0 ? "partial" : "done") : isRunning ? "running" : "interrupted";
+  const endStatus = invalid + failed > 0 ? "partial" : "done";
+  const status = last?.event === "finished" ? endStatus : isRunning ? "running" : "interrupted";
   const reason = status === "interrupted" && last?.event === "started" ? killedReason : last?.reason;
   const at = last?.at ?? record.created_at;
   return { record, folder, status, batches: finished.count, at, reason, rows, invalid, failed, moved } as const;
