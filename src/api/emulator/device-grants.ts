@@ -29,7 +29,7 @@ export const listDevices = defineOperation({
 export const approveDevice = defineOperation({
   id: "device-grants.approve",
   ...controlOperation,
-  summary: "Approve or deny a device, as a person would",
+  summary: "Approve or deny a device, as a user would",
   method: "POST",
   path: "/_emulator/device-grants/{user_code}",
   request: {
