@@ -1,45 +1,11 @@
-import type * as activities from "../../api/emulator/activities.ts";
-import type * as clock from "../../api/emulator/clock.ts";
-import type * as clusters from "../../api/emulator/clusters.ts";
-import type * as contracts from "../../api/emulator/contracts.ts";
-import type * as deliveries from "../../api/emulator/deliveries.ts";
-import type * as devices from "../../api/emulator/device-grants.ts";
-import type * as emails from "../../api/emulator/emails.ts";
-import type * as faults from "../../api/emulator/faults.ts";
-import type * as lifecycle from "../../api/emulator/lifecycle.ts";
-import type * as owners from "../../api/emulator/owners.ts";
-import type * as requests from "../../api/emulator/requests.ts";
-import type * as snapshots from "../../api/emulator/snapshots.ts";
-import type * as state from "../../api/emulator/state.ts";
-import type * as traces from "../../api/emulator/traces.ts";
-import type * as webhooks from "../../api/emulator/webhooks.ts";
-import type { ArgumentsOf, Operation, ResultOf } from "../../api/operation.ts";
+import type { ArgumentsOf, ResultOf } from "../../api/operation.ts";
+import type { OperationById } from "../../api/registry.ts";
 import type { ConsoleOperation } from "../../derive/console-operations.ts";
 
-type OperationsIn<Module> = Extract<Module[keyof Module], Operation>;
-type DeclaredOperation =
-  | OperationsIn<typeof activities>
-  | OperationsIn<typeof clock>
-  | OperationsIn<typeof clusters>
-  | OperationsIn<typeof contracts>
-  | OperationsIn<typeof deliveries>
-  | OperationsIn<typeof devices>
-  | OperationsIn<typeof emails>
-  | OperationsIn<typeof faults>
-  | OperationsIn<typeof lifecycle>
-  | OperationsIn<typeof owners>
-  | OperationsIn<typeof requests>
-  | OperationsIn<typeof snapshots>
-  | OperationsIn<typeof state>
-  | OperationsIn<typeof traces>
-  | OperationsIn<typeof webhooks>;
-
-type NamedOperation<Id extends OperationId> = Extract<DeclaredOperation, { readonly id: Id }>;
-
 /** Arguments of an operation. */
-export type OperationInput<Id extends OperationId> = ArgumentsOf<NamedOperation<Id>>;
+export type OperationInput<Id extends OperationId> = ArgumentsOf<OperationById<Id>>;
 /** Result of an operation. */
-export type OperationResult<Id extends OperationId> = ResultOf<NamedOperation<Id>>;
+export type OperationResult<Id extends OperationId> = ResultOf<OperationById<Id>>;
 
 /** Arguments of an operation that is only known at run time. */
 export interface UntypedInput {
