@@ -1,100 +1,115 @@
 import * as z from "zod";
 import { dictionary, retrySchedule } from "../../src/api/shapes.ts";
+import { strictChecks } from "../../src/api/strict-checks.ts";
+import { webhookJsonForms } from "../../src/base/json.ts";
+import { isSchemaName, parsePostgresUrl } from "../../src/base/postgres-url.ts";
 import { formatSuggestion } from "../../src/base/text.ts";
-import {
-  emulatorOptions,
-  type OptionCheck,
-  type OptionDeclaration,
-  type OptionName,
-} from "../../src/derive/emulator-options.ts";
+import { hostForms, isHostPattern, suggestHostPattern } from "../../src/base/urls.ts";
+import { listOptionalSchemes } from "../../src/schemes/webhook-schemes.ts";
 import { isAddressRange } from "../http/trusted-proxies.ts";
 import type { EmulatorOptions } from "../published.d.ts";
 import { InvalidOptionsError } from "./options.ts";
 
-const checkEach = (findProblems: (value: unknown) => readonly string[]): z.ZodType =>
-  z.unknown().check((context) => {
-    for (const message of findProblems(context.value))
-      context.issues.push({ code: "custom", input: context.value, message });
-  });
+const isText = (value: unknown): value is string => typeof value === "string";
+const isFunction = (value: unknown): boolean => typeof value === "function";
+const isTime = (value: unknown): boolean => !Number.isNaN(Date.parse(String(value)));
+const isOrigin = (value: unknown): boolean =>
+  isText(value) && URL.canParse(value) && /^https?:\/\/[^/?#]+\/?$/.test(value);
+const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
+const isVariables = (value: unknown): boolean =>
+  isObject(value) && Object.values(value).every((item) => item === undefined || isText(item));
+const isIterable = (value: unknown): boolean => isObject(value) && Symbol.iterator in value;
 
-const addressRange = checkEach((text) =>
-  isAddressRange(String(text)) ? [] : ["must be an address or a range (10.0.0.0/8)"],
-);
+const milliseconds = z.number().min(0);
+const bytes = z.int().min(0);
+const callback = z.custom<() => void>(isFunction, "must be a function");
 
-const schemas = {
-  boolean: z.boolean(),
-  function: checkEach((value) => (typeof value === "function" ? [] : ["must be a function"])),
-  signal: z.instanceof(AbortSignal),
-  url: z.url(),
-  ranges: z.array(addressRange),
-  "retry schedule": retrySchedule,
-};
-
-/** Returns the schema of a declared check. */
-function toSchema(check: OptionCheck): z.ZodType {
-  switch (check.is) {
-    case "text":
-      return z.string().min(check.min ?? 0);
-    case "integer":
-    case "number": {
-      const { is, min, above, max } = check;
-      let schema: z.ZodNumber = is === "integer" ? z.int() : z.number();
-      if (min !== undefined) schema = schema.min(min);
-      if (above !== undefined) schema = schema.gt(above);
-      return max === undefined ? schema : schema.max(max);
-    }
-    case "choice":
-      return z.enum(check.names);
-    case "list":
-      return z.array(toSchema(check.of));
-    case "dictionary":
-      return dictionary(toSchema(check.of));
-    case "object":
-      return z.strictObject(mapValues(check.of, toSchema)).partial();
-    case "custom":
-      return checkEach(check.findProblems);
-    default:
-      return schemas[check.is];
+const store = z.string("must be a URL").superRefine((url, context) => {
+  try {
+    parsePostgresUrl(url);
+  } catch (error) {
+    // The message does not contain the URL, which can contain a password.
+    context.addIssue((error as Error).message);
   }
-}
+});
 
-const mapValues = <Value, Result>(object: Readonly<Record<string, Value>>, map: (value: Value) => Result) =>
-  Object.fromEntries(Object.entries(object).map(([name, value]) => [name, map(value)]));
+const webhookHost = z.custom<string>((host) => isText(host) && isHostPattern(host), {
+  error: ({ input }) => {
+    if (!isText(input)) return `must be ${hostForms}`;
+    const likely = suggestHostPattern(input);
+    return `must be ${hostForms}, got "${input}"${likely === undefined ? "" : `. Did you mean ${likely}?`}`;
+  },
+});
 
-/** The type of the values that pass a check. A custom check accepts any type. */
-type CheckedValue<Check> = Check extends { readonly is: "boolean" }
-  ? boolean
-  : Check extends { readonly is: "text" | "url" }
-    ? string
-    : Check extends { readonly is: "number" | "integer" }
-      ? number
-      : Check extends { readonly is: "choice"; readonly names: readonly (infer Name)[] }
-        ? Name
-        : Check extends { readonly is: "list"; readonly of: infer Item }
-          ? readonly CheckedValue<Item>[]
-          : Check extends { readonly is: "object"; readonly of: infer Members }
-            ? { readonly [Name in keyof Members]?: CheckedValue<Members[Name]> }
-            : // biome-ignore lint/suspicious/noExplicitAny: neither more nor less than the published type.
-              any;
+const strict = z.custom<Iterable<string>>(isIterable, "must be a list of names").superRefine((names, context) => {
+  for (const name of names) {
+    if (!(strictChecks as readonly unknown[]).includes(name))
+      context.addIssue(`unknown strict check "${name}". ${formatSuggestion(String(name), strictChecks)}`);
+  }
+});
 
-type IsSame<A, B> = [A, B] extends [B, A] ? true : false;
+const clock = z
+  .strictObject({
+    mode: z.enum(["real", "manual", "auto"]),
+    speed: z.number().gt(0),
+    start: z.custom<string>(isTime, "must be an ISO time"),
+  })
+  .partial();
 
-/** Names of the options that are not published, not declared, or published with another type. */
-type UnmatchedOption = {
-  [Name in OptionName | keyof EmulatorOptions]: Name extends OptionName & keyof EmulatorOptions
-    ? IsSame<CheckedValue<(typeof emulatorOptions)[Name]["check"]>, NonNullable<EmulatorOptions[Name]>> extends true
-      ? never
-      : Name
-    : Name;
-}[OptionName | keyof EmulatorOptions];
-
-/** An option that differs from the published types is a compile error here. */
-const declaredOptions: [UnmatchedOption] extends [never] ? typeof emulatorOptions : UnmatchedOption = emulatorOptions;
-
+/** Every option. The compiler compares the names and types with the published ones. */
 const Options = z
-  .strictObject(
-    mapValues(declaredOptions as Readonly<Record<string, OptionDeclaration>>, ({ check }) => toSchema(check)),
-  )
+  .strictObject({
+    file: z.string(),
+    store,
+    schema: z.custom<string>(
+      (name) => isText(name) && isSchemaName(name),
+      "must be lower-case letters, digits and underscores",
+    ),
+    ephemeral: z.boolean(),
+    seed: z.custom<NonNullable<EmulatorOptions["seed"]>>(
+      (seed) => isText(seed) || isObject(seed),
+      "must be a name or a document",
+    ),
+    from: z.string(),
+    historyBytes: bytes,
+    clock,
+    autoSignMs: milliseconds,
+    port: z.int().min(0).max(65_535),
+    host: z.string(),
+    allowedHosts: z.array(z.string()),
+    trustedProxies: z.array(
+      z.custom<string>((text) => isAddressRange(String(text)), "must be an address or a range (10.0.0.0/8)"),
+    ),
+    publicUrl: z.url(),
+    clusterUrls: dictionary(z.custom<string>(isOrigin, "must be a URL without a path")),
+    webhookAllow: z.array(webhookHost),
+    webhookSchemes: z.array(z.enum(listOptionalSchemes().map(({ name }) => name))),
+    traceWebhooks: z.boolean(),
+    webhookJson: z.enum(webhookJsonForms),
+    retrySchedule,
+    webhookConnectTimeoutMs: milliseconds,
+    webhookResponseTimeoutMs: milliseconds,
+    workerTick: z.boolean(),
+    strict,
+    observed: z.string().min(1),
+    deterministic: z.boolean(),
+    rateLimit: z.number().min(0),
+    token: z.string().min(1),
+    lenientSlashes: z.boolean(),
+    upstreamTimeoutMs: milliseconds,
+    chatUpstreamTimeoutMs: milliseconds,
+    requestLogBytes: bytes,
+    inboxBytes: bytes,
+    unreadAnswerTimeoutMs: milliseconds,
+    graceMs: milliseconds,
+    leaseMs: z.number().min(100).max(60_000),
+    runFile: z.string(),
+    signal: z.instanceof(AbortSignal),
+    log: callback,
+    onLeaderChange: callback,
+    onLeadershipRegained: callback,
+    otel: z.custom<NonNullable<EmulatorOptions["otel"]>>(isVariables, "must be variables, such as process.env"),
+  } satisfies { readonly [Name in keyof Required<EmulatorOptions>]: z.ZodType<EmulatorOptions[Name]> })
   .partial();
 
 /** Throws InvalidOptionsError, which lists all problems, because a misspelled option would have no effect. */
@@ -112,8 +127,6 @@ function describeIssue(issue: z.core.$ZodIssue): string[] {
   const { path, message } = issue;
   if (issue.code !== "unrecognized_keys")
     return [`${path.join(".")}${message.startsWith("must ") ? "" : ":"} ${message}`];
-  const knownNames = Object.keys(issue.path[0] === "clock" ? declaredOptions.clock.check.of : declaredOptions);
-  return issue.keys.map(
-    (key) => `unknown option "${[...issue.path, key].join(".")}". ${formatSuggestion(key, knownNames)}`,
-  );
+  const knownNames = Object.keys((path[0] === "clock" ? clock : Options).shape);
+  return issue.keys.map((key) => `unknown option "${[...path, key].join(".")}". ${formatSuggestion(key, knownNames)}`);
 }
