@@ -2,7 +2,7 @@ import type * as z from "zod";
 import type { Operation } from "../api/operation.ts";
 import { lookupTable } from "../base/object.ts";
 import { slugify } from "../base/text.ts";
-import type { FlagSpec, Paging, PositionalSpec, ValueType } from "./command-spec.ts";
+import { createTextFlag, type FlagSpec, type Paging, type PositionalSpec, type ValueType } from "./command-spec.ts";
 import { derivePaging, listScalarFields, type ScalarField, toInputSchema } from "./fields.ts";
 
 /**
@@ -62,14 +62,6 @@ const deriveSecretFileFlags = (taken: ReadonlySet<string>): FlagSpec[] =>
 
 /** Fields that the command line renames, so that a concept has one name in all services. */
 const flagWords = lookupTable<string>({ cluster_id: "cluster" });
-
-/** Creates a flag with a text value. `more` contains the properties that only some flags have. */
-const createTextFlag = (
-  flag: string,
-  placeholder: string,
-  description: string,
-  more: Partial<FlagSpec> = {},
-): FlagSpec => ({ flag, type: "text", placeholder, description, ...more });
 
 function deriveWholeBodyFlags({ service, request, responses, method, cli }: Operation): FlagSpec[] {
   const flags: FlagSpec[] = [];

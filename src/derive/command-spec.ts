@@ -49,6 +49,14 @@ export interface FlagSpec {
   readonly target?: { readonly in: "query" | "headers" | "body"; readonly name: string };
 }
 
+/** Creates a flag with a text value. `more` contains the properties that only some flags have. */
+export const createTextFlag = <const Flag extends string, const More extends Partial<FlagSpec>>(
+  flag: Flag,
+  placeholder: string,
+  description: string,
+  more: More = {} as More,
+) => ({ flag, type: "text", placeholder, description, ...more }) as const;
+
 export interface Paging {
   /**
    * Query field for the start of a page: a page number from 1, or a number of rows to skip. Without the field, only the

@@ -2,7 +2,7 @@ import { strictChecks } from "../api/strict-checks.ts";
 import { specifiedRetrySchedule } from "../api/webhook-retries.ts";
 import { webhookJsonForms } from "../base/json.ts";
 import { listOptionalSchemes } from "../schemes/webhook-schemes.ts";
-import type { FlagSpec } from "./command-spec.ts";
+import { createTextFlag, type FlagSpec } from "./command-spec.ts";
 
 /** Option of `startEmulator`, `svc emulator start` and `svc emulator exec`. */
 export interface OptionDeclaration {
@@ -18,14 +18,13 @@ export interface OptionDeclaration {
   readonly text?: "path" | "duration" | "size" | "number" | "list";
 }
 
-/** Creates a flag with a text value. `more` contains the properties that only some flags have. */
 const textFlag = <const Flag extends string, const More extends Partial<FlagSpec>>(
   section: string,
   flag: Flag,
   placeholder: string,
   description: string,
-  more: More = {} as More,
-) => ({ flag, section, type: "text", placeholder, description, ...more }) as const;
+  more?: More,
+) => ({ section, ...createTextFlag(flag, placeholder, description, more) }) as const;
 
 const optionalSchemes = listOptionalSchemes();
 const optionalSchemeNames = optionalSchemes.map(({ name }) => name);

@@ -5,7 +5,7 @@ import { trimTrailing } from "../../base/text.ts";
 import type { BaseUrls } from "../../client/published.d.ts";
 import { buildCredentialHeaders } from "../../client/request.ts";
 import { createServiceError, formatRequestPath, isFromCatchAll, readBodyText } from "../../client/response.ts";
-import type { FlagSpec } from "../../derive/command-spec.ts";
+import { createTextFlag, type FlagSpec } from "../../derive/command-spec.ts";
 import { type Command, defineCommand } from "../command.ts";
 import { readInput } from "../parse/body.ts";
 import type { CommandInputOf } from "../parse/declaration.ts";
@@ -15,22 +15,9 @@ import { maskUrlSecrets, redactHeader } from "../process/redact.ts";
 const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
 const flags = [
-  { flag: "data", type: "text", placeholder: "FILE|-", description: "Send this file as the body" },
-  {
-    flag: "content-type",
-    type: "text",
-    placeholder: "TYPE",
-    default: "application/json",
-    description: "Content type of the body",
-  },
-  {
-    flag: "header",
-    short: "H",
-    type: "text",
-    placeholder: "NAME:VALUE",
-    repeatable: true,
-    description: "Add a header",
-  },
+  createTextFlag("data", "FILE|-", "Send this file as the body"),
+  createTextFlag("content-type", "TYPE", "Content type of the body", { default: "application/json" }),
+  createTextFlag("header", "NAME:VALUE", "Add a header", { short: "H", repeatable: true }),
   { flag: "include", short: "i", type: "switch", description: "Print status and headers before the body" },
   { flag: "dry-run", short: "n", type: "switch", description: "Print the request without sending it" },
 ] as const satisfies readonly FlagSpec[];

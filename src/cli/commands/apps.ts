@@ -2,7 +2,7 @@ import { mintChatBToken } from "../../api/emulator/chat-b.ts";
 import { toFields, tryParseJson } from "../../base/object.ts";
 import { buildRequest } from "../../client/request.ts";
 import type { TypedFlag } from "../../derive/command-flags.ts";
-import type { FlagSpec } from "../../derive/command-spec.ts";
+import { createTextFlag } from "../../derive/command-spec.ts";
 import { signChatA } from "../../schemes/chat-a.ts";
 import { signCrmA, signCrmB } from "../../schemes/crm.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
@@ -23,13 +23,7 @@ function defineChatACommand(verb: string, file: string, summary: string, positio
     positionals: [],
     flags: [
       createSecretFlag(appSecrets.chatA),
-      {
-        flag: "header-prefix",
-        type: "text",
-        placeholder: "NAME",
-        default: "x-chat-a",
-        description: "Prefix of the two signature headers",
-      },
+      createTextFlag("header-prefix", "NAME", "Prefix of the two signature headers", { default: "x-chat-a" }),
     ],
     examples: [
       {
@@ -129,27 +123,12 @@ function defineCrmACommand(verb: string, summary: string, example: readonly stri
     positionals: [],
     flags: [
       createSecretFlag(appSecrets.crmA),
-      {
-        flag: "signature-version",
-        type: "text",
-        placeholder: "VERSION",
+      createTextFlag("signature-version", "VERSION", "Signature version", {
         choices: ["v1", "v2", "v3"],
         default: "v3",
-        description: "Signature version",
-      },
-      {
-        flag: "public-url",
-        type: "text",
-        placeholder: "URL",
-        description: "Address to sign (default: the requested address)",
-      },
-      {
-        flag: "query",
-        type: "text",
-        placeholder: "NAME=VALUE",
-        repeatable: true,
-        description: "Parameter of the CRM: portalId=62515",
-      },
+      }),
+      createTextFlag("public-url", "URL", "Address to sign (default: the requested address)"),
+      createTextFlag("query", "NAME=VALUE", "Parameter of the CRM: portalId=62515", { repeatable: true }),
     ],
     examples: [{ title: "Sign the request", argv: [...words, ...example, "--client-secret-file", "crm-a.secret"] }],
     async run(input, context, spec) {
@@ -190,12 +169,7 @@ function parsePair(text: string): [string, string] {
 
 const consumerSecret = appSecrets.crmB;
 
-const envelope = {
-  flag: "envelope",
-  type: "text",
-  placeholder: "FILE|-",
-  description: "JSON envelope to sign and send (default: an empty context)",
-} as const satisfies FlagSpec;
+const envelope = createTextFlag("envelope", "FILE|-", "JSON envelope to sign and send (default: an empty context)");
 const signedRequest = { flag: "signed-request", type: "text" } as const satisfies TypedFlag;
 
 const crmBOpen = defineCommand({
@@ -247,12 +221,11 @@ async function signEnvelope(
 
 const password = appSecrets.billing;
 
-const username = {
-  flag: "username",
-  type: "text",
-  placeholder: "NAME",
-  description: "User name of the billing provider (default: the name in SVC_BASIC_AUTH)",
-} as const satisfies FlagSpec;
+const username = createTextFlag(
+  "username",
+  "NAME",
+  "User name of the billing provider (default: the name in SVC_BASIC_AUTH)",
+);
 
 const billingEvent = defineCommand({
   words: ["billing", "event"],

@@ -1,3 +1,4 @@
+import { createTextFlag } from "../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
 import { type Profile, readProfiles } from "../connection/profiles/profile.ts";
 import {
@@ -127,14 +128,7 @@ const configSet = defineCommand({
     { name: "key", description: "Setting, such as router_url or cluster_keys.eu-1" },
     { name: "value", description: "Value of a setting that is not a secret", optional: true },
   ],
-  flags: [
-    {
-      flag: "secret-file",
-      type: "text",
-      placeholder: "FILE|-",
-      description: "File with the secret, or - for standard input",
-    },
-  ],
+  flags: [createTextFlag("secret-file", "FILE|-", "File with the secret, or - for standard input")],
   examples: [
     {
       title: "Set the routing service of a profile",

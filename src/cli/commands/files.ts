@@ -1,6 +1,7 @@
 import { showFile } from "../../api/contracts/files.ts";
 import { getObject } from "../../api/storage.ts";
 import { CheckedCall } from "../../client/checked-call.ts";
+import { createTextFlag } from "../../derive/command-spec.ts";
 import { type Command, defineCommand } from "../command.ts";
 import { findUploadCandidates, uploadFiles } from "../connection/uploads.ts";
 import { getDocumentBytes } from "../output/document.ts";
@@ -12,15 +13,7 @@ const filesDownload = defineCommand({
   prints: "content",
   summary: "Download a file from its signed URL",
   positionals: [{ name: "file_id", description: "file_id of the upload" }],
-  flags: [
-    {
-      flag: "output",
-      short: "o",
-      type: "text",
-      placeholder: "FILE",
-      description: "Write to this file (default: standard output)",
-    },
-  ],
+  flags: [createTextFlag("output", "FILE", "Write to this file (default: standard output)", { short: "o" })],
   examples: [
     { title: "Save the file", argv: ["files", "download", "4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10", "-o", "msa.pdf"] },
   ],
@@ -64,18 +57,8 @@ const filesUpload = defineCommand({
     },
   ],
   flags: [
-    {
-      flag: "filename",
-      type: "text",
-      placeholder: "NAME",
-      description: "File name (default: the name in its path, or stdin for -)",
-    },
-    {
-      flag: "content-type",
-      type: "text",
-      placeholder: "TYPE",
-      description: "Media type (default: by the extension)",
-    },
+    createTextFlag("filename", "NAME", "File name (default: the name in its path, or stdin for -)"),
+    createTextFlag("content-type", "TYPE", "Media type (default: by the extension)"),
     { flag: "dry-run", short: "n", type: "switch", description: "Check the files without uploading them" },
   ],
   examples: [

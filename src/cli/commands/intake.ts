@@ -1,5 +1,6 @@
 import { toFields } from "../../base/object.ts";
 import { pluralize } from "../../base/text.ts";
+import { createTextFlag } from "../../derive/command-spec.ts";
 import { type Command, defineCommand } from "../command.ts";
 import { describeCompletedUploads, findUploadCandidates, uploadFiles } from "../connection/uploads.ts";
 import { PartialFailureError } from "../process/failure.ts";
@@ -10,15 +11,7 @@ const intakeCreate = defineCommand({
   summary: "Create a legal intake, with files uploaded first",
   extendsDerived: true,
   positionals: [],
-  flags: [
-    {
-      flag: "file",
-      type: "text",
-      placeholder: "PATH",
-      repeatable: true,
-      description: "Upload and attach this file",
-    },
-  ],
+  flags: [createTextFlag("file", "PATH", "Upload and attach this file", { repeatable: true })],
   examples: [
     {
       title: "Create a request with two files",

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { createTextFlag } from "../../derive/command-spec.ts";
 import { addObservations } from "../../derive/observed.ts";
 import { buildOpenApi } from "../../derive/openapi.ts";
 import { loadObservations } from "../../verify/observed/observations.ts";
@@ -15,14 +16,7 @@ const openapi = defineCommand({
   summary: "Print the OpenAPI 3.1 document of a service",
   description: "The server is the one that commands use here, or an emulator with default addresses.",
   positionals: [{ name: "service", description: services.join(", "), choices: services }],
-  flags: [
-    {
-      flag: "observed",
-      type: "text",
-      placeholder: "FOLDER",
-      description: "Mark the observations of this svc verify corpus",
-    },
-  ],
+  flags: [createTextFlag("observed", "FOLDER", "Mark the observations of this svc verify corpus")],
   examples: [
     { title: "Print the document for a code generator", argv: ["openapi", "contracts"] },
     { title: "Include the observations of a corpus", argv: ["openapi", "contracts", "--observed", "corpus"] },

@@ -1,4 +1,5 @@
 import { stat } from "node:fs/promises";
+import { createTextFlag } from "../../derive/command-spec.ts";
 import { type Command, defineCommand } from "../command.ts";
 import { checkOutputFile } from "../output/file.ts";
 import { readSeedDocument } from "../parse/body.ts";
@@ -20,8 +21,8 @@ const run = defineCommand({
   ].join(" "),
   positionals: [{ name: "file", description: "Scenario file", variadic: true, optional: true }],
   flags: [
-    { flag: "report", type: "text", placeholder: "FILE", description: "Write the results as JUnit XML" },
-    { flag: "html", type: "text", placeholder: "FILE", description: "Write the results and traces as one HTML page" },
+    createTextFlag("report", "FILE", "Write the results as JUnit XML"),
+    createTextFlag("html", "FILE", "Write the results and traces as one HTML page"),
     { flag: "update", type: "switch", description: "Write what was seen into the expectations of the files" },
     { flag: "watch", type: "switch", description: "Run again whenever a file changes, until Ctrl-C" },
     {
@@ -31,24 +32,13 @@ const run = defineCommand({
       max: 256,
       description: "Number of processes (default: one for each core, if there are many files)",
     },
-    {
-      flag: "record",
-      type: "text",
-      placeholder: "FILE",
-      description: "Write a scenario of the requests that led to the last failure of the emulator here",
-    },
-    {
-      flag: "about",
-      type: "text",
-      placeholder: "REF",
-      description: "With --record: subject of the scenario, request:12 or delivery:3",
-    },
-    {
-      flag: "seed",
-      type: "text",
-      placeholder: "NAME|FILE",
-      description: "With --record: seed of the emulator: demo, empty, or a file",
-    },
+    createTextFlag(
+      "record",
+      "FILE",
+      "Write a scenario of the requests that led to the last failure of the emulator here",
+    ),
+    createTextFlag("about", "REF", "With --record: subject of the scenario, request:12 or delivery:3"),
+    createTextFlag("seed", "NAME|FILE", "With --record: seed of the emulator: demo, empty, or a file"),
     { flag: "schema", type: "switch", description: "Print the JSON Schema of scenario files" },
   ],
   examples: [

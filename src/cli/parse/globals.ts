@@ -1,7 +1,7 @@
 import { parseDuration } from "../../base/duration.ts";
 import { parseSize } from "../../base/size.ts";
 import { trimTrailing } from "../../base/text.ts";
-import type { FlagSpec } from "../../derive/command-spec.ts";
+import { createTextFlag, type FlagSpec } from "../../derive/command-spec.ts";
 import { UsageError } from "../process/failure.ts";
 
 export const outputFormatNames = ["table", "json", "ndjson", "csv", "tsv"] as const;
@@ -9,36 +9,22 @@ export type OutputFormat = (typeof outputFormatNames)[number];
 
 /** Flags that every command accepts, before or after its words. */
 export const globalFlags: readonly FlagSpec[] = [
-  {
-    flag: "base-url",
-    type: "text",
-    placeholder: "URL",
-    description: "Address of the services (SVC_BASE_URL)",
-  },
+  createTextFlag("base-url", "URL", "Address of the services (SVC_BASE_URL)"),
   {
     flag: "emulator",
     type: "switch",
     description: "Use the emulator of this folder, or one in this process",
   },
-  {
-    flag: "profile",
-    type: "text",
-    placeholder: "NAME",
-    description: "Use the addresses and credentials of this profile (SVC_PROFILE)",
-  },
+  createTextFlag("profile", "NAME", "Use the addresses and credentials of this profile (SVC_PROFILE)"),
   {
     flag: "json",
     type: "switch",
     description: "Print the whole response as JSON; --json=a,b prints only these fields",
   },
-  { flag: "fields", type: "text", placeholder: "A,B", description: "Print only these fields or columns" },
-  {
-    flag: "format",
-    type: "text",
-    placeholder: "FORMAT",
+  createTextFlag("fields", "A,B", "Print only these fields or columns"),
+  createTextFlag("format", "FORMAT", "Output format; for a spreadsheet add --csv-safe to csv", {
     choices: outputFormatNames,
-    description: "Output format; for a spreadsheet add --csv-safe to csv",
-  },
+  }),
   {
     flag: "csv-safe",
     type: "switch",
@@ -53,19 +39,14 @@ export const globalFlags: readonly FlagSpec[] = [
     type: "switch",
     description: "Like --verbose, with headers, request bodies and stack traces; secrets are masked",
   },
-  {
-    flag: "timeout",
-    type: "text",
-    placeholder: "DURATION",
-    description: "Maximum time of an attempt; longer if a command waits for deliveries",
+  createTextFlag("timeout", "DURATION", "Maximum time of an attempt; longer if a command waits for deliveries", {
     default: "30s",
-  },
-  {
-    flag: "max-answer",
-    type: "text",
-    placeholder: "SIZE",
-    description: "Maximum size of a response, such as 500MB (default: 256 MiB in memory, 16 GiB to a file or pipe)",
-  },
+  }),
+  createTextFlag(
+    "max-answer",
+    "SIZE",
+    "Maximum size of a response, such as 500MB (default: 256 MiB in memory, 16 GiB to a file or pipe)",
+  ),
   {
     flag: "retries",
     type: "integer",
@@ -74,13 +55,7 @@ export const globalFlags: readonly FlagSpec[] = [
     description: "Maximum retries of requests that are safe to repeat",
     default: 3,
   },
-  {
-    flag: "max-wait",
-    type: "text",
-    placeholder: "DURATION",
-    description: "Maximum wait before a retry",
-    default: "60s",
-  },
+  createTextFlag("max-wait", "DURATION", "Maximum wait before a retry", { default: "60s" }),
   { flag: "no-input", type: "switch", description: "Never prompt (SVC_NO_INPUT)" },
   { flag: "no-annotations", type: "switch", description: "Print no annotations under GitHub Actions" },
   { flag: "yes", short: "y", type: "switch", description: "Confirm without a prompt" },

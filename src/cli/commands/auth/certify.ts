@@ -1,4 +1,4 @@
-import type { FlagSpec } from "../../../derive/command-spec.ts";
+import { createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, defineCommand } from "../../command.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
 import { UsageError } from "../../process/failure.ts";
@@ -7,24 +7,14 @@ import { clientChecks } from "../certify/client/checks.ts";
 import { formatClientJUnitReport, runClientChecks, showClientResults } from "../certify/client/run-checks.ts";
 
 const flags = [
-  {
-    flag: "only",
-    type: "text",
-    placeholder: "CHECK",
+  createTextFlag("only", "CHECK", "Run only this check, or all checks with this prefix: slow-down", {
     repeatable: true,
-    description: "Run only this check, or all checks with this prefix: slow-down",
-  },
-  { flag: "skip", type: "text", placeholder: "CHECK", repeatable: true, description: "Skip this check, or those" },
+  }),
+  createTextFlag("skip", "CHECK", "Skip this check, or those", { repeatable: true }),
   { flag: "list", type: "switch", description: "List the checks with their basis, and run nothing" },
   { flag: "strict", type: "switch", description: "Count warnings as failures" },
-  {
-    flag: "client-timeout",
-    type: "text",
-    placeholder: "DURATION",
-    default: "60s",
-    description: "Maximum time for one run of the client",
-  },
-  { flag: "report", type: "text", placeholder: "FILE", description: "Write a JUnit XML report to this file" },
+  createTextFlag("client-timeout", "DURATION", "Maximum time for one run of the client", { default: "60s" }),
+  createTextFlag("report", "FILE", "Write a JUnit XML report to this file"),
 ] as const satisfies readonly FlagSpec[];
 
 const authCertify = defineCommand({

@@ -1,3 +1,4 @@
+import { createTextFlag } from "../../../derive/command-spec.ts";
 import { beginSignIn, finishSignIn, signIn } from "../../auth/sign-in.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { readVariable, resolveOAuthClientSetting } from "../../connection/resolve-settings.ts";
@@ -11,13 +12,8 @@ const authDeviceLogin = defineCommand({
   description:
     "Shows an address and a code, waits until the code is approved there (RFC 8628), and saves the tokens in tokens.json next to the profiles, readable only by you. They are sent only to the server that issued them. --json prints two lines: the code to approve, then the outcome.",
   flags: [
-    {
-      flag: "client-id",
-      type: "text",
-      placeholder: "ID",
-      description: "OAuth client (default: SVC_OAUTH_CLIENT_ID or the profile's)",
-    },
-    { flag: "scope", type: "text", placeholder: "SCOPES", description: "Scopes to request, separated by spaces" },
+    createTextFlag("client-id", "ID", "OAuth client (default: SVC_OAUTH_CLIENT_ID or the profile's)"),
+    createTextFlag("scope", "SCOPES", "Scopes to request, separated by spaces"),
     issuerFlag,
     { flag: "no-browser", type: "switch", description: "Do not offer to open a browser" },
     {

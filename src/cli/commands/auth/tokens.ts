@@ -1,4 +1,4 @@
-import type { FlagSpec } from "../../../derive/command-spec.ts";
+import { createTextFlag } from "../../../derive/command-spec.ts";
 import {
   type Account,
   changeAccount,
@@ -17,12 +17,7 @@ import { PartialFailureError } from "../../process/failure.ts";
 
 const fields = ["address", "source", "location", "client_id", "scope", "expires_at", "state", "refreshable", "current"];
 
-export const issuerFlag = {
-  flag: "issuer",
-  type: "text",
-  placeholder: "URL",
-  description: "OAuth issuer, if it is not the routing service",
-} as const satisfies FlagSpec;
+export const issuerFlag = createTextFlag("issuer", "URL", "OAuth issuer, if it is not the routing service");
 
 const authStatus = defineCommand({
   words: ["auth", "status"],

@@ -9,7 +9,7 @@ import { CheckedCall } from "../../../client/checked-call.ts";
 import type { Client } from "../../../client/client.ts";
 import { ServiceError } from "../../../client/errors.ts";
 import { readVirtualTime } from "../../../client/virtual-time.ts";
-import type { FlagSpec } from "../../../derive/command-spec.ts";
+import { createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import { InputRequiredError, UsageError } from "../../process/failure.ts";
@@ -40,27 +40,20 @@ const shownColumns = [
 ] as const satisfies readonly Activity[];
 
 const flags = [
-  {
-    flag: "since",
-    type: "text",
-    placeholder: "TIME",
-    description:
-      "Start of the period, in the service's time, which is virtual in an emulator: ISO time or duration ago (2h)",
-  },
-  {
-    flag: "received",
-    type: "text",
-    placeholder: "PATH",
-    description: "Received payloads: folder of svc webhooks listen --save, or file with one per line",
-  },
-  {
-    flag: "activities",
-    type: "text",
-    placeholder: "A,B",
+  createTextFlag(
+    "since",
+    "TIME",
+    "Start of the period, in the service's time, which is virtual in an emulator: ISO time or duration ago (2h)",
+  ),
+  createTextFlag(
+    "received",
+    "PATH",
+    "Received payloads: folder of svc webhooks listen --save, or file with one per line",
+  ),
+  createTextFlag("activities", "A,B", `Check only these of the ${shownColumns.length} activities that leave a trace`, {
     repeatable: true,
     suggestions: activities,
-    description: `Check only these of the ${shownColumns.length} activities that leave a trace`,
-  },
+  }),
 ] as const satisfies readonly FlagSpec[];
 
 const contractsReconcile = defineCommand({

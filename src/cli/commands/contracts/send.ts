@@ -2,6 +2,7 @@ import type { showContractStatus } from "../../../api/contracts/contracts.ts";
 import { contractStatuses } from "../../../api/contracts/lifecycle.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { ServiceError } from "../../../client/errors.ts";
+import { createTextFlag } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { pollUntil } from "../../connection/follow.ts";
 import { isEmulator } from "../../connection/target.ts";
@@ -17,20 +18,10 @@ const contractsSend = defineCommand({
   extendsDerived: true,
   readsDerived: { positionals: [{ name: "composite_id" }] },
   flags: [
-    {
-      flag: "wait",
-      type: "text",
-      placeholder: "STATUS",
+    createTextFlag("wait", "STATUS", "Wait until the contract has this status", {
       choices: contractStatuses.map((status) => status.toLowerCase()),
-      description: "Wait until the contract has this status",
-    },
-    {
-      flag: "wait-timeout",
-      type: "text",
-      placeholder: "DURATION",
-      default: "10m",
-      description: "Maximum wait, then exit 75",
-    },
+    }),
+    createTextFlag("wait-timeout", "DURATION", "Maximum wait, then exit 75", { default: "10m" }),
   ],
   examples: [
     { title: "Send, and wait until everyone has signed", argv: ["contracts", "send", "T-1", "--wait", "executed"] },

@@ -1,5 +1,5 @@
 import { approveDevice } from "../../../api/emulator/device-grants.ts";
-import type { FlagSpec } from "../../../derive/command-spec.ts";
+import { createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, defineCommand } from "../../command.ts";
 import { runDerivedCommand } from "../../runtime/derived-command.ts";
 
@@ -38,14 +38,9 @@ const workspacesCreate = createMaskedCommand(
 );
 
 const deviceFlags = [
-  {
-    flag: "cluster",
-    type: "text",
-    placeholder: "ID",
-    description: "Cluster of the device (default: the cluster of the address, or the first)",
-  },
-  { flag: "email", type: "text", placeholder: "ADDRESS", description: "E-mail address of the user who decides" },
-  { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
+  createTextFlag("cluster", "ID", "Cluster of the device (default: the cluster of the address, or the first)"),
+  createTextFlag("email", "ADDRESS", "E-mail address of the user who decides"),
+  createTextFlag("file", "FILE", "State file of the running emulator"),
 ] as const satisfies readonly FlagSpec[];
 
 const createDecisionCommand = (verb: "approve" | "deny", status: "AUTHORIZED" | "DENIED") =>

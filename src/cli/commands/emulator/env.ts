@@ -1,6 +1,7 @@
 import { basename } from "node:path";
 import { isHidden } from "../../../api/control-roles.ts";
 import { MissingCredentialsError } from "../../../client/errors.ts";
+import { createTextFlag } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import {
   type EmulatorAccess,
@@ -26,20 +27,11 @@ const emulatorEnv = defineCommand({
   description:
     "Prints the addresses and test credentials that svc emulator exec sets, and unsets variables of other services. It uses the addresses of --public-url, if the emulator was started with it. The format matches the shell in SHELL, unless --shell is given. Under GitHub Actions the secrets are masked in the log.",
   flags: [
-    {
-      flag: "shell",
-      type: "text",
-      placeholder: "NAME",
+    createTextFlag("shell", "NAME", "Format: a shell, a .env file (dotenv) or $GITHUB_ENV (github)", {
       choices: variableFormats,
-      description: "Format: a shell, a .env file (dotenv) or $GITHUB_ENV (github)",
-    },
-    { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
-    {
-      flag: "workspace",
-      type: "text",
-      placeholder: "ID|NAME",
-      description: "Workspace whose keys and cluster to use (default: the first)",
-    },
+    }),
+    createTextFlag("file", "FILE", "State file of the running emulator"),
+    createTextFlag("workspace", "ID|NAME", "Workspace whose keys and cluster to use (default: the first)"),
   ],
   examples: [
     { title: "Set the variables in this shell", argv: ["emulator", "env"] },

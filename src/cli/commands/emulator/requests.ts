@@ -6,7 +6,7 @@ import { type Attempt, hasSucceeded, summarizeAttemptOutcome } from "../../../ap
 import { toFields } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import { requireValidValue } from "../../../client/response.ts";
-import type { CommandSpec } from "../../../derive/command-spec.ts";
+import { type CommandSpec, createTextFlag } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { type EventOf, followStream } from "../../connection/follow.ts";
 import type { CommandInput } from "../../parse/declaration.ts";
@@ -105,7 +105,7 @@ const deliveriesResend = defineCommand({
   positionals: [{ name: "id", description: "IDs of the deliveries", variadic: true, type: "integer" }],
   flags: [
     { flag: "dry-run", short: "n", type: "switch", description: "Print the request without sending it" },
-    { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
+    createTextFlag("file", "FILE", "State file of the running emulator"),
   ],
   examples: [
     { title: "Resend a skipped delivery", argv: ["emulator", "deliveries", "resend", "1"] },

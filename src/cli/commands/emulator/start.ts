@@ -3,6 +3,7 @@ import { setFlagsFromString } from "node:v8";
 import type { Emulator, EmulatorEvent } from "../../../../emulator/index.ts";
 import { systemWallClock, toIsoMillis } from "../../../base/clock.ts";
 import { waitUntilAborted } from "../../../base/on-abort.ts";
+import { createTextFlag } from "../../../derive/command-spec.ts";
 import { createEmulatorFlags } from "../../../derive/emulator-options.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { collectSecrets } from "../../connection/emulator/emulator-variables.ts";
@@ -43,14 +44,12 @@ export const emulatorStart = defineCommand({
     "Prints a line for each request, delivery attempt and clock advance, unless --quiet is given. With --json the first line is printed when the emulator is ready, and each further line is an event. With --detach the lines go to a log next to the state (.svc/emulator.json.log), or to .svc/ephemeral.log. Each start overwrites it.",
   flags: [
     ...createEmulatorFlags(defaultPort),
-    {
-      flag: "store",
-      section: "State",
-      type: "text",
-      placeholder: "URL",
-      description:
-        "Keep the state in PostgreSQL: postgres://user@host/database; the password comes from PGPASSWORD, a password file or SVC_STORE",
-    },
+    createTextFlag(
+      "store",
+      "URL",
+      "Keep the state in PostgreSQL: postgres://user@host/database; the password comes from PGPASSWORD, a password file or SVC_STORE",
+      { section: "State" },
+    ),
     {
       flag: "detach",
       type: "switch",
@@ -61,20 +60,15 @@ export const emulatorStart = defineCommand({
       type: "switch",
       description: "Trust a state in .svc that another user or machine created, as in a clone",
     },
-    {
-      flag: "ready-file",
-      type: "text",
-      placeholder: "FILE",
-      description: "Write the addresses and the process ID to this file when the emulator is ready",
-    },
-    {
-      flag: "log",
-      type: "text",
-      placeholder: "FORMAT",
+    createTextFlag(
+      "ready-file",
+      "FILE",
+      "Write the addresses and the process ID to this file when the emulator is ready",
+    ),
+    createTextFlag("log", "FORMAT", "json: log each request, attempt and change as JSON on standard error", {
       choices: ["text", "json"],
-      description: "json: log each request, attempt and change as JSON on standard error",
       default: "text",
-    },
+    }),
   ],
   examples: [
     { title: "Start on the default ports, with the state in .svc/emulator.json", argv: ["emulator", "start"] },

@@ -2,6 +2,7 @@ import { diffSnapshot, type rewind } from "../../../api/emulator/snapshots.ts";
 import { exportState } from "../../../api/emulator/state.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { pluralize } from "../../../base/text.ts";
+import { createTextFlag } from "../../../derive/command-spec.ts";
 import { type Command, defineCommand } from "../../command.ts";
 import { toStateError } from "../../connection/emulator/ended-emulator.ts";
 import { resolveStateFile } from "../../connection/emulator/run-file.ts";
@@ -18,15 +19,7 @@ const emulatorStateExport = defineCommand({
   summary: "Print the whole state as one JSON document",
   extendsDerived: true,
   readsDerived: { flags: [{ flag: "file", type: "text" }] },
-  flags: [
-    {
-      flag: "output",
-      short: "o",
-      type: "text",
-      placeholder: "FILE",
-      description: "Write to a file that only you can read",
-    },
-  ],
+  flags: [createTextFlag("output", "FILE", "Write to a file that only you can read", { short: "o" })],
   examples: [{ title: "Write the state to a file", argv: ["emulator", "state", "export", "-o", "state.json"] }],
   async run({ flags }, context) {
     const file = flags.output;
@@ -125,7 +118,7 @@ const snapshotDiff = defineCommand({
       description: "Maximum number of differences",
     },
     { flag: "all", type: "switch", description: `Show the maximum number of differences (${paging.maxPerPage})` },
-    { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
+    createTextFlag("file", "FILE", "State file of the running emulator"),
   ],
   examples: [
     { title: "Show what the test changed", argv: ["emulator", "snapshot", "diff", "prepared"] },

@@ -1,6 +1,7 @@
 import { showClock } from "../../../api/emulator/clock.ts";
 import { checkReadiness, showBufferUsage, stop } from "../../../api/emulator/lifecycle.ts";
 import { NetworkError } from "../../../client/errors.ts";
+import { createTextFlag } from "../../../derive/command-spec.ts";
 import { type Command, defineCommand } from "../../command.ts";
 import { resolveEndedState } from "../../connection/emulator/ended-emulator.ts";
 import { readRunFileOf, resolveStateFile } from "../../connection/emulator/run-file.ts";
@@ -12,7 +13,7 @@ const emulatorStatus = defineCommand({
   words: ["emulator", "status"],
   summary: "Show whether an emulator runs, its address and its time",
   description: "Exits 5 if no emulator runs.",
-  flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the emulator" }],
+  flags: [createTextFlag("file", "FILE", "State file of the emulator")],
   examples: [{ title: "Show the emulator of this folder", argv: ["emulator", "status"] }],
   async run(input, context) {
     const { signal, output } = context;
@@ -55,7 +56,7 @@ const emulatorStop = defineCommand({
   words: ["emulator", "stop"],
   summary: "Stop the running emulator",
   description: "Exits 5 if no emulator runs.",
-  flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" }],
+  flags: [createTextFlag("file", "FILE", "State file of the running emulator")],
   examples: [{ title: "Stop the emulator of this folder", argv: ["emulator", "stop"] }],
   async run(input, context) {
     const file = await resolveEndedState(input.flags.file, context, { isStopping: true });
@@ -104,7 +105,7 @@ const isGone = (error: unknown): boolean => error instanceof NetworkError && err
 const emulatorClockShow = defineCommand({
   words: ["emulator", "clock", "show"],
   summary: "Show virtual time and what is due next",
-  flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" }],
+  flags: [createTextFlag("file", "FILE", "State file of the running emulator")],
   examples: [{ title: "Show the virtual time", argv: ["emulator", "clock", "show"] }],
   async run({ flags }, context) {
     const client = await context.client("emulator", { file: flags.file });

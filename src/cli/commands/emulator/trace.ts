@@ -2,6 +2,7 @@ import { showTrace, watchTrace } from "../../../api/emulator/traces.ts";
 import { emulatorResource, toSpan } from "../../../api/trace-span.ts";
 import { buildOtlpDocument } from "../../../base/otel-settings.ts";
 import { svcVersion } from "../../../base/version.ts";
+import { createTextFlag } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { followStream } from "../../connection/follow.ts";
 import { outputFormatNames } from "../../parse/globals.ts";
@@ -17,14 +18,10 @@ const emulatorTrace = defineCommand({
   positionals: [{ name: "ref", description: "Reference to trace: request:12, T-1, delivery:3, or a W3C trace ID" }],
   flags: [
     followFlag,
-    {
-      flag: "format",
-      type: "text",
-      placeholder: "FORMAT",
+    createTextFlag("format", "FORMAT", "Output format; otlp for OpenTelemetry collectors, mermaid for a diagram", {
       choices: [...outputFormatNames, "otlp", "mermaid"],
-      description: "Output format; otlp for OpenTelemetry collectors, mermaid for a diagram",
-    },
-    { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
+    }),
+    createTextFlag("file", "FILE", "State file of the running emulator"),
   ],
   examples: [
     { title: "Find out why a contract's webhook was sent six times", argv: ["emulator", "trace", "T-1"] },

@@ -7,7 +7,7 @@ import type { ArgumentsOf, ResultOf } from "../../../api/operation.ts";
 import { describeDuration } from "../../../base/duration.ts";
 import { isOneOf } from "../../../base/object.ts";
 import type { Client } from "../../../client/client.ts";
-import type { FlagSpec } from "../../../derive/command-spec.ts";
+import { createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
@@ -24,39 +24,18 @@ type Webhook = Awaited<ReturnType<typeof findDisabledWebhooks>>[number];
 const maxPollMs = 20_000;
 
 const flags = [
-  { flag: "activity", type: "text", placeholder: "NAME", choices: activities, description: "Activity to wait for" },
-  {
-    flag: "outcome",
-    type: "text",
-    placeholder: "NAME",
-    choices: deliveryOutcomes,
-    description: "Outcome of a delivery to wait for",
-  },
-  {
-    flag: "status",
-    type: "text",
-    placeholder: "STATUS",
+  createTextFlag("activity", "NAME", "Activity to wait for", { choices: activities }),
+  createTextFlag("outcome", "NAME", "Outcome of a delivery to wait for", { choices: deliveryOutcomes }),
+  createTextFlag("status", "STATUS", `Contract status to wait for: ${contractStatuses.join(", ")}`, {
     suggestions: contractStatuses,
-    description: `Contract status to wait for: ${contractStatuses.join(", ")}`,
-  },
-  { flag: "contract", type: "text", placeholder: "ID", description: "Contract: 12 or T-12" },
+  }),
+  createTextFlag("contract", "ID", "Contract: 12 or T-12"),
   { flag: "webhook", type: "integer", description: "Webhook whose deliveries count, with --outcome" },
   { flag: "count", type: "integer", min: 1, description: "Number of matches", default: 1 },
   { flag: "new", type: "switch", description: "Ignore what has already happened" },
-  {
-    flag: "within",
-    type: "text",
-    placeholder: "DURATION",
-    description: "Maximum advance of virtual time (PT2H35M)",
-  },
-  {
-    flag: "wait-timeout",
-    type: "text",
-    placeholder: "DURATION",
-    default: "30s",
-    description: "Maximum wait on the wall clock, then exit 75",
-  },
-  { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
+  createTextFlag("within", "DURATION", "Maximum advance of virtual time (PT2H35M)"),
+  createTextFlag("wait-timeout", "DURATION", "Maximum wait on the wall clock, then exit 75", { default: "30s" }),
+  createTextFlag("file", "FILE", "State file of the running emulator"),
 ] as const satisfies readonly FlagSpec[];
 
 const emulatorWaitFor = defineCommand({

@@ -1,5 +1,5 @@
 import { lookupTable } from "../../../base/object.ts";
-import type { FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
+import { createTextFlag, type FlagSpec, type PositionalSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
 import { CommandFailedError, InputRequiredError, UsageError } from "../../process/failure.ts";
@@ -124,12 +124,7 @@ const jobsResume = defineCommand({
       description: "Concurrent requests (default: as when it started)",
     },
     { flag: "skip-invalid", type: "switch", description: "Skip invalid rows, from now on" },
-    {
-      flag: "max-errors",
-      type: "text",
-      placeholder: "N|P%",
-      description: "Stop after more failed rows than this, from now on",
-    },
+    createTextFlag("max-errors", "N|P%", "Stop after more failed rows than this, from now on"),
   ],
   examples: [
     { title: "The newest unfinished job", argv: ["router", "jobs", "resume", "--last"] },
@@ -187,13 +182,9 @@ const jobsResults = defineCommand({
   positionals: [id],
   flags: [
     last,
-    {
-      flag: "status",
-      type: "text",
-      placeholder: "STATUS",
+    createTextFlag("status", "STATUS", "Show only rows with this status; errors for invalid and failed", {
       choices: resultFilters,
-      description: "Show only rows with this status; errors for invalid and failed",
-    },
+    }),
   ],
   examples: [
     {
@@ -217,13 +208,9 @@ const jobsPrune = defineCommand({
     "Keeps unfinished jobs, which can be resumed, and damaged ones. Keeps jobs with failed rows, unless --partial is given. Jobs are never removed automatically.",
   positionals: [],
   flags: [
-    {
-      flag: "older-than",
-      type: "text",
-      placeholder: "DURATION",
+    createTextFlag("older-than", "DURATION", "Minimum age of finished jobs: 30d, 12h, PT2H; 0s for all", {
       default: defaultAge,
-      description: "Minimum age of finished jobs: 30d, 12h, PT2H; 0s for all",
-    },
+    }),
     { flag: "partial", type: "switch", description: "Include jobs with skipped or rejected rows" },
     { flag: "dry-run", short: "n", type: "switch", description: "List the jobs without removing them" },
   ],

@@ -3,7 +3,7 @@ import { toFields } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import type { CheckedCall } from "../../../client/checked-call.ts";
 import type { TypedFlag } from "../../../derive/command-flags.ts";
-import type { CommandSpec, FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
+import { type CommandSpec, createTextFlag, type FlagSpec, type PositionalSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { type FailureKind, InputRequiredError, UsageError } from "../../process/failure.ts";
@@ -20,12 +20,7 @@ import { findBulkJobKind, formatOutcome, mappingTables, type RoutingTable, requi
 export const defaultBatchSize = 4_000;
 
 const mappingFlags = [
-  {
-    flag: "column",
-    type: "text",
-    placeholder: "NAME|N",
-    description: "Column of a CSV or TSV file, or field of NDJSON (default: the only one)",
-  },
+  createTextFlag("column", "NAME|N", "Column of a CSV or TSV file, or field of NDJSON (default: the only one)"),
   ...createBulkFlags(defaultBatchSize),
 ] as const satisfies readonly FlagSpec[];
 
@@ -179,12 +174,11 @@ async function runMapping(
 /** Up to this many removals require `y`. Larger ones require the name of the cluster (DECISIONS.md, L8). */
 const maxRowsConfirmedByYes = 10_000;
 
-const removalFlag = {
-  flag: "confirm",
-  type: "text",
-  placeholder: "ID",
-  description: `Confirm the cluster ID, to remove more than ${maxRowsConfirmedByYes / 1_000},000 rows or rows of a pipe`,
-} as const satisfies FlagSpec;
+const removalFlag = createTextFlag(
+  "confirm",
+  "ID",
+  `Confirm the cluster ID, to remove more than ${maxRowsConfirmedByYes / 1_000},000 rows or rows of a pipe`,
+);
 
 /** Prompts before identifiers are removed. The number of rows of a pipe is unknown and counts as large. */
 async function confirmRemoval(

@@ -3,7 +3,7 @@ import { deleteWorkspaceData } from "../../../api/router/clusters.ts";
 import { toFields } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import type { CheckedCall } from "../../../client/checked-call.ts";
-import type { FlagSpec } from "../../../derive/command-spec.ts";
+import { createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { isEmulator } from "../../connection/target.ts";
 import { CommandFailedError, type FailureKind, InputRequiredError, UsageError } from "../../process/failure.ts";
@@ -20,19 +20,14 @@ import { formatOutcome, offboardJobKind, offboardKinds, requireConfirmed } from 
 const defaultBatchSize = 10_000;
 
 const flags = [
-  {
-    flag: "from",
-    type: "text",
-    placeholder: "FILE|-",
-    description: "File with the kinds and identifiers of the workspace",
-  },
+  createTextFlag("from", "FILE|-", "File with the kinds and identifiers of the workspace"),
   {
     flag: "workspace",
     type: "integer",
     placeholder: "ID",
     description: "Remove all routing data of this workspace from an emulator",
   },
-  { flag: "confirm", type: "text", placeholder: "NAME", description: "Confirm the cluster ID" },
+  createTextFlag("confirm", "NAME", "Confirm the cluster ID"),
   hashFlag,
   ...createBulkFlags(defaultBatchSize),
 ] as const satisfies readonly FlagSpec[];

@@ -1,5 +1,6 @@
 import { listOwners } from "../../../api/emulator/owners.ts";
 import { listClusters } from "../../../api/router/clusters.ts";
+import { createTextFlag } from "../../../derive/command-spec.ts";
 import { isEmailHash } from "../../../schemes/email-hash.ts";
 import { readClusterClaim } from "../../../schemes/http-authorization.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
@@ -23,10 +24,7 @@ const routerResolve = defineCommand({
   description:
     "Tries the public look-ups: e-mail address or hash, client ID, cluster ID, and tokens that name their cluster. An emulator also looks up invite tokens, teams, tenants, user codes and signatories.",
   positionals: [{ name: "identifier", description: "Identifier that requests are routed by" }],
-  flags: [
-    hashFlag,
-    { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
-  ],
+  flags: [hashFlag, createTextFlag("file", "FILE", "State file of the running emulator")],
   examples: [
     { title: "Resolve a person", argv: ["router", "resolve", "ada@northwind.example"] },
     { title: "Resolve a team of chat_a on an emulator", argv: ["router", "resolve", "T-NORTHWIND"] },

@@ -1,6 +1,6 @@
 import { waitUntilAborted } from "../../../base/on-abort.ts";
 import { pluralize } from "../../../base/text.ts";
-import type { FlagSpec } from "../../../derive/command-spec.ts";
+import { createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { openRecordingProxy } from "../../../verify/proxy.ts";
 import type { RawExchange } from "../../../verify/recorder.ts";
 import { type Command, defineCommand } from "../../command.ts";
@@ -9,14 +9,9 @@ import { CommandFailedError, InputRequiredError } from "../../process/failure.ts
 import { openRecording } from "./open-recorder.ts";
 
 const flags = [
-  {
-    flag: "to",
-    type: "text",
-    placeholder: "URL",
-    description: "Base URL of the service (default: the base URL of the profile)",
-  },
-  { flag: "out", type: "text", placeholder: "FOLDER", description: "Folder of the corpus" },
-  { flag: "host", type: "text", placeholder: "ADDRESS", description: "Address to listen on", default: "127.0.0.1" },
+  createTextFlag("to", "URL", "Base URL of the service (default: the base URL of the profile)"),
+  createTextFlag("out", "FOLDER", "Folder of the corpus"),
+  createTextFlag("host", "ADDRESS", "Address to listen on", { default: "127.0.0.1" }),
   {
     flag: "port",
     type: "integer",

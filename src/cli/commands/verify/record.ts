@@ -2,7 +2,7 @@ import { listTemplates } from "../../../api/contracts/templates.ts";
 import { checkHealth } from "../../../api/router/proxied.ts";
 import { isObject, lookupTable, toFields } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
-import type { FlagSpec } from "../../../derive/command-spec.ts";
+import { createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import { InputRequiredError, PartialFailureError } from "../../process/failure.ts";
@@ -116,7 +116,7 @@ async function requireService(context: Context, hasKey: boolean): Promise<void> 
 }
 
 const flags = [
-  { flag: "out", type: "text", placeholder: "FOLDER", description: "Folder of the corpus" },
+  createTextFlag("out", "FOLDER", "Folder of the corpus"),
   { flag: "allow-writes", type: "switch", description: "Also create objects, and remove them again" },
   { flag: "plan", type: "switch", description: "Print what would be done, and exit" },
   { flag: "rate", type: "number", placeholder: "N", description: "Maximum requests per second", default: 5 },

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join, resolve, sep } from "node:path";
 import { isObject, tryParseJson } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
-import type { FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
+import { createTextFlag, type FlagSpec, type PositionalSpec } from "../../../derive/command-spec.ts";
 import { renderReference } from "../../../derive/reference.ts";
 import { deriveSpecs } from "../../../derive/specs.ts";
 import { writeFileAtomic } from "../../../files/atomic-write.ts";
@@ -31,13 +31,12 @@ import {
 const corpusFolder = { name: "folder", description: "Folder of the corpus" } as const satisfies PositionalSpec;
 
 const flags = [
-  {
-    flag: "against",
-    type: "text",
-    placeholder: "emulator|NAME",
-    description: "Compare a fresh emulator with the recording, or the service of this profile",
-    default: "emulator",
-  },
+  createTextFlag(
+    "against",
+    "emulator|NAME",
+    "Compare a fresh emulator with the recording, or the service of this profile",
+    { default: "emulator" },
+  ),
   {
     flag: "rate",
     type: "number",
@@ -45,17 +44,11 @@ const flags = [
     description: "Maximum requests per second to a service",
     default: 5,
   },
-  {
-    flag: "accept",
-    type: "text",
-    placeholder: "ID",
-    repeatable: true,
-    description: "Accept this difference from now on",
-  },
-  { flag: "reason", type: "text", placeholder: "TEXT", description: "Why it is accepted" },
-  { flag: "junit", type: "text", placeholder: "FILE", description: "Write a JUnit XML report" },
-  { flag: "markdown", type: "text", placeholder: "FILE", description: "Write a report for a pull request" },
-  { flag: "reference", type: "text", placeholder: "FILE", description: "Write the reference with the observations" },
+  createTextFlag("accept", "ID", "Accept this difference from now on", { repeatable: true }),
+  createTextFlag("reason", "TEXT", "Why it is accepted"),
+  createTextFlag("junit", "FILE", "Write a JUnit XML report"),
+  createTextFlag("markdown", "FILE", "Write a report for a pull request"),
+  createTextFlag("reference", "FILE", "Write the reference with the observations"),
 ] as const satisfies readonly FlagSpec[];
 
 const verifyReplay = defineCommand({

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { dirname, join, resolve } from "node:path";
 import { type Activity, activities } from "../../../api/activities.ts";
-import type { FlagSpec } from "../../../derive/command-spec.ts";
+import { createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { writeFileAtomic } from "../../../files/atomic-write.ts";
 import { makeFolder } from "../../../files/folders.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
@@ -23,99 +23,42 @@ import { parseActivity } from "./registration.ts";
 import { requireWritableFolder } from "./saved-deliveries.ts";
 
 const flags = [
-  {
-    flag: "to",
+  createTextFlag("to", "URL", "Address of the receiver: a URL, or a port of localhost", { section: "Receiver" }),
+  createTextFlag("command", "COMMAND", "Start the receiver with this shell command, and end it afterwards", {
     section: "Receiver",
-    type: "text",
-    placeholder: "URL",
-    description: "Address of the receiver: a URL, or a port of localhost",
-  },
-  {
-    flag: "command",
+  }),
+  createTextFlag("ready-timeout", "DURATION", "Maximum wait until --command listens", {
     section: "Receiver",
-    type: "text",
-    placeholder: "COMMAND",
-    description: "Start the receiver with this shell command, and end it afterwards",
-  },
-  {
-    flag: "ready-timeout",
-    section: "Receiver",
-    type: "text",
-    placeholder: "DURATION",
-    description: "Maximum wait until --command listens",
     default: "30s",
-  },
-  {
-    flag: "hmac-key-file",
+  }),
+  createTextFlag("hmac-key-file", "FILE", "File with the base64 key that the receiver has (SVC_WEBHOOK_HMAC_KEY)", {
     section: "Receiver",
-    type: "text",
-    placeholder: "FILE",
-    description: "File with the base64 key that the receiver has (SVC_WEBHOOK_HMAC_KEY)",
-  },
-  {
-    flag: "probe",
-    section: "Receiver",
-    type: "text",
-    placeholder: "COMMAND",
-    description: "Shell command that prints what the receiver has stored",
-  },
-  {
-    flag: "only",
+  }),
+  createTextFlag("probe", "COMMAND", "Shell command that prints what the receiver has stored", { section: "Receiver" }),
+  createTextFlag("only", "A,B", "Run only these checks, by ID or group: signature, raw-body.spaced", {
     section: "Checks",
-    type: "text",
-    placeholder: "A,B",
     repeatable: true,
-    description: "Run only these checks, by ID or group: signature, raw-body.spaced",
-  },
-  {
-    flag: "skip",
+  }),
+  createTextFlag("skip", "A,B", "Leave these checks out, by ID or group", { section: "Checks", repeatable: true }),
+  createTextFlag("activity", "ACTIVITY", "Activity of the events", {
     section: "Checks",
-    type: "text",
-    placeholder: "A,B",
-    repeatable: true,
-    description: "Leave these checks out, by ID or group",
-  },
-  {
-    flag: "activity",
-    section: "Checks",
-    type: "text",
-    placeholder: "ACTIVITY",
     suggestions: activities,
-    description: "Activity of the events",
     default: "CONTRACT_SIGNED",
-  },
-  {
-    flag: "time-limit",
+  }),
+  createTextFlag("time-limit", "DURATION", "Maximum time of all checks; what is left then is not checked", {
     section: "Checks",
-    type: "text",
-    placeholder: "DURATION",
-    description: "Maximum time of all checks; what is left then is not checked",
     default: "8s",
-  },
+  }),
   { flag: "list", section: "Checks", type: "switch", description: "List the checks, and exit" },
   { flag: "last", section: "Checks", type: "switch", description: "Repeat the last run in this folder" },
-  {
-    flag: "language",
+  createTextFlag("language", "LANGUAGE", "Language of the fixes (default: guessed from --command)", {
     section: "Report",
-    type: "text",
-    placeholder: "LANGUAGE",
     choices: receiverLanguages,
-    description: "Language of the fixes (default: guessed from --command)",
-  },
-  {
-    flag: "keep",
+  }),
+  createTextFlag("keep", "FOLDER", "Write the body and headers of each delivery, and the key, to this folder", {
     section: "Report",
-    type: "text",
-    placeholder: "FOLDER",
-    description: "Write the body and headers of each delivery, and the key, to this folder",
-  },
-  {
-    flag: "report",
-    section: "Report",
-    type: "text",
-    placeholder: "FILE",
-    description: "Write a JUnit XML report to this file",
-  },
+  }),
+  createTextFlag("report", "FILE", "Write a JUnit XML report to this file", { section: "Report" }),
   {
     flag: "console",
     section: "Report",

@@ -3,7 +3,7 @@ import { deliveryOutcomes } from "../../../api/delivery-outcomes.ts";
 import { listDeliveries, watchDeliveries } from "../../../api/emulator/deliveries.ts";
 import type { Column, ResultOf } from "../../../api/operation.ts";
 import { formatNextAttempt } from "../../../api/webhook-health/attempts.ts";
-import type { FlagSpec } from "../../../derive/command-spec.ts";
+import { createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { type EventOf, followStream } from "../../connection/follow.ts";
 import { requireEmulator } from "../../connection/target.ts";
@@ -25,18 +25,12 @@ export const followFlag = {
 
 export const deliveryFlags = [
   { flag: "webhook", type: "integer", description: "Show only this webhook" },
-  { flag: "activity", type: "text", placeholder: "NAME", choices: activities, description: "Show only this activity" },
-  { flag: "contract", type: "text", placeholder: "ID", description: "Show only this contract: 12 or T-12" },
-  {
-    flag: "outcome",
-    type: "text",
-    placeholder: "NAME",
-    choices: deliveryOutcomes,
-    description: "Show only this outcome",
-  },
+  createTextFlag("activity", "NAME", "Show only this activity", { choices: activities }),
+  createTextFlag("contract", "ID", "Show only this contract: 12 or T-12"),
+  createTextFlag("outcome", "NAME", "Show only this outcome", { choices: deliveryOutcomes }),
   { flag: "limit", type: "integer", min: 1, description: "Maximum number of deliveries, newest first", default: 50 },
   { flag: "all", type: "switch", description: "List all deliveries, with several requests if needed" },
-  { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
+  createTextFlag("file", "FILE", "State file of the running emulator"),
 ] as const satisfies readonly FlagSpec[];
 
 const webhooksDeliveries = defineCommand({

@@ -2,6 +2,7 @@ import { listWorkspaces } from "../../../api/emulator/state.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { decodeBase64 } from "../../../base/hmac.ts";
 import { pluralize, trimTrailing } from "../../../base/text.ts";
+import { createTextFlag } from "../../../derive/command-spec.ts";
 import { type Diagnosis, diagnose } from "../../../schemes/webhook-diagnosis.ts";
 import {
   computeSignature,
@@ -26,8 +27,8 @@ const webhooksExplain = defineCommand({
     "Tries common mistakes, alone and together: re-serialized JSON, a body in base64, UTF-16, gzip or a JSON string, a key that was not decoded, another encoding, a trimmed newline, another algorithm, and the keys of other workspaces of the emulator of this folder. Exits 0 if the signature matches, 1 if it does not.",
   positionals: [{ name: "body", description: "File with the raw body, or - for standard input" }],
   flags: [
-    { flag: "signature", type: "text", placeholder: "SIGNATURE", description: "Signature to explain" },
-    { flag: "headers", type: "text", placeholder: "FILE", description: "File with the headers, one per line" },
+    createTextFlag("signature", "SIGNATURE", "Signature to explain"),
+    createTextFlag("headers", "FILE", "File with the headers, one per line"),
     keyFlag,
   ],
   examples: [

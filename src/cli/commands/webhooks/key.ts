@@ -1,19 +1,18 @@
 import { showHmacKey } from "../../../api/contracts/webhooks.ts";
 import { decodeBase64 } from "../../../base/hmac.ts";
 import { toFields, tryParseJson } from "../../../base/object.ts";
-import type { FlagSpec } from "../../../derive/command-spec.ts";
+import { createTextFlag } from "../../../derive/command-spec.ts";
 import type { Context } from "../../command.ts";
 import { readVariable, resolveServiceSettings } from "../../connection/resolve-settings.ts";
 import { readText } from "../../parse/body.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { InputRequiredError, UsageError } from "../../process/failure.ts";
 
-export const keyFlag = {
-  flag: "key-file",
-  type: "text",
-  placeholder: "FILE",
-  description: "File with the base64 key of svc webhooks hmac-key (SVC_WEBHOOK_HMAC_KEY)",
-} as const satisfies FlagSpec;
+export const keyFlag = createTextFlag(
+  "key-file",
+  "FILE",
+  "File with the base64 key of svc webhooks hmac-key (SVC_WEBHOOK_HMAC_KEY)",
+);
 
 type KeyOptions = CommandInputOf<readonly [typeof keyFlag]>;
 

@@ -3,7 +3,7 @@ import { activities as allActivities } from "../../../api/activities.ts";
 import { waitUntilAborted } from "../../../base/on-abort.ts";
 import { formatSize } from "../../../base/size.ts";
 import { pluralize } from "../../../base/text.ts";
-import type { FlagSpec } from "../../../derive/command-spec.ts";
+import { createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { openWebhookReceiver, type WebhookReceiver } from "../../connection/webhook-receiver.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
@@ -32,24 +32,14 @@ const flags = [
     description: "Port of the receiver; 0 chooses a free port",
     default: 0,
   },
-  {
-    flag: "public-url",
-    type: "text",
-    placeholder: "URL",
-    description: "Address of this receiver for the service, such as a tunnel",
-  },
+  createTextFlag("public-url", "URL", "Address of this receiver for the service, such as a tunnel"),
   {
     flag: "no-register",
     type: "switch",
     description: "Print the command that creates the webhook instead of creating it",
   },
   { flag: "no-enable", type: "switch", description: "Do not enable the webhook again when the app is back" },
-  {
-    flag: "save",
-    type: "text",
-    placeholder: "DIR",
-    description: "Save each delivery in this folder, or in a corpus that svc verify proxy records",
-  },
+  createTextFlag("save", "DIR", "Save each delivery in this folder, or in a corpus that svc verify proxy records"),
   { flag: "count", type: "integer", min: 1, description: "Stop after this many deliveries" },
   { flag: "print-secret", type: "switch", description: "Print the signing key, and exit" },
   keyFlag,

@@ -1,6 +1,6 @@
 import { activities as allActivities } from "../../../api/activities.ts";
 import { lookupTable, toFields, tryParseJson } from "../../../base/object.ts";
-import type { FlagSpec } from "../../../derive/command-spec.ts";
+import { createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { detectScheme, getDefaultScheme, type WebhookMessage } from "../../../schemes/webhook-schemes.ts";
 import { dim, green, red, type StyledLine } from "../../output/styled.ts";
 import { toKeyError } from "./key.ts";
@@ -86,25 +86,10 @@ export function formatListenedDelivery(delivery: HandledDelivery): StyledLine[] 
 }
 
 export const forwardingFlags = [
-  {
-    flag: "forward-to",
-    type: "text",
-    placeholder: "URL",
-    description: "Forward each delivery to this URL, or to a port of localhost",
-  },
-  {
-    flag: "activities",
-    type: "text",
-    placeholder: "A,B",
+  createTextFlag("forward-to", "URL", "Forward each delivery to this URL, or to a port of localhost"),
+  createTextFlag("activities", "A,B", `Activities to subscribe to (default: all ${allActivities.length})`, {
     repeatable: true,
     suggestions: allActivities,
-    description: `Activities to subscribe to (default: all ${allActivities.length})`,
-  },
-  {
-    flag: "header",
-    type: "text",
-    placeholder: "NAME: VALUE",
-    repeatable: true,
-    description: "Add a header to forwarded requests",
-  },
+  }),
+  createTextFlag("header", "NAME: VALUE", "Add a header to forwarded requests", { repeatable: true }),
 ] as const satisfies readonly FlagSpec[];

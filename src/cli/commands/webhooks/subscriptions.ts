@@ -1,6 +1,7 @@
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import { toFields } from "../../../base/object.ts";
 import { ServiceError } from "../../../client/errors.ts";
+import { createTextFlag } from "../../../derive/command-spec.ts";
 import { isOnThisMachine } from "../../../files/machine.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { requireEmulator } from "../../connection/target.ts";
@@ -58,7 +59,7 @@ const webhooksList = defineCommand({
   summary: "List webhooks with their status and failures",
   description:
     "Lists the webhooks of all workspaces of the running emulator. The real service shows them in its application only.",
-  flags: [{ flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" }],
+  flags: [createTextFlag("file", "FILE", "State file of the running emulator")],
   examples: [{ title: "List the webhooks and their activities", argv: ["webhooks", "list"] }],
   async run({ flags }, context) {
     await requireEmulator(flags.file, context);

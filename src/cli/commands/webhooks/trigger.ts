@@ -8,7 +8,7 @@ import { isObject, omitUndefined } from "../../../base/object.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
 import type { Client } from "../../../client/client.ts";
 import { type ApiResponse, requireValidValue } from "../../../client/response.ts";
-import type { FlagSpec } from "../../../derive/command-spec.ts";
+import { createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { printPlan } from "../../connection/http.ts";
 import { escapeJson } from "../../output/control-characters.ts";
@@ -23,48 +23,17 @@ type WholeDelivery = ResultOf<typeof showDelivery>;
 type PayloadBody = NonNullable<ArgumentsOf<typeof fireActivity>["body"]>;
 type PayloadDocument = Record<string, unknown>;
 
-const contractFlag = {
-  flag: "contract",
-  type: "text",
-  placeholder: "ID",
-  description: "Contract: 12 or T-12 (default: the newest, or a new one)",
-} as const satisfies FlagSpec;
+const contractFlag = createTextFlag("contract", "ID", "Contract: 12 or T-12 (default: the newest, or a new one)");
 
 /** Changes to the payload of an activity. An invalid change is an error, and no webhook is notified. */
 const payloadFlags = [
-  {
-    flag: "set",
-    type: "text",
-    placeholder: "PATH=VALUE",
+  createTextFlag("set", "PATH=VALUE", "Set a field of the payload: counterparties.0.poc_email=x@y.example", {
     repeatable: true,
-    description: "Set a field of the payload: counterparties.0.poc_email=x@y.example",
-  },
-  {
-    flag: "add",
-    type: "text",
-    placeholder: "PATH=VALUE",
-    repeatable: true,
-    description: "Add a field to the payload, or an item to a list",
-  },
-  {
-    flag: "remove",
-    type: "text",
-    placeholder: "PATH",
-    repeatable: true,
-    description: "Remove a field from the payload",
-  },
-  {
-    flag: "data",
-    type: "text",
-    placeholder: "FILE|-",
-    description: "JSON document with more keys for activity_data",
-  },
-  {
-    flag: "raw",
-    type: "text",
-    placeholder: "FILE|-",
-    description: "Send this JSON document as the payload",
-  },
+  }),
+  createTextFlag("add", "PATH=VALUE", "Add a field to the payload, or an item to a list", { repeatable: true }),
+  createTextFlag("remove", "PATH", "Remove a field from the payload", { repeatable: true }),
+  createTextFlag("data", "FILE|-", "JSON document with more keys for activity_data"),
+  createTextFlag("raw", "FILE|-", "Send this JSON document as the payload"),
   { flag: "edit", type: "switch", description: "Edit the payload in $VISUAL or $EDITOR before it is sent" },
 ] as const satisfies readonly FlagSpec[];
 
@@ -163,7 +132,7 @@ const webhooksTrigger = defineCommand({
       description: "Send it to this webhook only (default: all subscribers)",
     },
     { flag: "dry-run", short: "n", type: "switch", description: "Print the request without sending it" },
-    { flag: "file", type: "text", placeholder: "FILE", description: "State file of the running emulator" },
+    createTextFlag("file", "FILE", "State file of the running emulator"),
   ],
   examples: [
     { title: "List all activities", argv: ["webhooks", "trigger"] },

@@ -1,4 +1,4 @@
-import type { FlagSpec, PositionalSpec } from "../../../derive/command-spec.ts";
+import { createTextFlag, type FlagSpec, type PositionalSpec } from "../../../derive/command-spec.ts";
 import {
   describeSignature,
   detectScheme,
@@ -32,21 +32,14 @@ const defaultScheme = getDefaultScheme();
 const algorithm = formatAlgorithm(defaultScheme.format);
 
 const flags = [
-  {
-    flag: "signature",
-    type: "text",
-    placeholder: "HEX",
-    description: `Value of the header ${getSignatureHeader(defaultScheme)}`,
-  },
-  { flag: "headers", type: "text", placeholder: "FILE", description: "File with the headers, one per line" },
-  {
-    flag: "scheme",
-    type: "text",
-    placeholder: "NAME",
-    choices: webhookSchemes.map(({ name }) => name),
-    description: `How the webhook is signed: by ${webhookSchemes.map(({ title }) => title).join(", or by ")}`,
-    default: defaultScheme.name,
-  },
+  createTextFlag("signature", "HEX", `Value of the header ${getSignatureHeader(defaultScheme)}`),
+  createTextFlag("headers", "FILE", "File with the headers, one per line"),
+  createTextFlag(
+    "scheme",
+    "NAME",
+    `How the webhook is signed: by ${webhookSchemes.map(({ title }) => title).join(", or by ")}`,
+    { choices: webhookSchemes.map(({ name }) => name), default: defaultScheme.name },
+  ),
   keyFlag,
 ] as const satisfies readonly FlagSpec[];
 

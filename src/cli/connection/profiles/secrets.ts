@@ -1,4 +1,4 @@
-import type { FlagSpec } from "../../../derive/command-spec.ts";
+import { createTextFlag } from "../../../derive/command-spec.ts";
 import type { Context } from "../../command.ts";
 import { readText } from "../../parse/body.ts";
 import type { CommandInput } from "../../parse/declaration.ts";
@@ -21,12 +21,7 @@ export const appSecrets = {
 } as const satisfies Record<string, SecretSource>;
 
 export const createSecretFlag = <Flag extends string>({ flag, env, label: what }: SecretSource<Flag>) =>
-  ({
-    flag,
-    type: "text",
-    placeholder: "FILE|-",
-    description: `File with ${what}; or set ${env}`,
-  }) as const satisfies FlagSpec;
+  createTextFlag(flag, "FILE|-", `File with ${what}; or set ${env}`);
 
 /** Reads the secret without its trailing line break. Returns undefined without a file or variable. */
 export async function readAppSecret(

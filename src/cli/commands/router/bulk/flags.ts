@@ -1,4 +1,4 @@
-import type { FlagSpec } from "../../../../derive/command-spec.ts";
+import { createTextFlag, type FlagSpec } from "../../../../derive/command-spec.ts";
 import type { CommandInput, CommandInputOf } from "../../../parse/declaration.ts";
 import { UsageError } from "../../../process/failure.ts";
 import { parseShard } from "./input/distinct.ts";
@@ -7,19 +7,13 @@ import { emailHashings } from "./input/identifiers.ts";
 
 export const createBulkFlags = (batchSize: number) =>
   [
-    {
-      flag: "input-format",
-      type: "text",
-      placeholder: "FORMAT",
-      choices: inputFormats,
-      description: "Format of the rows (default: by the file extension; otherwise csv with --column, lines without)",
-    },
-    {
-      flag: "delimiter",
-      type: "text",
-      placeholder: "CHAR",
-      description: "Delimiter of CSV cells, such as ';' or tab (default: a comma)",
-    },
+    createTextFlag(
+      "input-format",
+      "FORMAT",
+      "Format of the rows (default: by the file extension; otherwise csv with --column, lines without)",
+      { choices: inputFormats },
+    ),
+    createTextFlag("delimiter", "CHAR", "Delimiter of CSV cells, such as ';' or tab (default: a comma)"),
     {
       flag: "batch-size",
       type: "integer",
@@ -35,60 +29,29 @@ export const createBulkFlags = (batchSize: number) =>
       default: defaultConcurrency,
     },
     { flag: "skip-invalid", type: "switch", description: "Skip invalid rows and exit 3" },
-    {
-      flag: "max-errors",
-      type: "text",
-      placeholder: "N|P%",
-      description: "Skip rows that are invalid or rejected (413, 422), up to this many",
-    },
-    { flag: "errors-out", type: "text", placeholder: "FILE", description: "Write failed rows to a CSV file" },
-    {
-      flag: "report",
-      type: "text",
-      placeholder: "FILE",
-      description: "Write a report of the job, as .html or .csv",
-    },
-    {
-      flag: "results",
-      type: "text",
-      placeholder: "WHICH",
-      choices: ["errors", "all"],
-      description: "Rows to store in the results; all also adds the previous cluster if it can be looked up",
-      default: "errors",
-    },
+    createTextFlag("max-errors", "N|P%", "Skip rows that are invalid or rejected (413, 422), up to this many"),
+    createTextFlag("errors-out", "FILE", "Write failed rows to a CSV file"),
+    createTextFlag("report", "FILE", "Write a report of the job, as .html or .csv"),
+    createTextFlag(
+      "results",
+      "WHICH",
+      "Rows to store in the results; all also adds the previous cluster if it can be looked up",
+      { choices: ["errors", "all"], default: "errors" },
+    ),
     {
       flag: "verify",
       type: "switch",
       description: "Look up each identifier after its request; a mismatch counts as failed",
     },
-    {
-      flag: "shard",
-      type: "text",
-      placeholder: "I/N",
-      description: "Process only this share of the rows, such as 3/16",
-    },
-    {
-      flag: "plan-out",
-      type: "text",
-      placeholder: "FILE",
-      description: "Write the plan to a file without sending anything",
-    },
-    {
-      flag: "apply",
-      type: "text",
-      placeholder: "FILE",
-      description: "Apply a plan without a prompt; fails if the input or the target has changed",
-    },
+    createTextFlag("shard", "I/N", "Process only this share of the rows, such as 3/16"),
+    createTextFlag("plan-out", "FILE", "Write the plan to a file without sending anything"),
+    createTextFlag("apply", "FILE", "Apply a plan without a prompt; fails if the input or the target has changed"),
   ] as const satisfies readonly FlagSpec[];
 
-export const hashFlag = {
-  flag: "hash",
-  type: "text",
-  placeholder: "HOW",
+export const hashFlag = createTextFlag("hash", "HOW", "How e-mail addresses are sent; none sends them unchanged", {
   choices: emailHashings,
-  description: "How e-mail addresses are sent; none sends them unchanged",
   default: "sha256",
-} as const satisfies FlagSpec;
+});
 
 export const defaultConcurrency = 6;
 
