@@ -13,6 +13,7 @@ import { findLinkTargetOutside, makeFolder } from "../../files/folders.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
 import { writeOutput } from "../output/file.ts";
 import { UsageError } from "../process/failure.ts";
+import { createExample } from "../process/shell-words.ts";
 
 const defaultFolder = ".agents/skills";
 
@@ -28,8 +29,8 @@ const agentSetup = defineCommand({
     { flag: "force", type: "switch", description: "Replace a file of other content" },
   ],
   examples: [
-    { title: "Write the skill for agents in this folder", argv: ["agent", "setup"] },
-    { title: "Write the skill to another folder of skills", argv: ["agent", "setup", "--dir", "skills"] },
+    createExample("Write the skill for agents in this folder", "agent setup"),
+    createExample("Write the skill to another folder of skills", "agent setup --dir skills"),
   ],
   async run(input, context) {
     const { host, output } = context;

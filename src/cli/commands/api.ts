@@ -11,6 +11,7 @@ import { readInput } from "../parse/body.ts";
 import type { CommandInputOf } from "../parse/declaration.ts";
 import { UsageError } from "../process/failure.ts";
 import { maskUrlSecrets, redactHeader } from "../process/redact.ts";
+import { createExample } from "../process/shell-words.ts";
 
 const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
@@ -34,12 +35,12 @@ const api = defineCommand({
   ],
   flags,
   examples: [
-    { title: "Request a path that no command covers", argv: ["api", "GET", "/api/v1/anything?email=jo@acme.example"] },
-    {
-      title: "Send a body from a pipe",
-      argv: ["api", "POST", "/router/v1/trial/signup", "--data", "-"],
-      stdin: '{"email":"ada@example.com","captcha":"pass"}',
-    },
+    createExample("Request a path that no command covers", "api GET '/api/v1/anything?email=jo@acme.example'"),
+    createExample(
+      "Send a body from a pipe",
+      "api POST /router/v1/trial/signup --data -",
+      '{"email":"ada@example.com","captcha":"pass"}',
+    ),
   ],
   async run(input, context) {
     const path = `/${input.positionals.path.replace(/^\//, "")}`;

@@ -11,6 +11,7 @@ import { readText } from "../parse/body.ts";
 import type { CommandInputOf } from "../parse/declaration.ts";
 import { parseBaseUrlFlag } from "../parse/globals.ts";
 import { InputRequiredError, UsageError } from "../process/failure.ts";
+import { createExample } from "../process/shell-words.ts";
 import { runDerivedCommand } from "../runtime/derived-command.ts";
 
 function defineChatACommand(verb: string, file: string, summary: string, positionals: readonly string[] = []): Command {
@@ -71,14 +72,8 @@ const chatBMessaging = defineCommand({
     { flag: "mint", type: "switch", description: "Request a token from the running emulator" },
   ],
   examples: [
-    {
-      title: "Use a token of the emulator's issuer",
-      argv: ["chat-b", "messaging", "--file", "activity.json", "--mint"],
-    },
-    {
-      title: "Use your own token",
-      argv: ["chat-b", "messaging", "--file", "activity.json", "--token-file", "token.txt"],
-    },
+    createExample("Use a token of the emulator's issuer", "chat-b messaging --file activity.json --mint"),
+    createExample("Use your own token", "chat-b messaging --file activity.json --token-file token.txt"),
   ],
   async run(input, context, spec) {
     const mints = input.flags.mint === true;
@@ -182,10 +177,7 @@ const crmBOpen = defineCommand({
   positionals: [],
   flags: [createSecretFlag(consumerSecret), envelope],
   examples: [
-    {
-      title: "Sign an envelope",
-      argv: ["crm-b", "open", "--envelope", "envelope.json", "--consumer-secret-file", "crm-b.secret"],
-    },
+    createExample("Sign an envelope", "crm-b open --envelope envelope.json --consumer-secret-file crm-b.secret"),
   ],
   async run(input, context, spec) {
     const signed = await signEnvelope(input, context);
@@ -234,10 +226,10 @@ const billingEvent = defineCommand({
   positionals: [],
   flags: [username, createSecretFlag(password)],
   examples: [
-    {
-      title: "Send an event from a file",
-      argv: ["billing", "event", "--data", "event.json", "--username", "billing", "--password-file", "billing.secret"],
-    },
+    createExample(
+      "Send an event from a file",
+      "billing event --data event.json --username billing --password-file billing.secret",
+    ),
   ],
   async run(input, context, spec) {
     const basic = await resolveBasicAuth(input, context);

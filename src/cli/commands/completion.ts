@@ -1,5 +1,6 @@
 import { script } from "@bomb.sh/tab";
 import { type Command, defineCommand } from "../command.ts";
+import { createExample } from "../process/shell-words.ts";
 
 export const shells = ["bash", "zsh", "fish", "powershell"] as const;
 
@@ -13,10 +14,10 @@ const completion = defineCommand({
   positionals: [{ name: "shell", description: "Your shell", choices: shells }],
   flags: [],
   examples: [
-    { title: "bash: save it as ~/.local/share/bash-completion/completions/svc", argv: ["completion", "bash"] },
-    { title: "zsh: save it as _svc in a folder of $fpath, before compinit", argv: ["completion", "zsh"] },
-    { title: "fish: save it as ~/.config/fish/completions/svc.fish", argv: ["completion", "fish"] },
-    { title: "PowerShell: save it as a file, and run that in $PROFILE", argv: ["completion", "powershell"] },
+    createExample("bash: save it as ~/.local/share/bash-completion/completions/svc", "completion bash"),
+    createExample("zsh: save it as _svc in a folder of $fpath, before compinit", "completion zsh"),
+    createExample("fish: save it as ~/.config/fish/completions/svc.fish", "completion fish"),
+    createExample("PowerShell: save it as a file, and run that in $PROFILE", "completion powershell"),
   ],
   async run(input, { output }) {
     await output.printContent([Buffer.from(createCompletionScript(input.positionals.shell))]);

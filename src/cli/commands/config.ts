@@ -15,6 +15,7 @@ import { readVariable, resolveServiceSettings } from "../connection/resolve-sett
 import { readText } from "../parse/body.ts";
 import { parseBaseUrlFlag } from "../parse/globals.ts";
 import { CommandFailedError, UsageError } from "../process/failure.ts";
+import { createExample } from "../process/shell-words.ts";
 import { canPrompt, confirmYes } from "../prompt/confirm.ts";
 
 const configGet = defineCommand({
@@ -24,7 +25,7 @@ const configGet = defineCommand({
   description: "Exits 5 if it is not set. Secrets are not shown.",
   positionals: [{ name: "key", description: "Setting, such as router_url" }],
   flags: [],
-  examples: [{ title: "Show the address of the routing service", argv: ["config", "get", "router_url"] }],
+  examples: [createExample("Show the address of the routing service", "config get router_url")],
   async run(input, context) {
     const key = input.positionals.key;
     const effectiveSetting = (await listEffectiveSettings(context)).find((setting) => setting.key === key);
@@ -51,8 +52,8 @@ const configList = defineCommand({
   positionals: [],
   flags: [{ flag: "show-origin", type: "switch", description: "Show where each value comes from" }],
   examples: [
-    { title: "Show the origin of each value", argv: ["config", "list", "--show-origin"] },
-    { title: "Show the settings of another profile", argv: ["config", "list", "--profile", "staging"] },
+    createExample("Show the origin of each value", "config list --show-origin"),
+    createExample("Show the settings of another profile", "config list --profile staging"),
   ],
   async run(input, context) {
     const settings = await listEffectiveSettings(context);
@@ -78,9 +79,7 @@ const configProfiles = defineCommand({
   summary: "List the profiles",
   positionals: [],
   flags: [],
-  examples: [
-    { title: "List the names for a script", argv: ["config", "profiles", "--format", "tsv", "--fields", "name"] },
-  ],
+  examples: [createExample("List the names for a script", "config profiles --format tsv --fields name")],
   async run(_input, context) {
     const { current, profiles } = await readProfiles(context.host.env);
     const rows = Object.entries(profiles).map(([name, profile]) => ({
@@ -107,7 +106,7 @@ const configRemove = defineCommand({
   summary: "Remove a profile with its credentials",
   positionals: [{ name: "profile", description: "Name of the profile" }],
   flags: [],
-  examples: [{ title: "Remove a profile without a prompt", argv: ["config", "remove", "staging", "--yes"] }],
+  examples: [createExample("Remove a profile without a prompt", "config remove staging --yes")],
   async run(input, context) {
     const name = input.positionals.profile;
     await requireKnownProfile(context, name);
@@ -130,12 +129,12 @@ const configSet = defineCommand({
   ],
   flags: [createTextFlag("secret-file", "FILE|-", "File with the secret, or - for standard input")],
   examples: [
-    {
-      title: "Set the routing service of a profile",
-      argv: ["config", "set", "router_url", "https://router.example.com", "--profile", "staging"],
-    },
-    { title: "Set a secret from a file", argv: ["config", "set", "client_secret", "--secret-file", "secret.txt"] },
-    { title: "Type the key of a cluster", argv: ["config", "set", "cluster_keys.eu-1"] },
+    createExample(
+      "Set the routing service of a profile",
+      "config set router_url https://router.example.com --profile staging",
+    ),
+    createExample("Set a secret from a file", "config set client_secret --secret-file secret.txt"),
+    createExample("Type the key of a cluster", "config set cluster_keys.eu-1"),
   ],
   async run(input, context) {
     const setting = findProfileSetting(input.positionals.key);
@@ -188,7 +187,7 @@ const configUnset = defineCommand({
   summary: "Remove a setting from a profile",
   positionals: [{ name: "key", description: "Setting, such as router_url or cluster_keys.eu-1" }],
   flags: [],
-  examples: [{ title: "Remove a secret", argv: ["config", "unset", "client_secret"] }],
+  examples: [createExample("Remove a secret", "config unset client_secret")],
   async run(input, context) {
     const { key } = findProfileSetting(input.positionals.key);
     const { name } = await changeProfile(context, (profile) => setProfileSetting(profile, key, undefined), {
@@ -205,7 +204,7 @@ const configUse = defineCommand({
   summary: "Select the profile of later commands",
   positionals: [{ name: "profile", description: "Name of the profile" }],
   flags: [],
-  examples: [{ title: "Use staging from now on", argv: ["config", "use", "staging"] }],
+  examples: [createExample("Use staging from now on", "config use staging")],
   async run(input, context) {
     const name = input.positionals.profile;
     await useProfile(context, name);

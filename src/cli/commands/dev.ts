@@ -3,6 +3,7 @@ import type { FlagSpec } from "../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
 import type { CommandInputOf } from "../parse/declaration.ts";
 import { UsageError } from "../process/failure.ts";
+import { createExample } from "../process/shell-words.ts";
 import { canPrompt } from "../prompt/confirm.ts";
 import { openSessionReceiver } from "./dev/receive.ts";
 import { SessionScreen } from "./dev/screen.ts";
@@ -31,9 +32,9 @@ const dev = defineCommand({
   positionals: [],
   flags,
   examples: [
-    { title: "Forward webhooks to an app on port 3000", argv: ["dev", "--forward-to", "3000"] },
-    { title: "Show webhooks without an app", argv: ["dev"] },
-    { title: "Print JSON for a script", argv: ["dev", "--forward-to", "localhost:3000/hooks", "--json"] },
+    createExample("Forward webhooks to an app on port 3000", "dev --forward-to 3000"),
+    createExample("Show webhooks without an app", "dev"),
+    createExample("Print JSON for a script", "dev --forward-to localhost:3000/hooks --json"),
   ],
   async run(input, context) {
     const plan = createPlan(input, context);

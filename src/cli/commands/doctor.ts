@@ -1,4 +1,5 @@
 import { type Command, defineCommand } from "../command.ts";
+import { createExample } from "../process/shell-words.ts";
 import { withSpinner } from "../prompt/spinner.ts";
 import { checkEnvironment, checkMachine } from "./doctor/machine.ts";
 import { checkServices } from "./doctor/services.ts";
@@ -13,9 +14,9 @@ const doctor = defineCommand({
     "75 for an unreachable service, 4 for credentials, 2 for settings.",
   ].join(" "),
   examples: [
-    { title: "Check this machine and the services", argv: ["doctor"] },
-    { title: "Print JSON for a bug report", argv: ["doctor", "--json"] },
-    { title: "Check the services of another profile", argv: ["doctor", "--profile", "staging"] },
+    createExample("Check this machine and the services", "doctor"),
+    createExample("Print JSON for a bug report", "doctor --json"),
+    createExample("Check the services of another profile", "doctor --profile staging"),
   ],
   async run(_input, context) {
     const { output } = context;

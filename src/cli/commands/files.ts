@@ -7,6 +7,7 @@ import { findUploadCandidates, uploadFiles } from "../connection/uploads.ts";
 import { getDocumentBytes } from "../output/document.ts";
 import { checkOutputFile, rejectBytesOnTerminal, writeOutput } from "../output/file.ts";
 import { UsageError } from "../process/failure.ts";
+import { createExample } from "../process/shell-words.ts";
 
 const filesDownload = defineCommand({
   words: ["files", "download"],
@@ -14,9 +15,7 @@ const filesDownload = defineCommand({
   summary: "Download a file from its signed URL",
   positionals: [{ name: "file_id", description: "file_id of the upload" }],
   flags: [createTextFlag("output", "FILE", "Write to this file (default: standard output)", { short: "o" })],
-  examples: [
-    { title: "Save the file", argv: ["files", "download", "4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10", "-o", "msa.pdf"] },
-  ],
+  examples: [createExample("Save the file", "files download 4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10 -o msa.pdf")],
   async run(input, context) {
     const file = input.flags.output;
     rejectBytesOnTerminal(context.host, file);
@@ -62,9 +61,9 @@ const filesUpload = defineCommand({
     { flag: "dry-run", short: "n", type: "switch", description: "Check the files without uploading them" },
   ],
   examples: [
-    { title: "Upload two files", argv: ["files", "upload", "msa.pdf", "annex.docx"] },
-    { title: "Upload from a pipe", argv: ["files", "upload", "-", "--filename", "msa.pdf"], stdin: "%PDF-1.7" },
-    { title: "Print only the IDs", argv: ["files", "upload", "msa.pdf", "--json=file_id"] },
+    createExample("Upload two files", "files upload msa.pdf annex.docx"),
+    createExample("Upload from a pipe", "files upload - --filename msa.pdf", "%PDF-1.7"),
+    createExample("Print only the IDs", "files upload msa.pdf --json=file_id"),
   ],
   async run(input, context) {
     const paths = input.positionals.path;

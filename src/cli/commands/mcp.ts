@@ -1,5 +1,6 @@
 import { type Command, defineCommand } from "../command.ts";
 import { UsageError } from "../process/failure.ts";
+import { createExample } from "../process/shell-words.ts";
 import { serveTools } from "./mcp/server.ts";
 
 const mcp = defineCommand({
@@ -17,8 +18,8 @@ const mcp = defineCommand({
     },
   ],
   examples: [
-    { title: "Start a read-only server for an agent", argv: ["mcp"] },
-    { title: "Start a server that may change an emulator", argv: ["mcp", "--allow-writes"] },
+    createExample("Start a read-only server for an agent", "mcp"),
+    createExample("Start a server that may change an emulator", "mcp --allow-writes"),
   ],
   async run(input, context) {
     if (context.host.stdin.isTTY === true) {

@@ -4,6 +4,7 @@ import { type Command, defineCommand } from "../command.ts";
 import { checkOutputFile } from "../output/file.ts";
 import { readSeedDocument } from "../parse/body.ts";
 import { UsageError } from "../process/failure.ts";
+import { createExample } from "../process/shell-words.ts";
 import { confirmYes } from "../prompt/confirm.ts";
 import { isSeedFile } from "./run/load.ts";
 import { recordStory } from "./run/record/record.ts";
@@ -42,10 +43,10 @@ const run = defineCommand({
     { flag: "schema", type: "switch", description: "Print the JSON Schema of scenario files" },
   ],
   examples: [
-    { title: "Run the scenarios of a project in CI", argv: ["run", "story.yaml", "--report", "junit.xml"] },
-    { title: "Write what is seen into the expectations", argv: ["run", "story.yaml", "--update"] },
-    { title: "Make a scenario of what just happened", argv: ["run", "--record", "story.yaml"] },
-    { title: "Print the JSON Schema for an editor", argv: ["run", "--schema"] },
+    createExample("Run the scenarios of a project in CI", "run story.yaml --report junit.xml"),
+    createExample("Write what is seen into the expectations", "run story.yaml --update"),
+    createExample("Make a scenario of what just happened", "run --record story.yaml"),
+    createExample("Print the JSON Schema for an editor", "run --schema"),
   ],
   async run({ positionals, flags }, context) {
     const { output, host } = context;

@@ -8,6 +8,7 @@ import { pluralize } from "../../base/text.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
 import { bold, cyan, dim, green, red, type StyledLine } from "../output/styled.ts";
 import { formatTable } from "../output/text.ts";
+import { createExample } from "../process/shell-words.ts";
 import { writeScenarioFiles } from "./run/emulators.ts";
 import { parseScenario } from "./run/parse.ts";
 import type { StepResult } from "./run/result.ts";
@@ -21,7 +22,7 @@ const tour = defineCommand({
     "Uploads a file, creates an intake and a contract, has it signed, receives signed webhooks, and shows the retries of a dead receiver on the virtual clock. Each step runs a command and checks its result. Nothing is left behind.",
   positionals: [],
   flags: [],
-  examples: [{ title: "Run the tour", argv: ["tour"] }],
+  examples: [createExample("Run the tour", "tour")],
   async run(_input, context) {
     const { output, host } = context;
     const startedAt = host.wall.monotonicNow();

@@ -2,6 +2,7 @@ import type { CommandExample } from "../../derive/command-spec.ts";
 import { briefHeadings, type CommandGroup, commandGroups } from "../command-tree/groups.ts";
 import { startsWithWords } from "../parse/argv.ts";
 import { type DescribedCommand, getUnderlyingOperation, type ListedCommand } from "../parse/declaration.ts";
+import { createExample } from "../process/shell-words.ts";
 import { createFlagTables, createPositionalTable, formatPositional, type HelpPage, type HelpTable } from "./layout.ts";
 import { helpTopics } from "./topics.ts";
 
@@ -13,8 +14,8 @@ export const createRootPage = (names: readonly string[]): HelpPage => {
     usage: "svc <group> <command> [options]",
     introduction: ["Command-line client and local emulator for a contract platform."],
     examples: [
-      { title: "Run the tour on a temporary emulator", argv: ["tour"] },
-      { title: "Run a test suite against an emulator", argv: ["emulator", "exec", "--", "npm", "test"] },
+      createExample("Run the tour on a temporary emulator", "tour"),
+      createExample("Run a test suite against an emulator", "emulator exec -- npm test"),
     ],
     tables: [
       ...listHeadings(names)
@@ -39,7 +40,7 @@ export const createRootPage = (names: readonly string[]): HelpPage => {
 export const createAllCommandsPage = (commands: ReadonlyMap<string, readonly DescribedCommand[]>): HelpPage => ({
   usage: "svc <group> <command> [options]",
   introduction: [],
-  examples: [{ title: "Show help for one command", argv: ["contracts", "create", "--help"] }],
+  examples: [createExample("Show help for one command", "contracts create --help")],
   tables: [...commands].map(([title, groupCommands]) => ({
     title,
     rows: groupCommands.map(({ words, positionals, summary }) => [

@@ -2,6 +2,7 @@ import { lookupTable } from "../../base/object.ts";
 import { globalFlags } from "../parse/globals.ts";
 import { environmentVariables } from "../process/environment.ts";
 import { exitCodes } from "../process/exit.ts";
+import { createExample } from "../process/shell-words.ts";
 import { createFlagTable, type HelpPage } from "./layout.ts";
 
 interface Topic {
@@ -72,19 +73,13 @@ export const helpTopics = lookupTable<Topic>({
         },
       ],
       examples: [
-        {
-          title: "Save a service as a profile",
-          argv: ["config", "set", "contracts_url", "https://api.example.com", "--profile", "staging"],
-        },
-        {
-          title: "Type its secret, which is not shown",
-          argv: ["config", "set", "client_secret", "--profile", "staging"],
-        },
-        { title: "Select the profile for later commands", argv: ["config", "use", "staging"] },
-        {
-          title: "Show the settings that commands use here, and their origin",
-          argv: ["config", "list", "--show-origin"],
-        },
+        createExample(
+          "Save a service as a profile",
+          "config set contracts_url https://api.example.com --profile staging",
+        ),
+        createExample("Type its secret, which is not shown", "config set client_secret --profile staging"),
+        createExample("Select the profile for later commands", "config use staging"),
+        createExample("Show the settings that commands use here, and their origin", "config list --show-origin"),
       ],
       notes: [
         "The emulator gets its own credentials, from its first workspace or from the workspace of SVC_CLIENT_ID and SVC_CLIENT_SECRET. Other credentials are not sent to it, and a note lists them.",
@@ -100,29 +95,29 @@ export const helpTopics = lookupTable<Topic>({
         "A file of identifiers is a job. It is checked, sent in batches, and logged. It can resume where it stopped, even after kill -9.",
       ],
       examples: [
-        {
-          title: "A column of a CSV or TSV file; also plain lines and NDJSON, in UTF-8, each gzipped or not",
-          argv: ["router", "map-emails", "people.csv.gz", "--column", "email", "--cluster", "eu-1"],
-        },
-        {
-          title: "Write a plan, then apply it",
-          argv: ["router", "map-emails", "people.txt", "--cluster", "eu-1", "--plan-out", "plan.json"],
-        },
-        { title: "Apply the plan", argv: ["router", "map-emails", "people.txt", "--apply", "plan.json"] },
-        {
-          title: "One of 16 machines that share an input",
-          argv: ["router", "map-emails", "people.txt", "--cluster", "eu-1", "--shard", "3/16"],
-        },
-        { title: "Resume after Ctrl-C, a crash or a restart", argv: ["router", "jobs", "resume", "--last"] },
-        { title: "Print the failed rows", argv: ["router", "jobs", "results", "--last"] },
-        {
-          title: "Look up each address afterwards, and write a report",
-          argv: ["router", "map-emails", "people.txt", "--cluster", "eu-1", "--verify", "--report", "report.html"],
-        },
-        {
-          title: "Record previous clusters, for svc router jobs undo",
-          argv: ["router", "map-emails", "people.txt", "--cluster", "eu-1", "--results", "all"],
-        },
+        createExample(
+          "A column of a CSV or TSV file; also plain lines and NDJSON, in UTF-8, each gzipped or not",
+          "router map-emails people.csv.gz --column email --cluster eu-1",
+        ),
+        createExample(
+          "Write a plan, then apply it",
+          "router map-emails people.txt --cluster eu-1 --plan-out plan.json",
+        ),
+        createExample("Apply the plan", "router map-emails people.txt --apply plan.json"),
+        createExample(
+          "One of 16 machines that share an input",
+          "router map-emails people.txt --cluster eu-1 --shard 3/16",
+        ),
+        createExample("Resume after Ctrl-C, a crash or a restart", "router jobs resume --last"),
+        createExample("Print the failed rows", "router jobs results --last"),
+        createExample(
+          "Look up each address afterwards, and write a report",
+          "router map-emails people.txt --cluster eu-1 --verify --report report.html",
+        ),
+        createExample(
+          "Record previous clusters, for svc router jobs undo",
+          "router map-emails people.txt --cluster eu-1 --results all",
+        ),
       ],
       notes: [
         "Exit code 3: some rows were skipped or rejected; the others are done.",

@@ -1,5 +1,12 @@
 import type { CommandExample } from "../../derive/command-spec.ts";
 
+/** Creates an example from its command line, without `svc`. */
+export const createExample = (title: string, line: string, stdin?: string): CommandExample => ({
+  title,
+  argv: splitWords(line)!,
+  ...(stdin === undefined ? {} : { stdin }),
+});
+
 /** Formats the examples of a help page. Long ones continue on the next line with shell syntax. */
 export const formatExamples = (examples: readonly CommandExample[], width = Number.POSITIVE_INFINITY): string =>
   ["Examples:", ...examples.flatMap((example) => [`  # ${example.title}`, ...breakExample(example, width)])].join("\n");

@@ -2,6 +2,7 @@ import { createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, defineCommand } from "../../command.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
 import { UsageError } from "../../process/failure.ts";
+import { createExample } from "../../process/shell-words.ts";
 import { createReportWriter, selectChecks } from "../certify/check.ts";
 import { clientChecks } from "../certify/client/checks.ts";
 import { formatClientJUnitReport, runClientChecks, showClientResults } from "../certify/client/run-checks.ts";
@@ -33,13 +34,10 @@ const authCertify = defineCommand({
   ],
   flags,
   examples: [
-    { title: "List the checks", argv: ["auth", "certify", "--list"] },
-    { title: "Check a client", argv: ["auth", "certify", "--", "node", "sign-in.js"] },
-    {
-      title: "Write a report in CI",
-      argv: ["auth", "certify", "--report", "certify.xml", "--", "python3", "sign_in.py"],
-    },
-    { title: "Check how it slows down", argv: ["auth", "certify", "--only", "slow-down", "--", "node", "sign-in.js"] },
+    createExample("List the checks", "auth certify --list"),
+    createExample("Check a client", "auth certify -- node sign-in.js"),
+    createExample("Write a report in CI", "auth certify --report certify.xml -- python3 sign_in.py"),
+    createExample("Check how it slows down", "auth certify --only slow-down -- node sign-in.js"),
   ],
   async run(input, context) {
     const { only, skip } = input.flags;

@@ -4,6 +4,7 @@ import { type Command, type Context, defineCommand } from "../../command.ts";
 import { readVariable, resolveOAuthClientSetting } from "../../connection/resolve-settings.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import { InputRequiredError, UsageError } from "../../process/failure.ts";
+import { createExample } from "../../process/shell-words.ts";
 import { issuerFlag } from "./tokens.ts";
 
 const authDeviceLogin = defineCommand({
@@ -24,19 +25,13 @@ const authDeviceLogin = defineCommand({
     { flag: "finish", type: "switch", description: "Finish a sign-in that --no-wait started" },
   ],
   examples: [
-    {
-      title: "Sign in to the emulator of this folder",
-      argv: ["--emulator", "auth", "device-login", "--client-id", "demo-cli"],
-    },
-    {
-      title: "Sign in to another server",
-      argv: ["auth", "device-login", "--issuer", "https://id.example.com", "--client-id", "tool", "--scope", "openid"],
-    },
-    {
-      title: "Start a sign-in without waiting",
-      argv: ["auth", "device-login", "--client-id", "demo-cli", "--no-wait"],
-    },
-    { title: "Check whether the sign-in is approved", argv: ["auth", "device-login", "--finish", "--no-wait"] },
+    createExample("Sign in to the emulator of this folder", "--emulator auth device-login --client-id demo-cli"),
+    createExample(
+      "Sign in to another server",
+      "auth device-login --issuer https://id.example.com --client-id tool --scope openid",
+    ),
+    createExample("Start a sign-in without waiting", "auth device-login --client-id demo-cli --no-wait"),
+    createExample("Check whether the sign-in is approved", "auth device-login --finish --no-wait"),
   ],
   async run(input, context) {
     const { host, output } = context;

@@ -20,6 +20,7 @@ import { formatVariables, type VariableFormat, variableFormats } from "../../out
 import { maskSecrets } from "../../output/github-actions.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
+import { createExample } from "../../process/shell-words.ts";
 
 const emulatorEnv = defineCommand({
   words: ["emulator", "env"],
@@ -34,9 +35,9 @@ const emulatorEnv = defineCommand({
     createTextFlag("workspace", "ID|NAME", "Workspace whose keys and cluster to use (default: the first)"),
   ],
   examples: [
-    { title: "Set the variables in this shell", argv: ["emulator", "env"] },
-    { title: "Use another workspace", argv: ["emulator", "env", "--workspace", "2"] },
-    { title: "Set the variables for later steps of a workflow", argv: ["emulator", "env", "--shell", "github"] },
+    createExample("Set the variables in this shell", "emulator env"),
+    createExample("Use another workspace", "emulator env --workspace 2"),
+    createExample("Set the variables for later steps of a workflow", "emulator env --shell github"),
   ],
   async run({ flags }, context) {
     const { host, globals, output } = context;

@@ -21,7 +21,7 @@ import {
 } from "../../output/github-actions.ts";
 import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
-import { quoteShellWord } from "../../process/shell-words.ts";
+import { createExample, quoteShellWord } from "../../process/shell-words.ts";
 import { openEmulator } from "./open.ts";
 import { readEmulatorOptions } from "./options.ts";
 
@@ -47,15 +47,9 @@ const emulatorExec = defineCommand({
     shown: ["seed", "from", "file", "clock", "auto-sign", "port"],
   },
   examples: [
-    { title: "Run a test suite in CI", argv: ["emulator", "exec", "--", "npm", "test"] },
-    {
-      title: "Use a clock that jumps to the next due entry",
-      argv: ["emulator", "exec", "--clock", "auto", "--", "pytest", "-q"],
-    },
-    {
-      title: "Use a copy of a snapshot in each run",
-      argv: ["emulator", "exec", "--from", "prepared", "--", "npm", "test"],
-    },
+    createExample("Run a test suite in CI", "emulator exec -- npm test"),
+    createExample("Use a clock that jumps to the next due entry", "emulator exec --clock auto -- pytest -q"),
+    createExample("Use a copy of a snapshot in each run", "emulator exec --from prepared -- npm test"),
   ],
   async run(input, context) {
     const [program, ...args] = input.positionals.command;

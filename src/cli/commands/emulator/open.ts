@@ -6,6 +6,7 @@ import { findStopInstructions, probeListener } from "../../connection/emulator/e
 import { toStartError, toStateError } from "../../connection/emulator/ended-emulator.ts";
 import { makeStateFolder, readRunFile, resolveRunFile } from "../../connection/emulator/run-file.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
+import { createExample } from "../../process/shell-words.ts";
 import { findBrowserCommand, isWebAddress, openBrowser } from "../../prompt/browser.ts";
 
 /** Maximum number of processes of one store with a run file in the same folder. */
@@ -109,8 +110,8 @@ const emulatorOpen = defineCommand({
     createTextFlag("file", "FILE", "State file of the running emulator"),
   ],
   examples: [
-    { title: "Open the console of this folder's emulator", argv: ["emulator", "open"] },
-    { title: "Print the address for a browser on another machine", argv: ["emulator", "open", "--url"] },
+    createExample("Open the console of this folder's emulator", "emulator open"),
+    createExample("Print the address for a browser on another machine", "emulator open --url"),
   ],
   async run({ flags }, context) {
     const { host, globals, output, signal } = context;

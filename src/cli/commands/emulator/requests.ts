@@ -11,6 +11,7 @@ import { type Command, type Context, defineCommand } from "../../command.ts";
 import { type EventOf, followStream } from "../../connection/follow.ts";
 import type { CommandInput } from "../../parse/declaration.ts";
 import { pickGiven } from "../../parse/values.ts";
+import { createExample } from "../../process/shell-words.ts";
 import { prepareRequest, runDerivedCommand } from "../../runtime/derived-command.ts";
 import { deliveryFlags, followDeliveries, followFlag } from "../webhooks/deliveries.ts";
 
@@ -39,7 +40,7 @@ export const emulatorRequests = defineCommand({
       description: "Include requests that only read the control plane",
     },
   ],
-  examples: [{ title: "Print requests as they arrive", argv: ["emulator", "requests", "--follow"] }],
+  examples: [createExample("Print requests as they arrive", "emulator requests --follow")],
   async run(input, context, spec) {
     if (!input.flags.follow) return list(spec!, input, context);
     const query = {
@@ -71,7 +72,7 @@ export const emulatorDeliveries = defineCommand({
   extendsDerived: true,
   readsDerived: { flags: [...deliveryFlags, { flag: "offset", type: "integer" }] },
   flags: [followFlag],
-  examples: [{ title: "Print attempts as they happen", argv: ["emulator", "deliveries", "--follow"] }],
+  examples: [createExample("Print attempts as they happen", "emulator deliveries --follow")],
   async run(input, context, spec) {
     if (input.flags.follow) return followDeliveries(input, context);
     return runDerivedCommand(spec!, input, context);
@@ -108,8 +109,8 @@ const deliveriesResend = defineCommand({
     createTextFlag("file", "FILE", "State file of the running emulator"),
   ],
   examples: [
-    { title: "Resend a skipped delivery", argv: ["emulator", "deliveries", "resend", "1"] },
-    { title: "Resend several deliveries", argv: ["emulator", "deliveries", "resend", "1", "2"] },
+    createExample("Resend a skipped delivery", "emulator deliveries resend 1"),
+    createExample("Resend several deliveries", "emulator deliveries resend 1 2"),
   ],
   async run(input, context, spec) {
     const ids = input.positionals.id;

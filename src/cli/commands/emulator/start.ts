@@ -22,6 +22,7 @@ import { parseDurationFlag } from "../../parse/globals.ts";
 import { isSwitchedOn } from "../../process/environment.ts";
 import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
+import { createExample } from "../../process/shell-words.ts";
 import { openEmulator } from "./open.ts";
 import { isStateless, readEmulatorOptions } from "./options.ts";
 import {
@@ -71,20 +72,14 @@ export const emulatorStart = defineCommand({
     }),
   ],
   examples: [
-    { title: "Start on the default ports, with the state in .svc/emulator.json", argv: ["emulator", "start"] },
-    {
-      title: "Run a virtual minute per second, in memory",
-      argv: ["emulator", "start", "--ephemeral", "--clock-speed", "60"],
-    },
-    {
-      title: "Start a copy of a snapshot next to its emulator",
-      argv: ["emulator", "start", "--from", "prepared"],
-    },
-    {
-      title: "Store the state in PostgreSQL, so that other processes can take over",
-      argv: ["emulator", "start", "--store", "postgres://svc@db.example/sandbox"],
-    },
-    { title: "Start in the background, until svc emulator stop", argv: ["emulator", "start", "--detach"] },
+    createExample("Start on the default ports, with the state in .svc/emulator.json", "emulator start"),
+    createExample("Run a virtual minute per second, in memory", "emulator start --ephemeral --clock-speed 60"),
+    createExample("Start a copy of a snapshot next to its emulator", "emulator start --from prepared"),
+    createExample(
+      "Store the state in PostgreSQL, so that other processes can take over",
+      "emulator start --store postgres://svc@db.example/sandbox",
+    ),
+    createExample("Start in the background, until svc emulator stop", "emulator start --detach"),
   ],
   async run(input, context) {
     const { host, signal, forceSignal: cut } = context;

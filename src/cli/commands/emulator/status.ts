@@ -8,13 +8,14 @@ import { readRunFileOf, resolveStateFile } from "../../connection/emulator/run-f
 import { pollUntil } from "../../connection/follow.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
+import { createExample } from "../../process/shell-words.ts";
 
 const emulatorStatus = defineCommand({
   words: ["emulator", "status"],
   summary: "Show whether an emulator runs, its address and its time",
   description: "Exits 5 if no emulator runs.",
   flags: [createTextFlag("file", "FILE", "State file of the emulator")],
-  examples: [{ title: "Show the emulator of this folder", argv: ["emulator", "status"] }],
+  examples: [createExample("Show the emulator of this folder", "emulator status")],
   async run(input, context) {
     const { signal, output } = context;
     const file = await resolveEndedState(input.flags.file, context);
@@ -57,7 +58,7 @@ const emulatorStop = defineCommand({
   summary: "Stop the running emulator",
   description: "Exits 5 if no emulator runs.",
   flags: [createTextFlag("file", "FILE", "State file of the running emulator")],
-  examples: [{ title: "Stop the emulator of this folder", argv: ["emulator", "stop"] }],
+  examples: [createExample("Stop the emulator of this folder", "emulator stop")],
   async run(input, context) {
     const file = await resolveEndedState(input.flags.file, context, { isStopping: true });
     const client = await context.client("emulator", { file }).catch((error: unknown) => {
@@ -106,7 +107,7 @@ const emulatorClockShow = defineCommand({
   words: ["emulator", "clock", "show"],
   summary: "Show virtual time and what is due next",
   flags: [createTextFlag("file", "FILE", "State file of the running emulator")],
-  examples: [{ title: "Show the virtual time", argv: ["emulator", "clock", "show"] }],
+  examples: [createExample("Show the virtual time", "emulator clock show")],
   async run({ flags }, context) {
     const client = await context.client("emulator", { file: flags.file });
     await context.output.show(await client.call(showClock, {}, { signal: context.signal }), {

@@ -7,6 +7,7 @@ import { type Command, type Context, defineCommand } from "../../command.ts";
 import { followStream } from "../../connection/follow.ts";
 import { outputFormatNames } from "../../parse/globals.ts";
 import { UsageError } from "../../process/failure.ts";
+import { createExample } from "../../process/shell-words.ts";
 import { formatNode, formatTree, renderMermaid } from "../trace/tree-lines.ts";
 import { followFlag } from "../webhooks/deliveries.ts";
 
@@ -24,8 +25,8 @@ const emulatorTrace = defineCommand({
     createTextFlag("file", "FILE", "State file of the running emulator"),
   ],
   examples: [
-    { title: "Find out why a contract's webhook was sent six times", argv: ["emulator", "trace", "T-1"] },
-    { title: "Print the trace as a diagram", argv: ["emulator", "trace", "T-1", "--format", "mermaid"] },
+    createExample("Find out why a contract's webhook was sent six times", "emulator trace T-1"),
+    createExample("Print the trace as a diagram", "emulator trace T-1 --format mermaid"),
   ],
   async run({ positionals, flags }, context) {
     const ref = positionals.ref;

@@ -13,6 +13,7 @@ import type { CommandInputOf } from "../../parse/declaration.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
 import { pickGiven } from "../../parse/values.ts";
 import { CommandFailedError, InputRequiredError, PartialFailureError, UsageError } from "../../process/failure.ts";
+import { createExample } from "../../process/shell-words.ts";
 import { withSpinner } from "../../prompt/spinner.ts";
 import { findDisabledWebhooks } from "../trace/webhook-reading.ts";
 
@@ -45,14 +46,11 @@ const emulatorWaitFor = defineCommand({
     "Past activities and deliveries count, unless --new is given. With --within, virtual time advances step by step. Without it, the command waits on the wall clock. When the wait times out, it prints the current status and exits 75.",
   flags,
   examples: [
-    {
-      title: "Wait until everyone has signed",
-      argv: ["emulator", "wait-for", "--contract", "T-1", "--status", "EXECUTED"],
-    },
-    {
-      title: "Advance the clock for up to an hour until the event is delivered",
-      argv: ["emulator", "wait-for", "--activity", "CONTRACT_SIGNED", "--outcome", "delivered", "--within", "PT1H"],
-    },
+    createExample("Wait until everyone has signed", "emulator wait-for --contract T-1 --status EXECUTED"),
+    createExample(
+      "Advance the clock for up to an hour until the event is delivered",
+      "emulator wait-for --activity CONTRACT_SIGNED --outcome delivered --within PT1H",
+    ),
   ],
   async run(input, context) {
     const base = parseQuery(input);

@@ -3,7 +3,7 @@ import { createTextFlag, type FlagSpec, type PositionalSpec } from "../../../der
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
 import { CommandFailedError, InputRequiredError, UsageError } from "../../process/failure.ts";
-import { formatCommandLine } from "../../process/shell-words.ts";
+import { createExample, formatCommandLine } from "../../process/shell-words.ts";
 import { defaultConcurrency } from "./bulk/flags.ts";
 import { getJobsFolder, type ListedJob, listJobs, readJob, removeJob, type StoredJob } from "./bulk/log/jobs.ts";
 import { resultFilters, showResults } from "./bulk/log/results.ts";
@@ -75,7 +75,7 @@ const jobsList = defineCommand({
   summary: "List the bulk jobs of this machine, the newest first",
   positionals: [],
   flags: [],
-  examples: [{ title: "List the jobs", argv: ["router", "jobs", "list"] }],
+  examples: [createExample("List the jobs", "router jobs list")],
   async run(_input, { host, output }) {
     const jobs = await listJobs(host);
     const columns = ["id", "command", "status", "cluster_id", "rows", "total", "updated_at"];
@@ -94,7 +94,7 @@ const jobsShow = defineCommand({
   summary: "Show the progress of a bulk job",
   positionals: [id],
   flags: [last],
-  examples: [{ title: "The newest job", argv: ["router", "jobs", "show", "--last"] }],
+  examples: [createExample("The newest job", "router jobs show --last")],
   async run({ positionals, flags }, context) {
     const job = await findJob(positionals.job, flags.last, context);
     await context.output.show(toJobRow(job), { fields });
@@ -127,8 +127,8 @@ const jobsResume = defineCommand({
     createTextFlag("max-errors", "N|P%", "Stop after more failed rows than this, from now on"),
   ],
   examples: [
-    { title: "The newest unfinished job", argv: ["router", "jobs", "resume", "--last"] },
-    { title: "Resume a job that read a pipe", argv: ["router", "jobs", "resume", "job_20310102T030405Z_7f3ak2", "-"] },
+    createExample("The newest unfinished job", "router jobs resume --last"),
+    createExample("Resume a job that read a pipe", "router jobs resume job_20310102T030405Z_7f3ak2 -"),
   ],
   async run({ positionals, flags }, context) {
     const { job } = positionals;
@@ -165,7 +165,7 @@ const jobsUndo = defineCommand({
     last,
     { flag: "concurrency", type: "integer", min: 1, description: "Concurrent requests", default: defaultConcurrency },
   ],
-  examples: [{ title: "The newest job", argv: ["router", "jobs", "undo", "--last"] }],
+  examples: [createExample("The newest job", "router jobs undo --last")],
   async run({ positionals, flags }, context) {
     const { record, folder } = await findJob(positionals.job, flags.last, context);
     return undoJob(folder, record, flags.concurrency ?? defaultConcurrency, context);
@@ -186,12 +186,7 @@ const jobsResults = defineCommand({
       choices: resultFilters,
     }),
   ],
-  examples: [
-    {
-      title: "Print the failed rows as CSV",
-      argv: ["router", "jobs", "results", "--last", "--status", "errors", "--format", "csv"],
-    },
-  ],
+  examples: [createExample("Print the failed rows as CSV", "router jobs results --last --status errors --format csv")],
   async run({ positionals, flags }, context) {
     const { folder } = await findJob(positionals.job, flags.last, context);
     await showResults(folder, flags.status, context);
@@ -215,11 +210,8 @@ const jobsPrune = defineCommand({
     { flag: "dry-run", short: "n", type: "switch", description: "List the jobs without removing them" },
   ],
   examples: [
-    { title: "List the jobs to remove", argv: ["router", "jobs", "prune", "--dry-run"] },
-    {
-      title: "Remove finished jobs that are older than a week",
-      argv: ["router", "jobs", "prune", "--older-than", "7d"],
-    },
+    createExample("List the jobs to remove", "router jobs prune --dry-run"),
+    createExample("Remove finished jobs that are older than a week", "router jobs prune --older-than 7d"),
   ],
   async run({ flags }, { host, output }) {
     const ageMs = parseDurationFlag(flags["older-than"] ?? defaultAge, "--older-than");

@@ -7,6 +7,7 @@ import { createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { isEmulator } from "../../connection/target.ts";
 import { CommandFailedError, type FailureKind, InputRequiredError, UsageError } from "../../process/failure.ts";
+import { createExample } from "../../process/shell-words.ts";
 import { confirmName } from "../../prompt/confirm.ts";
 import { runDerivedCommand } from "../../runtime/derived-command.ts";
 import { type BulkInput, createBulkFlags, hashFlag, readBulkOptions, rejectFlagsWithApply } from "./bulk/flags.ts";
@@ -56,14 +57,11 @@ const routerOffboard = defineCommand({
   ],
   flags,
   examples: [
-    {
-      title: "Remove all identifiers in a file",
-      argv: ["router", "offboard", "eu-1", "--from", "workspace.csv", "--confirm", "eu-1"],
-    },
-    {
-      title: "Remove all routing data of a workspace on an emulator",
-      argv: ["router", "offboard", "--workspace", "1", "--confirm", "eu-1", "--verify"],
-    },
+    createExample("Remove all identifiers in a file", "router offboard eu-1 --from workspace.csv --confirm eu-1"),
+    createExample(
+      "Remove all routing data of a workspace on an emulator",
+      "router offboard --workspace 1 --confirm eu-1 --verify",
+    ),
   ],
   async run(input, context, spec) {
     const cluster = input.positionals.cluster_id;

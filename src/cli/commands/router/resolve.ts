@@ -6,6 +6,7 @@ import { readClusterClaim } from "../../../schemes/http-authorization.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { isEmulator } from "../../connection/target.ts";
 import { CommandFailedError } from "../../process/failure.ts";
+import { createExample } from "../../process/shell-words.ts";
 import { hashFlag } from "./bulk/flags.ts";
 import { type EmailHashing, getEmailKind, toIdentifier } from "./bulk/input/identifiers.ts";
 import { lookUpPublicly } from "./bulk/lookup.ts";
@@ -26,8 +27,8 @@ const routerResolve = defineCommand({
   positionals: [{ name: "identifier", description: "Identifier that requests are routed by" }],
   flags: [hashFlag, createTextFlag("file", "FILE", "State file of the running emulator")],
   examples: [
-    { title: "Resolve a person", argv: ["router", "resolve", "ada@northwind.example"] },
-    { title: "Resolve a team of chat_a on an emulator", argv: ["router", "resolve", "T-NORTHWIND"] },
+    createExample("Resolve a person", "router resolve ada@northwind.example"),
+    createExample("Resolve a team of chat_a on an emulator", "router resolve T-NORTHWIND"),
   ],
   async run(input, context) {
     const text = input.positionals.identifier.trim();

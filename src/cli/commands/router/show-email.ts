@@ -1,6 +1,7 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { isEmailHash, toAddressKey } from "../../../schemes/email-hash.ts";
 import { type Command, defineCommand } from "../../command.ts";
+import { createExample } from "../../process/shell-words.ts";
 import { runDerivedCommand } from "../../runtime/derived-command.ts";
 import { hashFlag } from "./bulk/flags.ts";
 import { createHashedEmailKind, toIdentifier } from "./bulk/input/identifiers.ts";
@@ -13,7 +14,7 @@ const showEmail = defineCommand({
   readsDerived: { positionals: [{ name: "email_hash" }] },
   positionals: [],
   flags: [hashFlag],
-  examples: [{ title: "Look up an address", argv: ["router", "show-email", "ada@northwind.example"] }],
+  examples: [createExample("Look up an address", "router show-email ada@northwind.example")],
   async run(input, context, spec) {
     const text = input.positionals.email_hash.trim();
     const isIdentifier = input.flags.hash === "none" || !(text.includes("@") || isEmailHash(text));

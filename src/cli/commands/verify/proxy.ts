@@ -6,6 +6,7 @@ import type { RawExchange } from "../../../verify/recorder.ts";
 import { type Command, defineCommand } from "../../command.ts";
 import { parseBaseUrlFlag } from "../../parse/globals.ts";
 import { CommandFailedError, InputRequiredError } from "../../process/failure.ts";
+import { createExample } from "../../process/shell-words.ts";
 import { openRecording } from "./open-recorder.ts";
 
 const flags = [
@@ -31,10 +32,10 @@ const verifyProxy = defineCommand({
   positionals: [],
   flags,
   examples: [
-    {
-      title: "Record the requests of your app",
-      argv: ["verify", "proxy", "--to", "https://api.example.com", "--out", "corpus", "--port", "8080"],
-    },
+    createExample(
+      "Record the requests of your app",
+      "verify proxy --to https://api.example.com --out corpus --port 8080",
+    ),
   ],
   async run({ flags: flagValues }, context) {
     const { output, signal, host, onEnd } = context;

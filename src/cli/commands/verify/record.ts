@@ -6,6 +6,7 @@ import { createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import { InputRequiredError, PartialFailureError } from "../../process/failure.ts";
+import { createExample } from "../../process/shell-words.ts";
 import { openRecording } from "./open-recorder.ts";
 import { createRecordingClient, type RecordingClient } from "./record-caller.ts";
 import { createRecordingJourney, journeyPlanSteps } from "./record-journey.ts";
@@ -130,11 +131,11 @@ const verifyRecord = defineCommand({
   positionals: [],
   flags,
   examples: [
-    { title: "Record reads only", argv: ["verify", "record", "--profile", "staging", "--out", "corpus"] },
-    {
-      title: "List the requests of a journey",
-      argv: ["verify", "record", "--profile", "staging", "--out", "corpus", "--allow-writes", "--plan"],
-    },
+    createExample("Record reads only", "verify record --profile staging --out corpus"),
+    createExample(
+      "List the requests of a journey",
+      "verify record --profile staging --out corpus --allow-writes --plan",
+    ),
   ],
   async run({ flags: flagValues }, context) {
     const { output, signal } = context;

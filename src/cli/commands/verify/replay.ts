@@ -18,6 +18,7 @@ import { resolveServiceTarget } from "../../connection/target.ts";
 import { checkOutputFile, writeOutput } from "../../output/file.ts";
 import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
+import { createExample } from "../../process/shell-words.ts";
 import { toUsageError } from "./open-recorder.ts";
 import { findCredentialHeaders, toNetworkFailure } from "./record-caller.ts";
 import {
@@ -59,20 +60,12 @@ const verifyReplay = defineCommand({
   positionals: [corpusFolder],
   flags,
   examples: [
-    { title: "Write a report in CI", argv: ["verify", "replay", "corpus", "--junit", "verify.xml"] },
-    {
-      title: "Accept a known difference",
-      argv: [
-        "verify",
-        "replay",
-        "corpus",
-        "--accept",
-        "contracts.list:200:limit:value",
-        "--reason",
-        "fixed in the next release",
-      ],
-    },
-    { title: "Check whether the service still matches", argv: ["verify", "replay", "corpus", "--against", "staging"] },
+    createExample("Write a report in CI", "verify replay corpus --junit verify.xml"),
+    createExample(
+      "Accept a known difference",
+      "verify replay corpus --accept contracts.list:200:limit:value --reason 'fixed in the next release'",
+    ),
+    createExample("Check whether the service still matches", "verify replay corpus --against staging"),
   ],
   async run({ positionals, flags: flagValues }, context) {
     const { host, output, signal } = context;
@@ -175,7 +168,7 @@ const verifyScan = defineCommand({
     "Looks for e-mail addresses, names, phone numbers, tokens, keys and files in each exchange of a corpus. Exits 1 if there is a finding. After you have edited, added or removed files by hand, --reindex rewrites the index and the lengths of bodies.",
   positionals: [corpusFolder],
   flags: [{ flag: "reindex", type: "switch", description: "Rewrite the index after a manual edit" }],
-  examples: [{ title: "Scan the corpus before a commit", argv: ["verify", "scan", "corpus"] }],
+  examples: [createExample("Scan the corpus before a commit", "verify scan corpus")],
   async run({ positionals, flags }, { host, output }) {
     const folder = resolve(host.cwd, positionals.folder);
     try {

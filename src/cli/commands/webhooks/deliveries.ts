@@ -11,6 +11,7 @@ import type { CommandInputOf } from "../../parse/declaration.ts";
 import { pickGiven } from "../../parse/values.ts";
 import { UsageError } from "../../process/failure.ts";
 import { describeEmptyFilteredResult } from "../../process/service-message.ts";
+import { createExample } from "../../process/shell-words.ts";
 import { buildFirstPageQuery, fetchAllPages, findUnknownName, reportMoreRows } from "../../runtime/paging.ts";
 
 type ListedDelivery = ResultOf<typeof listDeliveries>["items"][number];
@@ -40,8 +41,8 @@ const webhooksDeliveries = defineCommand({
     "Reads the log of the running emulator. The real service shows its log only in its application. With --follow, each attempt is printed when it is made.",
   flags: [followFlag, ...deliveryFlags],
   examples: [
-    { title: "List the deliveries with their results", argv: ["webhooks", "deliveries"] },
-    { title: "Follow new deliveries", argv: ["webhooks", "deliveries", "--follow"] },
+    createExample("List the deliveries with their results", "webhooks deliveries"),
+    createExample("Follow new deliveries", "webhooks deliveries --follow"),
   ],
   async run(input, context) {
     await requireEmulator(input.flags.file, context);

@@ -17,6 +17,7 @@ import {
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { readInput } from "../../parse/body.ts";
 import { InputRequiredError } from "../../process/failure.ts";
+import { createExample } from "../../process/shell-words.ts";
 import { keyFlag, requireKey } from "./key.ts";
 import { readSignedHeaders } from "./verify.ts";
 
@@ -32,10 +33,10 @@ const webhooksExplain = defineCommand({
     keyFlag,
   ],
   examples: [
-    {
-      title: "Explain why your own signature differs from the header",
-      argv: ["webhooks", "explain", "body.json", "--signature", "9f2c…", "--key-file", "hmac.key"],
-    },
+    createExample(
+      "Explain why your own signature differs from the header",
+      "webhooks explain body.json --signature '9f2c…' --key-file hmac.key",
+    ),
   ],
   async run(input, context) {
     const headers = await readSignedHeaders(context, input, getDefaultScheme());

@@ -9,6 +9,7 @@ import { green, red } from "../../output/styled.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { InputRequiredError, UsageError } from "../../process/failure.ts";
 import { maskUrlSecrets } from "../../process/redact.ts";
+import { createExample } from "../../process/shell-words.ts";
 import { keyFlag, resolveKey } from "./key.ts";
 import { signBody } from "./listened-delivery.ts";
 import {
@@ -51,14 +52,11 @@ const webhooksReplay = defineCommand({
   positionals,
   flags,
   examples: [
-    {
-      title: "Send a saved delivery to a program on this machine",
-      argv: ["webhooks", "replay", "hooks/0001-CONTRACT_SIGNED.json", "--to", "localhost:3000/hooks"],
-    },
-    {
-      title: "Send the last three deliveries of the emulator again",
-      argv: ["webhooks", "replay", "--last", "3"],
-    },
+    createExample(
+      "Send a saved delivery to a program on this machine",
+      "webhooks replay hooks/0001-CONTRACT_SIGNED.json --to localhost:3000/hooks",
+    ),
+    createExample("Send the last three deliveries of the emulator again", "webhooks replay --last 3"),
   ],
   async run(input, context) {
     const to = input.flags.to === undefined ? undefined : parseReceiverUrl(input.flags.to, "--to");

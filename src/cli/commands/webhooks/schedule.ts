@@ -18,6 +18,7 @@ import { type Command, type Context, defineCommand } from "../../command.ts";
 import { resolveRunFile, resolveStateFile } from "../../connection/emulator/run-file.ts";
 import { requireEmulator } from "../../connection/target.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
+import { createExample } from "../../process/shell-words.ts";
 import { fetchAllPages } from "../../runtime/paging.ts";
 import { deliveryPaging } from "./deliveries.ts";
 
@@ -36,11 +37,8 @@ const webhooksSchedule = defineCommand({
     createTextFlag("file", "FILE", "State file of the running emulator"),
   ],
   examples: [
-    { title: "Show the planned attempts of the emulator", argv: ["webhooks", "schedule"] },
-    {
-      title: "Show the schedule for a dead receiver",
-      argv: ["webhooks", "schedule", "--rule", "--from", "2031-01-02T03:04:05Z"],
-    },
+    createExample("Show the planned attempts of the emulator", "webhooks schedule"),
+    createExample("Show the schedule for a dead receiver", "webhooks schedule --rule --from 2031-01-02T03:04:05Z"),
   ],
   async run(input, context) {
     const { flags } = input;

@@ -15,6 +15,7 @@ import { escapeJson } from "../../output/control-characters.ts";
 import { applyAssignments, parseAssignment, readDocument } from "../../parse/body.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { CommandFailedError, InputRequiredError, PartialFailureError, UsageError } from "../../process/failure.ts";
+import { createExample } from "../../process/shell-words.ts";
 import { canPrompt } from "../../prompt/confirm.ts";
 import { parseActivity } from "./registration.ts";
 
@@ -135,17 +136,17 @@ const webhooksTrigger = defineCommand({
     createTextFlag("file", "FILE", "State file of the running emulator"),
   ],
   examples: [
-    { title: "List all activities", argv: ["webhooks", "trigger"] },
-    { title: "Report a signature", argv: ["webhooks", "trigger", "CONTRACT_SIGNED", "--contract", "T-1"] },
-    {
-      title: "Send another status in the payload",
-      argv: ["webhooks", "trigger", "CONTRACT_VOIDED", "--set", "contract_status=VOIDED"],
-    },
-    {
-      title: "Add and remove payload fields",
-      argv: ["webhooks", "trigger", "CONTRACT_SIGNED", "--remove", "entity", "--add", "contract_tags=[]"],
-    },
-    { title: "Edit the payload before sending", argv: ["webhooks", "trigger", "CONTRACT_SIGNED", "--edit"] },
+    createExample("List all activities", "webhooks trigger"),
+    createExample("Report a signature", "webhooks trigger CONTRACT_SIGNED --contract T-1"),
+    createExample(
+      "Send another status in the payload",
+      "webhooks trigger CONTRACT_VOIDED --set contract_status=VOIDED",
+    ),
+    createExample(
+      "Add and remove payload fields",
+      "webhooks trigger CONTRACT_SIGNED --remove entity --add 'contract_tags=[]'",
+    ),
+    createExample("Edit the payload before sending", "webhooks trigger CONTRACT_SIGNED --edit"),
   ],
   async run(input, context) {
     const givenActivity = input.positionals.activity;

@@ -13,6 +13,7 @@ import { type Command, type Context, defineCommand } from "../../command.ts";
 import { openInput, readInput, readText, requireFile } from "../../parse/body.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { CommandFailedError, InputRequiredError, UsageError } from "../../process/failure.ts";
+import { createExample } from "../../process/shell-words.ts";
 import { keyFlag, requireKey, toKeyError } from "./key.ts";
 import { signBody } from "./listened-delivery.ts";
 import { parseHeaders, readSavedHeaders } from "./saved-deliveries.ts";
@@ -50,14 +51,14 @@ const webhooksVerify = defineCommand({
   positionals: [bodyFile],
   flags,
   examples: [
-    {
-      title: "Verify a body with its signature",
-      argv: ["webhooks", "verify", "body.json", "--signature", "9f2c…", "--key-file", "hmac.key"],
-    },
-    {
-      title: "Verify a delivery saved by listen --save",
-      argv: ["webhooks", "verify", "hooks/0001-CONTRACT_SIGNED.json", "--key-file", "hmac.key"],
-    },
+    createExample(
+      "Verify a body with its signature",
+      "webhooks verify body.json --signature '9f2c…' --key-file hmac.key",
+    ),
+    createExample(
+      "Verify a delivery saved by listen --save",
+      "webhooks verify hooks/0001-CONTRACT_SIGNED.json --key-file hmac.key",
+    ),
   ],
   async run(input, context) {
     const scheme = findScheme(input.flags.scheme);
@@ -125,8 +126,8 @@ const webhooksSign = defineCommand({
   positionals: [{ name: "body", description: "File with the raw body, or - for standard input" }],
   flags: [{ flag: "as-header", type: "switch", description: "Print the whole header line, for curl -H" }, keyFlag],
   examples: [
-    { title: "Sign your own body", argv: ["webhooks", "sign", "body.json", "--key-file", "hmac.key"] },
-    { title: "Print the header for curl", argv: ["webhooks", "sign", "body.json", "--as-header"] },
+    createExample("Sign your own body", "webhooks sign body.json --key-file hmac.key"),
+    createExample("Print the header for curl", "webhooks sign body.json --as-header"),
   ],
   async run(input, context) {
     const key = await requireKey(context, input);

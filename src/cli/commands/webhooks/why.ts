@@ -13,6 +13,7 @@ import type { StyledLine } from "../../output/styled.ts";
 import { fitTable } from "../../output/table.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
+import { createExample } from "../../process/shell-words.ts";
 import { buildFindings, formatFindings, sortWorstFirst, type WebhookReading } from "../trace/failing-webhook.ts";
 import { addTrace, readDeletedWebhook, readHealth } from "../trace/webhook-reading.ts";
 
@@ -40,8 +41,8 @@ const webhooksWhy = defineCommand({
     createTextFlag("file", "FILE", "State file of the running emulator"),
   ],
   examples: [
-    { title: "Diagnose the worst webhook", argv: ["webhooks", "why"] },
-    { title: "Diagnose one, with all its attempts", argv: ["webhooks", "why", "1", "--all"] },
+    createExample("Diagnose the worst webhook", "webhooks why"),
+    createExample("Diagnose one, with all its attempts", "webhooks why 1 --all"),
   ],
   async run({ positionals, flags }, context) {
     const service = await findRealService(flags.file, context);
