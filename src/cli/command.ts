@@ -91,7 +91,10 @@ export interface Context {
   readonly forceSignal: AbortSignal;
   /** Resolves the addresses of the services. For the control plane, `file` selects the emulator by its state. */
   target(service: keyof BaseUrls, file?: string): Promise<ServiceTarget>;
-  /** Creates a client for that target. All clients are closed at the end of the run. */
+  /**
+   * Creates a client for that target. `signal` aborts its calls, unless a call has a signal of its own. All clients are
+   * closed at the end of the run.
+   */
   client(service: keyof BaseUrls, options?: TargetClientOptions): Promise<Client>;
   /** Runs another command line in this process and captures its output. */
   svc(argv: readonly string[], options?: NestedRunOptions): Promise<CapturedRun>;

@@ -21,6 +21,8 @@ export interface ClientOptions extends Omit<PublishedOptions, "maxAnswerBytes"> 
   /** Transport of the requests, closed with the client. The caller loads its library, and only if a request is sent. */
   readonly transport: Transport;
   readonly wall?: WallClock;
+  /** Aborts each call that has no signal of its own. */
+  readonly signal?: AbortSignal | undefined;
   readonly observer?: ExchangeObserver;
   /**
    * Makes `call` throw InvalidResponseError if a declared field is unreadable. By default values are returned
@@ -93,6 +95,7 @@ export function createClient(options: ClientOptions): Client {
     chooseReadMode?: (status: number) => ReadMode,
   ): Promise<HttpResponse> {
     const repeatable = isRepeatable(request.method, call);
+    const signal = call.signal ?? options.signal;
     const sendOnce = async () => {
       const startedAt = wall.monotonicNow();
       observer.onRequest?.(request);
@@ -101,14 +104,14 @@ export function createClient(options: ClientOptions): Client {
         silenceMs: call.silenceMs,
         chooseReadMode,
         repeatable,
-        signal: call.signal,
+        signal,
       });
       observer.onResponse?.(request, response, wall.monotonicNow() - startedAt);
       return response;
     };
     const retries = isReadOnce(request.body) ? 0 : (call.retries ?? rule.retries);
     return withRetries(sendOnce, { ...rule, retries }, pauses, {
-      signal: call.signal,
+      signal,
       repeatable,
       onRetry: (retry) => observer.onRetry?.(request, retry),
     });

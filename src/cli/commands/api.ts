@@ -69,9 +69,7 @@ const api = defineCommand({
       return undefined;
     }
     const client = await context.client(service);
-    const response = await client.exchange(request, { signal: context.signal }, (status) =>
-      status < 400 ? "stream" : "whole",
-    );
+    const response = await client.exchange(request, {}, (status) => (status < 400 ? "stream" : "whole"));
     if (input.flags.include) {
       const lines = Object.entries(response.headers).map(([name, value]) => `${name}: ${value}`);
       await context.output.print(String(response.status), ...lines, "");

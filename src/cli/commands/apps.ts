@@ -99,7 +99,7 @@ async function mintToken(context: Context, activity: unknown): Promise<string> {
   const client = await context.client("emulator");
   const service_url = parseServiceUrl(activity);
   const body = service_url === undefined ? {} : { service_url };
-  return (await client.call(mintChatBToken, { body }, { signal: context.signal })).token;
+  return (await client.call(mintChatBToken, { body })).token;
 }
 
 function parseServiceUrl(body: unknown): string | undefined {

@@ -22,13 +22,8 @@ const filesDownload = defineCommand({
     const isFile = file !== undefined && file !== "-";
     if (isFile) await checkOutputFile(context.host, file, "--output");
     const client = await context.client("contracts");
-    const { signal } = context;
-    const { signed_url: url } = await client.call(
-      showFile,
-      { params: { file_id: input.positionals.file_id } },
-      { signal },
-    );
-    const content = getDocumentBytes(await client.send(CheckedCall.check(getObject), { url, signal }), {
+    const { signed_url: url } = await client.call(showFile, { params: { file_id: input.positionals.file_id } });
+    const content = getDocumentBytes(await client.send(CheckedCall.check(getObject), { url }), {
       mayBeEmpty: true,
     });
     if (!isFile) {

@@ -25,7 +25,7 @@ export async function followStream<O extends Operation>(
   const onMissed = (count: number | undefined) => {
     gap = { count };
   };
-  const response = await client.send(CheckedCall.check(operation, args), { signal, silenceMs: 0, onMissed });
+  const response = await client.send(CheckedCall.check(operation, args), { silenceMs: 0, onMissed });
   if (output.format !== "table") await output.printDocument({ type: "version", ui: "1.0" });
   await output.note("Following (press Ctrl-C to stop)");
   const responseBody = operation.responses[200];

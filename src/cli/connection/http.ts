@@ -27,8 +27,9 @@ export async function openClient(options: {
   baseUrls: BaseUrls;
   credentials: Credentials;
   connections?: number | undefined;
+  signal?: AbortSignal;
 }): Promise<Client> {
-  const { host, globals, output, baseUrls, credentials } = options;
+  const { host, globals, output, baseUrls, credentials, signal } = options;
   const transport = await openTransport(host, globals, options.connections);
   return createClient({
     baseUrls,
@@ -37,6 +38,7 @@ export async function openClient(options: {
     tracing: createTraceHeaders(host.env),
     readable: true,
     wall: host.wall,
+    signal,
     observer: createObserver(globals, output, host),
     timeoutMs: globals.timeoutMs,
     retries: globals.retries,

@@ -121,16 +121,15 @@ async function* uploadEach(context: Context, files: readonly UploadCandidate[]):
     import("../../api/contracts/files.ts"),
     import("../../api/storage.ts"),
   ]);
-  const { signal } = context;
   const client = await context.client("contracts");
   const initialize = async (part: readonly UploadCandidate[]) => {
     const filenames = part.map(({ filename, contentType }) => ({ filename, content_type: contentType }));
-    const { files: slots } = await client.call(initializeUploads, { body: { files: filenames } }, { signal });
+    const { files: slots } = await client.call(initializeUploads, { body: { files: filenames } });
     return matchSlots(part, slots);
   };
   const putFile = async ({ open, bytes, contentType }: UploadCandidate, url: string) => {
     const body = bytes === 0 ? new Uint8Array() : open;
-    await client.send(CheckedCall.check(putObject, { body }), { url, contentType, contentLength: bytes, signal });
+    await client.send(CheckedCall.check(putObject, { body }), { url, contentType, contentLength: bytes });
   };
   for (let from = 0; from < files.length; from += maxFilesPerRequest) {
     const part = files.slice(from, from + maxFilesPerRequest);

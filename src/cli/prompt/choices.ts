@@ -103,7 +103,7 @@ const webhooks: ChoiceSource = {
     const client = await context.client("emulator").catch(() => {
       throw new Error("a service does not list its webhooks");
     });
-    const all = await client.call(listControlWebhooks, {}, { signal: context.signal, retries: 0 });
+    const all = await client.call(listControlWebhooks, {}, { retries: 0 });
     return all.map(({ id, title, status, url }) => toChoice(id, title, status, url));
   },
   onEmpty: () => ["No webhooks found.", "webhooks listen"],
@@ -200,11 +200,11 @@ async function fetchList<O extends Operation>(
   service: "router" | "contracts" | "emulator",
   operation: O,
   args: CallArguments,
-  { client, signal }: Context,
+  { client }: Context,
 ): Promise<ResultOf<O>> {
   // An emulator is on this machine or does not respond, and a prompt must not wait for retries.
   const retries = service === "emulator" ? { retries: 0 } : {};
-  const { value } = await (await client(service)).send(CheckedCall.check(operation, args), { signal, ...retries });
+  const { value } = await (await client(service)).send(CheckedCall.check(operation, args), retries);
   return value as ResultOf<O>;
 }
 

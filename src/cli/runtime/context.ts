@@ -42,7 +42,7 @@ export function createContext(
         hint: service === "router" ? "Set SVC_ROUTER_URL." : "Set SVC_CONTRACTS_URL.",
       });
     }
-    const client: Client = await openClient({ host, globals, output, baseUrls, credentials, connections });
+    const client: Client = await openClient({ host, globals, output, baseUrls, credentials, connections, signal });
     onEnd(() => client.close());
     return client;
   };

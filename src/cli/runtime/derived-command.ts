@@ -72,7 +72,7 @@ export async function prepareRequest<Value = unknown>(
   context: Context,
   { query, sign, credentials, reads, confirm, secrets, check, formatOutcome }: RequestChanges = {},
 ): Promise<PreparedRequest<Value> | "dry-run"> {
-  const { globals, signal } = context;
+  const { globals } = context;
   if (globals.fields) checkFields(globals.fields, spec.fields);
   // The values that a signature adds are not parsed.
   const isChecked = !sign && !reads && !mustValidate(spec, input);
@@ -129,7 +129,6 @@ export async function prepareRequest<Value = unknown>(
         isChecked && isCompared(headers) ? loadOperation(spec) : undefined;
       const send = (checkedCall: CheckedCall) =>
         client.send(checkedCall, {
-          signal,
           contentType,
           silenceMs,
           onMissed,
@@ -155,7 +154,7 @@ export async function prepareRequest<Value = unknown>(
       // An empty request would cause an irrelevant prompt.
       const emptyReason = context.globals.quiet
         ? undefined
-        : await explainEmptyList(spec, response.value, query, { client, signal });
+        : await explainEmptyList(spec, response.value, query, client);
       if (formatOutcome && context.output.format === "table" && context.host.stdout.isTTY) {
         await context.output.print(formatOutcome(changedCall));
       } else await showResponse(spec, operation, response, input, context, emptyReason);
@@ -267,12 +266,12 @@ async function explainEmptyList(
   { paging, rows, service, method }: CommandSpec,
   value: unknown,
   query: NonNullable<CallArguments["query"]>,
-  queryContext: Parameters<typeof findUnknownName>[1],
+  client: Client,
 ): Promise<string | undefined> {
   const rowList = rows !== undefined && isObject(value) ? value[rows] : value;
   if (!Array.isArray(rowList) || rowList.length > 0 || method !== "GET") return undefined;
   const pastEndNote = paging && isObject(value) ? describePastEnd(paging, rows!, value, query) : undefined;
-  return pastEndNote ?? (service === "emulator" ? findUnknownName(query, queryContext) : undefined);
+  return pastEndNote ?? (service === "emulator" ? findUnknownName(query, client) : undefined);
 }
 
 const listFilters = ({ flags }: CommandSpec, flagValues: CommandInput["flags"]): string[] =>

@@ -62,27 +62,26 @@ const getRows = (part: Part, name: string): readonly unknown[] => {
   const rows = part[name];
   return Array.isArray(rows) ? rows : [];
 };
-type ListContext = { readonly client: Client; readonly signal: AbortSignal };
 
 interface NamedObject {
   readonly list: string;
-  readonly exists: (id: string, queryContext: ListContext) => Promise<boolean>;
+  readonly exists: (id: string, client: Client) => Promise<boolean>;
 }
 
 const listedObjects = lookupTable<NamedObject>({
   webhook: {
     list: "svc webhooks list",
-    async exists(requestedId, { client, signal }) {
+    async exists(requestedId, client) {
       const { listControlWebhooks } = await import("../../api/emulator/webhooks.ts");
-      return (await client.call(listControlWebhooks, {}, { signal })).some(({ id }) => String(id) === requestedId);
+      return (await client.call(listControlWebhooks)).some(({ id }) => String(id) === requestedId);
     },
   },
   contract: {
     list: "svc emulator contracts",
-    async exists(id, { client, signal }) {
+    async exists(id, client) {
       const { showContract } = await import("../../api/emulator/contracts.ts");
       try {
-        await client.call(showContract, { params: { id } }, { signal });
+        await client.call(showContract, { params: { id } });
         return true;
       } catch (error) {
         if (error instanceof ServiceError && error.status === 404) return false;
@@ -92,25 +91,25 @@ const listedObjects = lookupTable<NamedObject>({
   },
   cluster: {
     list: "svc emulator clusters",
-    async exists(requestedId, { client, signal }) {
+    async exists(requestedId, client) {
       const { listControlClusters } = await import("../../api/emulator/clusters.ts");
-      return (await client.call(listControlClusters, {}, { signal })).some(({ id }) => id === requestedId);
+      return (await client.call(listControlClusters)).some(({ id }) => id === requestedId);
     },
   },
   workspace: {
     list: "svc emulator workspaces",
-    async exists(requestedId, { client, signal }) {
+    async exists(requestedId, client) {
       const { listWorkspaces } = await import("../../api/emulator/state.ts");
-      return (await client.call(listWorkspaces, {}, { signal })).some(({ id }) => String(id) === requestedId);
+      return (await client.call(listWorkspaces)).some(({ id }) => String(id) === requestedId);
     },
   },
 });
 
 /** Returns a message about the first object in the query that the emulator does not have. */
-export async function findUnknownName(query: Query, queryContext: ListContext): Promise<string | undefined> {
+export async function findUnknownName(query: Query, client: Client): Promise<string | undefined> {
   for (const [name, value] of Object.entries(query)) {
     const listing = listedObjects[name];
-    if (listing === undefined || value === undefined || (await listing.exists(String(value), queryContext))) continue;
+    if (listing === undefined || value === undefined || (await listing.exists(String(value), client))) continue;
     return `${name[0]!.toUpperCase()}${name.slice(1)} ${value} not found. To list them: ${listing.list}`;
   }
   return undefined;

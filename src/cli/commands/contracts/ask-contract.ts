@@ -34,7 +34,7 @@ export async function promptForContract(input: ContractInput, context: Context):
   const template_id = Number(input.flags["contract-template-id"]);
   const { attributes, counter_party_kind } = await withSpinner(context, "Reading the template", async () => {
     const client = await context.client("contracts");
-    return client.call(showTemplateMetadata, { params: { template_id } }, { signal: context.signal });
+    return client.call(showTemplateMetadata, { params: { template_id } });
   });
   const data = await askAttributes(attributes, context);
   const counterparty = await askCounterparty(counter_party_kind, context);

@@ -19,7 +19,7 @@ const idempotentFlag = {
 async function showExisting(
   { call, client }: PreparedRequest,
   spec: CommandSpec,
-  { output, signal }: Context,
+  { output }: Context,
 ): Promise<boolean> {
   const { id } = toFields(toFields(call.args.body).external_metadata);
   if (typeof id !== "string" || id === "") {
@@ -29,7 +29,7 @@ async function showExisting(
   }
   const { findByExternalMetadata } = await import("../../../api/contracts/contracts.ts");
   const params = { external_metadata_id: id };
-  const contracts = await client.call(findByExternalMetadata, { params }, { signal }).catch((error: unknown) => {
+  const contracts = await client.call(findByExternalMetadata, { params }).catch((error: unknown) => {
     // The response without this field is undocumented.
     if (error instanceof ServiceError && error.status === 404) return [];
     throw error;

@@ -81,9 +81,7 @@ const contractsReconcile = defineCommand({
     const client = await context.client("contracts");
     const due = await withSpinner(context, "Reading contracts", async () => {
       const since = await resolveStart(from, client, context);
-      return (await listDueSince(since, client, context)).filter(({ activity }) =>
-        selectedActivities.includes(activity),
-      );
+      return (await listDueSince(since, client)).filter(({ activity }) => selectedActivities.includes(activity));
     });
     const rows = received ? findMissing(due, received) : due;
     await context.output.show(rows, {
@@ -118,10 +116,10 @@ function requireTimeOrDuration(text: string): void {
 }
 
 /** A duration counts from the service's time, because an emulator can have advanced its clock. */
-async function resolveStart(text: string, client: Client, { signal, host }: Context): Promise<number> {
+async function resolveStart(text: string, client: Client, { host }: Context): Promise<number> {
   const ms = parseDuration(text);
   if (ms === undefined) return Date.parse(text);
-  const { headers } = await client.send(CheckedCall.check(listContracts, { query: { limit: 1 } }), { signal });
+  const { headers } = await client.send(CheckedCall.check(listContracts, { query: { limit: 1 } }));
   const now = readVirtualTime(headers) ?? Date.parse(headers.date ?? "");
   return (Number.isNaN(now) ? host.wall.now() : now) - ms;
 }
@@ -129,16 +127,16 @@ async function resolveStart(text: string, client: Client, { signal, host }: Cont
 const paging = { by: "page", maxPerPage: 100, total: "total_results" } as const;
 const maxConcurrent = 4;
 
-async function listDueSince(since: number, client: Client, { signal }: Context): Promise<DueWebhook[]> {
+async function listDueSince(since: number, client: Client): Promise<DueWebhook[]> {
   const query = { "filter__last_updated_on[$gte]": new Date(since).toISOString(), limit: paging.maxPerPage };
-  const fetch = (part: typeof query) => client.call(listContracts, { query: part }, { signal });
+  const fetch = (part: typeof query) => client.call(listContracts, { query: part });
   const { results } = await fetchAllPages(paging, "results", await fetch(query), query, fetch);
   const contracts = results.toReversed();
   const due: DueWebhook[] = [];
   for (let start = 0; start < contracts.length; start += maxConcurrent) {
     const page = contracts.slice(start, start + maxConcurrent).map(async (contract) => {
       const params = { contract_id: parseNumber(contract.id) };
-      const metrics = await client.call(showProcessMetrics, { params }, { signal }).catch((error: unknown) => {
+      const metrics = await client.call(showProcessMetrics, { params }).catch((error: unknown) => {
         // The contract was deleted after it was listed.
         if (error instanceof ServiceError && error.status === 404) return undefined;
         throw error;

@@ -40,9 +40,8 @@ const contractsSend = defineCommand({
     }
     const { showContractStatus } = await import("../../../api/contracts/contracts.ts");
     const params = { composite_id: id };
-    const fetchStatus: StatusQuery = () =>
-      request.client.call(showContractStatus, { params }, { signal: context.signal });
-    const startNote = await request.client.send(request.call, { signal: context.signal }).then(
+    const fetchStatus: StatusQuery = () => request.client.call(showContractStatus, { params });
+    const startNote = await request.client.send(request.call).then(
       () => `Sent ${id}`,
       async (error) => {
         if (await wasSentBefore(error, fetchStatus)) return `${id} was already sent`;

@@ -54,7 +54,7 @@ export async function openSessionReceiver(options: SessionReceiverOptions, conte
 
 async function fetchKey(context: Context): Promise<string> {
   const client = await context.client("contracts", { connections: 1 });
-  return (await client.call(showHmacKey, {}, { signal: context.signal })).hmac_key;
+  return (await client.call(showHmacKey)).hmac_key;
 }
 
 /**
@@ -63,6 +63,6 @@ async function fetchKey(context: Context): Promise<string> {
  */
 async function fetchTime(context: Context): Promise<string | undefined> {
   const client = await context.client("emulator", { connections: 1 }).catch(() => undefined);
-  const clock = await client?.call(showClock, {}, { signal: context.signal, retries: 0 }).catch(() => undefined);
+  const clock = await client?.call(showClock, {}, { retries: 0 }).catch(() => undefined);
   return clock?.now;
 }

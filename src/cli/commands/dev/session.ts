@@ -190,9 +190,9 @@ export class DevSession {
 
   async #refresh(): Promise<void> {
     if (!this.#options.isInteractive || this.#hasEnded) return;
-    const { host, signal } = this.#context;
+    const { host } = this.#context;
     const client = await this.#context.client("emulator", { connections: 1 });
-    const once = { signal, retries: 0 };
+    const once = { retries: 0 };
     this.#webhooks = await client.call(listControlWebhooks, {}, once);
     this.#clock = { ...(await client.call(showClock, {}, once)), seenAt: host.wall.monotonicNow() };
     await this.#drawStatus();

@@ -70,7 +70,7 @@ const clearedVariables = Object.fromEntries(
 
 /** Creates a context whose services are always those of this folder's emulator, at its current address. */
 export function createFolderContext(context: Context, output: Output): Context {
-  const { globals, onEnd } = context;
+  const { globals, signal, onEnd } = context;
   const host = { ...context.host, env: { ...context.host.env, ...clearedVariables } };
   // The start of the session already reported the selected emulator.
   const quiet = { ...output, note: async () => {} };
@@ -85,7 +85,7 @@ export function createFolderContext(context: Context, output: Output): Context {
     target,
     async client(service, { connections } = {}) {
       const { baseUrls, credentials } = await target(service);
-      const client = await openClient({ host, globals, output, baseUrls, credentials, connections });
+      const client = await openClient({ host, globals, output, baseUrls, credentials, connections, signal });
       onEnd(() => client.close());
       return client;
     },

@@ -134,10 +134,9 @@ const maxListed = 5;
 
 /** Finds causes of failing requests and webhooks: scripted faults, and webhooks that nothing is sent to. */
 async function checkWebhooks(context: Context): Promise<CheckResult[]> {
-  const { signal } = context;
   const client = await context.client("emulator").catch(() => undefined);
   if (!client) return [];
-  const once = { signal, retries: 0, timeoutMs: 3_000 };
+  const once = { retries: 0, timeoutMs: 3_000 };
   // A token that is bound to a workspace cannot list faults.
   const [scriptedFaults, webhooks] = await Promise.all([
     client.call(listFaults, {}, once).catch(() => []),

@@ -62,7 +62,7 @@ async function requestService(
   try {
     const client = await context.client(service);
     const args = operation.request.query ? { query: {} } : {};
-    const response = await client.send(CheckedCall.check(operation, args), { signal: context.signal, retries: 0 });
+    const response = await client.send(CheckedCall.check(operation, args), { retries: 0 });
     return { headers: response.headers, value: requireValidValue(response), tookMs: wall.monotonicNow() - startedAt };
   } catch (error) {
     if (context.signal.aborted) throw error;

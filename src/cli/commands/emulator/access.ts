@@ -54,14 +54,10 @@ const createDecisionCommand = (verb: "approve" | "deny", status: "AUTHORIZED" | 
     async run(input, context) {
       const client = await context.client("emulator", { file: input.flags.file });
       const { cluster: clusterId, email } = input.flags;
-      const response = await client.call(
-        approveDevice,
-        {
-          params: { user_code: input.positionals.user_code },
-          body: { status, ...(clusterId && { cluster_id: clusterId }), ...(email && { email }) },
-        },
-        { signal: context.signal },
-      );
+      const response = await client.call(approveDevice, {
+        params: { user_code: input.positionals.user_code },
+        body: { status, ...(clusterId && { cluster_id: clusterId }), ...(email && { email }) },
+      });
       await context.output.show(response);
       return undefined;
     },

@@ -114,13 +114,13 @@ const emulatorOpen = defineCommand({
     createExample("Print the address for a browser on another machine", "emulator open --url"),
   ],
   async run({ flags }, context) {
-    const { host, globals, output, signal } = context;
+    const { host, globals, output } = context;
     if (globals.emulator)
       throw new UsageError("--emulator cannot be used with svc emulator open: its emulator stops with the command");
     const client = await context.client("emulator", { file: flags.file });
     // Starting an emulator uses this module, too, and needs no schemas.
     const { makeSessionCode } = await import("../../../api/emulator/console.ts");
-    const { code, url: signInUrl, expires_in } = await client.call(makeSessionCode, {}, { signal });
+    const { code, url: signInUrl, expires_in } = await client.call(makeSessionCode);
     const { baseUrls } = await context.target("emulator", flags.file);
     // The server's response can contain any URL. The browser opens only the requested one.
     const consoleUrl = `${baseUrls.emulator}/_emulator/ui/#code=${encodeURIComponent(code)}`;

@@ -128,7 +128,7 @@ const deliveriesResend = defineCommand({
         const value =
           ids.length === 1
             ? (await request.send()).value
-            : (requireValidValue(await request.client.send(request.call, { signal: context.signal })) as ResendResult);
+            : (requireValidValue(await request.client.send(request.call)) as ResendResult);
         results.push(value);
         const failure = findFailure(value);
         if (failure === undefined) continue;

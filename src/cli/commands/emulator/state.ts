@@ -28,7 +28,7 @@ const emulatorStateExport = defineCommand({
     const inputs = [resolveStateFile(context.host, flags.file)];
     if (isFile) await checkOutputFile(context.host, file, "--output", { inputs });
     const client = await context.client("emulator", { file: flags.file });
-    const state = await client.call(exportState, {}, { signal: context.signal });
+    const state = await client.call(exportState);
     if (!isFile) return context.output.printDocument(state, 2);
     // The document contains the keys and secrets of all workspaces.
     await writeOutput(context.host, file, [Buffer.from(`${JSON.stringify(state, null, 2)}\n`)], 0o600);
@@ -126,11 +126,11 @@ const snapshotDiff = defineCommand({
     createExample("Check that nothing is left behind", "emulator snapshot diff prepared --exit-status"),
   ],
   async run({ positionals: { name, other }, flags }, context) {
-    const { output, signal } = context;
+    const { output } = context;
     const client = await context.client("emulator", { file: flags.file });
     const options = { ...pickGiven(flags, ["limit"]), ...(other !== undefined && { to: other }) };
     const query = buildFirstPageQuery(paging, options, flags.all === true);
-    const diff = await client.call(diffSnapshot, { params: { name }, query }, { signal });
+    const diff = await client.call(diffSnapshot, { params: { name }, query });
     if (output.format === "table") {
       await output.print(...diff.items.flatMap((item) => formatItem(item, flags.brief === true)));
       if (diff.same) await output.note("No differences");

@@ -17,14 +17,14 @@ const emulatorStatus = defineCommand({
   flags: [createTextFlag("file", "FILE", "State file of the emulator")],
   examples: [createExample("Show the emulator of this folder", "emulator status")],
   async run(input, context) {
-    const { signal, output } = context;
+    const { output } = context;
     const file = await resolveEndedState(input.flags.file, context);
     try {
       const { baseUrls } = await context.target("emulator", file);
       const client = await context.client("emulator", { file });
-      const readiness = await client.call(checkReadiness, {}, { signal, retries: 0 });
-      const clock = await client.call(showClock, {}, { signal });
-      const { requests, inboxes, events, spans } = await client.call(showBufferUsage, {}, { signal });
+      const readiness = await client.call(checkReadiness, {}, { retries: 0 });
+      const clock = await client.call(showClock);
+      const { requests, inboxes, events, spans } = await client.call(showBufferUsage);
       await output.show({
         running: true,
         router_url: baseUrls.emulator,
@@ -67,11 +67,10 @@ const emulatorStop = defineCommand({
       // Other commands suggest starting an emulator. For stop, no running emulator is the desired result.
       throw new CommandFailedError(kind, code, message, { hint, cause: error });
     });
-    const { signal } = context;
     const shutdownResult = await client
-      .call(checkReadiness, {}, { signal })
+      .call(checkReadiness)
       .then(async ({ instance_id, why: writeError }) => {
-        await client.call(stop, {}, { signal });
+        await client.call(stop);
         return { instance: instance_id, couldWrite: writeError === undefined };
       })
       .catch((error: unknown) => {
@@ -82,7 +81,7 @@ const emulatorStop = defineCommand({
         });
       });
     await pollUntil(context, stopTimeoutMs, "the emulator to stop", async () => {
-      const isReady = await client.call(checkReadiness, {}, { signal, timeoutMs: 2_000, retries: 0 }).then(
+      const isReady = await client.call(checkReadiness, {}, { timeoutMs: 2_000, retries: 0 }).then(
         () => true,
         // The connection was cut during shutdown. Nothing listens there a moment later.
         (error: unknown) => !isGone(error),
@@ -110,7 +109,7 @@ const emulatorClockShow = defineCommand({
   examples: [createExample("Show the virtual time", "emulator clock show")],
   async run({ flags }, context) {
     const client = await context.client("emulator", { file: flags.file });
-    await context.output.show(await client.call(showClock, {}, { signal: context.signal }), {
+    await context.output.show(await client.call(showClock), {
       columns: showClock.cli.columns,
     });
   },

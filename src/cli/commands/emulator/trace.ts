@@ -37,10 +37,10 @@ const emulatorTrace = defineCommand({
 
 async function show(ref: string, file: string | undefined, context: Context) {
   const client = await context.client("emulator", { file });
-  const { output, signal } = context;
+  const { output } = context;
   // The command has two additional formats.
   const format: string = output.format;
-  const trace = await client.call(showTrace, { params: { ref } }, { signal });
+  const trace = await client.call(showTrace, { params: { ref } });
   if (format === "otlp") {
     await output.printDocument(
       buildOtlpDocument(trace.nodes.map(toSpan), emulatorResource, { name: "svc", version: svcVersion }),

@@ -56,9 +56,9 @@ const emulatorWaitFor = defineCommand({
     const base = parseQuery(input);
     const within = parseDuration(input.flags.within, "--within");
     const timeoutMs = parseDuration(input.flags["wait-timeout"], "--wait-timeout") ?? 30_000;
-    const { signal, output } = context;
+    const { output } = context;
     const client = await context.client("emulator", { file: input.flags.file });
-    const { now } = await client.call(showClock, {}, { signal });
+    const { now } = await client.call(showClock);
     const query = input.flags.new ? { ...base, since: now } : base;
     const waiting = { client, query, context, deadline: context.host.wall.monotonicNow() + timeoutMs };
     const end = within === undefined ? undefined : Date.parse(now) + within;
@@ -89,12 +89,8 @@ interface WaitState {
   readonly deadline: number;
 }
 
-const fetchMatches = ({ client, query, context }: WaitState, timeoutMs: number): Promise<MatchedEvents> =>
-  client.call(
-    wait,
-    { query: { ...query, timeout_ms: timeoutMs } },
-    { signal: context.signal, timeoutMs: timeoutMs + 10_000 },
-  );
+const fetchMatches = ({ client, query }: WaitState, timeoutMs: number): Promise<MatchedEvents> =>
+  client.call(wait, { query: { ...query, timeout_ms: timeoutMs } }, { timeoutMs: timeoutMs + 10_000 });
 
 async function waitInWallTime(waiting: WaitState): Promise<MatchedEvents> {
   for (;;) {
@@ -107,14 +103,14 @@ async function waitInWallTime(waiting: WaitState): Promise<MatchedEvents> {
 /** Advances from one due entry to the next, at most to `end` (virtual milliseconds). */
 async function waitInVirtualTime(waiting: WaitState, end: number): Promise<MatchedEvents> {
   const { client, context, deadline } = waiting;
-  const { signal, host } = context;
+  const { host } = context;
   let movedTo: string | undefined;
   const rethrow = (error: unknown): never => {
     throw movedTo === undefined ? error : new PartialFailureError(error, [`Virtual time was advanced to ${movedTo}`]);
   };
   for (;;) {
     const matches = await fetchMatches(waiting, 0).catch(rethrow);
-    const { now, next_due: due } = await client.call(showClock, {}, { signal }).catch(rethrow);
+    const { now, next_due: due } = await client.call(showClock).catch(rethrow);
     if (matches.reached || Date.parse(now) >= end || host.wall.monotonicNow() > deadline) return matches;
     if (
       isWebhookFailureQuery(waiting.query) &&
@@ -123,13 +119,13 @@ async function waitInVirtualTime(waiting: WaitState, end: number): Promise<Match
       return matches;
     const isInReach = due !== null && Date.parse(due) <= end && Date.parse(due) > Date.parse(now);
     const body = { to: isInReach ? due : new Date(end).toISOString() };
-    const { to } = await client.call(advanceClock, { body }, { signal }).catch(rethrow);
+    const { to } = await client.call(advanceClock, { body }).catch(rethrow);
     movedTo = to;
   }
 }
 
-const listDisabledWebhooks = ({ client, context }: WaitState, { deliveries }: MatchedEvents) =>
-  findDisabledWebhooks(client, deliveries, context.signal);
+const listDisabledWebhooks = ({ client }: WaitState, { deliveries }: MatchedEvents) =>
+  findDisabledWebhooks(client, deliveries);
 
 /** Only the last retry makes a delivery fail, and retries are skipped while the webhook is disabled. */
 const isWebhookFailureQuery = ({ outcome, webhook }: Query): boolean => outcome === "failed" && webhook !== undefined;

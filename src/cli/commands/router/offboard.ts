@@ -196,9 +196,7 @@ async function offboardWorkspace(
   const values = rows.map(kind.toValue);
   const router = await context.client("router");
   const { params, body } = offboardJobKind.toArguments(values, reading.scope);
-  const response: unknown = await router.call(deleteWorkspaceData, { params, body } as never, {
-    signal: context.signal,
-  });
+  const response: unknown = await router.call(deleteWorkspaceData, { params, body } as never);
   const outcome = { ...offboardJobKind, cluster, rows: rows.length };
   requireConfirmed(response, outcome);
   const clusters = await findClusters?.(values);

@@ -52,7 +52,7 @@ const routerResolve = defineCommand({
 async function lookUpOwners(context: Context, identifier: string, hashing: EmailHashing): Promise<Owner[]> {
   const client = await context.client("router");
   const lookUp = async (table: string, key: string): Promise<Owner[]> => {
-    const cluster_id = await lookUpPublicly(table, key, client, context.signal);
+    const cluster_id = await lookUpPublicly(table, key, client);
     return cluster_id === null ? [] : [{ table, key, cluster_id }];
   };
   const isEmail = hashing === "none" || isEmailHash(identifier) || identifier.includes("@");
@@ -64,7 +64,7 @@ async function lookUpOwners(context: Context, identifier: string, hashing: Email
 /** Finds a cluster by its ID, by a token that begins with the ID, or by a JWT with such a claim. */
 async function findNamedClusters(context: Context, identifier: string): Promise<Owner[]> {
   const client = await context.client("router");
-  const ids = (await client.call(listClusters, {}, { signal: context.signal })).map(({ cluster_id }) => cluster_id);
+  const ids = (await client.call(listClusters)).map(({ cluster_id }) => cluster_id);
   const claimedCluster = readClusterClaim(identifier);
   const prefix = ids.filter((id) => identifier.startsWith(`${id}_`)).sort((a, b) => b.length - a.length)[0];
   return [
@@ -79,7 +79,7 @@ async function findNamedClusters(context: Context, identifier: string): Promise<
 async function findEmulatorOwners(context: Context, identifier: string, file: string | undefined) {
   if (!(await isEmulator(context, file))) return undefined;
   const client = await context.client("emulator", { file });
-  return client.call(listOwners, { query: { identifier } }, { signal: context.signal });
+  return client.call(listOwners, { query: { identifier } });
 }
 
 const removeDuplicates = (owners: readonly Owner[]): Owner[] => [

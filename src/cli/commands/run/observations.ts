@@ -13,9 +13,9 @@ type ListedDelivery = ResultOf<typeof listDeliveries>["items"][number];
 
 /** Lists all deliveries, oldest first. */
 export async function listObservedDeliveries(environment: ScenarioEnvironment): Promise<readonly ObservedDelivery[]> {
-  const { client, signal } = environment;
+  const { client } = environment;
   const names = new Map((await listWebhooks(environment)).map(({ name, id }) => [id, name]));
-  const { items } = await client.call(listDeliveries, { query: { limit: 500 } }, { signal });
+  const { items } = await client.call(listDeliveries, { query: { limit: 500 } });
   return items.map((item) => toObservedDelivery(item, names.get(item.webhook_id) ?? String(item.webhook_id))).reverse();
 }
 
@@ -36,15 +36,15 @@ function toObservedDelivery({ activity, composite_id, outcome, attempts }: Liste
 export const listAnswers = (attempts: ListedDelivery["attempts"]): (number | string)[] =>
   attempts.map(({ status, error }) => status ?? error?.code ?? "no answer");
 
-export async function listObservedActivities({ client, signal }: ScenarioEnvironment): Promise<readonly string[]> {
+export async function listObservedActivities({ client }: ScenarioEnvironment): Promise<readonly string[]> {
   const activities = new Map<number, string>();
   const follow = async (ref: string) => {
-    const { nodes } = await client.call(showTrace, { params: { ref } }, { signal });
+    const { nodes } = await client.call(showTrace, { params: { ref } });
     for (const { id, kind, what } of nodes) {
       if (kind === "event") activities.set(Number(id.split(":")[1]), what.split(" ")[0]!);
     }
   };
-  const { items } = await client.call(listControlContracts, { query: { limit: 100 } }, { signal });
+  const { items } = await client.call(listControlContracts, { query: { limit: 100 } });
   for (const { composite_id } of items) await follow(composite_id);
   // Traces of contracts do not include activities of counterparties.
   for (let number = 1; ; number += 1) {
@@ -66,8 +66,8 @@ export async function listObservedWebhooks(
 }
 
 /** Finds the webhooks of the story's receivers, by the ID that a step created or by the receiver's URL. */
-async function listWebhooks({ client, receivers, signal }: ScenarioEnvironment) {
-  const all = await client.call(listControlWebhooks, {}, { signal });
+async function listWebhooks({ client, receivers }: ScenarioEnvironment) {
+  const all = await client.call(listControlWebhooks);
   return [...receivers].flatMap(([name, { webhook, url }]) => {
     const webhookRow = all.find((candidate) =>
       webhook === undefined ? candidate.url === url : candidate.id === webhook,

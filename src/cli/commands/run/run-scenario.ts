@@ -196,7 +196,7 @@ export async function runScenario(
   /** Formats the trace of the story's contract. Returns an empty list without a contract. */
   async function formatTrace(): Promise<readonly string[]> {
     if (contract === undefined) return [];
-    return formatTree(await client.call(showTrace, { params: { ref: contract } }, { signal })).map(stripStyles);
+    return formatTree(await client.call(showTrace, { params: { ref: contract } })).map(stripStyles);
   }
 }
 

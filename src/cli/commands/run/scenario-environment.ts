@@ -47,6 +47,7 @@ export class ScenarioEnvironment {
         controlToken: emulator.token,
       },
       transport: createTransport(),
+      signal: context.signal,
       retries: 0,
     });
     this.#cwd = cwd;

@@ -174,15 +174,15 @@ async function sendRequest(
   operation: Operation,
   args: CallArguments,
 ): Promise<Omit<StepObservation, "title">> {
-  const { client, signal } = environment;
+  const { client } = environment;
   try {
-    const { status, value } = await client.send(CheckedCall.check(omitSchemas(operation), args), { signal });
+    const { status, value } = await client.send(CheckedCall.check(omitSchemas(operation), args));
     const plain = typeof value === "object" && value !== null && Symbol.asyncIterator in value ? undefined : value;
     return { status, outcome: [status, getName(plain)].join(" ").trim(), value: plain, output: formatJson(plain) };
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     const { status, problem, body } = error;
-    const { items } = await client.call(listRequests, { query: { operation: operation.id, limit: 1 } }, { signal });
+    const { items } = await client.call(listRequests, { query: { operation: operation.id, limit: 1 } });
     const failures = [items[0]?.failure, problem.code].filter((code) => typeof code === "string");
     const code = failures[0] === undefined ? "" : ` (${failures[0]})`;
     return {

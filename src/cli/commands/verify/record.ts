@@ -111,9 +111,8 @@ async function recordReads(caller: RecordingClient): Promise<void> {
 
 /** Sends one request with the default client, which reports wrong addresses and keys with the common messages. */
 async function requireService(context: Context, hasKey: boolean): Promise<void> {
-  const { signal } = context;
-  if (hasKey) await (await context.client("contracts")).call(listTemplates, {}, { signal });
-  else await (await context.client("router")).call(checkHealth, {}, { signal });
+  if (hasKey) await (await context.client("contracts")).call(listTemplates);
+  else await (await context.client("router")).call(checkHealth);
 }
 
 const flags = [

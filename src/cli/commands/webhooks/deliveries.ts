@@ -55,7 +55,7 @@ async function list({ flags }: CommandInputOf<typeof deliveryFlags>, context: Co
   const filters = pickGiven(flags, ["webhook", "activity", "contract", "outcome"]);
   const options = { ...filters, ...pickGiven(flags, ["limit"]) };
   const query = buildFirstPageQuery(deliveryPaging, options, flags.all === true);
-  const fetch = (part: typeof query) => client.call(listDeliveries, { query: part }, { signal: context.signal });
+  const fetch = (part: typeof query) => client.call(listDeliveries, { query: part });
   const first = await fetch(query);
   const page = flags.all === true ? await fetchAllPages(deliveryPaging, "items", first, query, fetch) : first;
   const filterNames = Object.keys(filters);
@@ -66,8 +66,7 @@ async function list({ flags }: CommandInputOf<typeof deliveryFlags>, context: Co
       filterNames.length > 0
         ? describeEmptyFilteredResult(filterNames)
         : "No deliveries. To send a test webhook: svc webhooks trigger",
-    emptyReason:
-      isEmpty && !context.globals.quiet ? await findUnknownName(query, { client, signal: context.signal }) : undefined,
+    emptyReason: isEmpty && !context.globals.quiet ? await findUnknownName(query, client) : undefined,
   });
   await reportMoreRows(deliveryPaging, "items", page, query, context);
 }

@@ -141,12 +141,12 @@ const singleAttempt = { retries: 0, timeoutMs: 3_000 };
  */
 async function findSigner(
   { body, headers, scheme: { format }, signature }: ExaminedSignature,
-  { globals, client, signal }: Context,
+  { globals, client }: Context,
 ): Promise<Signer | undefined> {
   // Without this check, the command would start an emulator, which has signed nothing.
   if (globals.emulator) return undefined;
   const workspaces = await client("emulator")
-    .then((client) => client.call(listWorkspaces, {}, { ...singleAttempt, signal }))
+    .then((client) => client.call(listWorkspaces, {}, singleAttempt))
     .catch(() => []);
   return workspaces.find(({ hmac_key: text }) => {
     const key = decodeBase64(text);

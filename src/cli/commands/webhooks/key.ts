@@ -66,7 +66,7 @@ export async function fetchKey(context: Context, input: KeyOptions): Promise<str
   const givenKey = await readGivenKey(context, input);
   if (givenKey !== undefined) return givenKey;
   const client = await context.client("contracts", { connections: 2 });
-  const { hmac_key: key } = await client.call(showHmacKey, {}, { signal: context.signal });
+  const { hmac_key: key } = await client.call(showHmacKey);
   return key;
 }
 

@@ -57,14 +57,13 @@ export async function subscribe(
   if (removedCount > 0) await context.output.note(`Removed ${pluralize(removedCount, "webhook")} of stopped listeners`);
   const client = await context.client("contracts", { connections: 2 });
   const body = { title, url, only_for_activities: [...activities] as Activity[] };
-  const { signal } = context;
-  const creation = client.send(CheckedCall.check(createWebhook, { body }), { signal });
+  const creation = client.send(CheckedCall.check(createWebhook, { body }));
   const id = await creation.then(getId).catch(async (error: unknown) => {
-    if (isOutcomeUnknown(error) || signal.aborted) await reportPossible(title, url, context);
+    if (isOutcomeUnknown(error) || context.signal.aborted) await reportPossible(title, url, context);
     throw error;
   });
   context.onEnd(async () => {
-    const remove = (from: Client) => from.call(deleteWebhook, { params: { webhook_id: id } }, requestLimits);
+    const remove = (from: Client) => from.call(deleteWebhook, { params: { webhook_id: id } }, removalOptions);
     await remove(client)
       .catch(async (error: unknown) => {
         if (!(error instanceof NetworkError && (await withMovedEmulator({ id, url }, context, remove)))) throw error;
@@ -74,7 +73,8 @@ export async function subscribe(
   return id;
 }
 
-const requestLimits = { retries: 0, timeoutMs: 700 };
+/** Only the timeout ends the request, because the signal of the command is aborted already. */
+const removalOptions = { signal: new AbortController().signal, retries: 0, timeoutMs: 700 };
 
 /** Performs the work if the emulator of this folder has restarted at another address and still has the webhook. */
 async function withMovedEmulator(
@@ -151,16 +151,15 @@ async function removeStaleListeners(
   context: Context,
   onFailure: (id: number, error: unknown) => Promise<void>,
 ): Promise<number> {
-  const { signal } = context;
   // A real service has no control plane.
   const control = await context.client("emulator").catch(() => undefined);
-  const all = (await control?.call(listControlWebhooks, {}, { signal, retries: 0 }).catch(() => [])) ?? [];
+  const all = (await control?.call(listControlWebhooks, {}, { retries: 0 }).catch(() => [])) ?? [];
   const client = await context.client("contracts");
   let removedCount = 0;
   for (const { id, title, url } of all) {
     if (!listenerTitles.some((one) => one === title) || !(await isClosedPort(url))) continue;
     // 404 means that the webhook belongs to another workspace, which these credentials cannot access.
-    const isRemoved = await client.call(deleteWebhook, { params: { webhook_id: id } }, { signal }).then(
+    const isRemoved = await client.call(deleteWebhook, { params: { webhook_id: id } }).then(
       () => true,
       (error: unknown) => onFailure(id, error).then(() => false),
     );

@@ -156,17 +156,16 @@ async function readLoggedDeliveries(
   input: ReplayInput,
   context: Context,
 ): Promise<readonly ReplayedDelivery[]> {
-  const { signal } = context;
   const client = await context.client("emulator", { file: input.flags.file });
-  const { items } = await client.call(listDeliveries, { query: { limit: Math.min(count, 500) } }, { signal });
+  const { items } = await client.call(listDeliveries, { query: { limit: Math.min(count, 500) } });
   if (items.length === 0) throw new UsageError("--last: the emulator has no deliveries yet");
-  const receivers = new Map((await client.call(listControlWebhooks, {}, { signal })).map(({ id, url }) => [id, url]));
+  const receivers = new Map((await client.call(listControlWebhooks)).map(({ id, url }) => [id, url]));
   // The environment has the key of one workspace, but the deliveries can belong to several.
   const givenKey = input.flags["key-file"] === undefined ? undefined : await resolveKey(context, input);
-  const keys = new Map((await client.call(listWorkspaces, {}, { signal })).map(({ id, hmac_key: key }) => [id, key]));
+  const keys = new Map((await client.call(listWorkspaces)).map(({ id, hmac_key: key }) => [id, key]));
   const deliveries: ReplayedDelivery[] = [];
   for (const { id, webhook_id, workspace_id, activity } of items.toReversed()) {
-    const { request_body: text, attempts } = await client.call(showDelivery, { params: { id } }, { signal });
+    const { request_body: text, attempts } = await client.call(showDelivery, { params: { id } });
     const url = to ?? attempts.at(-1)?.url ?? receivers.get(webhook_id);
     if (url === undefined)
       throw new InputRequiredError("to", `--to is required, because the webhook of delivery ${id} is deleted`);

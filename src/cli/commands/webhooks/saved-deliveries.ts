@@ -141,5 +141,5 @@ export async function openRecording(folder: string, context: Context) {
 async function fetchServiceTime(context: Context): Promise<number> {
   if (!(await isEmulator(context))) return context.host.wall.now();
   const client = await context.client("emulator");
-  return Date.parse((await client.call(showClock, {})).now);
+  return Date.parse((await client.call(showClock, {}, { signal: context.forceSignal })).now);
 }

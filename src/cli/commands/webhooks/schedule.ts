@@ -118,7 +118,7 @@ const maxNamedWebhooks = 5;
 async function listWebhooks(file: string | undefined, context: Context): Promise<readonly Webhook[]> {
   await requireEmulator(file, context);
   const client = await context.client("emulator", { file });
-  return client.call(listControlWebhooks, {}, { signal: context.signal, retries: 0 });
+  return client.call(listControlWebhooks, {}, { retries: 0 });
 }
 
 const formatDelay = (ms: number): string => (ms % 60_000 === 0 ? `${ms / 60_000} minutes` : describeDuration(ms));
@@ -149,13 +149,12 @@ function createRuleRows(schedule: RetrySchedule, start: number, workerTick: bool
 }
 
 async function listPlannedRows(file: string | undefined, context: Context) {
-  const { signal } = context;
   const client = await context.client("emulator", { file });
-  const webhooks = await client.call(listControlWebhooks, {}, { signal });
+  const webhooks = await client.call(listControlWebhooks);
   const plannedDeliveries: Delivery[] = [];
   for (const outcome of ["waiting", "retrying"] as const) {
     const query = { outcome, limit: deliveryPaging.maxPerPage };
-    const fetch = (part: typeof query) => client.call(listDeliveries, { query: part }, { signal });
+    const fetch = (part: typeof query) => client.call(listDeliveries, { query: part });
     plannedDeliveries.push(...(await fetchAllPages(deliveryPaging, "items", await fetch(query), query, fetch)).items);
   }
   const findWebhook = (webhookId: number) => webhooks.find(({ id }) => id === webhookId);

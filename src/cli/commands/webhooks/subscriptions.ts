@@ -40,7 +40,7 @@ async function explainForbidden(id: unknown, url: unknown, context: Context): Pr
   if (isOnThisMachine(String(url))) return undefined;
   await requireEmulator(undefined, context);
   const client = await context.client("emulator", {});
-  const all = await client.call(listControlWebhooks, {}, { signal: context.signal, retries: 0, timeoutMs: 2_000 });
+  const all = await client.call(listControlWebhooks, {}, { retries: 0, timeoutMs: 2_000 });
   return all.find((webhook) => webhook.id === id && webhook.url === url)?.forbidden ?? undefined;
 }
 
@@ -65,7 +65,7 @@ const webhooksList = defineCommand({
   async run({ flags }, context) {
     await requireEmulator(flags.file, context);
     const client = await context.client("emulator", { file: flags.file });
-    const webhooks = await client.call(listControlWebhooks, {}, { signal: context.signal });
+    const webhooks = await client.call(listControlWebhooks);
     await context.output.show(webhooks, {
       columns,
       emptyMessage: "No webhooks. To create one: svc webhooks listen or svc webhooks create",

@@ -88,9 +88,8 @@ async function editPayload(
   context: Context,
 ): Promise<PayloadBody> {
   const { editText } = await import("../../prompt/editor.ts");
-  const { signal } = context;
   const call = CheckedCall.check(fireActivity, { body: { activity, ...changes, preview: true } });
-  const preview = requireValidValue((await client.send(call, { signal, exactNumbers: true })) as ApiResponse<Preview>);
+  const preview = requireValidValue((await client.send(call, { exactNumbers: true })) as ApiResponse<Preview>);
   const original = escapeJson(stringifyExact(preview.payload, 2));
   const text = await editText(original, `${activity}.json`, context, findProblem);
   return {
@@ -163,12 +162,11 @@ const webhooksTrigger = defineCommand({
       await printPlan(CheckedCall.check(fireActivity, { body: defaults }), undefined, context);
       return undefined;
     }
-    const { signal } = context;
     const client = await context.client("emulator", { file: input.flags.file });
     const body = input.flags.edit ? await editPayload(defaults, client, context) : defaults;
-    const triggerResult = await client.call(fireActivity, { body }, { signal });
+    const triggerResult = await client.call(fireActivity, { body });
     const deliveries = await Promise.all(
-      triggerResult.deliveries.map((id) => client.call(showDelivery, { params: { id } }, { signal })),
+      triggerResult.deliveries.map((id) => client.call(showDelivery, { params: { id } })),
     ).catch((error: unknown) => {
       const deliveryIds = triggerResult.deliveries.join(", ");
       throw new PartialFailureError(
@@ -179,12 +177,7 @@ const webhooksTrigger = defineCommand({
         },
       );
     });
-    await printReceiverResponses(
-      triggerResult.composite_id,
-      deliveries,
-      await findUrls(deliveries, client, context),
-      context,
-    );
+    await printReceiverResponses(triggerResult.composite_id, deliveries, await findUrls(deliveries, client), context);
     return deliveries.every(({ outcome }) => outcome === "delivered") ? undefined : "failed";
   },
 });
@@ -202,9 +195,9 @@ async function listActivities({ output }: Context): Promise<undefined> {
 }
 
 /** Finds the URLs of webhooks without an attempt, because only attempts contain a URL. */
-async function findUrls(deliveries: readonly WholeDelivery[], client: Client, { signal }: Context) {
+async function findUrls(deliveries: readonly WholeDelivery[], client: Client) {
   if (deliveries.every(({ attempts }) => attempts.length > 0)) return new Map<number, string>();
-  return new Map((await client.call(listControlWebhooks, {}, { signal })).map(({ id, url }) => [id, url] as const));
+  return new Map((await client.call(listControlWebhooks)).map(({ id, url }) => [id, url] as const));
 }
 
 /** Prints each receiver's response. A trigger without a notified webhook fails, because it proves nothing. */

@@ -47,17 +47,17 @@ const webhooksWhy = defineCommand({
   async run({ positionals, flags }, context) {
     const service = await findRealService(flags.file, context);
     if (service !== undefined) return showChecklist(service, context);
-    const { signal, output, globals } = context;
-    const access = { client: await context.client("emulator", { file: flags.file }), signal };
-    const reads = sortWorstFirst(await selectWebhooks(positionals.webhook, access));
+    const { output, globals } = context;
+    const client = await context.client("emulator", { file: flags.file });
+    const reads = sortWorstFirst(await selectWebhooks(positionals.webhook, client));
     const all = flags.all === true;
     if (output.format === "table" && globals.fields === undefined) {
-      await printForUsers(reads, all, access, context);
+      await printForUsers(reads, all, client, context);
     } else if (output.format === "json" || output.format === "ndjson") {
       const failing = reads.filter(({ health }) => health.failing);
       const tracedReadings = reads.length === 1 ? reads : failing.slice(0, all ? undefined : maxTraced);
       for (const reading of reads.slice(0, all ? undefined : maxListed)) {
-        const findings = buildFindings(tracedReadings.includes(reading) ? await addTrace(reading, access) : reading);
+        const findings = buildFindings(tracedReadings.includes(reading) ? await addTrace(reading, client) : reading);
         if (globals.fields) checkFields(globals.fields, listFields([findings]));
         await output.printEvent(findings);
       }
@@ -71,16 +71,15 @@ const webhooksWhy = defineCommand({
 
 const rowColumns = ["webhook.id", "webhook.title", "webhook.workspace_id", "state", "failing", "since", "short"];
 
-async function selectWebhooks(argument: string | undefined, access: ControlAccess): Promise<readonly WebhookReading[]> {
-  const { client, signal } = access;
-  const all: readonly Webhook[] = await client.call(listControlWebhooks, {}, { signal });
+async function selectWebhooks(argument: string | undefined, client: Client): Promise<readonly WebhookReading[]> {
+  const all: readonly Webhook[] = await client.call(listControlWebhooks);
   if (argument === undefined) {
-    if (all.length > 0) return readHealth(all, access);
+    if (all.length > 0) return readHealth(all, client);
     throw new CommandFailedError("not-found", "no_webhook", "No webhooks found.", { next: ["webhooks", "listen"] });
   }
-  const namedWebhooks = await findNamedWebhooks(argument, all, access);
-  if (namedWebhooks) return readHealth(namedWebhooks, access);
-  const deletedReading = await readDeletedWebhook(Number(argument), access);
+  const namedWebhooks = await findNamedWebhooks(argument, all, client);
+  if (namedWebhooks) return readHealth(namedWebhooks, client);
+  const deletedReading = await readDeletedWebhook(Number(argument), client);
   if (deletedReading) return [deletedReading];
   throw createMissingWebhookError(`Webhook ${argument} not found.`, undefined);
 }
@@ -88,7 +87,7 @@ async function selectWebhooks(argument: string | undefined, access: ControlAcces
 async function printForUsers(
   reads: readonly WebhookReading[],
   all: boolean,
-  access: ControlAccess,
+  client: Client,
   context: Context,
 ): Promise<void> {
   const { output, host } = context;
@@ -107,7 +106,7 @@ async function printForUsers(
   if (hints.length > 0) table.push(`${hints.join(", ")}: svc webhooks why ID, or --all`);
   await output.print(...table);
   for (const reading of shownReadings) {
-    const findings = buildFindings(await addTrace(reading, access));
+    const findings = buildFindings(await addTrace(reading, client));
     const room = maxLines - (isSingle ? 0 : table.length + 1);
     await output.print(...(isSingle ? [] : [""]), ...formatFindings(findings, { all, maxLines: room, columns }));
   }
@@ -162,8 +161,6 @@ async function showChecklist(service: string, context: Context): Promise<"failed
   return "failed";
 }
 
-type ControlAccess = Pick<Context, "signal"> & { readonly client: Client };
-
 const maxNamed = 5;
 
 /**
@@ -173,11 +170,11 @@ const maxNamed = 5;
 async function findNamedWebhooks(
   argument: string,
   all: readonly Webhook[],
-  { client, signal }: ControlAccess,
+  client: Client,
 ): Promise<readonly Webhook[] | undefined> {
   const exact = all.filter(({ id, url }) => String(id) === argument || url === argument);
   if (exact.length > 0) return exact;
-  const workspaces = await client.call(listWorkspaces, {}, { signal });
+  const workspaces = await client.call(listWorkspaces);
   const owners = filterByName(argument, workspaces, ({ name }) => name).concat(
     workspaces.filter(({ id }) => String(id) === argument),
   );

@@ -62,7 +62,7 @@ async function createEmulatorLookup(context: Context): Promise<TableLookup> {
     const clusters: (string | null)[] = [];
     for (let from = 0; from < keys.length; from += maxKeys) {
       const body = { table, keys: keys.slice(from, from + maxKeys) };
-      const { cluster_ids } = await client.call(lookUpOwners, { body }, { signal: context.signal, repeatable: true });
+      const { cluster_ids } = await client.call(lookUpOwners, { body }, { repeatable: true });
       clusters.push(...cluster_ids);
     }
     return clusters;
@@ -75,7 +75,7 @@ async function createPublicLookup(context: Context): Promise<TableLookup> {
     if (!publicTables.includes(table)) return [];
     const clusters: (string | null)[] = [];
     await runConcurrently(keys.entries(), maxLookupConnections, async ([i, key]) => {
-      clusters[i] = await lookUpPublicly(table, key, client, context.signal);
+      clusters[i] = await lookUpPublicly(table, key, client);
     });
     context.signal.throwIfAborted();
     return clusters;
@@ -83,17 +83,12 @@ async function createPublicLookup(context: Context): Promise<TableLookup> {
 }
 
 /** Looks up an e-mail hash or a client ID on any router. Returns the cluster, or null if there is none. */
-export async function lookUpPublicly(
-  table: string,
-  key: string,
-  client: Client,
-  signal: AbortSignal,
-): Promise<string | null> {
+export async function lookUpPublicly(table: string, key: string, client: Client): Promise<string | null> {
   try {
     const { cluster_id } =
       table === "cluster_emails"
-        ? await client.call(showClusterEmail, { params: { email_hash: key } }, { signal })
-        : await client.call(showClusterClient, { params: { client_id: key } }, { signal });
+        ? await client.call(showClusterEmail, { params: { email_hash: key } })
+        : await client.call(showClusterClient, { params: { client_id: key } });
     return cluster_id;
   } catch (error) {
     if (error instanceof ServiceError && error.status === 404) return null;

@@ -142,7 +142,7 @@ function createRecord(
  */
 async function requireKnownCluster(cluster: string, context: Context): Promise<void> {
   const client = await context.client("router");
-  const clusters = await client.call(listClusters, {}, { signal: context.signal, retries: 0 }).catch(() => undefined);
+  const clusters = await client.call(listClusters, {}, { retries: 0 }).catch(() => undefined);
   context.signal.throwIfAborted();
   const clusterIds = clusters?.map(({ cluster_id }) => cluster_id);
   if (clusterIds === undefined || clusterIds.includes(cluster)) return;
