@@ -2,7 +2,14 @@ import type * as z from "zod";
 import type { Operation } from "../api/operation.ts";
 import { lookupTable } from "../base/object.ts";
 import { slugify } from "../base/text.ts";
-import { createTextFlag, type FlagSpec, type Paging, type PositionalSpec, type ValueType } from "./command-spec.ts";
+import {
+  createSwitch,
+  createTextFlag,
+  type FlagSpec,
+  type Paging,
+  type PositionalSpec,
+  type ValueType,
+} from "./command-spec.ts";
 import { derivePaging, listScalarFields, type ScalarField, toInputSchema } from "./fields.ts";
 
 /**
@@ -83,19 +90,15 @@ function deriveWholeBodyFlags({ service, request, responses, method, cli }: Oper
   if (kinds.includes("html") || kinds.includes("bytes"))
     flags.push(createTextFlag("output", "FILE", "Write the response to this file", { short: "o" }));
   if (kinds.includes("events"))
-    flags.push({ flag: "follow", type: "switch", description: "Print each event as one line of JSON, until Ctrl-C" });
-  if (method !== "GET")
-    flags.push({ flag: "dry-run", short: "n", type: "switch", description: "Print the request without sending it" });
+    flags.push(createSwitch("follow", "Print each event as one line of JSON, until Ctrl-C"));
+  if (method !== "GET") flags.push(createSwitch("dry-run", "Print the request without sending it", { short: "n" }));
   if ("command" in cli && cli.confirm === "name")
     flags.push(createTextFlag("confirm", "NAME", "Confirm the first argument"));
   return flags;
 }
 
-const createAllFlag = ({ by, maxPerPage }: Paging): FlagSpec => ({
-  flag: "all",
-  type: "switch",
-  description: by ? "Show all rows, page by page" : `Show the maximum number of rows (${maxPerPage})`,
-});
+const createAllFlag = ({ by, maxPerPage }: Paging): FlagSpec =>
+  createSwitch("all", by ? "Show all rows, page by page" : `Show the maximum number of rows (${maxPerPage})`);
 
 /** Type of the parsed value (src/cli/parse/values.ts). */
 type ValueOf<Type extends ValueType | "switch"> = Type extends "integer" | "number"

@@ -57,6 +57,18 @@ export const createTextFlag = <const Flag extends string, const More extends Par
   more: More = {} as More,
 ) => ({ flag, type: "text", placeholder, description, ...more }) as const;
 
+export const createIntegerFlag = <const Flag extends string, const More extends Partial<FlagSpec>>(
+  flag: Flag,
+  description: string,
+  more: More = {} as More,
+) => ({ flag, type: "integer", description, ...more }) as const;
+
+export const createSwitch = <const Flag extends string, const More extends Partial<FlagSpec>>(
+  flag: Flag,
+  description: string,
+  more: More = {} as More,
+) => ({ flag, type: "switch", description, ...more }) as const;
+
 export interface Paging {
   /**
    * Query field for the start of a page: a page number from 1, or a number of rows to skip. Without the field, only the

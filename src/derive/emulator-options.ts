@@ -2,7 +2,7 @@ import { strictChecks } from "../api/strict-checks.ts";
 import { specifiedRetrySchedule } from "../api/webhook-retries.ts";
 import { webhookJsonForms } from "../base/json.ts";
 import { listOptionalSchemes } from "../schemes/webhook-schemes.ts";
-import { createTextFlag, type FlagSpec } from "./command-spec.ts";
+import { createIntegerFlag, createSwitch, createTextFlag, type FlagSpec } from "./command-spec.ts";
 
 /** Option of `startEmulator`, `svc emulator start` and `svc emulator exec`. */
 export interface OptionDeclaration {
@@ -39,7 +39,7 @@ export const emulatorOptions = {
     flags: [textFlag("State", "file", "FILE", "Keep the state in this file (default: .svc/emulator.json)")],
   },
   ephemeral: {
-    flags: [{ flag: "ephemeral", section: "State", type: "switch", description: "Keep the state in memory" }],
+    flags: [createSwitch("ephemeral", "Keep the state in memory", { section: "State" })],
   },
   seed: {
     flags: [textFlag("State", "seed", "NAME|FILE", "Seed of a new state: demo, empty, or a file", { default: "demo" })],
@@ -81,14 +81,11 @@ export const emulatorOptions = {
   },
   port: {
     flags: [
-      {
-        flag: "port",
+      createIntegerFlag("port", "Port of the router; clusters use the next ones; 0 uses free ports", {
         section: "Network",
-        type: "integer",
         min: 0,
         max: 65_535,
-        description: "Port of the router; clusters use the next ones; 0 uses free ports",
-      },
+      }),
     ],
   },
   host: {
@@ -188,12 +185,11 @@ export const emulatorOptions = {
   deterministic: {
     default: false,
     flags: [
-      {
-        flag: "deterministic",
-        section: "Strictness",
-        type: "switch",
-        description: "Return the same bytes for the same seed, requests and --port, except measured times",
-      },
+      createSwitch(
+        "deterministic",
+        "Return the same bytes for the same seed, requests and --port, except measured times",
+        { section: "Strictness" },
+      ),
     ],
   },
   rateLimit: { default: 0, variable: "SVC_RATE_LIMIT", text: "number" },

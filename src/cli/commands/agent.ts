@@ -7,7 +7,7 @@ import {
   specifiedRetrySchedule,
 } from "../../api/webhook-retries.ts";
 import { formatDuration } from "../../base/duration.ts";
-import { createTextFlag } from "../../derive/command-spec.ts";
+import { createSwitch, createTextFlag } from "../../derive/command-spec.ts";
 import { formatFsError, isFsError } from "../../files/disk.ts";
 import { findLinkTargetOutside, makeFolder } from "../../files/folders.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
@@ -23,10 +23,9 @@ const agentSetup = defineCommand({
   summary: "Write a skill that teaches coding agents to use svc",
   description:
     "Writes svc/SKILL.md below the folder: what svc is, the commands that matter, how to read output and exit codes, how to advance the clock, and what to avoid. Agents read it when a task needs it. Run it again after an update of svc. A file with other content is replaced only with --force, or after a prompt.",
-  positionals: [],
   flags: [
     createTextFlag("dir", "DIR", "Folder in which your agent looks for skills", { default: defaultFolder }),
-    { flag: "force", type: "switch", description: "Replace a file of other content" },
+    createSwitch("force", "Replace a file of other content"),
   ],
   examples: [
     createExample("Write the skill for agents in this folder", "agent setup"),

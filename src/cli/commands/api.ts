@@ -5,7 +5,7 @@ import { trimTrailing } from "../../base/text.ts";
 import type { BaseUrls } from "../../client/published.d.ts";
 import { buildCredentialHeaders } from "../../client/request.ts";
 import { createServiceError, formatRequestPath, isFromCatchAll, readBodyText } from "../../client/response.ts";
-import { createTextFlag, type FlagSpec } from "../../derive/command-spec.ts";
+import { createSwitch, createTextFlag, type FlagSpec } from "../../derive/command-spec.ts";
 import { type Command, defineCommand } from "../command.ts";
 import { readInput } from "../parse/body.ts";
 import type { CommandInputOf } from "../parse/declaration.ts";
@@ -19,8 +19,8 @@ const flags = [
   createTextFlag("data", "FILE|-", "Send this file as the body"),
   createTextFlag("content-type", "TYPE", "Content type of the body", { default: "application/json" }),
   createTextFlag("header", "NAME:VALUE", "Add a header", { short: "H", repeatable: true }),
-  { flag: "include", short: "i", type: "switch", description: "Print status and headers before the body" },
-  { flag: "dry-run", short: "n", type: "switch", description: "Print the request without sending it" },
+  createSwitch("include", "Print status and headers before the body", { short: "i" }),
+  createSwitch("dry-run", "Print the request without sending it", { short: "n" }),
 ] as const satisfies readonly FlagSpec[];
 
 const api = defineCommand({

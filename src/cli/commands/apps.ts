@@ -2,7 +2,7 @@ import { mintChatBToken } from "../../api/emulator/chat-b.ts";
 import { toFields, tryParseJson } from "../../base/object.ts";
 import { buildRequest } from "../../client/request.ts";
 import type { TypedFlag } from "../../derive/command-flags.ts";
-import { createTextFlag } from "../../derive/command-spec.ts";
+import { createSwitch, createTextFlag } from "../../derive/command-spec.ts";
 import { signChatA } from "../../schemes/chat-a.ts";
 import { signCrmA, signCrmB } from "../../schemes/crm.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
@@ -21,7 +21,6 @@ function defineChatACommand(verb: string, file: string, summary: string, positio
     summary,
     description: "The request is signed with the app's signing secret and the time of this machine.",
     extendsDerived: true,
-    positionals: [],
     flags: [
       createSecretFlag(appSecrets.chatA),
       createTextFlag("header-prefix", "NAME", "Prefix of the two signature headers", { default: "x-chat-a" }),
@@ -66,11 +65,7 @@ const chatBMessaging = defineCommand({
   description: "The token comes from a file or the environment. --mint requests one from the running emulator.",
   extendsDerived: true,
   readsDerived: { flags: [{ flag: "dry-run", type: "switch" }] },
-  positionals: [],
-  flags: [
-    createSecretFlag(appSecrets.chatB),
-    { flag: "mint", type: "switch", description: "Request a token from the running emulator" },
-  ],
+  flags: [createSecretFlag(appSecrets.chatB), createSwitch("mint", "Request a token from the running emulator")],
   examples: [
     createExample("Use a token of the emulator's issuer", "chat-b messaging --file activity.json --mint"),
     createExample("Use your own token", "chat-b messaging --file activity.json --token-file token.txt"),
@@ -115,7 +110,6 @@ function defineCrmACommand(verb: string, summary: string, example: readonly stri
     summary,
     description: "The request is signed with the app's client secret and the time of this machine.",
     extendsDerived: true,
-    positionals: [],
     flags: [
       createSecretFlag(appSecrets.crmA),
       createTextFlag("signature-version", "VERSION", "Signature version", {
@@ -174,7 +168,6 @@ const crmBOpen = defineCommand({
   extendsDerived: true,
   readsDerived: { flags: [signedRequest] },
   bodyFrom: ["envelope", "consumer-secret-file"],
-  positionals: [],
   flags: [createSecretFlag(consumerSecret), envelope],
   examples: [
     createExample("Sign an envelope", "crm-b open --envelope envelope.json --consumer-secret-file crm-b.secret"),
@@ -223,7 +216,6 @@ const billingEvent = defineCommand({
   words: ["billing", "event"],
   summary: "Forward a billing event to the cluster of its customer",
   extendsDerived: true,
-  positionals: [],
   flags: [username, createSecretFlag(password)],
   examples: [
     createExample(

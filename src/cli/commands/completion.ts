@@ -12,7 +12,6 @@ const completion = defineCommand({
   description:
     'Completes commands, options, values, fields and profiles. It sends no requests. Save the script as a file, which is faster than running svc in each shell. Create its folder first (mkdir -p). bash needs the package bash-completion; without it, source the file in ~/.bashrc. If svc is installed in projects only, define a function: svc() { npx svc "$@"; } in bash and zsh, function svc; npx svc $argv; end in fish, function svc { npx svc @args } in PowerShell. Do not use an alias: zsh would complete npx.',
   positionals: [{ name: "shell", description: "Your shell", choices: shells }],
-  flags: [],
   examples: [
     createExample("bash: save it as ~/.local/share/bash-completion/completions/svc", "completion bash"),
     createExample("zsh: save it as _svc in a folder of $fpath, before compinit", "completion zsh"),

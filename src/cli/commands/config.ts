@@ -1,4 +1,4 @@
-import { createTextFlag } from "../../derive/command-spec.ts";
+import { createSwitch, createTextFlag } from "../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
 import { type Profile, readProfiles } from "../connection/profiles/profile.ts";
 import {
@@ -24,7 +24,6 @@ const configGet = defineCommand({
   summary: "Show one setting",
   description: "Exits 5 if it is not set. Secrets are not shown.",
   positionals: [{ name: "key", description: "Setting, such as router_url" }],
-  flags: [],
   examples: [createExample("Show the address of the routing service", "config get router_url")],
   async run(input, context) {
     const key = input.positionals.key;
@@ -49,8 +48,7 @@ const configList = defineCommand({
   summary: "Show the settings that commands would use here",
   description:
     "Options override the environment, and the environment overrides the profile. A profile of --profile overrides the environment. Secrets are never shown.",
-  positionals: [],
-  flags: [{ flag: "show-origin", type: "switch", description: "Show where each value comes from" }],
+  flags: [createSwitch("show-origin", "Show where each value comes from")],
   examples: [
     createExample("Show the origin of each value", "config list --show-origin"),
     createExample("Show the settings of another profile", "config list --profile staging"),
@@ -77,8 +75,6 @@ const configProfiles = defineCommand({
   words: ["config", "profiles"],
   sendsNothing: true,
   summary: "List the profiles",
-  positionals: [],
-  flags: [],
   examples: [createExample("List the names for a script", "config profiles --format tsv --fields name")],
   async run(_input, context) {
     const { current, profiles } = await readProfiles(context.host.env);
@@ -105,7 +101,6 @@ const configRemove = defineCommand({
   prints: "text",
   summary: "Remove a profile with its credentials",
   positionals: [{ name: "profile", description: "Name of the profile" }],
-  flags: [],
   examples: [createExample("Remove a profile without a prompt", "config remove staging --yes")],
   async run(input, context) {
     const name = input.positionals.profile;
@@ -186,7 +181,6 @@ const configUnset = defineCommand({
   prints: "text",
   summary: "Remove a setting from a profile",
   positionals: [{ name: "key", description: "Setting, such as router_url or cluster_keys.eu-1" }],
-  flags: [],
   examples: [createExample("Remove a secret", "config unset client_secret")],
   async run(input, context) {
     const { key } = findProfileSetting(input.positionals.key);
@@ -203,7 +197,6 @@ const configUse = defineCommand({
   prints: "text",
   summary: "Select the profile of later commands",
   positionals: [{ name: "profile", description: "Name of the profile" }],
-  flags: [],
   examples: [createExample("Use staging from now on", "config use staging")],
   async run(input, context) {
     const name = input.positionals.profile;

@@ -1,5 +1,5 @@
 import { activities as allActivities } from "../../api/activities.ts";
-import type { FlagSpec } from "../../derive/command-spec.ts";
+import { createIntegerFlag, type FlagSpec } from "../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
 import type { CommandInputOf } from "../parse/declaration.ts";
 import { UsageError } from "../process/failure.ts";
@@ -15,13 +15,10 @@ import { parseActivities } from "./webhooks/registration.ts";
 
 const flags = [
   ...forwardingFlags,
-  {
-    flag: "port",
-    type: "integer",
+  createIntegerFlag("port", "Port of an emulator that is started (default: 4010, or a free one)", {
     min: 0,
     max: 65_535,
-    description: "Port of an emulator that is started (default: 4010, or a free one)",
-  },
+  }),
 ] as const satisfies readonly FlagSpec[];
 
 const dev = defineCommand({
@@ -29,7 +26,6 @@ const dev = defineCommand({
   summary: "Run an emulator and forward its webhooks to your app",
   description:
     "Starts the emulator of this folder or joins a running one, creates a webhook, verifies each delivery and forwards it to your app. Shows each request and each delivery with the response of your app, and below them the virtual time, what is due next, and failing webhooks. Press a key to create, send or sign a contract, resend a delivery, add a fault or advance the clock. Press ? to list the keys. Each key prints its equivalent command. When your app is down, a webhook is disabled or the emulator has ended, this is reported, and the session continues once it is over. In a pipe and with --json, no keys are read. With --json, each event is a line of JSON, the first of which is ready.",
-  positionals: [],
   flags,
   examples: [
     createExample("Forward webhooks to an app on port 3000", "dev --forward-to 3000"),

@@ -1,7 +1,7 @@
 import { showFile } from "../../api/contracts/files.ts";
 import { getObject } from "../../api/storage.ts";
 import { CheckedCall } from "../../client/checked-call.ts";
-import { createTextFlag } from "../../derive/command-spec.ts";
+import { createSwitch, createTextFlag } from "../../derive/command-spec.ts";
 import { type Command, defineCommand } from "../command.ts";
 import { findUploadCandidates, uploadFiles } from "../connection/uploads.ts";
 import { getDocumentBytes } from "../output/document.ts";
@@ -53,7 +53,7 @@ const filesUpload = defineCommand({
   flags: [
     createTextFlag("filename", "NAME", "File name (default: the name in its path, or stdin for -)"),
     createTextFlag("content-type", "TYPE", "Media type (default: by the extension)"),
-    { flag: "dry-run", short: "n", type: "switch", description: "Check the files without uploading them" },
+    createSwitch("dry-run", "Check the files without uploading them", { short: "n" }),
   ],
   examples: [
     createExample("Upload two files", "files upload msa.pdf annex.docx"),

@@ -11,7 +11,6 @@ const intakeCreate = defineCommand({
   words: ["intake", "create"],
   summary: "Create a legal intake, with files uploaded first",
   extendsDerived: true,
-  positionals: [],
   flags: [createTextFlag("file", "PATH", "Upload and attach this file", { repeatable: true })],
   examples: [
     createExample(

@@ -1,3 +1,4 @@
+import { createSwitch } from "../../derive/command-spec.ts";
 import { type Command, defineCommand } from "../command.ts";
 import { UsageError } from "../process/failure.ts";
 import { createExample } from "../process/shell-words.ts";
@@ -9,14 +10,7 @@ const mcp = defineCommand({
   summary: "Serve agents over the Model Context Protocol, on stdio",
   description:
     "Serves at most ten tools on standard input and output, until standard input ends. Each tool runs commands and returns their --json output, with secrets hidden. Tools only read unless --allow-writes is given. An agent cannot choose the service: --base-url, --profile and --emulator belong to this command.",
-  positionals: [],
-  flags: [
-    {
-      flag: "allow-writes",
-      type: "switch",
-      description: "Let tools change contracts, webhooks, time and state",
-    },
-  ],
+  flags: [createSwitch("allow-writes", "Let tools change contracts, webhooks, time and state")],
   examples: [
     createExample("Start a read-only server for an agent", "mcp"),
     createExample("Start a server that may change an emulator", "mcp --allow-writes"),

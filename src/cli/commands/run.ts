@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import { createTextFlag } from "../../derive/command-spec.ts";
+import { createIntegerFlag, createSwitch, createTextFlag } from "../../derive/command-spec.ts";
 import { type Command, defineCommand } from "../command.ts";
 import { checkOutputFile } from "../output/file.ts";
 import { readSeedDocument } from "../parse/body.ts";
@@ -24,15 +24,12 @@ const run = defineCommand({
   flags: [
     createTextFlag("report", "FILE", "Write the results as JUnit XML"),
     createTextFlag("html", "FILE", "Write the results and traces as one HTML page"),
-    { flag: "update", type: "switch", description: "Write what was seen into the expectations of the files" },
-    { flag: "watch", type: "switch", description: "Run again whenever a file changes, until Ctrl-C" },
-    {
-      flag: "jobs",
-      type: "integer",
+    createSwitch("update", "Write what was seen into the expectations of the files"),
+    createSwitch("watch", "Run again whenever a file changes, until Ctrl-C"),
+    createIntegerFlag("jobs", "Number of processes (default: one for each core, if there are many files)", {
       min: 1,
       max: 256,
-      description: "Number of processes (default: one for each core, if there are many files)",
-    },
+    }),
     createTextFlag(
       "record",
       "FILE",
@@ -40,7 +37,7 @@ const run = defineCommand({
     ),
     createTextFlag("about", "REF", "With --record: subject of the scenario, request:12 or delivery:3"),
     createTextFlag("seed", "NAME|FILE", "With --record: seed of the emulator: demo, empty, or a file"),
-    { flag: "schema", type: "switch", description: "Print the JSON Schema of scenario files" },
+    createSwitch("schema", "Print the JSON Schema of scenario files"),
   ],
   examples: [
     createExample("Run the scenarios of a project in CI", "run story.yaml --report junit.xml"),

@@ -20,8 +20,6 @@ const tour = defineCommand({
   summary: "Run a 15-step tour on an in-process emulator",
   description:
     "Uploads a file, creates an intake and a contract, has it signed, receives signed webhooks, and shows the retries of a dead receiver on the virtual clock. Each step runs a command and checks its result. Nothing is left behind.",
-  positionals: [],
-  flags: [],
   examples: [createExample("Run the tour", "tour")],
   async run(_input, context) {
     const { output, host } = context;

@@ -1,4 +1,5 @@
 import { lookupTable } from "../../base/object.ts";
+import { createSwitch } from "../../derive/command-spec.ts";
 import { globalFlags } from "../parse/globals.ts";
 import { environmentVariables } from "../process/environment.ts";
 import { exitCodes } from "../process/exit.ts";
@@ -19,8 +20,8 @@ export const helpTopics = lookupTable<Topic>({
       tables: [
         createFlagTable("Options of every command", [
           ...globalFlags,
-          { flag: "version", short: "V", type: "switch", description: "Print the version" },
-          { flag: "help", short: "h", type: "switch", description: "Show help for a command, a group or svc" },
+          createSwitch("version", "Print the version", { short: "V" }),
+          createSwitch("help", "Show help for a command, a group or svc", { short: "h" }),
         ]),
       ],
       notes: ["They can be before or after the words of a command."],

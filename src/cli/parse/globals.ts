@@ -1,7 +1,7 @@
 import { parseDuration } from "../../base/duration.ts";
 import { parseSize } from "../../base/size.ts";
 import { trimTrailing } from "../../base/text.ts";
-import { createTextFlag, type FlagSpec } from "../../derive/command-spec.ts";
+import { createIntegerFlag, createSwitch, createTextFlag, type FlagSpec } from "../../derive/command-spec.ts";
 import { UsageError } from "../process/failure.ts";
 
 export const outputFormatNames = ["table", "json", "ndjson", "csv", "tsv"] as const;
@@ -10,35 +10,22 @@ export type OutputFormat = (typeof outputFormatNames)[number];
 /** Flags that every command accepts, before or after its words. */
 export const globalFlags: readonly FlagSpec[] = [
   createTextFlag("base-url", "URL", "Address of the services (SVC_BASE_URL)"),
-  {
-    flag: "emulator",
-    type: "switch",
-    description: "Use the emulator of this folder, or one in this process",
-  },
+  createSwitch("emulator", "Use the emulator of this folder, or one in this process"),
   createTextFlag("profile", "NAME", "Use the addresses and credentials of this profile (SVC_PROFILE)"),
-  {
-    flag: "json",
-    type: "switch",
-    description: "Print the whole response as JSON; --json=a,b prints only these fields",
-  },
+  createSwitch("json", "Print the whole response as JSON; --json=a,b prints only these fields"),
   createTextFlag("fields", "A,B", "Print only these fields or columns"),
   createTextFlag("format", "FORMAT", "Output format; for a spreadsheet add --csv-safe to csv", {
     choices: outputFormatNames,
   }),
-  {
-    flag: "csv-safe",
-    type: "switch",
-    description: "With --format csv, put an apostrophe before cells that start like a formula (= + - @ tab CR)",
-  },
-  { flag: "wide", type: "switch", description: "Do not truncate tables to fit the window" },
+  createSwitch(
+    "csv-safe",
+    "With --format csv, put an apostrophe before cells that start like a formula (= + - @ tab CR)",
+  ),
+  createSwitch("wide", "Do not truncate tables to fit the window"),
   { flag: "color", type: "boolean", description: "Turn colors on or off (SVC_NO_COLOR, NO_COLOR, FORCE_COLOR)" },
-  { flag: "quiet", short: "q", type: "switch", description: "Print no notes on standard error" },
-  { flag: "verbose", type: "switch", description: "Print each request, its status and its retries on standard error" },
-  {
-    flag: "debug",
-    type: "switch",
-    description: "Like --verbose, with headers, request bodies and stack traces; secrets are masked",
-  },
+  createSwitch("quiet", "Print no notes on standard error", { short: "q" }),
+  createSwitch("verbose", "Print each request, its status and its retries on standard error"),
+  createSwitch("debug", "Like --verbose, with headers, request bodies and stack traces; secrets are masked"),
   createTextFlag("timeout", "DURATION", "Maximum time of an attempt; longer if a command waits for deliveries", {
     default: "30s",
   }),
@@ -47,18 +34,15 @@ export const globalFlags: readonly FlagSpec[] = [
     "SIZE",
     "Maximum size of a response, such as 500MB (default: 256 MiB in memory, 16 GiB to a file or pipe)",
   ),
-  {
-    flag: "retries",
-    type: "integer",
+  createIntegerFlag("retries", "Maximum retries of requests that are safe to repeat", {
     min: 0,
     placeholder: "N",
-    description: "Maximum retries of requests that are safe to repeat",
     default: 3,
-  },
+  }),
   createTextFlag("max-wait", "DURATION", "Maximum wait before a retry", { default: "60s" }),
-  { flag: "no-input", type: "switch", description: "Never prompt (SVC_NO_INPUT)" },
-  { flag: "no-annotations", type: "switch", description: "Print no annotations under GitHub Actions" },
-  { flag: "yes", short: "y", type: "switch", description: "Confirm without a prompt" },
+  createSwitch("no-input", "Never prompt (SVC_NO_INPUT)"),
+  createSwitch("no-annotations", "Print no annotations under GitHub Actions"),
+  createSwitch("yes", "Confirm without a prompt", { short: "y" }),
 ];
 
 export type GlobalOptions = Readonly<ReturnType<typeof readGlobals>>;

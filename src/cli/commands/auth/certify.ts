@@ -1,4 +1,4 @@
-import { createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
+import { createSwitch, createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, defineCommand } from "../../command.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
 import { UsageError } from "../../process/failure.ts";
@@ -12,8 +12,8 @@ const flags = [
     repeatable: true,
   }),
   createTextFlag("skip", "CHECK", "Skip this check, or those", { repeatable: true }),
-  { flag: "list", type: "switch", description: "List the checks with their basis, and run nothing" },
-  { flag: "strict", type: "switch", description: "Count warnings as failures" },
+  createSwitch("list", "List the checks with their basis, and run nothing"),
+  createSwitch("strict", "Count warnings as failures"),
   createTextFlag("client-timeout", "DURATION", "Maximum time for one run of the client", { default: "60s" }),
   createTextFlag("report", "FILE", "Write a JUnit XML report to this file"),
 ] as const satisfies readonly FlagSpec[];

@@ -1,4 +1,4 @@
-import { createTextFlag } from "../../../derive/command-spec.ts";
+import { createSwitch, createTextFlag } from "../../../derive/command-spec.ts";
 import { beginSignIn, finishSignIn, signIn } from "../../auth/sign-in.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { readVariable, resolveOAuthClientSetting } from "../../connection/resolve-settings.ts";
@@ -16,13 +16,9 @@ const authDeviceLogin = defineCommand({
     createTextFlag("client-id", "ID", "OAuth client (default: SVC_OAUTH_CLIENT_ID or the profile's)"),
     createTextFlag("scope", "SCOPES", "Scopes to request, separated by spaces"),
     issuerFlag,
-    { flag: "no-browser", type: "switch", description: "Do not offer to open a browser" },
-    {
-      flag: "no-wait",
-      type: "switch",
-      description: "Start or check once without waiting; exit 8 while pending",
-    },
-    { flag: "finish", type: "switch", description: "Finish a sign-in that --no-wait started" },
+    createSwitch("no-browser", "Do not offer to open a browser"),
+    createSwitch("no-wait", "Start or check once without waiting; exit 8 while pending"),
+    createSwitch("finish", "Finish a sign-in that --no-wait started"),
   ],
   examples: [
     createExample("Sign in to the emulator of this folder", "--emulator auth device-login --client-id demo-cli"),

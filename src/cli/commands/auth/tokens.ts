@@ -1,4 +1,4 @@
-import { createTextFlag } from "../../../derive/command-spec.ts";
+import { createSwitch, createTextFlag } from "../../../derive/command-spec.ts";
 import {
   type Account,
   changeAccount,
@@ -144,7 +144,7 @@ const authToken = defineCommand({
 const authLogout = defineCommand({
   words: ["auth", "logout"],
   summary: "Sign out, and revoke the tokens if the server can",
-  flags: [issuerFlag, { flag: "all", type: "switch", description: "Sign out everywhere" }],
+  flags: [issuerFlag, createSwitch("all", "Sign out everywhere")],
   examples: [
     createExample("Sign out of the configured routing service", "auth logout"),
     createExample("Sign out of all servers", "auth logout --all"),

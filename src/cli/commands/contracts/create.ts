@@ -1,7 +1,7 @@
 import { toFields } from "../../../base/object.ts";
 import { NetworkError, ServiceError } from "../../../client/errors.ts";
 import type { ApiResponse } from "../../../client/response.ts";
-import type { CommandSpec, FlagSpec } from "../../../derive/command-spec.ts";
+import { type CommandSpec, createSwitch } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import { PartialFailureError, UsageError } from "../../process/failure.ts";
@@ -9,11 +9,7 @@ import { createExample } from "../../process/shell-words.ts";
 import { canPrompt } from "../../prompt/confirm.ts";
 import { type PreparedRequest, prepareRequest } from "../../runtime/derived-command.ts";
 
-const idempotentFlag = {
-  flag: "idempotent",
-  type: "switch",
-  description: "Show the contract with this external_metadata.id if it exists",
-} as const satisfies FlagSpec;
+const idempotentFlag = createSwitch("idempotent", "Show the contract with this external_metadata.id if it exists");
 
 /** Shows the contract that the request would duplicate. Returns false if there is none. */
 async function showExisting(

@@ -2,7 +2,7 @@ import type { showContractStatus } from "../../../api/contracts/contracts.ts";
 import { contractStatuses } from "../../../api/contracts/lifecycle.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { ServiceError } from "../../../client/errors.ts";
-import { createTextFlag } from "../../../derive/command-spec.ts";
+import { createSwitch, createTextFlag } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { pollUntil } from "../../connection/follow.ts";
 import { isEmulator } from "../../connection/target.ts";
@@ -96,13 +96,7 @@ export const contractsStatus = defineCommand({
   words: ["contracts", "status"],
   summary: "Show a contract's status",
   extendsDerived: true,
-  flags: [
-    {
-      flag: "exit-status",
-      type: "switch",
-      description: "Exit 8 while the contract can be executed, and 1 if it cannot",
-    },
-  ],
+  flags: [createSwitch("exit-status", "Exit 8 while the contract can be executed, and 1 if it cannot")],
   examples: [createExample("Continue only when everyone has signed", "contracts status T-1 --exit-status")],
   async run(input, context, spec) {
     const request = await prepareRequest<ResultOf<typeof showContractStatus>>(spec!, input, context, {

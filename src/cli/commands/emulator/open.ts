@@ -1,5 +1,5 @@
 import type { Emulator, EmulatorOptions } from "../../../../emulator/index.ts";
-import { createTextFlag } from "../../../derive/command-spec.ts";
+import { createSwitch, createTextFlag } from "../../../derive/command-spec.ts";
 import { resolveRealPath } from "../../../files/folders.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { findStopInstructions, probeListener } from "../../connection/emulator/emulator-access.ts";
@@ -106,7 +106,7 @@ const emulatorOpen = defineCommand({
   description:
     "The console shows virtual time, webhooks and contracts, and has buttons to change them. The address signs in one browser, once, within a minute. Without a browser, the address is printed.",
   flags: [
-    { flag: "url", type: "switch", description: "Print the address without opening it" },
+    createSwitch("url", "Print the address without opening it"),
     createTextFlag("file", "FILE", "State file of the running emulator"),
   ],
   examples: [

@@ -6,7 +6,7 @@ import { type Attempt, hasSucceeded, summarizeAttemptOutcome } from "../../../ap
 import { toFields } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import { requireValidValue } from "../../../client/response.ts";
-import { type CommandSpec, createTextFlag } from "../../../derive/command-spec.ts";
+import { type CommandSpec, createSwitch, createTextFlag } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { type EventOf, followStream } from "../../connection/follow.ts";
 import type { CommandInput } from "../../parse/declaration.ts";
@@ -105,7 +105,7 @@ const deliveriesResend = defineCommand({
     "Sends the deliveries one after another, in the given order. Exits 1 unless each response is 2xx. To resend all undelivered deliveries of a webhook, use svc emulator webhooks resend ID.",
   positionals: [{ name: "id", description: "IDs of the deliveries", variadic: true, type: "integer" }],
   flags: [
-    { flag: "dry-run", short: "n", type: "switch", description: "Print the request without sending it" },
+    createSwitch("dry-run", "Print the request without sending it", { short: "n" }),
     createTextFlag("file", "FILE", "State file of the running emulator"),
   ],
   examples: [

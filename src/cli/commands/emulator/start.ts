@@ -3,7 +3,7 @@ import { setFlagsFromString } from "node:v8";
 import type { Emulator, EmulatorEvent } from "../../../../emulator/index.ts";
 import { systemWallClock, toIsoMillis } from "../../../base/clock.ts";
 import { waitUntilAborted } from "../../../base/on-abort.ts";
-import { createTextFlag } from "../../../derive/command-spec.ts";
+import { createSwitch, createTextFlag } from "../../../derive/command-spec.ts";
 import { createEmulatorFlags } from "../../../derive/emulator-options.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { collectSecrets } from "../../connection/emulator/emulator-variables.ts";
@@ -51,16 +51,8 @@ export const emulatorStart = defineCommand({
       "Keep the state in PostgreSQL: postgres://user@host/database; the password comes from PGPASSWORD, a password file or SVC_STORE",
       { section: "State" },
     ),
-    {
-      flag: "detach",
-      type: "switch",
-      description: "Run in the background, until svc emulator stop",
-    },
-    {
-      flag: "trust-state",
-      type: "switch",
-      description: "Trust a state in .svc that another user or machine created, as in a clone",
-    },
+    createSwitch("detach", "Run in the background, until svc emulator stop"),
+    createSwitch("trust-state", "Trust a state in .svc that another user or machine created, as in a clone"),
     createTextFlag(
       "ready-file",
       "FILE",

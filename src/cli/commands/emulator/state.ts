@@ -2,7 +2,7 @@ import { diffSnapshot, type rewind } from "../../../api/emulator/snapshots.ts";
 import { exportState } from "../../../api/emulator/state.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { pluralize } from "../../../base/text.ts";
-import { createTextFlag } from "../../../derive/command-spec.ts";
+import { createIntegerFlag, createSwitch, createTextFlag } from "../../../derive/command-spec.ts";
 import { type Command, defineCommand } from "../../command.ts";
 import { toStateError } from "../../connection/emulator/ended-emulator.ts";
 import { resolveStateFile } from "../../connection/emulator/run-file.ts";
@@ -108,17 +108,10 @@ const snapshotDiff = defineCommand({
     { name: "other", description: "Snapshot to compare with (default: the current state)", optional: true },
   ],
   flags: [
-    { flag: "exit-status", type: "switch", description: "Exit 1 if there is a difference" },
-    { flag: "brief", type: "switch", description: "Hide the changed fields" },
-    {
-      flag: "limit",
-      type: "integer",
-      min: 1,
-      max: paging.maxPerPage,
-      default: 1_000,
-      description: "Maximum number of differences",
-    },
-    { flag: "all", type: "switch", description: `Show the maximum number of differences (${paging.maxPerPage})` },
+    createSwitch("exit-status", "Exit 1 if there is a difference"),
+    createSwitch("brief", "Hide the changed fields"),
+    createIntegerFlag("limit", "Maximum number of differences", { min: 1, max: paging.maxPerPage, default: 1_000 }),
+    createSwitch("all", `Show the maximum number of differences (${paging.maxPerPage})`),
     createTextFlag("file", "FILE", "State file of the running emulator"),
   ],
   examples: [

@@ -7,7 +7,7 @@ import type { ArgumentsOf, ResultOf } from "../../../api/operation.ts";
 import { describeDuration } from "../../../base/duration.ts";
 import { isOneOf } from "../../../base/object.ts";
 import type { Client } from "../../../client/client.ts";
-import { createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
+import { createIntegerFlag, createSwitch, createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
@@ -31,9 +31,9 @@ const flags = [
     suggestions: contractStatuses,
   }),
   createTextFlag("contract", "ID", "Contract: 12 or T-12"),
-  { flag: "webhook", type: "integer", description: "Webhook whose deliveries count, with --outcome" },
-  { flag: "count", type: "integer", min: 1, description: "Number of matches", default: 1 },
-  { flag: "new", type: "switch", description: "Ignore what has already happened" },
+  createIntegerFlag("webhook", "Webhook whose deliveries count, with --outcome"),
+  createIntegerFlag("count", "Number of matches", { min: 1, default: 1 }),
+  createSwitch("new", "Ignore what has already happened"),
   createTextFlag("within", "DURATION", "Maximum advance of virtual time (PT2H35M)"),
   createTextFlag("wait-timeout", "DURATION", "Maximum wait on the wall clock, then exit 75", { default: "30s" }),
   createTextFlag("file", "FILE", "State file of the running emulator"),

@@ -1,5 +1,5 @@
 import { lookupTable } from "../../../base/object.ts";
-import { createTextFlag, type FlagSpec, type PositionalSpec } from "../../../derive/command-spec.ts";
+import { createIntegerFlag, createSwitch, createTextFlag, type PositionalSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
 import { CommandFailedError, InputRequiredError, UsageError } from "../../process/failure.ts";
@@ -11,7 +11,7 @@ import { resumeJob } from "./bulk/start-job.ts";
 import { undoJob } from "./bulk/undo.ts";
 
 const id = { name: "job", description: "ID of the job", optional: true } as const satisfies PositionalSpec;
-const last = { flag: "last", type: "switch", description: "Use the newest job" } as const satisfies FlagSpec;
+const last = createSwitch("last", "Use the newest job");
 
 const isJobId = (text: string): boolean => /^job_\w+$/.test(text);
 
@@ -73,8 +73,6 @@ const jobsList = defineCommand({
   words: ["router", "jobs", "list"],
   sendsNothing: true,
   summary: "List the bulk jobs of this machine, the newest first",
-  positionals: [],
-  flags: [],
   examples: [createExample("List the jobs", "router jobs list")],
   async run(_input, { host, output }) {
     const jobs = await listJobs(host);
@@ -117,13 +115,8 @@ const jobsResume = defineCommand({
   ],
   flags: [
     { ...last, description: "Use the newest unfinished job" },
-    {
-      flag: "concurrency",
-      type: "integer",
-      min: 1,
-      description: "Concurrent requests (default: as when it started)",
-    },
-    { flag: "skip-invalid", type: "switch", description: "Skip invalid rows, from now on" },
+    createIntegerFlag("concurrency", "Concurrent requests (default: as when it started)", { min: 1 }),
+    createSwitch("skip-invalid", "Skip invalid rows, from now on"),
     createTextFlag("max-errors", "N|P%", "Stop after more failed rows than this, from now on"),
   ],
   examples: [
@@ -161,10 +154,7 @@ const jobsUndo = defineCommand({
   description:
     "Requires a job with --results all, which records the previous clusters of e-mails and client IDs. Identifiers that were moved again since, or that were in no cluster before, are unchanged.",
   positionals: [id],
-  flags: [
-    last,
-    { flag: "concurrency", type: "integer", min: 1, description: "Concurrent requests", default: defaultConcurrency },
-  ],
+  flags: [last, createIntegerFlag("concurrency", "Concurrent requests", { min: 1, default: defaultConcurrency })],
   examples: [createExample("The newest job", "router jobs undo --last")],
   async run({ positionals, flags }, context) {
     const { record, folder } = await findJob(positionals.job, flags.last, context);
@@ -201,13 +191,12 @@ const jobsPrune = defineCommand({
   summary: "Remove the logs of bulk jobs that finished long ago",
   description:
     "Keeps unfinished jobs, which can be resumed, and damaged ones. Keeps jobs with failed rows, unless --partial is given. Jobs are never removed automatically.",
-  positionals: [],
   flags: [
     createTextFlag("older-than", "DURATION", "Minimum age of finished jobs: 30d, 12h, PT2H; 0s for all", {
       default: defaultAge,
     }),
-    { flag: "partial", type: "switch", description: "Include jobs with skipped or rejected rows" },
-    { flag: "dry-run", short: "n", type: "switch", description: "List the jobs without removing them" },
+    createSwitch("partial", "Include jobs with skipped or rejected rows"),
+    createSwitch("dry-run", "List the jobs without removing them", { short: "n" }),
   ],
   examples: [
     createExample("List the jobs to remove", "router jobs prune --dry-run"),

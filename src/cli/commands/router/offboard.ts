@@ -3,7 +3,7 @@ import { deleteWorkspaceData } from "../../../api/router/clusters.ts";
 import { toFields } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import type { CheckedCall } from "../../../client/checked-call.ts";
-import { createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
+import { createIntegerFlag, createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { isEmulator } from "../../connection/target.ts";
 import { CommandFailedError, type FailureKind, InputRequiredError, UsageError } from "../../process/failure.ts";
@@ -22,12 +22,7 @@ const defaultBatchSize = 10_000;
 
 const flags = [
   createTextFlag("from", "FILE|-", "File with the kinds and identifiers of the workspace"),
-  {
-    flag: "workspace",
-    type: "integer",
-    placeholder: "ID",
-    description: "Remove all routing data of this workspace from an emulator",
-  },
+  createIntegerFlag("workspace", "Remove all routing data of this workspace from an emulator", { placeholder: "ID" }),
   createTextFlag("confirm", "NAME", "Confirm the cluster ID"),
   hashFlag,
   ...createBulkFlags(defaultBatchSize),

@@ -12,7 +12,6 @@ const showEmail = defineCommand({
   summary: "Show which cluster an e-mail address or hash is mapped to",
   extendsDerived: true,
   readsDerived: { positionals: [{ name: "email_hash" }] },
-  positionals: [],
   flags: [hashFlag],
   examples: [createExample("Look up an address", "router show-email ada@northwind.example")],
   async run(input, context, spec) {

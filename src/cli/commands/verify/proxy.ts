@@ -1,6 +1,6 @@
 import { waitUntilAborted } from "../../../base/on-abort.ts";
 import { pluralize } from "../../../base/text.ts";
-import { createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
+import { createIntegerFlag, createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { openRecordingProxy } from "../../../verify/proxy.ts";
 import type { RawExchange } from "../../../verify/recorder.ts";
 import { type Command, defineCommand } from "../../command.ts";
@@ -13,15 +13,8 @@ const flags = [
   createTextFlag("to", "URL", "Base URL of the service (default: the base URL of the profile)"),
   createTextFlag("out", "FOLDER", "Folder of the corpus"),
   createTextFlag("host", "ADDRESS", "Address to listen on", { default: "127.0.0.1" }),
-  {
-    flag: "port",
-    type: "integer",
-    min: 0,
-    max: 65_535,
-    description: "Port to listen on; 0 for a free one",
-    default: 0,
-  },
-  { flag: "count", type: "integer", min: 1, description: "Stop after this number of exchanges" },
+  createIntegerFlag("port", "Port to listen on; 0 for a free one", { min: 0, max: 65_535, default: 0 }),
+  createIntegerFlag("count", "Stop after this number of exchanges", { min: 1 }),
 ] as const satisfies readonly FlagSpec[];
 
 const verifyProxy = defineCommand({
@@ -29,7 +22,6 @@ const verifyProxy = defineCommand({
   summary: "Record the traffic of other programs with a service",
   description:
     "Listens on this machine, forwards each request to the service byte for byte, and records it with its response. Secrets, e-mail addresses and names are replaced before anything is written. To record webhooks too, run svc webhooks listen --save with the same folder. Ctrl-C completes the corpus. With --json, each exchange is a line of JSON.",
-  positionals: [],
   flags,
   examples: [
     createExample(

@@ -2,7 +2,7 @@ import { listTemplates } from "../../../api/contracts/templates.ts";
 import { checkHealth } from "../../../api/router/proxied.ts";
 import { isObject, lookupTable, toFields } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
-import { createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
+import { createSwitch, createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import { InputRequiredError, PartialFailureError } from "../../process/failure.ts";
@@ -117,8 +117,8 @@ async function requireService(context: Context, hasKey: boolean): Promise<void> 
 
 const flags = [
   createTextFlag("out", "FOLDER", "Folder of the corpus"),
-  { flag: "allow-writes", type: "switch", description: "Also create objects, and remove them again" },
-  { flag: "plan", type: "switch", description: "Print what would be done, and exit" },
+  createSwitch("allow-writes", "Also create objects, and remove them again"),
+  createSwitch("plan", "Print what would be done, and exit"),
   { flag: "rate", type: "number", placeholder: "N", description: "Maximum requests per second", default: 5 },
 ] as const satisfies readonly FlagSpec[];
 
@@ -127,7 +127,6 @@ const verifyRecord = defineCommand({
   summary: "Record how a service responds to planned calls",
   description:
     "Calls the service of a profile and writes a corpus: lists, details, and harmless mistakes such as unknown IDs. It only reads, unless --allow-writes is given. It then also runs a journey and removes the objects that the journey creates, also after Ctrl-C. Secrets, e-mail addresses and names are replaced before anything is written. The same command continues an interrupted recording.",
-  positionals: [],
   flags,
   examples: [
     createExample("Record reads only", "verify record --profile staging --out corpus"),

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join, resolve, sep } from "node:path";
 import { isObject, tryParseJson } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
-import { createTextFlag, type FlagSpec, type PositionalSpec } from "../../../derive/command-spec.ts";
+import { createSwitch, createTextFlag, type FlagSpec, type PositionalSpec } from "../../../derive/command-spec.ts";
 import { renderReference } from "../../../derive/reference.ts";
 import { deriveSpecs } from "../../../derive/specs.ts";
 import { writeFileAtomic } from "../../../files/atomic-write.ts";
@@ -167,7 +167,7 @@ const verifyScan = defineCommand({
   description:
     "Looks for e-mail addresses, names, phone numbers, tokens, keys and files in each exchange of a corpus. Exits 1 if there is a finding. After you have edited, added or removed files by hand, --reindex rewrites the index and the lengths of bodies.",
   positionals: [corpusFolder],
-  flags: [{ flag: "reindex", type: "switch", description: "Rewrite the index after a manual edit" }],
+  flags: [createSwitch("reindex", "Rewrite the index after a manual edit")],
   examples: [createExample("Scan the corpus before a commit", "verify scan corpus")],
   async run({ positionals, flags }, { host, output }) {
     const folder = resolve(host.cwd, positionals.folder);

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { dirname, join, resolve } from "node:path";
 import { type Activity, activities } from "../../../api/activities.ts";
-import { createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
+import { createSwitch, createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { writeFileAtomic } from "../../../files/atomic-write.ts";
 import { makeFolder } from "../../../files/folders.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
@@ -50,8 +50,8 @@ const flags = [
     section: "Checks",
     default: "8s",
   }),
-  { flag: "list", section: "Checks", type: "switch", description: "List the checks, and exit" },
-  { flag: "last", section: "Checks", type: "switch", description: "Repeat the last run in this folder" },
+  createSwitch("list", "List the checks, and exit", { section: "Checks" }),
+  createSwitch("last", "Repeat the last run in this folder", { section: "Checks" }),
   createTextFlag("language", "LANGUAGE", "Language of the fixes (default: guessed from --command)", {
     section: "Report",
     choices: receiverLanguages,
@@ -60,12 +60,7 @@ const flags = [
     section: "Report",
   }),
   createTextFlag("report", "FILE", "Write a JUnit XML report to this file", { section: "Report" }),
-  {
-    flag: "console",
-    section: "Report",
-    type: "switch",
-    description: "Keep the emulator and the receiver until Ctrl-C, for the console",
-  },
+  createSwitch("console", "Keep the emulator and the receiver until Ctrl-C, for the console", { section: "Report" }),
 ] as const satisfies readonly FlagSpec[];
 
 type CertifyFlags = CommandInputOf<typeof flags>["flags"];

@@ -3,7 +3,7 @@ import { deliveryOutcomes } from "../../../api/delivery-outcomes.ts";
 import { listDeliveries, watchDeliveries } from "../../../api/emulator/deliveries.ts";
 import type { Column, ResultOf } from "../../../api/operation.ts";
 import { formatNextAttempt } from "../../../api/webhook-health/attempts.ts";
-import { createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
+import { createIntegerFlag, createSwitch, createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { type EventOf, followStream } from "../../connection/follow.ts";
 import { requireEmulator } from "../../connection/target.ts";
@@ -17,20 +17,15 @@ import { buildFirstPageQuery, fetchAllPages, findUnknownName, reportMoreRows } f
 type ListedDelivery = ResultOf<typeof listDeliveries>["items"][number];
 type Event = EventOf<typeof watchDeliveries>;
 
-export const followFlag = {
-  flag: "follow",
-  short: "f",
-  type: "switch",
-  description: "Print new entries as they happen, until Ctrl-C",
-} as const satisfies FlagSpec;
+export const followFlag = createSwitch("follow", "Print new entries as they happen, until Ctrl-C", { short: "f" });
 
 export const deliveryFlags = [
-  { flag: "webhook", type: "integer", description: "Show only this webhook" },
+  createIntegerFlag("webhook", "Show only this webhook"),
   createTextFlag("activity", "NAME", "Show only this activity", { choices: activities }),
   createTextFlag("contract", "ID", "Show only this contract: 12 or T-12"),
   createTextFlag("outcome", "NAME", "Show only this outcome", { choices: deliveryOutcomes }),
-  { flag: "limit", type: "integer", min: 1, description: "Maximum number of deliveries, newest first", default: 50 },
-  { flag: "all", type: "switch", description: "List all deliveries, with several requests if needed" },
+  createIntegerFlag("limit", "Maximum number of deliveries, newest first", { min: 1, default: 50 }),
+  createSwitch("all", "List all deliveries, with several requests if needed"),
   createTextFlag("file", "FILE", "State file of the running emulator"),
 ] as const satisfies readonly FlagSpec[];
 

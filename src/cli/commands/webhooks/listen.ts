@@ -3,7 +3,7 @@ import { activities as allActivities } from "../../../api/activities.ts";
 import { waitUntilAborted } from "../../../base/on-abort.ts";
 import { formatSize } from "../../../base/size.ts";
 import { pluralize } from "../../../base/text.ts";
-import { createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
+import { createIntegerFlag, createSwitch, createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { openWebhookReceiver, type WebhookReceiver } from "../../connection/webhook-receiver.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
@@ -25,24 +25,13 @@ import { watchSubscription } from "./subscription-watch.ts";
 
 const flags = [
   ...forwardingFlags,
-  {
-    flag: "port",
-    type: "integer",
-    min: 0,
-    max: 65_535,
-    description: "Port of the receiver; 0 chooses a free port",
-    default: 0,
-  },
+  createIntegerFlag("port", "Port of the receiver; 0 chooses a free port", { min: 0, max: 65_535, default: 0 }),
   createTextFlag("public-url", "URL", "Address of this receiver for the service, such as a tunnel"),
-  {
-    flag: "no-register",
-    type: "switch",
-    description: "Print the command that creates the webhook instead of creating it",
-  },
-  { flag: "no-enable", type: "switch", description: "Do not enable the webhook again when the app is back" },
+  createSwitch("no-register", "Print the command that creates the webhook instead of creating it"),
+  createSwitch("no-enable", "Do not enable the webhook again when the app is back"),
   createTextFlag("save", "DIR", "Save each delivery in this folder, or in a corpus that svc verify proxy records"),
-  { flag: "count", type: "integer", min: 1, description: "Stop after this many deliveries" },
-  { flag: "print-secret", type: "switch", description: "Print the signing key, and exit" },
+  createIntegerFlag("count", "Stop after this many deliveries", { min: 1 }),
+  createSwitch("print-secret", "Print the signing key, and exit"),
   keyFlag,
 ] as const satisfies readonly FlagSpec[];
 

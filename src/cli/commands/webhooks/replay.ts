@@ -2,7 +2,13 @@ import { resolve } from "node:path";
 import { listDeliveries, showDelivery } from "../../../api/emulator/deliveries.ts";
 import { listWorkspaces } from "../../../api/emulator/state.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
-import { createTextFlag, type FlagSpec, type PositionalSpec } from "../../../derive/command-spec.ts";
+import {
+  createIntegerFlag,
+  createSwitch,
+  createTextFlag,
+  type FlagSpec,
+  type PositionalSpec,
+} from "../../../derive/command-spec.ts";
 import { toLowerCaseNames } from "../../../schemes/webhook-schemes.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { green, red } from "../../output/styled.ts";
@@ -28,13 +34,13 @@ interface ReplayedDelivery extends SavedDelivery {
 }
 
 const flags = [
-  { flag: "last", type: "integer", min: 1, description: "Number of deliveries to send, newest first" },
+  createIntegerFlag("last", "Number of deliveries to send, newest first", { min: 1 }),
   createTextFlag("from", "DIR", "Read saved deliveries from this folder"),
   createTextFlag("to", "URL", "URL of the receiver, or a port of localhost"),
-  { flag: "sign", type: "switch", description: "Sign the bodies again, for edited bodies" },
+  createSwitch("sign", "Sign the bodies again, for edited bodies"),
   createTextFlag("header", "NAME: VALUE", "Add a header", { repeatable: true }),
   keyFlag,
-  { flag: "dry-run", short: "n", type: "switch", description: "Show what would be sent, without sending it" },
+  createSwitch("dry-run", "Show what would be sent, without sending it", { short: "n" }),
   createTextFlag("file", "FILE", "State file of the running emulator"),
 ] as const satisfies readonly FlagSpec[];
 

@@ -13,7 +13,7 @@ import {
 } from "../../../api/webhook-retries.ts";
 import { describeDuration } from "../../../base/duration.ts";
 import { ServiceError } from "../../../client/errors.ts";
-import { createTextFlag } from "../../../derive/command-spec.ts";
+import { createSwitch, createTextFlag } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { resolveRunFile, resolveStateFile } from "../../connection/emulator/run-file.ts";
 import { requireEmulator } from "../../connection/target.ts";
@@ -31,9 +31,9 @@ const webhooksSchedule = defineCommand({
   description:
     "Lists the attempts that the running emulator plans, with the reason for each. With --rule, prints the schedule of a delivery whose receiver never responds 2xx. The schedule comes from the running emulator's webhooks, or from the specification if no emulator runs. The sixth failure in a row disables the webhook, so the sixth retry runs only if the webhook is enabled again.",
   flags: [
-    { flag: "rule", type: "switch", description: "Print the retry rule for a delivery at --from" },
+    createSwitch("rule", "Print the retry rule for a delivery at --from"),
     createTextFlag("from", "TIME", "ISO time of the first attempt (default: now, wall clock)"),
-    { flag: "worker-tick", type: "switch", description: "Round attempts up to whole minutes, as the real worker does" },
+    createSwitch("worker-tick", "Round attempts up to whole minutes, as the real worker does"),
     createTextFlag("file", "FILE", "State file of the running emulator"),
   ],
   examples: [

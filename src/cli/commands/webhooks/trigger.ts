@@ -8,7 +8,7 @@ import { isObject, omitUndefined } from "../../../base/object.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
 import type { Client } from "../../../client/client.ts";
 import { type ApiResponse, requireValidValue } from "../../../client/response.ts";
-import { createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
+import { createIntegerFlag, createSwitch, createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { printPlan } from "../../connection/http.ts";
 import { escapeJson } from "../../output/control-characters.ts";
@@ -35,7 +35,7 @@ const payloadFlags = [
   createTextFlag("remove", "PATH", "Remove a field from the payload", { repeatable: true }),
   createTextFlag("data", "FILE|-", "JSON document with more keys for activity_data"),
   createTextFlag("raw", "FILE|-", "Send this JSON document as the payload"),
-  { flag: "edit", type: "switch", description: "Edit the payload in $VISUAL or $EDITOR before it is sent" },
+  createSwitch("edit", "Edit the payload in $VISUAL or $EDITOR before it is sent"),
 ] as const satisfies readonly FlagSpec[];
 
 async function readPayloadChanges(
@@ -124,14 +124,11 @@ const webhooksTrigger = defineCommand({
   flags: [
     contractFlag,
     ...payloadFlags,
-    {
-      flag: "webhook",
-      type: "integer",
+    createIntegerFlag("webhook", "Send it to this webhook only (default: all subscribers)", {
       min: 1,
       placeholder: "ID",
-      description: "Send it to this webhook only (default: all subscribers)",
-    },
-    { flag: "dry-run", short: "n", type: "switch", description: "Print the request without sending it" },
+    }),
+    createSwitch("dry-run", "Print the request without sending it", { short: "n" }),
     createTextFlag("file", "FILE", "State file of the running emulator"),
   ],
   examples: [

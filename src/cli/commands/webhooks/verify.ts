@@ -1,4 +1,4 @@
-import { createTextFlag, type FlagSpec, type PositionalSpec } from "../../../derive/command-spec.ts";
+import { createSwitch, createTextFlag, type FlagSpec, type PositionalSpec } from "../../../derive/command-spec.ts";
 import {
   describeSignature,
   detectScheme,
@@ -124,7 +124,7 @@ const webhooksSign = defineCommand({
   summary: "Sign a raw body as the service signs its webhooks",
   description: `Prints the value of ${getSignatureHeader(defaultScheme)}: ${describeSignature(defaultScheme.format).replace("lower-case ", "")} of ${algorithm} over the raw bytes.`,
   positionals: [{ name: "body", description: "File with the raw body, or - for standard input" }],
-  flags: [{ flag: "as-header", type: "switch", description: "Print the whole header line, for curl -H" }, keyFlag],
+  flags: [createSwitch("as-header", "Print the whole header line, for curl -H"), keyFlag],
   examples: [
     createExample("Sign your own body", "webhooks sign body.json --key-file hmac.key"),
     createExample("Print the header for curl", "webhooks sign body.json --as-header"),

@@ -4,7 +4,7 @@ import type { Column } from "../../../api/operation.ts";
 import type { Webhook } from "../../../api/webhook-health/health.ts";
 import { findNearest } from "../../../base/text.ts";
 import type { Client } from "../../../client/client.ts";
-import { createTextFlag } from "../../../derive/command-spec.ts";
+import { createSwitch, createTextFlag } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { findRealService } from "../../connection/target.ts";
 import { readWindowWidth } from "../../output/line-wrapping.ts";
@@ -37,7 +37,7 @@ const webhooksWhy = defineCommand({
     },
   ],
   flags: [
-    { flag: "all", type: "switch", description: "Show every failing webhook, attempt and delivery" },
+    createSwitch("all", "Show every failing webhook, attempt and delivery"),
     createTextFlag("file", "FILE", "State file of the running emulator"),
   ],
   examples: [

@@ -1,4 +1,4 @@
-import { createTextFlag, type FlagSpec } from "../../../../derive/command-spec.ts";
+import { createIntegerFlag, createSwitch, createTextFlag, type FlagSpec } from "../../../../derive/command-spec.ts";
 import type { CommandInput, CommandInputOf } from "../../../parse/declaration.ts";
 import { UsageError } from "../../../process/failure.ts";
 import { parseShard } from "./input/distinct.ts";
@@ -14,21 +14,9 @@ export const createBulkFlags = (batchSize: number) =>
       { choices: inputFormats },
     ),
     createTextFlag("delimiter", "CHAR", "Delimiter of CSV cells, such as ';' or tab (default: a comma)"),
-    {
-      flag: "batch-size",
-      type: "integer",
-      min: 1,
-      description: "Identifiers in one request",
-      default: batchSize,
-    },
-    {
-      flag: "concurrency",
-      type: "integer",
-      min: 1,
-      description: "Concurrent requests",
-      default: defaultConcurrency,
-    },
-    { flag: "skip-invalid", type: "switch", description: "Skip invalid rows and exit 3" },
+    createIntegerFlag("batch-size", "Identifiers in one request", { min: 1, default: batchSize }),
+    createIntegerFlag("concurrency", "Concurrent requests", { min: 1, default: defaultConcurrency }),
+    createSwitch("skip-invalid", "Skip invalid rows and exit 3"),
     createTextFlag("max-errors", "N|P%", "Skip rows that are invalid or rejected (413, 422), up to this many"),
     createTextFlag("errors-out", "FILE", "Write failed rows to a CSV file"),
     createTextFlag("report", "FILE", "Write a report of the job, as .html or .csv"),
@@ -38,11 +26,7 @@ export const createBulkFlags = (batchSize: number) =>
       "Rows to store in the results; all also adds the previous cluster if it can be looked up",
       { choices: ["errors", "all"], default: "errors" },
     ),
-    {
-      flag: "verify",
-      type: "switch",
-      description: "Look up each identifier after its request; a mismatch counts as failed",
-    },
+    createSwitch("verify", "Look up each identifier after its request; a mismatch counts as failed"),
     createTextFlag("shard", "I/N", "Process only this share of the rows, such as 3/16"),
     createTextFlag("plan-out", "FILE", "Write the plan to a file without sending anything"),
     createTextFlag("apply", "FILE", "Apply a plan without a prompt; fails if the input or the target has changed"),
