@@ -99,14 +99,14 @@ Compare the header with the HMAC of the body, and respond with 401 if they diffe
   it("sends the same bytes in each run and writes the bytes to a folder", async (t) => {
     const { cwd, certify } = await startSignedReceiver(t);
     const runs: Record<string, string>[] = [];
-    for (const folder of ["one", "two", "three"]) {
+    for (const folder of ["one", "two"]) {
       await certify(["--keep", folder]);
       const names = (await readdir(join(cwd, folder))).sort();
       const texts = names.map(async (name) => [name, await readFile(join(cwd, folder, name), "latin1")] as const);
       runs.push(Object.fromEntries(await Promise.all(texts)));
     }
     const [first] = runs;
-    assert.deepEqual(runs, [first, first, first]);
+    assert.deepEqual(runs, [first, first]);
     assert.deepEqual(
       Object.keys(first!).filter((name) => /^(duplicate|outage)[-.](2|json|h)/.test(name)),
       [
