@@ -2,7 +2,7 @@ import type { CommandSpec } from "../../derive/command-spec.ts";
 import { deriveSpecs } from "../../derive/specs.ts";
 import type { Command } from "../command.ts";
 import type { DeclaredCommand, ListedCommand } from "../parse/declaration.ts";
-import { loadWrittenCommand, writtenWords } from "./written-commands.ts";
+import { loadWrittenCommands } from "./written-commands.ts";
 
 export const listDerivedGroups = (): readonly string[] => Object.keys(deriveSpecs());
 
@@ -16,15 +16,12 @@ export function composeCommands(group: string): Promise<readonly ListedCommand[]
 }
 
 async function composeGroup(group: string): Promise<readonly ListedCommand[]> {
-  const writtenCommands = await Promise.all(
-    writtenWords.filter((words) => words.split(" ")[0] === group).map(loadWrittenCommand),
-  );
   const byWords = new Map((deriveSpecs()[group] ?? []).map((spec) => [spec.words.join(" "), spec]));
-  const adjustedCommands = writtenCommands.map((command) => {
+  const adjustedCommands = (await loadWrittenCommands(group)).map(([command, module]) => {
     const words = command.words.join(" ");
     const spec = byWords.get(words);
     byWords.delete(words);
-    return toDeclaredCommand(command, spec);
+    return { ...toDeclaredCommand(command, spec), module };
   });
   return [...adjustedCommands, ...byWords.values()].map((command) => ({
     words: command.words,

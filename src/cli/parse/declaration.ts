@@ -28,8 +28,13 @@ export interface WrittenDeclaration extends CommandDeclaration {
   readonly sendsNothing?: boolean;
 }
 
-/** Command of the tree as plain data. `spec` is the derived command that a hand-written one extends. */
-export type DeclaredCommand = (WrittenDeclaration & { readonly spec?: CommandSpec | undefined }) | CommandSpec;
+/**
+ * Command of the tree as plain data. `spec` is the derived command that a hand-written one extends. `module` is the
+ * position of its module (src/cli/command-tree/written-commands.ts).
+ */
+export type DeclaredCommand =
+  | (WrittenDeclaration & { readonly spec?: CommandSpec | undefined; readonly module?: number })
+  | CommandSpec;
 
 /** Command of a group. Its declaration is read on demand. */
 export interface ListedCommand {

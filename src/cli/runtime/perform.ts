@@ -121,11 +121,8 @@ async function runWithPrompts(
     const completeInput = pickTyped(declaration, currentInput);
     try {
       if ("operation" in declaration) return await runDerivedCommand(declaration, completeInput, context);
-      return await (await loadWrittenCommand(declaration.words.join(" "))).run(
-        completeInput,
-        context,
-        declaration.spec,
-      );
+      const command = await loadWrittenCommand(declaration.words, declaration.module);
+      return await command.run(completeInput, context, declaration.spec);
     } catch (error) {
       if (!(error instanceof InputRequiredError)) {
         const explained = addNextCommand(await suggestExistingNames(error, declaration, completeInput), completeInput);

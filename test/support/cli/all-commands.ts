@@ -12,5 +12,6 @@ export async function loadAllCommands(): Promise<CommandDeclaration[]> {
 
 /** Loads the hand-written commands. */
 export async function loadHandWrittenCommands(): Promise<CommandDeclaration[]> {
-  return (await Promise.all(writtenModules.map(([load]) => load()))).flatMap(({ commands }) => commands);
+  const loaders = new Set(Object.values(writtenModules).flat());
+  return (await Promise.all([...loaders].map((load) => load()))).flatMap(({ commands }) => commands);
 }
