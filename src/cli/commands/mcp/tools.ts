@@ -23,20 +23,6 @@ const defineTool = <Shape extends z.ZodRawShape>(
 const stringSchema = z.string();
 const optionalString = z.string().optional();
 
-const operationSearchTool = defineTool(
-  "find",
-  "Search operations by keyword",
-  { query: stringSchema },
-  async ({ query }, runner) => toDataResult(findCommands(await runner.listCommands(), query)),
-);
-
-const operationDescriptionTool = defineTool(
-  "describe",
-  "Show fields, examples and path of an operation (ID or command)",
-  { operation: stringSchema },
-  async ({ operation }, runner) => toDataResult(findCommand(await runner.listCommands(), operation)),
-);
-
 const createOperationCallTool = (allowWrites: boolean) =>
   defineTool(
     "call",
@@ -53,33 +39,6 @@ const createOperationCallTool = (allowWrites: boolean) =>
     },
   );
 
-const contractStatusTool = defineTool(
-  "contract",
-  "Show the status of a contract",
-  { id: stringSchema.describe("T-1") },
-  async ({ id }, runner) => runner.run(["contracts", "status", requireWord(id, "id")]),
-);
-
-/** Runs the lifecycle steps from creation to the requested status. The last response reports that status. */
-const contractJourneyTool = defineTool(
-  "contract",
-  "Bring a contract to a status, or create a sample contract; returns its status",
-  { id: optionalString.describe("T-1; omit to create"), to: z.enum(["DRAFT", "SIGN", "EXECUTED"]).optional() },
-  async ({ id: givenId, to }, runner) => {
-    const id = givenId === undefined ? await createSample(runner) : requireWord(givenId, "id");
-    if (typeof id !== "string") return id;
-    for (let steps = 0; to !== undefined && steps < maxSteps; steps += 1) {
-      const result = await runner.run(["contracts", "status", id]);
-      if (result.isError) return result;
-      const next = findNextStep(JSON.parse(result.text).contract_status, to, id);
-      if (next === undefined) return result;
-      const transition = await runner.run(next);
-      if (transition.isError) return transition;
-    }
-    return runner.run(["contracts", "status", id]);
-  },
-);
-
 /** Exceeds the number of signatories of every emulator contract. */
 const maxSteps = 20;
 
@@ -95,82 +54,6 @@ async function createSample(runner: ToolRunner): Promise<string | McpToolResult>
   return creation.isError ? creation : String(JSON.parse(creation.text).id);
 }
 
-const clockStatusTool = defineTool("clock", "Show virtual time and what is due next", {}, async (_, runner) =>
-  runner.run(["emulator", "clock"]),
-);
-
-const clockAdvanceTool = defineTool(
-  "clock",
-  "Show virtual time, or advance it: what becomes due runs",
-  {
-    by: optionalString.describe("PT2H35M"),
-    to: optionalString.describe("ISO 8601"),
-    until_idle: z.boolean().optional(),
-  },
-  async ({ by, to, until_idle }, runner) => {
-    const flags = [
-      ...(by === undefined ? [] : [`--by=${by}`]),
-      ...(to === undefined ? [] : [`--to=${to}`]),
-      ...(until_idle ? ["--until-idle"] : []),
-    ];
-    return runner.run(flags.length === 0 ? ["emulator", "clock"] : ["emulator", "clock", "advance", ...flags]);
-  },
-);
-
-const traceTool = defineTool(
-  "trace",
-  "Show the causes and effects of a request or delivery",
-  { ref: stringSchema.describe("T-1, request:12, delivery:3") },
-  async ({ ref }, runner) => runner.run(["emulator", "trace", requireWord(ref, "ref")]),
-);
-
-const webhookDiagnosisTool = defineTool(
-  "why",
-  "Diagnose webhooks that fail",
-  { webhook: optionalString.describe("ID, URL or title") },
-  async ({ webhook }, runner) =>
-    runner.run(["webhooks", "why", ...(webhook === undefined ? [] : [requireWord(webhook, "webhook")])]),
-);
-
-const snapshotListTool = defineTool("snapshot", "List snapshots of the emulator", {}, async (_, runner) =>
-  runner.run(["emulator", "snapshot", "list"]),
-);
-
-const snapshotTool = defineTool(
-  "snapshot",
-  "List, save, restore or compare snapshots of the emulator",
-  { action: z.enum(["list", "save", "restore", "diff"]), name: optionalString },
-  async ({ action, name }, runner) => {
-    if (action === "list") return runner.run(["emulator", "snapshot", "list"]);
-    if (name === undefined) throw new UsageError("name is required");
-    const replace = action === "save" ? ["--replace"] : [];
-    return runner.run(["emulator", "snapshot", action, requireWord(name, "name"), ...replace]);
-  },
-);
-
-const requestListTool = defineTool(
-  "requests",
-  "List requests that the emulator received, newest first",
-  { status: z.number().int().optional(), operation: optionalString, limit: z.number().int().optional() },
-  async ({ status, operation, limit = 20 }, runner) =>
-    runner.run([
-      "emulator",
-      "requests",
-      `--limit=${limit}`,
-      ...(status === undefined ? [] : [`--status=${status}`]),
-      ...(operation === undefined ? [] : [`--operation=${operation}`]),
-    ]),
-);
-
-/** Sends invalid deliveries to the receiver. */
-const certificationTool = defineTool(
-  "certify",
-  "Grade a webhook receiver: sends it good and bad deliveries",
-  { to: stringSchema.describe("URL"), hmac_key_file: stringSchema },
-  async ({ to, hmac_key_file }, runner) =>
-    runner.run(["webhooks", "certify", `--to=${to}`, `--hmac-key-file=${hmac_key_file}`]),
-);
-
 /** Rejects a value from an agent that could be parsed as a flag. */
 function requireWord(value: string, name: string): string {
   if (value === "" || value.startsWith("-")) throw new UsageError(`${name} must be a name, got "${value}"`);
@@ -178,29 +61,118 @@ function requireWord(value: string, name: string): string {
 }
 
 const readTools: readonly McpTool[] = [
-  operationSearchTool,
-  operationDescriptionTool,
+  defineTool("find", "Search operations by keyword", { query: stringSchema }, async ({ query }, runner) =>
+    toDataResult(findCommands(await runner.listCommands(), query)),
+  ),
+  defineTool(
+    "describe",
+    "Show fields, examples and path of an operation (ID or command)",
+    { operation: stringSchema },
+    async ({ operation }, runner) => toDataResult(findCommand(await runner.listCommands(), operation)),
+  ),
   createOperationCallTool(false),
-  contractStatusTool,
-  clockStatusTool,
-  traceTool,
-  webhookDiagnosisTool,
-  snapshotListTool,
-  requestListTool,
+  defineTool(
+    "contract",
+    "Show the status of a contract",
+    { id: stringSchema.describe("T-1") },
+    async ({ id }, runner) => runner.run(["contracts", "status", requireWord(id, "id")]),
+  ),
+  defineTool("clock", "Show virtual time and what is due next", {}, async (_, runner) =>
+    runner.run(["emulator", "clock"]),
+  ),
+  defineTool(
+    "trace",
+    "Show the causes and effects of a request or delivery",
+    { ref: stringSchema.describe("T-1, request:12, delivery:3") },
+    async ({ ref }, runner) => runner.run(["emulator", "trace", requireWord(ref, "ref")]),
+  ),
+  defineTool(
+    "why",
+    "Diagnose webhooks that fail",
+    { webhook: optionalString.describe("ID, URL or title") },
+    async ({ webhook }, runner) =>
+      runner.run(["webhooks", "why", ...(webhook === undefined ? [] : [requireWord(webhook, "webhook")])]),
+  ),
+  defineTool("snapshot", "List snapshots of the emulator", {}, async (_, runner) =>
+    runner.run(["emulator", "snapshot", "list"]),
+  ),
+  defineTool(
+    "requests",
+    "List requests that the emulator received, newest first",
+    { status: z.number().int().optional(), operation: optionalString, limit: z.number().int().optional() },
+    async ({ status, operation, limit = 20 }, runner) =>
+      runner.run([
+        "emulator",
+        "requests",
+        `--limit=${limit}`,
+        ...(status === undefined ? [] : [`--status=${status}`]),
+        ...(operation === undefined ? [] : [`--operation=${operation}`]),
+      ]),
+  ),
 ];
 
 /** Tools that change something. They replace the tools of the same name. */
 const writeTools: readonly McpTool[] = [
   createOperationCallTool(true),
-  contractJourneyTool,
-  clockAdvanceTool,
-  snapshotTool,
+  // The lifecycle steps lead from creation to the requested status. The last response reports that status.
+  defineTool(
+    "contract",
+    "Bring a contract to a status, or create a sample contract; returns its status",
+    { id: optionalString.describe("T-1; omit to create"), to: z.enum(["DRAFT", "SIGN", "EXECUTED"]).optional() },
+    async ({ id: givenId, to }, runner) => {
+      const id = givenId === undefined ? await createSample(runner) : requireWord(givenId, "id");
+      if (typeof id !== "string") return id;
+      for (let steps = 0; to !== undefined && steps < maxSteps; steps += 1) {
+        const result = await runner.run(["contracts", "status", id]);
+        if (result.isError) return result;
+        const next = findNextStep(JSON.parse(result.text).contract_status, to, id);
+        if (next === undefined) return result;
+        const transition = await runner.run(next);
+        if (transition.isError) return transition;
+      }
+      return runner.run(["contracts", "status", id]);
+    },
+  ),
+  defineTool(
+    "clock",
+    "Show virtual time, or advance it: what becomes due runs",
+    {
+      by: optionalString.describe("PT2H35M"),
+      to: optionalString.describe("ISO 8601"),
+      until_idle: z.boolean().optional(),
+    },
+    async ({ by, to, until_idle }, runner) => {
+      const flags = [
+        ...(by === undefined ? [] : [`--by=${by}`]),
+        ...(to === undefined ? [] : [`--to=${to}`]),
+        ...(until_idle ? ["--until-idle"] : []),
+      ];
+      return runner.run(flags.length === 0 ? ["emulator", "clock"] : ["emulator", "clock", "advance", ...flags]);
+    },
+  ),
+  defineTool(
+    "snapshot",
+    "List, save, restore or compare snapshots of the emulator",
+    { action: z.enum(["list", "save", "restore", "diff"]), name: optionalString },
+    async ({ action, name }, runner) => {
+      if (action === "list") return runner.run(["emulator", "snapshot", "list"]);
+      if (name === undefined) throw new UsageError("name is required");
+      const replace = action === "save" ? ["--replace"] : [];
+      return runner.run(["emulator", "snapshot", action, requireWord(name, "name"), ...replace]);
+    },
+  ),
+  // Sends invalid deliveries to the receiver.
+  defineTool(
+    "certify",
+    "Grade a webhook receiver: sends it good and bad deliveries",
+    { to: stringSchema.describe("URL"), hmac_key_file: stringSchema },
+    async ({ to, hmac_key_file }, runner) =>
+      runner.run(["webhooks", "certify", `--to=${to}`, `--hmac-key-file=${hmac_key_file}`]),
+  ),
 ];
 
 /** Returns the tools of a server with or without write access. */
 export const listTools = (allowWrites: boolean): readonly McpTool[] =>
-  allowWrites
-    ? [...readTools.map((tool) => writeTools.find(({ name }) => name === tool.name) ?? tool), certificationTool]
-    : readTools;
+  allowWrites ? [...new Map([...readTools, ...writeTools].map((tool) => [tool.name, tool])).values()] : readTools;
 
 export const isReadOnly = (tool: McpTool): boolean => readTools.includes(tool);
