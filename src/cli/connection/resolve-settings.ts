@@ -1,13 +1,12 @@
 import { relative } from "node:path";
 import { toFields, tryParseJson } from "../../base/object.ts";
-import { formatSuggestion } from "../../base/text.ts";
 import { type GlobalOptions, parseBaseUrlFlag } from "../parse/globals.ts";
 import { UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
 import { findLocalEmulator, type LocalEmulator } from "./emulator/emulator-access.ts";
 import { getMainCluster, selectEnvironmentKey } from "./emulator/emulator-variables.ts";
 import { describeState } from "./emulator/run-file.ts";
-import { getProfilesPath, type Profile, readProfiles } from "./profiles/profile.ts";
+import { getProfilesPath, type Profile, readProfiles, requireProfile } from "./profiles/profile.ts";
 
 export interface SettingValue<T = string> {
   readonly value: T;
@@ -195,20 +194,11 @@ interface ChosenProfile {
 
 async function resolveProfile(surroundings: SettingsContext): Promise<ChosenProfile | undefined> {
   const { env } = surroundings.host;
-  const { current, profiles } = await readProfiles(env);
+  const file = await readProfiles(env);
   const name =
     readProfileName(surroundings) ??
-    (current === undefined ? undefined : { value: current, origin: getProfilesPath(env) });
-  if (name === undefined) return undefined;
-  const profile = Object.hasOwn(profiles, name.value) ? profiles[name.value] : undefined;
-  if (profile) return { name, profile };
-  const knownNames = Object.keys(profiles);
-  throw new UsageError(`Profile "${name.value}" not found.`, {
-    hint:
-      knownNames.length > 0
-        ? formatSuggestion(name.value, knownNames)
-        : `Profiles are stored in ${getProfilesPath(env)}.`,
-  });
+    (file.current === undefined ? undefined : { value: file.current, origin: getProfilesPath(env) });
+  return name && { name, profile: requireProfile(file, name.value) };
 }
 
 const checkUrl = (setting: SettingValue | undefined): SettingValue | undefined =>

@@ -13,7 +13,14 @@ import {
   type SettingValue,
 } from "../resolve-settings.ts";
 import { changePrivateFile } from "./private-file.ts";
-import { checkProfiles, getProfilesPath, type Profile, type ProfileFile, readProfiles } from "./profile.ts";
+import {
+  checkProfiles,
+  getProfilesPath,
+  type Profile,
+  type ProfileFile,
+  readProfiles,
+  requireProfile,
+} from "./profile.ts";
 import { appSecrets } from "./secrets.ts";
 
 export interface ProfileSetting {
@@ -150,16 +157,5 @@ export const removeProfile = (context: Context, name: string): Promise<unknown> 
     profiles: Object.fromEntries(Object.entries(file.profiles).filter(([profileName]) => profileName !== name)),
   }));
 
-export const requireKnownProfile = async ({ host }: Context, name: string): Promise<void> =>
+export const requireKnownProfile = async ({ host }: Context, name: string): Promise<Profile> =>
   requireProfile(await readProfiles(host.env), name);
-
-function requireProfile({ profiles }: ProfileFile, name: string): void {
-  if (Object.hasOwn(profiles, name)) return;
-  const knownNames = Object.keys(profiles);
-  throw new UsageError(`Profile "${name}" not found.`, {
-    hint:
-      knownNames.length > 0
-        ? formatSuggestion(name, knownNames)
-        : "To create a profile, run svc config set router_url URL --profile NAME.",
-  });
-}

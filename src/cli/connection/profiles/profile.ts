@@ -1,6 +1,8 @@
 import { join } from "node:path";
 import { isObject } from "../../../base/object.ts";
+import { formatSuggestion } from "../../../base/text.ts";
 import { getConfigFolder, hasConfigFolder } from "../../process/environment.ts";
+import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 import { readPrivateFile } from "./private-file.ts";
 
@@ -30,6 +32,17 @@ export async function readProfiles(env: Host["env"]): Promise<ProfileFile> {
     ? await readPrivateFile<Partial<ProfileFile>>(getProfilesPath(env), checkProfiles)
     : undefined;
   return { ...content, profiles: content?.profiles ?? {} };
+}
+
+export function requireProfile({ profiles }: ProfileFile, name: string): Profile {
+  if (Object.hasOwn(profiles, name)) return profiles[name]!;
+  const knownNames = Object.keys(profiles);
+  throw new UsageError(`Profile "${name}" not found.`, {
+    hint:
+      knownNames.length > 0
+        ? formatSuggestion(name, knownNames)
+        : "To create a profile, run svc config set router_url URL --profile NAME.",
+  });
 }
 
 export function checkProfiles({ current, profiles = {} }: Readonly<Record<string, unknown>>): string | undefined {
