@@ -45,7 +45,8 @@ export async function fingerprintMachine(): Promise<string> {
 export function isOnThisMachine(url: string): boolean {
   if (!URL.canParse(url)) return false;
   const name = new URL(url).hostname.replace(/^\[|\]$/g, "");
-  if (name === "localhost" || /^127(\.\d+){3}$/.test(name) || ["::1", "0.0.0.0", "::"].includes(name)) return true;
+  if (/(^|\.)localhost$/.test(name) || /^127(\.\d+){3}$/.test(name) || ["::1", "0.0.0.0", "::"].includes(name))
+    return true;
   if (name === hostname().toLowerCase()) return true;
   return Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === name));
 }

@@ -6,7 +6,12 @@ import {
   type ReceivedWebhookRequest,
   type WebhookReceiver,
 } from "../../connection/webhook-receiver.ts";
-import { type HandledDelivery, type VerifiedDelivery, verifyReceivedDelivery } from "../webhooks/listened-delivery.ts";
+import {
+  chooseResponse,
+  type HandledDelivery,
+  type VerifiedDelivery,
+  verifyReceivedDelivery,
+} from "../webhooks/listened-delivery.ts";
 import { openDeliverySender } from "../webhooks/post.ts";
 
 interface SessionReceiverOptions {
@@ -42,10 +47,7 @@ export async function openSessionReceiver(options: SessionReceiverOptions, conte
       const headers = { ...post.headers, ...extraHeaders };
       const forwardResult = await poster?.post(forwardTo!, { body: post.body, headers });
       await onDelivery({ ...verified, at: (await arrivedAt) ?? verified.at, file: null, forwardResult });
-      if (!forwardResult)
-        return verified.verified ? { status: 200, body: "ok" } : { status: 401, body: "bad signature" };
-      if ("error" in forwardResult) return { status: 502, body: "the app did not respond" };
-      return { status: forwardResult.status, body: forwardResult.body, contentType: forwardResult.content_type };
+      return chooseResponse(verified, forwardResult);
     },
   });
   context.onEnd(() => receiver.close());

@@ -12,6 +12,7 @@ import { CommandFailedError } from "../../process/failure.ts";
 import { createExample } from "../../process/shell-words.ts";
 import { fetchKey, keyFlag } from "./key.ts";
 import {
+  chooseResponse,
   formatListenedDelivery,
   forwardingFlags,
   type HandledDelivery,
@@ -109,15 +110,12 @@ async function listen(plan: ListenPlan, key: string, context: Context): Promise<
       const file = await savedDeliveries?.add(activity, { body, headers });
       const delivery = { body, headers: { ...headers, ...plan.extraHeaders } };
       const forwardResult = await poster?.post(plan.forwardTo!, delivery);
-      const status = getStatus(verified.verified, forwardResult);
-      const recordedFile = await recording?.add(activity, { path, headers, body, status });
+      const response = chooseResponse(verified, forwardResult);
+      const recordedFile = await recording?.add(activity, { path, headers, body, status: response.status });
       const listenedDelivery: HandledDelivery = { ...verified, file: file ?? recordedFile ?? null, forwardResult };
       await output.printEvent(toEvent(listenedDelivery), ...formatListenedDelivery(listenedDelivery));
       if (isLast) stop();
-      // The forwarding target determines the status. Without a target, the receiver rejects invalid signatures.
-      if (!forwardResult) return { status, body: verified.verified ? "ok" : "bad signature" };
-      if ("error" in forwardResult) return { status, body: forwardResult.error };
-      return { status, body: forwardResult.body, contentType: forwardResult.content_type };
+      return response;
     },
   }).catch((error: NodeJS.ErrnoException) => {
     throw explainListenError(error, plan.port);
@@ -137,11 +135,6 @@ async function listen(plan: ListenPlan, key: string, context: Context): Promise<
   await output.note(`Webhook signing key: ${keyText}`);
   await output.note(`Listening on ${receiver.url} (press Ctrl-C to stop)`);
   await whenStopped;
-}
-
-function getStatus(isVerified: boolean, forwardResult: HandledDelivery["forwardResult"]): number {
-  if (!forwardResult) return isVerified ? 200 : 401;
-  return "error" in forwardResult ? 502 : forwardResult.status;
 }
 
 async function subscribeReceiver(

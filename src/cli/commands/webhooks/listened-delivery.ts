@@ -2,6 +2,7 @@ import { activities as allActivities } from "../../../api/activities.ts";
 import { lookupTable, toFields, tryParseJson } from "../../../base/object.ts";
 import { createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { detectScheme, getDefaultScheme, type WebhookMessage } from "../../../schemes/webhook-schemes.ts";
+import type { WebhookReceiverResponse } from "../../connection/webhook-receiver.ts";
 import { dim, green, red, type StyledLine } from "../../output/styled.ts";
 import { toKeyError } from "./key.ts";
 import { type DeliverySendResult, formatPostResult, isSuccessfulPost } from "./post.ts";
@@ -57,6 +58,16 @@ export async function verifyReceivedDelivery(received: {
     reason: verdict.ok ? null : verdict.reason,
     bytes: body.length,
   };
+}
+
+/** The forwarding target determines the response. Without a target, the receiver rejects invalid signatures. */
+export function chooseResponse(
+  { verified }: VerifiedDelivery,
+  forwardResult: HandledDelivery["forwardResult"],
+): WebhookReceiverResponse {
+  if (!forwardResult) return verified ? { status: 200, body: "ok" } : { status: 401, body: "bad signature" };
+  if ("error" in forwardResult) return { status: 502, body: forwardResult.error };
+  return { status: forwardResult.status, body: forwardResult.body, contentType: forwardResult.content_type };
 }
 
 /** Creates the headers of a message by the default scheme. Throws a UsageError if the key is invalid. */

@@ -9,6 +9,7 @@ import { CheckedCall } from "../../../client/checked-call.ts";
 import { type Client, createClient } from "../../../client/client.ts";
 import { InvalidResponseError, NetworkError, ServiceError } from "../../../client/errors.ts";
 import { type ApiResponse, requireValidValue } from "../../../client/response.ts";
+import { isOnThisMachine } from "../../../files/machine.ts";
 import type { Context } from "../../command.ts";
 import { findLocalEmulator, withControlClient } from "../../connection/emulator/emulator-access.ts";
 import { openDirectTransport } from "../../connection/http.ts";
@@ -52,7 +53,7 @@ export async function subscribe(
     throw error;
   });
   const service = target?.baseUrls.contracts;
-  if (service === undefined || (isLocal(url) && !isLocal(service))) return undefined;
+  if (service === undefined || (isOnThisMachine(url) && !isOnThisMachine(service))) return undefined;
   const removedCount = await removeStaleListeners(context, (id, error) => reportRemainingWebhook(id, error, context));
   if (removedCount > 0) await context.output.note(`Removed ${pluralize(removedCount, "webhook")} of stopped listeners`);
   const client = await context.client("contracts", { connections: 2 });
@@ -128,12 +129,7 @@ const isOutcomeUnknown = (error: unknown): boolean =>
 /** Reports whether the service runs on this machine, where its keys protect nothing. */
 export async function isLocalService(context: Context): Promise<boolean> {
   const target = await context.target("contracts").catch(() => undefined);
-  return target?.baseUrls.contracts !== undefined && isLocal(target.baseUrls.contracts);
-}
-
-function isLocal(text: string): boolean {
-  const { hostname } = new URL(text);
-  return hostname === "localhost" || hostname.endsWith(".localhost") || hostname === "[::1]" || /^127\./.test(hostname);
+  return target?.baseUrls.contracts !== undefined && isOnThisMachine(target.baseUrls.contracts);
 }
 
 /** Titles of webhooks that live as long as a command: the command itself. */
