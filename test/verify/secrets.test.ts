@@ -277,6 +277,16 @@ const namedSecrets: Readonly<
     "zebulonrealm",
     "response header www-authenticate",
   ],
+  "Basic credentials": [
+    createExchange({ headers: [["authorization", `Basic ${base64("zebulon:north-wind")}`]] }),
+    base64("zebulon:north-wind"),
+    "request header authorization",
+  ],
+  "a bearer token": [
+    createExchange({ headers: [["authorization", "Bearer north-wind"]] }),
+    "north-wind",
+    "request header authorization",
+  ],
 };
 
 describe("secret identified by its name", () => {
