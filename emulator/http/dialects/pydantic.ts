@@ -62,11 +62,7 @@ export function toPydanticErrors({ part, issue, schema, source }: ValidationProb
 function findLikeliestBranch(branches: readonly (readonly ValidationIssue[])[]): readonly ValidationIssue[] {
   const getDepth = (issues: readonly ValidationIssue[]) =>
     issues.reduce((max, { path }) => Math.max(max, path.length), 0);
-  return (
-    [...branches]
-      .filter((issues) => issues.length > 0)
-      .sort((a, b) => getDepth(b) - getDepth(a) || a.length - b.length)[0] ?? []
-  );
+  return [...branches].sort((a, b) => getDepth(b) - getDepth(a) || a.length - b.length)[0] ?? [];
 }
 
 type IssueText = Pick<PydanticError, "type" | "msg" | "ctx">;
