@@ -58,6 +58,21 @@ describe("svc doctor", () => {
     assert.deepEqual([status, detail], ["ok", `${folderEmulator.routerUrl} (pid ${pid})`]);
   });
 
+  it("says why a webhook gets no deliveries: its status, or an address that is not allowed", async (t) => {
+    const { svc, json } = await startCliEmulator(t);
+    for (const title of ["active", "disabled"]) {
+      const url = "https://receiver.invalid/hooks";
+      await json(["webhooks", "create", "--title", title, "--url", url, "--only-for-activities", "CONTRACT_CREATED"]);
+    }
+    await json("emulator webhooks disable 2");
+    assert.deepEqual(findRow(await svc("doctor --json"), "webhooks"), {
+      check: "webhooks",
+      status: "warning",
+      detail: "Webhooks without deliveries: 1 (address not allowed), 2 (DISABLED_BY_USER)",
+      hint: "To see why: svc webhooks why",
+    });
+  });
+
   it("exits with 4 for rejected credentials", async (t) => {
     const { svc } = await startCliEmulator(t);
     const result = await svc("doctor --json", { env: { SVC_CLIENT_SECRET: "wrong" } });
