@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { explainDelivery, toResendOutcome, toStatusLabel } from "../../src/console/deliveries/explain.ts";
+import type { Delivery } from "../../src/api/webhook-health/attempts.ts";
+import { assessWebhook } from "../../src/api/webhook-health/health.ts";
+import {
+  explainDelivery,
+  findDeliverySteps,
+  toResendOutcome,
+  toStatusLabel,
+} from "../../src/console/deliveries/explain.ts";
 import { isolateText, revealInvisible, splitInvisible } from "../../src/console/parts/names.ts";
 import { webhooks } from "../../src/console/state/deliveries.ts";
 import { findDestination } from "../../src/console/timeline/track-row.tsx";
@@ -65,6 +72,28 @@ describe("delivery description in the console", () => {
       "Delivered at resend 1, 2 h 35 min after the activity.",
     );
   });
+});
+
+describe("advice about a delivery in the console", () => {
+  const findSteps = (delivery: Delivery, forbidden: string | null = null) => {
+    const facts = { deliveries: [delivery], faults: [], formatTime: String };
+    const steps = findDeliverySteps(delivery, assessWebhook(createWebhook({ forbidden }), facts));
+    return steps.map(({ words }) => words);
+  };
+
+  it("is about the last attempt", () =>
+    assert.deepEqual(findSteps(createDelivery(1, [0])), ["Fix the receiver: its log shows the error."]));
+
+  it("omits a failed resend of a delivery that arrived before", () => {
+    const arrived = createDelivery(1, [0], { outcome: "delivered" });
+    const [failed] = createDelivery(1, [9]).attempts;
+    assert.deepEqual(findSteps({ ...arrived, attempts: [...arrived.attempts, { ...failed!, resend: true }] }), []);
+  });
+
+  it("omits the receiver's failure if the address is no longer allowed", () =>
+    assert.deepEqual(findSteps(createDelivery(1, [0]), "Host 10.0.0.1 is not allowed for webhooks."), [
+      "Create a webhook for another address.",
+    ]));
 });
 
 describe("trace description in the console", () => {

@@ -154,8 +154,7 @@ async function checkWebhooks(context: Context): Promise<CheckResult[]> {
   }
   if (stoppedWebhooks.length > 0) {
     const all = stoppedWebhooks.map(
-      ({ id, status, forbidden }) =>
-        `${id} (${status === "ACTIVE" && forbidden !== null ? "address not allowed" : status})`,
+      ({ id, status }) => `${id} (${status === "ACTIVE" ? "address not allowed" : status})`,
     );
     findings.push(
       createCheckWarning("webhooks", `Webhooks without deliveries: ${formatList(all)}`, "To see why: svc webhooks why"),
