@@ -282,11 +282,6 @@ const namedSecrets: Readonly<
     base64("zebulon:north-wind"),
     "request header authorization",
   ],
-  "a bearer token": [
-    createExchange({ headers: [["authorization", "Bearer north-wind"]] }),
-    "north-wind",
-    "request header authorization",
-  ],
 };
 
 describe("secret identified by its name", () => {
