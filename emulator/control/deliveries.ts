@@ -177,7 +177,7 @@ export const toAttemptRecord = ({
   error,
   duration_ms,
   fault: toFaultRecord(row.fault),
-  answer: hasSucceeded({ status }) ? null : getFirstLine(row.response_body),
+  response: hasSucceeded({ status }) ? null : getFirstLine(row.response_body),
 });
 
 const toFaultRecord = (fault: AttemptFault | null) => fault && { effect: fault.effect, by: fault.cause };

@@ -199,15 +199,15 @@ function hasHeader({ headers }: MatchedRequest, pattern: string): boolean {
 }
 
 function toRequestFault({ rule, cause }: ScriptedFault): RequestFault {
-  const { latency_ms, reset, status, answer_headers, answer_body, truncated } = rule;
+  const { latency_ms, reset, status, response_headers, response_body, truncated } = rule;
   const effect = describeEffect(rule);
   return {
     effect: cause ? `${effect} (${cause.id})` : effect,
     latencyMs: latency_ms,
     reset,
     status,
-    headers: answer_headers,
-    body: answer_body,
+    headers: response_headers,
+    body: response_body,
     truncated,
   };
 }

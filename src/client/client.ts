@@ -17,7 +17,7 @@ export interface ExchangeObserver {
   readonly onDrift?: (operationId: string, drift: readonly string[]) => void;
 }
 
-export interface ClientOptions extends Omit<PublishedOptions, "maxAnswerBytes"> {
+export interface ClientOptions extends Omit<PublishedOptions, "maxResponseBytes"> {
   /** Transport of the requests, closed with the client. The caller loads its library, and only if a request is sent. */
   readonly transport: Transport;
   readonly wall?: WallClock;

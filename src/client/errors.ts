@@ -192,7 +192,7 @@ const isNameless = (error: unknown): error is NamelessError => namelessErrors.so
 function getAdvice(error: NamelessError): string | undefined {
   if (error instanceof MissingCredentialsError) return `Pass ${credentialOptions[error.needs]} to createClient.`;
   if (error instanceof RetryAfterTooLongError) return "Increase maxWaitMs.";
-  if (error instanceof ResponseTooLargeError) return error.adjustable ? "Increase maxAnswerBytes." : undefined;
+  if (error instanceof ResponseTooLargeError) return error.adjustable ? "Increase maxResponseBytes." : undefined;
   if (!(error instanceof NetworkError)) return undefined;
   if (error.outcomeUnknown) return "The outcome is unknown. Check before you retry.";
   return error.code === "ETIMEDOUT" ? "Increase timeoutMs." : undefined;

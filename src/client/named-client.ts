@@ -38,7 +38,7 @@ const optionNames: AllKeys<ClientOptions> = {
   timeoutMs: true,
   retries: true,
   maxWaitMs: true,
-  maxAnswerBytes: true,
+  maxResponseBytes: true,
 };
 const baseUrlNames: AllKeys<BaseUrls> = { router: true, contracts: true, emulator: true };
 const credentialNames: AllKeys<Credentials> = {
@@ -70,12 +70,12 @@ const callNames: AllKeys<CallOptions> = {
  */
 export function createClient(options: ClientOptions): NamedClient {
   checkNames(options, optionNames, "createClient");
-  const { baseUrls, credentials, maxAnswerBytes, timeoutMs, retries, maxWaitMs } = options ?? {};
+  const { baseUrls, credentials, maxResponseBytes, timeoutMs, retries, maxWaitMs } = options ?? {};
   checkNames(baseUrls, baseUrlNames, "createClient: baseUrls");
   checkUrls({ ...baseUrls }, "createClient: baseUrls", Object.keys(baseUrlNames));
   checkNames(credentials, credentialNames, "createClient: credentials");
-  checkAmounts({ maxAnswerBytes, timeoutMs, retries, maxWaitMs }, "createClient");
-  const client = createDeclaredClient({ ...options, transport: createTransport({ maxAnswerBytes }) });
+  checkAmounts({ maxResponseBytes, timeoutMs, retries, maxWaitMs }, "createClient");
+  const client = createDeclaredClient({ ...options, transport: createTransport({ maxResponseBytes }) });
   let isClosed = false;
 
   async function send(id: string, argument: unknown, call: CallOptions | undefined): Promise<ApiResponse> {

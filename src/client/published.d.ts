@@ -39,7 +39,7 @@ export interface ClientOptions {
    */
   readonly timeoutMs?: number;
   /** Maximum size of a response in bytes. Default: 256 MiB if it is read into memory, 16 GiB if it is streamed. */
-  readonly maxAnswerBytes?: number | undefined;
+  readonly maxResponseBytes?: number | undefined;
   /** Maximum number of retries of calls that are safe to repeat. Default: 3. */
   readonly retries?: number;
   /**
@@ -138,7 +138,7 @@ export class NetworkError extends Error {
 /** Thrown when the response is too large: an endless body, or too many headers. Nothing was stored. */
 export class ResponseTooLargeError extends NetworkError {
   private constructor();
-  /** Whether a larger maxAnswerBytes would help. */
+  /** Whether a larger maxResponseBytes would help. */
   readonly adjustable: boolean;
 }
 

@@ -33,7 +33,7 @@ export interface TransportOptions {
   /** Time limit for a connection and for the tunnel of a proxy, at most ten seconds. */
   readonly connectTimeoutMs?: number | undefined;
   /** Maximum size of a response. Defaults are in src/client/limits.ts. */
-  readonly maxAnswerBytes?: number | undefined;
+  readonly maxResponseBytes?: number | undefined;
   readonly wall?: WallClock | undefined;
 }
 
@@ -52,7 +52,7 @@ const closedError = new errors.ClientDestroyedError();
 
 /** Sends HTTP through undici: one pool per origin, no redirects. Every failure is a NetworkError. */
 export function createTransport(options: TransportOptions = {}): Transport {
-  const { findProxy, connections = 16, maxAnswerBytes, wall = systemWallClock } = options;
+  const { findProxy, connections = 16, maxResponseBytes, wall = systemWallClock } = options;
   const connectTimeoutMs = Math.min(maxConnectMs, options.connectTimeoutMs ?? maxConnectMs);
   const directAgent = new Agent({
     connections,
@@ -82,7 +82,7 @@ export function createTransport(options: TransportOptions = {}): Transport {
       const proxy = findProxy?.(url);
       const { dispatcher, origin, path, headers } = resolveRoute(url, proxy);
       signal?.throwIfAborted();
-      const exchange = new Exchange({ wall, timeoutMs, silenceMs, maxBytes: maxAnswerBytes, chooseReadMode, signal });
+      const exchange = new Exchange({ wall, timeoutMs, silenceMs, maxBytes: maxResponseBytes, chooseReadMode, signal });
       const body = watchBody(request.body);
       const toFailure = (error: unknown) =>
         signal?.aborted
@@ -107,7 +107,7 @@ export function createTransport(options: TransportOptions = {}): Transport {
         exchange.abort();
         throw createProxyError(proxy, 407, url.origin);
       }
-      const maxBytes = resolveMaxBytes(chooseReadMode(response.status), maxAnswerBytes);
+      const maxBytes = resolveMaxBytes(chooseReadMode(response.status), maxResponseBytes);
       const decodedResponse = decodeResponse(response, request.method, maxBytes);
       return { ...decodedResponse, body: readChunks(decodedResponse.body, toFailure) };
     },

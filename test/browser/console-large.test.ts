@@ -33,7 +33,7 @@ async function serveDeliveries(page: Tab, count: number): Promise<void> {
         error: null,
         duration_ms: 1,
         fault: null,
-        answer: null,
+        response: null,
       },
     ],
   }));

@@ -18,20 +18,20 @@ fetch("/_emulator/tokens/mine", {
 
 /** Faults, created with a token of the role operate, that serve the page at the console's origin. */
 const scriptedRows: Readonly<Record<string, object>> = {
-  "a fault": { status: 200, answer_headers: { "content-type": "text/html" }, answer_body: attack },
+  "a fault": { status: 200, response_headers: { "content-type": "text/html" }, response_body: attack },
   "a fault with its own content security policy": {
     status: 503,
-    answer_headers: {
+    response_headers: {
       "Content-Type": "text/html; charset=utf-8",
       "content-security-policy": "sandbox allow-scripts allow-same-origin",
       "x-content-type-options": "none",
     },
-    answer_body: attack,
+    response_body: attack,
   },
   "a fault with an SVG image": {
     status: 200,
-    answer_headers: { "content-type": "image/svg+xml" },
-    answer_body: '<svg xmlns="http://www.w3.org/2000/svg"><script>document.title = "ran"</script></svg>',
+    response_headers: { "content-type": "image/svg+xml" },
+    response_body: '<svg xmlns="http://www.w3.org/2000/svg"><script>document.title = "ran"</script></svg>',
   },
 };
 

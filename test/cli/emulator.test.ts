@@ -80,7 +80,10 @@ describe("svc emulator start", () => {
     const port = (occupiedPort.address() as { port: number }).port;
     const third = await runCli(`emulator start --ephemeral --port ${port}`, { cwd });
     assert.equal(third.exit, 1);
-    assert.match(third.stderr, /Another program already listens on port \d+ .*\n {2}Choose another port with --port/);
+    assert.match(
+      third.stderr,
+      /Port \d+ or a following port is in use by another program\.\n {2}Choose another port with --port/,
+    );
   });
 
   for (const [argv, message] of [

@@ -36,7 +36,7 @@ const rejectedLines: [string, string, RegExp][] = [
   [
     "an incomplete name of three flags",
     "router map-emails --max 1",
-    /unknown option '--max'\n {2}Did you mean --max-answer or --max-wait or --max-errors\?/,
+    /unknown option '--max'\n {2}Did you mean --max-response or --max-wait or --max-errors\?/,
   ],
   [
     "an incomplete name of many flags",
@@ -252,7 +252,10 @@ describe("invalid command line", () => {
   it("explains how to configure services if no service is configured", async () => {
     const { exit, stderr } = await runCli("router health");
     assert.equal(exit, 2);
-    assert.match(stderr, /--base-url URL, set SVC_BASE_URL, choose a --profile, or try it with --emulator/);
+    assert.match(
+      stderr,
+      /To start an emulator, run svc emulator start --detach. Or use --base-url URL, set SVC_BASE_URL, or choose a --profile/,
+    );
   });
 
   it("rejects two flags that both select the services", async () => {

@@ -11,14 +11,14 @@ import { createTransport } from "../../src/client/transport.ts";
 async function sendAndReceive(
   t: TestContext,
   served: { readonly encoding: string; readonly body: Uint8Array; readonly status?: number },
-  maxAnswerBytes?: number,
+  maxResponseBytes?: number,
 ) {
   const server = createServer((request, response) => {
     request.resume();
     response.writeHead(served.status ?? 200, { "content-encoding": served.encoding, "x-kept": "yes" }).end(served.body);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const transport = createTransport({ maxAnswerBytes });
+  const transport = createTransport({ maxResponseBytes });
   t.after(async () => {
     await transport.close();
     server.close();

@@ -63,9 +63,9 @@ describe("output of a failed call in a test runner", () => {
         /^NetworkError: health\.show: Request to \S+ failed: no response within 50 ms \(ETIMEDOUT\)\. Increase timeoutMs\.$/,
       ],
       [
-        { maxAnswerBytes: 9 },
+        { maxResponseBytes: 9 },
         large,
-        /^ResponseTooLargeError: health\.show: Failed to read .* Increase maxAnswerBytes\.$/,
+        /^ResponseTooLargeError: health\.show: Failed to read .* Increase maxResponseBytes\.$/,
       ],
       [
         {},

@@ -34,11 +34,11 @@ async function startRequest(
   t: TestContext,
   play: (play: RawConnection) => void,
   reading: ReadMode = "whole",
-  maxAnswerBytes?: number,
+  maxResponseBytes?: number,
 ) {
   const server = await startMisbehavingServer(t, play);
   const wall = new ManualWallClock();
-  const transport = createTransport({ wall, maxAnswerBytes });
+  const transport = createTransport({ wall, maxResponseBytes });
   t.after(() => transport.close());
   const pending = transport.send(
     { method: "GET", url: `${server.url}/x`, headers: {}, body: undefined },
@@ -127,7 +127,7 @@ describe("endless response", () => {
       play.flood("x");
     });
     const wall = { now: () => 0, monotonicNow: () => 0, sleep: async () => {} };
-    const transport = createTransport({ maxAnswerBytes: mebi });
+    const transport = createTransport({ maxResponseBytes: mebi });
     const client = createClient({ baseUrls: { router: server.url }, transport, wall });
     t.after(() => client.close());
     await assert.rejects(client.call(checkHealth), ResponseTooLargeError);
@@ -354,7 +354,7 @@ describe("response limit of an operation", () => {
     await once(server, "listening");
     t.after(() => server.close());
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/x`;
-    const transport = createTransport({ maxAnswerBytes: 2 * mebi });
+    const transport = createTransport({ maxResponseBytes: 2 * mebi });
     const client = createClient({ baseUrls: {}, transport });
     t.after(() => client.close());
     const { value } = await client.send(CheckedCall.check(getObject), { url });

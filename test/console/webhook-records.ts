@@ -53,7 +53,7 @@ export const createDelivery = (
     error: null,
     duration_ms: 1,
     fault: null,
-    answer: null,
+    response: null,
   })),
   ...overrides,
 });

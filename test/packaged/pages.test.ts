@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { basename, delimiter, join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { extractCodeBlocks, extractShellCommands, handWrittenPages, readPage } from "../support/cli/pages.ts";
 import { openUserShell, type UserShell } from "../support/cli/user-shell.ts";
@@ -56,10 +56,9 @@ describe("user documentation in an empty folder", () => {
     await writeFile(join(folder, "package.json"), JSON.stringify({ private: true, scripts: { test } }));
     await mkdir(join(home, "bin"));
     await writeFile(join(home, "bin/npx"), asNpx, { mode: 0o755 });
-    // The tarball replaces the package in the registry.
+    // The tarball is in another folder.
     words = {
-      "npm install --save-dev svc-toolkit": `npm install --save-dev file:${tarballPath}`,
-      "npm install --global svc-toolkit": `npm install --global file:${tarballPath}`,
+      [`./${basename(tarballPath)}`]: tarballPath,
       "npx svc emulator start": "npx svc emulator start --port 0",
     };
     env = {

@@ -127,7 +127,7 @@ function discardResult({ finding }: BroadcastCall, { cluster, result }: ClusterR
     finding("cluster-unreachable", `${cluster.id}: ${result.reason}`);
     return;
   }
-  finding("answer-dropped", `${cluster.id} responded ${result.response.status}, ${reason}`);
+  finding("response-dropped", `${cluster.id} responded ${result.response.status}, ${reason}`);
   void drainBody(result.response.body);
 }
 

@@ -30,7 +30,7 @@ const attempt = {
   error: z.strictObject({ code: z.string(), message: z.string() }).nullable(),
   duration_ms: z.number().describe("Wall-clock time"),
   fault: Fault.describe("Fault that changed, mis-signed, dropped or delayed the request; null if there is none"),
-  answer: nullableString.describe("Beginning of the receiver's response, in one line, if it was not 2xx"),
+  response: nullableString.describe("Beginning of the receiver's response, in one line, if it was not 2xx"),
 };
 
 const delivery = {

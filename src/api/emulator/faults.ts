@@ -24,8 +24,8 @@ const incoming = {
   latency_ms: z.int().min(1).max(600_000).optional().describe("Incoming: delay in milliseconds, on the wall clock"),
   reset: z.literal(true).optional().describe("Incoming: close the connection without a response"),
   status: z.int().min(200).max(599).optional().describe("Incoming: respond with this status instead"),
-  answer_headers: responseHeaders.optional().describe("Headers of the response; requires status"),
-  answer_body: z.unknown().optional().describe("JSON body of the response; requires status"),
+  response_headers: responseHeaders.optional().describe("Headers of the response; requires status"),
+  response_body: z.unknown().optional().describe("JSON body of the response; requires status"),
   truncated: z.literal(true).optional().describe("Incoming: close the connection after half of the response"),
 };
 
@@ -68,7 +68,7 @@ const onlyIncoming = [
   "status",
   "truncated",
 ] as const satisfies readonly (keyof FaultFields)[];
-const statusFields = ["answer_headers", "answer_body"] as const;
+const statusFields = ["response_headers", "response_body"] as const;
 const effectsOfIncoming = ["latency_ms", "reset", "status", "truncated"] as const;
 const delaying: readonly OutgoingEffect[] = ["delay", "reorder"];
 const onlyOutgoing = Object.keys(outgoing) as (keyof typeof outgoing)[];

@@ -141,7 +141,7 @@ function summarizeStreak(deliveries: readonly Delivery[]): StreakFacts {
     failurePattern: only ?? null,
     deliveredAt: delivered.sort(compareStrings).at(-1) ?? null,
     lastFailure: last ? describeAttemptOutcome(last.attempt) : null,
-    responseText: last?.attempt.answer ?? null,
+    responseText: last?.attempt.response ?? null,
   };
 }
 

@@ -117,7 +117,7 @@ const configSet = defineCommand({
   prints: "text",
   summary: "Save a setting in a profile",
   description:
-    "Without --profile, changes the current profile; the first one is called default. Keys: router_url, contracts_url, client_id, client_secret, token, oauth_client_id, emulator_url, emulator_token, cluster_keys.CLUSTER. A secret is typed without being shown, or read from --secret-file. It is never an argument, which other users could see.",
+    "Without --profile, changes the current profile, or creates one called default if there is none. Keys: router_url, contracts_url, client_id, client_secret, token, oauth_client_id, emulator_url, emulator_token, cluster_keys.CLUSTER. A secret is typed without being shown, or read from --secret-file. It is never an argument, which other users could see.",
   positionals: [
     { name: "key", description: "Setting, such as router_url or cluster_keys.eu-1" },
     { name: "value", description: "Value of a setting that is not a secret", optional: true },

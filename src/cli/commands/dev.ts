@@ -25,7 +25,7 @@ const dev = defineCommand({
   words: ["dev"],
   summary: "Run an emulator and forward its webhooks to your app",
   description:
-    "Starts the emulator of this folder or joins a running one, creates a webhook, verifies each delivery and forwards it to your app. Shows each request and each delivery with the response of your app, and below them the virtual time, what is due next, and failing webhooks. Press a key to create, send or sign a contract, resend a delivery, add a fault or advance the clock. Press ? to list the keys. Each key prints its equivalent command. When your app is down, a webhook is disabled or the emulator has ended, this is reported, and the session continues once it is over. In a pipe and with --json, no keys are read. With --json, each event is a line of JSON, the first of which is ready.",
+    "Starts the emulator of this folder or joins a running one, creates a webhook, verifies each delivery and forwards it to your app. Shows each request and each delivery with the response of your app, and below them the virtual time, what is due next, and failing webhooks. Press a key to create, send or sign a contract, resend a delivery, add a fault or advance the clock. Press ? to list the keys. Each key prints its equivalent command. Reports when your app is down, a webhook is disabled or the emulator has ended, and continues afterwards. In a pipe and with --json, no keys are read. With --json, each event is a line of JSON, the first of which is ready.",
   flags,
   examples: [
     createExample("Forward webhooks to an app on port 3000", "dev --forward-to 3000"),

@@ -16,7 +16,7 @@ const openapi = defineCommand({
   prints: "content",
   summary: "Print the OpenAPI 3.1 document of a service",
   description: "The server is the one that commands use here, or an emulator with default addresses.",
-  positionals: [{ name: "service", description: services.join(", "), choices: services }],
+  positionals: [{ name: "service", description: "Service of the document", choices: services }],
   flags: [createTextFlag("observed", "FOLDER", "Mark the observations of this svc verify corpus")],
   examples: [
     createExample("Print the document for a code generator", "openapi contracts"),

@@ -146,6 +146,6 @@ function parseTimeline(output: string) {
     attempt: number,
     at,
     minutes: Math.round((Date.parse(at) - start) / 60_000),
-    outcome: status === null ? (error?.code ?? "no answer") : `status ${status}`,
+    outcome: status === null ? (error?.code ?? "no response") : `status ${status}`,
   }));
 }

@@ -48,11 +48,11 @@ export async function openClient(options: {
 
 export async function openTransport(
   { env }: Pick<Host, "env">,
-  { timeoutMs, maxAnswerBytes }: Pick<GlobalOptions, "timeoutMs" | "maxAnswerBytes">,
+  { timeoutMs, maxResponseBytes }: Pick<GlobalOptions, "timeoutMs" | "maxResponseBytes">,
   connections?: number,
 ): Promise<Transport> {
   const findProxy = usesProxy(env) ? (await import("./proxies.ts")).readProxies(env) : undefined;
-  return openDirectTransport({ findProxy, connections, connectTimeoutMs: timeoutMs, maxAnswerBytes });
+  return openDirectTransport({ findProxy, connections, connectTimeoutMs: timeoutMs, maxResponseBytes });
 }
 
 /** Loads the HTTP modules, just before a request. Without `findProxy`, all connections are direct. */

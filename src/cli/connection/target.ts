@@ -47,9 +47,8 @@ export async function resolveServiceTarget(globals: GlobalOptions, host: Host, o
   if (settings.chosenBy === undefined) {
     throw new UsageError("No service address is configured.", {
       hint:
-        state === undefined
-          ? "Use --base-url URL, set SVC_BASE_URL, choose a --profile, or try it with --emulator."
-          : `To start the emulator of ${relative(host.cwd, state)}, run svc emulator start --detach. Or use --base-url URL, set SVC_BASE_URL, or choose a --profile.`,
+        `To start ${state === undefined ? "an emulator" : `the emulator of ${relative(host.cwd, state)}`}, run svc emulator start --detach. ` +
+        "Or use --base-url URL, set SVC_BASE_URL, or choose a --profile.",
     });
   }
   return {

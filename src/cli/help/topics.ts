@@ -24,7 +24,7 @@ export const helpTopics = lookupTable<Topic>({
           createSwitch("help", "Show help for a command, a group or svc", { short: "h" }),
         ]),
       ],
-      notes: ["They can be before or after the words of a command."],
+      notes: ["They can be anywhere on the command line."],
     }),
   },
   "exit-codes": {
@@ -58,10 +58,9 @@ export const helpTopics = lookupTable<Topic>({
   addresses: {
     summary: "Addresses and credentials that commands use",
     createPage: () => ({
-      introduction: ["The first of these addresses that is set applies."],
       tables: [
         {
-          title: "Addresses",
+          title: "Addresses, of which the first that is set applies",
           rows: [
             ["--emulator", "The emulator of this folder, or one in this process"],
             ["--base-url URL", "This address for both services"],
@@ -137,7 +136,7 @@ export const helpTopics = lookupTable<Topic>({
           title,
           rows: names.map((name) => [name, ""]),
         })),
-        notes: ["The reference lists the cause of each. To send one, use svc webhooks trigger."],
+        notes: ["To send one, use svc webhooks trigger."],
       };
     },
   },

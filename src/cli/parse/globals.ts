@@ -30,7 +30,7 @@ export const globalFlags: readonly FlagSpec[] = [
     default: "30s",
   }),
   createTextFlag(
-    "max-answer",
+    "max-response",
     "SIZE",
     "Maximum size of a response, such as 500MB (default: 256 MiB in memory, 16 GiB to a file or pipe)",
   ),
@@ -78,7 +78,7 @@ export function readGlobals(values: Readonly<Record<string, unknown>>) {
     debug: isSet("debug"),
     /** Timeout of a request. If undefined, the client's default applies, or more for slow operations. */
     timeoutMs: parse("timeout", parseDurationFlag),
-    maxAnswerBytes: parse("max-answer", parseSizeFlag),
+    maxResponseBytes: parse("max-response", parseSizeFlag),
     retries: Number(values.retries ?? 3),
     maxWaitMs: parseDurationFlag(getText("max-wait") ?? "60s", "--max-wait"),
     noInput: isSet("no-input"),

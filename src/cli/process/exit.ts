@@ -119,7 +119,7 @@ function classifyError(error: unknown): Classification {
   }
   if (error instanceof ResponseTooLargeError) {
     const hint = error.adjustable
-      ? "To allow a larger response, use --max-answer."
+      ? "To allow a larger response, use --max-response."
       : "Check that the base URL belongs to the service.";
     const outcomeNote = error.outcomeUnknown ? "The request may have taken effect. " : "";
     return ["failed", "answer_too_large", error.message, { hint: outcomeNote + hint }];

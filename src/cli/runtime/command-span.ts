@@ -37,7 +37,7 @@ export function startCommandSpan({ env, wall }: TracedHost, words: string) {
     const body = JSON.stringify(buildOtlpDocument([span], resource, { name: "svc", version: svcVersion }));
     const limitMs = Math.min(maxExportMs, timeoutMs);
     try {
-      const transport = await openTransport({ env }, { timeoutMs: limitMs, maxAnswerBytes: undefined });
+      const transport = await openTransport({ env }, { timeoutMs: limitMs, maxResponseBytes: undefined });
       const type = { "content-type": "application/json" };
       try {
         const request = { method: "POST", url, headers: { ...headers, ...type }, body } as const;

@@ -53,7 +53,7 @@ async function performCommand(
   }
 }
 
-const requestOptions = ["timeout", "retries", "max-wait", "max-answer"];
+const requestOptions = ["timeout", "retries", "max-wait", "max-response"];
 
 function rejectUnusedOptions(
   declaration: DeclaredCommand,

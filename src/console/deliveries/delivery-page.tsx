@@ -40,7 +40,7 @@ export function DeliveryPage({ id }: { readonly id: string }) {
   }
   const webhook = findWebhook(delivery.webhook_id);
   const { tone, words } = toStatusLabel(delivery);
-  const responseText = delivery.attempts.at(-1)?.answer;
+  const responseText = delivery.attempts.at(-1)?.response;
   const isDisabled = webhook !== undefined && webhook.status !== "ACTIVE";
   return (
     <>

@@ -80,8 +80,8 @@ const effects = new Set([
   "latency_ms",
   "reset",
   "truncated",
-  "answer_body",
-  "answer_headers",
+  "response_body",
+  "response_headers",
   "seed",
 ]);
 

@@ -34,7 +34,10 @@ describe("svc in GitHub Actions", () => {
     assert.deepEqual([exit, stdout], [2, ""]);
     const [first, ...rest] = stderr.trimEnd().split("\n");
     assert.equal(first, "error: No service address is configured.");
-    assert.match(rest.at(-1)!, /^::error title=svc%3A usage::No service address is configured\.%0AUse --base-url/);
+    assert.match(
+      rest.at(-1)!,
+      /^::error title=svc%3A usage::No service address is configured\.%0ATo start an emulator/,
+    );
   });
 
   for (const [label, argv, env] of [

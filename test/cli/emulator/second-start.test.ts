@@ -52,16 +52,16 @@ describe("second svc emulator start", () => {
     const { exit, stderr } = await runCli(`emulator start --port ${port}`, { cwd: await createTestFolder(t) });
     assert.equal(exit, 1);
     const [message, hint] = stderr.split("\n");
-    assert.equal(message, `error: An emulator with another state already listens on port ${port} or a following port.`);
+    assert.equal(message, `error: Port ${port} or a following port is in use by another emulator.`);
     assert.equal(
       hint,
-      `  To stop it, run svc emulator stop --file ${join(cwd, ".svc/emulator.json")}. Choose another port with --port, or use --port 0 for free ports.`,
+      `  Choose another port with --port, or use --port 0 for free ports. To stop it, run svc emulator stop --file ${join(cwd, ".svc/emulator.json")}.`,
     );
     const env = { SVC_EMULATOR_URL: `http://127.0.0.1:${port}/_emulator` };
     const result = await runCli(`emulator start --port ${port}`, { cwd: await createTestFolder(t), env });
     assert.match(
       result.stderr,
-      /\n {2}The variables of this shell point to it\. To stop it, run svc emulator stop\. Choose another /,
+      /free ports\. The variables of this shell point to the other emulator\. To stop it, run svc emulator stop\.\n/,
     );
   });
 });
@@ -96,14 +96,14 @@ describe("emulator with a removed .svc folder", () => {
       [ours.exit, ours.stderr],
       [
         1,
-        `error: An emulator whose files were removed (state: ${join(cwd, ".svc/emulator.json")}) already listens on port ${port} or a following port.\n` +
-          `  Commands cannot reach it. To stop it, run kill ${process.pid}. ${another}\n`,
+        `error: Port ${port} or a following port is in use by an emulator whose files were removed (state: ${join(cwd, ".svc/emulator.json")}).\n` +
+          `  ${another} Commands cannot reach the other emulator. To stop it, run kill ${process.pid}.\n`,
       ],
     );
     const result = await runCli(`emulator start --port ${port}`, { cwd: await createTestFolder(t) });
     assert.deepEqual(result.stderr.split("\n").slice(0, 2), [
-      `error: An emulator with another state already listens on port ${port} or a following port.`,
-      `  To stop it, run kill ${process.pid}. ${another}`,
+      `error: Port ${port} or a following port is in use by another emulator.`,
+      `  ${another} To stop it, run kill ${process.pid}.`,
     ]);
   });
 

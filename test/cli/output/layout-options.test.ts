@@ -19,7 +19,7 @@ describe("request option", () => {
   for (const words of local) {
     it(`is rejected by svc ${words}, which sends no requests`, async () => {
       const line = (await createCommandLines()).find(({ command }) => getCommandName(command) === words)!;
-      for (const flags of ["--timeout 3s", "--retries 1", "--max-wait 1s", "--max-answer 1MB"]) {
+      for (const flags of ["--timeout 3s", "--retries 1", "--max-wait 1s", "--max-response 1MB"]) {
         const { exit, stdout, stderr } = await runCli([...line.argv, ...flags.split(" ")]);
         assert.deepEqual([exit, stdout], [2, ""]);
         assert.ok(stderr.includes(`${flags.split(" ")[0]} cannot be used with svc ${words}`), stderr);

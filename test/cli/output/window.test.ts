@@ -66,7 +66,7 @@ describe("table on a terminal", () => {
       "  for all of REASON: --wide shows all",
     ]);
     assert.deepEqual(await renderAt(80, "webhooks deliveries"), [
-      "ID  WEBHOOK ID  ACTIVITY          COMPOSITE ID  STATUS TEXT  ANSWER",
+      "ID  WEBHOOK ID  ACTIVITY          COMPOSITE ID  STATUS TEXT  RESPONSE",
       " 1           1  CONTRACT_CREATED  T-1           retrying     connection_refused",
       "Too narrow for WEBHOOK STATUS, ATTEMPTS, NEXT ATTEMPT AT: --wide shows all",
     ]);
@@ -100,17 +100,17 @@ describe("table on a terminal", () => {
     ]);
     await svc("emulator webhooks disable 1");
     assert.deepEqual(await renderAt(80, "webhooks trigger CONTRACT_CREATED"), [
-      "DELIVERY  WEBHOOK ID  ANSWER                              OUTCOME",
+      "DELIVERY  WEBHOOK ID  RESPONSE                            OUTCOME",
       "       2           1  DISABLED_BY_USER: nothing was sent  skipped_disabled",
       "          URL  http://127.0.0.1:9/contracts/events/of/every/kind",
     ]);
     assert.deepEqual(await renderAt(40, "webhooks trigger CONTRACT_CREATED"), [
-      "DELIVERY  ANSWER        OUTCOME",
+      "DELIVERY  RESPONSE      OUTCOME",
       "       3  DISABLED_BY…  skipped_disabled",
       "          URL",
       "            http://127.0.0.1:9/contracts/events/of/every/kind",
       "Too narrow for WEBHOOK ID, and for all",
-      "  of ANSWER: --wide shows all",
+      "  of RESPONSE: --wide shows all",
     ]);
   });
 

@@ -59,7 +59,7 @@ const invalidStories: readonly (readonly [story: string, sentence: string])[] = 
     "steps: [{ receiver: app, subscribe: [CONTRACT_SIGND] }]",
     '1:38: subscribe.0 cannot be "CONTRACT_SIGND". Did you mean CONTRACT_SIGNED?',
   ],
-  ["steps: [{ receiver: app, answers: up }]", '1:35: answers must be a number or down, got "up".'],
+  ["steps: [{ receiver: app, responses: up }]", '1:37: responses must be a number or down, got "up".'],
   ["steps: [{ advance: next, expect: { stats: 200 } }]", '1:36: Unknown key "stats" in expect. Did you mean status?'],
   ["steps: [{ expect: { status: 99 } }]", "1:29: expect.status must be at least 100."],
   [
@@ -164,7 +164,7 @@ const validStory = `name: A story
 start: 2031-01-02T03:04:05Z
 steps:
   - receiver: app
-    answers: [500, 200]
+    responses: [500, 200]
     subscribe: [CONTRACT_CREATED, CONTRACT_SIGNED]
   - call: contracts.create
     body: ${contract}
@@ -200,7 +200,7 @@ const pick = <T>(random: Random, list: readonly T[]): T => list[Math.floor(rando
 
 /** Names that cause an error when misspelled. */
 const names =
-  /\b(steps|receiver|answers|subscribe|call|body|save|expect|status|json|params|as|sign|fault|direction|effect|count|advance|for each|svc|activities|deliveries|to|outcome|attempts|webhooks|composite_id|start)(?=:)/g;
+  /\b(steps|receiver|responses|subscribe|call|body|save|expect|status|json|params|as|sign|fault|direction|effect|count|advance|for each|svc|activities|deliveries|to|outcome|attempts|webhooks|composite_id|start)(?=:)/g;
 const values =
   /\b(CONTRACT_CREATED|CONTRACT_SIGNED|contracts\.create|contracts\.send|outgoing|duplicate|delivered|ACTIVE|\$contract|\$page|2031-01-02T03:04:05Z)\b/g;
 

@@ -132,7 +132,7 @@ steps:
 name: Causes of the delivery of CONTRACT_CREATED
 steps:
   - receiver: receiver
-    answers: 500
+    responses: 500
     subscribe: [ CONTRACT_CREATED ]
   - call: contracts.create
     body:
@@ -149,7 +149,7 @@ steps:
         - to: receiver
           activity: CONTRACT_CREATED
           outcome: retrying
-          answers: [ 500, 500, 500, 500, 500, 500 ]
+          responses: [ 500, 500, 500, 500, 500, 500 ]
 `,
     );
     const secondResult = await emulator.svc("run story.yaml");
@@ -171,7 +171,7 @@ steps:
     const { exit, stdout, stderr } = await emulator.svc("run --record story.yaml");
     assert.deepEqual([exit, stdout, stderr], [0, "Wrote story.yaml: 3 of 3 requests kept.\n", ""]);
     const story = await readStory(emulator, "story.yaml");
-    assert.deepEqual(story.match(/answers: .*/g), ["answers: [ 500, 501, 502, 503 ]", "answers: [ 501, 503 ]"]);
+    assert.deepEqual(story.match(/responses: .*/g), ["responses: [ 500, 501, 502, 503 ]", "responses: [ 501, 503 ]"]);
     const secondResult = await emulator.svc("run story.yaml");
     assert.deepEqual([secondResult.exit, secondResult.stderr], [0, ""], secondResult.stdout);
   });
@@ -192,7 +192,7 @@ steps:
 name: Causes of webhooks.delete
 steps:
   - receiver: receiver
-    answers: 200
+    responses: 200
     subscribe: [ CONTRACT_CREATED ]
   - call: webhooks.delete
     params:

@@ -42,14 +42,14 @@ steps:
       `
 name: A contract is signed
 steps:
-  - { receiver: app, answers: [500, 200], subscribe: [CONTRACT_CREATED] }
+  - { receiver: app, responses: [500, 200], subscribe: [CONTRACT_CREATED] }
   - { call: contracts.create, body: ${contract}, save: { contract: id } }
   - { call: contracts.send, params: { composite_id: $contract }, title: Send it }
   - { as: jo@acme.example, sign: $contract }
   - { svc: contracts status $contract --json, expect: { json: { contract_status: EXECUTED } } }
   - { fault: { direction: outgoing, effect: duplicate, webhook: "\${app.webhook}" } }
   - { advance: PT5M }
-  - { expect: { deliveries: [{ to: app, contract: $contract, answers: [500, 200] }] } }
+  - { expect: { deliveries: [{ to: app, contract: $contract, responses: [500, 200] }] } }
 `,
     );
     assert.deepEqual(
@@ -57,7 +57,7 @@ steps:
       [
         0,
         `story.yaml  A contract is signed
-  ok       1  receiver app answers 500, 200  subscribed to 1 activity
+  ok       1  receiver app responds 500, 200  subscribed to 1 activity
   ok       2  call contracts.create  201 T-1 DRAFT
   ok       3  Send it  200
   ok       4  as jo@acme.example sign T-1  200 T-1 EXECUTED
@@ -171,8 +171,8 @@ steps:
     const requested = "CONTRACT_SIGNATURE_REQUESTED T-1 to app delivered after 1 (200)";
     const seen = `seen: CONTRACT_CREATED T-1 to app delivered after 1 (200); ${requested}`;
     assert.equal(
-      await readMessage("[{ activity: CONTRACT_SIGNATURE_REQUESTED, attempts: 2, answers: [500] }]"),
-      `deliveries.0: no delivery with {"activity":"CONTRACT_SIGNATURE_REQUESTED","attempts":2,"answers":[500]}; nearest: 2. ${requested}: attempts: expected 2, got 1, answers.0: expected 500, got 200; ${seen}`,
+      await readMessage("[{ activity: CONTRACT_SIGNATURE_REQUESTED, attempts: 2, responses: [500] }]"),
+      `deliveries.0: no delivery with {"activity":"CONTRACT_SIGNATURE_REQUESTED","attempts":2,"responses":[500]}; nearest: 2. ${requested}: attempts: expected 2, got 1, responses.0: expected 500, got 200; ${seen}`,
     );
     assert.equal(
       await readMessage("[{ activity: CONTRACT_SIGNATURE_REQUESTED }, { activity: CONTRACT_CREATED }]"),

@@ -34,7 +34,7 @@ describe("svc webhooks trigger", () => {
       contract: "T-1",
       url: app.url,
       status: 200,
-      answer: "status 200",
+      response: "status 200",
       outcome: "delivered",
       next_attempt_at: null,
       response_body: "",
@@ -127,10 +127,10 @@ describe("svc webhooks trigger", () => {
   it("exits 1 when the receiver is unreachable or does not respond with 2xx", async (t) => {
     const { svc, app } = await startCliEmulatorWithReceiver(t);
     app.respond(302);
-    const redirected = await svc("webhooks trigger CONTRACT_SIGNED --json=status,answer,outcome");
+    const redirected = await svc("webhooks trigger CONTRACT_SIGNED --json=status,response,outcome");
     assert.deepEqual(
       [redirected.exit, JSON.parse(redirected.stdout)],
-      [1, [{ status: 302, answer: "status 302", outcome: "retrying" }]],
+      [1, [{ status: 302, response: "status 302", outcome: "retrying" }]],
     );
     app.respond((_, response) => response.destroy());
     const result = await svc("webhooks trigger CONTRACT_SIGNED --json=status,outcome");
@@ -242,7 +242,7 @@ describe("svc webhooks deliveries", () => {
     app.respond(503);
     await svc("webhooks trigger CONTRACT_SIGNED");
     const rows = await json<Record<string, unknown>[]>("webhooks deliveries");
-    const columns = ["webhook_id", "outcome", "attempts", "answer", "next_attempt_at"] as const;
+    const columns = ["webhook_id", "outcome", "attempts", "response", "next_attempt_at"] as const;
     assert.deepEqual(
       rows.map((row) => columns.map((name) => row[name])),
       [

@@ -86,7 +86,7 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
         {
           check: "webhooks",
           status: "warning",
-          detail: "Webhooks without deliveries: 1 (DISABLED_BY_ERROR)",
+          detail: "Inactive webhooks: 1 (DISABLED_BY_ERROR)",
           hint: "To see why: svc webhooks why",
         },
       ],
@@ -165,7 +165,7 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
     assert.equal((await counted()) - before <= 9, true);
     assert.equal(stdout.split("\n").filter((line) => /^\d+ Hook-\d+ /.test(line)).length, 7);
     assert.equal(stdout.match(/^Webhook \d+/gm)?.length, 1);
-    assert.match(stdout, /^6 more, 11 more that fail: svc webhooks why ID, or --all$/m);
+    assert.match(stdout, /^6 more, 11 more failing webhooks: svc webhooks why ID, or --all$/m);
     assert.ok(stdout.split("\n").length <= 26, stdout);
     const output = (await svc("webhooks why --all")).stdout;
     assert.equal(output.match(/^Webhook \d+/gm)?.length, 12);

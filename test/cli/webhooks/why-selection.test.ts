@@ -31,7 +31,7 @@ describe("webhooks that svc webhooks why selects", () => {
     const headings = (stdout: string) => [...stdout.matchAll(/^Webhook \d+ {2}\w+/gm)].map(([heading]) => heading);
     const failing = await svc("webhooks why");
     assert.deepEqual([failing.exit, headings(failing.stdout)], [1, ["Webhook 2  Bad"]]);
-    assert.match(failing.stdout, /^1 more that fails: svc webhooks why ID, or --all$/m);
+    assert.match(failing.stdout, /^1 more failing webhook: svc webhooks why ID, or --all$/m);
     assert.deepEqual(headings((await svc("webhooks why --all")).stdout), ["Webhook 2  Bad", "Webhook 3  Third"]);
     await svc("emulator webhooks disable 3");
     const ofWorkspace = await svc(["webhooks", "why", first!.name, "--all"]);

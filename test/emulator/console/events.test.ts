@@ -195,7 +195,7 @@ describe("console event stream", () => {
     await closing.close();
     // Each event about faults contains all faults, so one large fault makes every event large.
     const rule = { direction: "incoming", method: "DELETE", status: 503 };
-    const largeRule = { ...rule, answer_body: "x".repeat(1_000_000) };
+    const largeRule = { ...rule, response_body: "x".repeat(1_000_000) };
     const current = await openStartedStream(t, emulator);
     const addFault = async (body: unknown) => {
       assert.equal((await emulator.control("POST", "faults", { body })).status, 201);
@@ -203,7 +203,7 @@ describe("console event stream", () => {
       await current.waitFor(({ event }) => event === "faults");
     };
     await addFault(largeRule);
-    const rounds = Math.ceil((await readSystemBufferBytes()) / largeRule.answer_body.length) + 4;
+    const rounds = Math.ceil((await readSystemBufferBytes()) / largeRule.response_body.length) + 4;
     for (let i = 0; i < rounds; i += 1) await addFault(rule);
     const back = await openEventStream(t, emulator, { after: id });
     assert.equal((await back.next()).event, "resync");

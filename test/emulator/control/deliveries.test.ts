@@ -156,7 +156,7 @@ describe("deliveries on the control plane", () => {
           status: 503,
           error: null,
           fault: null,
-          answer: "busy still",
+          response: "busy still",
         },
       ],
     };
@@ -249,7 +249,7 @@ describe("deliveries on the control plane", () => {
       error: null,
       duration_ms: 3,
       fault: null,
-      answer: "bad signature",
+      response: "bad signature",
       url: sink.url,
       response_body: "bad signature",
     };

@@ -55,8 +55,8 @@ describe("fault for incoming requests", () => {
       body: {
         direction: "incoming",
         status: 429,
-        answer_headers: { "retry-after": "7" },
-        answer_body: { detail: "Slow down" },
+        response_headers: { "retry-after": "7" },
+        response_body: { detail: "Slow down" },
       },
     });
     const response = await router("GET", health);
@@ -171,15 +171,15 @@ describe("fault for incoming requests", () => {
     [{ direction: "outgoing" }, "effect is required"],
     [{ direction: "incoming", status: 503, effect: "drop" }, "effect cannot be used with direction incoming"],
     [{ direction: "outgoing", effect: "drop", status: 503 }, "status cannot be used with direction outgoing"],
-    [{ direction: "incoming", reset: true, answer_body: 1 }, "answer_body requires status"],
+    [{ direction: "incoming", reset: true, response_body: 1 }, "response_body requires status"],
     [{ direction: "outgoing", effect: "drop", delay: "PT5M" }, "delay requires the effect delay or reorder"],
     [
       createHeaderFault("x-note", "a\r\nset-cookie: b"),
-      "answer_headers.x-note must be ISO-8859-1 without control characters",
+      "response_headers.x-note must be ISO-8859-1 without control characters",
     ],
-    [createHeaderFault("x-note", "漢"), "answer_headers.x-note must be ISO-8859-1"],
-    [createHeaderFault("x note", "a"), "answer_headers.x note must be letters, digits and"],
-    [createHeaderFault("Content-Length", "5"), "answer_headers.Content-Length: is set by the emulator"],
+    [createHeaderFault("x-note", "漢"), "response_headers.x-note must be ISO-8859-1"],
+    [createHeaderFault("x note", "a"), "response_headers.x note must be letters, digits and"],
+    [createHeaderFault("Content-Length", "5"), "response_headers.Content-Length: is set by the emulator"],
   ] as const;
   for (const [body, words] of mistakes) {
     it(`rejects an invalid fault: ${words}`, async (t) => {
@@ -195,7 +195,7 @@ describe("fault for incoming requests", () => {
 });
 
 function createHeaderFault(name: string, value: string) {
-  return { direction: "incoming", status: 503, answer_headers: { [name]: value } } as const;
+  return { direction: "incoming", status: 503, response_headers: { [name]: value } } as const;
 }
 
 async function listFaultCounts({ control }: TestEmulator) {

@@ -92,7 +92,7 @@ describe("control plane token", () => {
       code: "credentials-omitted",
       detail: `authorization: not for ${location}`,
     });
-    const droppedResponse = { code: "answer-dropped", detail: "us-1 responded 200, not the first" };
+    const droppedResponse = { code: "response-dropped", detail: "us-1 responded 200, not the first" };
     const several = { code: "asked-several", detail: "eu-1, us-1" };
     assert.deepEqual(
       requests.items.map(({ findings }) => findings),

@@ -41,7 +41,7 @@ describe("request log of the routing service", () => {
     await emulator.router("GET", "/x");
     assert.deepEqual(await getNewestFindings(emulator), [
       finding,
-      { code: "answer-dropped", detail: "us-1 responded 200, not the first" },
+      { code: "response-dropped", detail: "us-1 responded 200, not the first" },
     ]);
     emulator.eu.respond((_, response) => response.destroy());
     await emulator.router("GET", "/x");
@@ -67,7 +67,7 @@ describe("request log of the routing service", () => {
     await finished;
     assert.deepEqual(await getNewestFindings(emulator), [
       finding,
-      { code: "answer-dropped", detail: "us-1 responded 200, late" },
+      { code: "response-dropped", detail: "us-1 responded 200, late" },
     ]);
   });
 

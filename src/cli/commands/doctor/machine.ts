@@ -157,7 +157,7 @@ async function checkWebhooks(context: Context): Promise<CheckResult[]> {
       ({ id, status }) => `${id} (${status === "ACTIVE" ? "address not allowed" : status})`,
     );
     findings.push(
-      createCheckWarning("webhooks", `Webhooks without deliveries: ${formatList(all)}`, "To see why: svc webhooks why"),
+      createCheckWarning("webhooks", `Inactive webhooks: ${formatList(all)}`, "To see why: svc webhooks why"),
     );
   }
   return findings;

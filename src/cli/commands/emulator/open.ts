@@ -176,22 +176,25 @@ async function createPortTakenError(
 ): Promise<CommandFailedError> {
   const runFile = state === undefined ? undefined : await resolveRunFile(state);
   const createTakenError = (occupant: string, hint: string) =>
-    new CommandFailedError("failed", "port_taken", `${occupant} already listens on port ${port} or a following port.`, {
+    new CommandFailedError("failed", "port_taken", `Port ${port} or a following port is in use by ${occupant}.`, {
       hint,
       cause,
     });
   const address = `http://127.0.0.1:${port}`;
   const listener = await probeListener(address);
-  if (listener === undefined) return createTakenError("Another program", choosePortHint);
+  if (listener === undefined) return createTakenError("another program", choosePortHint);
   const stopInstructions = await findStopInstructions(listener, address);
   if (stopInstructions.isUnreachable && stopInstructions.runFile === runFile) {
-    const occupant = `An emulator whose files were removed (state: ${state})`;
-    return createTakenError(occupant, `Commands cannot reach it. ${stopInstructions.words}. ${choosePortHint}`);
+    const occupant = `an emulator whose files were removed (state: ${state})`;
+    return createTakenError(
+      occupant,
+      `${choosePortHint} Commands cannot reach the other emulator. ${stopInstructions.words}.`,
+    );
   }
   const stopHint = isAt(host.env.SVC_EMULATOR_URL, address)
-    ? "The variables of this shell point to it. To stop it, run svc emulator stop."
+    ? "The variables of this shell point to the other emulator. To stop it, run svc emulator stop."
     : `${stopInstructions.words}.`;
-  return createTakenError("An emulator with another state", `${stopHint} ${choosePortHint}`);
+  return createTakenError("another emulator", `${choosePortHint} ${stopHint}`);
 }
 
 const isAt = (url: string | undefined, address: string): boolean =>

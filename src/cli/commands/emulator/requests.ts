@@ -147,7 +147,7 @@ function findFailure({ attempts }: { readonly attempts: readonly Attempt[] }): s
   if (!last?.resend) return "was not sent: its address is not allowed";
   if (hasSucceeded(last)) return undefined;
   const verb = attempts.length > 1 ? "failed again" : "failed";
-  return `${verb}: ${summarizeAttemptOutcome(last)}${last.answer === null ? "" : `: ${last.answer}`}`;
+  return `${verb}: ${summarizeAttemptOutcome(last)}${last.response === null ? "" : `: ${last.response}`}`;
 }
 
 const columns = [

@@ -118,7 +118,7 @@ function describeNearest(expected: object, actual: readonly ObservedDelivery[]):
   return `; nearest: ${i + 1}. ${formatDelivery(delivery)}: ${details}`;
 }
 
-const formatDelivery = ({ to, activity, contract, outcome, attempts, answers: responses }: ObservedDelivery): string =>
+const formatDelivery = ({ to, activity, contract, outcome, attempts, responses }: ObservedDelivery): string =>
   `${activity} ${contract ?? ""} to ${to} ${outcome} after ${attempts} (${responses.join(", ")})`.replace("  ", " ");
 
 interface ExpectationDifference {

@@ -27,14 +27,14 @@ function toObservedDelivery({ activity, composite_id, outcome, attempts }: Liste
     contract: composite_id,
     outcome,
     attempts: attempts.length,
-    answers: listAnswers(attempts),
+    responses: listResponses(attempts),
     minutes: attempts.map(({ at }) => Math.round((Date.parse(at) - start) / 60_000)),
   };
 }
 
 /** Lists the result of each attempt: a status or an error code. */
-export const listAnswers = (attempts: ListedDelivery["attempts"]): (number | string)[] =>
-  attempts.map(({ status, error }) => status ?? error?.code ?? "no answer");
+export const listResponses = (attempts: ListedDelivery["attempts"]): (number | string)[] =>
+  attempts.map(({ status, error }) => status ?? error?.code ?? "no response");
 
 export async function listObservedActivities({ client }: ScenarioEnvironment): Promise<readonly string[]> {
   const activities = new Map<number, string>();

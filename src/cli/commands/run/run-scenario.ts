@@ -181,7 +181,7 @@ export async function runScenario(
   /** Explains why a program rejects all deliveries: it started before the scenario's emulator and uses another key. */
   async function findHint(): Promise<string | undefined> {
     const rejectedDelivery = (await listObservedDeliveries(environment)).find(
-      ({ to, answers }) => environment.receivers.get(to)?.isProgram && [401, 403].includes(Number(answers.at(-1))),
+      ({ to, responses }) => environment.receivers.get(to)?.isProgram && [401, 403].includes(Number(responses.at(-1))),
     );
     if (rejectedDelivery === undefined) return undefined;
     const { seed = "demo" } = scenario;
@@ -190,7 +190,7 @@ export async function runScenario(
       typeof seed === "object"
         ? "the hmac_key of its workspace in the seed"
         : `the key of: svc emulator exec --deterministic${flag} -- printenv SVC_WEBHOOK_HMAC_KEY`;
-    return `${rejectedDelivery.to} responded ${rejectedDelivery.answers.at(-1)}. The scenario signs with ${key}`;
+    return `${rejectedDelivery.to} responded ${rejectedDelivery.responses.at(-1)}. The scenario signs with ${key}`;
   }
 
   /** Formats the trace of the story's contract. Returns an empty list without a contract. */

@@ -55,7 +55,7 @@ const ExpectedDelivery = z.strictObject({
   contract: z.string().optional().describe("T-1, or a saved value"),
   outcome: z.enum(deliveryOutcomes).optional(),
   attempts: z.int().min(0).optional().describe("Number of attempts so far"),
-  answers: z
+  responses: z
     .array(z.union([z.int(), z.string()]))
     .optional()
     .describe("Result of each attempt: a status or an error code"),
@@ -157,7 +157,7 @@ const receiverStatusSchema = z.union([z.int().min(200).max(599), z.literal("down
 const ReceiverStep = defineStep("Opens a webhook receiver", {
   receiver: nameSchema.describe("Name, for $name.url, $name.webhook, $name.last.body and $name.last.signature"),
   url: z.string().min(1).optional().describe("Address of your program (default: a built-in receiver)"),
-  answers: z
+  responses: z
     .union([receiverStatusSchema, z.array(receiverStatusSchema).min(1)])
     .optional()
     .describe("Response statuses of the built-in receiver, the last of which repeats; down refuses connections"),

@@ -94,10 +94,10 @@ const stepRunners: { readonly [Kind in Exclude<StepKind, "for each">]: StepRunne
     return { title: `fault ${direction}: ${effect.join(", ")}`, ...observation, outcome: "" };
   },
 
-  async receiver({ receiver: name, url, answers: responses = 200, subscribe }, environment) {
+  async receiver({ receiver: name, url, responses = 200, subscribe }, environment) {
     const list = [responses].flat();
     const receiver = await environment.openReceiver(name, url, list);
-    const description = url === undefined ? `answers ${list.join(", ")}` : "is your program";
+    const description = url === undefined ? `responds ${list.join(", ")}` : "is your program";
     const title = `receiver ${name} ${description}`;
     if (subscribe === undefined) return { title, outcome: "", value: receiver };
     const only_for_activities = subscribe === "all" ? activities : subscribe;

@@ -45,7 +45,7 @@ export function buildFindings({ webhook, health, deliveries, now, trace }: Webho
     because_of: trace ? findCauses(attempts.slice(attempts.findLastIndex(({ ok }) => ok) + 1), trace) : null,
     last_delivered_at: health.deliveredAt,
     last_error: health.lastFailure,
-    last_answer: health.responseText,
+    last_response: health.responseText,
     why: health.explanation,
     short: health.shortReason,
     skipped: unattemptedDeliveries.length,
@@ -176,14 +176,14 @@ export function formatFindings(
 const identity = (text: string): string => text;
 
 function formatConclusion(findings: WebhookFindings, showsAll: boolean): StyledLine[] {
-  const { since, why: reason, last_answer: lastAnswer, last_delivered_at: lastDeliveredAt } = findings;
+  const { since, why: reason, last_response: lastResponse, last_delivered_at: lastDeliveredAt } = findings;
   const [begin, ...rest] = reason;
   const first: StyledLine[] = since === null || begin === undefined ? reason.slice(0, 1) : [[red(begin)]];
   return [
     "",
     ...first,
     ...rest,
-    ...(lastAnswer === null ? [] : [`Last response: ${lastAnswer}`]),
+    ...(lastResponse === null ? [] : [`Last response: ${lastResponse}`]),
     ...formatCauses(findings.because_of ?? [], showsAll),
     ...(lastDeliveredAt === null ? [] : [`Last delivered ${lastDeliveredAt}`]),
     ...formatNextSteps(findings),
@@ -292,7 +292,7 @@ const formatAttempt = ({
   because,
 }: Attempt): StyledLine => [
   `  ${at}  `,
-  status === null ? red(error?.code ?? "no answer") : styleStatus(status),
+  status === null ? red(error?.code ?? "no response") : styleStatus(status),
   `  ${turn}  ${activity}${contract === null ? "" : ` ${contract}`}`,
   dim(`${because === null ? "" : `  ${because}`}${ok ? "  delivered" : ""}`),
 ];

@@ -71,7 +71,7 @@ export const deliveryPaging = { by: "offset", maxPerPage: 500, total: "total" } 
 /** Extends the output of svc emulator deliveries with the results of earlier attempts before the next one. */
 const withAttempts = (columns: readonly Column[]): readonly Column[] => [
   ...columns.slice(0, -1),
-  { name: "answer", shrinkPriority: 2, minWidth: 18, purpose: true },
+  { name: "response", shrinkPriority: 2, minWidth: 18, purpose: true },
   "attempts",
   ...columns.slice(-1),
 ];
@@ -79,7 +79,7 @@ const withAttempts = (columns: readonly Column[]): readonly Column[] => [
 const toRow = ({ attempts, ...delivery }: ListedDelivery) => ({
   ...delivery,
   attempts: attempts.length,
-  answer: describeResponse(attempts.at(-1)) ?? null,
+  response: describeResponse(attempts.at(-1)) ?? null,
 });
 
 type FollowedFlags = readonly [...typeof deliveryFlags, { readonly flag: "offset"; readonly type: "integer" }];

@@ -2,7 +2,7 @@ import { listWorkspaces } from "../../../api/emulator/state.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { Column } from "../../../api/operation.ts";
 import type { Webhook } from "../../../api/webhook-health/health.ts";
-import { findNearest } from "../../../base/text.ts";
+import { findNearest, pluralize } from "../../../base/text.ts";
 import type { Client } from "../../../client/client.ts";
 import { createSwitch, createTextFlag } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
@@ -101,7 +101,7 @@ async function printForUsers(
   const moreFailing = failing.length - shownReadings.length;
   const hints = [
     ...(moreRows > 0 ? [`${moreRows} more`] : []),
-    ...(moreFailing > 0 && !isSingle ? [`${moreFailing} more that ${moreFailing === 1 ? "fails" : "fail"}`] : []),
+    ...(moreFailing > 0 && !isSingle ? [pluralize(moreFailing, "more failing webhook")] : []),
   ];
   if (hints.length > 0) table.push(`${hints.join(", ")}: svc webhooks why ID, or --all`);
   await output.print(...table);

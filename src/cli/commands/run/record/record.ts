@@ -121,8 +121,8 @@ async function isReached(
   await environment.settle();
   const expected = JSON.stringify(toExpectedDelivery(delivery));
   return (await listObservedDeliveries(environment)).some(
-    ({ to, activity, outcome, answers }) =>
-      to === getResultName(action.id) && JSON.stringify({ activity, outcome, answers }) === expected,
+    ({ to, activity, outcome, responses }) =>
+      to === getResultName(action.id) && JSON.stringify({ activity, outcome, responses }) === expected,
   );
 }
 

@@ -2,7 +2,7 @@ import { Document, isScalar, visit } from "yaml";
 import { formatDuration } from "../../../../base/duration.ts";
 import { toFields } from "../../../../base/object.ts";
 import { pluralize } from "../../../../base/text.ts";
-import { listAnswers } from "../observations.ts";
+import { listResponses } from "../observations.ts";
 import { contractActions, type StepKind } from "../schema.ts";
 import type { RecordedAction, RecordingGoal } from "./history.ts";
 import { getResource, mapInput } from "./links.ts";
@@ -29,7 +29,7 @@ export function createStoryStep(
   if (webhook) {
     const responses = webhook.responses.length === 1 ? webhook.responses[0] : webhook.responses;
     const subscribe = toFields(body).only_for_activities;
-    return { kind: "receiver", fields: { receiver, answers: responses, subscribe } };
+    return { kind: "receiver", fields: { receiver, responses, subscribe } };
   }
   if (operation.id === "faults.add") return { kind: "fault", fields: { fault: body } };
   const act = contractActions.find((action) => operation.id === `emulator-contracts.${action}`);
@@ -46,7 +46,7 @@ export function createStoryStep(
 export const toExpectedDelivery = ({ activity, outcome, attempts }: NonNullable<RecordingGoal["delivery"]>) => ({
   activity,
   outcome,
-  answers: listAnswers(attempts),
+  responses: listResponses(attempts),
 });
 
 /** Formats recorded requests as a scenario file. The file expects the outcome of the last request. */

@@ -17,10 +17,10 @@ const startEndlessServer = (t: TestContext, head = "HTTP/1.1 200 OK\r\n\r\n", pi
   });
 
 const credentials = { SVC_CLIENT_ID: "id", SVC_CLIENT_SECRET: "secret", SVC_TOKEN: "token" };
-const quick = ["--retries", "0", "--timeout", "20s", "--max-answer", "1MiB"];
+const quick = ["--retries", "0", "--timeout", "20s", "--max-response", "1MiB"];
 
 describe("endless response", () => {
-  const hint = "To allow a larger response, use --max-answer.";
+  const hint = "To allow a larger response, use --max-response.";
   for (const [line, env, doubt = ""] of [
     ["router health", {}],
     ["contracts list", {}],
@@ -92,7 +92,7 @@ describe("endless response", () => {
   });
 });
 
-describe("--max-answer", () => {
+describe("--max-response", () => {
   it("accepts only sizes", async () => {
     for (const size of ["0", "-1", "1XB", "lots", "1e9", ""]) {
       const { exit, stderr } = await runCli([
@@ -100,9 +100,9 @@ describe("--max-answer", () => {
         "health",
         "--base-url",
         "http://127.0.0.1:1",
-        `--max-answer=${size}`,
+        `--max-response=${size}`,
       ]);
-      assert.deepEqual([exit, stderr.includes("--max-answer")], [2, true], `${size}: ${stderr}`);
+      assert.deepEqual([exit, stderr.includes("--max-response")], [2, true], `${size}: ${stderr}`);
     }
     for (const size of ["1", "500MB", "2 GiB", "1.5g", "64k"]) {
       const { exit } = await runCli([
@@ -111,7 +111,7 @@ describe("--max-answer", () => {
         "--base-url",
         "http://127.0.0.1:1",
         "--retries=0",
-        `--max-answer=${size}`,
+        `--max-response=${size}`,
       ]);
       assert.equal(exit, 75, size);
     }
