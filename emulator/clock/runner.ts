@@ -1,4 +1,5 @@
 import type { WallClock } from "../../src/base/clock.ts";
+import { withTimeout } from "../../src/base/timing.ts";
 import type { AdvanceResult } from "../published.d.ts";
 import type { Cause } from "../store/cause.ts";
 import { createCauseRowFactory } from "../store/causes.ts";
@@ -147,11 +148,8 @@ export class Runner {
   async close(): Promise<void> {
     this.#closing.abort();
     this.#wake();
-    const timeout = new AbortController();
-    const idle = this.#dispatcher.waitUntilIdle().then(() => timeout.abort());
     const { wall, closeSignal, graceMs = defaultGraceMs } = this.#options;
-    const graceSignal = AbortSignal.any([timeout.signal, ...(closeSignal ? [closeSignal] : [])]);
-    await Promise.race([idle, wall.sleep(graceMs, graceSignal)]);
+    await withTimeout(wall, graceMs, this.#dispatcher.waitUntilIdle(), closeSignal);
     await this.#dispatcher.stop();
     await Promise.all([this.#currentAdvance, this.#loop]);
     for (const unwatch of this.#unwatch) unwatch();

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type Clock, createSteadyClock, type WallClock } from "../../src/base/clock.ts";
+import { Emitter } from "../../src/base/emitter.ts";
 import type { Cause } from "../store/cause.ts";
 import { defineRows, type Store } from "../store/port.ts";
 import { lastTimestampMs, storedTime } from "../store/stored-time.ts";
@@ -50,8 +51,12 @@ interface PendingChange {
 export class VirtualClock implements Clock {
   readonly #store: Store;
   readonly #wallNow: () => number;
-  readonly #watchers = new Set<() => void>();
-  readonly #jumpWatchers = new Set<(from: number, to: number) => void>();
+  readonly #changes = new Emitter();
+  readonly #jumps = new Emitter<[from: number, to: number]>();
+  /** Calls the listener when mode or speed has changed, or when time passes again. Returns a function that removes it. */
+  readonly watch = this.#changes.watch;
+  /** Calls the listener when time jumps, with virtual milliseconds. Returns a function that removes the listener. */
+  readonly watchJumps = this.#jumps.watch;
   #state: ClockState;
   #isHeld = false;
   #movedBy: Cause | undefined;
@@ -117,7 +122,7 @@ export class VirtualClock implements Clock {
   async #set({ mode, speed }: Pick<ClockState, "mode" | "speed">, cause?: Cause): Promise<void> {
     const now = this.now();
     await this.#write({ mode, speed, offset: getOffset(this.#wallNow(), mode, now), manual_now: now }, cause);
-    for (const listener of this.#watchers) listener();
+    this.#changes.emit();
   }
 
   /** Sets the time to `ms`, never back. Resolves when the change is durable. The new time is published only then. */
@@ -152,22 +157,7 @@ export class VirtualClock implements Clock {
     this.#state = this.#withTime(this.now());
     this.#isHeld = false;
     this.#movedBy = undefined;
-    for (const listener of this.#watchers) listener();
-  }
-
-  /**
-   * Calls the listener when mode or speed has changed, or when time passes again. Returns a function that removes the
-   * listener.
-   */
-  watch(listener: () => void): () => void {
-    this.#watchers.add(listener);
-    return () => this.#watchers.delete(listener);
-  }
-
-  /** Calls the listener when time jumps, with virtual milliseconds. Returns a function that removes the listener. */
-  watchJumps(listener: (from: number, to: number) => void): () => void {
-    this.#jumpWatchers.add(listener);
-    return () => this.#jumpWatchers.delete(listener);
+    this.#changes.emit();
   }
 
   /** Creates the row of a clock at `ms` that passes as another clock does, by default as this one does. */
@@ -185,7 +175,7 @@ export class VirtualClock implements Clock {
     this.#lastWrite = Promise.resolve();
     this.#pendingChanges.length = 0;
     this.#notifyJump(from, this.now());
-    for (const listener of this.#watchers) listener();
+    this.#changes.emit();
   }
 
   /**
@@ -200,8 +190,7 @@ export class VirtualClock implements Clock {
   }
 
   #notifyJump(from: number, to: number): void {
-    if (from === to) return;
-    for (const listener of this.#jumpWatchers) listener(from, to);
+    if (from !== to) this.#jumps.emit(from, to);
   }
 
   #withTime(now: number): ClockState {

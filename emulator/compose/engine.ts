@@ -95,21 +95,17 @@ export async function flushReports(
   { store, clock, wall }: { readonly store: Store; readonly clock: Clock; readonly wall: WallClock },
   closeSignal: AbortSignal,
 ): Promise<void> {
-  const timeout = new AbortController();
-  const signal = AbortSignal.any([closeSignal, timeout.signal]);
-  await withTimeout(
-    wall,
-    maxReportMs,
-    waitUntilNothingIsDue().catch(() => {}),
-  ); // A disk that rejects writes does not prevent closing.
-  timeout.abort("enough");
+  const deadline = wall.monotonicNow() + maxReportMs;
+  // A disk that rejects writes does not prevent closing.
+  const reports = waitUntilNothingIsDue().catch(() => {});
+  await withTimeout(wall, maxReportMs, reports, closeSignal);
 
   async function waitUntilNothingIsDue(): Promise<void> {
-    while (!signal.aborted) {
+    while (!closeSignal.aborted && wall.monotonicNow() < deadline) {
       const slice = { by: "turn", to: toDueSortKeyEnd(clock.now()), limit: maxExaminedEntries } as const;
       const due = await store.read((view) => view.list(schedule, slice));
       if (!due.some(({ kind }) => isReportKind(kind))) return;
-      await wall.sleep(pollIntervalMs, signal);
+      await wall.sleep(pollIntervalMs, closeSignal);
     }
   }
 }

@@ -1,3 +1,4 @@
+import { Emitter } from "../../src/base/emitter.ts";
 import { waitUntilAborted } from "../../src/base/on-abort.ts";
 import { withTimeout } from "../../src/base/timing.ts";
 import { StateFormatError, StoreFailedError } from "../store/port.ts";
@@ -30,7 +31,7 @@ export class LeadershipLifecycle {
   /** The current session, or the last session. */
   #latest: LeaderSession | undefined;
   #following: Promise<void> = Promise.resolve();
-  readonly #watchers = new Set<(term: LeaderSession | undefined) => void>();
+  readonly #changes = new Emitter<[term: LeaderSession | undefined]>();
 
   constructor(options: LifecycleOptions) {
     this.#options = options;
@@ -59,9 +60,8 @@ export class LeadershipLifecycle {
    * listener.
    */
   watch(listener: (term: LeaderSession | undefined) => void): () => void {
-    this.#watchers.add(listener);
     listener(this.#term);
-    return () => void this.#watchers.delete(listener);
+    return this.#changes.watch(listener);
   }
 
   /** Ends the current session. Call it after the process must not lead any more. */
@@ -129,6 +129,6 @@ export class LeadershipLifecycle {
   #setSession(term: LeaderSession | undefined): void {
     this.#term = term;
     if (term) this.#latest = term;
-    for (const listener of this.#watchers) listener(term);
+    this.#changes.emit(term);
   }
 }

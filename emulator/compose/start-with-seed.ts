@@ -3,6 +3,7 @@ import { devNull } from "node:os";
 import { dirname } from "node:path";
 import { redactText } from "../../src/api/secrets.ts";
 import { systemWallClock, type WallClock } from "../../src/base/clock.ts";
+import { Emitter } from "../../src/base/emitter.ts";
 import { createRandomIds } from "../../src/base/ids.ts";
 import { pollEvery } from "../../src/base/timing.ts";
 import { openFilesRemedies } from "../../src/files/disk.ts";
@@ -20,7 +21,7 @@ import { type ClaimedRunFile, claimRunFile, listRunFilePaths, type RunFile } fro
 import { resolveStatePath } from "../store/file/stored-state.ts";
 import { StoreFailedError } from "../store/port.ts";
 import type { Leadership } from "../store/postgres/leadership.ts";
-import { DeliveryNotifier } from "../webhooks/record.ts";
+import type { DeliveryNotifier } from "../webhooks/record.ts";
 import { CleanupStack } from "./cleanup-stack.ts";
 import { createEmulatorApi } from "./emulator-api.ts";
 import { observeWith } from "./engine.ts";
@@ -139,7 +140,7 @@ async function begin(
         stop: () => stop(),
       })
     : undefined;
-  const deliveries = new DeliveryNotifier();
+  const deliveries: DeliveryNotifier = new Emitter();
   const counters = new MetricCounters(requestLog, deliveries);
   const context: ProcessContext = {
     ...{ options, seed, wall, readiness, file: realFile, routerUrl, settings, requestLog, deliveries, counters },

@@ -3,6 +3,7 @@ import { type ControlRole, controlRoles } from "../../src/api/control-roles.ts";
 import type { WallClock } from "../../src/base/clock.ts";
 import { hash } from "../../src/base/hmac.ts";
 import { createRandomIds } from "../../src/base/ids.ts";
+import { Mutex } from "../../src/base/mutex.ts";
 import { defineRows, type Store, type View } from "../store/port.ts";
 import { storedTime } from "../store/stored-time.ts";
 import { type Workspace, workspaces } from "./workspaces.ts";
@@ -44,7 +45,7 @@ export class ControlTokens {
   readonly #wall: WallClock;
   readonly #lastUses = new Map<string, number>();
   /** Serializes creation, revocation and transfer. */
-  #lastChange: Promise<unknown> = Promise.resolve();
+  readonly #changeMutex = new Mutex();
 
   constructor(store: Store, wall: WallClock) {
     this.#store = store;
@@ -82,7 +83,7 @@ export class ControlTokens {
     role: ControlRole,
     workspace?: Pick<Workspace, "id" | "name">,
   ): Promise<string | undefined> {
-    return this.#runExclusive(async () => {
+    return this.#changeMutex.runExclusive(async () => {
       // The token does not use the IDs of --deterministic, because clients can compute these IDs.
       const token = `svc_${createRandomIds().token(32)}`;
       const row = { name, role, hash: hashToken(token), created_at: this.#wall.now(), last_used_at: null };
@@ -98,7 +99,7 @@ export class ControlTokens {
 
   /** Revokes a token and returns whether it existed. */
   revoke(store: Store, name: string): Promise<boolean> {
-    return this.#runExclusive(async () => {
+    return this.#changeMutex.runExclusive(async () => {
       const row = await store.transaction("tokens.revoke", async (tx) => {
         const row = await tx.get(controlTokens, name);
         if (row) tx.delete(controlTokens, name);
@@ -111,7 +112,7 @@ export class ControlTokens {
 
   /** Copies the tokens to the next state and replaces the current state. No token changes in between. */
   carryOver<T>(nextStore: Store, takeOver: () => Promise<T>): Promise<T> {
-    return this.#runExclusive(async () => {
+    return this.#changeMutex.runExclusive(async () => {
       const rows = await this.#store.read((view) => view.list(controlTokens));
       await nextStore.transaction("tokens.carry", async (tx) => {
         await deleteControlTokens(tx);
@@ -133,12 +134,6 @@ export class ControlTokens {
         if (row?.hash === hash) tx.put(controlTokens, { ...row, last_used_at: now });
       })
       .catch(() => {});
-  }
-
-  #runExclusive<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#lastChange.then(work);
-    this.#lastChange = result.catch(() => {});
-    return result;
   }
 }
 

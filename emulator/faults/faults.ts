@@ -3,6 +3,7 @@ import * as z from "zod";
 import { addFault, type FaultRule, type OutgoingEffect } from "../../src/api/emulator/faults.ts";
 import type { Operation } from "../../src/api/operation.ts";
 import { parseDuration } from "../../src/base/duration.ts";
+import { Emitter } from "../../src/base/emitter.ts";
 import { matchesPathPattern } from "../../src/base/urls.ts";
 import type { ReceivedRequest, RequestFault, RequestFaultFinder } from "../http/handler.ts";
 import type { PostResult } from "../http/outgoing/webhook-sender.ts";
@@ -33,13 +34,15 @@ export class Faults {
   #lastId = 0;
   /** Attempts that a fault has postponed. When they are due again, they are sent regardless of faults. */
   readonly postponedEntries = new Set<string>();
-  readonly #watchers = new Set<() => void>();
+  readonly #changes = new Emitter();
+  /** Calls the function when faults or their counts change. Returns a function that removes the listener. */
+  readonly watch = this.#changes.watch;
 
   add(rule: FaultRule, cause?: Cause): ScriptedFault {
     this.#lastId += 1;
     const fault = { id: this.#lastId, rule, cause, matched: 0, hit: 0 };
     this.#faults.push(fault);
-    this.#notify();
+    this.#changes.emit();
     return fault;
   }
 
@@ -56,7 +59,7 @@ export class Faults {
   remove(id: number): boolean {
     const previousCount = this.#faults.length;
     this.#faults = this.#faults.filter((fault) => fault.id !== id);
-    this.#notify();
+    this.#changes.emit();
     return this.#faults.length < previousCount;
   }
 
@@ -64,7 +67,7 @@ export class Faults {
     this.#faults = [];
     this.#lastId = 0;
     this.postponedEntries.clear();
-    this.#notify();
+    this.#changes.emit();
   }
 
   /** Returns the current state, including counts, which `replaceState` restores. */
@@ -86,22 +89,12 @@ export class Faults {
     for (const fault of this.#faults) {
       if (!matches(fault.rule)) continue;
       fault.matched += 1;
-      this.#notify();
+      this.#changes.emit();
       if (hitFault || !isHit(fault)) continue;
       fault.hit += 1;
       hitFault = fault;
     }
     return hitFault;
-  }
-
-  /** Calls the function when faults or their counts change. Returns a function that removes the listener. */
-  watch(listener: () => void): () => void {
-    this.#watchers.add(listener);
-    return () => this.#watchers.delete(listener);
-  }
-
-  #notify(): void {
-    for (const listener of this.#watchers) listener();
   }
 }
 

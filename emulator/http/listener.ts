@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { type Clock, toIsoMillis } from "../../src/base/clock.ts";
+import { withTimeout } from "../../src/base/timing.ts";
 import { createCauseRowFactory } from "../store/causes.ts";
 import { type AppOptions, createApp } from "./app.ts";
 import { type BoundOperation, bindPart } from "./bind.ts";
@@ -211,17 +212,16 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
     async close() {
       standby = undefined;
       state = "closes";
-      const closeEnd = new AbortController();
-      const closePromise = app.close().finally(() => closeEnd.abort());
+      const closePromise = app.close();
       notifyAll(disconnectListeners.followers);
       // Pending requests continue until the grace period ends.
       if (options.graceMs === undefined) notifyAll(disconnectListeners.served);
       bodies.stop();
-      const timeout = AbortSignal.any([closeEnd.signal, ...(options.closeSignal ? [options.closeSignal] : [])]);
-      void wall.sleep(graceMs, timeout).then(() => {
+      const endConnections = () => {
         notifyAll(disconnectListeners.served);
         app.server.closeAllConnections();
-      });
+      };
+      void withTimeout(wall, graceMs, closePromise, options.closeSignal).then(endConnections, endConnections);
       await closePromise;
     },
   };

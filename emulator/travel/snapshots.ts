@@ -1,5 +1,7 @@
 import * as z from "zod";
 import type { WallClock } from "../../src/base/clock.ts";
+import { Emitter } from "../../src/base/emitter.ts";
+import { Mutex } from "../../src/base/mutex.ts";
 import { tryParseJson } from "../../src/base/object.ts";
 import { withTimeout } from "../../src/base/timing.ts";
 import type { Runner } from "../clock/runner.ts";
@@ -84,8 +86,9 @@ const maxIdleWaitMs = 1_000;
 export class Snapshots {
   readonly #context: SnapshotContext;
   /** Serializes changes to the list of snapshots, because a free name is found before it is used. */
-  #lastChange: Promise<unknown> = Promise.resolve();
-  readonly #watchers = new Set<() => void>();
+  readonly #mutex = new Mutex();
+  readonly #changes = new Emitter();
+  readonly watch = this.#changes.watch;
 
   constructor(context: SnapshotContext) {
     this.#context = context;
@@ -133,11 +136,6 @@ export class Snapshots {
       const { snapshotStore } = this.#context;
       if (!(await snapshotStore.remove(name))) throw new SnapshotNotFoundError(name, await snapshotStore.list());
     });
-  }
-
-  watch(listener: () => void): () => void {
-    this.#watchers.add(listener);
-    return () => this.#watchers.delete(listener);
   }
 
   get collections(): readonly Collection[] {
@@ -308,11 +306,7 @@ export class Snapshots {
   }
 
   #runExclusive<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#lastChange.then(work).finally(() => {
-      for (const listener of this.#watchers) listener();
-    });
-    this.#lastChange = result.catch(() => {});
-    return result;
+    return this.#mutex.runExclusive(() => work().finally(() => this.#changes.emit()));
   }
 
   #buildHead(name: string): SnapshotHead {

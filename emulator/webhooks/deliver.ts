@@ -131,7 +131,7 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
     const now = clock.now();
     const skippedDelivery = { ...delivery, outcome, next_attempt_at: null, keep_until: getRetentionEnd("other", now) };
     tx.put(deliveries, skippedDelivery);
-    notifier?.notify({
+    notifier?.emit({
       delivery: skippedDelivery,
       attempt: undefined,
       disabled: outcome === "skipped_disabled",

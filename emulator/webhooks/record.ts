@@ -4,6 +4,7 @@ import {
   failuresUntilDisabled,
   type RetrySchedule,
 } from "../../src/api/webhook-retries.ts";
+import type { Emitter } from "../../src/base/emitter.ts";
 import { dequeue, enqueue, type ScheduledEntry, schedule } from "../clock/schedule.ts";
 import { purgeEmails } from "../domain/emails.ts";
 import type { EmulatorSettings } from "../domain/settings.ts";
@@ -49,7 +50,7 @@ export function recordOutcome(tx: Transaction, attemptRecord: AttemptRecord): st
     isSuccess ? createSuccessChange(result.at) : isEnded ? {} : createFailureChange(tx, attemptRecord),
   );
   tx.put(deliveries, updatedDelivery);
-  notifier?.notify({ delivery: updatedDelivery, attempt: result, disabled: isDisabled, at: result.at });
+  notifier?.emit({ delivery: updatedDelivery, attempt: result, disabled: isDisabled, at: result.at });
 
   if (!resend && updatedDelivery.next_attempt_at !== null)
     enqueue(tx, { ...entry, due: updatedDelivery.next_attempt_at });
@@ -164,19 +165,7 @@ export interface DeliveryUpdate {
 }
 
 /** Publishes outcomes after they are stored. If storing fails, the attempt is repeated and published again. */
-export class DeliveryNotifier {
-  readonly #watchers = new Set<(update: DeliveryUpdate) => void>();
-
-  notify(update: DeliveryUpdate): void {
-    for (const listener of this.#watchers) listener(update);
-  }
-
-  /** The listener must not block. Returns a function that removes it. */
-  watch(listener: (update: DeliveryUpdate) => void): () => void {
-    this.#watchers.add(listener);
-    return () => this.#watchers.delete(listener);
-  }
-}
+export type DeliveryNotifier = Emitter<[update: DeliveryUpdate]>;
 
 export const getRetrySchedule = (
   workspace: Pick<Workspace, "retry_schedule"> | undefined,

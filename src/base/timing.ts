@@ -8,11 +8,20 @@ export const maxIdleConnectionMs = 72_000;
 
 export const timedOut = Symbol("late");
 
-/** Returns the result of `work`, or `timedOut` after `ms` of wall-clock time. The work itself continues. */
-export async function withTimeout<T>(wall: WallClock, ms: number, work: Promise<T>): Promise<T | typeof timedOut> {
+/**
+ * Returns the result of `work`, or `timedOut` after `ms` of wall-clock time or when the signal is aborted. The work
+ * itself continues.
+ */
+export async function withTimeout<T>(
+  wall: WallClock,
+  ms: number,
+  work: Promise<T>,
+  signal?: AbortSignal,
+): Promise<T | typeof timedOut> {
   const finished = new AbortController();
+  const endSignal = signal ? AbortSignal.any([signal, finished.signal]) : finished.signal;
   try {
-    return await Promise.race([work, wall.sleep(ms, finished.signal).then((): typeof timedOut => timedOut)]);
+    return await Promise.race([work, wall.sleep(ms, endSignal).then((): typeof timedOut => timedOut)]);
   } finally {
     // Without a reason, each request would create a DOMException with a stack.
     finished.abort(timedOut);

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { appendFile, lstat, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { Mutex } from "../base/mutex.ts";
 import { toFields, tryParseJson } from "../base/object.ts";
 import { createFileAtomic, writeFileAtomic } from "../files/atomic-write.ts";
 import { formatFsError, isFsError } from "../files/disk.ts";
@@ -145,7 +146,7 @@ async function listFiles(folder: string, pattern: RegExp, entries: readonly Inde
 export class CorpusWriter {
   readonly #folder: string;
   #count: number;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #mutex = new Mutex();
 
   private constructor(folder: string, count: number) {
     this.#folder = folder;
@@ -173,9 +174,7 @@ export class CorpusWriter {
 
   /** Stores a sanitized exchange. Resolves with the name of its file. */
   add(exchange: RecordedExchange): Promise<string> {
-    const written = this.#last.then(() => this.#add(exchange));
-    this.#last = written.catch(() => {});
-    return written;
+    return this.#mutex.runExclusive(() => this.#add(exchange));
   }
 
   async #add(exchange: RecordedExchange): Promise<string> {
@@ -207,7 +206,7 @@ export class CorpusWriter {
 
   /** Marks the corpus as complete in the index. */
   async close(): Promise<void> {
-    await this.#last;
+    await this.#mutex.waitUntilIdle();
     const { entries } = await readIndex(this.#folder);
     await appendFile(join(this.#folder, indexFileName), `${JSON.stringify({ end: entries.length })}\n`);
   }

@@ -1,5 +1,6 @@
 import type { ControlRole } from "../../../src/api/control-roles.ts";
 import type { WallClock } from "../../../src/base/clock.ts";
+import { Emitter } from "../../../src/base/emitter.ts";
 import { hash, isEqualInConstantTime } from "../../../src/base/hmac.ts";
 import type { Ids } from "../../../src/base/ids.ts";
 
@@ -42,7 +43,8 @@ export class ConsoleSessions {
   /** Expiry of each code in milliseconds of the monotonic clock, and its opener. The oldest code comes first. */
   readonly #codes = new Map<string, { readonly expiresAtMs: number; readonly opener: ControlTokenInfo }>();
   readonly #sessions = new Map<string, Session>();
-  readonly #watchers = new Set<() => void>();
+  readonly #changes = new Emitter();
+  readonly watch = this.#changes.watch;
 
   constructor(ids: Pick<Ids, "token">, wall: WallClock) {
     this.#ids = ids;
@@ -57,20 +59,20 @@ export class ConsoleSessions {
       opener: { name, role, hash },
     });
     dropOldest(this.#codes, hash, maxCodes);
-    this.#notify();
+    this.#changes.emit();
     return code;
   }
 
   /** Returns a new session, or undefined if the code was used, has expired, or is invalid. */
   begin(code: string): NewConsoleSession | undefined {
     const entry = this.#codes.get(hashSecret(code));
-    if (this.#codes.delete(hashSecret(code))) this.#notify();
+    if (this.#codes.delete(hashSecret(code))) this.#changes.emit();
     if (entry === undefined || this.#wall.monotonicNow() >= entry.expiresAtMs) return undefined;
     const [token, key] = [this.#ids.token(32), this.#ids.token(32)];
     const expiresAtMs = this.#wall.monotonicNow() + sessionLifetimeMs;
     this.#sessions.set(hashSecret(token), { key: hashSecret(key), expiresAtMs, opener: entry.opener });
     dropOldest(this.#sessions, entry.opener.hash, maxSessions);
-    this.#notify();
+    this.#changes.emit();
     return { token, key, role: entry.opener.role };
   }
 
@@ -90,24 +92,19 @@ export class ConsoleSessions {
 
   end(token: string): void {
     this.#sessions.delete(hashSecret(token));
-    this.#notify();
+    this.#changes.emit();
   }
 
   endAll(): void {
     this.#sessions.clear();
     this.#codes.clear();
-    this.#notify();
+    this.#changes.emit();
   }
 
   endAllOf({ hash }: Pick<ControlTokenInfo, "hash">): void {
     for (const [name, { opener }] of this.#sessions) if (opener.hash === hash) this.#sessions.delete(name);
     for (const [name, { opener }] of this.#codes) if (opener.hash === hash) this.#codes.delete(name);
-    this.#notify();
-  }
-
-  watch(listener: () => void): () => void {
-    this.#watchers.add(listener);
-    return () => this.#watchers.delete(listener);
+    this.#changes.emit();
   }
 
   #findSession(token: string): Session | undefined {
@@ -115,10 +112,6 @@ export class ConsoleSessions {
     if (session === undefined || this.#wall.monotonicNow() < session.expiresAtMs) return session;
     this.#sessions.delete(hashSecret(token));
     return undefined;
-  }
-
-  #notify(): void {
-    for (const listener of this.#watchers) listener();
   }
 }
 

@@ -1,5 +1,5 @@
 import { toIsoMillis } from "../../../src/base/clock.ts";
-import { waitForNextTurn } from "../../../src/base/timing.ts";
+import { timedOut, waitForNextTurn, withTimeout } from "../../../src/base/timing.ts";
 import { type BufferUsage, ByteBoundedLog } from "../../http/byte-bounded-log.ts";
 import { EventFrames } from "../../http/reply.ts";
 import type { ControlContext, FollowableEvents } from "../context.ts";
@@ -63,7 +63,10 @@ export class EventFeed implements FollowableEvents {
         position = this.#ring.last;
         if (frames === undefined) yield this.#createMarker("resync");
         else if (frames.length > 0) yield new EventFrames(frames.join(""));
-        else if (!(await this.#waitWithin(feedLimits.heartbeatMs, next, signal)) && !signal.aborted) yield heartbeat;
+        else {
+          const result = await withTimeout(this.#context.wall, feedLimits.heartbeatMs, next, signal);
+          if (result === timedOut && !signal.aborted) yield heartbeat;
+        }
       }
     } finally {
       this.#removeStream();
@@ -150,17 +153,6 @@ export class EventFeed implements FollowableEvents {
   #createMarker(event: "begin" | "resync"): EventFrames {
     const at = toIsoMillis(this.#context.clock.now());
     return new EventFrames(formatFrame(`${this.#runId}-${this.#ring.last}`, { at, event, ref: null }));
-  }
-
-  async #waitWithin(ms: number, next: Promise<void>, signal: AbortSignal): Promise<boolean> {
-    const timeout = new AbortController();
-    const sleepSignal = AbortSignal.any([timeout.signal, signal]);
-    const hasNext = await Promise.race([
-      next.then(() => true),
-      this.#context.wall.sleep(ms, sleepSignal).then(() => false),
-    ]);
-    timeout.abort();
-    return hasNext;
   }
 
   #nextEvent(): Promise<void> {

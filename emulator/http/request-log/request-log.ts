@@ -1,3 +1,4 @@
+import { Emitter } from "../../../src/base/emitter.ts";
 import { type BufferUsage, ByteBoundedLog, estimateStringBytes, estimateStringsBytes } from "../byte-bounded-log.ts";
 
 /** A finding: the emulator accepted something that the real service may reject. */
@@ -50,7 +51,9 @@ const defaultEntryBytes = 250;
  */
 export class RequestLog {
   readonly #log: ByteBoundedLog<LoggedRequest>;
-  readonly #watchers = new Set<(entry: LoggedRequest, bytes: number) => void>();
+  readonly #additions = new Emitter<[entry: LoggedRequest, bytes: number]>();
+  /** Calls the listener for each new entry with its size in memory in bytes. Returns a function that removes it. */
+  readonly watch = this.#additions.watch;
   #lastId = 0;
   #lastHeaders: readonly string[] = [];
   /** Size in bytes of headers that no other entry shares. */
@@ -93,7 +96,7 @@ export class RequestLog {
       (entry.body?.length ?? 0);
     this.#log.add(entry, bytes);
     this.#headersBytes = 0;
-    for (const watcher of this.#watchers) watcher(entry, bytes);
+    this.#additions.emit(entry, bytes);
   }
 
   /** Returns a shared list for equal headers, because clients repeat their headers. */
@@ -115,15 +118,6 @@ export class RequestLog {
 
   clear(): void {
     this.#log.clear();
-  }
-
-  /**
-   * Calls the listener for each new entry with its size in memory in bytes. Returns a function that removes the
-   * listener.
-   */
-  watch(watcher: (entry: LoggedRequest, bytes: number) => void): () => void {
-    this.#watchers.add(watcher);
-    return () => this.#watchers.delete(watcher);
   }
 }
 

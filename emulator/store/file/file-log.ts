@@ -1,12 +1,12 @@
 import { dirname } from "node:path";
 import type { WallClock } from "../../../src/base/clock.ts";
+import { Mutex } from "../../../src/base/mutex.ts";
 import { AppendLog } from "../../../src/files/append-log.ts";
 import { createTemporaryName } from "../../../src/files/atomic-write.ts";
 import { type Disk, type DiskFile, describeFsError, makeFolderDurably } from "../../../src/files/disk.ts";
 import type { LogPosition } from "../../../src/files/log-line.ts";
 import { Compaction } from "../live/compaction.ts";
 import type { CommitLog, LogHost } from "../live/live-store.ts";
-import { Mutex } from "../live/read-write-lock.ts";
 import type { Change, State } from "../live/state.ts";
 import {
   type Collection,

@@ -1,4 +1,5 @@
 import type { WallClock } from "../../../src/base/clock.ts";
+import { Mutex } from "../../../src/base/mutex.ts";
 import { AppendLog } from "../../../src/files/append-log.ts";
 import type { LogPosition } from "../../../src/files/log-line.ts";
 import { type CheckpointHead, findCheckpointHead, formatCheckpoint, maxHeadBytes } from "../file/checkpoint-file.ts";
@@ -6,7 +7,6 @@ import { formatCommitLine } from "../file/history-files.ts";
 import { type Segment, StoredHistory } from "../file/stored-history.ts";
 import { Compaction } from "../live/compaction.ts";
 import type { CommitLog, LogHost } from "../live/live-store.ts";
-import { Mutex } from "../live/read-write-lock.ts";
 import type { Change, State } from "../live/state.ts";
 import {
   type Collection,

@@ -1,5 +1,6 @@
 import { redactText, redactUrl } from "../../../api/secrets.ts";
 import { restoreExactNumbers, stringifyExact } from "../../../base/json.ts";
+import { Mutex } from "../../../base/mutex.ts";
 import { parseJson } from "../../../client/body.ts";
 import type { CapturedRun, Context } from "../../command.ts";
 import { explainError, redactExplanation, toExplanationJson } from "../../process/exit.ts";
@@ -17,7 +18,7 @@ export interface McpToolResult {
  */
 export class ToolRunner {
   readonly #context: Context;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #mutex = new Mutex();
   #commands: Promise<readonly ListedCommand[]> | undefined;
 
   constructor(context: Context) {
@@ -40,13 +41,12 @@ export class ToolRunner {
     ];
     const line = [...argv, "--json", "--quiet", "--no-input", ...service];
     // Command lines run in order, because a change can depend on the previous one.
-    const run = this.#last.then(() => svc(line, stdin === undefined ? {} : { stdin }));
-    this.#last = run.catch(() => {});
-    return toResult(await run, collectSecrets(host.env));
+    const run = await this.#mutex.runExclusive(() => svc(line, stdin === undefined ? {} : { stdin }));
+    return toResult(run, collectSecrets(host.env));
   }
 
   async waitUntilIdle(): Promise<void> {
-    await this.#last;
+    await this.#mutex.waitUntilIdle();
   }
 }
 
