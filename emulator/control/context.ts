@@ -3,7 +3,7 @@ import type { IdsOf } from "../../src/api/registry.ts";
 import type { ObservedClaims } from "../../src/derive/observed.ts";
 import type { Runner } from "../clock/runner.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
-import type { StandardSet } from "../cluster/context.ts";
+import { inView, type StandardSet } from "../cluster/context.ts";
 import type { RequestInbox } from "../cluster/inbox.ts";
 import type { Cluster } from "../domain/clusters.ts";
 import type { ControlTokens } from "../domain/control-tokens.ts";
@@ -11,15 +11,18 @@ import type { RenewableIds } from "../domain/provider.ts";
 import type { EmulatorSettings } from "../domain/settings.ts";
 import type { Faults } from "../faults/faults.ts";
 import type { BufferUsage } from "../http/byte-bounded-log.ts";
-import type { HandlerContext, OperationHandlers } from "../http/handler.ts";
+import type { HandlerCall, HandlerContext, OperationHandlers } from "../http/handler.ts";
 import type { EventFrames } from "../http/reply.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";
 import type { Blobs } from "../store/blobs.ts";
-import type { Transaction } from "../store/port.ts";
+import { listPage } from "../store/pages.ts";
+import type { Rows, Transaction, View } from "../store/port.ts";
 import type { TraceExporter } from "../trace/export.ts";
 import type { Snapshots } from "../travel/snapshots.ts";
 import type { ConsoleSessions, ControlCaller } from "./console/sessions.ts";
 import type { MetricCounters } from "./metrics/counters.ts";
+
+export { inTransaction, inView } from "../cluster/context.ts";
 
 export interface ControlContext extends HandlerContext {
   readonly settings: EmulatorSettings;
@@ -62,6 +65,20 @@ export interface EmulatorInstance {
 export type ControlHandlers<W extends HandlerContext = ControlContext> = Partial<
   OperationHandlers<IdsOf<"emulator">, W, ControlCaller>
 >;
+
+interface PageInput {
+  readonly query: { readonly offset: number; readonly limit: number };
+}
+
+/** Creates a handler that lists a page of a collection, newest first. */
+export const createListHandler = <Row extends object, Item>(
+  collection: Rows<Row>,
+  toItem: (row: Row, view: View, context: ControlContext) => Item | Promise<Item>,
+) =>
+  inView(async (view, { query }: PageInput, context: ControlContext & HandlerCall<never, ControlCaller>) => {
+    const { rows, total } = await listPage(view, collection, query);
+    return { items: await Promise.all(rows.map((row) => toItem(row, view, context))), total };
+  });
 
 export interface ConsoleAsset {
   /** Contains a hash of the file's bytes. */

@@ -15,7 +15,7 @@ import {
   toUserCodeKey,
 } from "../router/device/rows.ts";
 import type { Transaction } from "../store/port.ts";
-import type { ControlContext, ControlHandlers } from "./context.ts";
+import { type ControlContext, type ControlHandlers, inView } from "./context.ts";
 import { createCsrfToken, requireCsrfToken, sendPage } from "./forms.ts";
 
 const maxListed = 500;
@@ -37,10 +37,9 @@ const codeFailures = {
 } as const;
 
 export const deviceGrantHandlers = {
-  "device-grants.list": (_, { store }) =>
-    store.read(async (view) =>
-      (await view.list(deviceGrants, { reverse: true, limit: maxListed })).map(toDeviceRecord),
-    ),
+  "device-grants.list": inView(async (view) =>
+    (await view.list(deviceGrants, { reverse: true, limit: maxListed })).map(toDeviceRecord),
+  ),
 
   "device-grants.approve": async ({ params: { user_code }, body }, context) => {
     const { store, clusters, fail } = context;

@@ -6,7 +6,7 @@ import { workspaces } from "../domain/workspaces.ts";
 import { blackholeMails } from "../router/apps/mailer.ts";
 import { listPage } from "../store/pages.ts";
 import type { View } from "../store/port.ts";
-import type { ControlContext, ControlHandlers } from "./context.ts";
+import { type ControlContext, type ControlHandlers, createListHandler } from "./context.ts";
 
 export const emailHandlers = {
   "emails.list": async ({ query }, context) => {
@@ -25,15 +25,10 @@ export const emailHandlers = {
     });
   },
 
-  "emails.blackhole": ({ query }, { store }) =>
-    store.read(async (view) => {
-      const { rows, total } = await listPage(view, blackholeMails, query);
-      const items = rows.map(({ id, received_at, content_type, body_base64: body }) => ({
-        ...{ id, content_type, body },
-        received_at: toIsoMillis(received_at),
-      }));
-      return { items, total };
-    }),
+  "emails.blackhole": createListHandler(blackholeMails, ({ id, received_at, content_type, body_base64: body }) => ({
+    ...{ id, content_type, body },
+    received_at: toIsoMillis(received_at),
+  })),
 } satisfies ControlHandlers;
 
 export async function toEmailRecords(

@@ -15,69 +15,57 @@ import {
 import { toOrgUser } from "../cluster/workspace/users.ts";
 import { workspaces } from "../domain/workspaces.ts";
 import { trialSignups } from "../router/trial/signups.ts";
-import { listPage, matchesFilter } from "../store/pages.ts";
+import { matchesFilter } from "../store/pages.ts";
 import type { IndexQuery, View } from "../store/port.ts";
-import type { ControlContext, ControlHandlers } from "./context.ts";
+import { type ControlContext, type ControlHandlers, createListHandler, inTransaction, inView } from "./context.ts";
 
 export const invitationHandlers = {
-  "invitations.list": ({ query }, context) =>
-    context.store.read(async (view) => {
-      const { rows, total } = await listMatching(view, query);
-      return { items: await Promise.all(rows.map((row) => toInvitationRecord(view, row, context))), total };
-    }),
+  "invitations.list": inView(async (view, { query }, context) => {
+    const { rows, total } = await listMatching(view, query);
+    return { items: await Promise.all(rows.map((row) => toInvitationRecord(view, row, context))), total };
+  }),
 
-  "invitations.accept": ({ params: { token } }, context) =>
-    context.store.transaction("invitations.accept", async (tx) => {
-      const { clock, fail } = context;
-      const invitation = await tx.get(invitations, token);
-      if (!invitation) {
-        const [workspace] = await tx.list(workspaces, { by: "invite", equals: token });
-        return workspace
-          ? fail("invitation-without-recipient", { workspace: workspace.name })
-          : fail("no-such-invitation");
-      }
-      const { email, contract_id, state } = invitation;
-      if (contract_id !== null) {
-        const contract = await tx.get(contracts, contract_id);
-        return fail("invitation-to-contract", {
-          email,
-          contract: contract ? formatCompositeId(contract) : `${contract_id}`,
-        });
-      }
-      if (state !== "PENDING") return fail("invitation-already-accepted", { email });
-      await acceptInvitation(tx, invitation, clock.now());
-      return toInvitationRecord(tx, { ...invitation, state: "ACCEPTED" }, context);
-    }),
+  "invitations.accept": inTransaction(async (tx, { params: { token } }, context) => {
+    const { clock, fail } = context;
+    const invitation = await tx.get(invitations, token);
+    if (!invitation) {
+      const [workspace] = await tx.list(workspaces, { by: "invite", equals: token });
+      return workspace
+        ? fail("invitation-without-recipient", { workspace: workspace.name })
+        : fail("no-such-invitation");
+    }
+    const { email, contract_id, state } = invitation;
+    if (contract_id !== null) {
+      const contract = await tx.get(contracts, contract_id);
+      return fail("invitation-to-contract", {
+        email,
+        contract: contract ? formatCompositeId(contract) : `${contract_id}`,
+      });
+    }
+    if (state !== "PENDING") return fail("invitation-already-accepted", { email });
+    await acceptInvitation(tx, invitation, clock.now());
+    return toInvitationRecord(tx, { ...invitation, state: "ACCEPTED" }, context);
+  }),
 
-  "trials.list": ({ query }, { store }) =>
-    store.read(async (view) => {
-      const { rows, total } = await listPage(view, trialSignups, query);
-      const items = rows.map(({ claimed: _, workspace, ...signup }) => ({
-        ...signup,
-        cluster_id: workspace?.cluster_id ?? null,
-        workspace_id: workspace?.workspace_id ?? null,
-      }));
-      return { items, total };
-    }),
+  "trials.list": createListHandler(trialSignups, ({ claimed: _, workspace, ...signup }) => ({
+    ...signup,
+    cluster_id: workspace?.cluster_id ?? null,
+    workspace_id: workspace?.workspace_id ?? null,
+  })),
 
-  "user-tasks.list": ({ query }, { store, clock }) =>
-    store.read(async (view) => {
-      const { rows, total } = await listPage(view, userTasks, query);
-      const items = rows.map(async (row) => ({
-        ...toTaskRecord(row, clock.now()),
-        workspace_id: row.workspace_id,
-        task_category: row.task_category,
-        assignees: await Promise.all(
-          row.assignees.map(async ({ user_id, assignee_type }) => ({
-            email: (await toOrgUser(view, user_id)).email,
-            assignee_type,
-          })),
-        ),
-        intake_ids: row.intake_ids,
-        created_at: toIsoMillis(row.created_at),
-      }));
-      return { items: await Promise.all(items), total };
-    }),
+  "user-tasks.list": createListHandler(userTasks, async (row, view, { clock }) => ({
+    ...toTaskRecord(row, clock.now()),
+    workspace_id: row.workspace_id,
+    task_category: row.task_category,
+    assignees: await Promise.all(
+      row.assignees.map(async ({ user_id, assignee_type }) => ({
+        email: (await toOrgUser(view, user_id)).email,
+        assignee_type,
+      })),
+    ),
+    intake_ids: row.intake_ids,
+    created_at: toIsoMillis(row.created_at),
+  })),
 } satisfies ControlHandlers;
 
 type InvitationQuery = InputOf<typeof listInvitations>["query"];

@@ -9,7 +9,7 @@ import type { BufferUsage } from "../http/byte-bounded-log.ts";
 import type { ReceivedRequest } from "../http/handler.ts";
 import { reply } from "../http/reply.ts";
 import { isDirectLoopbackRequest } from "../http/trusted-proxies.ts";
-import type { ControlHandlers } from "./context.ts";
+import { type ControlHandlers, inView } from "./context.ts";
 
 export const lifecycleHandlers = {
   "emulator.ready": (_, { instance, store }) =>
@@ -39,26 +39,25 @@ export const lifecycleHandlers = {
     return { openapi: "3.1.0", ...document, servers: listServers(name, clusters, request.origin) };
   },
 
-  "emulator.clusters": (_, { store, clusters, caller }) =>
-    store.read((view) =>
-      Promise.all(
-        clusters.map(async ({ id, label, url, internalUrl, external, key }) => {
-          const workspace = await getFirstWorkspace(view, id);
-          return {
-            id,
-            label,
-            url,
-            own_url: internalUrl,
-            external,
-            // The key can remove a cluster, which also removes the routing data of all its workspaces.
-            cluster_key: caller.token.workspace === undefined ? key : formatHiddenValue("a token without a workspace"),
-            client_id: workspace?.client_id ?? null,
-            client_secret: workspace?.client_secret ?? null,
-            hmac_key: workspace?.hmac_key ?? null,
-          };
-        }),
-      ),
+  "emulator.clusters": inView((view, _, { clusters, caller }) =>
+    Promise.all(
+      clusters.map(async ({ id, label, url, internalUrl, external, key }) => {
+        const workspace = await getFirstWorkspace(view, id);
+        return {
+          id,
+          label,
+          url,
+          own_url: internalUrl,
+          external,
+          // The key can remove a cluster, which also removes the routing data of all its workspaces.
+          cluster_key: caller.token.workspace === undefined ? key : formatHiddenValue("a token without a workspace"),
+          client_id: workspace?.client_id ?? null,
+          client_secret: workspace?.client_secret ?? null,
+          hmac_key: workspace?.hmac_key ?? null,
+        };
+      }),
     ),
+  ),
 } satisfies ControlHandlers;
 
 export const describeProcess = (

@@ -3,7 +3,7 @@ import { toUserCodeKey } from "../router/device/rows.ts";
 import { buildSignatoryKey, signatories } from "../router/mapping/signatories.ts";
 import { buildIntegrationKey, type MappingTable, mappingTables } from "../router/mapping/tables.ts";
 import { findOwnersByTable } from "../router/resolve/resolve.ts";
-import type { ControlHandlers } from "./context.ts";
+import { type ControlHandlers, inTransaction, inView } from "./context.ts";
 
 export const ownerHandlers = {
   "owners.list": async ({ query: { identifier } }, context) => {
@@ -11,25 +11,22 @@ export const ownerHandlers = {
     return matches.map(({ table, key, cluster }) => ({ table, key, cluster_id: cluster.id }));
   },
 
-  "owners.look-up": ({ body: { table, keys } }, { store }) =>
-    store.read(async (view) => {
-      const clusterIds: (string | null)[] = [];
-      for (const key of keys)
-        clusterIds.push((await view.lookup(mappingTables[table], toStoredKey(table, key))) ?? null);
-      return { cluster_ids: clusterIds };
-    }),
+  "owners.look-up": inView(async (view, { body: { table, keys } }) => {
+    const clusterIds: (string | null)[] = [];
+    for (const key of keys) clusterIds.push((await view.lookup(mappingTables[table], toStoredKey(table, key))) ?? null);
+    return { cluster_ids: clusterIds };
+  }),
 
-  "owners.remove-signatories": ({ body: { signatory_hashes: hashes, cluster_id } }, { store }) =>
-    store.transaction("owners.remove-signatories", async (tx) => {
-      let removedCount = 0;
-      for (const hash of new Set(hashes)) {
-        const key = buildSignatoryKey(cluster_id, hash);
-        if (!(await tx.get(signatories, key))) continue;
-        tx.delete(signatories, key);
-        removedCount += 1;
-      }
-      return { removed: removedCount };
-    }),
+  "owners.remove-signatories": inTransaction(async (tx, { body: { signatory_hashes: hashes, cluster_id } }) => {
+    let removedCount = 0;
+    for (const hash of new Set(hashes)) {
+      const key = buildSignatoryKey(cluster_id, hash);
+      if (!(await tx.get(signatories, key))) continue;
+      tx.delete(signatories, key);
+      removedCount += 1;
+    }
+    return { removed: removedCount };
+  }),
 } satisfies ControlHandlers;
 
 /** Returns the key of an identifier in its table (emulator/router/mapping/tables.ts). */

@@ -18,8 +18,7 @@ import {
   renderHiddenFields,
 } from "../http/page.ts";
 import { reply } from "../http/reply.ts";
-import { listPage } from "../store/pages.ts";
-import type { ControlContext, ControlHandlers } from "./context.ts";
+import { type ControlContext, type ControlHandlers, createListHandler } from "./context.ts";
 
 import { createCsrfToken, requireCsrfToken, sendPage } from "./forms.ts";
 
@@ -50,11 +49,7 @@ export const providerHandlers = {
     return redirectBack({ code });
   },
 
-  "installations.list": ({ query }, { store }) =>
-    store.read(async (view) => {
-      const { rows, total } = await listPage(view, appInstallations, query);
-      return { items: rows.map(toProviderRecord), total };
-    }),
+  "installations.list": createListHandler(appInstallations, (row) => toProviderRecord(row)),
 
   "installations.begin": async ({ params: { app }, body }, context) => {
     const { store, clusters, ids, settings, fail } = context;

@@ -8,16 +8,15 @@ import { type Delivery, deliveries } from "../webhooks/deliveries.ts";
 import { type LoggedDelivery, scheduleResend, showDelivery } from "../webhooks/log.ts";
 import { getRetrySchedule } from "../webhooks/record.ts";
 import { setWebhookEnabled, type Webhook, webhookRows } from "../webhooks/webhooks.ts";
-import type { ControlContext, ControlHandlers } from "./context.ts";
+import { type ControlContext, type ControlHandlers, inView } from "./context.ts";
 import { toListRecords } from "./deliveries.ts";
 
 export const controlWebhookHandlers = {
-  "emulator-webhooks.list": (_, { store, settings }) =>
-    store.read(async (view) => {
-      const rows = await view.list(webhookRows);
-      const owners = await view.getAll(workspaces, rows, ({ workspace_id }) => workspace_id);
-      return rows.map((webhook, i) => toWebhookRecord(webhook, owners[i], settings));
-    }),
+  "emulator-webhooks.list": inView(async (view, _, { settings }) => {
+    const rows = await view.list(webhookRows);
+    const owners = await view.getAll(workspaces, rows, ({ workspace_id }) => workspace_id);
+    return rows.map((webhook, i) => toWebhookRecord(webhook, owners[i], settings));
+  }),
 
   "emulator-webhooks.enable": ({ params }, call) => switchWebhook(call, params.id, true),
 

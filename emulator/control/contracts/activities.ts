@@ -18,7 +18,7 @@ import type { Transaction, View } from "../../store/port.ts";
 import { type WebhookEvent, webhookEvents } from "../../webhooks/deliveries.ts";
 import { createAmendedDocument, type DomainEvent, emitEvent, systemPerformer } from "../../webhooks/emit.ts";
 import { applyAmendments, webhookRows } from "../../webhooks/webhooks.ts";
-import type { ControlHandlers } from "../context.ts";
+import { type ControlHandlers, inView } from "../context.ts";
 import { requireContractById } from "./contracts.ts";
 
 type FireRequest = InputOf<typeof fireActivity>["body"];
@@ -49,26 +49,25 @@ export const activityHandlers = {
     return result.response;
   },
 
-  "activities.list": (_, { store }) =>
-    store.read(async (view) => {
-      const groups = new Map<string, WebhookEvent[]>();
-      for (const event of (await view.list(webhookEvents, { reverse: true, limit: maxCountedEvents })).toReversed()) {
-        const key = `${event.workspace_id}:${event.activity}`;
-        const group = groups.get(key);
-        if (group) group.push(event);
-        else groups.set(key, [event]);
-      }
-      const eventGroups = [...groups.values()];
-      const owners = await view.getAll(workspaces, eventGroups, ([first]) => first!.workspace_id);
-      return eventGroups.map((group, i) => ({
-        workspace_id: group[0]!.workspace_id,
-        workspace: owners[i]?.name ?? "",
-        activity: group[0]!.activity,
-        count: group.length,
-        first_at: toIsoMillis(group[0]!.at),
-        last_at: toIsoMillis(group.at(-1)!.at),
-      }));
-    }),
+  "activities.list": inView(async (view) => {
+    const groups = new Map<string, WebhookEvent[]>();
+    for (const event of (await view.list(webhookEvents, { reverse: true, limit: maxCountedEvents })).toReversed()) {
+      const key = `${event.workspace_id}:${event.activity}`;
+      const group = groups.get(key);
+      if (group) group.push(event);
+      else groups.set(key, [event]);
+    }
+    const eventGroups = [...groups.values()];
+    const owners = await view.getAll(workspaces, eventGroups, ([first]) => first!.workspace_id);
+    return eventGroups.map((group, i) => ({
+      workspace_id: group[0]!.workspace_id,
+      workspace: owners[i]?.name ?? "",
+      activity: group[0]!.activity,
+      count: group.length,
+      first_at: toIsoMillis(group[0]!.at),
+      last_at: toIsoMillis(group.at(-1)!.at),
+    }));
+  }),
 } satisfies ControlHandlers;
 
 /** Returns the activity to emit and its contract. A contract is created if none is named and none exists. */

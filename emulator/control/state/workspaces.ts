@@ -5,12 +5,13 @@ import { type Workspace, workflows, workspaces } from "../../domain/workspaces.t
 import { reply } from "../../http/reply.ts";
 import { mappingTables } from "../../router/mapping/tables.ts";
 import type { View } from "../../store/port.ts";
-import type { ControlHandlers } from "../context.ts";
+import { type ControlHandlers, inView } from "../context.ts";
 import { readWorkspaceRouting, removeWorkspace } from "./remove-workspace.ts";
 
 export const workspaceHandlers = {
-  "emulator.workspaces": (_, { store }) =>
-    store.read(async (view) => Promise.all((await view.list(workspaces)).map((row) => toWorkspaceRecord(view, row)))),
+  "emulator.workspaces": inView(async (view) =>
+    Promise.all((await view.list(workspaces)).map((row) => toWorkspaceRecord(view, row))),
+  ),
 
   "emulator.create-workspace": async ({ body }, context) => {
     const { store, clusters, ids, getStandardSet, fail } = context;
@@ -43,17 +44,11 @@ export const workspaceHandlers = {
     return reply(201, await store.read((view) => toWorkspaceRecord(view, row)));
   },
 
-  "emulator.workspace-routing": async ({ params }, { store, fail }) =>
-    store.read(async (view) => {
-      const id = params.workspace_id;
-      const workspace = (await view.get(workspaces, id)) ?? fail("no-such-workspace", { id });
-      return {
-        id,
-        cluster_id: workspace.cluster_id,
-        name: workspace.name,
-        ...(await readWorkspaceRouting(view, workspace)),
-      };
-    }),
+  "emulator.workspace-routing": inView(async (view, { params: { workspace_id: id } }, { fail }) => {
+    const workspace = (await view.get(workspaces, id)) ?? fail("no-such-workspace", { id });
+    const { cluster_id, name } = workspace;
+    return { id, cluster_id, name, ...(await readWorkspaceRouting(view, workspace)) };
+  }),
 
   "emulator.remove-workspace": async ({ params }, { store, fail }) => {
     const id = params.workspace_id;
