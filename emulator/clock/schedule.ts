@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { Cause } from "../store/cause.ts";
 import type { CauseRowFactory } from "../store/causes.ts";
-import { defineRows, type Transaction } from "../store/port.ts";
+import { defineNumberedRows, type Transaction } from "../store/port.ts";
 import { storedDeadline } from "../store/stored-time.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
@@ -24,21 +24,15 @@ const ScheduledEntry = z.strictObject({
 export type ScheduledEntry = z.infer<typeof ScheduledEntry>;
 
 /** The one durable queue (DECISIONS.md, E6). */
-export const schedule = defineRows<ScheduledEntry, "turn" | "endable" | "asked_by">({
-  name: "schedule",
-  schema: ScheduledEntry,
-  key: (entry) => entry.id,
-  numbers: { schedule: (entry) => entry.id },
-  indexes: {
-    turn: (entry) => toDueSortKey(entry.due, entry.id),
-    /**
-     * Entries by concurrency key, only of keys whose entries may all end at once. Deliveries are many and are not in
-     * this index.
-     */
-    endable: ({ concurrency_key: key }) => (key.startsWith(endablePrefix) ? key : undefined),
-    /** Entries by cause. Deliveries are found through their events and are not in this index. */
-    asked_by: ({ kind, cause }) => (kind === "deliver" ? undefined : (cause ?? undefined)),
-  },
+export const schedule = defineNumberedRows("schedule", "schedule", ScheduledEntry, {
+  turn: (entry) => toDueSortKey(entry.due, entry.id),
+  /**
+   * Entries by concurrency key, only of keys whose entries may all end at once. Deliveries are many and are not in this
+   * index.
+   */
+  endable: ({ concurrency_key: key }) => (key.startsWith(endablePrefix) ? key : undefined),
+  /** Entries by cause. Deliveries are found through their events and are not in this index. */
+  asked_by: ({ kind, cause }) => (kind === "deliver" ? undefined : (cause ?? undefined)),
 });
 
 const endablePrefix = "contract ";

@@ -23,12 +23,7 @@ const ClockState = z.strictObject({
 export type ClockState = z.infer<typeof ClockState>;
 
 /** One row with the data of the clock for a restart. */
-export const clockState = defineRows<ClockState>({
-  name: "clock",
-  schema: ClockState,
-  key: () => "clock",
-  indexes: {},
-});
+export const clockState = defineRows({ name: "clock", schema: ClockState, key: () => "clock" });
 
 export interface ClockSettings {
   readonly mode?: ClockMode | undefined;
@@ -53,7 +48,7 @@ export class VirtualClock implements Clock {
   readonly #wallNow: () => number;
   readonly #changes = new Emitter();
   readonly #jumps = new Emitter<[from: number, to: number]>();
-  /** Calls the listener when mode or speed has changed, or when time passes again. Returns a function that removes it. */
+  /** Calls the listener when mode or speed has changed, or when time passes again. Returns a function to remove it. */
   readonly watch = this.#changes.watch;
   /** Calls the listener when time jumps, with virtual milliseconds. Returns a function that removes the listener. */
   readonly watchJumps = this.#jumps.watch;

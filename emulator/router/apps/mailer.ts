@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { findCustomerIds } from "../../domain/provider.ts";
-import { defineRows, type Transaction } from "../../store/port.ts";
+import { defineNumberedRows, type Transaction } from "../../store/port.ts";
 import { storedTime } from "../../store/stored-time.ts";
 import type { RouterHandlers } from "../context.ts";
 import { forwardToOne } from "../proxied/forward.ts";
@@ -28,13 +28,7 @@ const BlackholeMail = z.strictObject({
 });
 type BlackholeMail = z.infer<typeof BlackholeMail>;
 
-export const blackholeMails = defineRows<BlackholeMail>({
-  name: "blackhole_mails",
-  schema: BlackholeMail,
-  key: (row) => row.id,
-  numbers: { blackhole_mail: (row) => row.id },
-  indexes: {},
-});
+export const blackholeMails = defineNumberedRows("blackhole_mails", "blackhole_mail", BlackholeMail);
 
 /**
  * Limits on the number and the size in bytes of stored mails. Unauthenticated clients can send mails, so only the

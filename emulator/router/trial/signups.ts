@@ -1,7 +1,8 @@
 import * as z from "zod";
+import { OAuthProviderType } from "../../../src/api/router/proxied.ts";
 import { dictionary } from "../../../src/api/shapes.ts";
 import { hashEmail, toAddressKey } from "../../../src/schemes/email-hash.ts";
-import { defineRows, type View } from "../../store/port.ts";
+import { defineNumberedRows, defineRows, type View } from "../../store/port.ts";
 import type { RouterContext } from "../context.ts";
 import { mappingTables } from "../mapping/tables.ts";
 
@@ -17,12 +18,15 @@ const TrialAnswers = z.strictObject({
 });
 export type TrialAnswers = z.infer<typeof TrialAnswers>;
 
+// The stored schema has no description.
+const Provider = z.enum(OAuthProviderType.options);
+
 /** A trial signup, which is pending until its workspace exists (DECISIONS.md, R23 to R25). */
 const TrialSignup = z.strictObject({
   id: z.int(),
   token: z.string(),
   email: z.string(),
-  oauth_provider: z.enum(["ProviderA", "ProviderB", "ProviderC"]).nullable(),
+  oauth_provider: Provider.nullable(),
   account_details: dictionary(z.unknown()).nullable(),
   /** True while a cluster is creating the workspace. */
   claimed: z.boolean(),
@@ -33,27 +37,17 @@ const TrialSignup = z.strictObject({
 });
 export type TrialSignup = z.infer<typeof TrialSignup>;
 
-export const trialSignups = defineRows<TrialSignup, "token" | "email" | "claimed">({
-  name: "trial_signups",
-  schema: TrialSignup,
-  key: (row) => row.id,
-  numbers: { trial_signup: (row) => row.id },
-  indexes: {
-    token: (row) => row.token,
-    email: (row) => toAddressKey(row.email),
-    claimed: (row) => (row.claimed ? 1 : undefined),
-  },
+export const trialSignups = defineNumberedRows("trial_signups", "trial_signup", TrialSignup, {
+  token: (row) => row.token,
+  email: (row) => toAddressKey(row.email),
+  claimed: (row) => (row.claimed ? 1 : undefined),
 });
 
 /** States of pending OAuth signups. Each is valid for one callback. */
-export const trialStates = defineRows<{
-  readonly state: string;
-  readonly provider: "ProviderA" | "ProviderB" | "ProviderC";
-}>({
+export const trialStates = defineRows({
   name: "trial_states",
-  schema: z.strictObject({ state: z.string(), provider: z.enum(["ProviderA", "ProviderB", "ProviderC"]) }),
+  schema: z.strictObject({ state: z.string(), provider: Provider }),
   key: (row) => row.state,
-  indexes: {},
 });
 
 export async function findSignupByEmail(view: View, email: string): Promise<TrialSignup | undefined> {
