@@ -25,6 +25,14 @@ export class ServiceError extends Error {
   }
 }
 
+/** Creates an error handler that returns `value` if the object does not exist, and throws any other error. */
+export const replaceMissing =
+  <Value>(value: Value) =>
+  (error: unknown): Value => {
+    if (error instanceof ServiceError && error.status === 404) return value;
+    throw error;
+  };
+
 /**
  * Reports whether the service may have processed a request that received this response. 501 and 508 mean that it did
  * not.

@@ -1,6 +1,6 @@
 import { lookupTable } from "../../base/object.ts";
 import type { Client } from "../../client/client.ts";
-import { ServiceError } from "../../client/errors.ts";
+import { replaceMissing } from "../../client/errors.ts";
 import type { Paging } from "../../derive/command-spec.ts";
 import type { Context } from "../command.ts";
 import { UsageError } from "../process/failure.ts";
@@ -65,43 +65,29 @@ const getRows = (part: Part, name: string): readonly unknown[] => {
 
 interface NamedObject {
   readonly list: string;
-  readonly exists: (id: string, client: Client) => Promise<boolean>;
+  /** Fetches objects among which the object with this ID is, if it exists. */
+  readonly fetch: (client: Client, id: string) => Promise<readonly { readonly id: string | number }[]>;
 }
 
 const listedObjects = lookupTable<NamedObject>({
   webhook: {
     list: "svc webhooks list",
-    async exists(requestedId, client) {
-      const { listControlWebhooks } = await import("../../api/emulator/webhooks.ts");
-      return (await client.call(listControlWebhooks)).some(({ id }) => String(id) === requestedId);
-    },
+    fetch: async (client) => client.call((await import("../../api/emulator/webhooks.ts")).listControlWebhooks),
   },
   contract: {
     list: "svc emulator contracts",
-    async exists(id, client) {
+    async fetch(client, id) {
       const { showContract } = await import("../../api/emulator/contracts.ts");
-      try {
-        await client.call(showContract, { params: { id } });
-        return true;
-      } catch (error) {
-        if (error instanceof ServiceError && error.status === 404) return false;
-        throw error;
-      }
+      return client.call(showContract, { params: { id } }).then(() => [{ id }], replaceMissing([]));
     },
   },
   cluster: {
     list: "svc emulator clusters",
-    async exists(requestedId, client) {
-      const { listControlClusters } = await import("../../api/emulator/clusters.ts");
-      return (await client.call(listControlClusters)).some(({ id }) => id === requestedId);
-    },
+    fetch: async (client) => client.call((await import("../../api/emulator/clusters.ts")).listControlClusters),
   },
   workspace: {
     list: "svc emulator workspaces",
-    async exists(requestedId, client) {
-      const { listWorkspaces } = await import("../../api/emulator/state.ts");
-      return (await client.call(listWorkspaces)).some(({ id }) => String(id) === requestedId);
-    },
+    fetch: async (client) => client.call((await import("../../api/emulator/state.ts")).listWorkspaces),
   },
 });
 
@@ -109,7 +95,9 @@ const listedObjects = lookupTable<NamedObject>({
 export async function findUnknownName(query: Query, client: Client): Promise<string | undefined> {
   for (const [name, value] of Object.entries(query)) {
     const listing = listedObjects[name];
-    if (listing === undefined || value === undefined || (await listing.exists(String(value), client))) continue;
+    if (listing === undefined || value === undefined) continue;
+    const objects = await listing.fetch(client, String(value));
+    if (objects.some(({ id }) => String(id) === String(value))) continue;
     return `${name[0]!.toUpperCase()}${name.slice(1)} ${value} not found. To list them: ${listing.list}`;
   }
   return undefined;

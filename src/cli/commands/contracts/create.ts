@@ -1,5 +1,5 @@
 import { toFields } from "../../../base/object.ts";
-import { NetworkError, ServiceError } from "../../../client/errors.ts";
+import { NetworkError, replaceMissing, ServiceError } from "../../../client/errors.ts";
 import type { ApiResponse } from "../../../client/response.ts";
 import { type CommandSpec, createSwitch } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
@@ -25,11 +25,8 @@ async function showExisting(
   }
   const { findByExternalMetadata } = await import("../../../api/contracts/contracts.ts");
   const params = { external_metadata_id: id };
-  const contracts = await client.call(findByExternalMetadata, { params }).catch((error: unknown) => {
-    // The response without this field is undocumented.
-    if (error instanceof ServiceError && error.status === 404) return [];
-    throw error;
-  });
+  // The response without this field is undocumented.
+  const contracts = await client.call(findByExternalMetadata, { params }).catch(replaceMissing([]));
   const [newest] = contracts;
   if (newest === undefined) return false;
   await output.show(newest, { fields: spec.fields });

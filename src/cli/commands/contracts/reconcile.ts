@@ -7,7 +7,7 @@ import { toFields, tryParseJson } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
 import type { Client } from "../../../client/client.ts";
-import { ServiceError } from "../../../client/errors.ts";
+import { replaceMissing } from "../../../client/errors.ts";
 import { readVirtualTime } from "../../../client/virtual-time.ts";
 import { createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
@@ -136,11 +136,8 @@ async function listDueSince(since: number, client: Client): Promise<DueWebhook[]
   for (let start = 0; start < contracts.length; start += maxConcurrent) {
     const page = contracts.slice(start, start + maxConcurrent).map(async (contract) => {
       const params = { contract_id: parseNumber(contract.id) };
-      const metrics = await client.call(showProcessMetrics, { params }).catch((error: unknown) => {
-        // The contract was deleted after it was listed.
-        if (error instanceof ServiceError && error.status === 404) return undefined;
-        throw error;
-      });
+      // The contract can have been deleted after it was listed.
+      const metrics = await client.call(showProcessMetrics, { params }).catch(replaceMissing(undefined));
       return listDue(contract, metrics, since);
     });
     due.push(...(await Promise.all(page)).flat());

@@ -3,7 +3,7 @@ import { showClusterClient, showClusterEmail } from "../../../../api/router/mapp
 import { runConcurrently } from "../../../../base/run-concurrently.ts";
 import { pluralize } from "../../../../base/text.ts";
 import type { Client } from "../../../../client/client.ts";
-import { ServiceError } from "../../../../client/errors.ts";
+import { replaceMissing } from "../../../../client/errors.ts";
 import type { Context } from "../../../command.ts";
 import { isEmulator } from "../../../connection/target.ts";
 import { UsageError } from "../../../process/failure.ts";
@@ -84,16 +84,11 @@ async function createPublicLookup(context: Context): Promise<TableLookup> {
 
 /** Looks up an e-mail hash or a client ID on any router. Returns the cluster, or null if there is none. */
 export async function lookUpPublicly(table: string, key: string, client: Client): Promise<string | null> {
-  try {
-    const { cluster_id } =
-      table === "cluster_emails"
-        ? await client.call(showClusterEmail, { params: { email_hash: key } })
-        : await client.call(showClusterClient, { params: { client_id: key } });
-    return cluster_id;
-  } catch (error) {
-    if (error instanceof ServiceError && error.status === 404) return null;
-    throw error;
-  }
+  const owner =
+    table === "cluster_emails"
+      ? client.call(showClusterEmail, { params: { email_hash: key } })
+      : client.call(showClusterClient, { params: { client_id: key } });
+  return (await owner.catch(replaceMissing({ cluster_id: null }))).cluster_id;
 }
 
 export async function requireLookup(work: BulkJobKind, context: Context): Promise<ClusterLookup> {
