@@ -1,11 +1,31 @@
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
+import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { createTestFolder, startCliEmulator } from "../support/cli/cli-emulator.ts";
 import { runCli } from "../support/cli/run-cli.ts";
 
 describe("--dry-run", () => {
+  it("needs no credentials with --emulator, and starts nothing", async (t) => {
+    const cwd = await createTestFolder(t);
+    const argv = ["intake", "create", "--title", "x", "--workflow-id", "201", "--emulator", "--dry-run", "--json"];
+    const { exit, stdout } = await runCli(argv, { cwd });
+    assert.deepEqual(
+      [exit, JSON.parse(stdout)],
+      [
+        0,
+        {
+          dry_run: true,
+          method: "POST",
+          url: "http://emulator/api/v1/public/legal_intake/",
+          headers: { accept: "application/json", "content-type": "application/json" },
+          body: { title: "x", workflow_id: 201 },
+        },
+      ],
+    );
+    assert.deepEqual(await readdir(cwd), []);
+  });
+
   it("prints the request with masked secrets and sends nothing", async (t) => {
     const { svc, json, emulator } = await startCliEmulator(t);
     const { exit, stdout } = await svc("intake create --title x --workflow-id 201 --dry-run --json");
