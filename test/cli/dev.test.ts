@@ -141,6 +141,23 @@ describe("svc dev in a pipe", () => {
     assert.deepEqual(timesOf("delivery"), timesOf("attempt"));
   });
 
+  it("shows when a failed attempt is repeated, unless the webhook is disabled", async (t) => {
+    const { dev, svc, file } = await createDevFolder(t);
+    const emulator = await startTestEmulator(t, { file });
+    const target = await startReceiver(t);
+    target.respond(500);
+    const session = dev("--forward-to", target.url, "--activities", "CONTRACT_CREATED");
+    await session.saw("ready");
+    assert.equal((await svc(create)).exit, 0);
+    await session.saw("attempt 1, retrying, next 2031-01-02T03:09:05.000Z\n");
+    await emulator.clock.advance({ by: "PT2H35M" });
+    await session.saw(
+      "attempt 6, retrying, retry at 2031-01-02T08:19:05.000Z will be skipped: the webhook is disabled\n",
+    );
+    session.signal("SIGINT");
+    await session.completion;
+  });
+
   it("reports when the app is down and when the app is back", async (t) => {
     const { dev, svc } = await createDevFolder(t);
     const { port, url, stop, start } = await startApp(t);
