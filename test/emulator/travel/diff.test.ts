@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createDraftContract, createSentContract } from "../../support/contracts.ts";
+import { createDraftContract, createExecutedImport, createSentContract } from "../../support/contracts.ts";
 import { startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 import { startReceiver } from "../../support/receiver.ts";
 import { waitUntilIdle } from "../../support/rejections.ts";
@@ -79,6 +79,25 @@ describe("diff since a snapshot", () => {
     ]);
     assert.deepEqual(changes.items.at(-2)?.fields, [{ field: "failure_count", from: 0, to: 1 }]);
     assert.doesNotMatch(JSON.stringify(changes), /"token":"(?!\[redacted\])/);
+  });
+
+  it("names each contract by its kind", async (t) => {
+    const emulator = await startTestEmulator(t);
+    await save(emulator, "begun");
+    const body = await createExecutedImport();
+    assert.equal((await emulator.api("POST", "/api/v2.1/public/contracts/executed_contracts/", { body })).status, 201);
+    await createDraftContract(emulator.api);
+    assert.deepEqual(
+      listChanges(await getDiff(emulator, "begun/diff")).filter((what) =>
+        /^(?:contract|event) .*(?:new|CONTRACT_CREATED)/.test(what),
+      ),
+      [
+        "contract H-1: new, EXECUTED",
+        "contract T-2: new, DRAFT",
+        "event 3: CONTRACT_CREATED of H-1",
+        "event 4: CONTRACT_CREATED of T-2",
+      ],
+    );
   });
 
   it("is empty if only time has passed", async (t) => {
