@@ -176,6 +176,16 @@ describe("help example", () => {
       layOutPage({ ...page, examples: [example] }, 40),
       `Examples:\n  # Long\n  svc files upload 'a b.pdf' \\\n    --content-type ${"x".repeat(20)}\n`,
     );
+    // The whole line has 64 characters, and its first part with the backslash has 30.
+    assert.deepEqual(
+      [64, 63, 30, 29].map((columns) => layOutPage({ ...page, examples: [example] }, columns).split("\n")[2]),
+      [
+        `  svc files upload 'a b.pdf' --content-type ${"x".repeat(20)}`,
+        "  svc files upload 'a b.pdf' \\",
+        "  svc files upload 'a b.pdf' \\",
+        "  svc files upload \\",
+      ],
+    );
     assert.equal(
       layOutPage({ ...page, examples: [{ ...example, stdin: "it's" }] }, 40),
       `Examples:\n  # Long\n  echo 'it'\\''s' |\n    svc files upload 'a b.pdf' \\\n    --content-type ${"x".repeat(20)}\n`,
