@@ -166,7 +166,7 @@ describe("svc dev in a pipe", () => {
     const session = dev(...flags);
     await session.saw(`${url} refuses connections: webhooks fail until your app runs there.`);
     assert.equal((await svc(create)).exit, 0);
-    await session.saw("no response: connection refused (ECONNREFUSED).");
+    await session.saw("no response: connection refused (ECONNREFUSED)");
     await session.saw("attempt 1, retrying");
     await start();
     await session.saw(`${url} accepts connections again.`);

@@ -119,6 +119,11 @@ const rejectedLines: [string, string, RegExp][] = [
   ],
   ["the reference of an intake", "intake show I-0012", /must be a whole number, got "I-0012"\n {2}Did you mean 12\?\n/],
   ["an invalid choice", "completion tcsh", /must be bash, fish, powershell or zsh, got "tcsh"\n/],
+  [
+    "a value of another type",
+    "contracts create --contract-template-id 1 --set contract_data={ --set counter_party_details=[]",
+    /^error: contract_data must be an object\n/m,
+  ],
   ["incomplete JSON", 'contracts create --set x={"a":true', /--set: \{"a":true is not valid JSON/],
   [
     "JSON instead of a file",

@@ -120,7 +120,7 @@ function endLines({ steps, timeline, problem }: TourResult, seconds: string): St
   const summary =
     problem === undefined
       ? green(
-          `Tour complete: ${steps.length} commands, ${specifiedOutageMs / 60_000} minutes of virtual time, ${seconds} s.`,
+          `Tour complete: ${steps.length} commands, ${specifiedOutageMs / 60_000} minutes of retries, ${seconds} s.`,
         )
       : red(`The tour failed at step ${steps.length}. ${problem}`);
   return [...retries, [summary]];

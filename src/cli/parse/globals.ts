@@ -14,12 +14,12 @@ export const globalFlags: readonly FlagSpec[] = [
   createTextFlag("profile", "NAME", "Use the addresses and credentials of this profile (SVC_PROFILE)"),
   createSwitch("json", "Print the whole response as JSON; --json=a,b prints only these fields"),
   createTextFlag("fields", "A,B", "Print only these fields or columns"),
-  createTextFlag("format", "FORMAT", "Output format; for a spreadsheet add --csv-safe to csv", {
+  createTextFlag("format", "FORMAT", "Output format", {
     choices: outputFormatNames,
   }),
   createSwitch(
     "csv-safe",
-    "With --format csv, put an apostrophe before cells that start like a formula (= + - @ tab CR)",
+    "For spreadsheets, with --format csv: put an apostrophe before cells that start like a formula (= + - @ tab CR)",
   ),
   createSwitch("wide", "Do not truncate tables to fit the window"),
   { flag: "color", type: "boolean", description: "Turn colors on or off (SVC_NO_COLOR, NO_COLOR, FORCE_COLOR)" },

@@ -193,7 +193,10 @@ describe("svc emulator env", () => {
     const cwd = await createTestFolder(t);
     const result = await runCli("emulator env", { cwd });
     assert.deepEqual([result.exit, result.stdout], [5, ""]);
-    assert.match(result.stderr, /No emulator is running \(state: .*\)\.\n.*\n {2}try: svc emulator start --detach( --port 0)?\n/);
+    assert.match(
+      result.stderr,
+      /No emulator is running \(state: .*\)\.\n.*\n {2}try: svc emulator start --detach( --port 0)?\n/,
+    );
     const inside = await runCli("emulator env --emulator", { cwd });
     assert.deepEqual([inside.exit, inside.stdout], [2, ""]);
   });

@@ -174,7 +174,7 @@ describe("svc emulator trace", () => {
       stdout: "",
       stderr: [
         "error: request:7 has no trace (HTTP 404)",
-        "  Requests that changed nothing have no trace. `svc emulator requests` lists them.",
+        "  It does not exist, changed nothing, or is no longer retained. `svc emulator requests` lists the requests.",
         "",
       ].join("\n"),
     });

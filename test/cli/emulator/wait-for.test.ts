@@ -131,6 +131,7 @@ describe("svc emulator wait-for", () => {
 
   for (const [argv, message] of [
     ["", "--activity, --outcome or --status is required"],
+    ["--contract T-1", "--activity, --outcome or --status is required with --contract"],
     ["--status EXECUTED", "--contract is required with --status"],
     ["--status DONE --contract T-1", "--status must be one of DRAFT, REDLINING, SIGN, EXECUTED, ON_HOLD, VOIDED"],
     ["--status SIGN --contract T-1 --activity CONTRACT_SIGNED", "--status cannot be used with --activity or --outcome"],

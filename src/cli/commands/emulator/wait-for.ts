@@ -137,7 +137,8 @@ function parseQuery({ flags: options }: CommandInputOf<typeof flags>): Query {
     throw new UsageError(`--status must be one of ${contractStatuses.join(", ")}, got "${options.status}"`);
   }
   if (activity === undefined && outcome === undefined && status === undefined) {
-    throw new InputRequiredError("activity", "--activity, --outcome or --status is required");
+    const selected = contract !== undefined ? " with --contract" : webhook !== undefined ? " with --webhook" : "";
+    throw new InputRequiredError("activity", `--activity, --outcome or --status is required${selected}`);
   }
   if (status !== undefined && (activity ?? outcome) !== undefined) {
     throw new UsageError("--status cannot be used with --activity or --outcome");
