@@ -54,6 +54,7 @@ describe("user journeys in the console", { skip }, () => {
       )
       .waitFor();
     await page.getByRole("link", { name: /^Timeline.*1 failing webhook$/ }).waitFor();
+    await page.getByRole("link", { name: /^Deliveries.*1 undelivered$/ }).waitFor();
     await press(page, "Until idle");
     await page.getByText("Disabled after 6 consecutive failures, at").waitFor();
     await page.getByText("No webhooks or e-mails are scheduled.").waitFor();
@@ -83,7 +84,7 @@ describe("user journeys in the console", { skip }, () => {
     await press(page, "Send delivery 1 again");
     await waitForOutcome(page, "Resent: 200");
     await page.getByText("All deliveries arrived").waitFor();
-    await page.getByRole("link", { name: "Timeline", exact: true }).waitFor();
+    for (const name of ["Timeline", "Deliveries"]) await page.getByRole("link", { name, exact: true }).waitFor();
     assert.equal(hooks.received.length, 8);
     assert.deepEqual(page.complaints, []);
   });
@@ -298,6 +299,7 @@ describe("user journeys in the console", { skip }, () => {
     for (const [words, link] of [
       ["hooks", "Webhook 1: Hooks"],
       ["prepared", "Snapshot prepared"],
+      ["1", "Webhook 1: Hooks"],
       ["eu-1", /^Cluster eu-1/],
       ["email:1", /^E-mail 1, to /],
       ["SVC-1", "T-1: NDA with Acme"],
