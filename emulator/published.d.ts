@@ -327,7 +327,7 @@ export interface EmulatorOptions {
    * Wall-clock milliseconds for which a client may leave its response unread (default: 120,000). Its connection is then
    * closed.
    */
-  readonly unreadAnswerTimeoutMs?: number;
+  readonly unreadResponseTimeoutMs?: number;
 }
 
 /**

@@ -100,7 +100,7 @@ const Options = z
     chatUpstreamTimeoutMs: milliseconds,
     requestLogBytes: bytes,
     inboxBytes: bytes,
-    unreadAnswerTimeoutMs: milliseconds,
+    unreadResponseTimeoutMs: milliseconds,
     graceMs: milliseconds,
     leaseMs: z.number().min(100).max(60_000),
     runFile: z.string(),

@@ -41,7 +41,7 @@ export interface HttpSettings {
    * Maximum wall-clock time for which a client may leave its response unread (default:
    * `defaultUnreadResponseTimeoutMs`).
    */
-  readonly unreadAnswerTimeoutMs?: number;
+  readonly unreadResponseTimeoutMs?: number;
 }
 
 export interface ListenerOptions
@@ -154,7 +154,7 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
     bodies,
     disconnectListeners,
     headTimeoutMs: limits.headTimeoutMs,
-    unreadTimeoutMs: settings.unreadAnswerTimeoutMs ?? defaultUnreadResponseTimeoutMs,
+    unreadTimeoutMs: settings.unreadResponseTimeoutMs ?? defaultUnreadResponseTimeoutMs,
     createCauseRow: options.createCauseRow ?? createCauseRowFactory(options),
     proxies: new TrustedProxies(options.trustedProxies ?? []),
     report: options.report ?? (() => {}),

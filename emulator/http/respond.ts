@@ -15,7 +15,7 @@ declare module "fastify" {
 }
 
 /** Default maximum time for which a client may leave its response unread. */
-export const defaultUnreadResponseTimeoutMs = emulatorOptions.unreadAnswerTimeoutMs.default;
+export const defaultUnreadResponseTimeoutMs = emulatorOptions.unreadResponseTimeoutMs.default;
 
 /** Header that prevents browsers from interpreting unauthenticated uploads and requests as a page of the emulator. */
 export const noSniffHeader = ["x-content-type-options", "nosniff"] as const;

@@ -198,7 +198,7 @@ export const emulatorOptions = {
   chatUpstreamTimeoutMs: { default: 2_500 },
   requestLogBytes: { default: 4 * 1024 * 1024 },
   inboxBytes: { default: 4 * 1024 * 1024 },
-  unreadAnswerTimeoutMs: { default: 120_000 },
+  unreadResponseTimeoutMs: { default: 120_000 },
 } as const satisfies Readonly<Record<string, OptionDeclaration>>;
 
 type DeclaredOptions = typeof emulatorOptions;

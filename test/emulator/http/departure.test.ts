@@ -13,7 +13,7 @@ import { createDeferred, startTestServer, stateless } from "./serving.ts";
 const large = Buffer.alloc(32 * 1024 * 1024, "x");
 
 /** Starts a listener with a large response, and counts its responses. Node measures with the real clock. */
-async function startLargeResponseServer(t: TestContext, unreadAnswerTimeoutMs?: number) {
+async function startLargeResponseServer(t: TestContext, unreadResponseTimeoutMs?: number) {
   let count = 0;
   const respondWhole = () => {
     count += 1;
@@ -35,7 +35,7 @@ async function startLargeResponseServer(t: TestContext, unreadAnswerTimeoutMs?: 
         context: stateless,
       }),
     ],
-    { settings: { ...defaultSettings, ...(unreadAnswerTimeoutMs && { unreadAnswerTimeoutMs }) } },
+    { settings: { ...defaultSettings, ...(unreadResponseTimeoutMs && { unreadResponseTimeoutMs }) } },
   );
   return { ...server, countResponses: () => count };
 }
@@ -146,7 +146,7 @@ describe("slow response", () => {
     const bodies = ["/slow", "/pieces"].map(async (path) => (await fetch(origin + path)).text());
     await bothStarted.promise;
     await waitForIdle();
-    // Simulates Node's timeout event after `unreadAnswerTimeoutMs` without traffic.
+    // Simulates Node's timeout event after `unreadResponseTimeoutMs` without traffic.
     for (const socket of sockets) socket.emit("timeout");
     enough.resolve();
     assert.deepEqual(await Promise.all(bodies), ['"made"', "made"]);
