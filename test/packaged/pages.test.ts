@@ -12,6 +12,7 @@ import { tarballPath } from "../support/tarball.ts";
 /** Commands that are not run, with reasons. */
 const skipReasons: Readonly<Record<string, string>> = {
   "npm ci": "installs a checkout; the README says so",
+  [`npm install --global ./${basename(tarballPath)}`]: "tarball.test.ts installs it globally and runs it",
   "npx svc tour": "stands before the package is installed; tarball.test.ts walks the tour",
   "npm test": "runs the tests of a checkout",
   ...Object.fromEntries(
@@ -31,8 +32,8 @@ const endless: Readonly<Record<string, string>> = {
 };
 
 /**
- * Replaces npx for an installed program, which takes a hundredth of the time that npm needs to start. The README uses
- * npx itself, because its search for the program is the same for all pages.
+ * Replaces npx for an installed program, which takes a hundredth of the time that npm needs to start. The first
+ * command of the README uses npx itself, because its search for the program is the same for all commands.
  */
 const asNpx = `#!/bin/bash
 npm_lifecycle_event=npx npm_lifecycle_script="$*" exec "node_modules/.bin/$1" "\${@:2}"
@@ -66,7 +67,6 @@ describe("user documentation in an empty folder", () => {
       HOME: home,
       BROWSER: "none",
       npm_config_offline: "true",
-      npm_config_prefix: join(home, "global"),
     };
   });
   after(() => rm(home, { recursive: true, force: true }));
@@ -115,10 +115,10 @@ describe("user documentation in an empty folder", () => {
   /** The runner of each page. Pages run in sequence, because the README installs the package. */
   const pasted: Readonly<Record<string, (t: TestContext, lines: readonly string[]) => Promise<void>>> = {
     async "README.md"(t, lines) {
-      await pasteAll(
-        terminalWithNpx(t),
-        lines.filter((line) => !isConfiguring(line)),
-      );
+      const commands = lines.filter((line) => !isConfiguring(line) && !(line in skipReasons));
+      const afterFirst = commands.findIndex((line) => line.startsWith("npx svc ")) + 1;
+      await pasteAll(terminalWithNpx(t), commands.slice(0, afterFirst));
+      await pasteAll(terminal(t), commands.slice(afterFirst));
       await configure(t, lines.filter(isConfiguring));
       await terminal(t).paste("npx svc config remove staging --yes");
     },
