@@ -6,12 +6,8 @@ import { dirname } from "node:path/posix";
  */
 const minFilesPerProcess = 20;
 
-/** Slow tests that share processes. */
-export interface SlowTests {
-  /** Files or folders below `test`. */
-  readonly names: readonly string[];
-  readonly filesPerProcess: number;
-}
+/** Files per process of slow tests. Browser tests share a process, because they mostly wait. */
+const slowPerProcess: Readonly<Record<string, number>> = { browser: 6 };
 
 /** Reports whether a file has one of the names or is in one of the named folders. */
 export const isInGroup = (names: readonly string[], file: string): boolean =>
@@ -19,23 +15,22 @@ export const isInGroup = (names: readonly string[], file: string): boolean =>
 
 /**
  * Groups files by process, in the order in which the processes start. Node's runner sorts by name, so each name begins
- * with a number, such as `04-emulator.store.file`. Slow files start first. `concurrency` is the number of processes that
- * run at the same time.
+ * with a number, such as `04-emulator.store.file`. Slow files start first, one per process by default. `concurrency` is
+ * the number of processes that run at the same time.
  */
 export function groupFiles(
   files: readonly string[],
-  slow: readonly SlowTests[],
+  slow: readonly string[],
   concurrency: number,
 ): ReadonlyMap<string, readonly string[]> {
-  // A file that matches two names runs once.
-  const findSlowTests = (file: string) => slow.find(({ names }) => isInGroup(names, file));
-  const apart = slow.flatMap((tests) =>
+  const apart = slow.flatMap((name) =>
     splitIntoGroups(
-      files.filter((file) => findSlowTests(file) === tests),
-      tests.filesPerProcess,
+      // A file that matches two names runs once.
+      files.filter((file) => slow.find((other) => isInGroup([other], file)) === name),
+      slowPerProcess[name] ?? 1,
     ),
   );
-  const ungroupedFiles = files.filter((file) => findSlowTests(file) === undefined);
+  const ungroupedFiles = files.filter((file) => !isInGroup(slow, file));
   const groups = [...apart, ...splitIntoShrinkingGroups(ungroupedFiles, concurrency)];
   return new Map(groups.map((group, index) => [formatGroupName(group[0]!, index), group]));
 }

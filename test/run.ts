@@ -9,65 +9,47 @@ import { availableParallelism } from "node:os";
 import { join, normalize, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import { compileTests } from "./compile.ts";
-import { groupFiles, isInGroup, type SlowTests } from "./grouped.ts";
+import { groupFiles, isInGroup } from "./grouped.ts";
 import { createScratchFolder } from "./scratch.ts";
 import { listUnreturnedFailures, returnedFailuresFile } from "./structure/completeness.ts";
 
 /** Tests that run only by name, because they install programs of other languages or measure. */
 const onDemand = ["bench", "interop/generators", "interop/clients"];
-/**
- * Tests that start other programs, kill processes, attack, or wait. The longest comes first. The start of a process
- * takes more than a second of CPU time, so short files share one.
- */
-const slow: readonly SlowTests[] = [
-  { names: ["packaged"], filesPerProcess: 1 },
-  { names: ["interop"], filesPerProcess: 1 },
-  { names: ["browser"], filesPerProcess: 6 },
-  {
-    names: [
-      "emulator/store/postgres",
-      "emulator/compose/postgres",
-      "emulator/travel/postgres",
-      "cli/emulator/postgres",
-    ],
-    filesPerProcess: 3,
-  },
-  { names: ["scenarios/help-examples", "structure/expressions"], filesPerProcess: 1 },
-  {
-    // These tests kill and crash processes.
-    names: [
-      "emulator/kill",
-      "emulator/travel/kill",
-      "emulator/trace/killed",
-      "emulator/webhooks/kill",
-      "emulator/cluster/reports/killed",
-      "emulator/store/file/kill",
-      "emulator/store/file/large-stop",
-      "emulator/store/file/crash",
-      "emulator/store/file/repair-crash",
-      "cli/bulk/kill",
-      "cli/emulator/killed-emulator",
-      "cli/interrupt",
-    ],
-    filesPerProcess: 1,
-  },
-  {
-    // These tests use hostile services, clients and files.
-    names: [
-      "cli/trouble/services",
-      "cli/trouble/untrusted-responses",
-      "cli/trouble/response-shapes",
-      "cli/trouble/every-success",
-      "emulator/cluster/garbage",
-      "emulator/cluster/pdf/limits",
-      "emulator/cluster/pdf/hostile-files",
-      "emulator/router/hostile",
-      "emulator/router/hostile-input",
-    ],
-    filesPerProcess: 1,
-  },
+/** Tests that start other programs, kill processes, attack, or wait. The longest comes first. */
+const slow = [
+  "packaged",
+  "interop",
+  "browser",
+  "emulator/store/postgres",
+  "emulator/compose/postgres",
+  "emulator/travel/postgres",
+  "cli/emulator/postgres",
+  "scenarios/help-examples",
+  "structure/expressions",
+  // These tests kill and crash processes.
+  "emulator/kill",
+  "emulator/travel/kill",
+  "emulator/trace/killed",
+  "emulator/webhooks/kill",
+  "emulator/cluster/reports/killed",
+  "emulator/store/file/kill",
+  "emulator/store/file/large-stop",
+  "emulator/store/file/crash",
+  "emulator/store/file/repair-crash",
+  "cli/bulk/kill",
+  "cli/emulator/killed-emulator",
+  "cli/interrupt",
+  // These tests use hostile services, clients and files.
+  "cli/trouble/services",
+  "cli/trouble/untrusted-responses",
+  "cli/trouble/response-shapes",
+  "cli/trouble/every-success",
+  "emulator/cluster/garbage",
+  "emulator/cluster/pdf/limits",
+  "emulator/cluster/pdf/hostile-files",
+  "emulator/router/hostile",
+  "emulator/router/hostile-input",
 ];
-const slowNames = slow.flatMap(({ names }) => names);
 
 const args = process.argv.slice(2);
 const words = args.filter((word) => !word.startsWith("-"));
@@ -85,7 +67,7 @@ const selected = words.map((word) =>
 const isWanted = (file: string): boolean => {
   if (selected.length > 0) return isInGroup(selected, file);
   if (isInGroup(onDemand, file)) return false;
-  return args.includes("--all") || isInGroup(slowNames, file) === args.includes("--slow");
+  return args.includes("--all") || isInGroup(slow, file) === args.includes("--slow");
 };
 const files = readdirSync(testFolder, { recursive: true })
   .map((path) => String(path).replaceAll(sep, "/"))
@@ -103,8 +85,7 @@ process.env.SVC_TEST_COMPILED = folder;
 
 // One process more than processors, because tests also wait.
 const concurrency = availableParallelism() + 1;
-const apart = [{ names: onDemand, filesPerProcess: 1 }, ...slow];
-const compiled = await compileTests(groupFiles(files, apart, concurrency), folder);
+const compiled = await compileTests(groupFiles(files, [...onDemand, ...slow], concurrency), folder);
 writeFileSync(join(folder, returnedFailuresFile), "");
 process.exitCode = await runNode([
   // Tests allocate many short-lived objects. With 16 MB for them, garbage collection took a tenth of the time.
