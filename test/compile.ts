@@ -29,7 +29,6 @@ export async function compileTests(groups: ReadonlyMap<string, readonly string[]
     entryPoints: [
       ...[...groups.keys()].map((name) => ({ in: `group:${name}`, out: name })),
       ...Object.entries(programs).map(([name, path]) => ({ in: join(root, path), out: name })),
-      { in: join(import.meta.dirname, "async-operations.ts"), out: "async-operations" },
     ],
     // All files are in one folder, as in the shipped bundle, because the emulator looks for the PDF process in its own
     // folder.

@@ -7,7 +7,6 @@ import { spawn } from "node:child_process";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join, normalize, sep } from "node:path";
-import { pathToFileURL } from "node:url";
 import { compileTests } from "./compile.ts";
 import { groupFiles, isInGroup } from "./grouped.ts";
 import { createScratchFolder } from "./scratch.ts";
@@ -93,7 +92,6 @@ process.exitCode = await runNode([
   // There are more processes than processors, so helper threads would only compete with them.
   "--single-threaded-gc",
   "--enable-source-maps",
-  `--import=${pathToFileURL(join(folder, "async-operations.js"))}`,
   "--test",
   // An endless test fails instead of blocking the pipeline.
   "--test-timeout=600000",
