@@ -68,7 +68,7 @@ describe("svc doctor", () => {
     assert.deepEqual(findRow(await svc("doctor --json"), "webhooks"), {
       check: "webhooks",
       status: "warning",
-      detail: "Webhooks without deliveries: 1 (address not allowed), 2 (DISABLED_BY_USER)",
+      detail: "Webhooks that receive nothing: 1 (address not allowed), 2 (DISABLED_BY_USER)",
       hint: "To see why: svc webhooks why",
     });
   });

@@ -87,7 +87,7 @@ const readErrorMessages = lookupTable<string>({ ENOENT: "no such file", EACCES: 
 export function throwUnreadable(path: string, flag: string, cause: NodeJS.ErrnoException): never {
   const reason =
     readErrorMessages[cause.code ?? ""] ?? (isFsError(cause) ? getFsErrorReason(cause) : (cause.code ?? cause.message));
-  throw new UsageError(`${flag.startsWith("<") ? "Cannot" : `${flag}: cannot`} read ${path}: ${reason}`, { cause });
+  throw new UsageError(`${flag}: cannot read ${path}: ${reason}`, { cause });
 }
 
 export interface FieldAssignment {

@@ -130,7 +130,10 @@ describe("svc run with invalid files", () => {
 
   it("names an unreadable file or seed", async (t) => {
     const { exit, stderr } = await runCli("run nowhere.yaml", { cwd: await createTestFolder(t) });
-    assert.deepEqual([exit, stderr], [2, "error: Cannot read nowhere.yaml: no such file\n  See svc run --help.\n"]);
+    assert.deepEqual(
+      [exit, stderr],
+      [2, "error: <file>: cannot read nowhere.yaml: no such file\n  See svc run --help.\n"],
+    );
     const seed = await runStory(t, "seed: seeds.json\nsteps: [{ advance: next }]");
     assert.deepEqual(
       [seed.exit, seed.stderr],

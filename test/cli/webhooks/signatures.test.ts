@@ -33,7 +33,7 @@ describe("svc webhooks sign", () => {
   for (const [argv, more, message] of [
     ["webhooks sign -", {}, "--key-file or SVC_WEBHOOK_HMAC_KEY is required"],
     ["webhooks sign -", { SVC_WEBHOOK_HMAC_KEY: "not base64!" }, "the key is not base64"],
-    ["webhooks sign nowhere", env, "Cannot read nowhere: no such file"],
+    ["webhooks sign nowhere", env, "cannot read nowhere: no such file"],
     ["webhooks sign . --key-file .", env, "is a folder, not a file"],
     ["webhooks sign", env, "<body> is required"],
   ] as const) {
@@ -129,7 +129,7 @@ describe("svc webhooks explain", () => {
   for (const verb of ["verify", "explain", "verify --scheme standard"]) {
     it(`reports a missing body file before any other error in svc webhooks ${verb}`, async (t) => {
       const { exit, stderr } = await runCli(`webhooks ${verb} nosuch.json`, { cwd: await createTestFolder(t) });
-      assert.deepEqual([exit, stderr.split("\n")[0]], [2, "error: Cannot read nosuch.json: no such file"]);
+      assert.deepEqual([exit, stderr.split("\n")[0]], [2, "error: <body>: cannot read nosuch.json: no such file"]);
     });
   }
 

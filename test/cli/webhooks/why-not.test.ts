@@ -86,7 +86,7 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
         {
           check: "webhooks",
           status: "warning",
-          detail: "Inactive webhooks: 1 (DISABLED_BY_ERROR)",
+          detail: "Webhooks that receive nothing: 1 (DISABLED_BY_ERROR)",
           hint: "To see why: svc webhooks why",
         },
       ],

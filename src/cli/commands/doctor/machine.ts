@@ -157,7 +157,11 @@ async function checkWebhooks(context: Context): Promise<CheckResult[]> {
       ({ id, status }) => `${id} (${status === "ACTIVE" ? "address not allowed" : status})`,
     );
     findings.push(
-      createCheckWarning("webhooks", `Inactive webhooks: ${formatList(all)}`, "To see why: svc webhooks why"),
+      createCheckWarning(
+        "webhooks",
+        `Webhooks that receive nothing: ${formatList(all)}`,
+        "To see why: svc webhooks why",
+      ),
     );
   }
   return findings;
