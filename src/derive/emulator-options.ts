@@ -61,8 +61,8 @@ export const emulatorOptions = {
         "Clock",
         "clock",
         "MODE",
-        "How virtual time passes: by itself, by commands, or by jumps to the next due entry",
-        { choices: ["real", "manual", "auto"], default: "real" },
+        "How virtual time passes: by itself, by commands, or by jumps to the next due entry (default: the saved mode, or real)",
+        { choices: ["real", "manual", "auto"] },
       ),
       {
         flag: "clock-speed",
