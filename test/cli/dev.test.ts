@@ -141,6 +141,19 @@ describe("svc dev in a pipe", () => {
     assert.deepEqual(timesOf("delivery"), timesOf("attempt"));
   });
 
+  it("shows the reason that the app gives for a rejection, unchanged", async (t) => {
+    const { dev, svc, file } = await createDevFolder(t);
+    await startTestEmulator(t, { file });
+    const target = await startReceiver(t);
+    target.respond((_, response) => response.writeHead(500).end("The database is down."));
+    const session = dev("--forward-to", target.url, "--activities", "CONTRACT_CREATED");
+    await session.saw("ready");
+    assert.equal((await svc(create)).exit, 0);
+    await session.saw(" ms: The database is down.\n");
+    session.signal("SIGINT");
+    await session.completion;
+  });
+
   it("shows when a failed attempt is repeated, unless the webhook is disabled", async (t) => {
     const { dev, svc, file } = await createDevFolder(t);
     const emulator = await startTestEmulator(t, { file });

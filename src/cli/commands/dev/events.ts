@@ -57,9 +57,12 @@ export function formatDeliveryLine(delivery: HandledDelivery, columns: number | 
   const start = [dim(formatLineTime(at, columns)), `  webhook  ${description}  `, formatVerdict(delivery)];
   if (!forwardResult) return start;
   // The start of the session printed the URL.
-  const text = formatPostResult(forwardResult)
-    .replace(/^(?:Failed to reach \S+|Request to \S+ failed): /, "no response: ")
-    .replace(/\.$/, "");
+  const text =
+    "error" in forwardResult
+      ? forwardResult.error
+          .replace(/^(?:Failed to reach \S+|Request to \S+ failed): /, "no response: ")
+          .replace(/\.$/, "")
+      : formatPostResult(forwardResult);
   return [...start, "  ", (isSuccessfulPost(forwardResult) ? green : red)(text)];
 }
 
