@@ -15,7 +15,11 @@ export class Mutex {
 
   async runExclusive<T>(work: () => Promise<T>): Promise<T> {
     const release = await this.acquire();
-    return work().finally(release);
+    try {
+      return await work();
+    } finally {
+      release();
+    }
   }
 
   /** Resolves when all work so far has ended. */
