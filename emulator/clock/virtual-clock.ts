@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Clock, createSteadyClock, type WallClock } from "../../src/base/clock.ts";
+import { type Clock, clockModes, createSteadyClock, type WallClock } from "../../src/base/clock.ts";
 import { Emitter } from "../../src/base/emitter.ts";
 import type { Cause } from "../store/cause.ts";
 import { defineRows, type Store } from "../store/port.ts";
@@ -9,7 +9,7 @@ import { lastTimestampMs, storedTime } from "../store/stored-time.ts";
  * `real`: time passes, `speed` times as fast as the wall clock. `manual`: time stops until it is advanced.
  * `auto`: time stops while entries run, then jumps to the next due entry.
  */
-export const ClockMode = z.enum(["real", "manual", "auto"]);
+export const ClockMode = z.enum(clockModes);
 export type ClockMode = z.infer<typeof ClockMode>;
 
 const ClockState = z.strictObject({

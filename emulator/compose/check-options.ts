@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { dictionary, retrySchedule } from "../../src/api/shapes.ts";
 import { strictChecks } from "../../src/api/strict-checks.ts";
+import { clockModes } from "../../src/base/clock.ts";
 import { webhookJsonForms } from "../../src/base/json.ts";
 import { isSchemaName, parsePostgresUrl } from "../../src/base/postgres-url.ts";
 import { formatSuggestion } from "../../src/base/text.ts";
@@ -50,7 +51,7 @@ const strict = z.custom<Iterable<string>>(isIterable, "must be a list of names")
 
 const clock = z
   .strictObject({
-    mode: z.enum(["real", "manual", "auto"]),
+    mode: z.enum(clockModes),
     speed: z.number().gt(0),
     start: z.custom<string>(isTime, "must be an ISO time"),
   })

@@ -15,6 +15,9 @@ export interface Clock {
   now(): number;
 }
 
+/** How virtual time passes: by itself, by commands, or by jumps to the next due entry. */
+export const clockModes = ["real", "manual", "auto"] as const;
+
 /** Wall-clock time. Only code that receives this port can sleep. */
 export interface WallClock {
   /**

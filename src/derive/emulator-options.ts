@@ -1,5 +1,6 @@
 import { strictChecks } from "../api/strict-checks.ts";
 import { specifiedRetrySchedule } from "../api/webhook-retries.ts";
+import { clockModes } from "../base/clock.ts";
 import { webhookJsonForms } from "../base/json.ts";
 import { listOptionalSchemes } from "../schemes/webhook-schemes.ts";
 import { createIntegerFlag, createSwitch, createTextFlag, type FlagSpec } from "./command-spec.ts";
@@ -62,7 +63,7 @@ export const emulatorOptions = {
         "clock",
         "MODE",
         "How virtual time passes: by itself, by commands, or by jumps to the next due entry (default: the saved mode, or real)",
-        { choices: ["real", "manual", "auto"] },
+        { choices: clockModes },
       ),
       {
         flag: "clock-speed",

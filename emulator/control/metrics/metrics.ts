@@ -1,5 +1,6 @@
 import { type IntervalHistogram, monitorEventLoopDelay, performance } from "node:perf_hooks";
 import { expositionTypes } from "../../../src/api/emulator/lifecycle.ts";
+import { clockModes } from "../../../src/base/clock.ts";
 import { svcVersion } from "../../../src/base/version.ts";
 import { reply } from "../../http/reply.ts";
 import { deliveries } from "../../webhooks/deliveries.ts";
@@ -81,7 +82,7 @@ async function readState({ store, runner, requestLog }: ControlContext): Promise
       ),
     ),
   );
-  const modes = ["real", "manual", "auto"].map((name) => [name, Number(name === mode)] as const);
+  const modes = clockModes.map((name) => [name, Number(name === mode)] as const);
   const { count, bytes, dropped } = requestLog.amount;
   const waitingHelp = "Deliveries without a final outcome; retrying: an attempt failed.";
   const nextDueHelp = "Virtual time of the next scheduled entry; 0 without one.";

@@ -1,9 +1,10 @@
 import * as z from "zod";
+import { clockModes } from "../../base/clock.ts";
 import { defineOperation, json } from "../operation.ts";
 import { controlOperation } from "../services.ts";
 import { duration, requireAtLeastOne, requireExactlyOne, timestamp } from "../shapes.ts";
 
-const Mode = z.enum(["real", "manual", "auto"]);
+const Mode = z.enum(clockModes);
 const Queue = {
   next_due: timestamp.nullable().describe("Due time of the next entry of the schedule; null if there is none"),
   pending: z.int().describe("Number of scheduled entries"),
