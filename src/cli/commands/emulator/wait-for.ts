@@ -137,8 +137,9 @@ function parseQuery({ flags: options }: CommandInputOf<typeof flags>): Query {
     throw new UsageError(`--status must be one of ${contractStatuses.join(", ")}, got "${options.status}"`);
   }
   if (activity === undefined && outcome === undefined && status === undefined) {
-    const selected = contract !== undefined ? " with --contract" : webhook !== undefined ? " with --webhook" : "";
-    throw new InputRequiredError("activity", `--activity, --outcome or --status is required${selected}`);
+    const [filter] = Object.keys(pickGiven(options, ["contract", "webhook"]));
+    const use = filter === undefined ? "" : ` with --${filter}`;
+    throw new InputRequiredError("activity", `--activity, --outcome or --status is required${use}`);
   }
   if (status !== undefined && (activity ?? outcome) !== undefined) {
     throw new UsageError("--status cannot be used with --activity or --outcome");

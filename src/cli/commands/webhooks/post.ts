@@ -68,9 +68,10 @@ export async function openDeliverySender({ globals, host, signal, onEnd }: Conte
 
 /** Parses the URL of a receiver, also in the forms `localhost:3000/hooks` and `3000`. */
 export function parseReceiverUrl(text: string, flag: string): string {
-  if (/^\d+$/.test(text) && Number(text) > 65_535)
-    throw new UsageError(`${flag} must be a port up to 65535, or a URL, got "${text}"`);
-  if (/^\d{1,5}$/.test(text)) return parseUrlFlag(`http://localhost:${text}`, flag);
+  if (/^\d+$/.test(text)) {
+    if (Number(text) > 65_535) throw new UsageError(`${flag} must be a port up to 65535, or a URL, got "${text}"`);
+    return parseUrlFlag(`http://localhost:${text}`, flag);
+  }
   return parseUrlFlag(/^[\w.-]+:\d{1,5}(\/|$)/.test(text) ? `http://${text}` : text, flag);
 }
 
