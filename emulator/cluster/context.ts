@@ -19,7 +19,6 @@ import type {
 } from "../http/handler.ts";
 import type { Passthrough } from "../http/reply.ts";
 import type { Blobs } from "../store/blobs.ts";
-import type { Transaction, View } from "../store/port.ts";
 import type { PdfReader } from "./pdf/reader.ts";
 
 export interface ClusterContext extends HandlerContext {
@@ -59,21 +58,3 @@ export type ForwardedHandler = (
   context: ClusterContext,
   finding: FindingReporter,
 ) => Promise<Passthrough | undefined>;
-
-type StoreCall = Pick<HandlerContext, "store"> & Pick<HandlerCall<never, unknown>, "request">;
-
-/** Creates a handler that runs in a consistent view of the state. */
-export const inView =
-  <Input, Call extends StoreCall, Output>(
-    work: (view: View, input: Input, call: Call) => Promise<Output> | Output,
-  ): ((input: Input, call: Call) => Promise<Output>) =>
-  (input, call) =>
-    call.store.read((view) => work(view, input, call));
-
-/** Creates a handler that runs in one transaction, which has the name of the operation. */
-export const inTransaction =
-  <Input, Call extends StoreCall, Output>(
-    work: (tx: Transaction, input: Input, call: Call) => Promise<Output> | Output,
-  ): ((input: Input, call: Call) => Promise<Output>) =>
-  (input, call) =>
-    call.store.transaction(call.request.operation!, (tx) => work(tx, input, call));

@@ -3,7 +3,7 @@ import type { IdsOf } from "../../src/api/registry.ts";
 import type { ObservedClaims } from "../../src/derive/observed.ts";
 import type { Runner } from "../clock/runner.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
-import { inView, type StandardSet } from "../cluster/context.ts";
+import type { StandardSet } from "../cluster/context.ts";
 import type { RequestInbox } from "../cluster/inbox.ts";
 import type { Cluster } from "../domain/clusters.ts";
 import type { ControlTokens } from "../domain/control-tokens.ts";
@@ -11,7 +11,7 @@ import type { RenewableIds } from "../domain/provider.ts";
 import type { EmulatorSettings } from "../domain/settings.ts";
 import type { Faults } from "../faults/faults.ts";
 import type { BufferUsage } from "../http/byte-bounded-log.ts";
-import type { HandlerCall, HandlerContext, OperationHandlers } from "../http/handler.ts";
+import { type HandlerCall, type HandlerContext, inView, type OperationHandlers } from "../http/handler.ts";
 import type { EventFrames } from "../http/reply.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";
 import type { Blobs } from "../store/blobs.ts";
@@ -21,8 +21,6 @@ import type { TraceExporter } from "../trace/export.ts";
 import type { Snapshots } from "../travel/snapshots.ts";
 import type { ConsoleSessions, ControlCaller } from "./console/sessions.ts";
 import type { MetricCounters } from "./metrics/counters.ts";
-
-export { inTransaction, inView } from "../cluster/context.ts";
 
 export interface ControlContext extends HandlerContext {
   readonly settings: EmulatorSettings;

@@ -4,6 +4,7 @@ import { toIsoMillis } from "../../src/base/clock.ts";
 import { deviceApprovals, findUserByEmail, findUserById } from "../cluster/identity/grants.ts";
 import { oauthClients } from "../domain/client-credentials.ts";
 import { type User, type Workspace, workspaces } from "../domain/workspaces.ts";
+import { inView } from "../http/handler.ts";
 import { createPage, Html, type HtmlPage, html, renderErrorBanner, renderHiddenFields } from "../http/page.ts";
 import {
   type DecisionRejection,
@@ -15,7 +16,7 @@ import {
   toUserCodeKey,
 } from "../router/device/rows.ts";
 import type { Transaction } from "../store/port.ts";
-import { type ControlContext, type ControlHandlers, inView } from "./context.ts";
+import type { ControlContext, ControlHandlers } from "./context.ts";
 import { createCsrfToken, requireCsrfToken, sendPage } from "./forms.ts";
 
 const maxListed = 500;

@@ -14,10 +14,11 @@ import {
 } from "../cluster/invitations/invite.ts";
 import { toOrgUser } from "../cluster/workspace/users.ts";
 import { workspaces } from "../domain/workspaces.ts";
+import { inTransaction, inView } from "../http/handler.ts";
 import { trialSignups } from "../router/trial/signups.ts";
 import { matchesFilter } from "../store/pages.ts";
 import type { IndexQuery, View } from "../store/port.ts";
-import { type ControlContext, type ControlHandlers, createListHandler, inTransaction, inView } from "./context.ts";
+import { type ControlContext, type ControlHandlers, createListHandler } from "./context.ts";
 
 export const invitationHandlers = {
   "invitations.list": inView(async (view, { query }, context) => {

@@ -6,10 +6,10 @@ import { buildOpenApi, type DocumentedService, type Server } from "../../src/der
 import type { Cluster } from "../domain/clusters.ts";
 import { getFirstWorkspace } from "../domain/workspaces.ts";
 import type { BufferUsage } from "../http/byte-bounded-log.ts";
-import type { ReceivedRequest } from "../http/handler.ts";
+import { inView, type ReceivedRequest } from "../http/handler.ts";
 import { reply } from "../http/reply.ts";
 import { isDirectLoopbackRequest } from "../http/trusted-proxies.ts";
-import { type ControlHandlers, inView } from "./context.ts";
+import type { ControlHandlers } from "./context.ts";
 
 export const lifecycleHandlers = {
   "emulator.ready": (_, { instance, store }) =>

@@ -1,9 +1,10 @@
 import { hashEmail, isEmailHash } from "../../src/schemes/email-hash.ts";
+import { inTransaction, inView } from "../http/handler.ts";
 import { toUserCodeKey } from "../router/device/rows.ts";
 import { buildSignatoryKey, signatories } from "../router/mapping/signatories.ts";
 import { buildIntegrationKey, type MappingTable, mappingTables } from "../router/mapping/tables.ts";
 import { findOwnersByTable } from "../router/resolve/resolve.ts";
-import { type ControlHandlers, inTransaction, inView } from "./context.ts";
+import type { ControlHandlers } from "./context.ts";
 
 export const ownerHandlers = {
   "owners.list": async ({ query: { identifier } }, context) => {

@@ -3,12 +3,13 @@ import { hasSucceeded, isAwaitingRetry, isUndelivered } from "../../src/api/webh
 import { toIsoMillis } from "../../src/base/clock.ts";
 import { type EmulatorSettings, getReceiverRules } from "../domain/settings.ts";
 import { type Workspace, workspaces } from "../domain/workspaces.ts";
+import { inView } from "../http/handler.ts";
 import { findForbiddenUrlReason } from "../http/outgoing/receiver-rules.ts";
 import { type Delivery, deliveries } from "../webhooks/deliveries.ts";
 import { type LoggedDelivery, scheduleResend, showDelivery } from "../webhooks/log.ts";
 import { getRetrySchedule } from "../webhooks/record.ts";
 import { setWebhookEnabled, type Webhook, webhookRows } from "../webhooks/webhooks.ts";
-import { type ControlContext, type ControlHandlers, inView } from "./context.ts";
+import type { ControlContext, ControlHandlers } from "./context.ts";
 import { toListRecords } from "./deliveries.ts";
 
 export const controlWebhookHandlers = {

@@ -4,7 +4,7 @@ import type { OperationById, OperationId } from "../../src/api/registry.ts";
 import type { Clock, WallClock } from "../../src/base/clock.ts";
 import type { Ids } from "../../src/base/ids.ts";
 import type { Cause } from "../store/cause.ts";
-import type { Store } from "../store/port.ts";
+import type { Store, Transaction, View } from "../store/port.ts";
 import type { DroppedEventsNotice } from "./event-stream.ts";
 import type { EventFrames, JsonPieces, OperationReply, Passthrough } from "./reply.ts";
 import type { RequestTarget } from "./routing/path.ts";
@@ -188,3 +188,21 @@ export type RequestFallback = (
  * of other origins.
  */
 export type OriginPredicate = (path: string, origin: string) => Promise<boolean> | undefined;
+
+type StoreCall = Pick<HandlerContext, "store"> & Pick<HandlerCall<never, unknown>, "request">;
+
+/** Creates a handler that runs in a consistent view of the state. */
+export const inView =
+  <Input, Call extends StoreCall, Output>(
+    work: (view: View, input: Input, call: Call) => Promise<Output> | Output,
+  ): ((input: Input, call: Call) => Promise<Output>) =>
+  (input, call) =>
+    call.store.read((view) => work(view, input, call));
+
+/** Creates a handler that runs in one transaction, which has the name of the operation. */
+export const inTransaction =
+  <Input, Call extends StoreCall, Output>(
+    work: (tx: Transaction, input: Input, call: Call) => Promise<Output> | Output,
+  ): ((input: Input, call: Call) => Promise<Output>) =>
+  (input, call) =>
+    call.store.transaction(call.request.operation!, (tx) => work(tx, input, call));

@@ -2,8 +2,9 @@ import { type ContractFilter, contractFilters } from "../../../src/api/contracts
 import { contractStatuses } from "../../../src/api/contracts/lifecycle.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import { contractTypes, entities, templates, type Workspace } from "../../domain/workspaces.ts";
+import { inView } from "../../http/handler.ts";
 import type { IndexQuery, View } from "../../store/port.ts";
-import { type ClusterHandlers, inView } from "../context.ts";
+import type { ClusterHandlers } from "../context.ts";
 import { mapPage, ProblemCollector, paginateList, paginateSlice } from "../response.ts";
 import { findPendingParty, toListedContract, toNumberedContract } from "./records.ts";
 import {

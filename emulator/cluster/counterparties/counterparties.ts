@@ -3,7 +3,8 @@ import type { createCounterparty, showCounterparty } from "../../../src/api/cont
 import type { InputOf, ResultOf } from "../../../src/api/operation.ts";
 import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import type { Workspace } from "../../domain/workspaces.ts";
-import { type ClusterHandlers, inTransaction, inView } from "../context.ts";
+import { inTransaction, inView } from "../../http/handler.ts";
+import type { ClusterHandlers } from "../context.ts";
 import { renameParty } from "../contracts/parties.ts";
 import { toPerformer } from "../contracts/records.ts";
 import { mapPage, ProblemCollector, paginateList, paginateSlice } from "../response.ts";

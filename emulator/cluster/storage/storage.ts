@@ -4,11 +4,11 @@ import { toIsoSeconds } from "../../../src/base/clock.ts";
 import { trimTrailing } from "../../../src/base/text.ts";
 import { verifySignedUrl } from "../../../src/schemes/signed-url.ts";
 import type { Workspace } from "../../domain/workspaces.ts";
-import type { HandlerCall, OperationHandlers } from "../../http/handler.ts";
+import { type HandlerCall, inTransaction, type OperationHandlers } from "../../http/handler.ts";
 import { createAttachmentHeader, reply } from "../../http/reply.ts";
 import { BlobTooLargeError } from "../../store/blobs.ts";
 import { StoreFailedError, type View } from "../../store/port.ts";
-import { type ClusterContext, type ClusterHandlers, inTransaction } from "../context.ts";
+import type { ClusterContext, ClusterHandlers } from "../context.ts";
 import { findStorageKey, type StoredObject, signObjectUrl, storedObjects } from "./objects.ts";
 import { verifyUpload } from "./upload-checks.ts";
 

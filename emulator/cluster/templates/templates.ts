@@ -9,7 +9,8 @@ import {
   type IntakeQuestion,
   templates,
 } from "../../domain/workspaces.ts";
-import { type ClusterHandlers, inTransaction, inView } from "../context.ts";
+import { inTransaction, inView } from "../../http/handler.ts";
+import type { ClusterHandlers } from "../context.ts";
 import { requireOwnRow } from "../workspace/workspace-rows.ts";
 
 export const templateHandlers = {

@@ -1,5 +1,6 @@
 import { entities, type LegalEntity, type Workspace } from "../../domain/workspaces.ts";
-import { type ClusterHandlers, inView } from "../context.ts";
+import { inView } from "../../http/handler.ts";
+import type { ClusterHandlers } from "../context.ts";
 
 export const organizationHandlers = {
   "organizations.entities": inView(async (view, _, { caller: { workspace } }) => {

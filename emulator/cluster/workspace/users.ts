@@ -2,8 +2,9 @@ import * as z from "zod";
 import type { OrgUser } from "../../../src/api/contracts/shapes.ts";
 import { toAddressKey } from "../../../src/schemes/email-hash.ts";
 import { roles, type User, users } from "../../domain/workspaces.ts";
+import { inView } from "../../http/handler.ts";
 import { defineRows, type Transaction, type View } from "../../store/port.ts";
-import { type ClusterHandlers, inView } from "../context.ts";
+import type { ClusterHandlers } from "../context.ts";
 import { mapPage, paginateList } from "../response.ts";
 
 import { createUnusedId, findMemberByEmail } from "./workspace-rows.ts";

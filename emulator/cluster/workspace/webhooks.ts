@@ -1,12 +1,13 @@
 import type { createWebhook } from "../../../src/api/contracts/webhooks.ts";
 import { isHeaderName, isHeaderValue, type ResultOf } from "../../../src/api/operation.ts";
 import type { EmulatorSettings } from "../../domain/settings.ts";
+import { inTransaction } from "../../http/handler.ts";
 import { findForbiddenUrlReason } from "../../http/outgoing/receiver-rules.ts";
 import { reply } from "../../http/reply.ts";
 import type { View } from "../../store/port.ts";
 import { listLatestDeliveries, scheduleResend } from "../../webhooks/log.ts";
 import { type Webhook, webhookRows } from "../../webhooks/webhooks.ts";
-import { type ClusterHandlers, inTransaction } from "../context.ts";
+import type { ClusterHandlers } from "../context.ts";
 import { requireContractNumber } from "../contracts/rows.ts";
 import { requireDeveloperSettings } from "./credentials.ts";
 import { toOrgUser } from "./users.ts";

@@ -14,11 +14,12 @@ import {
 } from "../../cluster/contracts/rows.ts";
 import { buildEmailEventData } from "../../cluster/emails.ts";
 import { type ContractTemplate, templates, users, workspaces } from "../../domain/workspaces.ts";
+import { inView } from "../../http/handler.ts";
 import type { Transaction, View } from "../../store/port.ts";
 import { type WebhookEvent, webhookEvents } from "../../webhooks/deliveries.ts";
 import { createAmendedDocument, type DomainEvent, emitEvent, systemPerformer } from "../../webhooks/emit.ts";
 import { applyAmendments, webhookRows } from "../../webhooks/webhooks.ts";
-import { type ControlHandlers, inView } from "../context.ts";
+import type { ControlHandlers } from "../context.ts";
 import { requireContractById } from "./contracts.ts";
 
 type FireRequest = InputOf<typeof fireActivity>["body"];

@@ -4,8 +4,9 @@ import { isContractEditable, replaceEntity } from "../../cluster/contracts/parti
 import { type Contract, type ContractReview, contracts } from "../../cluster/contracts/rows.ts";
 import { listParticipants } from "../../cluster/recipient-pages/pending-actions.ts";
 import { entities, roles, users } from "../../domain/workspaces.ts";
+import { inTransaction, inView } from "../../http/handler.ts";
 import type { View } from "../../store/port.ts";
-import { type ControlHandlers, createListHandler, inTransaction, inView } from "../context.ts";
+import { type ControlHandlers, createListHandler } from "../context.ts";
 import { requireContractById, resolvePerformer, toContractSummary } from "./contracts.ts";
 
 export const contractDetailHandlers = {

@@ -2,10 +2,11 @@ import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import { type Invitation, invitations } from "../../cluster/invitations/invite.ts";
 import { addWorkspace } from "../../cluster/workspace/new-workspace.ts";
 import { type Workspace, workflows, workspaces } from "../../domain/workspaces.ts";
+import { inView } from "../../http/handler.ts";
 import { reply } from "../../http/reply.ts";
 import { mappingTables } from "../../router/mapping/tables.ts";
 import type { View } from "../../store/port.ts";
-import { type ControlHandlers, inView } from "../context.ts";
+import type { ControlHandlers } from "../context.ts";
 import { readWorkspaceRouting, removeWorkspace } from "./remove-workspace.ts";
 
 export const workspaceHandlers = {

@@ -1,10 +1,11 @@
 import { type RejectionCode, triggers } from "../../../../src/api/contracts/lifecycle.ts";
 import type { Fail } from "../../../../src/api/failures.ts";
 import { toAddressKey } from "../../../../src/schemes/email-hash.ts";
+import { inTransaction } from "../../../http/handler.ts";
 import { reply } from "../../../http/reply.ts";
 import type { Transaction } from "../../../store/port.ts";
 import type { Performer } from "../../../webhooks/emit.ts";
-import { type ClusterCall, type ClusterHandlers, inTransaction } from "../../context.ts";
+import type { ClusterCall, ClusterHandlers } from "../../context.ts";
 import { findAssigneeProblem } from "../../workspace/workspace-rows.ts";
 import { emitContractEvent, toPerformer } from "../records.ts";
 import {
