@@ -305,12 +305,23 @@ describe("foreign emulator state", () => {
 
   it("still leads to its running emulator after a move", async (t) => {
     const parent = await createTestFolder(t);
-    await startTestEmulator(t, { file: join(parent, "before/.svc/emulator.json") });
+    // An emulator with a state file restores it at the old path within seconds.
+    const emulator = await startTestEmulator(t, {
+      ephemeral: true,
+      runFile: join(parent, "before/.svc/emulator.json.run"),
+    });
     await rename(join(parent, "before"), join(parent, "after"));
     const moved = { cwd: join(parent, "after") };
     assert.equal((await runCli("emulator clock advance --by 1h", moved)).exit, 0);
-    assert.match(((await start(moved.cwd)) as RunResult).stderr, /^error: An emulator is already running: .*after/);
-    await rename(join(parent, "after"), join(parent, "before"));
+    assert.deepEqual(await start(moved.cwd), {
+      exit: 1,
+      stdout: "",
+      stderr: [
+        `error: An emulator is already running: ${emulator.routerUrl} (state in memory).`,
+        "  Use it, or stop it with svc emulator stop.",
+        `  try: svc emulator status --file ${join(moved.cwd, ".svc/emulator.json")}\n`,
+      ].join("\n"),
+    });
   });
 
   it("requires a confirmation at a terminal", async (t) => {
