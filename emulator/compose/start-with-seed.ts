@@ -8,7 +8,7 @@ import { createRandomIds } from "../../src/base/ids.ts";
 import { pollEvery } from "../../src/base/timing.ts";
 import { openFilesRemedies } from "../../src/files/disk.ts";
 import { fingerprintMachine } from "../../src/files/machine.ts";
-import { hasOriginMarker, markNewState, writeOriginMarker } from "../../src/files/origin-marker.ts";
+import { markNewState, restoreOriginMarker } from "../../src/files/origin-marker.ts";
 import type { ObservationApplier } from "../../src/verify/observed/apply.ts";
 import { MetricCounters } from "../control/metrics/counters.ts";
 import type { ListenerOptions } from "../http/listener.ts";
@@ -30,6 +30,7 @@ import { Listeners } from "./listeners.ts";
 import { createSettings, deriveForkOptions, listPublicNames } from "./options.ts";
 import type { ProcessContext } from "./process-context.ts";
 import { HotStandby } from "./standby.ts";
+import { fileCheckIntervalMs } from "./state/open-state.ts";
 import type { Seed } from "./state/seed.ts";
 import { openDocumentSource, type StateSource } from "./state-source.ts";
 
@@ -108,8 +109,9 @@ async function begin(
 
   // A link to the state stays a link: all files are written next to its target.
   const realFile = file && (await resolveStatePath(file).catch((error) => explainUnusable(file, error)));
-  const isOwnFolder = file !== undefined && (await markNewState(file));
-  if (options.runFile !== undefined) await markNewState(options.runFile.replace(/\.run$/, ""));
+  const ownFolders: string[] = [];
+  for (const state of [file, options.runFile?.replace(/\.run$/, "")])
+    if (state !== undefined && (await markNewState(state))) ownFolders.push(dirname(state));
   const paths = await listRunFilePaths(realFile, options.runFile);
   const claim = await claimRunFile({ paths, run: createRunFile(), wall }).catch((error) =>
     explainUnusable(file ?? options.runFile ?? "the run file", error),
@@ -118,13 +120,13 @@ async function begin(
     ...claim,
     async ensureHeld() {
       const isHeld = await claim.ensureHeld();
-      // Removing the folder also removes the marker in it.
-      if (isHeld && isOwnFolder && !(await hasOriginMarker(dirname(file))))
-        await writeOriginMarker(dirname(file)).catch(() => {});
+      if (isHeld) for (const folder of ownFolders) await restoreOriginMarker(folder).catch(() => {});
       return isHeld;
     },
   };
   closing.push(() => runFile.release());
+  // The store of a state file checks both.
+  if (realFile === undefined && paths.length > 0) closing.push(watchRunFile(runFile, wall, closeSignal.signal));
   closing.push(watchOpenFiles(wall, log));
   closing.push(() => listeners.closeShared());
   if (listeners.isShared) closing.push(() => wall.sleep(lingerMs, closeSignal.signal));
@@ -190,6 +192,14 @@ async function begin(
       ...(realFile === undefined && options.store === undefined && { in_memory: true as const }),
     };
   }
+}
+
+/** Restores a removed run file, because only it leads commands to the emulator. Returns a function that stops it. */
+function watchRunFile(runFile: ClaimedRunFile, wall: WallClock, closeSignal: AbortSignal): () => Promise<void> {
+  return pollEvery(wall, fileCheckIntervalMs, async () => {
+    // A file that cannot be checked may exist.
+    if (!closeSignal.aborted) await runFile.ensureHeld().catch(() => {});
+  });
 }
 
 const openFilesCheckIntervalMs = 2_000;

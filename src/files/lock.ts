@@ -84,7 +84,8 @@ export async function acquireLock(file: string, options: LockOptions): Promise<L
     heldLockIds.delete(id);
     if (!server) return;
     await new Promise((closed) => server.close(closed));
-    await rm(socket, { force: true });
+    // A socket on which no process listens is harmless.
+    await rm(socket, { force: true }).catch(() => {});
   };
   heldLockIds.add(id);
   let isHeld = false;

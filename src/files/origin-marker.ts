@@ -1,4 +1,4 @@
-import { lstat, open, readdir, readFile, rm, stat } from "node:fs/promises";
+import { lstat, open, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { toFields, tryParseJson } from "../base/object.ts";
 import { makeFolder } from "./folders.ts";
@@ -43,6 +43,19 @@ export async function hasOriginMarker(folder: string): Promise<boolean> {
   }
 }
 
+/** Marks a folder again that was removed while an emulator used it. */
+export async function restoreOriginMarker(folder: string): Promise<void> {
+  if (await hasOriginMarker(folder)) return;
+  await excludeFromGit(folder);
+  await writeOriginMarker(folder);
+}
+
+/** Lets git ignore a folder, because its contents are secrets of this machine. Preserves an existing file. */
+export const excludeFromGit = (folder: string): Promise<void> =>
+  writeFile(join(folder, gitignoreFile), "*\n", { mode: 0o600, flag: "wx" }).catch(() => {});
+
+export const gitignoreFile = ".gitignore";
+
 /** Reports whether a state is in a `.svc` folder. Only such a folder has an origin marker. */
 export const isInStateFolder = (state: string): boolean => basename(dirname(state)) === stateFolder;
 
@@ -71,6 +84,7 @@ export async function markNewState(state: string): Promise<boolean> {
   if ((await hasStateFiles(state)) || (await hasStateFiles(join(folder, defaultStateName)))) return false;
   // Errors of the folder are reported when the state is opened. Without the note, the next start requires confirmation.
   return makeFolder(folder)
+    .then((topmost) => (topmost === undefined ? undefined : excludeFromGit(folder)))
     .then(() => writeOriginMarker(folder))
     .then(
       () => true,

@@ -207,7 +207,8 @@ async function collect(work: () => Promise<number> | undefined, report: OpenStat
 const readClusters = (store: Store): Promise<readonly ClusterRow[]> =>
   store.read((view) => view.list(clusterRows, { by: "position" }));
 
-const fileCheckIntervalMs = 2_000;
+/** Users may remove the files of a running emulator. */
+export const fileCheckIntervalMs = 2_000;
 
 /**
  * Checks regularly whether the files of the state still exist, because users may remove a folder that an emulator uses.

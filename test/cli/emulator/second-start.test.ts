@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
+import { startTestEmulator } from "../../support/emulator.ts";
 import { startEmulatorCommand } from "./started.ts";
 
 const createInUseMessage = (stop: string) =>
@@ -87,9 +88,28 @@ describe("svc emulator start with a port in use", () => {
 });
 
 describe("emulator with a removed .svc folder", () => {
+  /** A folder with the name of the run file prevents the emulator from restoring the file. */
+  function replaceRunFile(cwd: string): void {
+    const runFile = join(cwd, ".svc/emulator.json.run");
+    rmSync(runFile);
+    mkdirSync(runFile);
+  }
+
+  it("restores the run file of a state in memory, and git still ignores the folder", async (t) => {
+    const cwd = await createTestFolder(t);
+    const folder = join(cwd, ".svc");
+    const runFile = join(folder, "emulator.json.run");
+    await startTestEmulator(t, { ephemeral: true, runFile });
+    const before = await readFile(runFile, "utf8");
+    await rm(folder, { recursive: true });
+    while ((await runCli("emulator status", { cwd })).exit !== 0);
+    assert.equal(await readFile(runFile, "utf8"), before);
+    assert.equal(await readFile(join(folder, ".gitignore"), "utf8"), "*\n");
+  });
+
   it("is named by its process ID if another emulator needs its port", async (t) => {
     const { cwd, port } = await startEmulatorCommand(t, "emulator start --port 0");
-    await rm(join(cwd, ".svc"), { recursive: true });
+    replaceRunFile(cwd);
     const ours = await runCli(`emulator start --port ${port}`, { cwd });
     const another = "Choose another port with --port, or use --port 0 for free ports.";
     assert.deepEqual(
@@ -97,7 +117,7 @@ describe("emulator with a removed .svc folder", () => {
       [
         1,
         `error: Port ${port} or a following port is in use by an emulator whose files were removed (state: ${join(cwd, ".svc/emulator.json")}).\n` +
-          `  ${another} Commands cannot reach the other emulator. To stop it, run kill ${process.pid}.\n`,
+          `  ${another} The other emulator restores its files within seconds if it can. To stop it, run kill ${process.pid}.\n`,
       ],
     );
     const result = await runCli(`emulator start --port ${port}`, { cwd: await createTestFolder(t) });
@@ -110,15 +130,15 @@ describe("emulator with a removed .svc folder", () => {
   it("is named by failing commands if it listens at the default port", async (t) => {
     if (await isPortInUse(4010)) return t.skip("something listens on port 4010 of this machine");
     const { cwd } = await startEmulatorCommand(t, "emulator start");
-    await rm(join(cwd, ".svc"), { recursive: true });
+    replaceRunFile(cwd);
     for (const line of ["emulator stop", "emulator status", "emulator clock"]) {
       const { exit, stderr } = await runCli(line, { cwd });
       assert.deepEqual(
         [exit, stderr],
         [
-          1,
+          75,
           `error: The emulator at http://127.0.0.1:4010 cannot be used, because its files were removed while it ran (state: ${join(cwd, ".svc/emulator.json")}).\n` +
-            `  To stop it, run kill ${process.pid}. Its data is lost.\n`,
+            `  It restores them within seconds if it can. Try again. To stop it, run kill ${process.pid}.\n`,
         ],
         line,
       );

@@ -305,12 +305,13 @@ describe("foreign emulator state", () => {
 
   it("still leads to its running emulator after a move", async (t) => {
     const parent = await createTestFolder(t);
-    // An emulator with a state file restores it at the old path within seconds.
     const emulator = await startTestEmulator(t, {
       ephemeral: true,
       runFile: join(parent, "before/.svc/emulator.json.run"),
     });
     await rename(join(parent, "before"), join(parent, "after"));
+    // Prevents the emulator from restoring the run file at the old path.
+    await writeFile(join(parent, "before"), "");
     const moved = { cwd: join(parent, "after") };
     assert.equal((await runCli("emulator clock advance --by 1h", moved)).exit, 0);
     assert.deepEqual(await start(moved.cwd), {

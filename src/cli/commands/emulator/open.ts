@@ -188,7 +188,7 @@ async function createPortTakenError(
     const occupant = `an emulator whose files were removed (state: ${state})`;
     return createTakenError(
       occupant,
-      `${choosePortHint} Commands cannot reach the other emulator. ${stopInstructions.words}.`,
+      `${choosePortHint} The other emulator restores its files within seconds if it can. ${stopInstructions.words}.`,
     );
   }
   const stopHint = isAt(host.env.SVC_EMULATOR_URL, address)

@@ -216,8 +216,8 @@ export async function createNoEmulatorError(
   const stopInstructions = listener && (await findStopInstructions(listener, url));
   if (stopInstructions?.isUnreachable && stopInstructions.runFile === runFile) {
     const message = `The emulator at ${url} cannot be used, because its files were removed while it ran (state: ${state}).`;
-    return new CommandFailedError("failed", "emulator_lost", message, {
-      hint: `${stopInstructions.words}. Its data is lost.`,
+    return new CommandFailedError("temporary", "emulator_lost", message, {
+      hint: `It restores them within seconds if it can. Try again. ${stopInstructions.words}.`,
     });
   }
   if (content.status === "distrusted") {

@@ -1,11 +1,18 @@
 import { type Stats, statSync } from "node:fs";
-import { lstat, readdir, readFile, rm, rmdir, writeFile } from "node:fs/promises";
+import { lstat, readdir, readFile, rm, rmdir } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { toFields, tryParseJson } from "../../../base/object.ts";
 import { makeFolder, resolveRealPath } from "../../../files/folders.ts";
 import { checkOwnHolder, findOriginal, type LockHolder, readLock } from "../../../files/lock.ts";
 import { isOnThisMachine } from "../../../files/machine.ts";
-import { hasOriginMarker, isInStateFolder, markNewState, originFile } from "../../../files/origin-marker.ts";
+import {
+  excludeFromGit,
+  gitignoreFile,
+  hasOriginMarker,
+  isInStateFolder,
+  markNewState,
+  originFile,
+} from "../../../files/origin-marker.ts";
 import type { Output } from "../../output/output.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
@@ -202,8 +209,8 @@ export async function makeStateFolder(state: string): Promise<() => Promise<void
   const topmost = await makeFolder(folder).catch(() => undefined);
   const createdNames: string[] = [];
   if (topmost !== undefined) {
-    await writeFile(join(folder, ".gitignore"), "*\n", { mode: 0o600, flag: "wx" }).catch(() => {});
-    createdNames.push(".gitignore");
+    await excludeFromGit(folder);
+    createdNames.push(gitignoreFile);
   }
   if (!(await hasOriginMarker(folder)) && (await markNewState(state))) createdNames.push(originFile);
   return async () => {
