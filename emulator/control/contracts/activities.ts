@@ -2,7 +2,7 @@ import type { Activity } from "../../../src/api/activities.ts";
 import type { fireActivity } from "../../../src/api/emulator/activities.ts";
 import type { Fail } from "../../../src/api/failures.ts";
 import type { InputOf } from "../../../src/api/operation.ts";
-import { toIsoMillis } from "../../../src/base/clock.ts";
+import { type Clock, toIsoMillis } from "../../../src/base/clock.ts";
 import { draftFromTemplate } from "../../cluster/contracts/creation/template-contract.ts";
 import { createActivityDataPerPerson } from "../../cluster/contracts/lifecycle/transition.ts";
 import { readContractFacts } from "../../cluster/contracts/records.ts";
@@ -15,8 +15,8 @@ import {
 import { buildEmailEventData } from "../../cluster/emails.ts";
 import { type ContractTemplate, templates, users, workspaces } from "../../domain/workspaces.ts";
 import { inView } from "../../http/handler.ts";
-import type { Transaction, View } from "../../store/port.ts";
-import { type WebhookEvent, webhookEvents } from "../../webhooks/deliveries.ts";
+import type { Store, Transaction, View } from "../../store/port.ts";
+import { getWebhookObserver, type WebhookEvent, webhookEvents } from "../../webhooks/deliveries.ts";
 import { createAmendedDocument, type DomainEvent, emitEvent, systemPerformer } from "../../webhooks/emit.ts";
 import { applyAmendments, webhookRows } from "../../webhooks/webhooks.ts";
 import type { ControlHandlers } from "../context.ts";
@@ -35,14 +35,16 @@ const maxCountedEvents = 10_000;
 export const activityHandlers = {
   "activities.fire": async ({ body }, { store, clock, runner, fail }) => {
     if (body.preview) {
-      const { occurrence: event, eventFields } = await store.transaction("activities.fire", (tx) =>
-        buildEvent(tx, body, clock.now(), fail),
-      );
-      return { ...eventFields, deliveries: [], payload: { ...createAmendedDocument(event) } };
+      return runAndRollBack(store, async (tx) => {
+        const { occurrence: event, eventFields, isNewContract } = await buildEvent(tx, body, clock.now(), fail);
+        const payload = { ...createAmendedDocument(event) };
+        return { ...eventFields, deliveries: [], payload, ...(isNewContract && { is_new_contract: true }) };
+      });
     }
     const result = await store.transaction("activities.fire", async (tx) => {
       const { occurrence: event, eventFields } = await buildEvent(tx, body, clock.now(), fail);
       const entries = await emitEvent(tx, clock, event, body.webhook);
+      if (body.wait && entries.length === 0) fail("no-subscriber", { reason: explainNoSubscriber(clock, body) });
       const outcomes = body.wait ? entries.map(({ id }) => runner.waitForOutcome(id)) : [];
       return { outcomes, response: { ...eventFields, deliveries: entries.map(({ ref }) => Number(ref)) } };
     });
@@ -71,6 +73,28 @@ export const activityHandlers = {
   }),
 } satisfies ControlHandlers;
 
+/** Runs a transaction and rolls it back, so that a preview leaves no contract behind. Returns the result. */
+async function runAndRollBack<T>(store: Store, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  const rollback = new Error("rolled back");
+  let result: T;
+  try {
+    await store.transaction("activities.fire", async (tx) => {
+      result = await work(tx);
+      throw rollback;
+    });
+  } catch (error) {
+    if (error !== rollback) throw error;
+  }
+  return result!;
+}
+
+function explainNoSubscriber(clock: Clock, { activity, webhook }: FireRequest): string {
+  if (getWebhookObserver(clock)?.isSilent(activity)) return `The observed service sends no webhooks for ${activity}`;
+  return webhook === undefined
+    ? `No webhook is subscribed to ${activity}`
+    : `Webhook ${webhook} is not subscribed to ${activity}`;
+}
+
 /** Returns the activity to emit and its contract. A contract is created if none is named and none exists. */
 async function buildEvent(view: Transaction, body: FireRequest, at: number, fail: Fail<RejectionCode>) {
   const activity = body.activity as Activity;
@@ -78,9 +102,8 @@ async function buildEvent(view: Transaction, body: FireRequest, at: number, fail
   const webhook = id === undefined ? undefined : await view.get(webhookRows, id);
   if (id !== undefined && !webhook) fail("no-such-webhook", { id });
   const workspaceId = webhook?.workspace_id;
-  const contract =
-    (await getContract(view, body.contract_id, workspaceId, fail)) ??
-    (await createExampleContract(view, activity, workspaceId, at, fail));
+  const existingContract = await getContract(view, body.contract_id, workspaceId, fail);
+  const contract = existingContract ?? (await createExampleContract(view, activity, workspaceId, at, fail));
   const [defaultData = {}] = createActivityDataPerPerson(activity, contract, { invitees: contract.signatories });
   const recipient = contract.signatories[0]?.email ?? contract.counterparties[0]?.poc?.email;
   const email =
@@ -101,6 +124,7 @@ async function buildEvent(view: Transaction, body: FireRequest, at: number, fail
   return {
     occurrence: event,
     eventFields: { activity, contract_id: contract.id, composite_id: formatCompositeId(contract) },
+    isNewContract: existingContract === undefined,
   };
 }
 

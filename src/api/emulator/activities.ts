@@ -37,7 +37,12 @@ export const fireActivity = defineOperation({
             .optional()
             .describe("Document to send instead of the usual payload; it is not validated"),
           preview: z.boolean().optional().describe("Return the payload without sending it"),
-          wait: z.boolean().optional().describe("Respond after one attempt for each webhook"),
+          wait: z
+            .boolean()
+            .optional()
+            .describe(
+              "Respond after one attempt for each webhook. If there is no webhook, the request fails and nothing is stored",
+            ),
         }),
         "payload",
         "data",
@@ -52,13 +57,24 @@ export const fireActivity = defineOperation({
         composite_id: z.string(),
         deliveries: z
           .array(z.int())
-          .describe("IDs of the deliveries, one for each webhook that is subscribed to the activity"),
+          .describe("IDs of the deliveries, one for each webhook that is subscribed to the activity; [] with preview"),
         payload: dictionary(z.unknown()).optional().describe("Payload that would be sent; only with preview"),
+        is_new_contract: z
+          .literal(true)
+          .optional()
+          .describe("Only with preview: true if the contract does not exist yet"),
       }),
     ),
   },
   maxDurationMs: receiverTimeoutMs,
-  failures: ["no-such-contract", "no-such-webhook", "no-contract-or-template", "no-such-field", "field-exists"],
+  failures: [
+    "no-such-contract",
+    "no-such-webhook",
+    "no-contract-or-template",
+    "no-such-field",
+    "field-exists",
+    "no-subscriber",
+  ],
   emits: activities,
   cli: { by: "webhooks trigger" },
   basis: createAssumption("The control plane is part of the emulator (DECISIONS.md, C23)."),

@@ -145,6 +145,11 @@ export const emulatorFailures = defineControlFailures({
     says: ({ id }: { id: number }) => `Webhook ${id} not found.`,
     hint: "List them with `svc emulator webhooks`.",
   },
+  "no-subscriber": {
+    status: 409,
+    when: "`wait` is given, and no webhook is subscribed to the activity or the observed service does not send it",
+    says: ({ reason }: { reason: string }) => `${reason}. Nothing was sent.`,
+  },
   "no-such-delivery": {
     status: 404,
     when: "the delivery does not exist, or its record was removed after 30 or 90 days",

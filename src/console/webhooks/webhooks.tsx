@@ -139,8 +139,7 @@ function TestEvent({ webhook: { id, title, only_for_activities: activities } }: 
 }
 
 async function describeTestEvent({ deliveries: [id] }: OperationResult<"activities.fire">): Promise<ActionOutcome> {
-  if (id === undefined) return { tone: "warn", words: "Not sent: the webhook is not subscribed to this activity" };
-  const { attempts, status_text } = await callOperation("deliveries.show", { params: { id } });
+  const { attempts, status_text } = await callOperation("deliveries.show", { params: { id: id! } });
   const last = attempts.at(-1);
   if (!last) return { tone: "warn", words: `Delivery ${id}: ${status_text}` };
   const words = `Delivery ${id}: ${describeResponse(last)}`;

@@ -140,7 +140,7 @@ describe("svc webhooks trigger", () => {
   it("exits 1 without a subscriber or for an override without a match", async (t) => {
     const { svc, app, json } = await startCliEmulatorWithReceiver(t);
     const nobody = await svc("webhooks trigger CONTRACT_VOIDED --json");
-    assert.deepEqual([nobody.exit, nobody.stdout, JSON.parse(nobody.stderr).error.code], [1, "", "nobody_subscribed"]);
+    assert.deepEqual([nobody.exit, nobody.stdout, JSON.parse(nobody.stderr).error.code], [1, "", "no_subscriber"]);
     for (const [path, message] of [
       ["contract_state=X", /has no contract_state\. Known: activity, activity_data, contract_id,/],
       ["counterparties.1.poc_email=X", /has no counterparties\.1\.poc_email\. Known: 0 /],
@@ -174,6 +174,36 @@ describe("svc webhooks trigger", () => {
     assert.deepEqual([sent.exit, app.received.length, otherReceiver.received.length], [0, 0, 1], sent.stderr);
     const result = await svc("webhooks trigger CONTRACT_SIGNED --webhook 9");
     assert.deepEqual([webhook, result.exit, result.stderr.includes("Webhook 9 not found")], [1, 5, true]);
+  });
+
+  it("stores nothing without a subscriber, or if the editing of the payload is cancelled", async (t) => {
+    const { svc, json, emulator } = await startCliEmulator(t);
+    const app = await startReceiver(t);
+    const readState = async () => (await emulator.control("GET", "state")).body;
+    const empty = await readState();
+    const result = await svc("webhooks trigger CONTRACT_SIGNED");
+    assert.deepEqual(result, {
+      exit: 1,
+      stdout: "",
+      stderr: `error: No webhook is subscribed to CONTRACT_SIGNED. Nothing was sent (HTTP 409)
+  Subscribe a receiver on this machine:
+  try: svc webhooks listen
+`,
+    });
+    assert.deepEqual(await readState(), empty);
+    const argv = ["webhooks", "create", "--title", "x", "--url", app.url, "--only-for-activities"];
+    const { id } = await json<{ id: number }>([...argv, "CONTRACT_SIGNED"]);
+    const subscribed = await readState();
+    const other = await svc(`webhooks trigger CONTRACT_VOIDED --webhook ${id}`);
+    assert.deepEqual(
+      [other.exit, other.stderr.split("\n")[0]],
+      [1, `error: Webhook ${id} is not subscribed to CONTRACT_VOIDED. Nothing was sent (HTTP 409)`],
+    );
+    const editor = { tty: true, env: { EDITOR: "false" } };
+    assert.equal((await svc("webhooks trigger CONTRACT_SIGNED --edit", editor)).exit, 1);
+    assert.deepEqual(await readState(), subscribed);
+    const edited = await svc("webhooks trigger CONTRACT_SIGNED --edit", { tty: true, env: { EDITOR: "true" } });
+    assert.deepEqual([edited.exit, parsePayload(app.received[0]!).contract_id], [0, 1], edited.stderr);
   });
 
   it("creates a contract if the workspace has none", async (t) => {

@@ -7,6 +7,7 @@ import { restoreExactNumbers, stringifyExact } from "../../../base/json.ts";
 import { isObject, omitUndefined } from "../../../base/object.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
 import type { Client } from "../../../client/client.ts";
+import { ServiceError } from "../../../client/errors.ts";
 import { type ApiResponse, requireValidValue } from "../../../client/response.ts";
 import { createIntegerFlag, createSwitch, createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
@@ -14,7 +15,7 @@ import { printPlan } from "../../connection/http.ts";
 import { escapeJson } from "../../output/control-characters.ts";
 import { applyAssignments, parseAssignment, readDocument } from "../../parse/body.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
-import { CommandFailedError, InputRequiredError, PartialFailureError, UsageError } from "../../process/failure.ts";
+import { InputRequiredError, PartialFailureError, UsageError } from "../../process/failure.ts";
 import { createExample } from "../../process/shell-words.ts";
 import { canPrompt } from "../../prompt/confirm.ts";
 import { parseActivity } from "./registration.ts";
@@ -94,7 +95,8 @@ async function editPayload(
   const text = await editText(original, `${activity}.json`, context, findProblem);
   return {
     activity,
-    contract_id: preview.contract_id,
+    // The preview of a new contract does not create it.
+    contract_id: preview.is_new_contract ? changes.contract_id : preview.contract_id,
     ...(changes.webhook !== undefined && { webhook: changes.webhook }),
     payload: restoreExactNumbers(text, JSON.parse(text)) as PayloadDocument,
     wait: true,
@@ -103,6 +105,7 @@ async function editPayload(
 
 interface Preview {
   readonly contract_id: number;
+  readonly is_new_contract?: true;
   readonly payload: PayloadDocument;
 }
 
@@ -161,7 +164,9 @@ const webhooksTrigger = defineCommand({
     }
     const client = await context.client("emulator", { file: input.flags.file });
     const body = input.flags.edit ? await editPayload(defaults, client, context) : defaults;
-    const triggerResult = await client.call(fireActivity, { body });
+    const triggerResult = await client.call(fireActivity, { body }).catch((error: unknown) => {
+      throw suggestListener(error);
+    });
     const deliveries = await Promise.all(
       triggerResult.deliveries.map((id) => client.call(showDelivery, { params: { id } })),
     ).catch((error: unknown) => {
@@ -178,6 +183,13 @@ const webhooksTrigger = defineCommand({
     return deliveries.every(({ outcome }) => outcome === "delivered") ? undefined : "failed";
   },
 });
+
+/** Suggests a receiver for an activity without one. Returns other errors unchanged. */
+function suggestListener(error: unknown): unknown {
+  if (!(error instanceof ServiceError) || error.problem.code !== "no_subscriber") return error;
+  const hint = "Subscribe a receiver on this machine:";
+  return new PartialFailureError(error, [], { hint, next: ["webhooks", "listen"] });
+}
 
 function explainUnsent(outcome: WholeDelivery["outcome"], status: WholeDelivery["webhook_status"]): string {
   if (outcome === "waiting") return "waiting for the first attempt";
@@ -197,26 +209,14 @@ async function findUrls(deliveries: readonly WholeDelivery[], client: Client) {
   return new Map((await client.call(listControlWebhooks)).map(({ id, url }) => [id, url] as const));
 }
 
-/** Prints each receiver's response. A trigger without a notified webhook fails, because it proves nothing. */
+/** Prints each receiver's response. */
 async function printReceiverResponses(
   contract: string,
   deliveries: readonly WholeDelivery[],
   urls: ReadonlyMap<number, string>,
   { output }: Context,
 ): Promise<void> {
-  const activity = deliveries[0]?.activity;
-  if (activity === undefined) {
-    throw new CommandFailedError(
-      "failed",
-      "nobody_subscribed",
-      "No webhook is subscribed to this activity. Nothing was sent.",
-      {
-        hint: "Subscribe a receiver on this machine:",
-        next: ["webhooks", "listen"],
-      },
-    );
-  }
-  const rows = deliveries.map(({ id, webhook_id, webhook_status, outcome, next_attempt_at, attempts }) => {
+  const rows = deliveries.map(({ id, webhook_id, webhook_status, activity, outcome, next_attempt_at, attempts }) => {
     const last = attempts.at(-1);
     return {
       delivery: id,

@@ -38,6 +38,38 @@ describe("triggering an activity", () => {
     assert.deepEqual(pickStatusAndBody(await fire()), createResponse(first.number));
   });
 
+  it("previews the payload of a new contract without creating it", async (t) => {
+    const emulator = await startTestEmulator(t);
+    const readState = async () => (await emulator.control("GET", "state")).body;
+    const preview = async () => {
+      const { body } = await emulator.control("POST", "activities", {
+        body: { activity: "CONTRACT_SIGNED", preview: true },
+      });
+      const { payload, ...rest } = body as { payload: { contract_id: number } };
+      return { ...rest, payloadId: payload.contract_id };
+    };
+    const before = await readState();
+    const expected = { activity: "CONTRACT_SIGNED", contract_id: 1, composite_id: "T-1", deliveries: [], payloadId: 1 };
+    assert.deepEqual(await preview(), { ...expected, is_new_contract: true });
+    assert.deepEqual(await readState(), before);
+    await createDraftContract(emulator.api);
+    assert.deepEqual(await preview(), expected);
+  });
+
+  it("rejects an activity without a subscriber if the request waits for an attempt", async (t) => {
+    const emulator = await startTestEmulator(t);
+    const body = { activity: "CONTRACT_SIGNED", wait: true };
+    await assertRejected(emulator, () => emulator.control("POST", "activities", { body }), {
+      status: 409,
+      body: {
+        error: {
+          code: "no_subscriber",
+          message: "No webhook is subscribed to CONTRACT_SIGNED. Nothing was sent.",
+        },
+      },
+    });
+  });
+
   it("adds the given keys to activity_data", async (t) => {
     const emulator = await startTestEmulator(t);
     await createDraftContract(emulator.api);
