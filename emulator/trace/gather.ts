@@ -331,7 +331,7 @@ export const explainEvent = (cause: string | null): string =>
 export function explainDelivery({ webhook_id, activity, outcome }: Delivery, webhook: Webhook | undefined): string {
   const mismatch = `webhook ${webhook_id} is subscribed to ${activity}`;
   if (outcome !== "skipped_not_allowed") return mismatch;
-  const hint = webhook ? `; svc emulator start --webhook-allow ${extractHost(webhook.url)} allows it` : "";
+  const hint = webhook ? ` (to allow it, restart the emulator with --webhook-allow ${extractHost(webhook.url)})` : "";
   return `${mismatch}, but its address is not allowed${hint}`;
 }
 

@@ -101,16 +101,16 @@ describe("webhook diagnosis", () => {
   });
 
   it("suggests allowing a forbidden host instead of a resend", () => {
-    const url = "https://receiver.invalid/x";
     const forbidden =
-      "Host receiver.invalid is not allowed for webhooks. Start the emulator with --webhook-allow receiver.invalid.";
+      "Host receiver.invalid is not allowed for webhooks. Restart the emulator with --webhook-allow receiver.invalid.";
     const passedOver = [createDelivery(1, [], { outcome: "skipped_not_allowed" })];
-    assert.deepEqual(summarizeHealth(createWebhook({ url, forbidden }), passedOver), {
+    assert.deepEqual(summarizeHealth(createWebhook({ url: "https://receiver.invalid/x", forbidden }), passedOver), {
       state: "address not allowed",
       failing: true,
       told: `Deliveries are blocked: ${forbidden} 1 delivery is undelivered and will not be retried.`,
       steps: [
-        "Restart the emulator with this host allowed: svc emulator start --detach --webhook-allow receiver.invalid",
+        "Stop the emulator: svc emulator stop",
+        "Start it again with its other flags and this host: svc emulator start --detach --webhook-allow receiver.invalid",
       ],
       unsent: [1],
     });

@@ -100,7 +100,7 @@ export function findForbiddenAddressReason(
 function createReason(address: string, host: string): ForbiddenReason {
   return {
     code: "address_not_allowed",
-    message: `Host ${address} is not allowed for webhooks. Start the emulator with --webhook-allow ${host}.`,
+    message: `Host ${address} is not allowed for webhooks. Restart the emulator with --webhook-allow ${host}.`,
   };
 }
 

@@ -242,11 +242,15 @@ function suggestSteps(
     steps.push({ kind: "fault", words: "The scripted fault that caused this is no longer active." });
   if (forbidden === null) steps.push(...(last ? diagnoseFailedAttempt(last.attempt).steps : []));
   else if (isAllowable(forbidden))
-    steps.push({
-      kind: "allow",
-      words: "Restart the emulator with this host allowed",
-      command: `svc emulator start --detach --webhook-allow ${extractHost(url)}`,
-    });
+    steps.push(
+      { kind: "allow", words: "Stop the emulator", command: "svc emulator stop" },
+      {
+        kind: "allow",
+        // A start remembers no flags, so those of the running emulator would be lost.
+        words: "Start it again with its other flags and this host",
+        command: `svc emulator start --detach --webhook-allow ${extractHost(url)}`,
+      },
+    );
   else steps.push({ kind: "allow", words: "Create a webhook for another address." });
   steps.push(...acting.filter(({ hit }) => hit === 0).map(toFaultRemovalStep));
   if (status !== "ACTIVE") {

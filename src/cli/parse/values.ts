@@ -122,5 +122,5 @@ export function explainRejectedAddress(text: string): string | undefined {
   const problem = findAddressProblem(text);
   if (problem !== undefined || !text.toLowerCase().startsWith("http:")) return problem;
   const { hostname } = new URL(text);
-  return `http:// is allowed only for a receiver on the emulator's machine. Use https://, or start the emulator with --webhook-allow ${hostname}.`;
+  return `http:// is allowed only for a receiver on the emulator's machine. Use https://, or restart the emulator with --webhook-allow ${hostname}.`;
 }

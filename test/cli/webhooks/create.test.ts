@@ -15,7 +15,7 @@ describe("svc webhooks create", () => {
       hints.push(hint);
     }
     assert.deepEqual(hints, [
-      "  http:// is allowed only for a receiver on the emulator's machine. Use https://, or start the emulator with --webhook-allow hooks.example.",
+      "  http:// is allowed only for a receiver on the emulator's machine. Use https://, or restart the emulator with --webhook-allow hooks.example.",
       "  Port 99999 is too large. The maximum is 65535.",
       "  The address has no scheme. Begin it with https://, or with http:// on this machine.",
       "  Webhooks require https://, not ftp://.",

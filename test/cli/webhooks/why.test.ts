@@ -209,7 +209,7 @@ describe("svc webhooks why", () => {
     const { svc, emulator } = await startCliEmulator(t);
     const url = "https://hooks.example.com/y";
     const reason =
-      "Host hooks.example.com is not allowed for webhooks. Start the emulator with --webhook-allow hooks.example.com.";
+      "Host hooks.example.com is not allowed for webhooks. Restart the emulator with --webhook-allow hooks.example.com.";
     const created = await svc(create("Away", url));
     assert.deepEqual(
       [created.exit, created.stderr],
@@ -224,7 +224,8 @@ describe("svc webhooks why", () => {
         "",
         `Deliveries are blocked: ${reason}`,
         "",
-        "Restart the emulator with this host allowed: svc emulator start --detach --webhook-allow hooks.example.com",
+        "Stop the emulator: svc emulator stop",
+        "Start it again with its other flags and this host: svc emulator start --detach --webhook-allow hooks.example.com",
         "",
       ].join("\n"),
       stderr: "",
@@ -233,7 +234,7 @@ describe("svc webhooks why", () => {
     await emulator.clock.advance({ by: 1 });
     assert.match(
       (await svc("emulator trace delivery:1")).stdout,
-      /is subscribed to CONTRACT_CREATED, but its address is not allowed; svc emulator start --webhook-allow hooks\.example\.com allows it/,
+      /is subscribed to CONTRACT_CREATED, but its address is not allowed \(to allow it, restart the emulator with --webhook-allow hooks\.example\.com\)/,
     );
   });
 
