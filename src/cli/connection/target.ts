@@ -5,7 +5,8 @@ import type { Output } from "../output/output.ts";
 import type { GlobalOptions } from "../parse/globals.ts";
 import { CommandFailedError, UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
-import { createNoEmulatorError, isSameEmulator } from "./emulator/emulator-access.ts";
+import { formatCommandLine } from "../process/shell-words.ts";
+import { createNoEmulatorError, findStartCommand, isSameEmulator } from "./emulator/emulator-access.ts";
 import { reportUnusedVariables } from "./emulator/emulator-variables.ts";
 import {
   describeState,
@@ -47,7 +48,7 @@ export async function resolveServiceTarget(globals: GlobalOptions, host: Host, o
   if (settings.chosenBy === undefined) {
     throw new UsageError("No service address is configured.", {
       hint:
-        `To start ${state === undefined ? "an emulator" : `the emulator of ${relative(host.cwd, state)}`}, run svc emulator start --detach. ` +
+        `To start ${state === undefined ? "an emulator" : `the emulator of ${relative(host.cwd, state)}`}, run ${formatCommandLine(await findStartCommand())}. ` +
         "Or use --base-url URL, set SVC_BASE_URL, or choose a --profile.",
     });
   }
@@ -102,7 +103,7 @@ export async function resolveControlTarget(
       `The emulator was killed, or its machine went down (state: ${state}).`,
       {
         hint: hasState ? "No data is lost. Start it again to continue." : "Its state was in memory and is lost.",
-        next: ["emulator", "start", "--detach", ...(file === undefined ? [] : ["--file", file])],
+        next: await findStartCommand(file),
       },
     );
   }

@@ -150,6 +150,14 @@ describe("emulator with a removed .svc folder", () => {
     );
     const { stderr } = await runCli("emulator deliveries", { cwd: await createTestFolder(t) });
     assert.match(stderr, /\n {2}try: svc emulator start --detach --port 0\n$/);
+    for (const line of ["contracts list", "router health"]) {
+      const result = await runCli(line, { cwd: await createTestFolder(t) });
+      assert.match(
+        result.stderr,
+        /\n {2}To start an emulator, run svc emulator start --detach --port 0\. Or use/,
+        line,
+      );
+    }
   });
 });
 

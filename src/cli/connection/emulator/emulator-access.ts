@@ -204,6 +204,19 @@ export async function findStopInstructions({ instance_id, process: processInfo }
   return { runFile, isUnreachable: runFile !== undefined && !isCurrent, words };
 }
 
+const defaultUrl = `http://127.0.0.1:${defaultPort}`;
+
+/** Returns the command line that starts an emulator, on free ports if the default port is in use. */
+export async function findStartCommand(file?: string): Promise<readonly string[]> {
+  return createStartCommand(await isConnectionRefused(defaultUrl), file);
+}
+
+const createStartCommand = (isPortFree: boolean, file?: string): readonly string[] => [
+  ...["emulator", "start", "--detach"],
+  ...(file === undefined ? [] : ["--file", file]),
+  ...(isPortFree ? [] : ["--port", "0"]),
+];
+
 /** Another emulator can listen at the default port: its files were removed, or it belongs to another folder. */
 export async function createNoEmulatorError(
   state: string,
@@ -211,11 +224,10 @@ export async function createNoEmulatorError(
   { hasFileFlag }: { readonly hasFileFlag: boolean },
 ): Promise<CommandFailedError> {
   const { path: runFile } = content;
-  const url = `http://127.0.0.1:${defaultPort}`;
-  const listener = await probeListener(url);
-  const stopInstructions = listener && (await findStopInstructions(listener, url));
+  const listener = await probeListener(defaultUrl);
+  const stopInstructions = listener && (await findStopInstructions(listener, defaultUrl));
   if (stopInstructions?.isUnreachable && stopInstructions.runFile === runFile) {
-    const message = `The emulator at ${url} cannot be used, because its files were removed while it ran (state: ${state}).`;
+    const message = `The emulator at ${defaultUrl} cannot be used, because its files were removed while it ran (state: ${state}).`;
     return new CommandFailedError("temporary", "emulator_lost", message, {
       hint: `It restores them within seconds if it can. Try again. ${stopInstructions.words}.`,
     });
@@ -225,9 +237,11 @@ export async function createNoEmulatorError(
     const hint = `If you started one, use --base-url and SVC_EMULATOR_TOKEN. Otherwise remove ${runFile}.`;
     return new CommandFailedError("not-found", "no_emulator", message, { hint });
   }
-  const otherEmulator = stopInstructions ? ` Another emulator listens at ${url}. ${stopInstructions.words}.` : "";
+  const otherEmulator = stopInstructions
+    ? ` Another emulator listens at ${defaultUrl}. ${stopInstructions.words}.`
+    : "";
   return new CommandFailedError("not-found", "no_emulator", `No emulator is running (state: ${state}).`, {
     hint: `${hasFileFlag ? "Use --file with the state of a running emulator" : "Run the command in the folder of a running emulator"}, or set SVC_EMULATOR_URL and SVC_EMULATOR_TOKEN.${otherEmulator}`,
-    next: otherEmulator === "" ? ["emulator", "start", "--detach"] : ["emulator", "start", "--detach", "--port", "0"],
+    next: listener ? createStartCommand(false) : await findStartCommand(),
   });
 }

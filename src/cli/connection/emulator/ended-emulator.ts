@@ -4,7 +4,8 @@ import { NetworkError, ServiceError } from "../../../client/errors.ts";
 import { isOnThisMachine } from "../../../files/machine.ts";
 import type { Context } from "../../command.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
-import { findLocalEmulator, isConnectionRefused } from "./emulator-access.ts";
+import { formatCommandLine } from "../../process/shell-words.ts";
+import { findLocalEmulator, findStartCommand, isConnectionRefused } from "./emulator-access.ts";
 import { findPathAbove } from "./run-file.ts";
 
 type EndedEmulator = NonNullable<Awaited<ReturnType<typeof findEndedEmulator>>>;
@@ -41,10 +42,12 @@ export async function findEndedEmulator(
 const hasTargetFlag = ({ globals }: Pick<Context, "globals">): boolean =>
   globals.emulator || globals.baseUrl !== undefined || globals.profile !== undefined;
 
-function formatEvalCommand({ variable, running }: EndedEmulator, { host }: Pick<Context, "host">): string {
+async function suggestEval({ variable, running }: EndedEmulator, { host }: Pick<Context, "host">): Promise<string> {
   const message = `${variable} points to an emulator that has ended`;
-  if (running === undefined)
-    return `${message}. To start one: svc emulator start --detach, then eval "$(svc emulator env)" again.`;
+  if (running === undefined) {
+    const start = formatCommandLine(await findStartCommand());
+    return `${message}. To start one: ${start}, then eval "$(svc emulator env)" again.`;
+  }
   const path = findPathAbove(host.cwd, running.state);
   const location = path === undefined ? "of this folder" : `with the state ${path}`;
   return `${message}. The emulator ${location} is at ${running.routerUrl}. To use it: eval "$(svc emulator env)" again.`;
@@ -56,7 +59,7 @@ function formatEvalCommand({ variable, running }: EndedEmulator, { host }: Pick<
 export async function findEndedHint(error: unknown, context: Context): Promise<string | undefined> {
   if (!(error instanceof NetworkError) || error.code !== "ECONNREFUSED") return undefined;
   const endedEmulator = (await findEndedEmulator(context, "services")) ?? (await findEndedEmulator(context, "control"));
-  return endedEmulator && formatEvalCommand(endedEmulator, context);
+  return endedEmulator && (await suggestEval(endedEmulator, context));
 }
 
 /**
@@ -91,7 +94,7 @@ export async function resolveEndedState(
       next: ["emulator", "stop", "--file", path],
     });
   }
-  await context.output.warn(formatEvalCommand(endedEmulator, context));
+  await context.output.warn(await suggestEval(endedEmulator, context));
   return endedEmulator.running.state;
 }
 
