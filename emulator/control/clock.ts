@@ -8,7 +8,11 @@ import {
   AdvanceTargetTooFarError,
   DeliveryUnderWayError,
 } from "../clock/advance.ts";
+import type { FinishedEntry } from "../clock/dispatcher.ts";
 import { AdvanceUnderWayError, type ClockStatus } from "../clock/runner.ts";
+import type { View } from "../store/port.ts";
+import { deliveries, getStatusText } from "../webhooks/deliveries.ts";
+import { webhookRows } from "../webhooks/webhooks.ts";
 import type { ControlHandlers } from "./context.ts";
 
 export const clockHandlers = {
@@ -23,13 +27,13 @@ export const clockHandlers = {
     }
   },
 
-  "clock.advance": async ({ body }, { runner, clock, request, fail }) => {
+  "clock.advance": async ({ body }, { store, runner, clock, request, fail }) => {
     try {
       const { from, to, ran, next_due, ...rest } = await runner.advance(toTarget(body), request.cause);
       return {
         from: toIsoMillis(from),
         to: toIsoMillis(to),
-        ran: ran.map(({ at, kind, ref, outcome }) => ({ at: toIsoMillis(at), kind, ref, outcome })),
+        ran: await store.read((view) => toRunRecords(view, ran)),
         next_due: toIsoOrNull(next_due),
         ...rest,
       };
@@ -42,6 +46,25 @@ export const clockHandlers = {
     }
   },
 } satisfies ControlHandlers;
+
+type FinishedRun = Pick<FinishedEntry, "at" | "kind" | "ref" | "outcome">;
+
+/**
+ * Adds the status in words. After the last attempt of a delivery, it depends on the webhook, which that attempt can
+ * have disabled (DECISIONS.md, C18).
+ */
+async function toRunRecords(view: View, runs: readonly FinishedRun[]) {
+  const lastAttempts = new Map(runs.flatMap((run) => (run.kind === "deliver" ? [[run.ref, run] as const] : [])));
+  const refs = [...lastAttempts.keys()];
+  const rows = await view.getAll(deliveries, refs, Number);
+  const webhooks = await view.getAll(webhookRows, rows, (row) => row?.webhook_id);
+  const statusTexts = new Map(refs.map((ref, i) => [ref, rows[i] && getStatusText(rows[i], webhooks[i])]));
+  return runs.map((run) => {
+    const { at, kind, ref, outcome } = run;
+    const status_text = (lastAttempts.get(ref) === run ? statusTexts.get(ref) : undefined) ?? outcome;
+    return { at: toIsoMillis(at), kind, ref, outcome, status_text };
+  });
+}
 
 function toTarget({ by, to, next }: InputOf<typeof advanceClock>["body"]): AdvanceTargetMs {
   if (by !== undefined) return { by: parseDuration(by) ?? 0 };

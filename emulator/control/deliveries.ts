@@ -2,7 +2,7 @@ import type { Activity } from "../../src/api/activities.ts";
 import type { watchDeliveries as watchOperation } from "../../src/api/emulator/deliveries.ts";
 import type { Fail } from "../../src/api/failures.ts";
 import type { InputOf } from "../../src/api/operation.ts";
-import { formatDeliveryStatus, hasSucceeded } from "../../src/api/webhook-health/attempts.ts";
+import { hasSucceeded } from "../../src/api/webhook-health/attempts.ts";
 import { getMaxAttempts } from "../../src/api/webhook-retries.ts";
 import { toIsoMillis } from "../../src/base/clock.ts";
 import { getDefaultScheme } from "../../src/schemes/webhook-schemes.ts";
@@ -11,7 +11,13 @@ import type { EmulatorSettings } from "../domain/settings.ts";
 import { workspaces } from "../domain/workspaces.ts";
 import { matchesFilter } from "../store/pages.ts";
 import type { Store, View } from "../store/port.ts";
-import { type AttemptFault, type Delivery, type DeliveryAttempt, deliveries } from "../webhooks/deliveries.ts";
+import {
+  type AttemptFault,
+  type Delivery,
+  type DeliveryAttempt,
+  deliveries,
+  getStatusText,
+} from "../webhooks/deliveries.ts";
 import {
   deleteExpiredRecords,
   type LoggedDelivery,
@@ -150,7 +156,7 @@ export async function toDeliveryRecords(view: View, rows: readonly Delivery[], s
       webhook_status,
       outcome,
       ...(label !== undefined && { label }),
-      status_text: formatDeliveryStatus({ outcome, webhook_status, next_attempt_at }, row.attempts),
+      status_text: getStatusText(rows[i]!, deliveryWebhooks[i]),
       next_attempt_at,
       postponement: toFaultRecord(row.put_off),
       max_attempts: getMaxAttempts(getRetrySchedule(deliveryWorkspaces[i], settings)),

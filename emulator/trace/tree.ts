@@ -10,6 +10,7 @@ import {
   type DeliveryAttempt,
   type DeliveryOutcome,
   getEventTrace,
+  getStatusText,
   toAttemptName,
   toDeliveryName,
   toEventName,
@@ -109,6 +110,7 @@ class NodeBuilder {
       contract: this.#rows.contracts.get(row.event_id) ?? null,
       webhook_id: row.webhook_id,
       outcome: row.outcome,
+      status_text: getStatusText(row, webhook),
       disabled_by: row.outcome === "skipped_disabled" ? (webhook?.disabled?.by ?? null) : null,
     };
   }
@@ -181,6 +183,7 @@ const emptyNode = {
   contract: null,
   webhook_id: null,
   outcome: null,
+  status_text: null,
   disabled_by: null,
   status: null,
   error: null,
@@ -245,6 +248,7 @@ interface TraceNode {
   readonly contract: string | null;
   readonly webhook_id: number | null;
   readonly outcome: DeliveryOutcome | null;
+  readonly status_text: string | null;
   /** Cause that disabled the webhook. Kept separate from `because`, which is already set when the delivery starts. */
   readonly disabled_by: string | null;
   readonly status: number | null;

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { activities } from "../../src/api/activities.ts";
 import { deliveryOutcomes } from "../../src/api/delivery-outcomes.ts";
 import { dictionary } from "../../src/api/shapes.ts";
+import { formatDeliveryStatus } from "../../src/api/webhook-health/attempts.ts";
 import type { Clock } from "../../src/base/clock.ts";
 import { hash } from "../../src/base/hmac.ts";
 import { getWebhookForm, type WebhookJsonForm, writeJson } from "../../src/base/json.ts";
@@ -92,6 +93,12 @@ export const deliveries = defineNumberedRows("webhook_deliveries", "delivery", D
   event: (row) => row.event_id,
   keep_until: (row) => row.keep_until ?? undefined,
 });
+
+/** Returns the status of a delivery in words. Its webhook is undefined if it is deleted. */
+export const getStatusText = (
+  { outcome, next_attempt_at, attempts }: Delivery,
+  webhook: { readonly status: string } | undefined,
+): string => formatDeliveryStatus({ outcome, next_attempt_at, webhook_status: webhook?.status ?? "DELETED" }, attempts);
 
 /** Each attempt has its own row, so that a retry does not write the previous attempts again. */
 export const DeliveryAttempt = z.strictObject({

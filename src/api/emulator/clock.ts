@@ -44,7 +44,19 @@ const Target = requireExactlyOne(
 const AdvanceResult = z.strictObject({
   from: timestamp,
   to: timestamp,
-  ran: z.array(z.strictObject({ at: timestamp, kind: z.string(), ref: z.string(), outcome: z.string() })),
+  ran: z.array(
+    z.strictObject({
+      at: timestamp,
+      kind: z.string(),
+      ref: z.string(),
+      outcome: z.string(),
+      status_text: z
+        .string()
+        .describe(
+          "Outcome in words; for the last attempt of a delivery, its status after the advance: will be skipped",
+        ),
+    }),
+  ),
   ...Queue,
   status: z.enum(["done", "stopped"]),
   reason: z
@@ -90,7 +102,7 @@ export const advanceClock = defineOperation({
   // The advance stops after two minutes (emulator/clock/runner.ts).
   maxDurationMs: 130_000,
   failures: ["time-in-past", "time-out-of-range", "advance-in-progress", "delivery-in-progress"],
-  cli: { command: "emulator clock advance", rows: "ran", columns: ["at", "kind", "ref", "outcome"] },
+  cli: { command: "emulator clock advance", rows: "ran", columns: ["at", "kind", "ref", "status_text"] },
   examples: [
     { title: "Run all retries of a webhook", body: { by: "PT2H35M" } },
     { title: "Advance to the next scheduled entry", body: { next: true } },

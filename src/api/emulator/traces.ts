@@ -24,6 +24,7 @@ const TraceNode = z.strictObject({
   contract: nullableString.describe("T-12 or H-12"),
   webhook_id: z.int().nullable(),
   outcome: DeliveryOutcome.nullable().describe("Outcome of a delivery so far"),
+  status_text: nullableString.describe("Status of a delivery in words: retrying, will be skipped"),
   disabled_by: nullableString.describe(
     "Cause that disabled the webhook of a skipped delivery, such as attempt:3.6; null if not retained",
   ),

@@ -65,6 +65,29 @@ describe("svc emulator trace", () => {
     ]);
   });
 
+  it("shows that the retry of a delivery will be skipped until its webhook is enabled, as other commands do", async (t) => {
+    const { svc, json } = await startWithDeadReceiver(t, 75);
+    const readStatuses = async () => {
+      const { nodes } = await json<{ nodes: { status_text: string | null }[] }>("emulator trace delivery:1");
+      const [, line = ""] =
+        (await svc("emulator trace delivery:1")).stdout.match(/delivery:1 .*9\/\S+ {2}(.*?) {2}/) ?? [];
+      const [listed] = await json<{ status_text: string }[]>("webhooks deliveries");
+      return [nodes.flatMap(({ status_text }) => status_text ?? []), line, listed!.status_text];
+    };
+    assert.deepEqual(await readStatuses(), [["retrying"], "retrying", "retrying"]);
+    const { ran } = await json<{ ran: { outcome: string; status_text: string }[] }>(
+      "emulator clock advance --by PT80M",
+    );
+    assert.deepEqual(
+      ran.map(({ outcome, status_text }) => [outcome, status_text]),
+      [["retrying", "will be skipped"]],
+    );
+    assert.deepEqual(await readStatuses(), [["will be skipped"], "will be skipped", "will be skipped"]);
+    await json("emulator webhooks enable 1");
+    assert.deepEqual(await readStatuses(), [["retrying"], "retrying", "retrying"]);
+    assert.match((await svc("emulator clock advance --by PT160M")).stdout, /Z\tdeliver\t1\tfailed\n/);
+  });
+
   it("names the attempt that disabled the webhook of a skipped delivery", async (t) => {
     const { svc } = await startWithDeadReceiver(t, 400);
     const { stdout } = await svc("emulator trace delivery:1");

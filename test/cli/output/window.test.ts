@@ -100,17 +100,19 @@ describe("table on a terminal", () => {
     ]);
     await svc("emulator webhooks disable 1");
     assert.deepEqual(await renderAt(80, "webhooks trigger CONTRACT_CREATED"), [
-      "DELIVERY  WEBHOOK ID  RESPONSE                            OUTCOME",
-      "       2           1  DISABLED_BY_USER: nothing was sent  skipped_disabled",
+      "DELIVERY  WEBHOOK ID  RESPONSE                         STATUS TEXT",
+      "       2           1  DISABLED_BY_USER: nothing was …  skipped: webhook disabled",
       "          URL  http://127.0.0.1:9/contracts/events/of/every/kind",
+      "Too narrow for all of RESPONSE: --wide shows all",
     ]);
     assert.deepEqual(await renderAt(40, "webhooks trigger CONTRACT_CREATED"), [
-      "DELIVERY  RESPONSE      OUTCOME",
-      "       3  DISABLED_BY…  skipped_disabled",
+      "DELIVERY  RESPONSE    STATUS TEXT",
+      "       3  DISABLED_…  skipped: webhook …",
       "          URL",
       "            http://127.0.0.1:9/contracts/events/of/every/kind",
       "Too narrow for WEBHOOK ID, and for all",
-      "  of RESPONSE: --wide shows all",
+      "  of RESPONSE, STATUS TEXT: --wide shows",
+      "  all",
     ]);
   });
 

@@ -7,7 +7,15 @@ const node = {
   kind: "request",
   ...{ id: "request:1", parent: null, trace: "", span: "", parent_span: null, at: time },
   ...{ duration_ms: null, what: "contracts.create", because: "requested by a client", moved_by: null, fault: null },
-  ...{ contract: null, webhook_id: null, outcome: null, disabled_by: null, status: null, error: null },
+  ...{
+    contract: null,
+    webhook_id: null,
+    outcome: null,
+    status_text: null,
+    disabled_by: null,
+    status: null,
+    error: null,
+  },
 } as const;
 
 function formatNode(wallAt: string): string {

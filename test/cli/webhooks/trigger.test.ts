@@ -36,6 +36,7 @@ describe("svc webhooks trigger", () => {
       status: 200,
       response: "status 200",
       outcome: "delivered",
+      status_text: "delivered",
       next_attempt_at: null,
       response_body: "",
     });

@@ -36,7 +36,13 @@ describe("clock on the control plane", () => {
     await subscribe(api, sink.url);
     await createContract(api);
     const advance = async (body: unknown) => (await control("POST", "clock/advance", { body })).body;
-    const ran = (at: string, outcome: string) => ({ at: `2031-01-02T${at}.000Z`, kind: "deliver", ref: "1", outcome });
+    const ran = (at: string, outcome: string, status_text = outcome) => ({
+      at: `2031-01-02T${at}.000Z`,
+      kind: "deliver",
+      ref: "1",
+      outcome,
+      status_text,
+    });
 
     assert.deepEqual(await advance({ by: "PT6M" }), {
       from: "2031-01-02T03:04:05.000Z",

@@ -48,12 +48,13 @@ export const formatNode = (node: TraceNode): string =>
   `${node.at} ${node.parent === null ? "" : `${node.parent} > `}${node.id} ${node.what}${formatOutcome(node)}  ${node.because}`;
 
 function formatNodeText(node: TraceNode): (string | StyledText)[] {
-  const { id, what, error, outcome, because } = node;
+  const { id, what, error, because } = node;
+  const status = getStatus(node);
   return [
     bold(id),
     "  ",
     error === null ? what : red(what),
-    ...(outcome === null ? [] : ["  ", styleState(outcome)]),
+    ...(status === null ? [] : ["  ", styleState(status)]),
     dim(`${formatDisabledBy(node)}  ${because}`),
   ];
 }
@@ -75,7 +76,11 @@ const toleranceMs = 1_000;
 const isNear = (a: string, b: string): boolean => Math.abs(Date.parse(a) - Date.parse(b)) < toleranceMs;
 
 const formatOutcome = (node: TraceNode): string =>
-  node.outcome === null ? "" : ` ${node.outcome}${formatDisabledBy(node)}`;
+  node.outcome === null ? "" : ` ${getStatus(node)}${formatDisabledBy(node)}`;
+
+/** Returns the status of a delivery. The cause that disabled the webhook follows the outcome. */
+const getStatus = ({ outcome, status_text, disabled_by }: TraceNode): string | null =>
+  disabled_by === null ? status_text : outcome;
 
 const formatDisabledBy = ({ disabled_by }: TraceNode): string =>
   disabled_by === null ? "" : ` (webhook disabled by ${disabled_by})`;

@@ -216,7 +216,7 @@ async function printReceiverResponses(
   urls: ReadonlyMap<number, string>,
   { output }: Context,
 ): Promise<void> {
-  const rows = deliveries.map(({ id, webhook_id, webhook_status, activity, outcome, next_attempt_at, attempts }) => {
+  const rows = deliveries.map(({ id, webhook_id, activity, outcome, attempts, ...delivery }) => {
     const last = attempts.at(-1);
     return {
       delivery: id,
@@ -225,10 +225,13 @@ async function printReceiverResponses(
       contract,
       url: last?.url ?? urls.get(webhook_id) ?? null,
       status: last?.status ?? null,
-      response: last ? (last.error?.message ?? `status ${last.status}`) : explainUnsent(outcome, webhook_status),
+      response: last
+        ? (last.error?.message ?? `status ${last.status}`)
+        : explainUnsent(outcome, delivery.webhook_status),
       duration_ms: last?.duration_ms ?? null,
       outcome,
-      next_attempt_at,
+      status_text: delivery.status_text,
+      next_attempt_at: delivery.next_attempt_at,
       response_body: last?.response_body ?? null,
     };
   });
@@ -238,7 +241,7 @@ async function printReceiverResponses(
       "webhook_id",
       { name: "url", shrinkPriority: 1, minWidth: 12, omits: "start" },
       { name: "response", shrinkPriority: 2, minWidth: 10, purpose: true },
-      { name: "outcome", purpose: true },
+      { name: "status_text", shrinkPriority: 3, minWidth: 16, purpose: true },
       "next_attempt_at",
     ],
   });
