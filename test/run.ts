@@ -14,7 +14,7 @@ import { listUnreturnedFailures, returnedFailuresFile } from "./structure/comple
 
 /** Tests that run only by name, because they install programs of other languages or measure. */
 const onDemand = ["bench", "interop/generators", "interop/clients"];
-/** Tests that start other programs, kill processes, attack, or wait. The longest comes first. */
+/** Tests that start other programs, kill processes, attack, wait, or call every operation. The longest comes first. */
 const slow = [
   "packaged",
   "interop",
@@ -24,8 +24,10 @@ const slow = [
   "emulator/travel/postgres",
   "cli/emulator/postgres",
   "scenarios/help-examples",
+  "scenarios/pages",
   "structure/expressions",
-  // These tests kill and crash processes.
+  // These tests start, kill and crash processes, or use terminals.
+  "emulator/compose/one-writer",
   "emulator/kill",
   "emulator/travel/kill",
   "emulator/trace/killed",
@@ -36,18 +38,33 @@ const slow = [
   "emulator/store/file/crash",
   "emulator/store/file/repair-crash",
   "cli/bulk/kill",
+  "cli/emulator/detach",
+  "cli/emulator/full-disk",
   "cli/emulator/killed-emulator",
+  "cli/emulator/removed-state",
   "cli/interrupt",
+  "cli/terminal",
   // These tests use hostile services, clients and files.
-  "cli/trouble/services",
-  "cli/trouble/untrusted-responses",
-  "cli/trouble/response-shapes",
-  "cli/trouble/every-success",
+  "cli/trouble",
   "emulator/cluster/garbage",
-  "emulator/cluster/pdf/limits",
   "emulator/cluster/pdf/hostile-files",
+  "emulator/cluster/pdf/limits",
+  "emulator/cluster/pdf/pdf",
+  "emulator/cluster/pdf/spare",
+  "emulator/hostile-input",
+  "emulator/http/departure",
+  "emulator/http/hostile",
+  "emulator/http/slow-readers",
+  "emulator/inherited-names",
   "emulator/router/hostile",
   "emulator/router/hostile-input",
+  // These tests call every operation, or replay thousands of requests.
+  "client/every-success",
+  "emulator/causes",
+  "emulator/control/contracts/activities",
+  "emulator/control/token-reach",
+  "emulator/determinism",
+  "verify/thousand",
 ];
 
 const args = process.argv.slice(2);

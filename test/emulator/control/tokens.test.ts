@@ -10,7 +10,7 @@ import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { createBrowserSession } from "../../support/console.ts";
 import { createDraftContract } from "../../support/contracts.ts";
 import { createSender, pickStatusAndBody, startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
-import { unknownTokenResponse } from "../../support/rejections.ts";
+import { assertRejected, unknownTokenResponse } from "../../support/rejections.ts";
 
 type Role = "read" | "operate" | "admin";
 
@@ -216,6 +216,21 @@ describe("named control plane token", () => {
       ["local", 200],
       [null, 401],
     ]);
+  });
+
+  it("is not created for an unknown workspace", async (t) => {
+    const emulator = await startTestEmulator(t);
+    const create = () => emulator.control("POST", "tokens/ci", { body: { role: "read", workspace: "Mars" } });
+    await assertRejected(emulator, create, {
+      status: 404,
+      body: {
+        error: {
+          code: "no_such_workspace_name",
+          message: "Workspace Mars not found. Known: Northwind Legal, Contoso Procurement, Fabrikam Sales.",
+          hint: "List them with `svc emulator workspaces`.",
+        },
+      },
+    });
   });
 
   it("requires a unique name in plain characters, different from the run file's token", async (t) => {

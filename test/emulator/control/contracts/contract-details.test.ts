@@ -129,12 +129,22 @@ describe("entity change of a contract", () => {
     assert.deepEqual(once?.activity_data.performed_by, { name: "Ben Okafor", email: "ben@northwind.example" });
   });
 
-  it("rejects an unknown entity name and a contract out for signature", async (t) => {
+  it("rejects an unknown contract, an unknown entity name and a contract out for signature", async (t) => {
     const emulator = await startTestEmulator(t);
     await createDraftContract(emulator.api);
     await createSentContract(emulator.api);
     const entity = (id: string, reference_id: string) => () =>
       emulator.control("POST", `contracts/${id}/entity`, { body: { reference_id } });
+    await assertRejected(emulator, entity("T-9", "NW-US"), {
+      status: 404,
+      body: {
+        error: {
+          code: "no_such_contract",
+          message: "Contract T-9 not found.",
+          hint: "Use its number (12) or its composite ID (T-12). `svc emulator contracts` lists all contracts.",
+        },
+      },
+    });
     await assertRejected(emulator, entity("T-1", "CT-FR"), {
       status: 400,
       body: {

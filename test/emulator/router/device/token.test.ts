@@ -16,11 +16,14 @@ const tokens = { access_token: "at", token_type: "Bearer", expires_in: 60, scope
 const down = { status: 503, body: { error: "temporarily_unavailable" } };
 
 /** Starts a router whose only cluster is a receiver of the test. */
-async function startBehindReceiver(t: Pick<TestContext, "after">, options: { file?: string; cluster?: Receiver } = {}) {
+async function startBehindReceiver(
+  t: Pick<TestContext, "after">,
+  options: { file?: string; cluster?: Receiver; upstreamTimeoutMs?: number } = {},
+) {
   const cluster = options.cluster ?? (await startReceiver(t));
   const emulator = await startTestEmulator(t, {
     file: options.file,
-    upstreamTimeoutMs: 1_000,
+    ...(options.upstreamTimeoutMs && { upstreamTimeoutMs: options.upstreamTimeoutMs }),
     seed: {
       clusters: [{ id: "eu-1", label: "eu", external_url: cluster.url }],
       oauth_clients: [{ client_id: "demo-cli", client_name: "Demo" }],
@@ -258,9 +261,9 @@ describe("device token response", () => {
     assert.equal(cluster.received.length, 1);
   });
 
-  const troubles: [string, (cluster: Receiver) => void][] = [
+  const troubles: [string, (cluster: Receiver) => void, upstreamTimeoutMs?: number][] = [
     ["closes the connection", (cluster) => cluster.respond((_, response) => response.destroy())],
-    ["responds too late", (cluster) => cluster.respond(() => {})],
+    ["responds too late", (cluster) => cluster.respond(() => {}), 1_000],
     ["responds with 500", (cluster) => cluster.respond(500)],
     ["returns an unrelated document", (cluster) => setResponse(cluster, 200, { hello: "world" })],
     ["returns no usable access token", (cluster) => setResponse(cluster, 200, { ...tokens, access_token: 7 })],
@@ -269,9 +272,9 @@ describe("device token response", () => {
       (cluster) => cluster.respond((_, r) => r.writeHead(200, { "content-length": "9" }).end("{")),
     ],
   ];
-  for (const [label, disrupt] of troubles) {
+  for (const [label, disrupt, upstreamTimeoutMs] of troubles) {
     it(`stays available for the valid code if the cluster ${label}`, async (t) => {
-      const { emulator, cluster } = await startBehindReceiver(t);
+      const { emulator, cluster } = await startBehindReceiver(t, { upstreamTimeoutMs });
       const { poll, decide } = await startDeviceAuthorization(emulator);
       await decide("AUTHORIZED");
       disrupt(cluster);
@@ -303,7 +306,7 @@ describe("device token response", () => {
     const folder = await mkdtemp(join(tmpdir(), "svc-device-"));
     addCleanup(t, () => rm(folder, { recursive: true }));
     const file = join(folder, "emulator.json");
-    const { emulator, cluster } = await startBehindReceiver(t, { file });
+    const { emulator, cluster } = await startBehindReceiver(t, { file, upstreamTimeoutMs: 1_000 });
     const { poll, decide, device_code } = await startDeviceAuthorization(emulator);
     await decide("AUTHORIZED");
     const requestReceived = new Promise<void>((resolve) => cluster.respond(() => resolve()));
