@@ -22,11 +22,18 @@ const page = join(benchFolder, "README.md");
 const figureLine = /^(\S.*?) {2,}(-?\d+(?:\.\d+)?) {2}(?:((?:>=|<=|<|at least|about) ?[\d.]+)?( {2}\(.*\))?)\s*$/;
 
 const args = process.argv.slice(2);
-const fileNames = args.filter((word) => !word.startsWith("-"));
-const files = readdirSync(benchFolder)
+const names = readdirSync(benchFolder)
   .filter((name) => name.endsWith(".ts") && name !== "run.ts")
-  .filter((name) => fileNames.length === 0 || fileNames.includes(basename(name, ".ts")));
-if (files.length === 0) throw new Error(`There is no benchmark ${fileNames.join(", ")}`);
+  .map((name) => basename(name, ".ts"));
+const fileNames = args.filter((word) => !word.startsWith("-"));
+const unknownArgument = args.find((word) => word !== "--write" && !names.includes(word));
+if (unknownArgument !== undefined) {
+  const kind = unknownArgument.startsWith("-") ? "option" : "benchmark";
+  process.stderr.write(`error: unknown ${kind} '${unknownArgument}'\n`);
+  process.stderr.write(`Usage: npm run bench -- [--write] [NAME...]\nBenchmarks: ${names.join(", ")}\n`);
+  process.exit(2);
+}
+const files = (fileNames.length === 0 ? names : fileNames).map((name) => `${name}.ts`);
 
 const { folder, remove } = await bundlePackage();
 const figures: Figure[] = [];
