@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createTestFolder } from "../../support/cli/cli-emulator.ts";
+import { activities } from "../../../src/api/activities.ts";
+import { createTestFolder, startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 
 describe("svc webhooks with a real service", () => {
@@ -14,4 +15,28 @@ describe("svc webhooks with a real service", () => {
       );
     });
   }
+});
+
+describe("svc webhooks list", () => {
+  it("abbreviates the list of all activities in a table only", async (t) => {
+    const { svc, json } = await startCliEmulator(t);
+    const create = (title: string, names: readonly string[]) => {
+      const argv = ["webhooks", "create", "--title", title, "--url", "http://127.0.0.1:9/hook"];
+      return svc([...argv, ...names.flatMap((name) => ["--only-for-activities", name])]);
+    };
+    assert.equal((await create("Every", activities)).exit, 0);
+    assert.equal((await create("One", ["CONTRACT_SIGNED"])).exit, 0);
+    const printed = (await svc("webhooks list")).stdout.trim().split("\n");
+    assert.deepEqual(
+      printed.map((line) => line.split("\t").at(-1)),
+      ["all (39)", '["CONTRACT_SIGNED"]'],
+    );
+    const listed = await json<{ only_for_activities: readonly string[] }[]>("webhooks list");
+    assert.deepEqual(
+      listed.map(({ only_for_activities: names }) => names),
+      [activities, ["CONTRACT_SIGNED"]],
+    );
+    const chosen = await svc("webhooks list --fields only_for_activities");
+    assert.deepEqual(JSON.parse(chosen.stdout.split("\n")[0]!), activities);
+  });
 });

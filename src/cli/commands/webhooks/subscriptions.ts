@@ -1,4 +1,6 @@
+import { activities } from "../../../api/activities.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
+import type { ResultOf } from "../../../api/operation.ts";
 import { toFields } from "../../../base/object.ts";
 import { ServiceError } from "../../../client/errors.ts";
 import { createTextFlag } from "../../../derive/command-spec.ts";
@@ -54,6 +56,12 @@ const columns = [
   { name: "only_for_activities", shrinkPriority: 1 },
 ] as const;
 
+/** Replaces the list of all activities, which is longer than a window is wide. */
+const abbreviateActivities = (webhook: ResultOf<typeof listControlWebhooks>[number]) =>
+  webhook.only_for_activities.length === activities.length
+    ? { ...webhook, only_for_activities: `all (${activities.length})` }
+    : webhook;
+
 /** The public API has no such list. An emulator provides it, and the real service shows it in its application. */
 const webhooksList = defineCommand({
   words: ["webhooks", "list"],
@@ -66,7 +74,8 @@ const webhooksList = defineCommand({
     await requireEmulator(flags.file, context);
     const client = await context.client("emulator", { file: flags.file });
     const webhooks = await client.call(listControlWebhooks);
-    await context.output.show(webhooks, {
+    const isOverview = context.output.format === "table" && context.globals.fields === undefined;
+    await context.output.show(isOverview ? webhooks.map(abbreviateActivities) : webhooks, {
       columns,
       emptyMessage: "No webhooks. To create one: svc webhooks listen or svc webhooks create",
     });
