@@ -88,11 +88,11 @@ export function createOutput(host: Host, globals: GlobalOptions) {
       isComplete: globals.fields !== undefined,
     });
     await printer.printLines("stdout", lines, { laidOut: !hasLinesBelow });
-    const hiddenNotes = [
-      omittedColumns.join(", "),
-      shortenedColumns.length > 0 ? `all of ${shortenedColumns.join(", ")}` : "",
-    ].filter((part) => part !== "");
-    if (hiddenNotes.length > 0) await note(`Too narrow for ${hiddenNotes.join(", and for ")}: --wide shows all`);
+    const changes = [
+      ...(omittedColumns.length > 0 ? [`Hidden columns: ${omittedColumns.join(", ")}`] : []),
+      ...(shortenedColumns.length > 0 ? [`Shortened columns: ${shortenedColumns.join(", ")}`] : []),
+    ];
+    if (changes.length > 0) await note(`${changes.join(". ")}. To show all: --wide`);
   }
 
   async function note(line: StyledLine): Promise<void> {

@@ -55,33 +55,34 @@ describe("table on a terminal", () => {
     assert.deepEqual(await renderAt(80, "webhooks schedule"), [
       "AT                    DELIVERY  REASON",
       "2031-01-02T03:09:05Z         1  5 minutes after failed attempt 1 (connection_re…",
-      "Too narrow for WEBHOOK ID, ACTIVITY, COMPOSITE ID, ATTEMPT, and for all of",
-      "  REASON: --wide shows all",
+      "Hidden columns: WEBHOOK ID, ACTIVITY, COMPOSITE ID, ATTEMPT. Shortened columns:",
+      "  REASON. To show all: --wide",
     ]);
     assert.deepEqual(await renderAt(40, "webhooks schedule"), [
       "AT                    REASON",
       "2031-01-02T03:09:05Z  5 minutes after f…",
-      "Too narrow for DELIVERY, WEBHOOK ID,",
-      "  ACTIVITY, COMPOSITE ID, ATTEMPT, and",
-      "  for all of REASON: --wide shows all",
+      "Hidden columns: DELIVERY, WEBHOOK ID,",
+      "  ACTIVITY, COMPOSITE ID, ATTEMPT.",
+      "  Shortened columns: REASON. To show",
+      "  all: --wide",
     ]);
     assert.deepEqual(await renderAt(80, "webhooks deliveries"), [
       "ID  WEBHOOK ID  ACTIVITY          COMPOSITE ID  STATUS TEXT  RESPONSE",
       " 1           1  CONTRACT_CREATED  T-1           retrying     connection_refused",
-      "Too narrow for WEBHOOK STATUS, ATTEMPTS, NEXT ATTEMPT AT: --wide shows all",
+      "Hidden columns: WEBHOOK STATUS, ATTEMPTS, NEXT ATTEMPT AT. To show all: --wide",
     ]);
     assert.deepEqual(await renderAt(40, "emulator webhooks"), [
       "ID  WORKSPACE        TITLE  STATUS",
       " 1  Northwind Legal  App    ACTIVE",
       "    URL  http://127.0.0.1:9/contracts/events/of/every/kind",
-      "Too narrow for FAILURE COUNT: --wide",
-      "  shows all",
+      "Hidden columns: FAILURE COUNT. To show",
+      "  all: --wide",
     ]);
     assert.deepEqual(await renderAt(80, "emulator requests --service contracts"), [
       "ID  AT                    LISTENER  METHOD  TARGET                       STATUS",
       " 1  2031-01-02T03:04:05Z  eu-1      POST    /api/v2.1/public/webhooks/      201",
       " 2  2031-01-02T03:04:05Z  eu-1      POST    /api/v2.1/public/contracts/     201",
-      "Too narrow for OPERATION: --wide shows all",
+      "Hidden columns: OPERATION. To show all: --wide",
     ]);
     assert.deepEqual(await renderAt(40, "emulator requests --service contracts"), [
       "ID  AT                    METHOD  STATUS",
@@ -89,8 +90,8 @@ describe("table on a terminal", () => {
       "    TARGET  /api/v2.1/public/webhooks/",
       " 2  2031-01-02T03:04:05Z  POST       201",
       "    TARGET  /api/v2.1/public/contracts/",
-      "Too narrow for LISTENER, OPERATION:",
-      "  --wide shows all",
+      "Hidden columns: LISTENER, OPERATION. To",
+      "  show all: --wide",
     ]);
     assert.deepEqual((await renderAt(24, "emulator requests --service contracts")).slice(0, 4), [
       "ID  LISTENER  STATUS",
@@ -103,16 +104,16 @@ describe("table on a terminal", () => {
       "DELIVERY  WEBHOOK ID  RESPONSE                         STATUS TEXT",
       "       2           1  DISABLED_BY_USER: nothing was …  skipped: webhook disabled",
       "          URL  http://127.0.0.1:9/contracts/events/of/every/kind",
-      "Too narrow for all of RESPONSE: --wide shows all",
+      "Shortened columns: RESPONSE. To show all: --wide",
     ]);
     assert.deepEqual(await renderAt(40, "webhooks trigger CONTRACT_CREATED"), [
       "DELIVERY  RESPONSE    STATUS TEXT",
       "       3  DISABLED_…  skipped: webhook …",
       "          URL",
       "            http://127.0.0.1:9/contracts/events/of/every/kind",
-      "Too narrow for WEBHOOK ID, and for all",
-      "  of RESPONSE, STATUS TEXT: --wide shows",
-      "  all",
+      "Hidden columns: WEBHOOK ID. Shortened",
+      "  columns: RESPONSE, STATUS TEXT. To",
+      "  show all: --wide",
     ]);
   });
 
@@ -159,7 +160,7 @@ describe("table on a terminal", () => {
         "    URL  http://127.0.0.1:9/x",
         "",
       ].join("\n"),
-      stderr: "Too narrow for all of WORKSPACE: --wide shows all\n",
+      stderr: "Shortened columns: WORKSPACE. To show all: --wide\n",
     });
     assert.equal(at[120]!.stdout.includes("…"), false);
     for (const [columns, { stdout }] of Object.entries(at)) {
@@ -168,7 +169,7 @@ describe("table on a terminal", () => {
     const narrow = await show(40);
     assert.deepEqual(
       narrow.stderr,
-      "Too narrow for FAILURE COUNT, and for\n  all of WORKSPACE, TITLE: --wide shows\n  all\n",
+      "Hidden columns: FAILURE COUNT. Shortened\n  columns: WORKSPACE, TITLE. To show\n  all: --wide\n",
     );
   });
 
