@@ -99,10 +99,11 @@ describe("svc emulator webhooks resend", () => {
     assert.equal(app.received.length, 0);
     await emulator.clock.advance({ by: 3 * 60_000 });
     const failed = await svc("emulator webhooks resend 1");
-    assert.deepEqual(
-      [failed.exit, failed.stderr],
-      [1, "0 delivered, 1 undelivered: delivery 1 failed again: responded 503\n"],
-    );
+    assert.deepEqual(failed, {
+      exit: 1,
+      stdout: "1\tCONTRACT_CREATED\tT-1\tstatus 503\tretrying\n",
+      stderr: "0 delivered, 1 undelivered: delivery 1 failed again: responded 503\n",
+    });
     assert.equal(app.received.length, 2);
   });
 

@@ -12,8 +12,9 @@ import { type EventOf, followStream } from "../../connection/follow.ts";
 import type { CommandInput } from "../../parse/declaration.ts";
 import { pickGiven } from "../../parse/values.ts";
 import { createExample } from "../../process/shell-words.ts";
+import { withSpinner } from "../../prompt/spinner.ts";
 import { prepareRequest, runDerivedCommand } from "../../runtime/derived-command.ts";
-import { deliveryFlags, followDeliveries, followFlag } from "../webhooks/deliveries.ts";
+import { deliveryFlags, describeResponse, followDeliveries, followFlag } from "../webhooks/deliveries.ts";
 
 export const emulatorRequests = defineCommand({
   words: ["emulator", "requests"],
@@ -136,7 +137,7 @@ const deliveriesResend = defineCommand({
         await context.output.note(`Delivery ${value.id} ${failure}`);
       }
     } finally {
-      if (ids.length > 1 && results.length > 0) await context.output.show(results, { columns });
+      if (ids.length > 1 && results.length > 0) await showResent(results, results, context);
     }
     return hasFailed ? "failed" : undefined;
   },
@@ -154,8 +155,28 @@ const columns = [
   "id",
   { name: "activity", shrinkPriority: 1 },
   { name: "composite_id", shrinkPriority: 2 },
+  { name: "response", shrinkPriority: 3, purpose: true },
   "status_text",
 ] as const;
+
+/**
+ * Shows resent deliveries. A table has the response to each resend, because a failed one does not change the status of
+ * its delivery (DECISIONS.md, C18).
+ */
+function showResent(
+  items: readonly { readonly attempts: readonly Attempt[] }[],
+  value: unknown,
+  { output }: Context,
+): Promise<void> {
+  if (output.format !== "table") return output.show(value, { rows: "items", columns });
+  const rows = items.map((item) => ({ ...item, response: describeResend(item) }));
+  return output.show(rows, { columns });
+}
+
+function describeResend({ attempts }: { readonly attempts: readonly Attempt[] }): string {
+  const last = attempts.at(-1);
+  return (last?.resend && describeResponse(last)) || "not sent";
+}
 
 const webhooksResend = defineCommand({
   words: ["emulator", "webhooks", "resend"],
@@ -164,10 +185,14 @@ const webhooksResend = defineCommand({
     "Sends failed, skipped and retrying deliveries one after another, oldest first. Stops when one fails, after 100 deliveries, or after about 20 seconds. Exits 1 if some have not arrived.",
   extendsDerived: true,
   async run(input, context, spec) {
-    const request = await prepareRequest<ResultOf<typeof resendToWebhook>>(spec!, input, context, { reads: true });
+    const request = await prepareRequest(spec!, input, context, { reads: true });
     if (request === "dry-run") return undefined;
-    const { value } = await request.send();
+    const { client, call } = request;
+    const value = (await withSpinner(context, "Resending deliveries", async () =>
+      requireValidValue(await client.send(call)),
+    )) as ResultOf<typeof resendToWebhook>;
     const { items, remaining } = value;
+    await showResent(items, value, context);
     const failed = items.find((delivery) => findFailure(delivery) !== undefined);
     const arrivedCount = items.length - (failed ? 1 : 0);
     if (remaining === 0) {

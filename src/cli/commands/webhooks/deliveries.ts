@@ -2,7 +2,7 @@ import { activities } from "../../../api/activities.ts";
 import { deliveryOutcomes } from "../../../api/delivery-outcomes.ts";
 import { listDeliveries, watchDeliveries } from "../../../api/emulator/deliveries.ts";
 import type { Column, ResultOf } from "../../../api/operation.ts";
-import { formatNextAttempt } from "../../../api/webhook-health/attempts.ts";
+import { type Attempt, formatNextAttempt } from "../../../api/webhook-health/attempts.ts";
 import { createIntegerFlag, createSwitch, createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { type EventOf, followStream } from "../../connection/follow.ts";
@@ -110,7 +110,7 @@ function formatLine({ id, at, activity, composite_id: contract, outcome, attempt
 const formatFault = ({ fault }: ListedDelivery["attempts"][number]): string =>
   fault === null ? "" : ` (fault: ${fault.effect})`;
 
-const describeResponse = (attempt: ListedDelivery["attempts"][number] | undefined): string | undefined =>
+export const describeResponse = (attempt: Pick<Attempt, "status" | "error"> | undefined): string | undefined =>
   attempt && (attempt.error?.code ?? `status ${attempt.status}`);
 
 export const commands: readonly Command[] = [webhooksDeliveries];
