@@ -31,7 +31,7 @@ export function parseChallenge(response: OAuthResponse): DeviceChallenge {
   const verificationUri = parseWebAddress(fields.verification_uri);
   const expiresInSeconds = toSeconds(fields.expires_in);
   if (!deviceCode || !userCode || !verificationUri || expiresInSeconds === undefined) {
-    throw new CommandFailedError("failed", "unreadable_answer", "The device authorization response is incomplete.", {
+    throw new CommandFailedError("failed", "unreadable_response", "The device authorization response is incomplete.", {
       hint: "Check that the address belongs to the routing service or to an OAuth server with device login.",
     });
   }

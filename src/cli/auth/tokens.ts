@@ -27,7 +27,7 @@ export function toTokens(
 > {
   const access = toNonEmptyString(fields.access_token);
   if (access === undefined) {
-    throw new CommandFailedError("failed", "unreadable_answer", "The server returned no access token.", {
+    throw new CommandFailedError("failed", "unreadable_response", "The server returned no access token.", {
       hint: "Check that the address belongs to an OAuth server, not to a web page or a proxy. The stored tokens are unchanged.",
     });
   }

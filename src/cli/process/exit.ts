@@ -122,7 +122,7 @@ function classifyError(error: unknown): Classification {
       ? "To allow a larger response, use --max-response."
       : "Check that the base URL belongs to the service.";
     const outcomeNote = error.outcomeUnknown ? "The request may have taken effect. " : "";
-    return ["failed", "answer_too_large", error.message, { hint: outcomeNote + hint }];
+    return ["failed", "response_too_large", error.message, { hint: outcomeNote + hint }];
   }
   if (error instanceof ProxyError)
     return [getProxyFailureKind(error), "proxy", error.message, { hint: getProxyHint(error) }];
@@ -144,7 +144,7 @@ function classifyError(error: unknown): Classification {
   }
   if (error instanceof InvalidResponseError) {
     const hint = "Check that the base URL belongs to the service, not to a web page or a proxy.";
-    return ["failed", "unreadable_answer", error.message, { hint }];
+    return ["failed", "unreadable_response", error.message, { hint }];
   }
   if (isFsError(error)) {
     const { syscall = "use", path = "a file" } = error;

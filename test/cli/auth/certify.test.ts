@@ -43,7 +43,7 @@ describe("svc auth certify", { concurrency: 6 }, () => {
     "secrets",
   ];
   const ofEnds = ["--only", "expired", "--only", "denied"];
-  const ofDisturbances = ["--only", "reset", "--only", "html-503", "--only", "lost-answer"];
+  const ofDisturbances = ["--only", "reset", "--only", "html-503", "--only", "lost-response"];
   const mistakes: Readonly<Record<string, readonly [flags: readonly string[], exit: number, findings: object]>> = {
     query: [
       ofApproval,
@@ -75,7 +75,7 @@ describe("svc auth certify", { concurrency: 6 }, () => {
     hammering: [
       ofDisturbances,
       0,
-      { "reset.continues": "warning", "html-503.continues": "warning", "lost-answer.continues": "warning" },
+      { "reset.continues": "warning", "html-503.continues": "warning", "lost-response.continues": "warning" },
     ],
   };
   for (const [mistake, [flags, exit, findings]] of Object.entries(mistakes)) {

@@ -98,7 +98,7 @@ describe("response with the right media type and the wrong shape", () => {
         codes.set(example.label, report?.error.code ?? `exit ${result.exit}`);
       }
       const isFine = (line: string) => body === "[]" && /^(router jobs resume|webhooks (why|schedule))/.test(line);
-      const unexpected = [...codes].filter(([line, code]) => code !== "unreadable_answer" && !isFine(line));
+      const unexpected = [...codes].filter(([line, code]) => code !== "unreadable_response" && !isFine(line));
       assert.deepEqual(unexpected, []);
       assert.deepEqual(new Set(read.map(({ line }) => getCommandName(line.command))), readers);
     });

@@ -20,7 +20,7 @@ const go = await installPrograms({
 });
 
 /** The warnings for clients that end at the first non-OAuth response, which RFC 8628 allows. */
-const givesUp = { "reset.continues": "warning", "html-503.continues": "warning", "lost-answer.continues": "warning" };
+const givesUp = { "reset.continues": "warning", "html-503.continues": "warning", "lost-response.continues": "warning" };
 
 describe("svc auth certify", { concurrency: 3 }, () => {
   it("passes svc auth device-login", async (t) => {

@@ -58,7 +58,7 @@ const checksByScenario = Object.entries<readonly CheckRow[]>({
   denied: createEndChecks("denied", "access_denied"),
   reset: createDisturbanceChecks("reset", "a connection reset"),
   "html-503": createDisturbanceChecks("html-503", "a 503 with an HTML page"),
-  "lost-answer": createDisturbanceChecks("lost-answer", "a response that breaks off"),
+  "lost-response": createDisturbanceChecks("lost-response", "a response that breaks off"),
 });
 
 /** All checks, in the order of the report. */

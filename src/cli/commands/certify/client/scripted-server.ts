@@ -35,7 +35,7 @@ export const clientScenarios = lookupTable<readonly PollStep[]>({
   denied: [pending, "deny"],
   reset: [pending, "reset", "approve"],
   "html-503": [pending, "html-503", "approve"],
-  "lost-answer": [pending, "lost", "approve"],
+  "lost-response": [pending, "lost", "approve"],
 });
 
 export interface OAuthRequest {
