@@ -10,8 +10,12 @@ const maxBlockItems = 512;
 /** A few hundred items of a sorted list, with the values that order them. Never empty. */
 interface Block<Item extends OrderedItem> {
   readonly values: IndexValue[];
-  readonly items: Item[];
+  readonly items: (Item | undefined)[];
+  /** Position of the first item. Queues remove their first items, and moving all others would take longer. */
+  first: number;
 }
+
+const getLength = ({ items, first }: Block<OrderedItem>): number => items.length - first;
 
 /** Reports whether an item of a block comes before (value, ordinal). */
 function isBefore({ values, items }: Block<OrderedItem>, at: number, value: IndexValue, ordinal: number): boolean {
@@ -24,7 +28,30 @@ function isBefore({ values, items }: Block<OrderedItem>, at: number, value: Inde
 
 /** Finds the position of (value, ordinal) in a block. */
 const findPosition = (block: Block<OrderedItem>, value: IndexValue, ordinal: number): number =>
-  findFirst(block.items.length, (at) => !isBefore(block, at, value, ordinal));
+  findFirst(block.first, block.items.length, (at) => !isBefore(block, at, value, ordinal));
+
+/** Removes the item at a position. Moves the items before it or after it, whichever are fewer. */
+function removeAt(block: Block<OrderedItem>, position: number): void {
+  const { values, items, first } = block;
+  if (position - first > items.length - position) {
+    values.splice(position, 1);
+    items.splice(position, 1);
+    return;
+  }
+  for (let at = position; at > first; at -= 1) {
+    values[at] = values[at - 1]!;
+    items[at] = items[at - 1];
+  }
+  items[first] = undefined;
+  block.first += 1;
+}
+
+/** Removes the empty positions at the front. */
+function compact(block: Block<OrderedItem>): void {
+  block.values.splice(0, block.first);
+  block.items.splice(0, block.first);
+  block.first = 0;
+}
 
 /**
  * Splits a block in half. If a growing value ends at the position, splits the block there, so that the items of this
@@ -37,13 +64,13 @@ function splitBlock<Item extends OrderedItem>(
 ): Block<Item> {
   const endsHere = values[position - 1] === value && values[position] !== value;
   const at = endsHere ? position : items.length >>> 1;
-  return { values: values.splice(at), items: items.splice(at) };
+  return { values: values.splice(at), items: items.splice(at), first: 0 };
 }
 
-/** Finds the first of `length` positions that passes a test which all later positions pass too, or `length`. */
-function findFirst(length: number, passes: (at: number) => boolean): number {
-  let low = 0;
-  let high = length;
+/** Finds the first position from `start` that passes a test which all later positions pass too, or `end`. */
+function findFirst(start: number, end: number, passes: (at: number) => boolean): number {
+  let low = start;
+  let high = end;
   while (low < high) {
     const middle = (low + high) >>> 1;
     if (passes(middle)) high = middle;
@@ -80,10 +107,13 @@ export class SortedList<Item extends OrderedItem> {
     const isFull = block === undefined || block.items.length >= maxBlockItems;
     if (block === undefined || (isFull && position === block.items.length)) {
       // A new block follows the full block, because halves would stay half full.
-      this.#blocks.splice(index + 1, 0, { values: [value], items: [item] });
+      this.#blocks.splice(index + 1, 0, { values: [value], items: [item], first: 0 });
       return;
     }
-    if (isFull) {
+    if (isFull && block.first > 0) {
+      position -= block.first;
+      compact(block);
+    } else if (isFull) {
       const secondHalf = splitBlock(block, position, value);
       this.#blocks.splice(index + 1, 0, secondHalf);
       if (position > block.items.length) {
@@ -104,14 +134,12 @@ export class SortedList<Item extends OrderedItem> {
     const index = this.#findBlock(value, ordinal);
     const block = this.#blocks[index];
     if (block === undefined) return;
-    const { values, items } = block;
     const position = findPosition(block, value, ordinal);
-    if (items[position]?.ordinal !== ordinal || values[position] !== value) return;
+    if (block.items[position]?.ordinal !== ordinal || block.values[position] !== value) return;
     this.#length -= 1;
     this.#invalidateStarts(index);
-    if (items.length === 1) this.#blocks.splice(index, 1);
-    values.splice(position, 1);
-    items.splice(position, 1);
+    if (getLength(block) === 1) this.#blocks.splice(index, 1);
+    else removeAt(block, position);
   }
 
   /** Counts the items with a value below `value`. With `includesEqual`, also counts the items with that value. */
@@ -119,7 +147,7 @@ export class SortedList<Item extends OrderedItem> {
     const ordinal = includesEqual ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
     const index = this.#findBlock(value, ordinal);
     const block = this.#blocks[index];
-    return block === undefined ? 0 : this.#getStart(index) + findPosition(block, value, ordinal);
+    return block === undefined ? 0 : this.#getStart(index) + findPosition(block, value, ordinal) - block.first;
   }
 
   /** Returns the items at positions `start` (inclusive) to `end` (exclusive), in order. */
@@ -128,19 +156,20 @@ export class SortedList<Item extends OrderedItem> {
     const from = Math.max(0, start);
     let remaining = Math.min(end, this.#length) - from;
     if (remaining <= 0) return items;
-    let index = findFirst(this.#blocks.length, (at) => this.#getStart(at) > from) - 1;
-    for (let at = from - this.#getStart(index); remaining > 0; at = 0, index += 1) {
-      const block = this.#blocks[index]!.items;
-      const blockEnd = Math.min(block.length, at + remaining);
-      remaining -= blockEnd - at;
-      for (let i = at; i < blockEnd; i += 1) items.push(block[i]!);
+    let index = findFirst(0, this.#blocks.length, (at) => this.#getStart(at) > from) - 1;
+    for (let skipped = from - this.#getStart(index); remaining > 0; skipped = 0, index += 1) {
+      const block = this.#blocks[index]!;
+      const blockStart = block.first + skipped;
+      const blockEnd = Math.min(block.items.length, blockStart + remaining);
+      remaining -= blockEnd - blockStart;
+      for (let i = blockStart; i < blockEnd; i += 1) items.push(block.items[i]!);
     }
     return items;
   }
 
   #getStart(blockIndex: number): number {
     for (let index = this.#starts.length; index <= blockIndex; index += 1) {
-      this.#starts.push(this.#starts[index - 1]! + this.#blocks[index - 1]!.items.length);
+      this.#starts.push(this.#starts[index - 1]! + getLength(this.#blocks[index - 1]!));
     }
     return this.#starts[blockIndex]!;
   }
@@ -151,7 +180,8 @@ export class SortedList<Item extends OrderedItem> {
 
   /** Finds the last block that starts at or before (value, ordinal), or the first block if all start after it. */
   #findBlock(value: IndexValue, ordinal: number): number {
-    const next = findFirst(this.#blocks.length, (at) => !isBefore(this.#blocks[at]!, 0, value, ordinal + 1));
+    const startsAfter = (block: Block<Item>) => !isBefore(block, block.first, value, ordinal + 1);
+    const next = findFirst(0, this.#blocks.length, (at) => startsAfter(this.#blocks[at]!));
     return Math.max(0, next - 1);
   }
 }
