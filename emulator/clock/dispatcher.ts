@@ -210,14 +210,14 @@ export class Dispatcher {
 
   #run(entry: ScheduledEntry, work: JobRun): void {
     this.#uncommittedCount += 1;
-    const run = { entry, at: this.#options.clock.now() };
+    const at = this.#options.clock.now();
     // This is not awaited, which saves a promise for each delivery.
     work(this.stopSignal).then(
       (commit) => {
-        this.#finishedRuns.push({ ...run, commit });
+        this.#finishedRuns.push({ entry, at, commit });
         if (this.#finishedRuns.length === 1) runOnNextTurn(() => void this.#commit(this.#finishedRuns.splice(0)));
       },
-      (error) => this.#fail(run, error),
+      (error) => this.#fail({ entry, at }, error),
     );
   }
 

@@ -24,6 +24,7 @@ interface KeyQueue {
  */
 export class Rotation {
   readonly #maxConcurrent: number;
+  readonly #unreservedSlots: number;
   readonly #keys = new Map<string, KeyQueue>();
   /**
    * The keys with waiting entries of each workspace, ordered by their first entry. The first workspace is the next one
@@ -34,10 +35,12 @@ export class Rotation {
 
   constructor(maxConcurrent: number) {
     this.#maxConcurrent = maxConcurrent;
+    this.#unreservedSlots = Math.ceil(maxConcurrent * (1 - reservedShare));
   }
 
-  /** Lists the keys with running and waiting entries. Their capacities decide how many more may run. */
+  /** Lists the keys with running and waiting entries if their capacities decide how many more may run. */
   listContendedKeys(): readonly KeyQueue[] {
+    if (this.running.size >= this.#unreservedSlots) return [];
     return [...new Set(this.running.values())].filter(({ waiting }) => waiting.length > 0);
   }
 
@@ -91,7 +94,7 @@ export class Rotation {
 
   #isOpen({ running, capacity }: KeyQueue): boolean {
     if (running === 0) return true;
-    return running < capacity && this.running.size < Math.ceil(this.#maxConcurrent * (1 - reservedShare));
+    return running < capacity && this.running.size < this.#unreservedSlots;
   }
 
   #getKey({ concurrency_key: name, kind, workspace_id }: ScheduledEntry): KeyQueue {
