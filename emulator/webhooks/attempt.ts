@@ -11,7 +11,14 @@ import type { VirtualClock } from "../clock/virtual-clock.ts";
 import type { EmulatorSettings } from "../domain/settings.ts";
 import type { OutgoingMessage, SendAttempt } from "../faults/faults.ts";
 import type { PostResult, WebhookSender } from "../http/outgoing/webhook-sender.ts";
-import { type Delivery, formatEventBody, getWebhookObserver, toAttemptName, type WebhookEvent } from "./deliveries.ts";
+import {
+  type Delivery,
+  formatEventBody,
+  getWebhookObserver,
+  toAttemptName,
+  type WebhookEvent,
+  type WebhookObserver,
+} from "./deliveries.ts";
 import type { Webhook } from "./webhooks.ts";
 
 /** Data of one attempt, read in a single view. */
@@ -70,13 +77,15 @@ export function createAttemptSender(
       const signable = { key: outgoingMessage.hmacKey, body: outgoingMessage.body, id: delivery.id, at: wallAt };
       return outgoing.post({
         url: webhook.url,
-        headers: event.headers ?? {
-          ...(getWebhookObserver(clock)?.amendHeaders(event.activity, createPlainHeaders(webhook)) ??
-            createPlainHeaders(webhook)),
-          ...(outgoingMessage === message ? message.signatures : signWith(bodySchemes, signable)),
-          ...signWith(attemptSchemes, signable),
-          ...(trace !== undefined && createTraceHeaders(trace, toAttemptName(delivery.id, number))),
-        },
+        headers:
+          event.headers ??
+          // Spreads take ten times as long in Node 20.
+          Object.assign(
+            createPlainHeaders(webhook, event, getWebhookObserver(clock)),
+            outgoingMessage === message ? message.signatures : signWith(bodySchemes, signable),
+            signWith(attemptSchemes, signable),
+            trace === undefined ? undefined : createTraceHeaders(trace, toAttemptName(delivery.id, number)),
+          ),
         body: outgoingMessage.sentBody ?? outgoingMessage.body,
       });
     };
@@ -93,10 +102,15 @@ export function createAttemptSender(
   };
 }
 
-const createPlainHeaders = ({ custom_headers }: Webhook): Record<string, string> => ({
-  ...custom_headers,
-  "content-type": "application/json",
-});
+/** Creates the headers without the signature. */
+function createPlainHeaders(
+  { custom_headers }: Webhook,
+  { activity }: WebhookEvent,
+  observer: WebhookObserver | undefined,
+): Record<string, string> {
+  const headers = Object.assign({}, custom_headers, { "content-type": "application/json" });
+  return observer ? observer.amendHeaders(activity, headers) : headers;
+}
 
 const signsBodyOnly = ({ format }: WebhookScheme): boolean => format.getSignedText === undefined;
 

@@ -154,7 +154,7 @@ export const getEventTrace = (event: Pick<WebhookEvent, "id"> | undefined, cause
   cause?.trace ?? hash("sha256", toEventName(event?.id ?? 0)).toString("hex", 0, 16);
 
 /** Observations of how the real service sends webhooks. */
-interface WebhookObserver {
+export interface WebhookObserver {
   /** Returns whether the service sends no webhook for the activity. */
   isSilent(activity: string): boolean;
   amendBody(activity: string, body: string): string;

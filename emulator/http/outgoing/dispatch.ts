@@ -1,3 +1,4 @@
+import type { Readable } from "node:stream";
 import { type Agent, type Dispatcher, errors } from "undici";
 import { hasNoBody } from "../../../src/base/response-quirks.ts";
 import { Passthrough } from "../reply.ts";
@@ -20,18 +21,21 @@ export interface PendingForward {
 /** Error for aborted requests. It is created once, because each new error would capture a stack. */
 const clientGoneError = new Error("The caller has stopped waiting");
 
+interface ForwardRequest {
+  readonly origin: string;
+  readonly path: string;
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>> | string[];
+  readonly body: string | Uint8Array | Readable | null;
+}
+
 /** Sends one request to one server. */
-export function startForward(
-  agent: Agent,
-  method: string,
-  request: Omit<Dispatcher.DispatchOptions, "method">,
-): PendingForward {
-  let exchange: ForwardExchange | undefined;
-  const result = new Promise<ForwardResult>((resolve) => {
-    exchange = new ForwardExchange(method, resolve);
-    agent.dispatch({ ...request, method: method as "GET" }, exchange);
-  });
-  return { result, abort: (cause = clientGoneError) => exchange?.abort(cause) };
+export function startForward(agent: Agent, { origin, path, method, headers, body }: ForwardRequest): PendingForward {
+  const exchange = new ForwardExchange(method);
+  // Fields are listed one by one: in Node 20 a copy with an extra field gets a hidden class of its own, and undici then
+  // takes 12 µs to read the fields.
+  agent.dispatch({ origin, path, method: method as "GET", headers, body }, exchange);
+  return exchange;
 }
 
 function getReason(error: unknown): string {
@@ -40,6 +44,7 @@ function getReason(error: unknown): string {
 }
 
 const noBytes = Buffer.alloc(0);
+const ignore = (): void => {};
 
 /** Maximum size of the part of a response that waits for a slow client. */
 const maxBufferedBytes = 65_536;
@@ -49,26 +54,28 @@ const maxBufferedBytes = 65_536;
  * responses do, is forwarded in one write without a stream. The callbacks are those of undici 7, because its newer
  * callbacks parse all headers. undici 8 supports only the newer callbacks and requires Node 22.
  */
-class ForwardExchange implements Dispatcher.DispatchHandler {
+class ForwardExchange implements PendingForward, Dispatcher.DispatchHandler {
   readonly #method: string;
-  readonly #settle: (result: ForwardResult) => void;
+  readonly result: Promise<ForwardResult>;
+  #settle: (result: ForwardResult) => void = ignore;
   readonly #chunks: Buffer[] = [];
   #bufferedBytes = 0;
   #hasHead = false;
   /** Result of the request. Undefined while the request is in progress. */
   #end: { readonly cause?: unknown } | undefined;
   #abort: ((cause: Error) => void) | undefined;
-  #resume = () => {};
-  #wake = () => {};
+  #resume = ignore;
+  #wake = ignore;
 
-  /** Creates an exchange that calls `settle` once. */
-  constructor(method: string, settle: (result: ForwardResult) => void) {
+  constructor(method: string) {
     this.#method = method;
-    this.#settle = settle;
+    this.result = new Promise((resolve) => {
+      this.#settle = resolve;
+    });
   }
 
   /** Ends the request with that cause. Does nothing if the request has ended. */
-  abort(cause: Error): void {
+  abort(cause = clientGoneError): void {
     if (this.#end) return;
     this.onError(cause);
     this.#abort?.(cause);
@@ -89,7 +96,7 @@ class ForwardExchange implements Dispatcher.DispatchHandler {
     this.#resume = resume;
     const headers = rawHeaders.map((text) => text.toString("latin1"));
     // The callback runs after everything that arrived with the head.
-    queueMicrotask(() => {
+    void Promise.resolve().then(() => {
       this.#settle({ kind: "answered", response: new Passthrough(status, headers, this.#createBody()) });
     });
     return true;

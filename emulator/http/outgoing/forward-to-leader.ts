@@ -127,15 +127,17 @@ async function sendOnce(
   const hasPath = toOriginForm(request.url!) !== undefined;
   const target = hasPath ? undefined : request.url;
   const forwardedValue = formatForwardedHeader({ key, proxyInfo, target, remoteAddress: socket.remoteAddress ?? "" });
-  const { result: sending, abort } = startForward(agent, method, {
+  const sending = startForward(agent, {
     origin: url,
     path: hasPath ? request.url! : "/",
+    method,
     headers: [...filterHeaders(rawHeaders, headers["content-length"]), forwardedHeader, forwardedValue],
     body: hasBody(request) ? Readable.from(body.read()) : null,
   });
+  const abort = () => sending.abort();
   response.once("close", abort);
   try {
-    const result = await sending;
+    const result = await sending.result;
     if (result.kind === "unreachable") {
       if (response.destroyed) return "done";
       return result.reason === "ECONNREFUSED" || isSafe ? "again" : "uncertain";

@@ -68,8 +68,9 @@ export function createForwarder({ wall, pseudonym, links }: ForwarderOptions): F
       const headers = createHeaders(request, pseudonym);
       const link = request.cause && links?.createLink(base.origin, request.cause);
       if (link !== undefined) headers.push(...toLinkHeader(link));
+      const { method } = request;
       const body = request.body.length > 0 ? request.body : null;
-      const pendingForward = startForward(agent, request.method, { origin: base.origin, path, headers, body });
+      const pendingForward = startForward(agent, { origin: base.origin, path, method, headers, body });
       if (link !== undefined) void pendingForward.result.then(() => links?.end(link));
       return pendingForward;
     },

@@ -8,7 +8,7 @@ import { lookupTable } from "../../../src/base/object.ts";
 import { createContinueSkippingConnector } from "../../../src/base/response-quirks.ts";
 import { timedOut, withTimeout } from "../../../src/base/timing.ts";
 import { maxConcurrent } from "../../clock/runner.ts";
-import { maxHeadBytes, type PendingForward, startForward } from "./dispatch.ts";
+import { type ForwardResult, maxHeadBytes, type PendingForward, startForward } from "./dispatch.ts";
 import {
   type ForbiddenReason,
   findForbiddenAddressReason,
@@ -68,8 +68,8 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
       }),
     ),
   });
-  const deadlines = new DeadlineList<PendingForward["abort"]>(options.wall, options.responseTimeoutMs, (abort) =>
-    abort(new ResponseTimeoutError()),
+  const deadlines = new DeadlineList<PendingForward>(options.wall, options.responseTimeoutMs, (sending) =>
+    sending.abort(new ResponseTimeoutError()),
   );
   const targets = new Map<string, ReceiverTarget>();
 
@@ -86,19 +86,20 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
 
   return {
     findForbiddenReason: (url) => resolveTarget(url).forbiddenReason,
-    async post({ url, headers, body }) {
+    post({ url, headers, body }) {
       const { forbiddenReason, origin, path } = resolveTarget(url);
-      if (forbiddenReason) return { error: forbiddenReason };
-      const sending = startForward(agent, "POST", { origin, path, headers, body });
-      const remove = deadlines.add(sending.abort);
-      const outcome = await readPostResponse(sending);
-      remove();
-      if ("status" in outcome) return outcome;
-      if (outcome.cause instanceof DeliveryAbortedError) throw outcome.cause;
-      return { error: describeResponseFailure(outcome.cause, origin, options) };
+      if (forbiddenReason) return Promise.resolve({ error: forbiddenReason });
+      const sending = startForward(agent, { origin, path, method: "POST", headers, body });
+      const remove = deadlines.add(sending);
+      return sending.result.then(readPostResponse).then((outcome) => {
+        remove();
+        if ("status" in outcome) return outcome;
+        if (outcome.cause instanceof DeliveryAbortedError) throw outcome.cause;
+        return { error: describeResponseFailure(outcome.cause, origin, options) };
+      });
     },
     abort() {
-      for (const abort of deadlines.clear()) abort(new DeliveryAbortedError());
+      for (const sending of deadlines.clear()) sending.abort(new DeliveryAbortedError());
     },
     async close() {
       deadlines.stop();
@@ -110,20 +111,23 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
 /** Maximum size of the part of a response body that is read and stored (DECISIONS.md, P21). */
 const maxResponseBodyBytes = 65_536;
 
+type PostOutcome = { readonly status: number; readonly body: Buffer } | { readonly cause: Error };
+
 /**
  * Reads a response up to the stored limit. Closes the connection of a longer response, so that a receiver cannot make
  * the emulator read indefinitely. The first final status is the result, even without a complete body (DECISIONS.md,
  * C20).
  */
-async function readPostResponse({
-  result,
-}: PendingForward): Promise<{ readonly status: number; readonly body: Buffer } | { readonly cause: Error }> {
-  const sendResult = await result;
-  if (sendResult.kind === "unreachable") return sendResult;
-  const { status, body } = sendResult.response;
+function readPostResponse(result: ForwardResult): Promise<PostOutcome> | PostOutcome {
+  if (result.kind === "unreachable") return result;
+  const { status, body } = result.response;
   // Most responses arrive as a whole.
   if (body instanceof Uint8Array)
     return { status, body: Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, maxResponseBodyBytes)) };
+  return readPieces(status, body);
+}
+
+async function readPieces(status: number, body: AsyncIterable<Uint8Array>): Promise<PostOutcome> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   try {
@@ -200,11 +204,14 @@ export function createSpanCollector({ url, headers, timeoutMs, wall }: Collector
   return {
     origin,
     async post(body) {
-      const sending = startForward(agent, "POST", {
-        ...{ origin, path: `${pathname}${search}`, body },
+      const sending = startForward(agent, {
+        origin,
+        path: `${pathname}${search}`,
+        method: "POST",
         headers: { ...headers, "content-type": "application/json" },
+        body,
       });
-      const result = await withTimeout(wall, timeoutMs, readPostResponse(sending));
+      const result = await withTimeout(wall, timeoutMs, sending.result.then(readPostResponse));
       if (result !== timedOut) return "status" in result ? result : { reason: getReason(result.cause) };
       sending.abort();
       return { reason: "the response timed out" };
