@@ -113,6 +113,62 @@ describe("svc run with invalid files", () => {
     );
   });
 
+  it("reports all problems of a file at once, in order", async (t) => {
+    const { exit, stdout, stderr } = await runStory(
+      t,
+      `nam: Two contracts
+strat: now
+steps:
+  - { call: contracts.creat, save: contract }
+  - call: contracts.send
+    params: { composite_id: $contract, composit: 1, x: 2 }
+  - { fault: { direction: outgoing, effect: dropp, count: none } }
+  - for each: { page: [1] }
+    steps:
+      - { svc: contracts list --page $pag }
+      - next
+  - { advance: soon }
+  - { svc: emulator stop }
+  - { expect: { status: 99, activities: [CONTRACT_SIGND] } }
+`,
+    );
+    assert.deepEqual(
+      [exit, stdout, stderr.split("\n")],
+      [
+        2,
+        "",
+        [
+          'error: story.yaml:1:1: Unknown key "nam". Did you mean name?',
+          '  - story.yaml:2:1: Unknown key "strat". Did you mean start?',
+          '  - story.yaml:4:13: Unknown operation "contracts.creat". Did you mean contracts.create?',
+          '  - story.yaml:6:40: Unknown key "composit" in params of contracts.send. Known: composite_id.',
+          '  - story.yaml:6:53: Unknown key "x" in params of contracts.send. Known: composite_id.',
+          '  - story.yaml:7:45: fault.effect cannot be "dropp". Did you mean drop?',
+          '  - story.yaml:7:59: fault.count must be a number, got "none".',
+          "  - story.yaml:10:16: $pag is not saved by an earlier step. Did you mean page?",
+          "  - story.yaml:11:9: A step must be a map with one of call, svc, advance, as, fault, receiver, for each, expect.",
+          '  - story.yaml:12:16: advance must be a duration (30s, PT2H35M), a time (2031-01-02T03:04:05Z), next or idle, got "soon".',
+          "  - story.yaml:14:25: expect.status must be at least 100.",
+          '  - story.yaml:14:42: expect.activities.0 cannot be "CONTRACT_SIGND". Did you mean CONTRACT_SIGNED?',
+          hint.trimEnd(),
+          "",
+        ],
+      ],
+    );
+  });
+
+  it("reports each forbidden command line of a file", async (t) => {
+    const { exit, stderr } = await runStory(t, "steps:\n  - svc: emulator stop\n  - svc: webhooks trigger X --edit\n");
+    assert.deepEqual(
+      [exit, stderr],
+      [
+        2,
+        "error: story.yaml:2:10: svc emulator stop cannot be run by a scenario. It ends an emulator that a state file names.\n" +
+          `  - story.yaml:3:10: --edit cannot be used in a scenario. It starts an editor.\n${hint}`,
+      ],
+    );
+  });
+
   it("runs no scenario if one of several files is invalid and names each invalid file", async (t) => {
     const { exit, stdout, stderr } = await runStory(t, "steps: [{ advance: PT1H }]", ["other.yaml", "third.yaml"], {
       "other.yaml": "steps: []",
@@ -153,8 +209,10 @@ describe("svc run with invalid files", () => {
       const broken = breakStory(random);
       await writeFile(join(cwd, "story.yaml"), broken);
       const { exit, stdout, stderr } = await runCli("run story.yaml", { cwd });
-      const isSentence = /^error: story\.yaml:[1-9]\d*:[1-9]\d*: [^\n]+[.?]\n$/.test(stderr.replace(hint, ""));
-      if (exit !== 2 || stdout !== "" || !isSentence) unclear.push(`${broken}\n--> ${exit} ${stdout}${stderr}`);
+      const areSentences = /^(?:(?:^error: | {2}- )story\.yaml:[1-9]\d*:[1-9]\d*: [^\n]+[.?]\n)+$/.test(
+        stderr.replace(hint, ""),
+      );
+      if (exit !== 2 || stdout !== "" || !areSentences) unclear.push(`${broken}\n--> ${exit} ${stdout}${stderr}`);
     }
     assert.deepEqual(unclear, []);
   });

@@ -11,18 +11,22 @@ interface SchemaProblem {
   readonly sentence: string;
 }
 
-/** Describes the first schema violation in a sentence. Returns undefined for a valid value. */
-export function findSchemaProblem(schema: z.ZodType, value: unknown): SchemaProblem | undefined {
-  const { error } = schema.safeParse(value, { reportInput: true, error: suggestKey });
-  if (!error) return undefined;
+/** Describes each schema violation in a sentence. Returns an empty list for a valid value. */
+export function findSchemaProblems(schema: z.ZodType, value: unknown): readonly SchemaProblem[] {
+  const { error } = schema.safeParse(value, { reportInput: true, error: suggestKeys });
+  if (!error) return [];
   // A misspelled key also causes a missing key.
-  return describeIssue(error.issues.find(({ code }) => code === "unrecognized_keys") ?? error.issues[0]!);
+  const hasUnknownKeys = error.issues.some(({ code }) => code === "unrecognized_keys");
+  return error.issues.filter((issue) => !(hasUnknownKeys && isMissing(issue))).flatMap(describeIssue);
 }
 
-/** Returns the message of an unknown key, which names the valid keys of its map. */
-function suggestKey(issue: z.core.$ZodRawIssue): string | undefined {
+const isMissing = (issue: SchemaIssue): boolean => issue.code !== "unrecognized_keys" && issue.input === undefined;
+
+/** Returns the message of unknown keys: a line for each, which names the valid keys of its map. */
+function suggestKeys(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code !== "unrecognized_keys" || !(issue.inst instanceof z.ZodObject)) return undefined;
-  return suggestSimilar(issue.keys[0]!, Object.keys(issue.inst.shape));
+  const known = Object.keys(issue.inst.shape);
+  return issue.keys.map((key) => suggestSimilar(key, known)).join("\n");
 }
 
 /** Returns a suggestion or the list of valid values. */
@@ -36,18 +40,26 @@ export function suggestSimilar(word: string, words: readonly string[]): string {
 
 const maxSuggestions = 20;
 
-function describeIssue(issue: SchemaIssue): SchemaProblem {
+function describeIssue(issue: SchemaIssue): readonly SchemaProblem[] {
+  const path = issue.path;
+  if (issue.code === "unrecognized_keys") {
+    const place = path.length === 0 ? "" : ` in ${path.map(String).join(".")}`;
+    const hints = issue.message.split("\n");
+    return issue.keys.map((key, i) => ({ path, key, sentence: `Unknown key "${key}"${place}. ${hints[i]}` }));
+  }
+  if (issue.code === "invalid_union") {
+    const best = findBestBranch(issue.errors);
+    const inner = best && { ...best, path: [...path, ...best.path], input: best.input ?? issue.input };
+    if (inner) return describeIssue(inner as SchemaIssue);
+  }
+  return [describeInvalidValue(issue)];
+}
+
+function describeInvalidValue(issue: Exclude<SchemaIssue, { code: "unrecognized_keys" }>): SchemaProblem {
   const path = issue.path;
   const name = path.map(String).join(".") || "The step";
   switch (issue.code) {
-    case "unrecognized_keys": {
-      const [key = ""] = issue.keys;
-      return { path, key, sentence: `Unknown key "${key}"${path.length === 0 ? "" : ` in ${name}`}. ${issue.message}` };
-    }
     case "invalid_union": {
-      const best = findBestBranch(issue.errors);
-      const inner = best && { ...best, path: [...path, ...best.path], input: best.input ?? issue.input };
-      if (inner) return describeIssue(inner as SchemaIssue);
       const kinds = [...new Set(issue.errors.flatMap((branch) => branch.map(describeKind)))].filter(Boolean);
       return { path, sentence: `${name} must be ${kinds.join(" or ")}, got ${describeValue(issue.input)}.` };
     }

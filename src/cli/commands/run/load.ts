@@ -6,13 +6,13 @@ import { readInput, requireFile } from "../../parse/body.ts";
 import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 import { type ParsedScenario, parseScenario } from "./parse.ts";
-import { type DocumentPath, ScenarioError } from "./problem.ts";
+import { type DocumentPath, InvalidScenarioError, ScenarioError } from "./problem.ts";
 import { fillReferences } from "./references.ts";
 import { explainRejection } from "./rejection.ts";
 import type { ScenarioStep } from "./schema.ts";
 import { getCommandWords } from "./steps.ts";
 
-/** Reads and checks scenario files. Throws UsageError with a sentence for each invalid file. */
+/** Reads and checks scenario files. Throws UsageError with a sentence for each problem. */
 export async function loadScenarios(
   files: readonly string[],
   { host, parseLine }: Pick<Context, "host" | "parseLine">,
@@ -24,35 +24,38 @@ export async function loadScenarios(
       if (text.trim() === "") throw new UsageError(`<file>: ${file} is empty`);
       try {
         const parsed = parseScenario(file, text, registry);
-        await checkCommandLines(parsed.scenario.steps, ["steps"], parsed, parseLine);
-        return parsed;
+        const rejections = await findRejectedLines(parsed.scenario.steps, ["steps"], parsed, parseLine);
+        return rejections.length > 0 ? new InvalidScenarioError(rejections) : parsed;
       } catch (error) {
-        if (error instanceof ScenarioError) return error;
+        if (error instanceof InvalidScenarioError) return error;
         throw error;
       }
     }),
   );
-  const errors = results.filter((result) => result instanceof ScenarioError);
+  const errors = results.flatMap((result) => (result instanceof InvalidScenarioError ? result.problems : []));
   if (errors.length > 0) throw new InvalidScenariosError(errors);
   return results as readonly ParsedScenario[];
 }
 
-/** Rejects forbidden command lines if they are recognizable before values are known. */
-async function checkCommandLines(
+/** Finds forbidden command lines that are recognizable before values are known. */
+async function findRejectedLines(
   steps: readonly ScenarioStep[],
   path: DocumentPath,
   parsed: ParsedScenario,
   parseLine: Context["parseLine"],
-): Promise<void> {
+): Promise<readonly ScenarioError[]> {
+  const problems: ScenarioError[] = [];
   for (const [i, step] of steps.entries()) {
     const stepPath = [...path, i];
-    if ("for each" in step) await checkCommandLines(step.steps, [...stepPath, "steps"], parsed, parseLine);
+    if ("for each" in step)
+      problems.push(...(await findRejectedLines(step.steps, [...stepPath, "steps"], parsed, parseLine)));
     if (!("svc" in step)) continue;
     const line = await parseLine(getCommandWords(step.svc).map(fillReferences));
     const rejection = line && explainRejection(line);
-    if (rejection !== undefined)
-      throw new ScenarioError(parsed.file, parsed.positions.locate([...stepPath, "svc"]), rejection);
+    if (rejection === undefined) continue;
+    problems.push(new ScenarioError(parsed.file, parsed.positions.locate([...stepPath, "svc"]), rejection));
   }
+  return problems;
 }
 
 /**

@@ -5,8 +5,15 @@ import { isObject, isOneOf, toFields } from "../../../base/object.ts";
 import { findNearest } from "../../../base/text.ts";
 import { stripByteOrderMark } from "../../parse/body.ts";
 import { splitWords } from "../../process/shell-words.ts";
-import { findSchemaProblem, suggestSimilar } from "./issues.ts";
-import { type DocumentPath, type DocumentPosition, DocumentPositions, ScenarioError } from "./problem.ts";
+import { findSchemaProblems, suggestSimilar } from "./issues.ts";
+import {
+  compareByPosition,
+  type DocumentPath,
+  type DocumentPosition,
+  DocumentPositions,
+  InvalidScenarioError,
+  ScenarioError,
+} from "./problem.ts";
 import { findReferences } from "./references.ts";
 import { Scenario, type StepKind, stepSchemas } from "./schema.ts";
 
@@ -25,13 +32,13 @@ export interface ParsedScenario {
 /** Maximum length of a scenario file. */
 const maxScenarioCharacters = 1_000_000;
 
-/** @throws ScenarioError for the first problem. */
+/** @throws InvalidScenarioError with all problems. */
 export function parseScenario(file: string, content: string, operations: readonly Operation[]): ParsedScenario {
   const text = stripByteOrderMark(content);
   const byteOrderMark = content.slice(0, content.length - text.length);
   const lines = new LineCounter();
   const fail = (position: DocumentPosition, sentence: string): never => {
-    throw new ScenarioError(file, position, sentence);
+    throw new InvalidScenarioError([new ScenarioError(file, position, sentence)]);
   };
   if (text.length > maxScenarioCharacters) fail({ line: 1, column: 1 }, "The file is too long for a scenario.");
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
@@ -83,7 +90,7 @@ const stepKinds = Object.keys(stepSchemas) as StepKind[];
 /** Steps are checked one by one, by the schema of their kind. */
 const uncheckedSteps = z.unknown().optional();
 
-/** @throws ScenarioError for the first problem. */
+/** @throws InvalidScenarioError with all problems, in the order of their positions. */
 function checkScenario(
   scenario: Record<string, unknown>,
   file: string,
@@ -92,15 +99,34 @@ function checkScenario(
 ): void {
   const receivers = new Set<string>();
   const names = new Set<string>(initialValueNames);
-  check(Scenario.extend({ steps: uncheckedSteps }), scenario, []);
-  checkSteps(scenario.steps, [], "steps is required.");
+  const problems: ScenarioError[] = [];
+  const isHeadValid = collect(() => check(Scenario.extend({ steps: uncheckedSteps }), scenario, []));
+  // A misspelled key also causes a missing key.
+  if (isHeadValid || scenario.steps !== undefined) collect(() => checkSteps(scenario.steps, [], "steps is required."));
+  if (problems.length > 0) throw new InvalidScenarioError(problems.sort(compareByPosition));
+
+  /** Collects the problem that ends a check, so that the next checks run. Returns whether there was none. */
+  function collect(work: () => void): boolean {
+    try {
+      work();
+      return true;
+    } catch (error) {
+      if (!(error instanceof ScenarioError)) throw error;
+      problems.push(error);
+      return false;
+    }
+  }
 
   /** Checks the steps of the map at a path. */
   function checkSteps(steps: unknown, parent: DocumentPath, missing: string): void {
     const path = [...parent, "steps"];
     if (steps === undefined) fail(parent, missing);
     if (!Array.isArray(steps) || steps.length === 0) fail(path, "steps must be a list with at least one step.");
-    for (const [i, step] of steps.entries()) checkStep(step, [...path, i]);
+    for (const [i, step] of steps.entries()) {
+      collect(() => checkStep(step, [...path, i]));
+      // Later steps can use the names of an invalid one.
+      if (isObject(step)) recordNames(step);
+    }
   }
 
   function checkStep(step: unknown, path: DocumentPath): void {
@@ -111,14 +137,14 @@ function checkScenario(
       checkLoop(step, path);
       return;
     }
-    check(stepSchemas[kind], step, path);
+    const isValid = collect(() => check(stepSchemas[kind], step, path));
+    checkReferences(step, path, kind);
+    if (!isValid) return;
     if (kind === "call") checkCall(step, path);
     if (kind === "svc" && typeof step.svc === "string" && splitWords(step.svc) === undefined) {
       fail([...path, "svc"], "svc has a quote that is not closed.");
     }
-    checkReferences(step, path, kind);
     checkReceivers(step.expect, [...path, "expect"]);
-    recordNames(step);
   }
 
   function getKind(step: Record<string, unknown>, path: DocumentPath): StepKind {
@@ -159,11 +185,12 @@ function checkScenario(
       const fields = toFields(step[part]);
       const declaredNames = Object.keys((request[part] as { shape?: object } | undefined)?.shape ?? {});
       const isOperator = (key: string) => part === "query" && key.includes("[");
-      const unknownName = Object.keys(fields).find((key) => !declaredNames.includes(key) && !isOperator(key));
-      if (unknownName !== undefined) {
-        const sentence = `Unknown key "${unknownName}" in ${part} of ${call}. ${suggestSimilar(unknownName, declaredNames)}`;
-        failAtKey([...path, part], unknownName, sentence);
+      const unknownNames = Object.keys(fields).filter((key) => !declaredNames.includes(key) && !isOperator(key));
+      for (const name of unknownNames) {
+        const sentence = `Unknown key "${name}" in ${part} of ${call}. ${suggestSimilar(name, declaredNames)}`;
+        collect(() => failAtKey([...path, part], name, sentence));
       }
+      if (unknownNames.length > 0) continue;
       const missing = part === "params" ? declaredNames.find((key) => fields[key] === undefined) : undefined;
       if (missing !== undefined) fail(path, `params.${missing} is required by ${call}.`);
     }
@@ -177,7 +204,8 @@ function checkScenario(
       // Paths of `save` contain no values, and checks can use saved values.
       if (below[0] === "save" || names.has(name)) continue;
       if (kind === "receiver" && below[0] === "expect") continue;
-      fail([...path, ...below], `$${name} is not saved by an earlier step. ${suggestSimilar(name, [...names])}`);
+      const sentence = `$${name} is not saved by an earlier step. ${suggestSimilar(name, [...names])}`;
+      collect(() => fail([...path, ...below], sentence));
     }
   }
 
@@ -187,10 +215,12 @@ function checkScenario(
     const describeUnknown = (name: string) =>
       `No earlier step opens the receiver "${name}". ${suggestSimilar(name, known)}`;
     for (const [i, { to }] of (Array.isArray(expect.deliveries) ? expect.deliveries : []).entries()) {
-      if (to !== undefined && !known.includes(to)) fail([...path, "deliveries", i, "to"], describeUnknown(to));
+      if (to === undefined || known.includes(to)) continue;
+      collect(() => fail([...path, "deliveries", i, "to"], describeUnknown(to)));
     }
     for (const name of Object.keys(expect.webhooks ?? {})) {
-      if (!known.includes(name)) failAtKey([...path, "webhooks"], name, describeUnknown(name));
+      if (known.includes(name)) continue;
+      collect(() => failAtKey([...path, "webhooks"], name, describeUnknown(name)));
     }
   }
 
@@ -202,12 +232,18 @@ function checkScenario(
     receivers.add(String(receiver));
   }
 
-  function check(schema: Parameters<typeof findSchemaProblem>[0], value: unknown, path: DocumentPath): void {
-    const problem = findSchemaProblem(schema, value);
-    if (!problem) return;
-    const issuePath = [...path, ...problem.path];
-    if (problem.key === undefined) fail(issuePath, problem.sentence);
-    failAtKey(issuePath, problem.key, problem.sentence);
+  /** Reports all problems of a value. The last one ends the checks of the step. */
+  function check(schema: z.ZodType, value: unknown, path: DocumentPath): void {
+    const schemaProblems = findSchemaProblems(schema, value);
+    for (const [i, problem] of schemaProblems.entries()) {
+      const issuePath = [...path, ...problem.path];
+      const report = () =>
+        problem.key === undefined
+          ? fail(issuePath, problem.sentence)
+          : failAtKey(issuePath, problem.key, problem.sentence);
+      if (i === schemaProblems.length - 1) report();
+      else collect(report);
+    }
   }
 
   function fail(path: DocumentPath, sentence: string): never {

@@ -8,7 +8,7 @@ export interface DocumentPosition {
   readonly column: number;
 }
 
-/** A scenario file is invalid. The message is one sentence with its position. */
+/** A problem of a scenario file. The message is one sentence with its position. */
 export class ScenarioError extends Error {
   override readonly name = "ScenarioError";
   readonly file: string;
@@ -21,6 +21,20 @@ export class ScenarioError extends Error {
     this.file = file;
     this.position = position;
     this.sentence = sentence;
+  }
+}
+
+export const compareByPosition = ({ position: a }: ScenarioError, { position: b }: ScenarioError): number =>
+  a.line - b.line || a.column - b.column;
+
+/** A scenario file is invalid. */
+export class InvalidScenarioError extends Error {
+  override readonly name = "InvalidScenarioError";
+  readonly problems: readonly ScenarioError[];
+
+  constructor(problems: readonly ScenarioError[]) {
+    super(problems.map(({ message }) => message).join("\n"));
+    this.problems = problems;
   }
 }
 
