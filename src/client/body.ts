@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import * as zlib from "node:zlib";
+import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { findStringEnd } from "../base/json.ts";
 import { lookupTable } from "../base/object.ts";
 import { hasNoBody } from "../base/response-quirks.ts";
@@ -8,10 +8,10 @@ import { createSizeLimitError } from "./limits.ts";
 import type { HttpResponse } from "./request.ts";
 
 const decoders = lookupTable<() => NodeJS.ReadWriteStream>({
-  gzip: () => zlib.createGunzip(),
-  "x-gzip": () => zlib.createGunzip(),
-  deflate: () => zlib.createInflate(),
-  br: () => zlib.createBrotliDecompress(),
+  gzip: () => createGunzip(),
+  "x-gzip": () => createGunzip(),
+  deflate: () => createInflate(),
+  br: () => createBrotliDecompress(),
 });
 
 /**

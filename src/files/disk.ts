@@ -51,8 +51,8 @@ export const systemDisk: Disk = {
     return toDiskFile(handle);
   },
   open: async (path, access) => toDiskFile(await open(path, access === "read" ? constants.O_RDONLY : writeFlags)),
-  rename,
-  link,
+  rename: (from, to) => rename(from, to),
+  link: (path, second) => link(path, second),
   remove: (path) => rm(path, { force: true }),
   list: (folder) => readdir(folder),
   async listFiles(folder) {

@@ -124,6 +124,27 @@ describe("bundled CLI", () => {
     assert.deepEqual(await loadedBy(["contracts", "status", "T-1", "--json"], {}), ofRequest);
   });
 
+  it("loads only the modules of Node that a command uses", async (t) => {
+    const cwd = await createTestFolder(t);
+    const probe = join(cwd, "probe.cjs");
+    await writeFile(
+      probe,
+      `const before = new Set(process.moduleLoadList);
+      process.once("exit", () => process._rawDebug(JSON.stringify(process.moduleLoadList.filter((id) => !before.has(id)))));`,
+    );
+    const { routerUrl } = await startTestEmulator(t);
+    const loadedBy = async (...argv: readonly string[]) => {
+      const { stderr } = await promisify(execFile)(process.execPath, ["--require", probe, getSvcPath(), ...argv], {
+        cwd,
+        env: { PATH: process.env.PATH, SVC_CONFIG_DIR: folder, SVC_BASE_URL: routerUrl },
+      });
+      const ids = JSON.parse(stderr.trimEnd().split("\n").at(-1)!) as string[];
+      return ["crypto", "fs/promises", "http", "net", "zlib"].filter((id) => ids.includes(`NativeModule ${id}`));
+    };
+    assert.deepEqual(await loadedBy("help"), []);
+    assert.deepEqual(await loadedBy("router", "health", "--json", "--quiet"), ["http", "net"]);
+  });
+
   it("reports a version location that is not writable", {
     skip: process.platform !== "linux" && "no /dev/full",
   }, () => {
