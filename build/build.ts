@@ -24,6 +24,30 @@ const libraries = {
   webhooks: "src/schemes/index.ts",
 };
 
+const isLibrary = (module: string): boolean => Object.values(libraries).includes(module);
+
+/**
+ * Modules that the command line shares with a library. Every library loads them all, because esbuild makes a file for
+ * every set of programs that share something.
+ */
+const sharedModules = [
+  "src/api/contracts/lifecycle.ts",
+  "src/api/resources.ts",
+  "src/api/secrets.ts",
+  "src/base/duration.ts",
+  "src/base/json.ts",
+  "src/base/otel-settings.ts",
+  "src/base/response-quirks.ts",
+  "src/base/timing.ts",
+  "src/base/trace-context.ts",
+  "src/base/urls.ts",
+  "src/base/version.ts",
+  "src/client/errors.ts",
+  "src/derive/command-spec.ts",
+  "src/files/lock.ts",
+  "src/files/origin-marker.ts",
+];
+
 /** Modules that run in a separate process. */
 const processes = { "pdf-process": "emulator/cluster/pdf/process.ts" };
 
@@ -101,14 +125,18 @@ const lateModules: Plugin = {
   name: "late-modules",
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^\./ }, ({ kind, path, importer, resolveDir }) => {
-      if (kind !== "dynamic-import" || !importer.startsWith(join(root, "src"))) return undefined;
       const module = relative(root, resolve(resolveDir, path));
-      return module === libraries.emulator
+      const isLate = kind === "dynamic-import" && !importer.includes("node_modules");
+      if (!isLate && !(kind === "entry-point" && isLibrary(module))) return undefined;
+      return isLate && module === libraries.emulator
         ? { path: "./emulator.cjs", external: true }
         : { path: module, namespace: "late" };
     });
     onLoad({ filter: /.*/, namespace: "late" }, ({ path }) => {
-      const before = commandLine.slice(0, commandLine.includes(path) ? commandLine.indexOf(path) : undefined);
+      const before =
+        path.startsWith("emulator/") || isLibrary(path)
+          ? sharedModules
+          : commandLine.slice(0, commandLine.includes(path) ? commandLine.indexOf(path) : undefined);
       return {
         contents: `${before.map((part) => `import "./${part}";`).join("")} export * from "./${path}";`,
         resolveDir: root,
