@@ -164,9 +164,7 @@ describe("svc dev in a pipe", () => {
     assert.equal((await svc(create)).exit, 0);
     await session.saw("attempt 1, retrying, next 2031-01-02T03:09:05.000Z\n");
     await emulator.clock.advance({ by: "PT2H35M" });
-    await session.saw(
-      "attempt 6, retrying, retry at 2031-01-02T08:19:05.000Z will be skipped: the webhook is disabled\n",
-    );
+    await session.saw("attempt 6, retry at 2031-01-02T08:19:05.000Z will be skipped: the webhook is disabled\n");
     session.signal("SIGINT");
     await session.completion;
   });

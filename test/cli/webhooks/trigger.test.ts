@@ -315,6 +315,24 @@ describe("svc webhooks deliveries", () => {
     );
   });
 
+  it("follows the attempt that disables the webhook without calling the delivery retrying", async (t) => {
+    const { svc, app } = await startCliEmulatorWithReceiver(t);
+    app.respond(500);
+    for (let i = 0; i < 4; i += 1) await svc("webhooks trigger CONTRACT_SIGNED");
+    const watching = startCommand(svc, ["webhooks", "deliveries", "--follow"]);
+    while (!watching.stderr().includes("Following")) await svc("emulator ready");
+    await svc("webhooks trigger CONTRACT_SIGNED");
+    await watching.saw("delivery 5");
+    await svc("webhooks trigger CONTRACT_SIGNED");
+    await watching.saw("delivery 6");
+    watching.signal("SIGINT");
+    assert.deepEqual((await watching.completion).stdout.split("\n"), [
+      "2031-01-02T03:04:05.000Z delivery 5 CONTRACT_SIGNED T-1 attempt 1: status 500, retrying, next 2031-01-02T03:09:05.000Z",
+      "2031-01-02T03:04:05.000Z delivery 6 CONTRACT_SIGNED T-1 attempt 1: status 500, retry at 2031-01-02T03:09:05.000Z will be skipped: DISABLED_BY_ERROR",
+      "",
+    ]);
+  });
+
   it("follows deliveries with a given outcome, and omits those without an attempt", async (t) => {
     const { svc, app } = await startCliEmulatorWithReceiver(t);
     const watching = startCommand(svc, ["webhooks", "deliveries", "--follow", "--outcome", "delivered", "--json"]);

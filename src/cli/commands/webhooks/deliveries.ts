@@ -98,11 +98,13 @@ export async function followDeliveries({ flags }: CommandInputOf<FollowedFlags>,
 
 function formatLine({ id, at, activity, composite_id: contract, outcome, attempt, ...event }: Event): string {
   const contractLabel = contract === null ? "" : ` ${contract}`;
+  const skipReason = event.webhook_status === "ACTIVE" ? undefined : event.webhook_status;
+  // A retry that will be skipped is no retry.
+  const outcomeLabel = skipReason !== undefined && event.next_attempt_at !== null ? "" : `, ${outcome}`;
   const attemptLabel =
     attempt === null
       ? outcome
-      : `${attempt.resend ? "resend" : `attempt ${attempt.number}`}: ${describeResponse(attempt)}${formatFault(attempt)}, ${outcome}`;
-  const skipReason = event.webhook_status === "ACTIVE" ? undefined : event.webhook_status;
+      : `${attempt.resend ? "resend" : `attempt ${attempt.number}`}: ${describeResponse(attempt)}${formatFault(attempt)}${outcomeLabel}`;
   const next = event.next_attempt_at === null ? "" : formatNextAttempt(event.next_attempt_at, skipReason);
   return `${at} delivery ${id} ${activity}${contractLabel} ${attemptLabel}${next}`;
 }

@@ -166,13 +166,15 @@ function formatDeliveryLine(
   const took = event.duration_ms === null ? "" : `  ${String(Math.round(event.duration_ms)).padStart(4)} ms`;
   const contract = event.composite_id === null ? "" : ` ${event.composite_id}`;
   const next = event.next_attempt_at === null ? undefined : formatLineTime(event.next_attempt_at, columns);
+  // A retry that will be skipped is no retry.
+  const isSkipped = attempt !== null && next !== undefined && event.webhook_disabled;
   return [
     dim(formatLineTime(at, columns)),
     "  ",
     ...(attempt === null ? [] : [result, took, "  "]),
     `webhook ${event.webhook_id}  ${event.activity}${contract}`,
-    ...(attempt === null ? ["  "] : [`  attempt ${attempt}, `]),
-    styleState(outcome),
+    ...(attempt === null ? ["  "] : [`  attempt ${attempt}`]),
+    ...(isSkipped ? [] : [attempt === null ? "" : ", ", styleState(outcome)]),
     dim(
       next === undefined ? "" : formatNextAttempt(next, event.webhook_disabled ? "the webhook is disabled" : undefined),
     ),
