@@ -3,28 +3,20 @@ import { lookupTable } from "../../base/object.ts";
 /**
  * Creates a pattern for characters that control a terminal or are invisible: control characters, line separators, lone
  * surrogates, directional marks, and zero-width characters. Flags that are written with tags match first, as a whole.
- *
- * Patterns with Unicode properties take half a millisecond each to parse. V8 parses them with the body of a function
- * on its first call, but with the whole file if they are in an arrow function without a block.
+ * The pattern is created on first use, because Unicode properties take half a millisecond to compile.
  */
-function createSuspectPattern(): RegExp {
-  return /\u{1f3f4}[\u{e0030}-\u{e0039}\u{e0061}-\u{e007a}]{1,6}\u{e007f}|[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]/gu;
-}
+const createSuspectPattern = (): RegExp =>
+  /\u{1f3f4}[\u{e0030}-\u{e0039}\u{e0061}-\u{e007a}]{1,6}\u{e007f}|[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]/gu;
 
 const harmless = /^[ -~]*$/;
 const harmlessLines = /^[\n -~]*$/;
 const harmlessText = /^[\t\n -~\u2010-\u2027]*$/;
 
 /** In a script without joined forms, a joiner has no effect and can only deceive. */
-function isUnjoined(char: string): boolean {
-  return /[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Han}]/u.test(char);
-}
-function isJoined(char: string): boolean {
-  return /[\p{L}\p{M}]/u.test(char) && !isUnjoined(char);
-}
-function isPicture(char: string): boolean {
-  return /\p{Extended_Pictographic}|\p{Emoji_Modifier}|\ufe0f/u.test(char);
-}
+const isUnjoined = (char: string): boolean =>
+  /[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Han}]/u.test(char);
+const isJoined = (char: string): boolean => /[\p{L}\p{M}]/u.test(char) && !isUnjoined(char);
+const isPicture = (char: string): boolean => /\p{Extended_Pictographic}|\p{Emoji_Modifier}|\ufe0f/u.test(char);
 const isJoiner = (char: string): boolean => char === "\u200c" || char === "\u200d";
 const isVariation = (char: string): boolean => /[\ufe00-\ufe0f\u{e0100}-\u{e01ef}\u180b-\u180d\u180f]/u.test(char);
 
