@@ -44,13 +44,18 @@ export class JsonPieces {
  */
 export class Passthrough {
   readonly status: number;
-  readonly rawHeaders: readonly string[];
+  readonly #headers: readonly (string | Buffer)[];
   readonly body: Uint8Array | AsyncIterable<Uint8Array>;
 
-  constructor(status: number, rawHeaders: readonly string[], body: Uint8Array | AsyncIterable<Uint8Array>) {
+  constructor(status: number, headers: readonly (string | Buffer)[], body: Uint8Array | AsyncIterable<Uint8Array>) {
     this.status = status;
-    this.rawHeaders = rawHeaders;
+    this.#headers = headers;
     this.body = body;
+  }
+
+  /** Alternating names and values. Decoded when they are read, because a webhook's sender does not read them. */
+  get rawHeaders(): readonly string[] {
+    return this.#headers.map((text) => (typeof text === "string" ? text : text.toString("latin1")));
   }
 }
 

@@ -94,10 +94,9 @@ class ForwardExchange implements PendingForward, Dispatcher.DispatchHandler {
     // undici rejects a length without a body as an invalid response.
     if (this.#method === "HEAD" || hasNoBody(status)) this.#end = {};
     this.#resume = resume;
-    const headers = rawHeaders.map((text) => text.toString("latin1"));
     // The callback runs after everything that arrived with the head.
     void Promise.resolve().then(() => {
-      this.#settle({ kind: "answered", response: new Passthrough(status, headers, this.#createBody()) });
+      this.#settle({ kind: "answered", response: new Passthrough(status, rawHeaders, this.#createBody()) });
     });
     return true;
   }

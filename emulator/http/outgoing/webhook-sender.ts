@@ -91,11 +91,15 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
       if (forbiddenReason) return Promise.resolve({ error: forbiddenReason });
       const sending = startForward(agent, { origin, path, method: "POST", headers, body });
       const remove = deadlines.add(sending);
-      return sending.result.then(readPostResponse).then((outcome) => {
+      const toResult = (outcome: PostOutcome): PostResult => {
         remove();
         if ("status" in outcome) return outcome;
         if (outcome.cause instanceof DeliveryAbortedError) throw outcome.cause;
         return { error: describeResponseFailure(outcome.cause, origin, options) };
+      };
+      return sending.result.then((result) => {
+        const outcome = readPostResponse(result);
+        return outcome instanceof Promise ? outcome.then(toResult) : toResult(outcome);
       });
     },
     abort() {
