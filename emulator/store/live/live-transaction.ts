@@ -159,13 +159,15 @@ export class LiveTransaction extends LiveView implements Transaction {
 
   /** Lists its changes to the rows of these collections, in order. */
   listRowChanges(collections: ReadonlySet<string>): RowChange[] {
-    return this.#changes.flatMap((change, i) => {
-      const [kind, collection, value] = change;
+    const rowChanges: RowChange[] = [];
+    for (const [i, [kind, collection, value]] of this.#changes.entries()) {
+      if (!collections.has(collection)) continue;
       const previous = this.#previousValues[i];
-      if ((kind !== "put" && kind !== "delete") || !collections.has(collection)) return [];
-      if (kind === "put") return { collection, before: previous, after: value };
-      return { collection, before: (previous as StoredRow).row, after: undefined };
-    });
+      if (kind === "put") rowChanges.push({ collection, before: previous, after: value });
+      else if (kind === "delete")
+        rowChanges.push({ collection, before: (previous as StoredRow).row, after: undefined });
+    }
+    return rowChanges;
   }
 
   rollBack(): void {
