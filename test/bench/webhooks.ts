@@ -104,7 +104,7 @@ try {
   const warming = 3;
   const [delivered, sent] = await runAlternately(7, [fastReceiver, bareSender], warming);
   reportFigure(
-    `${fast.events} events to ${fast.subscriptions} subscriptions of a fast receiver, against bare POSTs`,
+    `${fast.events} events to ${fast.subscriptions} webhooks on a fast receiver, against bare POSTs`,
     computeRatios(sent, delivered),
     ">= 0.6",
   );
