@@ -86,8 +86,6 @@ async function mapByKind<Item extends { readonly kind: string }, Result>(
   items: readonly Item[],
   map: (kind: string, group: readonly Item[]) => Promise<readonly Result[]>,
 ): Promise<readonly Result[]> {
-  const kind = items[0]?.kind;
-  if (kind !== undefined && items.every((item) => item.kind === kind)) return map(kind, items);
   const results = new Map<Item, Result>();
   for (const name of new Set(items.map(({ kind }) => kind))) {
     const group = items.filter(({ kind }) => kind === name);

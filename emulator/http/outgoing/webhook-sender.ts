@@ -91,15 +91,11 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
       if (forbiddenReason) return Promise.resolve({ error: forbiddenReason });
       const sending = startForward(agent, { origin, path, method: "POST", headers, body });
       const remove = deadlines.add(sending);
-      const toResult = (outcome: PostOutcome): PostResult => {
+      return sending.result.then(readPostResponse).then((outcome) => {
         remove();
         if ("status" in outcome) return outcome;
         if (outcome.cause instanceof DeliveryAbortedError) throw outcome.cause;
         return { error: describeResponseFailure(outcome.cause, origin, options) };
-      };
-      return sending.result.then((result) => {
-        const outcome = readPostResponse(result);
-        return outcome instanceof Promise ? outcome.then(toResult) : toResult(outcome);
       });
     },
     abort() {
