@@ -108,19 +108,23 @@ function resendAfter(hangsUp: "in-body" | "after-body"): ReceiverCheck["run"] {
 async function sendInParallel({ deliveries, getEventNumber, send, pace }: CheckContext): Promise<CheckFinding> {
   if (pace.isSlow) return { result: "not_checked", detail: "the receiver is too slow for this check" };
   const numbers = Array.from({ length: maxParallelDeliveries }, (_, further) => getEventNumber(further));
+  const lastNumber = getEventNumber(maxParallelDeliveries);
   const responses = await Promise.all(numbers.map((number) => send(deliveries.createGenuine(number))));
   const failed = responses.filter((response) => !isAccepted(response));
   if (failed.length === 0) return { result: "passed", detail: `${maxParallelDeliveries} deliveries accepted` };
   const timedOutResponses = failed.filter(hasTimedOut);
-  // The next check must not wait for these deliveries.
-  const isIdle = async () => isAccepted(await send(deliveries.createGenuine(getEventNumber(maxParallelDeliveries))));
-  for (let attempt = 0; timedOutResponses.length > 0 && attempt < maxIdleAttempts && !(await isIdle()); attempt += 1);
+  if (timedOutResponses.length > 0) await waitUntilIdle(() => send(deliveries.createGenuine(lastNumber)));
   if (timedOutResponses.length < failed.length || !isQueueing(responses)) {
     const first = describeResponse(failed.find((response) => !hasTimedOut(response)) ?? failed[0]!);
     return { result: "failed", detail: `${failed.length} of ${maxParallelDeliveries} failed: ${first}` };
   }
   const detail = `${timedOutResponses.length} of ${maxParallelDeliveries} were still waiting in the receiver's queue: ${describeResponse(timedOutResponses[0]!)}`;
   return { result: "not_checked", detail };
+}
+
+/** Sends events until one is accepted, so that the next check does not wait for those that were sent at once. */
+async function waitUntilIdle(send: () => Promise<ReceiverResponse>): Promise<void> {
+  for (let attempt = 0; attempt < maxIdleAttempts; attempt += 1) if (isAccepted(await send())) return;
 }
 
 /**
