@@ -65,13 +65,12 @@ const fontPackage = "node_modules/dejavu-fonts-ttf";
 
 /**
  * Modules of packages for features that the project does not use. Each one slows the start or fills the package:
- * commander starts no programs, zod needs only English messages, Fastify has no schemas and receives real requests,
+ * zod needs only English messages, Fastify has no schemas and receives real requests,
  * PDFs are made without HTML and with the fonts of the project, the MCP server requests no forms from its client, and
  * undici needs no HTTP/2, no SOCKS and no forms with files. The entry of undici is replaced too, because it loads
  * fetch, WebSocket, caches, mocks and interceptors.
  */
 const unused = [
-  { by: /node_modules\/commander\//, module: /^node:child_process$/ },
   { by: /node_modules\/zod\//, module: /\/locales\/index\.js$/ },
   { by: /node_modules\/fastify\//, module: /^(@fastify\/(ajv|fast-json-stringify)-compiler|light-my-request)$/ },
   { by: /node_modules\/@cantoo\/pdf-lib\//, module: /^node-html-better-parser$/ },

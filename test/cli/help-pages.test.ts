@@ -154,8 +154,7 @@ describe("help example", () => {
     const wrong = commands.flatMap((command) =>
       command.examples.flatMap(({ argv }) => {
         // Global flags can precede the command.
-        const words = argv.slice(argv.indexOf(command.words[0]!));
-        const parser = new Parser([words[0]!], [command], words);
+        const parser = new Parser([command.words[0]!], [command]);
         try {
           const parsed = parser.parse(normalizeArgv(argv));
           const { positionals, flags, body } = findMissingInput(command, parsed!.input);

@@ -59,6 +59,11 @@ const rejectedLines: [string, string, RegExp][] = [
     "emulator clock advance --by PT5M --by 2h",
     /^error: --by can be given only once\n {2}See svc emulator clock advance --help/,
   ],
+  [
+    "a forgotten value before another flag",
+    "contracts void T-1 --note --dry-run",
+    /^error: --note requires a value: <NOTE>\n/,
+  ],
   ["a global value given twice", "--profile a webhooks list --profile b", /^error: --profile can be given only once\n/],
   [
     "a list of fields given twice",
@@ -190,6 +195,12 @@ describe("invalid command line", () => {
       assert.deepEqual([exit, stdout], [2, ""]);
     });
   }
+
+  it("gives a flag to its command, not to the command above that has the same flag", async () => {
+    const cwd = await mkdtemp(join(tmpdir(), "svc-usage-"));
+    const { exit, stderr } = await runCli("emulator workspaces remove 1 --yes --file .", { cwd });
+    assert.deepEqual([exit, stderr.split("\n")[0]], [2, "error: --file: . is a folder, not a file"]);
+  });
 
   it("reports the missing half of a key", async () => {
     for (const [env, lacks] of [

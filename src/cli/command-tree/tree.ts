@@ -22,7 +22,6 @@ export async function loadParser(
   return new Parser(
     names,
     namedCommands.map((command) => adjust(command.loadDeclaration())),
-    words,
   );
 }
 

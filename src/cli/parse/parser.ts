@@ -1,173 +1,121 @@
-import { Command as Commander, CommanderError, Option } from "commander";
 import { parseDuration } from "../../base/duration.ts";
 import type { FlagSpec, ValueType } from "../../derive/command-spec.ts";
 import { UsageError } from "../process/failure.ts";
-import { runsInnerCommand, startsWithWords } from "./argv.ts";
+import { isBareWord, readTokens, runsInnerCommand, splitAtSeparator, startsWithWords, type Token } from "./argv.ts";
 import { type DeclaredCommand, formatFlagValue, type InterpretedLine } from "./declaration.ts";
 import { globalFlags } from "./globals.ts";
-import { suggestPartialName } from "./suggestions.ts";
+import { suggestPartialName, suggestSimilarName } from "./suggestions.ts";
 import { convertValue, extractContractNumber, InvalidValueError } from "./values.ts";
 
-/** Part of the command tree that a command line needs: the command with its words, or all candidates. */
-export class Parser {
-  readonly #root: Commander;
-  readonly #flagSpecs: (readonly [Commander, readonly FlagSpec[]])[] = [];
-  #operators: readonly FlagSpec[] = [];
-  #invocation: InterpretedLine | undefined;
-  readonly #words: readonly string[];
-  /** Whether the words name a command that runs another one. */
-  readonly #runsInner: boolean;
+const pageFlags: readonly string[] = ["-h", "--help", "-V", "--version"];
 
-  /** `words` come from the command line. `declarations` are the commands of their group. */
-  constructor(groups: readonly string[], declarations: readonly DeclaredCommand[], words: readonly string[]) {
-    this.#words = words;
-    this.#runsInner = declarations.some(
-      (declaration) => runsInnerCommand(declaration) && startsWithWords(words, declaration.words),
-    );
-    this.#root = silenceOutput(new Commander("svc")).helpCommand("help [topic]").option("-V, --version");
-    const namedCommand = declarations.find(
-      (declaration) => declaration.words.every((word, i) => word === words[i]) && declaration.flags.some(isGlobal),
-    );
-    const findOwnFlag = ({ flag }: FlagSpec) => namedCommand?.flags.find((spec) => spec.flag === flag);
-    this.#flagSpecs.push([this.#root, globalFlags.map((flag) => findOwnFlag(flag) ?? flag)]);
-    for (const name of groups.filter((name) => declarations.length === 0 || name === words[0]))
-      findOrCreateChild(this.#root, name);
-    for (const declaration of declarations) {
-      this.#declare(declaration.words.reduce(findOrCreateChild, this.#root), declaration);
-    }
+/** Part of the command tree that a command line needs: the command with its words, or all candidates of its group. */
+export class Parser {
+  readonly #groups: readonly string[];
+  readonly #declarations: readonly DeclaredCommand[];
+
+  constructor(groups: readonly string[], declarations: readonly DeclaredCommand[]) {
+    this.#groups = groups;
+    this.#declarations = declarations;
   }
 
   /** Parses the command line. Throws UsageError. Returns undefined if the line requests a page instead of a command. */
   parse(argv: readonly string[]): InterpretedLine | undefined {
-    const isRelevant = createFlagFilter(argv);
-    this.#addOptions(isRelevant);
-    this.#addOperators(argv);
-    const error = this.#findFailure(argv);
-    if (!error) return this.#invocation;
-    // The parser suggests only names from its own declarations.
-    this.#addOptions((flag) => !isRelevant(flag));
-    throw this.#explainError(this.#findFailure(argv) ?? error, argv);
+    const path = this.#findPath(argv);
+    const command = this.#declarations.find(({ words }) => areEqual(words, path));
+    // A command that redefines a global flag, such as --format, declares it.
+    const globals = globalFlags.map((global) => command?.flags.find(({ flag }) => flag === global.flag) ?? global);
+    const ownFlags = command?.flags.filter((spec) => !globals.includes(spec)) ?? [];
+    const operatorFlags = findOperatorFlags(ownFlags, argv);
+    const flags = [...ownFlags, ...operatorFlags];
+    const tokens = [...readTokens(argv, [...flags, ...globals])];
+    const globalValues = collectValues(tokens, globals);
+    const values = collectValues(tokens, flags);
+    // The words of the command come first, because an unknown option ends the path.
+    const unclaimed = tokens.filter(({ spec }) => spec === undefined).slice(path.length);
+    if (unclaimed.some(({ word }) => pageFlags.includes(word))) return undefined;
+    const operands = [...unclaimed.filter(isOperand).map(({ word }) => word), ...splitAtSeparator(argv)[1]];
+    const unknownOption = unclaimed.find((token) => !isOperand(token));
+    const isOptionFirst = unknownOption !== undefined && unclaimed[0] === unknownOption;
+    if (!command && operands[0] !== undefined && !isOptionFirst)
+      throw this.#createUnknownCommandError(operands[0], path);
+    if (unknownOption) throw createUnknownOptionError(unknownOption.word, command, flags);
+    if (!command) return undefined;
+    rejectExtraArguments(command, operands, argv);
+    const positionals = command.positionals.map(({ name, variadic }, i) => [
+      name,
+      variadic ? operands.slice(i) : operands[i],
+    ]);
+    return {
+      declaration: operatorFlags.length === 0 ? command : { ...command, flags: [...command.flags, ...operatorFlags] },
+      globals: globalValues,
+      input: {
+        positionals: Object.fromEntries(positionals),
+        flags: values,
+        rest: runsInnerCommand(command) ? operands : [],
+      },
+    };
   }
 
-  #addOptions(isRelevant: (flag: FlagSpec) => boolean): void {
-    for (const [command, flags] of this.#flagSpecs) {
-      for (const option of flags.filter(isRelevant).flatMap(createOptions)) command.addOption(option);
-    }
+  /** Returns the words up to the first one that is no command. */
+  #findPath(argv: readonly string[]): readonly string[] {
+    const words = [...readTokens(argv, [])].filter(({ spec }) => spec === undefined).map(({ word }) => word);
+    return words.slice(0, this.#countKnown(words));
   }
 
-  #addOperators(argv: readonly string[]): void {
-    for (const [command, flags] of this.#flagSpecs) {
-      const operatorFlags = findOperatorFlags(flags, argv);
-      for (const option of operatorFlags.flatMap(createOptions)) command.addOption(option);
-      this.#operators = [...this.#operators, ...operatorFlags];
-    }
+  #countKnown(words: readonly string[]): number {
+    const first = words.findIndex((_, i) => !this.#listNext(words.slice(0, i)).includes(words[i]!));
+    return first < 0 ? words.length : first;
   }
 
-  #findFailure(argv: readonly string[]): UsageError | undefined {
-    try {
-      this.#root.parse(argv as string[], { from: "user" });
-    } catch (error) {
-      if (error instanceof UsageError) return error;
-      if (!(error instanceof CommanderError)) throw error;
-      if (error.exitCode !== 0 && error.code !== "commander.help") return toUsageError(error);
-    }
-    return undefined;
+  /** Lists the words that can follow the words of a group. */
+  #listNext(path: readonly string[]): readonly string[] {
+    if (path.length === 0) return this.#groups;
+    return this.#declarations.flatMap(({ words }) => (startsWithWords(words, path) ? (words[path.length] ?? []) : []));
   }
 
-  #explainError(error: UsageError, argv: readonly string[]): UsageError {
-    if (error.message.startsWith("too many arguments")) return explainExtraArguments(error, this.#flagSpecs, argv);
-    const [, unknownFlag] = /^unknown option '-*([^=']+)/.exec(error.message) ?? [];
-    if (unknownFlag === undefined) return error;
-    const hint = this.#runsInner ? this.#createOrderHint() : (this.#createNameHint(unknownFlag) ?? error.hint);
-    return hint === undefined ? error : new UsageError(error.message, { hint, cause: error });
-  }
-
-  /** The option before `--` belongs to svc, but was probably meant for the command to run. */
-  #createOrderHint(): string {
-    const line = `svc ${this.#words.slice(0, 2).join(" ")} [options] -- COMMAND [its options]`;
-    return `Options of the command that is run come after --: ${line}`;
-  }
-
-  #createNameHint(unknownFlag: string): string | undefined {
-    const flags = this.#flagSpecs.flatMap(([, specs]) => specs.map(({ flag }) => flag));
-    return suggestPartialName(unknownFlag, [...new Set(flags)]);
+  #createUnknownCommandError(word: string, path: readonly string[]): UsageError {
+    const known = [...this.#listNext(path), ...(path.length === 0 ? ["help"] : [])];
+    return new UsageError(`unknown command '${word}'`, { hint: suggestSimilarName(word, known) });
   }
 
   formatHelpLine(words: readonly string[]): string {
-    const knownFlags: string[] = [];
-    for (let node: Commander | undefined = this.#root, i = 0; node; i += 1) {
-      node = node.commands.find((command) => command.name() === words[i]);
-      if (node) knownFlags.push(node.name());
-    }
-    return ["svc", ...knownFlags, "--help"].join(" ");
+    return ["svc", ...words.slice(0, this.#countKnown(words)), "--help"].join(" ");
   }
 
   /** Reports whether the words name only a group of commands and no command to run. */
   isGroup(words: readonly string[]): boolean {
-    const match = words.reduce<Commander | undefined>(
-      (parent, word) => parent?.commands.find((command) => command.name() === word),
-      this.#root,
-    );
-    return match !== undefined && match.commands.length > 0 && !runnable.has(match);
-  }
-
-  #declare(command: Commander, declaration: DeclaredCommand): void {
-    const { positionals, flags } = declaration;
-    runnable.add(command);
-    // All positionals are optional to the parser. A prompt can provide missing values, which later code checks.
-    for (const positional of positionals) command.argument(`[${positional.name}${positional.variadic ? "..." : ""}]`);
-    if (declaration.words.some((word, i) => word !== this.#words[i])) return;
-    this.#flagSpecs.push([command, flags.filter((flag) => !isGlobal(flag))]);
-    command.action(() => {
-      const extendedDeclaration = { ...declaration, flags: [...flags, ...this.#operators] };
-      this.#invocation = toInvocation(this.#operators.length === 0 ? declaration : extendedDeclaration, command);
-    });
+    return this.#listNext(words).length > 0 && !this.#declarations.some((command) => areEqual(command.words, words));
   }
 }
 
-/** Global flags can precede the words. A command that redefines a global flag, such as --format, declares it. */
-const isGlobal = ({ flag }: FlagSpec): boolean => globalFlags.some((globalFlag) => globalFlag.flag === flag);
+const areEqual = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && startsWithWords(a, b);
 
-const findOrCreateChild = (parent: Commander, word: string): Commander =>
-  parent.commands.find((command) => command.name() === word) ?? silenceOutput(parent.command(word));
+const isOperand = ({ word }: Token): boolean => isBareWord(word);
 
-/** svc formats its own pages (src/cli/help). The parser only parses and throws errors. */
-const silenceOutput = (command: Commander): Commander =>
-  command
-    .exitOverride()
-    .helpCommand(false)
-    .configureOutput({ writeOut: () => {}, writeErr: () => {}, outputError: () => {} });
-
-const runnable = new WeakSet<Commander>();
-
-/** Creates only relevant options, because creating options takes longer than parsing them and a command has thirty. */
-function createFlagFilter(argv: readonly string[]): (flag: FlagSpec) => boolean {
-  const givenFlags = new Set(argv.filter((token) => token.startsWith("--")).map((token) => token.split("=", 1)[0]));
-  const hasShort = argv.some((token) => /^-[^-]/.test(token));
-  return ({ flag, short }) =>
-    givenFlags.has(`--${flag}`) || givenFlags.has(`--no-${flag}`) || (hasShort && short !== undefined);
-}
-
-function createOptions(spec: FlagSpec): Option[] {
-  const value = formatFlagValue(spec);
-  const option = new Option([...(spec.short ? [`-${spec.short},`] : []), `--${spec.flag}`, ...value].join(" "));
-  if (value.length > 0) {
-    option.argParser((text: string, previous: unknown) => {
-      if (!spec.repeatable) {
-        if (previous === undefined) return checkValues(text, spec);
-        // The last value would win silently.
-        throw new UsageError(`--${spec.flag} can be given only once`);
-      }
+/** Converts the values of these flags. Throws UsageError for a missing, invalid or repeated value. */
+function collectValues(tokens: readonly Token[], flags: readonly FlagSpec[]): Record<string, unknown> {
+  const values: Record<string, unknown> = {};
+  for (const { spec, value } of tokens) {
+    if (spec === undefined || !flags.includes(spec)) continue;
+    const { flag, repeatable, choices } = spec;
+    const previous = values[flag];
+    if (value === undefined) throw new UsageError(`--${flag} requires a value: ${formatFlagValue(spec).join("")}`);
+    if (typeof value === "boolean") values[flag] = value;
+    else if (repeatable) {
       // No choice contains a comma, so a list of choices is one word.
-      const words = spec.choices ? text.split(",").map((word) => word.trim()) : [text];
-      return [...((previous as unknown[] | undefined) ?? []), ...words.map((word) => checkValues(word, spec))];
-    });
+      const words = choices ? value.split(",").map((word) => word.trim()) : [value];
+      values[flag] = [...(Array.isArray(previous) ? previous : []), ...words.map((word) => parseValue(word, spec))];
+    }
+    // The last value would win silently.
+    else if (previous !== undefined) throw new UsageError(`--${flag} can be given only once`);
+    else values[flag] = parseValue(value, spec);
   }
-  return spec.type === "boolean" ? [option, new Option(`--no-${spec.flag}`)] : [option];
+  return values;
 }
 
-/** The parser changes the message of its own error type, so this function throws another one. */
-function checkValues(text: string, spec: FlagSpec): unknown {
+function parseValue(text: string, spec: FlagSpec): unknown {
   try {
     return convertValue(extractContractNumber(spec.flag, text, spec.type), spec.type as ValueType, spec.choices, spec);
   } catch (error) {
@@ -176,68 +124,46 @@ function checkValues(text: string, spec: FlagSpec): unknown {
   }
 }
 
-function toInvocation(declaration: DeclaredCommand, command: Commander): InterpretedLine {
-  const ownOptions = command.opts<Record<string, unknown>>();
-  const all = command.optsWithGlobals<Record<string, unknown>>();
-  const args = command.processedArgs as (string | string[] | undefined)[];
-  return {
-    declaration,
-    globals: toFlagValues(globalFlags, all),
-    input: {
-      positionals: Object.fromEntries(declaration.positionals.map(({ name }, i) => [name, args[i]])),
-      flags: toFlagValues(declaration.flags, ownOptions),
-      rest: runsInnerCommand(declaration) ? command.args : [],
-    },
-  };
-}
-
-function toFlagValues(flags: readonly FlagSpec[], values: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(
-    flags.flatMap((spec) => {
-      const negative = spec.type === "switch" && spec.flag.startsWith("no-");
-      const value = values[toCamelCase(negative ? spec.flag.slice(3) : spec.flag)];
-      return value === undefined ? [] : [[spec.flag, negative ? value === false : value]];
-    }),
-  );
-}
-
-const toCamelCase = (flag: string): string => flag.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
-
-function toUsageError({ message }: CommanderError): UsageError {
-  const text = message
-    .replace(/^error: /, "")
-    .replace(/^option '(?:-\w, )?(--[\w-]+) (.*)' argument missing$/, "$1 requires a value: $2");
-  const index = text.endsWith(")") ? text.lastIndexOf("(Did you mean ") : -1;
-  return index < 0
-    ? new UsageError(text)
-    : new UsageError(text.slice(0, index).replace(/\n$/, ""), { hint: text.slice(index + 1, -1) });
-}
-
-/** Names the extra word, and the option that accepts it. The parser only counts arguments. */
-export function explainExtraArguments(
-  error: UsageError,
-  flagSpecs: readonly (readonly [Commander, readonly FlagSpec[]])[],
-  argv: readonly string[],
+function createUnknownOptionError(
+  word: string,
+  command: DeclaredCommand | undefined,
+  flags: readonly FlagSpec[],
 ): UsageError {
-  const deepest = flagSpecs.toSorted(([a], [b]) => getWords(b).length - getWords(a).length);
-  const [command, flags = []] = deepest.find(([one]) => one.args.length > one.registeredArguments.length) ?? [];
-  const extra = command?.args[command.registeredArguments.length];
-  if (command === undefined || extra === undefined) return error;
-  const acceptedArguments = command.registeredArguments.map((argument) => `<${argument.name().replaceAll("_", "-")}>`);
+  const message = `unknown option '${word}'`;
+  if (command && runsInnerCommand(command)) {
+    // The option before `--` belongs to svc, but was probably meant for the command to run.
+    const line = `svc ${command.words.slice(0, 2).join(" ")} [options] -- COMMAND [its options]`;
+    return new UsageError(message, { hint: `Options of the command that is run come after --: ${line}` });
+  }
+  const known = [...globalFlags, ...flags];
+  const names = known.flatMap(({ flag, type }) => (type === "boolean" ? [flag, `no-${flag}`] : [flag]));
+  const [name = ""] = word.replace(/^-+/, "").split("=", 1);
+  const partialName = suggestPartialName(name, [...new Set(known.map(({ flag }) => flag))]);
+  const allOptions = [...names, "version", "help"].map((option) => `--${option}`);
+  return new UsageError(message, {
+    hint: partialName ?? (word.startsWith("--") ? suggestSimilarName(word, allOptions) : undefined),
+  });
+}
+
+/** Names the extra word, and the option that accepts it. */
+function rejectExtraArguments(
+  { words, positionals, flags }: DeclaredCommand,
+  operands: readonly string[],
+  argv: readonly string[],
+): void {
+  const extra = operands[positionals.length];
+  if (extra === undefined || positionals.at(-1)?.variadic) return;
+  const acceptedArguments = positionals.map(({ name }) => `<${name.replaceAll("_", "-")}>`);
   const acceptedInput = acceptedArguments.length === 0 ? "options alone" : `${acceptedArguments.join(" ")} and options`;
   const isFieldList = argv[argv.indexOf(extra) - 1] === "--json";
-  const flag = findFlag(extra, flags);
+  const flag = findFlagFor(extra, flags);
   const option = isFieldList ? `--json=${extra}` : flag && `--${flag} ${extra}`;
-  const hint = option === undefined ? undefined : `Did you mean ${option}?`;
-  const message = `too many arguments: svc ${getWords(command).join(" ")} takes ${acceptedInput}, not "${extra}" as well`;
-  return new UsageError(message, { hint, cause: error });
+  throw new UsageError(`too many arguments: svc ${words.join(" ")} takes ${acceptedInput}, not "${extra}" as well`, {
+    hint: option === undefined ? undefined : `Did you mean ${option}?`,
+  });
 }
 
-function getWords(command: Commander): string[] {
-  return command.parent ? [...getWords(command.parent), command.name()] : [];
-}
-
-function findFlag(word: string, flags: readonly FlagSpec[]): string | undefined {
+function findFlagFor(word: string, flags: readonly FlagSpec[]): string | undefined {
   const candidates = [
     { is: parseDuration(word) !== undefined, names: ["by", "within"] },
     { is: /^\d{4}-\d\d-\d\d/.test(word), names: ["to", "since"] },
@@ -248,19 +174,13 @@ function findFlag(word: string, flags: readonly FlagSpec[]): string | undefined 
 }
 
 /** Declares options with an operator, such as `--filter-created-at[$gt]`, for flags that support operators. */
-export function findOperatorFlags(flags: readonly FlagSpec[], argv: readonly string[]): FlagSpec[] {
+function findOperatorFlags(flags: readonly FlagSpec[], argv: readonly string[]): FlagSpec[] {
   const operatorWords = new Set(argv.filter((token) => token.includes("[$")).map((token) => token.split("=", 1)[0]!));
   return [...operatorWords].flatMap((option) => {
     const [, name, operator] = /^--([\w-]+)(\[\$\w+\])$/.exec(option) ?? [];
     const plain = flags.find(({ flag, takesOperator }) => takesOperator && flag === name);
-    return plain?.target === undefined
-      ? []
-      : [
-          {
-            ...plain,
-            flag: `${name}${operator}`,
-            target: { ...plain.target, name: `${plain.target.name}${operator}` },
-          },
-        ];
+    if (plain?.target === undefined) return [];
+    const target = { ...plain.target, name: `${plain.target.name}${operator}` };
+    return [{ ...plain, flag: `${name}${operator}`, target }];
   });
 }
