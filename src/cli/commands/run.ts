@@ -6,8 +6,8 @@ import { readSeedDocument } from "../parse/body.ts";
 import { UsageError } from "../process/failure.ts";
 import { createExample } from "../process/shell-words.ts";
 import { confirmYes } from "../prompt/confirm.ts";
-import { isSeedFile } from "./run/load.ts";
-import { recordStory } from "./run/record/record.ts";
+import { isSeedFile } from "./run/environment.ts";
+import { recordStory } from "./run/record.ts";
 import { runFiles, watchFiles } from "./run/runner.ts";
 import { createScenarioSchema } from "./run/schema.ts";
 
@@ -16,7 +16,7 @@ const run = defineCommand({
   summary: "Run each scenario file on its own emulator",
   description: [
     "A scenario is a YAML file of steps: calls of operations, command lines, clock advances, people who sign,",
-    "scripted faults and receivers of webhooks, each with its expected result. Every file runs on a fork of an emulator,",
+    "scripted faults and receivers of webhooks, each with its expected result. Every file runs on its own emulator,",
     "in memory. No environment variables are set for a program at the URL of a receiver. Start it with the signing key of",
     "svc emulator exec --deterministic -- printenv SVC_WEBHOOK_HMAC_KEY. The exit code is 1 if a scenario fails, and 2 if a file is invalid, which is checked before anything runs.",
   ].join(" "),

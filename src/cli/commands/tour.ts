@@ -1,6 +1,4 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFile } from "node:fs/promises";
 import { registry as operations } from "../../api/registry.ts";
 import { specifiedOutageMs } from "../../api/webhook-retries.ts";
 import { tryParseJson } from "../../base/object.ts";
@@ -9,11 +7,9 @@ import { type Command, type Context, defineCommand } from "../command.ts";
 import { bold, cyan, dim, green, red, type StyledLine } from "../output/styled.ts";
 import { formatTable } from "../output/text.ts";
 import { createExample } from "../process/shell-words.ts";
-import { writeScenarioFiles } from "./run/emulators.ts";
-import { parseScenario } from "./run/parse.ts";
-import type { StepResult } from "./run/result.ts";
-import { runScenario } from "./run/run-scenario.ts";
-import { ScenarioEnvironment } from "./run/scenario-environment.ts";
+import { withScenarioEnvironment } from "./run/environment.ts";
+import { runScenario, type StepResult } from "./run/run-scenario.ts";
+import { parseScenario } from "./run/scenario-file.ts";
 
 const tour = defineCommand({
   words: ["tour"],
@@ -50,29 +46,22 @@ interface TourResult {
   readonly problem: string | undefined;
 }
 
-/** Runs the scenario of the tour on an emulator in memory and in a temporary folder, which is removed at the end. */
+/** Runs the scenario of the tour. */
 async function runTour(context: Context, onStep: (step: Step) => Promise<void>): Promise<TourResult> {
-  const { startEmulator } = await import("../../../emulator/index.ts");
-  const { host, onEnd } = context;
-  const folder = await mkdtemp(join(tmpdir(), "svc-tour-"));
-  onEnd(() => rm(folder, { recursive: true, force: true }));
   const parsed = parseScenario("tour.yaml", await readTour(), operations);
-  await writeScenarioFiles(folder, parsed.scenario.files ?? {});
-  const emulator = await startEmulator({ clock: { mode: "manual" } });
-  onEnd(() => emulator.close());
-  const environment = new ScenarioEnvironment(emulator, folder, context);
-  onEnd(() => environment.close());
   const steps: Step[] = [];
-  const { steps: all } = await runScenario(parsed, environment, {
-    operations,
-    wall: host.wall,
-    async onStep(result) {
-      if (result.command === undefined) return;
-      const step = toStep(result);
-      steps.push(step);
-      await onStep(step);
-    },
-  });
+  const { steps: all } = await withScenarioEnvironment(parsed, context, (environment) =>
+    runScenario(parsed, environment, {
+      operations,
+      wall: context.host.wall,
+      async onStep(result) {
+        if (result.command === undefined) return;
+        const step = toStep(result);
+        steps.push(step);
+        await onStep(step);
+      },
+    }),
+  );
   const failed = all.find(({ ok }) => !ok);
   const log = steps.find(({ command }) => command.startsWith("svc emulator deliveries"));
   return {

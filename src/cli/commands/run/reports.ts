@@ -1,7 +1,7 @@
 import { pluralize } from "../../../base/text.ts";
 import { escapeMarkup, formatJUnit } from "../../output/junit.ts";
 import { bold, cyan, dim, green, red, type StyledLine } from "../../output/styled.ts";
-import type { ScenarioResult, StepResult } from "./result.ts";
+import type { ScenarioResult, StepResult } from "./run-scenario.ts";
 
 export const formatScenarioHeading = (file: string, name: string): StyledLine =>
   name === "" ? [bold(file)] : [bold(file), `  ${name}`];

@@ -1,18 +1,61 @@
 import { showTrace } from "../../../api/emulator/traces.ts";
 import type { Operation } from "../../../api/operation.ts";
 import { toIsoMillis, type WallClock } from "../../../base/clock.ts";
-import { omitUndefined, toFields } from "../../../base/object.ts";
+import { omitUndefined } from "../../../base/object.ts";
 import { stripStyles } from "../../output/styled.ts";
 import { formatTree } from "../trace/tree-lines.ts";
-import { checkExpectations } from "./check-expectations.ts";
-import { listObservedDeliveries } from "./observations.ts";
-import type { ParsedScenario } from "./parse.ts";
-import type { DocumentPath } from "./problem.ts";
+import type { ScenarioPath } from "./check-scenario.ts";
+import type { RunnableScenario, ScenarioEnvironment } from "./environment.ts";
+import { checkExpectations, listObservedDeliveries } from "./expectations.ts";
 import { getValueAt, resolveReferences, restoreReferences } from "./references.ts";
-import type { ExpectationMismatch, ObservedValue, ScenarioResult, StepResult } from "./result.ts";
-import type { ScenarioEnvironment } from "./scenario-environment.ts";
-import { type ForEachLoop, type ScenarioStep, type StepKind, stepSchemas } from "./schema.ts";
-import { runStep, type StepObservation } from "./steps.ts";
+import type { ObservedValue } from "./scenario-file.ts";
+import type { ForEachLoop, ScenarioStep, StepKind } from "./schema.ts";
+import { getStepKind, runStep, type StepObservation } from "./steps.ts";
+
+export interface ExpectationMismatch {
+  readonly message: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+export interface StepResult {
+  /** Example: `3`. The first step of the second iteration of a loop is `4.2.1`. */
+  readonly number: string;
+  readonly kind: StepKind;
+  readonly title: string;
+  /** Short summary, such as `201 T-1`. */
+  readonly outcome: string;
+  readonly line: number;
+  readonly ok: boolean;
+  readonly problems: readonly ExpectationMismatch[];
+  /** Virtual time after the step. */
+  readonly at: string;
+  readonly seconds: number;
+  readonly output: string;
+  readonly notes: string;
+  /** Command line. Undefined for other kinds of steps. */
+  readonly command: string | undefined;
+  readonly exit: number | undefined;
+}
+
+/** Result of one scenario, without secrets. */
+export interface ScenarioResult {
+  readonly file: string;
+  readonly name: string;
+  readonly ok: boolean;
+  readonly seconds: number;
+  readonly steps: readonly StepResult[];
+  /** Number of steps that were not run. */
+  readonly skipped: number;
+  /** Hint how to fix the failure. Undefined if unknown. */
+  readonly hint?: string | undefined;
+  /** Subject of the trace, such as `T-1`. Undefined without a trace. */
+  readonly traced?: string | undefined;
+  /** Lines of the event trace. */
+  readonly trace: readonly string[];
+  /** Observed values that `--update` writes. */
+  readonly seen: readonly ObservedValue[];
+}
 
 interface RunScenarioOptions {
   readonly operations: readonly Operation[];
@@ -26,55 +69,61 @@ interface RunScenarioOptions {
 
 type PlainStep = Exclude<ScenarioStep, ForEachLoop>;
 
+/** A step with its position in the file and its number in the output. */
+interface NumberedStep<Step extends ScenarioStep = PlainStep> {
+  readonly step: Step;
+  readonly path: ScenarioPath;
+  readonly number: string;
+}
+
 /** Runs the steps of a scenario until one fails. */
 export async function runScenario(
-  { scenario, file, positions }: ParsedScenario,
+  { scenario, file, locate }: RunnableScenario,
   environment: ScenarioEnvironment,
   { operations, wall, onStep, update = false, traces = false }: RunScenarioOptions,
 ): Promise<ScenarioResult> {
-  const { values, secrets, signal, client } = environment;
+  const { values, signal, client } = environment;
   const results: StepResult[] = [];
   const seen: ObservedValue[] = [];
   let contract: string | undefined;
   const startedAt = wall.monotonicNow();
   const ok = await runSteps(scenario.steps, ["steps"], "");
   const completedCount = results.filter(({ number }) => !number.includes(".")).length;
-  const trace = ok && !traces ? [] : await ignoreFailure([], formatTrace);
-  const hint = ok ? undefined : await ignoreFailure(undefined, findHint);
-  return secrets.maskValue({
+  const trace = ok && !traces ? [] : ((await ignoreFailure(formatTrace)) ?? []);
+  return environment.maskSecrets({
     file,
     name: scenario.name ?? "",
     ok,
     seconds: getSecondsSince(startedAt),
     steps: results,
     skipped: ok ? 0 : Math.max(0, scenario.steps.length - Math.max(completedCount, 1)),
-    ...(hint === undefined ? {} : { hint }),
+    hint: ok ? undefined : await ignoreFailure(findHint),
     traced: trace.length > 0 ? contract : undefined,
     trace,
     seen,
   });
 
-  function getSecondsSince(startedAt: number): number {
-    return Math.round(wall.monotonicNow() - startedAt) / 1_000;
+  function getSecondsSince(begin: number): number {
+    return Math.round(wall.monotonicNow() - begin) / 1_000;
   }
 
-  async function runSteps(steps: readonly ScenarioStep[], path: DocumentPath, prefix: string): Promise<boolean> {
+  async function runSteps(steps: readonly ScenarioStep[], parent: ScenarioPath, prefix: string): Promise<boolean> {
     for (const [i, step] of steps.entries()) {
       signal.throwIfAborted();
-      const position = [[...path, i], `${prefix}${i + 1}`] as const;
-      const ok = "for each" in step ? await runLoop(step, ...position) : await runOne(step, ...position);
+      const position = { path: [...parent, i], number: `${prefix}${i + 1}` };
+      const ok = "for each" in step ? await runLoop({ step, ...position }) : await runOne({ step, ...position });
       if (!ok) return false;
     }
     return true;
   }
 
-  async function runLoop(step: ForEachLoop, path: DocumentPath, number: string): Promise<boolean> {
+  async function runLoop(loop: NumberedStep<ForEachLoop>): Promise<boolean> {
+    const { step, path, number } = loop;
     const [name = "", loopValues] = Object.entries(step["for each"])[0] ?? [];
     const list = resolveReferences(loopValues, values) as unknown;
     if (!Array.isArray(list)) {
-      const position = positions.locate([...path, "for each", name]);
-      const problems = [{ message: `${name}: expected a list to run over`, ...position }];
-      await addResult("for each", step, number, path, { title: `for each ${name}`, outcome: "" }, problems, 0);
+      const problem = createMismatch(`${name}: expected a list to run over`, [...path, "for each", name]);
+      await addResult(loop, { title: `for each ${name}`, outcome: "" }, [problem], 0);
       return false;
     }
     const before = values.get(name);
@@ -86,95 +135,98 @@ export async function runScenario(
     return true;
   }
 
-  async function runOne(step: PlainStep, path: DocumentPath, number: string): Promise<boolean> {
-    const kind = (Object.keys(stepSchemas) as StepKind[]).find((key) => key in step) as Exclude<StepKind, "for each">;
-    const startedAt = wall.monotonicNow();
-    const observation = await runStep(kind, step, environment, operations);
-    // An interrupted command line is not a failure of the story.
+  async function runOne(numbered: NumberedStep): Promise<boolean> {
+    const begin = wall.monotonicNow();
+    const observation = await runStep(numbered.step, environment, operations);
+    // An interrupted command line is not a failure of the scenario.
     signal.throwIfAborted();
-    secrets.recordSecrets(observation.value);
-    contract = findContract(step, observation, environment) ?? contract;
-    const problems = await findProblems(step, path, kind, observation, update && !number.includes("."));
-    if (problems.length === 0) problems.push(...saveValues(step, observation, path));
-    await addResult(kind, step, number, path, observation, problems, getSecondsSince(startedAt));
+    environment.recordSecrets(observation.value);
+    contract = observation.contract ?? contract;
+    const mismatches = await checkStep(numbered, observation);
+    const problems = mismatches.length > 0 ? mismatches : saveValues(numbered, observation);
+    await addResult(numbered, observation, problems, getSecondsSince(begin));
     return problems.length === 0;
   }
 
-  async function findProblems(
-    { expect }: PlainStep,
-    path: DocumentPath,
-    kind: StepKind,
+  /** Compares a step with its expectations. With `update`, records the observed values instead. */
+  async function checkStep(
+    { step, path, number }: NumberedStep,
     observation: StepObservation,
-    isUpdate: boolean,
-  ): Promise<ExpectationMismatch[]> {
+  ): Promise<readonly ExpectationMismatch[]> {
+    const { expect } = step;
     const { error, status, failures: [failure] = [], exit } = observation;
     const isFailureExpected =
       expect === null || (expect !== undefined && ["status", "failure", "exit"].some((name) => name in expect));
     if (error !== undefined && !(isFailureExpected && (status ?? exit) !== undefined))
-      return [{ message: error, ...positions.locateKey(path, kind) }];
-    const getPath = (below: DocumentPath) => [...path, "expect", ...below] as (string | number)[];
-    const outcome = omitUndefined<unknown>({ status, failure, exit });
-    if (isUpdate && expect === null && Object.keys(outcome).length > 0)
-      seen.push({ path: getPath([]), value: outcome });
+      return [createMismatch(error, path, getStepKind(step))];
+    const expectPath = [...path, "expect"] as (string | number)[];
+    // The steps of a loop have several results.
+    const isUpdated = update && !number.includes(".");
+    if (expect === null) {
+      const outcome = omitUndefined<unknown>({ status, failure, exit });
+      if (isUpdated && Object.keys(outcome).length > 0) seen.push({ path: expectPath, value: outcome });
+    }
     if (!expect) return [];
     const differences = await checkExpectations(expect, observation, environment);
-    if (!isUpdate)
-      return differences.map(({ path: below, message }) => ({ message, ...positions.locate(getPath(below)) }));
+    if (!isUpdated)
+      return differences.map((difference) => createMismatch(difference.message, [...expectPath, ...difference.path]));
     for (const { path: below, actual } of differences) {
       const expected = getValueAt(expect, below.join("."));
-      seen.push({ path: getPath(below), value: restoreReferences(actual ?? null, expected, values) });
+      seen.push({ path: [...expectPath, ...below], value: restoreReferences(actual ?? null, expected, values) });
     }
     return [];
   }
 
-  function saveValues(step: PlainStep, observation: StepObservation, path: DocumentPath): ExpectationMismatch[] {
+  function saveValues({ step, path }: NumberedStep, observation: StepObservation): readonly ExpectationMismatch[] {
     const save = "save" in step ? step.save : undefined;
     const variables = typeof save === "string" ? { [save]: "" } : (save ?? {});
     return Object.entries(variables).flatMap(([name, below]) => {
       const value = getValueAt(observation.value, below);
       if (value === undefined) {
         const message = `${name} cannot be saved: the result has no ${below || "value"}`;
-        return [{ message, ...positions.locate([...path, "save", name]) }];
+        return [createMismatch(message, [...path, "save", name])];
       }
-      secrets.recordSecrets(value, name);
+      environment.recordSecrets(value, name);
       values.set(name, value);
       return [];
     });
   }
 
+  function createMismatch(message: string, path: ScenarioPath, key?: string): ExpectationMismatch {
+    const { line, column } = locate(path, key);
+    return { message, line, column };
+  }
+
   async function addResult(
-    kind: StepKind,
-    step: Pick<ScenarioStep, "title">,
-    number: string,
-    path: DocumentPath,
+    { step, path, number }: NumberedStep<ScenarioStep>,
     { title, outcome, output = "", notes = "", command, exit }: StepObservation,
     problems: readonly ExpectationMismatch[],
     seconds: number,
   ): Promise<void> {
-    const result = secrets.maskValue<StepResult>({
+    const result = environment.maskSecrets<StepResult>({
       number,
-      kind,
+      kind: getStepKind(step),
       title: step.title ?? title,
       outcome,
-      line: positions.locate(path).line,
+      line: locate(path).line,
       ok: problems.length === 0,
       problems,
       at: toIsoMillis(environment.emulator.clock.now()),
       seconds,
       output,
       notes,
-      ...(command === undefined ? {} : { command }),
-      ...(exit === undefined ? {} : { exit }),
+      command,
+      exit,
     });
     results.push(result);
     await onStep?.(result);
   }
 
   /** A hint and a trace are optional, so their failures are ignored. */
-  async function ignoreFailure<T>(otherwise: T, find: () => Promise<T>): Promise<T> {
+  async function ignoreFailure<T>(find: () => Promise<T>): Promise<T | undefined> {
     return find().catch(() => {
       signal.throwIfAborted();
-      return otherwise;
+      return undefined;
     });
   }
 
@@ -193,26 +245,9 @@ export async function runScenario(
     return `${rejectedDelivery.to} responded ${rejectedDelivery.responses.at(-1)}. The scenario signs with ${key}`;
   }
 
-  /** Formats the trace of the story's contract. Returns an empty list without a contract. */
+  /** Formats the trace of the scenario's contract. Returns an empty list without a contract. */
   async function formatTrace(): Promise<readonly string[]> {
     if (contract === undefined) return [];
     return formatTree(await client.call(showTrace, { params: { ref: contract } })).map(stripStyles);
   }
-}
-
-/** Finds the contract that a step is about, in its result or its values. */
-function findContract(
-  step: object,
-  { value, title }: StepObservation,
-  { values }: ScenarioEnvironment,
-): string | undefined {
-  const { composite_id, id } = toFields(value);
-  let input: unknown = step;
-  try {
-    input = resolveReferences(step, values);
-  } catch {
-    // A value is missing.
-  }
-  const texts = [composite_id, id, title, JSON.stringify(input)];
-  return /(?<![\w-])[TH]-\d+(?![\w-])/.exec(texts.join("\n"))?.[0];
 }

@@ -10,13 +10,15 @@ import { type CallArguments, CheckedCall } from "../../../client/checked-call.ts
 import { ServiceError } from "../../../client/errors.ts";
 import { UsageError } from "../../process/failure.ts";
 import { formatCommandLine, splitWords } from "../../process/shell-words.ts";
+import type { ScenarioEnvironment } from "./environment.ts";
 import { formatInterpolatedValue, resolveReferences } from "./references.ts";
-import type { ScenarioEnvironment } from "./scenario-environment.ts";
-import { contractActions, type StepKind, type StepOf } from "./schema.ts";
+import { contractActions, type StepKind, type StepOf, stepSchemas } from "./schema.ts";
 
 export interface StepObservation {
   readonly title: string;
   readonly outcome: string;
+  /** Contract that the step is about, such as `T-1`. */
+  readonly contract?: string | undefined;
   /** Source of saved values. */
   readonly value?: unknown;
   readonly status?: number;
@@ -120,24 +122,35 @@ function getAdvanceTarget(advance: string): Parameters<ScenarioEnvironment["emul
   return /^\d{4}-/.test(advance) ? { to: advance } : { by: advance };
 }
 
+export const getStepKind = (step: object): StepKind =>
+  (Object.keys(stepSchemas) as StepKind[]).find((kind) => kind in step)!;
+
 /** Runs a step other than a loop. The result has an error if the step cannot be run. */
 export async function runStep(
-  kind: Exclude<StepKind, "for each">,
   step: object,
   environment: ScenarioEnvironment,
   operations: readonly Operation[],
 ): Promise<StepObservation> {
   const { expect, save: _, ...rest } = step as Record<string, unknown>;
-  const plain = Object.entries(rest).find(([key]) => key === kind)?.[1];
+  const kind = getStepKind(step) as Exclude<StepKind, "for each">;
   try {
     await settleReceivers(rest, environment);
-    const resolvedStep = { ...resolveReferences(rest, environment.values), ...resolveLine(rest, environment), expect };
-    return await (stepRunners[kind] as StepRunner<StepKind>)(resolvedStep as never, environment, operations);
+    const resolvedStep = { ...resolveReferences(rest, environment.values), ...resolveLine(rest, environment) };
+    const runner = stepRunners[kind] as StepRunner<StepKind>;
+    const observation = await runner({ ...resolvedStep, expect } as never, environment, operations);
+    return { ...observation, contract: findContract(resolvedStep, observation) };
   } catch (error) {
     environment.signal.throwIfAborted();
-    const title = `${kind} ${typeof plain === "string" ? plain : ""}`.trim();
+    const title = `${kind} ${typeof rest[kind] === "string" ? rest[kind] : ""}`.trim();
     return { title, outcome: "", error: (error as Error).message };
   }
+}
+
+/** Finds the contract that a step is about, in its result or its values. */
+function findContract(step: object, { value, title }: StepObservation): string | undefined {
+  const { composite_id, id } = toFields(value);
+  const texts = [composite_id, id, title, JSON.stringify(step)];
+  return /(?<![\w-])[TH]-\d+(?![\w-])/.exec(texts.join("\n"))?.[0];
 }
 
 /** Splits a command line into words. References within a word are not split. */

@@ -14,10 +14,10 @@ interface SchemaProblem {
 /** Describes each schema violation in a sentence. Returns an empty list for a valid value. */
 export function findSchemaProblems(schema: z.ZodType, value: unknown): readonly SchemaProblem[] {
   const { error } = schema.safeParse(value, { reportInput: true, error: suggestKeys });
-  if (!error) return [];
+  const issues = error?.issues ?? [];
   // A misspelled key also causes a missing key.
-  const hasUnknownKeys = error.issues.some(({ code }) => code === "unrecognized_keys");
-  return error.issues.filter((issue) => !(hasUnknownKeys && isMissing(issue))).flatMap(describeIssue);
+  const hasUnknownKeys = issues.some(({ code }) => code === "unrecognized_keys");
+  return issues.filter((issue) => !(hasUnknownKeys && isMissing(issue))).flatMap(describeIssue);
 }
 
 const isMissing = (issue: SchemaIssue): boolean => issue.code !== "unrecognized_keys" && issue.input === undefined;
@@ -29,6 +29,8 @@ function suggestKeys(issue: z.core.$ZodRawIssue): string | undefined {
   return issue.keys.map((key) => suggestSimilar(key, known)).join("\n");
 }
 
+const maxSuggestions = 20;
+
 /** Returns a suggestion or the list of valid values. */
 export function suggestSimilar(word: string, words: readonly string[]): string {
   const nearest = findNearest(word, words);
@@ -38,50 +40,56 @@ export function suggestSimilar(word: string, words: readonly string[]): string {
   return `Known: ${words.toSorted().slice(0, maxSuggestions).join(", ")}${remainder}.`;
 }
 
-const maxSuggestions = 20;
-
 function describeIssue(issue: SchemaIssue): readonly SchemaProblem[] {
-  const path = issue.path;
+  const { path } = issue;
   if (issue.code === "unrecognized_keys") {
     const place = path.length === 0 ? "" : ` in ${path.map(String).join(".")}`;
     const hints = issue.message.split("\n");
     return issue.keys.map((key, i) => ({ path, key, sentence: `Unknown key "${key}"${place}. ${hints[i]}` }));
   }
+  if (issue.code === "custom" && issue.params?.isName === true) {
+    const key = String(path.at(-1));
+    return [{ path: path.slice(0, -1), key, sentence: `The name "${key}" ${issue.message}.` }];
+  }
   if (issue.code === "invalid_union") {
     const best = findBestBranch(issue.errors);
-    const inner = best && { ...best, path: [...path, ...best.path], input: best.input ?? issue.input };
-    if (inner) return describeIssue(inner as SchemaIssue);
+    if (best)
+      return describeIssue({ ...best, path: [...path, ...best.path], input: best.input ?? issue.input } as SchemaIssue);
   }
-  return [describeInvalidValue(issue)];
+  return [{ path, sentence: `${path.map(String).join(".") || "The step"} ${describeViolation(issue)}` }];
 }
 
-function describeInvalidValue(issue: Exclude<SchemaIssue, { code: "unrecognized_keys" }>): SchemaProblem {
-  const path = issue.path;
-  const name = path.map(String).join(".") || "The step";
+/** Finds the intended alternative of a union, which has the deepest error. */
+function findBestBranch(errors: readonly (readonly SchemaIssue[])[]): SchemaIssue | undefined {
+  // Nearly every field accepts a saved value, which is rarely intended.
+  const firstIssues = errors.flatMap(([first]) => (first && first.message !== savedValueMessage ? first : []));
+  const specific = firstIssues.filter(
+    (issue) => issue.path.length > 0 || !["invalid_type", "invalid_value"].includes(issue.code),
+  );
+  if (specific.length > 0) return specific.sort((a, b) => b.path.length - a.path.length)[0];
+  return firstIssues.length === 1 ? firstIssues[0] : undefined;
+}
+
+function describeViolation(issue: SchemaIssue): string {
   switch (issue.code) {
     case "invalid_union": {
-      const kinds = [...new Set(issue.errors.flatMap((branch) => branch.map(describeKind)))].filter(Boolean);
-      return { path, sentence: `${name} must be ${kinds.join(" or ")}, got ${describeValue(issue.input)}.` };
+      const kinds = new Set(issue.errors.flatMap((branch) => branch.map(describeKind)).filter((kind) => kind !== ""));
+      return `must be ${[...kinds].join(" or ")}, got ${describeValue(issue.input)}.`;
     }
     case "invalid_type":
-      if (issue.input === undefined) return { path, sentence: `${name} is required.` };
-      return { path, sentence: `${name} must be ${describeKind(issue)}, got ${describeValue(issue.input)}.` };
-    case "invalid_value": {
-      const hint = suggestSimilar(String(issue.input), issue.values.map(String));
-      return { path, sentence: `${name} cannot be ${describeValue(issue.input)}. ${hint}` };
-    }
+      return issue.input === undefined
+        ? "is required."
+        : `must be ${describeKind(issue)}, got ${describeValue(issue.input)}.`;
+    case "invalid_value":
+      return `cannot be ${describeValue(issue.input)}. ${suggestSimilar(String(issue.input), issue.values.map(String))}`;
     case "too_small":
-      return { path, sentence: `${name} must ${describeSize(issue.origin, "least", issue.minimum)}.` };
+      return `must ${describeSize(issue.origin, "least", issue.minimum)}.`;
     case "too_big":
-      return { path, sentence: `${name} must ${describeSize(issue.origin, "most", issue.maximum)}.` };
+      return `must ${describeSize(issue.origin, "most", issue.maximum)}.`;
     default: {
-      if (issue.code === "custom" && issue.params?.isName === true) {
-        const key = String(path.at(-1));
-        return { path: path.slice(0, -1), key, sentence: `The name "${key}" ${issue.message}.` };
-      }
       const message = issue.message.startsWith("must ") ? issue.message : `is wrong: ${issue.message}`;
       const isText = typeof issue.input === "string" || typeof issue.input === "number";
-      return { path, sentence: `${name} ${message}${isText ? `, got ${describeValue(issue.input)}` : ""}.` };
+      return isText ? `${message}, got ${describeValue(issue.input)}.` : `${message}.`;
     }
   }
 }
@@ -91,25 +99,9 @@ const describeSize = (origin: string, bound: string, size: number | bigint): str
     ? `have at ${bound} ${size} ${origin === "array" ? "items" : "characters"}`
     : `be at ${bound} ${size}`;
 
-/** Finds the intended alternative of a union, which has the deepest error. */
-function findBestBranch(errors: readonly (readonly SchemaIssue[])[]): SchemaIssue | undefined {
-  const firstIssues = errors.flatMap((branch) => branch.slice(0, 1)).filter((issue) => !isReference(issue));
-  const specific = firstIssues.filter(
-    (issue) => issue.path.length > 0 || !["invalid_type", "invalid_value"].includes(issue.code),
-  );
-  if (specific.length > 0) return specific.sort((a, b) => b.path.length - a.path.length)[0];
-  return firstIssues.length === 1 ? firstIssues[0] : undefined;
-}
-
-/**
- * Reports whether an issue is about a saved value. Nearly every field accepts a saved value, which is rarely intended.
- */
-const isReference = (issue: SchemaIssue): boolean => issue.message === savedValueMessage;
-
 function describeKind(issue: SchemaIssue): string {
   if (issue.code === "invalid_value") return issue.values.map(String).join(" or ");
-  if (issue.code !== "invalid_type") return "";
-  return typeNames[issue.expected] ?? issue.expected;
+  return issue.code === "invalid_type" ? (typeNames[issue.expected] ?? issue.expected) : "";
 }
 
 const typeNames = lookupTable({

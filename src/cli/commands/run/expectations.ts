@@ -1,12 +1,10 @@
+import { listDeliveries } from "../../../api/emulator/deliveries.ts";
+import { exportState } from "../../../api/emulator/state.ts";
+import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
+import type { ResultOf } from "../../../api/operation.ts";
 import { isObject } from "../../../base/object.ts";
-import {
-  listObservedActivities,
-  listObservedDeliveries,
-  listObservedWebhooks,
-  type ObservedDelivery,
-} from "./observations.ts";
+import type { ScenarioEnvironment } from "./environment.ts";
 import { getValueAt, resolveReferences } from "./references.ts";
-import type { ScenarioEnvironment } from "./scenario-environment.ts";
 import type { Expectations } from "./schema.ts";
 import type { StepObservation } from "./steps.ts";
 
@@ -23,12 +21,12 @@ export async function checkExpectations(
     name: keyof Expectations,
     actual: T,
     holds: (expectedValue: never) => boolean,
-    actualText = formatValue(actual),
+    actualText?: string,
   ) => {
     const expectedValue = expected[name];
     if (expectedValue === undefined || (expectedValue !== null && holds(expectedValue as never))) return;
     const expectedText = expectedValue === null ? "a value" : formatValue(expectedValue);
-    differences.push({ path: [name], message: `${name}: expected ${expectedText}, got ${actualText}`, actual });
+    differences.push(createDifference([name], expectedText, actual, actualText));
   };
   const { status, failures = [], exit, error, output = "", value } = observation;
   const text = output.trim();
@@ -47,7 +45,8 @@ export async function checkExpectations(
     differences.push(...compareDeliveries(expected.deliveries, await listObservedDeliveries(environment)));
   }
   if (expected.webhooks !== undefined) {
-    differences.push(...compareJson("webhooks", expected.webhooks, await listObservedWebhooks(environment)));
+    const statuses = (await listWebhooks(environment)).map(({ name, status }) => [name, status]);
+    differences.push(...compareJson("webhooks", expected.webhooks, Object.fromEntries(statuses)));
   }
   return differences;
 }
@@ -61,11 +60,7 @@ const compareJson = (
 ): readonly ExpectationDifference[] =>
   expected === null
     ? [{ path: [name], message: `${name}: expected a value`, actual: example }]
-    : compareSubset(expected, actual).map((difference) => ({
-        ...difference,
-        path: [name, ...difference.path],
-        message: `${name}.${difference.message}`,
-      }));
+    : compareSubset(expected, actual, [name]);
 
 /** Selects the plain fields of a result that are equal in every run. Times, addresses and long values are omitted. */
 function selectStableFields(value: unknown): Readonly<Record<string, unknown>> {
@@ -136,7 +131,7 @@ function compareSubset(
   if (Array.isArray(expected)) {
     if (!Array.isArray(actual)) return [createDifference(path, "a list", actual)];
     if (expected.length !== actual.length)
-      return [{ path, message: `${formatPath(path)}expected ${expected.length} items, got ${actual.length}`, actual }];
+      return [createDifference(path, `${expected.length} items`, actual, String(actual.length))];
     return expected.flatMap((item, i) => compareSubset(item, actual[i], [...path, i]));
   }
   if (isObject(expected)) {
@@ -153,13 +148,12 @@ const createDifference = (
   path: ExpectationDifference["path"],
   expected: string,
   actual: unknown,
+  actualText = formatValue(actual),
 ): ExpectationDifference => ({
   path,
-  message: `${formatPath(path)}expected ${expected}, got ${actual === undefined ? "nothing" : formatValue(actual)}`,
+  message: `${path.length === 0 ? "" : `${path.join(".")}: `}expected ${expected}, got ${actualText}`,
   actual,
 });
-
-const formatPath = (path: ExpectationDifference["path"]): string => (path.length === 0 ? "" : `${path.join(".")}: `);
 
 const maxShownLength = 120;
 
@@ -180,4 +174,54 @@ function findMissingIndex<Expected, Seen>(
     if (from === 0) return i;
   }
   return undefined;
+}
+
+/** Observed delivery in the form of expectations. */
+type ObservedDelivery = ReturnType<typeof toObservedDelivery>;
+
+type ListedDelivery = ResultOf<typeof listDeliveries>["items"][number];
+
+/** Lists all deliveries, oldest first. */
+export async function listObservedDeliveries(environment: ScenarioEnvironment): Promise<readonly ObservedDelivery[]> {
+  const { client } = environment;
+  const names = new Map((await listWebhooks(environment)).map(({ name, id }) => [id, name]));
+  const { items } = await client.call(listDeliveries, { query: { limit: 500 } });
+  return items.map((item) => toObservedDelivery(item, names.get(item.webhook_id) ?? String(item.webhook_id))).reverse();
+}
+
+function toObservedDelivery({ activity, composite_id, outcome, attempts }: ListedDelivery, to: string) {
+  const start = Date.parse(attempts[0]?.at ?? "");
+  return {
+    to,
+    activity,
+    contract: composite_id,
+    outcome,
+    attempts: attempts.length,
+    responses: listResponses(attempts),
+    minutes: attempts.map(({ at }) => Math.round((Date.parse(at) - start) / 60_000)),
+  };
+}
+
+/** Lists the result of each attempt: a status or an error code. */
+export const listResponses = (attempts: ListedDelivery["attempts"]): (number | string)[] =>
+  attempts.map(({ status, error }) => status ?? error?.code ?? "no response");
+
+/** Lists all activities, oldest first. Only the exported state has them all. */
+async function listObservedActivities({ client }: ScenarioEnvironment): Promise<readonly string[]> {
+  const { rows } = (await client.call(exportState)) as unknown as {
+    readonly rows: { readonly webhook_events?: readonly { readonly id: number; readonly activity: string }[] };
+  };
+  return (rows.webhook_events ?? []).toSorted((a, b) => a.id - b.id).map(({ activity }) => activity);
+}
+
+/** Finds the webhooks of the story's receivers, by the ID that a step created or by the receiver's URL. */
+async function listWebhooks({ client, receivers }: ScenarioEnvironment) {
+  const all = await client.call(listControlWebhooks);
+  return [...receivers].flatMap(([name, { webhook, url }]) => {
+    const webhookRow = all.find((candidate) =>
+      webhook === undefined ? candidate.url === url : candidate.id === webhook,
+    );
+    const id = webhookRow?.id ?? webhook;
+    return id === undefined ? [] : [{ name, id, status: webhookRow?.status ?? "DELETED" }];
+  });
 }

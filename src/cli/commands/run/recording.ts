@@ -1,9 +1,9 @@
-import { listDeliveries } from "../../../../api/emulator/deliveries.ts";
-import { listRequests } from "../../../../api/emulator/requests.ts";
-import { listControlWebhooks } from "../../../../api/emulator/webhooks.ts";
-import { findOperationAt, type Operation, type ResultOf } from "../../../../api/operation.ts";
-import type { Client } from "../../../../client/client.ts";
-import { UsageError } from "../../../process/failure.ts";
+import { listDeliveries } from "../../../api/emulator/deliveries.ts";
+import { listRequests } from "../../../api/emulator/requests.ts";
+import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
+import { findOperationAt, type Operation, type ResultOf } from "../../../api/operation.ts";
+import type { Client } from "../../../client/client.ts";
+import { UsageError } from "../../process/failure.ts";
 
 type LoggedRequest = ResultOf<typeof listRequests>["items"][number];
 type LoggedDelivery = ResultOf<typeof listDeliveries>["items"][number];
@@ -14,9 +14,11 @@ export interface RecordedAction {
   /** Virtual milliseconds. */
   readonly at: number;
   readonly operation: Operation;
-  readonly params: Readonly<Record<string, unknown>>;
-  readonly query: Readonly<Record<string, unknown>>;
-  readonly body: unknown;
+  readonly input: {
+    readonly params: Readonly<Record<string, unknown>>;
+    readonly query: Readonly<Record<string, unknown>>;
+    readonly body: unknown;
+  };
   readonly status: number;
   readonly failure: string | null;
   /** ID of the created webhook, and the responses of its receiver. */
@@ -58,6 +60,7 @@ export async function readRecording(client: Client, operations: readonly Operati
   return { actions, deliveries, requests: ownRequests.length };
 }
 
+/** Returns undefined for a request that the operation does not declare. */
 function toAction(
   { id, at, target, body, status, failure }: LoggedRequest,
   operation: Operation,
@@ -71,14 +74,14 @@ function toAction(
       return [name, values.length === 1 ? values[0] : values];
     }),
   );
-  const names = operation.path.split("/");
+  const segments = path.split("/");
   const params = Object.fromEntries(
-    path.split("/").flatMap((segment, i) => {
-      const name = /^\{(\w+)\}$/.exec(names[i] ?? "")?.[1];
-      return name === undefined ? [] : [[name, decodeURIComponent(segment)]];
+    operation.path.split("/").flatMap((segment, i) => {
+      const name = /^\{(\w+)\}$/.exec(segment)?.[1];
+      return name === undefined ? [] : [[name, decodeURIComponent(segments[i]!)]];
     }),
   );
-  return { id, at: Date.parse(at), operation, params, query, body, status, failure };
+  return { id, at: Date.parse(at), operation, input: { params, query, body }, status, failure };
 }
 
 /** Lists the receiver's response to each attempt, oldest first. Repeated responses at the end are listed once. */

@@ -1,0 +1,249 @@
+import { mkdtemp, readFile, realpath, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import type { Emulator } from "../../../../emulator/index.ts";
+import { isSecretName, redactText } from "../../../api/secrets.ts";
+import { omitUndefined, toFields } from "../../../base/object.ts";
+import { type Client, createClient } from "../../../client/client.ts";
+import { createTransport } from "../../../client/transport.ts";
+import { getDefaultScheme, getSignatureHeader } from "../../../schemes/webhook-schemes.ts";
+import type { CapturedRun, Context } from "../../command.ts";
+import {
+  collectSecrets,
+  createEmulatorVariables,
+  getMainCluster,
+} from "../../connection/emulator/emulator-variables.ts";
+import {
+  openWebhookReceiver,
+  type ReceivedWebhookRequest,
+  type WebhookReceiver,
+} from "../../connection/webhook-receiver.ts";
+import { CommandFailedError, UsageError } from "../../process/failure.ts";
+import { secretMask } from "../../process/redact.ts";
+import { replaceLeaves } from "./references.ts";
+import { explainRejection } from "./rejection.ts";
+import type { ParsedScenario } from "./scenario-file.ts";
+
+/** Scenario to run, from a file or created in memory. */
+export type RunnableScenario = Pick<ParsedScenario, "file" | "scenario" | "locate">;
+
+/** Performs work on an emulator and in a folder for this scenario alone. Removes both afterwards. */
+export async function withScenarioEnvironment<T>(
+  scenario: RunnableScenario,
+  context: Context,
+  work: (environment: ScenarioEnvironment) => Promise<T>,
+): Promise<T> {
+  const emulator = await startScenarioEmulator(scenario, context);
+  const folder = await mkdtemp(join(tmpdir(), "svc-run-"));
+  const environment = new ScenarioEnvironment(emulator, folder, context);
+  try {
+    for (const [name, content] of Object.entries(scenario.scenario.files ?? {}))
+      await writeFile(join(folder, name), formatContent(content));
+    return await work(environment);
+  } finally {
+    await environment.close();
+    await emulator.close({ signal: AbortSignal.abort() });
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** A stopped clock and derived keys make a file produce the same IDs, times and signatures in each run. */
+async function startScenarioEmulator(
+  { file, scenario, locate }: RunnableScenario,
+  context: Context,
+): Promise<Emulator> {
+  const { seed = "demo", start } = scenario;
+  const createError = (reason: string): CommandFailedError => {
+    const { line, column } = locate(["seed"]);
+    return new CommandFailedError("usage", "invalid_seed", `${file}:${line}:${column}: seed${reason}`);
+  };
+  const { startEmulator, InvalidOptionsError } = await import("../../../../emulator/index.ts");
+  try {
+    return await startEmulator({
+      seed: isSeedFile(seed) ? await readSeed(resolve(context.host.cwd, file), seed, createError) : seed,
+      clock: { mode: "manual", ...omitUndefined({ start }) },
+      deterministic: true,
+    } as Parameters<typeof startEmulator>[0]);
+  } catch (error) {
+    throw error instanceof InvalidOptionsError ? createError(`: ${error.message}`) : error;
+  }
+}
+
+/** Reports whether a seed is the path of a file, not a name or an inline seed. */
+export const isSeedFile = (seed: unknown): seed is string =>
+  typeof seed === "string" && seed !== "demo" && seed !== "empty";
+
+async function readSeed(file: string, seed: string, createError: (reason: string) => Error): Promise<object> {
+  const fail = (reason: string): never => {
+    throw createError(` ${seed} ${reason}.`);
+  };
+  const failUnreadable = () => fail("cannot be read: it must be demo, empty, or a file next to the scenario");
+  const folder = dirname(file);
+  // A symbolic link in a cloned repository can point to any file of the user.
+  const [path, within] = await Promise.all([realpath(resolve(folder, seed)), realpath(folder)]).catch(failUnreadable);
+  if (!path.startsWith(join(within, "/"))) fail("is outside the folder of the scenario");
+  if (!(await stat(path)).isFile()) fail("is not a regular file");
+  const text = await readFile(path, "utf8").catch(failUnreadable);
+  try {
+    return JSON.parse(text) as object;
+  } catch {
+    return fail("is not JSON");
+  }
+}
+
+function formatContent(content: unknown): string | Buffer {
+  if (typeof content === "string") return content;
+  const { base64, ...others } = toFields(content);
+  if (typeof base64 === "string" && Object.keys(others).length === 0) return Buffer.from(base64, "base64");
+  return JSON.stringify(content, null, 2);
+}
+
+/** Environment of a scenario: an emulator, receivers, a folder for command lines, and saved values. */
+export class ScenarioEnvironment {
+  readonly emulator: Emulator;
+  readonly client: Client;
+  readonly signal: AbortSignal;
+  readonly values = new Map<string, unknown>();
+  readonly receivers = new Map<string, ScenarioReceiver>();
+  readonly #context: Context;
+  readonly #folder: string;
+  readonly #openReceivers: WebhookReceiver[] = [];
+  readonly #secrets: Set<string | undefined>;
+
+  /** The caller closes the emulator and removes the folder. */
+  constructor(emulator: Emulator, folder: string, context: Context) {
+    const { routerUrl, clusters, token } = emulator;
+    const { id, url, clientId, clientSecret } = getMainCluster(emulator) ?? {};
+    this.emulator = emulator;
+    this.signal = context.signal;
+    this.client = createClient({
+      baseUrls: { router: routerUrl, emulator: routerUrl, contracts: url },
+      credentials: {
+        clientId,
+        clientSecret,
+        clusterKeys: Object.fromEntries(clusters.map(({ id, clusterKey }) => [id, clusterKey])),
+        controlToken: token,
+      },
+      transport: createTransport(),
+      signal: context.signal,
+      retries: 0,
+    });
+    this.#folder = folder;
+    this.#context = context;
+    this.#secrets = new Set(collectSecrets(emulator));
+    const initialValues = { cluster_id: id, client_id: clientId, router_url: routerUrl, contracts_url: url };
+    for (const [name, value] of Object.entries(initialValues)) this.values.set(name, value);
+  }
+
+  /** Runs a command line against the emulator, without the settings of the user. */
+  async svc(argv: readonly string[], stdin?: string): Promise<CapturedRun> {
+    const { parseLine, svc, host } = this.#context;
+    const line = await parseLine(argv);
+    const rejection = line && explainRejection(line);
+    if (rejection !== undefined) throw new UsageError(rejection);
+    // These variables select the user's services or a CI server.
+    const userVariables = Object.keys(host.env).filter((name) => /^(?:SVC|GITHUB)_/i.test(name));
+    return svc(argv, {
+      env: {
+        ...Object.fromEntries(userVariables.map((name) => [name, undefined])),
+        ...createEmulatorVariables(this.emulator),
+        SVC_CONFIG_DIR: join(this.#folder, ".config"),
+        SVC_STATE_DIR: join(this.#folder, ".state"),
+      },
+      cwd: this.#folder,
+      ...(stdin === undefined ? {} : { stdin }),
+    });
+  }
+
+  /** Opens a built-in receiver with these response statuses, or uses the URL of a program. */
+  async openReceiver(
+    name: string,
+    url: string | undefined,
+    responses: readonly ReceiverStatus[],
+  ): Promise<ScenarioReceiver> {
+    const receiver = url === undefined ? await this.#openBuiltIn(responses) : createReceiver(url, [], true);
+    this.receivers.set(name, receiver);
+    this.values.set(name, receiver);
+    return receiver;
+  }
+
+  /** Opens a receiver that repeats the last response status. */
+  async #openBuiltIn(responses: readonly ReceiverStatus[]): Promise<ScenarioReceiver> {
+    if (responses[0] === "down") return createReceiver(unreachableUrl, []);
+    const received: ReceivedWebhookRequest[] = [];
+    const receiver = await openWebhookReceiver({
+      async respond(request) {
+        received.push(request);
+        const response = responses[Math.min(received.length, responses.length) - 1] ?? 200;
+        // A listener cannot pause, so it rejects the delivery instead.
+        const status = response === "down" ? 503 : response;
+        return { status, body: status < 300 ? "ok" : "no" };
+      },
+    });
+    this.#openReceivers.push(receiver);
+    return createReceiver(`${receiver.url}/hooks`, received);
+  }
+
+  /** Runs all due entries by advancing one millisecond, because time only moves forward. */
+  async settle(): Promise<void> {
+    await this.emulator.clock.advance({ by: 1 });
+  }
+
+  /** Records values with the name of a secret, so that they are masked in results. */
+  recordSecrets(value: unknown, name = ""): void {
+    if (typeof value === "string") {
+      if (isSecretName(name) && !isWord(value)) this.#secrets.add(value);
+    } else if (Array.isArray(value)) for (const inner of value) this.recordSecrets(inner, name);
+    else for (const [key, inner] of Object.entries(toFields(value))) this.recordSecrets(inner, key);
+  }
+
+  /** Masks all recorded secrets in the strings of a value, and parts that look like secrets. */
+  maskSecrets<T>(value: T): T;
+  maskSecrets(value: unknown): unknown {
+    const secrets = [...this.#secrets].filter((secret = "") => secret.length >= minSecretLength) as string[];
+    secrets.sort((a, b) => b.length - a.length);
+    return replaceLeaves(value, (_, leaf) => {
+      if (typeof leaf !== "string") return leaf;
+      const masked = secrets.reduce((now, secret) => now.replaceAll(secret, secretMask), leaf);
+      return redactText(masked, { mask: secretMask });
+    });
+  }
+
+  async close(): Promise<void> {
+    for (const receiver of this.#openReceivers.splice(0).reverse()) await receiver.close();
+    await this.client.close();
+  }
+}
+
+/** Shorter values can be part of ordinary words. */
+const minSecretLength = 6;
+
+/** Failure codes and state names are not secrets. */
+const isWord = (text: string): boolean => /^[a-z]+(?:[-_ ][a-z]+)*$/i.test(text) && !/[a-z][A-Z]/.test(text);
+
+type ReceiverStatus = number | "down";
+
+/** URL without a listener. Its port belongs to the discard service, which needs system privileges. */
+const unreachableUrl = "http://127.0.0.1:9/hooks";
+
+/** Webhook receiver of a scenario, referenced as `$app.url`. */
+type ScenarioReceiver = ReturnType<typeof createReceiver>;
+
+/** Creates a receiver at a URL. Deliveries to a user's program are not recorded. */
+const createReceiver = (url: string, received: readonly ReceivedWebhookRequest[], isProgram = false) => ({
+  url,
+  isProgram,
+  /** ID of the receiver's webhook. Undefined if no step has created a webhook. */
+  webhook: undefined as number | undefined,
+  get count() {
+    return received.length;
+  },
+  get last() {
+    const request = received.at(-1);
+    if (request === undefined) return undefined;
+    return {
+      body: request.body.toString("utf8"),
+      signature: String(request.headers[getSignatureHeader(getDefaultScheme()).toLowerCase()] ?? ""),
+    };
+  },
+});

@@ -1,0 +1,141 @@
+import {
+  type Alias,
+  Document,
+  isCollection,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  visit,
+} from "yaml";
+import type { Operation } from "../../../api/operation.ts";
+import { isObject } from "../../../base/object.ts";
+import { UsageError } from "../../process/failure.ts";
+import { type FilePosition, findScenarioProblems, type LocateInFile, type ScenarioProblem } from "./check-scenario.ts";
+import type { Scenario } from "./schema.ts";
+
+export interface ParsedScenario {
+  readonly file: string;
+  readonly scenario: Scenario;
+  readonly text: string;
+  readonly document: Document;
+  readonly locate: LocateInFile;
+}
+
+/** Scenario files are invalid. The message has all problems, each with its position. */
+export class InvalidScenarioError extends UsageError {
+  readonly problems: readonly ScenarioProblem[];
+
+  constructor(problems: readonly ScenarioProblem[]) {
+    const [message, ...details] = problems.map(
+      ({ file, line, column, sentence }) => `${file}:${line}:${column}: ${sentence}`,
+    );
+    super(message!, { details, hint: "svc run --schema prints the JSON Schema of scenario files." });
+    this.problems = problems;
+  }
+}
+
+/** Maximum length of a scenario file. */
+const maxScenarioCharacters = 1_000_000;
+
+/** @throws InvalidScenarioError with all problems. */
+export function parseScenario(file: string, text: string, operations: readonly Operation[]): ParsedScenario {
+  const lines = new LineCounter();
+  const toPosition = (offset: number): FilePosition => {
+    const { line, col } = lines.linePos(Math.min(offset, text.length));
+    return { file, line: Math.max(line, 1), column: Math.max(col, 1) };
+  };
+  const createError = (position: FilePosition, sentence: string) =>
+    new InvalidScenarioError([{ ...position, sentence }]);
+  if (text.length > maxScenarioCharacters) throw createError(toPosition(0), "The file is too long for a scenario.");
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  // A byte order mark has no column.
+  if (text.startsWith("\ufeff")) lines.lineStarts[0] = 1;
+  const [syntaxIssue = document.warnings[0]] = document.errors;
+  if (syntaxIssue) throw createError(toPosition(syntaxIssue.pos[0]), toSyntaxSentence(syntaxIssue));
+  let value: unknown;
+  try {
+    value = document.toJS({ maxAliasCount: 100 });
+  } catch (error) {
+    const aliases: Alias[] = [];
+    visit(document, { Alias: (_, alias) => void aliases.push(alias) });
+    const unresolvedAlias = aliases.find((alias) => alias.resolve(document) === undefined);
+    throw createError(toPosition(unresolvedAlias?.range?.[0] ?? 0), toSyntaxSentence(error as Error));
+  }
+  const locate: LocateInFile = (path, key) => {
+    for (let length = path.length; length >= 0; length -= 1) {
+      const node = length === 0 ? document.contents : document.getIn(path.slice(0, length), true);
+      if (!isNode(node) || !node.range) continue;
+      const keys = key !== undefined && length === path.length && isMap(node) ? node.items.map((pair) => pair.key) : [];
+      const keyNode = keys.find((candidate) => isScalar(candidate) && String(candidate.value) === key);
+      return toPosition((isScalar(keyNode) && keyNode.range?.[0]) || node.range[0]);
+    }
+    return toPosition(0);
+  };
+  if (!isObject(value)) throw createError(locate([]), "A scenario must be a map with steps.");
+  const problems = findScenarioProblems(value, locate, operations);
+  if (problems.length > 0) throw new InvalidScenarioError(problems);
+  return { file, scenario: value as unknown as Scenario, text, document, locate };
+}
+
+const toSyntaxSentence = ({ message }: Error): string =>
+  `The file is not YAML: ${message
+    .split("\n")[0]!
+    .trim()
+    .replace(/[.:]?$/, ".")}`;
+
+/** Observed value that replaces an expected value. */
+export interface ObservedValue {
+  readonly path: readonly (string | number)[];
+  readonly value: unknown;
+}
+
+/** Returns the text of a scenario with observed values as its expectations. All other text is unchanged. */
+export function insertObservations({ text, document }: ParsedScenario, values: readonly ObservedValue[]): string {
+  const edits = values.flatMap(({ path, value }) => findEdits(document.getIn(path, true), value));
+  // The positions stay valid from the end of the text to its beginning.
+  return edits
+    .sort((a, b) => b.start - a.start)
+    .reduce((now, { start, end, value }) => {
+      const before = now.slice(start, end);
+      const blanks = before.slice(before.trimEnd().length);
+      // An omitted value has no space after the colon.
+      const space = now[start - 1] === ":" ? " " : "";
+      return now.slice(0, start) + space + formatYaml(value) + blanks + now.slice(end);
+    }, text);
+}
+
+interface TextEdit {
+  readonly start: number;
+  readonly end: number;
+  readonly value: unknown;
+}
+
+/** Finds the smallest parts of a node whose values change, so that the layout and comments around them stay. */
+function findEdits(node: unknown, value: unknown): readonly TextEdit[] {
+  if (isSeq(node) && Array.isArray(value) && node.items.length === value.length) {
+    return node.items.flatMap((item, i) => findEdits(item, value[i]));
+  }
+  if (isMap(node) && isObject(value) && node.items.length === Object.keys(value).length) {
+    const keys = node.items.map(({ key }) => (isScalar(key) ? String(key.value) : undefined));
+    if (keys.every((key) => key !== undefined && Object.hasOwn(value, key))) {
+      return node.items.flatMap((pair, i) => findEdits(pair.value, value[keys[i]!]));
+    }
+  }
+  if (!isNode(node) || !node.range || (isScalar(node) && node.value === value && value !== null)) return [];
+  return [{ start: node.range[0], end: node.range[1], value }];
+}
+
+/** Formats a value on one line for any position in a file, spaced as in the pages for users. */
+function formatYaml(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(formatYaml).join(", ")}]`;
+  if (isObject(value) && Object.keys(value).length > 0) {
+    const members = Object.entries(value).map(([key, member]) => `${formatYaml(key)}: ${formatYaml(member)}`);
+    return `{ ${members.join(", ")} }`;
+  }
+  const document = new Document([value]);
+  if (isCollection(document.contents)) document.contents.flow = true;
+  return document.toString({ lineWidth: 0, flowCollectionPadding: false }).trim().slice(1, -1);
+}
