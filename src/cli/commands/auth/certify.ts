@@ -1,11 +1,13 @@
 import { createSwitch, createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
-import { type Command, defineCommand } from "../../command.ts";
+import { type Command, type Context, defineCommand } from "../../command.ts";
+import { annotate, shouldAnnotate } from "../../output/github-actions.ts";
+import { formatJUnit } from "../../output/junit.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
 import { UsageError } from "../../process/failure.ts";
 import { createExample } from "../../process/shell-words.ts";
-import { createReportWriter, selectChecks } from "../certify/check.ts";
+import { countCheckResults, createReportWriter, describeCounts, selectChecks } from "../certify/check.ts";
 import { clientChecks } from "../certify/client/checks.ts";
-import { formatClientJUnitReport, runClientChecks, showClientResults } from "../certify/client/run-checks.ts";
+import { type ClientCheckOutcome, runClientChecks } from "../certify/client/run.ts";
 
 const flags = [
   createTextFlag("only", "CHECK", "Run only this check, or all checks with this prefix: slow-down", {
@@ -50,18 +52,50 @@ const authCertify = defineCommand({
     const argv = requireCommand(input.positionals.command);
     const maxWaitMs = parseDurationFlag(input.flags["client-timeout"] ?? "60s", "--client-timeout");
     const writeReport = await createReportWriter(input.flags.report, context.host);
-    const { outcomes: results, failure } = await runClientChecks(selectedChecks, argv, maxWaitMs, context);
-    await writeReport(formatClientJUnitReport(results));
+    const { outcomes, failure } = await runClientChecks(selectedChecks, { argv, maxWaitMs }, context);
+    await writeReport(formatJUnitReport(outcomes));
     if (failure) throw failure;
-    await showClientResults(results, context);
+    await showOutcomes(outcomes, context);
     const fails = input.flags.strict ? ["failed", "warning"] : ["failed"];
-    return results.some(({ result }) => fails.includes(result)) ? "failed" : undefined;
+    return outcomes.some(({ result }) => fails.includes(result)) ? "failed" : undefined;
   },
 });
 
 function requireCommand([program, ...args]: readonly string[] = []): readonly [string, ...string[]] {
   if (program !== undefined) return [program, ...args];
   throw new UsageError("<command> is required", { hint: "For example: svc auth certify -- node sign-in.js" });
+}
+
+/** Formats the JUnit XML report. A warning counts as passed and appears in the output. */
+const formatJUnitReport = (outcomes: readonly ClientCheckOutcome[]): string =>
+  formatJUnit(
+    "svc auth certify",
+    outcomes.map(({ id, scenario, result, detail, fix, basis, seconds }) => ({
+      name: result === "warning" ? `${id} (warning: ${detail})` : id,
+      className: `svc.auth.certify.${scenario}`,
+      // Checks of the same scenario share its duration.
+      seconds: seconds / outcomes.filter((outcome) => outcome.scenario === scenario).length,
+      ...(result === "failed" && { failure: { message: detail, text: [fix, `Basis: ${basis}`].join("\n") } }),
+      ...(result === "not_checked" && { skipReason: detail }),
+    })),
+  );
+
+async function showOutcomes(outcomes: readonly ClientCheckOutcome[], context: Context): Promise<void> {
+  const { output, host, argv } = context;
+  const rows = outcomes.map(({ fix = null, seconds, ...row }) => {
+    return { ...row, fix, seconds: Number(seconds.toFixed(1)) };
+  });
+  await output.show(rows, {
+    fields: ["id", "result", "detail", "fix", "basis", "scenario", "seconds"],
+    columns: ["id", "result", { name: "detail", shrinkPriority: 1, minWidth: 24, purpose: true }],
+  });
+  for (const { id, detail, fix, basis, result } of outcomes) {
+    if (fix === undefined) continue;
+    if (output.format === "table") await output.note(`${id}: ${fix} Basis: ${basis}.`);
+    if (result === "failed" && shouldAnnotate(host.env, argv))
+      await annotate(host, { code: id, message: `${detail} ${fix}`, hint: undefined });
+  }
+  await output.note(describeCounts(countCheckResults(outcomes)));
 }
 
 export const commands: readonly Command[] = [authCertify];

@@ -1,19 +1,7 @@
-import {
-  type Assessor,
-  assessContinuation,
-  assessDelivery,
-  assessEncoding,
-  assessExitCode,
-  assessFields,
-  assessInterval,
-  assessLastingSlowDown,
-  assessRepeatedSlowDown,
-  assessSecrets,
-  assessShownAddress,
-  assessShownCode,
-  assessSlowDown,
-  assessStop,
-} from "./assessments.ts";
+import { lookupTable } from "../../../../base/object.ts";
+import type { CheckResult } from "../check.ts";
+import type { ClientRunResult } from "./run.ts";
+import { minIntervalSeconds, type OAuthRequest, type PollStep, slowDownSeconds } from "./scripted-server.ts";
 
 export interface ClientCheck {
   /** Stable ID for scripts. */
@@ -23,6 +11,240 @@ export interface ClientCheck {
   readonly basis: string;
   readonly assess: Assessor;
 }
+
+export interface Assessment {
+  readonly result: CheckResult;
+  /** Observation as one sentence. */
+  readonly detail: string;
+  readonly fix?: string;
+}
+
+type Assessor = (result: ClientRunResult) => Assessment;
+
+const pass = (detail: string): Assessment => ({ result: "passed", detail });
+const fail = (detail: string, fix: string): Assessment => ({ result: "failed", detail, fix });
+const warn = (detail: string, fix: string): Assessment => ({ result: "warning", detail, fix });
+const skip = (detail: string): Assessment => ({ result: "not_checked", detail });
+
+const deviceGrantType = "urn:ietf:params:oauth:grant-type:device_code";
+
+const notRequested = skip("The client requested no device code.");
+
+const describeState = ({ exitCode }: ClientRunResult): string =>
+  exitCode === undefined ? "it was still running" : `it ended with exit code ${exitCode}`;
+
+/** Assesses only a client that has polled. */
+const whenPolled =
+  (assess: Assessor): Assessor =>
+  (result) => {
+    if (result.polls.length > 0) return assess(result);
+    return result.challenge === undefined ? notRequested : skip(`The client did not poll; ${describeState(result)}.`);
+  };
+
+function assessEncoding({ deviceRequests, polls }: ClientRunResult): Assessment {
+  const requests = [...deviceRequests, ...polls];
+  if (requests.length === 0) return notRequested;
+  const fix = "Send the fields in the body of a POST with content-type: application/x-www-form-urlencoded.";
+  const invalid = requests.find(({ method, encoding }) => method !== "POST" || encoding === "other");
+  if (invalid) {
+    const inQuery = Object.keys(invalid.query).length > 0 ? ", with fields in the query" : "";
+    return fail(`The client sent ${invalid.method} with ${invalid.contentType || "no content type"}${inQuery}.`, fix);
+  }
+  return requests.some(({ encoding }) => encoding === "json")
+    ? warn("The client sends JSON, which other servers reject.", fix)
+    : pass("All requests are form-encoded.");
+}
+
+function assessFields({ deviceRequests, polls }: ClientRunResult): Assessment {
+  const requests = [...deviceRequests, ...polls];
+  if (requests.length === 0) return notRequested;
+  if (requests.some(({ fields }) => fields === undefined)) return skip("A body cannot be read.");
+  const problem = deviceRequests.map(findMissingClient).find(Boolean) ?? polls.map(findPollProblem).find(Boolean);
+  if (problem) return fail(problem, `Poll with grant_type=${deviceGrantType}, device_code and client_id.`);
+  return polls.length === 0 ? skip("The client did not poll.") : pass("All requests contain the required fields.");
+}
+
+const findMissingClient = ({ fields, isAuthenticated }: OAuthRequest): string | undefined =>
+  fields?.client_id === undefined && !isAuthenticated ? "A request has no client_id." : undefined;
+
+function findPollProblem(poll: OAuthRequest): string | undefined {
+  const { fields = {} } = poll;
+  if (fields.grant_type !== deviceGrantType) return `A poll has grant_type ${JSON.stringify(fields.grant_type ?? "")}.`;
+  if (fields.device_code === undefined) return "A poll has no device_code.";
+  return findMissingClient(poll);
+}
+
+function assessShownCode(result: ClientRunResult): Assessment {
+  const stripSeparators = (text: string) => text.replaceAll(/[-\s]/g, "").toUpperCase();
+  const code = stripSeparators(result.challenge?.userCode ?? "");
+  return assessOutput(result, stripSeparators(result.output).includes(code), "user code", "user_code");
+}
+
+function assessShownAddress(result: ClientRunResult): Assessment {
+  // Clients may omit the scheme, and terminals wrap long lines.
+  const address = result.challenge?.verificationUri.replace(/^https?:\/\//, "") ?? "";
+  const isShown = result.output.replaceAll(/\s/g, "").includes(address);
+  return assessOutput(result, isShown, "verification address", "verification_uri");
+}
+
+function assessOutput({ challenge, exitCode, output }: ClientRunResult, isShown: boolean, name: string, field: string) {
+  if (!challenge) return notRequested;
+  if (isShown) return pass(`The ${name} was shown.`);
+  // A pipe can buffer the output of a running program.
+  if (exitCode === undefined && output === "")
+    return skip("The client has printed nothing yet, and was still running.");
+  const fix = `Print ${field} on standard output or standard error.`;
+  return fail(`The ${name} does not appear in what the client printed.`, fix);
+}
+
+function assessTokens(result: ClientRunResult): Assessment {
+  const { hasTokens, polls, exitCode } = result;
+  if (!hasTokens) return skip(`No poll received the tokens; ${describeState(result)}.`);
+  if (polls.some(({ step }) => step === undefined)) {
+    const fix = "Stop polling at the first response with an access_token.";
+    return fail("The client polled again after it had received the tokens.", fix);
+  }
+  if (exitCode === undefined) return skip("The client received the tokens, and is still running.");
+  const detail = `The client received the tokens, and ended with exit code ${exitCode}.`;
+  if (exitCode === 0) return pass(detail);
+  return fail(detail, "Accept the token response: access_token, token_type, expires_in, scope.");
+}
+
+function assessSecrets({ challenge, exposedIn }: ClientRunResult): Assessment {
+  if (!challenge) return notRequested;
+  if (exposedIn === undefined) {
+    return skip("The arguments of processes were not seen: the client did not poll, or the system hides them.");
+  }
+  if (exposedIn === null) return pass("No process had a secret among its arguments.");
+  const detail = `The device code or a token was an argument of ${JSON.stringify(exposedIn)}.`;
+  return fail(detail, "Pass secrets to other programs by standard input or a private file.");
+}
+
+/** A client with a fixed timer can be late once and early the next time. The differences cancel out over all polls. */
+const maxTotalDeviationMs = 900;
+/** Tolerance for one wait of several seconds. */
+const maxWaitDeviationMs = 750;
+/** Measured times are inconclusive above this delay. */
+const maxDelayMs = 1_500;
+
+const formatSeconds = (ms: number): string => (ms / 1_000).toFixed(1);
+
+/** Returns the maximum possible time between the arrivals of two requests. */
+const getMaxWait = (firstRequest: OAuthRequest, secondRequest: OAuthRequest): number =>
+  secondRequest.at - firstRequest.earliestAt;
+
+const reportFewPolls = (result: ClientRunResult, { length } = result.polls): Assessment =>
+  skip(`The client polled ${length} times; ${describeState(result)}.`);
+
+/** Assesses a poll that was observed too late for a measurement. Returns undefined if the poll was on time. */
+function assessDelay({ at, earliestAt }: OAuthRequest): Assessment | undefined {
+  if (at - earliestAt <= maxDelayMs) return undefined;
+  return skip(`This machine was busy: times are off by up to ${formatSeconds(at - earliestAt)} s.`);
+}
+
+function assessInterval(result: ClientRunResult): Assessment {
+  // A response with tokens ends the sign-in, so later requests are not polls.
+  const polls = result.polls.filter(({ step }) => step !== undefined);
+  if (polls.length < 3) return reportFewPolls(result, polls);
+  const delay = assessDelay(polls[0]!);
+  if (delay) return delay;
+  const tookMs = getMaxWait(polls[0]!, polls.at(-1)!);
+  const detail = `${polls.length} polls in ${formatSeconds(tookMs)} s; the interval is ${minIntervalSeconds} s.`;
+  if (tookMs >= (polls.length - 1) * minIntervalSeconds * 1_000 - maxTotalDeviationMs) return pass(detail);
+  return fail(detail, "Wait for `interval` seconds (5 if it is missing) before each poll.");
+}
+
+interface SlowDownRule {
+  readonly id: string;
+  readonly summary: string;
+  /** Index of the poll before the assessed wait, and the number of slow_down responses until then. */
+  readonly poll: number;
+  readonly slowDowns: number;
+  readonly fix: string;
+}
+
+/** Each rule is assessed only if the client follows the previous ones. */
+const slowDownRules: readonly SlowDownRule[] = [
+  {
+    ...{ id: "slow-down.added", summary: "Adds 5 s at slow_down", poll: 1, slowDowns: 1 },
+    fix: "At slow_down add 5 s to the interval, and wait for that before the next poll.",
+  },
+  {
+    ...{ id: "slow-down.for-good", summary: "Keeps the longer interval for all later polls", poll: 2, slowDowns: 1 },
+    fix: "Keep the longer interval until the end of the sign-in.",
+  },
+  {
+    ...{ id: "slow-down.each", summary: "Adds another 5 s at each slow_down", poll: 3, slowDowns: 2 },
+    fix: "Add 5 s to the present interval at each slow_down, not to the first one.",
+  },
+];
+
+function assessSlowDown(result: ClientRunResult, index: number): Assessment {
+  if (index > 0 && assessSlowDown(result, index - 1).result !== "passed")
+    return skip(`Not assessed unless ${slowDownRules[index - 1]!.id} passes.`);
+  const { poll, slowDowns, fix } = slowDownRules[index]!;
+  const waits = result.polls.slice(1).map((next, i) => getMaxWait(result.polls[i]!, next));
+  const waitedMs = waits[poll];
+  if (waitedMs === undefined) return reportFewPolls(result);
+  const delay = assessDelay(result.polls[poll]!);
+  if (delay) return delay;
+  const leastMs = measurePollIntervalMs(waits[0]!) + slowDowns * slowDownSeconds * 1_000;
+  const detail = `${formatSeconds(waitedMs)} s between polls ${poll + 1} and ${poll + 2}; at least ${formatSeconds(leastMs)} s are due.`;
+  return waitedMs >= leastMs - maxWaitDeviationMs ? pass(detail) : fail(detail, fix);
+}
+
+/**
+ * Measures the interval of the client before the first slow_down. An interval longer than requested is allowed. A busy
+ * machine can delay the first poll of a client with the requested interval.
+ */
+const measurePollIntervalMs = (firstWaitMs: number): number =>
+  Math.min(firstWaitMs, Math.max(minIntervalSeconds * 1_000, firstWaitMs - 2_000));
+
+/** Assesses only a client that has polled until the script ended with this error. */
+const whenEnded = (error: string, assess: Assessor): Assessor =>
+  whenPolled((result) =>
+    result.endedAt === undefined
+      ? skip(`The client did not poll often enough to get ${error}; ${describeState(result)}.`)
+      : assess(result),
+  );
+
+const assessStop = (error: string): Assessor =>
+  whenEnded(error, ({ polls, exitCode, deviceRequests }) => {
+    if (polls.some(({ step }) => step === undefined)) {
+      const fix = `Stop at ${error}. Start again with a new device code only if the user requests it.`;
+      return fail(`The client polled again with the same code after ${error}.`, fix);
+    }
+    return exitCode !== undefined || deviceRequests.length > 1
+      ? pass(`The client did not poll again after ${error}.`)
+      : skip(`The client has not polled again after ${error}, and is still running.`);
+  });
+
+const assessExitCode = (error: string): Assessor =>
+  whenEnded(error, ({ exitCode }) => {
+    if (exitCode === undefined) return skip("The client is still running.");
+    if (exitCode !== 0) return pass(`The client ended with exit code ${exitCode}.`);
+    const detail = `The client ended with exit code 0 after ${error}, as if it had signed in.`;
+    return warn(detail, "Exit with another code, so that scripts notice.");
+  });
+
+const disturbances: readonly (PollStep | undefined)[] = ["reset", "html-503", "lost"];
+
+const assessContinuation = (event: string): Assessor =>
+  whenPolled((result) => {
+    const { polls, exitCode } = result;
+    const disturbedIndex = polls.findIndex(({ step }) => disturbances.includes(step));
+    if (disturbedIndex === -1) return skip(`The client polled too few times; ${describeState(result)}.`);
+    const next = polls[disturbedIndex + 1];
+    if (next) {
+      const waitedMs = getMaxWait(polls[disturbedIndex]!, next);
+      const detail = `The client polled again ${formatSeconds(waitedMs)} s after ${event}.`;
+      if (waitedMs >= minIntervalSeconds * 750) return pass(detail);
+      return warn(detail, "Wait for at least the interval; double it at each failure.");
+    }
+    if (exitCode === undefined) return skip(`The client has not polled again after ${event}, and is still running.`);
+    const fix = "Wait for at least the interval, then poll again until the code expires.";
+    return warn(`The client gave up after ${event} (exit code ${exitCode}).`, fix);
+  });
 
 type CheckRow = readonly [id: string, summary: string, basis: string, assess: Assessor];
 
@@ -39,21 +261,19 @@ const createDisturbanceChecks = (scenario: string, event: string): readonly Chec
   [`${scenario}.continues`, `Polls again after ${event}`, adviceBasis, assessContinuation(event)],
 ];
 
-const checksByScenario = Object.entries<readonly CheckRow[]>({
+const checksByScenario = lookupTable<readonly CheckRow[]>({
   approval: [
     ["request.encoding", "Sends POST requests with application/x-www-form-urlencoded", encodingBasis, assessEncoding],
     ["request.fields", "Sends client_id, grant_type and device_code", "RFC 8628, 3.1 and 3.4", assessFields],
     ["shown.code", "Shows the user code", "RFC 8628, 3.3", assessShownCode],
     ["shown.address", "Shows the verification address", "RFC 8628, 3.3", assessShownAddress],
-    ["poll.interval", "Polls no faster than the interval", "RFC 8628, 3.2 and 3.5", assessInterval],
-    ["approval.tokens", "Accepts the tokens, and stops polling", "RFC 8628, 3.5", assessDelivery],
+    ["poll.interval", "Polls no faster than the interval", "RFC 8628, 3.2 and 3.5", whenPolled(assessInterval)],
+    ["approval.tokens", "Accepts the tokens, and stops polling", "RFC 8628, 3.5", whenPolled(assessTokens)],
     ["secrets.arguments", "Passes no device code or token as a process argument", secretsBasis, assessSecrets],
   ],
-  "slow-down": [
-    ["slow-down.added", "Adds 5 s at slow_down", "RFC 8628, 3.5", assessSlowDown],
-    ["slow-down.for-good", "Keeps the longer interval for all later polls", "RFC 8628, 3.5", assessLastingSlowDown],
-    ["slow-down.each", "Adds another 5 s at each slow_down", "RFC 8628, 3.5", assessRepeatedSlowDown],
-  ],
+  "slow-down": slowDownRules.map(({ id, summary }, i) => {
+    return [id, summary, "RFC 8628, 3.5", whenPolled((result) => assessSlowDown(result, i))];
+  }),
   expired: createEndChecks("expired", "expired_token"),
   denied: createEndChecks("denied", "access_denied"),
   reset: createDisturbanceChecks("reset", "a connection reset"),
@@ -62,6 +282,6 @@ const checksByScenario = Object.entries<readonly CheckRow[]>({
 });
 
 /** All checks, in the order of the report. */
-export const clientChecks: readonly ClientCheck[] = checksByScenario.flatMap(([scenario, rows]) =>
+export const clientChecks: readonly ClientCheck[] = Object.entries(checksByScenario).flatMap(([scenario, rows]) =>
   rows.map(([id, summary, basis, assess]) => ({ id, scenario, summary, basis, assess })),
 );

@@ -10,7 +10,7 @@ import { exchangeToken } from "../../../../api/router/oidc.ts";
 import { systemWallClock } from "../../../../base/clock.ts";
 import { isObject, lookupTable, toFields, tryParseJson } from "../../../../base/object.ts";
 import { maxIdleConnectionMs } from "../../../../base/timing.ts";
-import { pairHeaders, type RecordedResponse } from "../../../../verify/exchange.ts";
+import { pairHeaders, parseJsonBody, type RecordedResponse } from "../../../../verify/exchange.ts";
 import { RequestSender } from "../../../../verify/replay/send.ts";
 import { withControlClient } from "../../../connection/emulator/emulator-access.ts";
 
@@ -18,7 +18,7 @@ import { withControlClient } from "../../../connection/emulator/emulator-access.
  * Response to one poll. `approve`, `deny` and `expire` change the emulator just before it responds. The other steps
  * replace its response. `lost` breaks the response off.
  */
-type PollStep = "pending" | "slow_down" | "reset" | "html-503" | "lost" | "approve" | "deny" | "expire";
+export type PollStep = "pending" | "slow_down" | "reset" | "html-503" | "lost" | "approve" | "deny" | "expire";
 
 /** Interval of the server in seconds. The minimum of RFC 8628 keeps runs short. */
 export const minIntervalSeconds = 1;
@@ -111,7 +111,7 @@ export async function startScriptedServer(script: readonly PollStep[], getEarlie
     const relayedResponse = await relay();
     observation.deviceRequests.push(oauth);
     if (relayedResponse.status !== 200) return relayedResponse;
-    const fields = toFields(JSON.parse(relayedResponse.body.toString("utf8")));
+    const fields = toFields(parseJsonBody(relayedResponse));
     observation.challenge ??= {
       deviceCode: String(fields.device_code),
       userCode: String(fields.user_code),
@@ -133,7 +133,7 @@ export async function startScriptedServer(script: readonly PollStep[], getEarlie
     if (hasFirstCode && steps.length === 0) observation.endedAt ??= systemWallClock.monotonicNow();
     if (relayedResponse.status === 200) {
       observation.hasTokens = true;
-      const { access_token } = toFields(JSON.parse(relayedResponse.body.toString("utf8")));
+      const { access_token } = toFields(parseJsonBody(relayedResponse));
       if (typeof access_token === "string" && access_token !== "") secrets.push(access_token);
     }
     sendResponse(response, relayedResponse);

@@ -1,0 +1,210 @@
+import type { ChildProcess } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { constants, tmpdir } from "node:os";
+import { join } from "node:path";
+// On Windows, npm is a batch file, which spawn of Node.js does not start.
+import spawn from "cross-spawn";
+import { runAfterDelay, systemWallClock } from "../../../../base/clock.ts";
+import { pluralize } from "../../../../base/text.ts";
+import type { Context } from "../../../command.ts";
+import { CommandFailedError } from "../../../process/failure.ts";
+import { withSpinner } from "../../../prompt/spinner.ts";
+import { buildChildEnvironment } from "../../emulator/exec.ts";
+import { hasProcessGroups, killProcessGroup } from "../check.ts";
+import type { Assessment, ClientCheck } from "./checks.ts";
+import {
+  type ClientObservation,
+  clientScenarios,
+  type ScriptedServer,
+  startScriptedServer,
+} from "./scripted-server.ts";
+
+export interface ClientRunResult extends ClientObservation {
+  readonly output: string;
+  /** Undefined if the client was still running at the end. */
+  readonly exitCode: number | undefined;
+  readonly seconds: number;
+}
+
+export interface ClientCheckOutcome extends Assessment, Pick<ClientCheck, "id" | "scenario" | "basis"> {
+  /** Duration of the scenario. */
+  readonly seconds: number;
+}
+
+interface ClientOptions {
+  readonly argv: readonly [string, ...string[]];
+  readonly maxWaitMs: number;
+}
+
+/**
+ * Runs the scenarios of these checks concurrently and assesses the results. All checks fail with `failure` if the
+ * client requested no sign-in.
+ */
+export async function runClientChecks(
+  checks: readonly ClientCheck[],
+  options: ClientOptions,
+  context: Context,
+): Promise<{ readonly outcomes: readonly ClientCheckOutcome[]; readonly failure: CommandFailedError | undefined }> {
+  const names = [...new Set(checks.map(({ scenario }) => scenario))];
+  const servers = await startServers(names, context);
+  const text = `Running the client in ${pluralize(names.length, "scenario")}, for up to 30 s`;
+  await context.output.note(`${text} …`);
+  const runAll = async () => {
+    const runs = servers.map((server) => runClient(server, options, context));
+    // No client continues after another one fails.
+    await Promise.allSettled(runs);
+    return Promise.all(runs);
+  };
+  const results = await withSpinner(context, text, runAll, { tellsTime: true });
+  const hasRequested = results.some(({ deviceRequests }) => deviceRequests.length > 0);
+  const failure = hasRequested ? undefined : createNeverRequestedError(results[0]!);
+  const outcomes = checks.map(({ id, scenario, basis, assess }) => {
+    const result = results[names.indexOf(scenario)]!;
+    const assessment = failure
+      ? { result: "failed" as const, detail: failure.message, fix: failure.hint }
+      : assess(result);
+    return { id, ...assessment, scenario, basis, seconds: result.seconds };
+  });
+  return { outcomes, failure };
+}
+
+/**
+ * Starts one server per scenario. All servers are ready before a client starts, so that only the clients are measured.
+ */
+async function startServers(names: readonly string[], context: Context): Promise<readonly ScriptedServer[]> {
+  const servers: ScriptedServer[] = [];
+  const heartbeatEnd = new AbortController();
+  const getEarliestTime = startHeartbeat(heartbeatEnd.signal);
+  context.onEnd(async () => {
+    heartbeatEnd.abort();
+    await Promise.all(servers.map((server) => server.close()));
+  });
+  for (const name of names) servers.push(await startScriptedServer(clientScenarios[name]!, getEarliestTime));
+  return servers;
+}
+
+const defaultHeartbeatMs = 25;
+
+/**
+ * Measures the maximum delay of observed events. A busy machine observes requests late, so that the next wait looks too
+ * short. This delay must not count against the client. Returns a function that returns the earliest time, in monotonic
+ * milliseconds, of an event that is observed now.
+ */
+function startHeartbeat(signal: AbortSignal): () => number {
+  let last = systemWallClock.monotonicNow();
+  let previous = last;
+  const run = async () => {
+    while (!signal.aborted) {
+      await systemWallClock.sleep(defaultHeartbeatMs, signal);
+      previous = last;
+      last = systemWallClock.monotonicNow();
+    }
+  };
+  void run();
+  // After a delay, the heartbeat runs before the pending events.
+  return () => previous;
+}
+
+function createNeverRequestedError({ exitCode, output }: ClientRunResult): CommandFailedError {
+  const ending = exitCode === undefined ? "was still running at the end" : `ended with exit code ${exitCode}`;
+  const last = output.trim().split("\n").at(-1)?.slice(0, 300);
+  const lastLine = last ? ` Its last line: ${last}` : "";
+  const message = `The client requested no device code, and ${ending}.${lastLine}`;
+  return new CommandFailedError("failed", "no_sign_in", message, {
+    hint: "The client must read the server from SVC_ROUTER_URL and its client ID from SVC_OAUTH_CLIENT_ID. Raise --client-timeout if it is slow to start.",
+  });
+}
+
+/** Time after the script without requests after which a client counts as idle. The client runs in real time. */
+const maxQuietMs = 8_000;
+const defaultCheckIntervalMs = 50;
+/** Time for a client to end after SIGTERM. */
+const maxTerminationMs = 1_000;
+/** Number of polls after the script that prove that the client continues. */
+const maxExtraPolls = 2;
+
+async function runClient(
+  server: ScriptedServer,
+  { argv, maxWaitMs }: ClientOptions,
+  context: Context,
+): Promise<ClientRunResult> {
+  const { signal } = context;
+  const folder = await mkdtemp(join(tmpdir(), "svc-certify-"));
+  const startedAt = systemWallClock.monotonicNow();
+  const client = startClient(argv, createEnvironment(server, folder, context), context);
+  try {
+    let hasEnded = false;
+    const clientEnd = client.exited.then(() => {
+      hasEnded = true;
+    });
+    while (!hasEnded && !signal.aborted && !isScriptOver(server.observation, startedAt + maxWaitMs)) {
+      await Promise.race([clientEnd, systemWallClock.sleep(defaultCheckIntervalMs, signal)]);
+    }
+    signal.throwIfAborted();
+    const seconds = (systemWallClock.monotonicNow() - startedAt) / 1_000;
+    return { ...server.observation, output: client.output(), exitCode: getExitCode(client.child), seconds };
+  } finally {
+    await endClient(client);
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function isScriptOver({ endedAt, lastAt = 0, polls, deviceRequests }: ClientObservation, latest: number): boolean {
+  const now = systemWallClock.monotonicNow();
+  if (now >= latest || endedAt === undefined) return now >= latest;
+  const extraPolls = polls.filter(({ step }) => step === undefined).length;
+  return extraPolls >= maxExtraPolls || deviceRequests.length > 1 || now - Math.max(lastAt, endedAt) >= maxQuietMs;
+}
+
+/**
+ * Creates the environment of the client, with the URL of its server. The control plane token is removed, because it can
+ * approve codes for the user.
+ */
+function createEnvironment({ url, emulator }: ScriptedServer, folder: string, { host }: Context) {
+  const access = { ...emulator, routerUrl: url, controlUrl: `${url}/_emulator` };
+  const { SVC_EMULATOR_URL: _, SVC_EMULATOR_TOKEN: __, ...variables } = buildChildEnvironment(access, host);
+  // The client must not use the sign-ins of the user or of other runs.
+  return { ...variables, SVC_OAUTH_CLIENT_ID: "demo-cli", SVC_CONFIG_DIR: folder };
+}
+
+/** Limit of stored output. The code and the address are at the beginning of the output. */
+const maxOutputCharacters = 1_000_000;
+const maxOutputDelayMs = 500;
+
+/** Starts a client in its own process group, with empty standard input. */
+function startClient([program, ...args]: ClientOptions["argv"], env: Record<string, string>, context: Context) {
+  const { cwd } = context.host;
+  const child = spawn(program, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"], detached: hasProcessGroups });
+  context.shutdown.onForcedExit(() => killProcessGroup(child, "SIGKILL"));
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding("utf8").on("data", (text: string) => {
+      if (output.length < maxOutputCharacters) output += text;
+    });
+  }
+  /** Resolves when the process has ended. Rejects if the program cannot be run. */
+  const exited = new Promise<void>((resolve, reject) => {
+    child.once("error", (cause: NodeJS.ErrnoException) => {
+      const reason = cause.code === "ENOENT" ? "there is no such program" : (cause.code ?? cause.message);
+      reject(new CommandFailedError("usage", "cannot_run", `Cannot run ${program}: ${reason}`, { cause }));
+    });
+    // The output is complete at "close", which waits for child processes that share the pipes.
+    child.once("exit", () => runAfterDelay(maxOutputDelayMs, resolve));
+    child.once("close", () => resolve());
+  });
+  exited.catch(() => {});
+  return { child, output: () => output, exited };
+}
+
+async function endClient({ child, exited }: ReturnType<typeof startClient>): Promise<void> {
+  if (getExitCode(child) === undefined) {
+    killProcessGroup(child, "SIGTERM");
+    const timeout = systemWallClock.sleep(maxTerminationMs, undefined, { inBackground: true });
+    await Promise.race([exited.catch(() => {}), timeout]);
+  }
+  killProcessGroup(child, "SIGKILL");
+}
+
+/** Returns the exit code, or 128 + n after a signal. Returns undefined while the process runs. */
+const getExitCode = ({ exitCode, signalCode }: ChildProcess): number | undefined =>
+  exitCode ?? (signalCode === null ? undefined : 128 + constants.signals[signalCode]);
