@@ -17,7 +17,6 @@ import { type CertifyPlan, runCertification } from "../certify/receiver/certify.
 
 import { guessLanguage, type ReceiverLanguage, receiverLanguages } from "../certify/receiver/mistakes.ts";
 import { allReceiverChecks } from "../certify/receiver/run.ts";
-import { buildChildEnvironment } from "../emulator/exec.ts";
 import { findKeyVariable, readKeyFile } from "./key.ts";
 import { parseReceiverUrl } from "./post.ts";
 import { parseActivity } from "./registration.ts";
@@ -103,7 +102,7 @@ const webhooksCertify = defineCommand({
     const resolvedFlags = await resolveFlags(input.flags, context);
     const plan = await createPlan(resolvedFlags, context);
     await storeLastRun(context.host, resolvedFlags);
-    return runCertification(plan, (access) => buildChildEnvironment(access, context.host), context);
+    return runCertification(plan, context);
   },
 });
 

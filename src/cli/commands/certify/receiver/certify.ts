@@ -6,27 +6,20 @@ import { pluralize } from "../../../../base/text.ts";
 import { writeFileAtomic } from "../../../../files/atomic-write.ts";
 import { makeFolder } from "../../../../files/folders.ts";
 import type { Context } from "../../../command.ts";
-import type { EmulatorAccess } from "../../../connection/emulator/emulator-access.ts";
-import { annotate, maskSecrets, shouldAnnotate } from "../../../output/github-actions.ts";
+import { maskSecrets } from "../../../output/github-actions.ts";
 import { CommandFailedError, UsageError } from "../../../process/failure.ts";
 import { canPrompt } from "../../../prompt/confirm.ts";
-import { describeResponse, type ReceiverCheck } from "./check.ts";
-import { type Diagnosis, diagnoseMistakes, findAcceptedMistakes } from "./diagnosis.ts";
-import { type CertificationEmulator, startCertificationEmulator } from "./emulation.ts";
-import { genuineCheck } from "./genuine-checks.ts";
+import { buildChildEnvironment } from "../../emulator/exec.ts";
+import type { ReceiverCheck } from "./check.ts";
+import { diagnose } from "./diagnosis.ts";
+import { startCertificationEmulator } from "./emulation.ts";
+import { genuineCheck } from "./event-checks.ts";
 import type { ReceiverLanguage } from "./mistakes.ts";
 import { createProbe } from "./probe.ts";
 import { createReceiverProcess, isListening, type ReceiverProcess } from "./receiver-process.ts";
-import {
-  type CertifyReport,
-  checkColumns,
-  createCertifyReport,
-  formatCheckLine,
-  formatFindings,
-  formatReceiverJUnitReport,
-} from "./report.ts";
+import { createCertifyReport, formatReceiverJUnitReport, printReport } from "./report.ts";
 import { type CheckRunOptions, type ReceiverCheckResult, runChecks } from "./run.ts";
-import { hasSucceeded, isAccepted, type RawDelivery, sendDelivery } from "./sender.ts";
+import { type RawDelivery, sendDelivery } from "./sender.ts";
 
 export interface CertifyPlan extends Pick<CheckRunOptions, "url" | "checks" | "maxMs"> {
   readonly activity: Activity;
@@ -43,25 +36,21 @@ export interface CertifyPlan extends Pick<CheckRunOptions, "url" | "checks" | "m
   writeReport(xml: string): Promise<void>;
 }
 
-export async function runCertification(
-  plan: CertifyPlan,
-  createEnvironment: (access: EmulatorAccess) => Record<string, string>,
-  context: Context,
-) {
+export async function runCertification(plan: CertifyPlan, context: Context) {
   const { output, host, signal } = context;
+  const { url, keep } = plan;
   const emulation = await startCertificationEmulator(plan, context);
   const { key } = emulation.deliveries;
   await maskSecrets(host, [key]);
-  const env = { ...createEnvironment(emulation.access), SVC_WEBHOOK_HMAC_KEY: key };
-  const receiver = await openReceiver(plan, env, emulation, context);
+  const env = { ...buildChildEnvironment(emulation.access, host), SVC_WEBHOOK_HMAC_KEY: key };
+  const receiver = await openReceiver(plan, env, context);
   const probe = plan.probe === undefined ? undefined : createProbe(plan.probe, { host, env, signal });
-  const { keep } = plan;
   if (keep !== undefined) await writeKey(keep, plan.key === undefined ? key : undefined);
   const files = new Map<string, readonly string[]>();
 
   const startedAt = host.wall.monotonicNow();
   const isTable = output.format === "table";
-  const items = await runChecks({
+  const checkedItems = await runChecks({
     ...plan,
     ...emulation,
     probe,
@@ -75,21 +64,24 @@ export async function runCertification(
       if (isTable) await output.showStatus(`${item.check.summary} …`);
     },
   });
-  const diagnosed = await diagnoseItems(items, plan, emulation, context);
+  const sendOther = async (delivery: RawDelivery) => {
+    const response = await sendDelivery(delivery, { url, wall: host.wall, signal, timeoutMs: 2_000 });
+    if (plan.console) emulation.record("search for the mistake", { delivery, response });
+    return response;
+  };
+  const { items: allItems, diagnoses } = await diagnose(checkedItems, emulation.deliveries, sendOther);
   await output.showStatus(undefined);
-  const shownItems = selectShownItems(diagnosed.items, plan.checks);
-  const report = createCertifyReport({
-    ...plan,
-    items: shownItems,
-    diagnoses: diagnosed.diagnoses,
-    seconds: Math.round((host.wall.monotonicNow() - startedAt) / 100) / 10,
-    files,
-  });
+  const items = selectShownItems(allItems, plan.checks);
+  const seconds = Math.round((host.wall.monotonicNow() - startedAt) / 100) / 10;
+  const report = createCertifyReport({ ...plan, items, diagnoses, seconds, files });
   if (!plan.console) await receiver?.stop();
-  await writeReports(report, shownItems, plan, context);
-  const cutOff = pluralize(shownItems.filter(({ isCutOff }) => isCutOff).length, "check was", "checks were");
-  if (shownItems.some(({ isCutOff }) => isCutOff))
+  await plan.writeReport(formatReceiverJUnitReport(report));
+  await printReport(report, context);
+  const cutOffCount = items.filter(({ isCutOff }) => isCutOff).length;
+  if (cutOffCount > 0) {
+    const cutOff = pluralize(cutOffCount, "check was", "checks were");
     await output.warn(`${cutOff} not run within the time limit of ${plan.maxMs / 1_000} s (--time-limit)`);
+  }
   if (plan.console && !signal.aborted) {
     await output.warn(`Console, for one browser within a minute: ${await emulation.openConsole()}`);
     await output.note("Press Ctrl-C to stop");
@@ -102,8 +94,7 @@ export async function runCertification(
 /** Starts the receiver, or checks that a receiver with this key is running. */
 async function openReceiver(
   { command, url, readyTimeoutMs, key }: CertifyPlan,
-  env: Record<string, string>,
-  { deliveries }: CertificationEmulator,
+  env: Record<string, string> & { readonly SVC_WEBHOOK_HMAC_KEY: string },
   context: Context,
 ): Promise<ReceiverProcess | undefined> {
   const { host, globals, output, signal, onEnd } = context;
@@ -121,16 +112,14 @@ async function openReceiver(
     }
     // The key is also printed with --quiet, because the receiver cannot start without it.
     await output.warn("Start the receiver with this key:");
-    await output.warn(`  SVC_WEBHOOK_HMAC_KEY=${deliveries.key}`);
+    await output.warn(`  SVC_WEBHOOK_HMAC_KEY=${env.SVC_WEBHOOK_HMAC_KEY}`);
     const { askText } = await import("../../../prompt/ask.ts");
     await askText("Press Enter when it listens", { host, signal });
   }
-  if (!(await isListening(url, signal))) {
-    throw new CommandFailedError("temporary", "receiver_unreachable", `Nothing accepts connections at ${url}.`, {
-      hint: "Start the receiver, or use --command to start it.",
-    });
-  }
-  return undefined;
+  if (await isListening(url, signal)) return undefined;
+  throw new CommandFailedError("temporary", "receiver_unreachable", `Nothing accepts connections at ${url}.`, {
+    hint: "Start the receiver, or use --command to start it.",
+  });
 }
 
 /** Selects the requested checks. If all of them depend on a failed check, the failed check is included as the cause. */
@@ -143,58 +132,6 @@ const selectShownItems = (
       checks.includes(check) ||
       (result === "failed" && (check === genuineCheck || checks.every(({ requires }) => requires === "probe"))),
   );
-
-/** Finds the mistakes. If the receiver accepts no delivery, this also searches for signatures that it accepts. */
-async function diagnoseItems(
-  items: readonly ReceiverCheckResult[],
-  { url, console }: CertifyPlan,
-  { deliveries, record }: CertificationEmulator,
-  { host: { wall }, signal }: Context,
-): Promise<{ readonly items: readonly ReceiverCheckResult[]; readonly diagnoses: readonly Diagnosis[] }> {
-  const accepts = ({ check: { expects }, exchanges }: ReceiverCheckResult) =>
-    exchanges.some(({ response }) => (expects === "reject" ? hasSucceeded(response) : isAccepted(response)));
-  // Otherwise, a rejection proves nothing.
-  if (items.some((item) => item.check.expects !== "other" && accepts(item)))
-    return { items, diagnoses: diagnoseMistakes(items) };
-  const first = items[0]?.exchanges[0]?.response;
-  const isRejection = first?.error === undefined && first?.status !== undefined && first.status >= 400;
-  const send = async (delivery: RawDelivery) => {
-    const response = await sendDelivery(delivery, { url, wall, signal, timeoutMs: 2_000 });
-    if (console) record("search for the mistake", { delivery, response });
-    return response;
-  };
-  const acceptedMistakes = isRejection ? await findAcceptedMistakes(deliveries, send) : [];
-  const detail = `no genuine event is accepted (${first ? describeResponse(first) : "nothing was sent"})`;
-  const itemsOfReport = items.map((item) =>
-    item.check.expects === "reject" ? { ...item, result: "not_checked" as const, detail } : item,
-  );
-  return { items: itemsOfReport, diagnoses: diagnoseMistakes(itemsOfReport, acceptedMistakes) };
-}
-
-async function writeReports(
-  report: CertifyReport,
-  items: readonly ReceiverCheckResult[],
-  { writeReport }: CertifyPlan,
-  context: Context,
-): Promise<void> {
-  const { output, host, globals, argv } = context;
-  await writeReport(formatReceiverJUnitReport(report));
-  if (output.format === "ndjson") {
-    for (const check of report.checks) await output.printDocument({ type: "check", ...check });
-    for (const finding of report.findings) await output.printDocument({ type: "finding", ...finding });
-    const { checks: _, findings: __, ...sum } = report;
-    await output.printDocument({ type: "result", ...sum });
-  } else if (output.format === "table" && (host.stdout.isTTY === true || globals.format === "table")) {
-    await output.print(...items.map(formatCheckLine), ...formatFindings(report));
-  } else {
-    await output.show(report, { rows: "checks", columns: checkColumns });
-    if (output.format === "table") for (const line of formatFindings(report)) await output.note(line);
-  }
-  if (!shouldAnnotate(host.env, argv)) return;
-  for (const { title, fix, mistake, checks: ids, result } of report.findings)
-    if (result === "failed")
-      await annotate(host, { code: mistake, message: `${title} (${ids.join(", ")})`, hint: fix });
-}
 
 /** Writes the generated key for --keep. A given key is not written, because it can belong to a real workspace. */
 async function writeKey(folder: string, key: string | undefined): Promise<void> {

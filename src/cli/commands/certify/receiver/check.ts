@@ -1,23 +1,26 @@
 import type { CheckResult } from "../check.ts";
-import type { DeliveryFactory } from "./deliveries.ts";
+import type { DeliveryFactory, EventOptions } from "./delivery.ts";
 import type { ReceiverProbe } from "./probe.ts";
 import { isAccepted, type RawDelivery, type ReceiverResponse } from "./sender.ts";
 
 /** Confidence that the real service sends or requires this. */
-export type CheckBasis = "specified" | "public" | "assumed";
+type CheckBasis = "specified" | "public" | "assumed";
 
-export interface ReceiverCheck {
+export interface ReceiverCheck extends CheckReason {
   /** Stable ID for --only and --skip, such as `raw-body.spaced`. */
   readonly id: string;
   /** Behavior of a good receiver, in the present tense: "Accepts JSON with blanks". */
   readonly summary: string;
   readonly expects: "accept" | "reject" | "other";
+  readonly requires?: "probe";
+  readonly run: (run: CheckContext) => Promise<CheckFinding>;
+}
+
+export interface CheckReason {
   readonly basis: CheckBasis;
   readonly reason: string;
   /** Likely mistake, unless a pattern over several checks explains the failure. */
   readonly mistake: string;
-  readonly requires?: "probe";
-  readonly run: (run: CheckContext) => Promise<CheckFinding>;
 }
 
 export interface CheckFinding {
@@ -28,14 +31,16 @@ export interface CheckFinding {
 
 export interface CheckContext {
   readonly deliveries: DeliveryFactory;
+  /** Creates the event of this check, or a further one, as compact JSON. */
+  createEvent(changes?: EventOptions, further?: number): string;
+  /** Creates a signed delivery of the event of this check. */
+  createGenuine(changes?: EventOptions, further?: number): RawDelivery;
   /** Sends a delivery and records it for the report and for --keep. */
   send(delivery: RawDelivery): Promise<ReceiverResponse>;
-  /** Returns the event number of this check, plus an offset for further events. */
-  getEventNumber(further?: number): number;
   /** Duration of one delivery. Concurrent deliveries prove nothing if `isSlow` is true. */
   readonly pace: { readonly bestMs: number; readonly isSlow: boolean };
   /** Sends an event through the webhooks of the emulator, which fail for 155 virtual minutes. */
-  retryLate(number: number): Promise<ReceiverExchange>;
+  retryLate(event: string): Promise<ReceiverResponse>;
   readonly probe: ReceiverProbe | undefined;
 }
 
@@ -52,3 +57,7 @@ export const assessResponse = (response: ReceiverResponse): CheckFinding => ({
   result: isAccepted(response) ? "passed" : "failed",
   detail: describeResponse(response),
 });
+
+export const passed = (detail: string): CheckFinding => ({ result: "passed", detail });
+export const failed = (detail: string): CheckFinding => ({ result: "failed", detail });
+export const notChecked = (detail: string): CheckFinding => ({ result: "not_checked", detail });

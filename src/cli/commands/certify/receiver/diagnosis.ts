@@ -1,13 +1,41 @@
 import { writeJson } from "../../../../base/json.ts";
-import { getDefaultScheme } from "../../../../schemes/webhook-schemes.ts";
-import { type DeliveryFactory, type ForgeryOptions, otherDigest, otherEncoding, sortJsonKeys } from "./deliveries.ts";
-import type { ReceiverCheckResult } from "./run.ts";
-import { hasSucceeded, isAccepted, type RawDelivery, type ReceiverResponse } from "./sender.ts";
+import { describeResponse } from "./check.ts";
+import { type DeliveryFactory, digest, type ForgeryOptions, otherDigest, otherEncoding } from "./delivery.ts";
+import { sortJsonKeys } from "./event-checks.ts";
+import { type ReceiverCheckResult, wasAccepted } from "./run.ts";
+import { isAccepted, type RawDelivery, type ReceiverResponse } from "./sender.ts";
 
 export interface Diagnosis {
   readonly mistake: string;
   readonly checks: readonly string[];
 }
+
+type SendDelivery = (delivery: RawDelivery) => Promise<ReceiverResponse>;
+
+/**
+ * Finds the likely mistakes. If the receiver accepts no delivery, this searches for signatures that it accepts, and the
+ * checks of rejections become `not_checked`, because they prove nothing.
+ */
+export async function diagnose(
+  items: readonly ReceiverCheckResult[],
+  deliveries: DeliveryFactory,
+  send: SendDelivery,
+): Promise<{ readonly items: readonly ReceiverCheckResult[]; readonly diagnoses: readonly Diagnosis[] }> {
+  if (items.some(acceptsDelivery)) return { items, diagnoses: findMistakes(items, []) };
+  const first = items[0]?.exchanges[0]?.response;
+  const isRejection = first?.error === undefined && first?.status !== undefined && first.status >= 400;
+  const acceptedMistakes = isRejection ? await findAcceptedMistakes(deliveries, send) : [];
+  const detail = `no genuine event is accepted (${first ? describeResponse(first) : "nothing was sent"})`;
+  const provenItems = items.map((item) =>
+    item.check.expects === "reject" ? { ...item, result: "not_checked" as const, detail } : item,
+  );
+  return { items: provenItems, diagnoses: findMistakes(provenItems, acceptedMistakes) };
+}
+
+const acceptsDelivery = (item: ReceiverCheckResult): boolean =>
+  item.check.expects === "reject"
+    ? wasAccepted(item)
+    : item.check.expects === "accept" && item.exchanges.some(({ response }) => isAccepted(response));
 
 /** Checks of wrong signatures, each of which a receiver with one mistake accepts. */
 const wrongSignatureCheckIds = ["undecoded-key", otherDigest, otherEncoding, "upper-case"].map(
@@ -19,13 +47,12 @@ const jsonFormCheckIds = ["genuine", "raw-body.spaced", "raw-body.escaped", "raw
 
 /**
  * Finds the likely mistakes by the pattern over all checks, because one mistake usually fails several checks.
- * `accepted` lists the signature mistakes that the receiver accepted although it rejected all genuine deliveries.
+ * `acceptedMistakes` lists the signature mistakes that the receiver accepted although it rejected all genuine
+ * deliveries.
  */
-export function diagnoseMistakes(
-  items: readonly ReceiverCheckResult[],
-  acceptedMistakes: readonly string[] = [],
-): readonly Diagnosis[] {
-  const open = new Map(items.filter(hasProblem).map((item) => [item.check.id, item]));
+function findMistakes(items: readonly ReceiverCheckResult[], acceptedMistakes: readonly string[]): Diagnosis[] {
+  const problems = items.filter(({ result }) => result === "failed" || result === "warning");
+  const open = new Map(problems.map((item) => [item.check.id, item]));
   const diagnoses: Diagnosis[] = [];
 
   const addDiagnosis = (mistake: string, matches: (item: ReceiverCheckResult) => boolean) => {
@@ -33,51 +60,52 @@ export function diagnoseMistakes(
     for (const id of checks) open.delete(id);
     if (checks.length > 0) diagnoses.push({ mistake, checks });
   };
-  const isOpen = (id: string) => open.has(id);
   const isGenuine = ({ check }: ReceiverCheckResult) => check.expects === "accept";
   const isSignature = ({ check }: ReceiverCheckResult) => check.id.startsWith("signature.");
 
   // A receiver that has ended hides all other mistakes.
   addDiagnosis("receiver-ended", (item) => item.receiverEnd !== undefined && !isCrash(item));
-  if (isOpen("signature.tampered") && isOpen("signature.other-key")) addDiagnosis("signature-unchecked", isSignature);
+  if (open.has("signature.tampered") && open.has("signature.other-key"))
+    addDiagnosis("signature-unchecked", isSignature);
 
   const genuine = open.get("genuine");
   const response = genuine?.exchanges[0]?.response;
-  if (response) {
+  if (genuine && response) {
     const { error, status = 0 } = response;
-    const accepting = wrongSignatureCheckIds.find((id) => isOpen(id) && wasAccepted(open.get(id)!));
+    const accepting = wrongSignatureCheckIds.flatMap((id) => open.get(id) ?? []).find(wasAccepted)?.check;
     if (error) addDiagnosis("broken-response", isGenuine);
     else if (status < 400) addDiagnosis("redirect", isGenuine);
     else if (status === 404 || status === 405) addDiagnosis("wrong-address", isGenuine);
-    else if (accepting !== undefined) {
-      const mistake = accepting === "signature.upper-case" ? "wrong-encoding" : open.get(accepting)!.check.mistake;
-      addDiagnosis(mistake, (item) => isGenuine(item) || item.check.id === accepting);
+    else if (accepting) {
+      const mistake = accepting.id === "signature.upper-case" ? "wrong-encoding" : accepting.mistake;
+      addDiagnosis(mistake, (item) => isGenuine(item) || item.check === accepting);
     } else if (acceptedMistakes.length > 0) {
-      const [first, ...otherMistakes] = acceptedMistakes as [string, ...string[]];
-      addDiagnosis(first, isGenuine);
-      for (const mistake of otherMistakes) diagnoses.push({ mistake, checks: diagnoses.at(-1)!.checks });
+      const checks = [...open.values()].filter(isGenuine).map(({ check }) => check.id);
+      for (const id of checks) open.delete(id);
+      diagnoses.push(...acceptedMistakes.map((mistake) => ({ mistake, checks })));
     } else if (items.some((item) => isGenuine(item) && item.result === "passed"))
-      addDiagnosis("reserialized-json", hasSameRejection(genuine!));
+      addDiagnosis("reserialized-json", hasSameRejection(genuine));
     else addDiagnosis("header-case", isGenuine);
   } else {
-    const rewritten = jsonFormCheckIds.filter(isOpen);
-    if (rewritten.length > 1) addDiagnosis("reserialized-json", hasSameRejection(open.get(rewritten[0]!)!));
+    const rewritten = jsonFormCheckIds.flatMap((id) => open.get(id) ?? []);
+    if (rewritten.length > 1) addDiagnosis("reserialized-json", hasSameRejection(rewritten[0]!));
   }
 
-  for (const mistake of new Set([...open.values()].map(describeMistake)))
-    addDiagnosis(mistake, (item) => describeMistake(item) === mistake);
+  for (const mistake of new Set([...open.values()].map(getOwnMistake)))
+    addDiagnosis(mistake, (item) => getOwnMistake(item) === mistake);
   return diagnoses;
 }
+
+/** Returns the mistake of a single check. A warning for a rejected forgery means that an exception rejected it. */
+const getOwnMistake = (item: ReceiverCheckResult): string =>
+  item.check.expects === "reject" && item.result === "warning" && !wasAccepted(item)
+    ? "signature-crash"
+    : item.check.mistake;
 
 /** Reports whether a check with a known mistake ends the receiver each time. */
 const isCrash = (item: ReceiverCheckResult): boolean =>
   item.endsReceiver === true &&
-  ["unknown-activity", "unknown-fields", "interrupted", "signature-crash"].includes(describeMistake(item));
-
-const hasProblem = ({ result }: ReceiverCheckResult): boolean => result === "failed" || result === "warning";
-
-const wasAccepted = ({ exchanges }: ReceiverCheckResult): boolean =>
-  exchanges.some(({ response }) => hasSucceeded(response));
+  ["unknown-activity", "unknown-fields", "interrupted", "signature-crash"].includes(getOwnMistake(item));
 
 /** Reports whether two checks have the same rejection status, and therefore the same cause. */
 const hasSameRejection =
@@ -88,51 +116,35 @@ const hasSameRejection =
 const getRejection = ({ exchanges }: ReceiverCheckResult): number | undefined =>
   exchanges.find(({ response }) => !isAccepted(response) && response.error?.code !== "hung-up")?.response.status;
 
-/** Returns the mistake of a single check. A warning for a rejected forgery means that an exception rejected it. */
-const describeMistake = (item: ReceiverCheckResult): string =>
-  item.check.expects === "reject" && item.result === "warning" && !wasAccepted(item)
-    ? "signature-crash"
-    : item.check.mistake;
-
-/** Signature rules of a receiver with these mistakes. */
-interface SignatureCandidate {
-  readonly mistakes: readonly string[];
-  readonly forge: (body: string, deliveries: DeliveryFactory) => ForgeryOptions;
-}
+/** Signature rule of a receiver with these mistakes. */
+type SignatureCandidate = readonly [
+  mistakes: readonly string[],
+  forge: (body: string, deliveries: DeliveryFactory) => ForgeryOptions,
+];
 
 const toSpacedAscii = (body: string): string => writeJson(writeJson(body, "escaped"), "spaced");
 
-const { digest } = getDefaultScheme().format;
 const weakDigests = (["sha1", "sha384"] as const).filter((weak) => weak !== digest);
 
 const signatureCandidates: readonly SignatureCandidate[] = [
-  { mistakes: ["wrong-digest", "key-not-decoded"], forge: (_, { key }) => ({ digest: otherDigest, key }) },
-  { mistakes: ["wrong-encoding", "key-not-decoded"], forge: (_, { key }) => ({ encoding: otherEncoding, key }) },
-  { mistakes: ["wrong-digest", "wrong-encoding"], forge: () => ({ digest: otherDigest, encoding: otherEncoding }) },
-  ...weakDigests.map((weak) => ({ mistakes: ["wrong-digest"], forge: () => ({ digest: weak }) })),
-  { mistakes: ["wrong-encoding"], forge: () => ({ edit: (signature) => `${digest}=${signature}` }) },
-  { mistakes: ["reserialized-json"], forge: (body) => ({ body: toSpacedAscii(sortJsonKeys(body)) }) },
-  {
-    mistakes: ["reserialized-json", "key-not-decoded"],
-    forge: (body, { key }) => ({ body: toSpacedAscii(body), key }),
-  },
-  {
-    mistakes: ["reserialized-json", "wrong-digest"],
-    forge: (body) => ({ body: toSpacedAscii(body), digest: otherDigest }),
-  },
+  [["wrong-digest", "key-not-decoded"], (_, { key }) => ({ digest: otherDigest, key })],
+  [["wrong-encoding", "key-not-decoded"], (_, { key }) => ({ encoding: otherEncoding, key })],
+  [["wrong-digest", "wrong-encoding"], () => ({ digest: otherDigest, encoding: otherEncoding })],
+  ...weakDigests.map((weak): SignatureCandidate => [["wrong-digest"], () => ({ digest: weak })]),
+  [["wrong-encoding"], () => ({ edit: (signature) => `${digest}=${signature}` })],
+  [["reserialized-json"], (body) => ({ body: toSpacedAscii(sortJsonKeys(body)) })],
+  [["reserialized-json", "key-not-decoded"], (body, { key }) => ({ body: toSpacedAscii(body), key })],
+  [["reserialized-json", "wrong-digest"], (body) => ({ body: toSpacedAscii(body), digest: otherDigest })],
 ];
 
 /** First of the event numbers that no check uses. */
 const minCandidateEventNumber = 9_900;
 
 /** Sends an event with the signature of each candidate. Returns the mistakes of the first accepted candidate. */
-export async function findAcceptedMistakes(
-  deliveries: DeliveryFactory,
-  send: (delivery: RawDelivery) => Promise<ReceiverResponse>,
-): Promise<readonly string[]> {
-  for (const [i, { mistakes, forge }] of signatureCandidates.entries()) {
+async function findAcceptedMistakes(deliveries: DeliveryFactory, send: SendDelivery): Promise<readonly string[]> {
+  for (const [i, [mistakes, forge]] of signatureCandidates.entries()) {
     const body = deliveries.createEvent(minCandidateEventNumber + i);
-    if (isAccepted(await send(deliveries.forgeDelivery(body, forge(body, deliveries))))) return mistakes;
+    if (isAccepted(await send(deliveries.forge(body, forge(body, deliveries))))) return mistakes;
   }
   return [];
 }

@@ -12,8 +12,8 @@ import type { EmulatorAccess } from "../../../connection/emulator/emulator-acces
 import { toStartError } from "../../../connection/emulator/ended-emulator.ts";
 import { openDirectTransport } from "../../../connection/http.ts";
 import type { ReceiverExchange } from "./check.ts";
-import { DeliveryFactory } from "./deliveries.ts";
-import { maxResponseMs, type ReceiverResponse } from "./sender.ts";
+import { DeliveryFactory } from "./delivery.ts";
+import { maxResponseMs } from "./sender.ts";
 
 /** The emulator of a run, which provides the events and the environment variables of the receiver. */
 export type CertificationEmulator = Awaited<ReturnType<typeof startCertificationEmulator>>;
@@ -63,23 +63,27 @@ export async function startCertificationEmulator(
     deliveries,
 
     /** Subscribes the receiver to the emulator, drops the first attempts, and advances the clock past all attempts. */
-    async retryLate(number: number): Promise<ReceiverExchange> {
+    async retryLate(event: string): Promise<ReceiverExchange> {
       // The earlier deliveries must have the virtual time before the clock advance.
       await recording;
       await client.call(addFault, { body: { direction: "outgoing", effect: "drop", count: maxDroppedAttempts } });
       await subscribe();
-      const event = toFields(JSON.parse(deliveries.createEvent(number)));
-      const triggerResult = await client.call(fireActivity, { body: { activity, payload: event, wait: true } });
+      const body = { activity, payload: toFields(JSON.parse(event)), wait: true };
+      const triggerResult = await client.call(fireActivity, { body });
       await emulator.clock.advance({ by: specifiedOutageMs });
       const delivery = await client.call(showDelivery, { params: { id: triggerResult.deliveries[0]! } });
-      const last = delivery.attempts.at(-1);
+      // The status text explains why there was no attempt.
+      const notAttempted = { code: "not_attempted", message: delivery.status_text };
+      const { status, error, duration_ms, response_body } = delivery.attempts.at(-1) ?? { error: notAttempted };
       return {
-        delivery: deliveries.signDelivery(delivery.request_body),
+        delivery: deliveries.sign(delivery.request_body),
         response: {
-          status: last?.status ?? undefined,
-          error: last?.error === null ? undefined : toResponseError(last?.error, delivery.status_text),
-          durationMs: last?.duration_ms ?? 0,
-          body: last?.response_body ?? "",
+          status: status ?? undefined,
+          error: error
+            ? { code: error.code === "response_timeout" ? "timeout" : "unreachable", message: error.message }
+            : undefined,
+          durationMs: duration_ms ?? 0,
+          body: response_body ?? "",
         },
       };
     },
@@ -113,15 +117,6 @@ export async function startCertificationEmulator(
     },
   };
 }
-
-/** Converts an attempt's error to a response error. `skipReason` applies if there was no attempt. */
-const toResponseError = (
-  error: { readonly code: string; readonly message: string } | undefined,
-  skipReason: string,
-): NonNullable<ReceiverResponse["error"]> => ({
-  code: error?.code === "response_timeout" ? "timeout" : "unreachable",
-  message: error?.message ?? skipReason,
-});
 
 /**
  * Creates the seed of a workspace with everything that a contract needs. The emulator generates a key if none is given.

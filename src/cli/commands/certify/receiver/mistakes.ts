@@ -1,7 +1,7 @@
 import { specifiedOutageMs } from "../../../../api/webhook-retries.ts";
 import { lookupTable } from "../../../../base/object.ts";
 import { describeSignature, getDefaultScheme, getSignatureHeader } from "../../../../schemes/webhook-schemes.ts";
-import { encodingName } from "./deliveries.ts";
+import { encodingName } from "./delivery.ts";
 
 export const receiverLanguages = ["node", "python", "go", "java", "csharp"] as const;
 export type ReceiverLanguage = (typeof receiverLanguages)[number];

@@ -1,7 +1,19 @@
 import { spawn } from "node:child_process";
+import { timedOut, withTimeout } from "../../../../base/timing.ts";
 import { CommandFailedError } from "../../../process/failure.ts";
 import type { Host } from "../../../process/host.ts";
 import { hasProcessGroups, killProcessGroup } from "../check.ts";
+import {
+  type CheckContext,
+  type CheckFinding,
+  describeResponse,
+  failed,
+  notChecked,
+  passed,
+  type ReceiverCheck,
+} from "./check.ts";
+import { isAccepted } from "./sender.ts";
+import { tamperDelivery } from "./signature-checks.ts";
 
 export type ReceiverProbe = ReturnType<typeof createProbe>;
 
@@ -11,8 +23,6 @@ interface ProbeOptions {
   readonly signal: AbortSignal;
 }
 
-const maxProbeMs = 5_000;
-const maxOutputBytes = 1024 * 1024;
 const defaultPollIntervalMs = 100;
 /** Maximum delay of a receiver that stores events immediately. */
 const maxImmediateMs = 150;
@@ -46,21 +56,19 @@ export function createProbe(command: string, options: ProbeOptions) {
 
   const getQuietMs = () => Math.min(maxQuietMs, Math.max(minQuietMs, 1.2 * slowestMs));
 
-  /** Waits until processing has ended. The wait depends on the duration of previous events. */
-  async function readSettled(): Promise<string> {
-    let output = await read();
-    while (slowestMs >= maxImmediateMs && output !== settledOutput) {
-      const next = await readChanged(output, getQuietMs());
-      if (next === undefined) settledOutput = output;
-      output = next ?? output;
-    }
-    return output;
-  }
-
   return {
     read,
     readChanged,
-    readSettled,
+    /** Waits until processing has ended. The wait depends on the duration of previous events. */
+    async readSettled(): Promise<string> {
+      let output = await read();
+      while (slowestMs >= maxImmediateMs && output !== settledOutput) {
+        const next = await readChanged(output, getQuietMs());
+        if (next === undefined) settledOutput = output;
+        output = next ?? output;
+      }
+      return output;
+    },
     /** Reports whether the output equals `before` for the usual duration of an event. */
     async staysSame(before: string): Promise<boolean> {
       const isSame = (await readChanged(before, getQuietMs())) === undefined;
@@ -70,46 +78,143 @@ export function createProbe(command: string, options: ProbeOptions) {
   };
 }
 
-function runProbe(command: string, { host, env, signal }: ProbeOptions): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const probeEnd = new AbortController();
-    const child = spawn(command, {
-      cwd: host.cwd,
-      env,
-      shell: true,
-      detached: hasProcessGroups,
-      stdio: ["ignore", "pipe", "ignore"],
-    });
-    const chunks: Buffer[] = [];
+const maxProbeMs = 5_000;
+const maxOutputBytes = 1024 * 1024;
+
+/** Runs the command and returns its output. */
+async function runProbe(command: string, { host, env, signal }: ProbeOptions): Promise<string> {
+  const child = spawn(command, {
+    ...{ cwd: host.cwd, env, shell: true, detached: hasProcessGroups },
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  const chunks: Buffer[] = [];
+  const findProblem = new Promise<string | undefined>((resolve) => {
     let size = 0;
-    const fail = (reason: string, cause?: Error) => {
-      probeEnd.abort();
-      killProcessGroup(child, "SIGKILL");
-      child.stdout.destroy();
-      reject(
-        new CommandFailedError("failed", "probe_failed", `The command of --probe ${reason}.`, {
-          hint: "It must print what the receiver has stored, and exit with 0.",
-          cause,
-        }),
-      );
-    };
     child.stdout.on("data", (bytes: Buffer) => {
       chunks.push(bytes);
       size += bytes.length;
-      if (size > maxOutputBytes) fail("prints more than 1 MiB");
+      if (size > maxOutputBytes) resolve("prints more than 1 MiB");
     });
-    child.once("error", (error) => fail("cannot run", error));
+    child.once("error", () => resolve("cannot run"));
     child.once("close", (code) => {
-      if (probeEnd.signal.aborted) return;
-      // Child processes can outlive the shell.
-      killProcessGroup(child, "SIGKILL");
-      if (code !== 0) return fail(code === null ? "was killed" : `exits with ${code}`);
-      probeEnd.abort();
-      resolve(Buffer.concat(chunks).toString("utf8"));
-    });
-    void host.wall.sleep(maxProbeMs, AbortSignal.any([probeEnd.signal, signal])).then(() => {
-      if (!probeEnd.signal.aborted)
-        fail(signal.aborted ? "was interrupted" : `takes more than ${maxProbeMs / 1_000} s`);
+      if (code === 0) resolve(undefined);
+      else resolve(code === null ? "was killed" : `exits with ${code}`);
     });
   });
+  const outcome = await withTimeout(host.wall, maxProbeMs, findProblem, signal);
+  // Child processes can outlive the shell.
+  killProcessGroup(child, "SIGKILL");
+  child.stdout.destroy();
+  if (outcome === undefined) return Buffer.concat(chunks).toString("utf8");
+  const timeout = signal.aborted ? "was interrupted" : `takes more than ${maxProbeMs / 1_000} s`;
+  const problem = outcome === timedOut ? timeout : outcome;
+  throw new CommandFailedError("failed", "probe_failed", `The command of --probe ${problem}.`, {
+    hint: "It must print what the receiver has stored, and exit with 0.",
+  });
 }
+
+/** Creates a check that runs only with --probe. */
+const createProbeCheck = (
+  declaration: Pick<ReceiverCheck, "id" | "summary" | "reason" | "mistake">,
+  check: (probe: ReceiverProbe, context: CheckContext) => Promise<CheckFinding>,
+): ReceiverCheck => ({
+  ...declaration,
+  ...{ expects: "other", basis: "specified", requires: "probe" },
+  run: (context) => check(context.probe!, context),
+});
+
+/** Check that the output changes only after an event. The other checks with a probe depend on it. */
+export const probeCheck = createProbeCheck(
+  {
+    id: "probe",
+    summary: "The output of --probe shows an event, and only that",
+    reason: "Some results appear only in the data that the receiver has stored",
+    mistake: "probe",
+  },
+  async (probe, { createGenuine, send }) => {
+    const before = await probe.read();
+    if ((await probe.readChanged(before, 0)) !== undefined) return failed("the output changes without an event");
+    const response = await send(createGenuine());
+    if (!isAccepted(response)) return notChecked(`no event was accepted: ${describeResponse(response)}`);
+    return (await probe.readChanged(before)) === undefined
+      ? failed("the output does not change after an event")
+      : passed("the output changes after an event");
+  },
+);
+
+/** Checks of effects that HTTP responses cannot show. */
+export const probeChecks: readonly ReceiverCheck[] = [
+  createProbeCheck(
+    {
+      id: "store.before-response",
+      summary: "Stores an event before it responds",
+      reason: "After a 2xx the service never sends the event again",
+      mistake: "answered-before-stored",
+    },
+    async (probe, { createGenuine, send }) => {
+      const before = await probe.readSettled();
+      const response = await send(createGenuine());
+      if (!isAccepted(response)) return notChecked(describeResponse(response));
+      if ((await probe.readChanged(before, 0)) !== undefined)
+        return passed("the event was stored when the response came");
+      await probe.readChanged(before);
+      return failed("the event was stored only after the response");
+    },
+  ),
+  createProbeCheck(
+    {
+      id: "duplicate.processed-once",
+      summary: "Processes the same event once",
+      reason: "Retries can repeat an event, so a receiver keeps a dedupe key",
+      mistake: "no-dedupe",
+    },
+    async (probe, { createGenuine, send }) => {
+      const delivery = createGenuine();
+      const before = await probe.readSettled();
+      const first = await send(delivery);
+      const changedOutput = await probe.readChanged(before);
+      if (!isAccepted(first) || changedOutput === undefined) return notChecked(describeResponse(first));
+      await send(delivery);
+      return (await probe.staysSame(changedOutput))
+        ? passed("the second delivery changes nothing")
+        : failed("the second delivery of the event changes the output");
+    },
+  ),
+  createProbeCheck(
+    {
+      id: "signature.not-processed",
+      summary: "Does not process an event with a wrong signature",
+      reason: "Unauthenticated senders can send such an event",
+      mistake: "processed-unchecked",
+    },
+    async (probe, context) => {
+      const before = await probe.readSettled();
+      await context.send(tamperDelivery(context));
+      return (await probe.staysSame(before))
+        ? passed("the output does not change")
+        : failed("the output changes after an event with a wrong signature");
+    },
+  ),
+  createProbeCheck(
+    {
+      id: "order.newest-wins",
+      summary: "Keeps the newer status when an older event arrives late",
+      reason: "An event that is retried arrives after later ones",
+      mistake: "stale-overwrite",
+    },
+    async (probe, { createGenuine, send }) => {
+      const newest = "EXECUTED";
+      const countNewest = (output: string) => output.split(newest).length - 1;
+      const before = await probe.readSettled();
+      await send(createGenuine({ status: newest, laterSeconds: 60 }));
+      const changedOutput = await probe.readChanged(before);
+      if (changedOutput === undefined || countNewest(changedOutput) <= countNewest(before))
+        return notChecked("the output does not show the status of a contract");
+      await send(createGenuine());
+      await probe.staysSame(changedOutput);
+      return countNewest(await probe.readSettled()) < countNewest(changedOutput)
+        ? failed("the older event replaces the newer status")
+        : passed("the newer status stays");
+    },
+  ),
+];

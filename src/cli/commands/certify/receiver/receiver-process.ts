@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { withTimeout } from "../../../../base/timing.ts";
 import type { Context } from "../../../command.ts";
 import { CommandFailedError } from "../../../process/failure.ts";
 import { canAnimate } from "../../../prompt/spinner.ts";
@@ -29,29 +30,22 @@ export function createReceiverProcess({ command, url, env, readyTimeoutMs }: Rec
   let stopTimeoutMs = maxShutdownMs;
   shutdown.onForcedExit(() => child && killProcessGroup(child, "SIGKILL"));
 
-  const getChildEnd = () => {
+  const describeExit = () => {
     const { exitCode = null, signalCode = null } = child ?? {};
     return signalCode ?? (exitCode === null ? undefined : `exit code ${exitCode}`);
   };
-
-  async function waitForEnd(ms: number, signal: AbortSignal): Promise<void> {
-    const waitEnd = new AbortController();
-    const timeout = host.wall.sleep(ms, AbortSignal.any([waitEnd.signal, signal]));
-    await Promise.race([exit.finally(() => waitEnd.abort()), timeout]);
-  }
 
   async function waitUntilListening(): Promise<void> {
     const startedAt = host.wall.monotonicNow();
     const text = `Waiting until the receiver listens at ${url}`;
     let shownSeconds = 0;
     while (!(await isListening(url, signal))) {
-      const end = getChildEnd();
+      const end = describeExit();
       if (end !== undefined)
         throw createNotStartedError(`ended with ${end} before it listened at ${url}`, receiverOutput);
       const elapsedMs = host.wall.monotonicNow() - startedAt;
-      if (elapsedMs > readyTimeoutMs) {
+      if (elapsedMs > readyTimeoutMs)
         throw createNotStartedError(`does not listen at ${url} after ${readyTimeoutMs / 1_000} s`, receiverOutput);
-      }
       const seconds = Math.floor(elapsedMs / 1_000);
       if (seconds > shownSeconds && canAnimate(context)) await output.showStatus(`${text}: ${seconds} s`);
       else if (seconds > 0 && shownSeconds === 0) await output.note(`${text}, for at most ${readyTimeoutMs / 1_000} s`);
@@ -64,15 +58,15 @@ export function createReceiverProcess({ command, url, env, readyTimeoutMs }: Rec
   return {
     /** Exit of the process, such as `exit code 3`. Undefined while the process runs. */
     get exitDescription() {
-      return getChildEnd();
+      return describeExit();
     },
 
     /**
      * Waits briefly for the exit after a broken connection, because a process closes its connections before it ends.
      */
     async getEndAfterBreak() {
-      await waitForEnd(stopTimeoutMs, signal);
-      const end = getChildEnd();
+      await withTimeout(host.wall, stopTimeoutMs, exit, signal);
+      const end = describeExit();
       // The receiver closed the connection without ending, so later waits are shorter.
       if (end === undefined) stopTimeoutMs /= 2;
       return end;
@@ -86,10 +80,7 @@ export function createReceiverProcess({ command, url, env, readyTimeoutMs }: Rec
       }
       receiverOutput = "";
       const startedChild = spawn(command, {
-        cwd: host.cwd,
-        env: { ...env, PORT: String(getPort(url)) },
-        shell: true,
-        detached: hasProcessGroups,
+        ...{ cwd: host.cwd, env: { ...env, PORT: String(getPort(url)) }, shell: true, detached: hasProcessGroups },
         stdio: ["ignore", "pipe", "pipe"],
       });
       child = startedChild;
@@ -109,7 +100,7 @@ export function createReceiverProcess({ command, url, env, readyTimeoutMs }: Rec
       const endedChild = child;
       if (!endedChild) return;
       killProcessGroup(endedChild, "SIGTERM");
-      await waitForEnd(maxShutdownMs, context.forceSignal);
+      await withTimeout(host.wall, maxShutdownMs, exit, context.forceSignal);
       // Child processes can outlive the shell.
       killProcessGroup(endedChild, "SIGKILL");
       await exit;

@@ -1,3 +1,5 @@
+import type { Context } from "../../../command.ts";
+import { annotate, shouldAnnotate } from "../../../output/github-actions.ts";
 import { formatJUnit } from "../../../output/junit.ts";
 import { bold, cyan, dim, green, red, type StyledLine, type StyledText, yellow } from "../../../output/styled.ts";
 import { type CheckResult, countCheckResults, describeCounts } from "../check.ts";
@@ -15,23 +17,24 @@ interface CertifyOutcome {
   readonly files: ReadonlyMap<string, readonly string[]>;
 }
 
-export const checkColumns = [
-  "id",
-  "result",
-  { name: "detail", shrinkPriority: 1, minWidth: 16 },
-  "basis",
-  "mistake",
-] as const;
-
 /** Outcome of a run, as in the JSON output. */
 export type CertifyReport = ReturnType<typeof createCertifyReport>;
 
-export function createCertifyReport({ url, language, items, seconds, files, ...fields }: CertifyOutcome) {
+export function createCertifyReport({ url, language, items, diagnoses, seconds, files }: CertifyOutcome) {
   const counts = countCheckResults(items);
-  // The report omits checks that ran only because other checks depend on them.
-  const diagnoses = fields.diagnoses.flatMap(({ mistake, checks }) => {
+  const findings = diagnoses.flatMap(({ mistake, checks }) => {
+    // The report omits checks that ran only because other checks depend on them.
     const ownItems = items.filter(({ check }) => checks.includes(check.id));
-    return ownItems.length === 0 ? [] : [{ mistake, own: ownItems }];
+    if (ownItems.length === 0) return [];
+    const { title, fix, code } = receiverMistakes[mistake]!;
+    return {
+      mistake,
+      result: ownItems.find(({ result }) => result === "failed")?.result ?? ("warning" as const),
+      title,
+      fix,
+      code: (language && code?.[language]) ?? null,
+      checks: ownItems.map(({ check }) => check.id),
+    };
   });
   const hasFailed = counts.failed > 0 || items.some(({ isCutOff }) => isCutOff);
   return {
@@ -41,38 +44,50 @@ export function createCertifyReport({ url, language, items, seconds, files, ...f
     language: language ?? null,
     counts,
     seconds,
-    findings: diagnoses.map(({ mistake, own: ownItems }) => {
-      const { title, fix, code } = receiverMistakes[mistake]!;
-      return {
-        mistake,
-        result: ownItems.find(({ result }) => result === "failed")?.result ?? "warning",
-        title,
-        fix,
-        code: (language && code?.[language]) ?? null,
-        checks: ownItems.map(({ check }) => check.id),
-      };
-    }),
-    checks: items.map(({ check, result, detail, exchanges, durationMs, receiverEnd }) => {
-      const response = exchanges.at(-1)?.response;
-      return {
-        id: check.id,
-        result,
-        summary: check.summary,
-        detail,
-        basis: check.basis,
-        reason: check.reason,
-        mistake:
-          diagnoses.findLast(({ own: ownItems }) => ownItems.some((item) => item.check === check))?.mistake ?? null,
-        deliveries: exchanges.length,
-        status: response?.status ?? null,
-        error: response?.error?.message ?? null,
-        receiver_end: receiverEnd ?? null,
-        duration_ms: durationMs,
-        response_body: response?.body || null,
-        files: files.get(check.id) ?? [],
-      };
-    }),
+    findings,
+    checks: items.map(
+      ({ check: { id, summary, basis, reason }, result, detail, exchanges, durationMs, receiverEnd }) => {
+        const response = exchanges.at(-1)?.response;
+        return {
+          id,
+          result,
+          summary,
+          detail,
+          basis,
+          reason,
+          mistake: findings.findLast(({ checks }) => checks.includes(id))?.mistake ?? null,
+          deliveries: exchanges.length,
+          status: response?.status ?? null,
+          error: response?.error?.message ?? null,
+          receiver_end: receiverEnd ?? null,
+          duration_ms: durationMs,
+          response_body: response?.body || null,
+          files: files.get(id) ?? [],
+        };
+      },
+    ),
   };
+}
+
+const columns = ["id", "result", { name: "detail", shrinkPriority: 1, minWidth: 16 }, "basis", "mistake"] as const;
+
+/** Prints the report in the format of the run, and the failures as annotations in GitHub Actions. */
+export async function printReport(report: CertifyReport, { output, host, globals, argv }: Context): Promise<void> {
+  const { checks, findings, ...sum } = report;
+  if (output.format === "ndjson") {
+    for (const check of checks) await output.printDocument({ type: "check", ...check });
+    for (const finding of findings) await output.printDocument({ type: "finding", ...finding });
+    await output.printDocument({ type: "result", ...sum });
+  } else if (output.format === "table" && (host.stdout.isTTY === true || globals.format === "table")) {
+    await output.print(...checks.map(formatCheckLine), ...formatFindings(report));
+  } else {
+    await output.show(report, { rows: "checks", columns });
+    if (output.format === "table") for (const line of formatFindings(report)) await output.note(line);
+  }
+  if (!shouldAnnotate(host.env, argv)) return;
+  for (const { title, fix, mistake, checks: ids, result } of findings)
+    if (result === "failed")
+      await annotate(host, { code: mistake, message: `${title} (${ids.join(", ")})`, hint: fix });
 }
 
 const resultStyles: Readonly<Record<CheckResult, (text: string) => StyledText>> = Object.freeze({
@@ -82,12 +97,12 @@ const resultStyles: Readonly<Record<CheckResult, (text: string) => StyledText>> 
   not_checked: dim,
 });
 
-export function formatCheckLine({ check, result, detail }: ReceiverCheckResult): StyledLine {
+function formatCheckLine({ id, summary, result, detail }: CertifyReport["checks"][number]): StyledLine {
   const mark = resultStyles[result](result.replace("_", " ").padEnd("not checked".length));
-  return [mark, `  ${check.summary}`, dim(` (${result === "passed" ? check.id : `${check.id}: ${detail}`})`)];
+  return [mark, `  ${summary}`, dim(` (${result === "passed" ? id : `${id}: ${detail}`})`)];
 }
 
-export function formatFindings({ findings, counts, seconds, url }: CertifyReport): StyledLine[] {
+function formatFindings({ findings, counts, seconds, url }: CertifyReport): StyledLine[] {
   const lines = findings.flatMap(({ title, fix, code, checks, result, mistake }): StyledLine[] => [
     "",
     [result === "failed" ? red(bold(title).text) : yellow(title), dim(` (${mistake})`)],

@@ -1,11 +1,10 @@
 import type { WallClock } from "../../../../base/clock.ts";
 import { runConcurrently } from "../../../../base/run-concurrently.ts";
-import { behaviorChecks, responseTimeCheck } from "./behavior-checks.ts";
-import { type CheckFinding, describeResponse, type ReceiverCheck, type ReceiverExchange } from "./check.ts";
+import { type CheckFinding, describeResponse, notChecked, type ReceiverCheck, type ReceiverExchange } from "./check.ts";
+import type { EventOptions } from "./delivery.ts";
 import type { CertificationEmulator } from "./emulation.ts";
-import { genuineCheck, genuineChecks } from "./genuine-checks.ts";
-import type { ReceiverProbe } from "./probe.ts";
-import { probeCheck, probeChecks } from "./probe-checks.ts";
+import { genuineCheck, responseTimeCheck, sequenceChecks, variantChecks } from "./event-checks.ts";
+import { probeCheck, probeChecks, type ReceiverProbe } from "./probe.ts";
 import type { ReceiverProcess } from "./receiver-process.ts";
 import { hasSucceeded, hasTimedOut, maxResponseMs, type ReceiverResponse, sendDelivery } from "./sender.ts";
 import { signatureChecks } from "./signature-checks.ts";
@@ -15,9 +14,9 @@ export const allReceiverChecks: readonly ReceiverCheck[] = [
   genuineCheck,
   responseTimeCheck,
   probeCheck,
-  ...genuineChecks,
+  ...variantChecks,
   ...signatureChecks,
-  ...behaviorChecks,
+  ...sequenceChecks,
   ...probeChecks,
 ];
 
@@ -59,35 +58,93 @@ const repeatedNumberOffset = 100;
 /** Runs the checks and returns their results in order. Checks that depend on a genuine delivery run after it. */
 export async function runChecks(options: CheckRunOptions): Promise<readonly ReceiverCheckResult[]> {
   const { url, deliveries, probe, checks, wall, signal, receiver, onExchange, onChecked, maxMs } = options;
-  const startedAt = wall.monotonicNow();
+  const deadline = wall.monotonicNow() + maxMs;
+  const cutOff = { ...notChecked(`the time limit of ${maxMs / 1_000} s was reached (--time-limit)`), isCutOff: true };
   const pace = { bestMs: 0, isSlow: false };
-  const items = new Map<string, ReceiverCheckResult>();
-  let isRefusing = false;
+  const items = new Map<ReceiverCheck, ReceiverCheckResult>();
+  /** Check of the last deliveries. */
   let last: ReceiverCheck | undefined;
+  let isRefusing = false;
 
-  const record = async (item: ReceiverCheckResult) => {
+  async function record(item: ReceiverCheckResult): Promise<void> {
     if (item.exchanges.length > 0) last = item.check;
-    items.set(item.check.id, item);
+    items.set(item.check, item);
     if (checks.includes(item.check)) await onChecked(item);
-  };
-  const skip = (check: ReceiverCheck, detail: string) => record(createUncheckedItem(check, detail));
+  }
 
-  /** Marks a check as failed if the receiver ended during it. */
-  async function addEnd(item: ReceiverCheckResult): Promise<ReceiverCheckResult> {
+  /** Sends the deliveries of a check, and reports whether the receiver ended. `offset` selects other events. */
+  async function runCheck(check: ReceiverCheck, timeoutMs: number, offset = 0): Promise<ReceiverCheckResult> {
+    const exchanges: ReceiverExchange[] = [];
+    const startedAt = wall.monotonicNow();
+    const firstNumber = (allReceiverChecks.indexOf(check) + 1) * maxEventNumbersPerCheck + offset;
+    const createEvent = (changes?: EventOptions, further = 0) => deliveries.createEvent(firstNumber + further, changes);
+    const finding = await check.run({
+      ...{ deliveries, probe, pace, createEvent },
+      createGenuine: (changes, further) => deliveries.sign(createEvent(changes, further)),
+      async send(delivery) {
+        // The exchanges are listed in the order of the requests, and every check waits for all its responses.
+        const exchange = { delivery, response: undefined as unknown as ReceiverResponse };
+        exchanges.push(exchange);
+        exchange.response = await sendDelivery(delivery, { url, wall, signal, timeoutMs });
+        onExchange(check, exchange);
+        return exchange.response;
+      },
+      async retryLate(event) {
+        const exchange = await options.retryLate(event);
+        exchanges.push(exchange);
+        return exchange.response;
+      },
+    });
+    signal.throwIfAborted();
+    const item = { check, ...finding, exchanges, durationMs: wall.monotonicNow() - startedAt };
     const end = isBroken(item) ? await receiver?.getEndAfterBreak() : receiver?.exitDescription;
-    return end === undefined ? item : markEnded(item, end);
+    if (end !== undefined) return markEnded(item, end);
+    const isInconclusive = finding.result !== "passed" && isTooLate(item) && pace.isSlow;
+    return isInconclusive ? { ...item, ...notChecked("the receiver is too slow for this check") } : item;
+  }
+
+  /** Sends the first deliveries. Their duration determines the concurrency of the other checks. */
+  async function runGenuineCheck(): Promise<void> {
+    const item = await runCheck(genuineCheck, maxResponseMs);
+    const first = item.exchanges[0]!.response;
+    pace.bestMs = first.durationMs;
+    // The first request of a new process is not representative.
+    if (pace.bestMs >= minSlowMs && first.error === undefined) {
+      const { exchanges } = await runCheck(genuineCheck, maxResponseMs, 1);
+      pace.bestMs = Math.min(pace.bestMs, exchanges[0]!.response.durationMs);
+    }
+    pace.isSlow = pace.bestMs >= 2 * minSlowMs;
+    await record(item);
+  }
+
+  /** Finds the reason why a check would prove nothing. Returns undefined if the check can run. */
+  function findReasonToSkip({ requires }: ReceiverCheck): string | undefined {
+    if (requires === "probe" && !probe) return "--probe is not given";
+    const first = items.get(genuineCheck)?.exchanges[0]?.response;
+    if (first?.error && first.error.code !== "closed") return `the first delivery failed: ${describeResponse(first)}`;
+    const probeResult = items.get(probeCheck);
+    if (requires !== "probe" || !probeResult || probeResult.result === "passed") return undefined;
+    return probeResult.result === "not_checked" ? probeResult.detail : `the probe does not work: ${probeResult.detail}`;
+  }
+
+  /** Runs one check, if it can prove something. Returns undefined if the receiver refused the connection. */
+  async function attemptCheck(check: ReceiverCheck, offset = 0): Promise<ReceiverCheckResult | undefined> {
+    const unsent = { check, exchanges: [], durationMs: 0 };
+    const reason = findReasonToSkip(check);
+    if (reason !== undefined) return { ...unsent, ...notChecked(reason) };
+    const leftMs = deadline - wall.monotonicNow();
+    if (leftMs <= (check.requires === "probe" ? defaultProbeCheckMs : 0)) return { ...unsent, ...cutOff };
+    const item = await runCheck(check, Math.min(maxResponseMs, leftMs), offset);
+    if (item.exchanges[0]?.response.error?.code === "refused") {
+      isRefusing = true;
+      return receiver ? undefined : { ...unsent, ...notChecked("the receiver no longer accepts connections") };
+    }
+    const isConclusive = item.receiverEnd || item.result === "passed" || leftMs >= maxResponseMs || !isTooLate(item);
+    return isConclusive ? item : { ...item, ...cutOff };
   }
 
   const mustRestart = () => receiver !== undefined && (receiver.exitDescription !== undefined || isRefusing);
 
-  /** Records that a receiver responded to the last check and ended afterwards. */
-  function recordLateEnd(): void {
-    const lastItem = last && items.get(last.id);
-    if (lastItem && !lastItem.receiverEnd && receiver?.exitDescription)
-      items.set(lastItem.check.id, markEnded(lastItem, receiver.exitDescription));
-  }
-
-  /** Restarts a receiver that has ended. The time limit also limits the restarts. */
   async function restartIfEnded(): Promise<void> {
     if (!mustRestart()) return;
     isRefusing = false;
@@ -95,18 +152,11 @@ export async function runChecks(options: CheckRunOptions): Promise<readonly Rece
     await receiver!.start();
   }
 
-  /** Runs one check. Returns undefined if the receiver refused the connection. */
-  async function attemptCheck(check: ReceiverCheck, further = 0): Promise<ReceiverCheckResult | undefined> {
-    const leftMs = maxMs - (wall.monotonicNow() - startedAt);
-    const cutOff = `the time limit of ${maxMs / 1_000} s was reached (--time-limit)`;
-    if (leftMs <= (check.requires === "probe" ? defaultProbeCheckMs : 0)) {
-      return { ...createUncheckedItem(check, cutOff), isCutOff: true };
-    }
-    const result = await runCheck(check, Math.min(maxResponseMs, leftMs), further);
-    if (result.exchanges[0]?.response.error?.code === "refused") return undefined;
-    const item = await addEnd(result);
-    if (item.receiverEnd || item.result === "passed" || leftMs >= maxResponseMs || !isTooLate(item)) return item;
-    return { ...item, result: "not_checked", detail: cutOff, isCutOff: true };
+  /** Records that a receiver responded to the last check and ended afterwards. */
+  function recordLateEnd(): void {
+    const lastItem = last && items.get(last);
+    if (lastItem && !lastItem.receiverEnd && receiver?.exitDescription)
+      items.set(lastItem.check, markEnded(lastItem, receiver.exitDescription));
   }
 
   /**
@@ -116,120 +166,46 @@ export async function runChecks(options: CheckRunOptions): Promise<readonly Rece
   async function runAll(list: readonly ReceiverCheck[], concurrency = 1): Promise<void> {
     for (let waiting = list; waiting.length > 0; ) {
       const unfinished: ReceiverCheck[] = [];
-      const lateEnds: ReceiverCheckResult[] = [];
+      const ended: ReceiverCheckResult[] = [];
       recordLateEnd();
       await restartIfEnded();
       const attempt = async (check: ReceiverCheck) => {
-        const reason = findReasonToSkip(check);
-        if (reason !== undefined) return skip(check, reason);
-        if (mustRestart()) return void unfinished.push(check);
-        const item = await attemptCheck(check);
-        if (item?.receiverEnd) lateEnds.push(item);
-        else if (item) await record(item);
-        else if (!receiver) await skip(check, "the receiver no longer accepts connections");
-        else {
-          isRefusing = true;
-          unfinished.push(check);
-        }
+        const item = mustRestart() ? undefined : await attemptCheck(check);
+        if (item === undefined) unfinished.push(check);
+        else if (item.receiverEnd) ended.push(item);
+        else await record(item);
       };
       await runConcurrently(waiting, concurrency, attempt, signal);
-      await repeatChecks(lateEnds);
+      await repeatChecks(ended);
       signal.throwIfAborted();
       waiting = unfinished;
     }
   }
 
   /** Repeats checks sequentially. If no check ends the receiver alone, all of them count as failed. */
-  async function repeatChecks(lateEnds: readonly ReceiverCheckResult[]): Promise<void> {
+  async function repeatChecks(ended: readonly ReceiverCheckResult[]): Promise<void> {
     const retries: ReceiverCheckResult[] = [];
-    for (const item of lateEnds) {
+    for (const item of ended) {
       await restartIfEnded();
       const retryResult = await attemptCheck(item.check, repeatedNumberOffset);
       retries.push(retryResult?.receiverEnd ? markRepeatedEnd(retryResult) : (retryResult ?? item));
     }
     const isExplained = retries.some(({ endsReceiver }) => endsReceiver);
-    for (const item of isExplained ? retries : lateEnds) await record(item);
+    for (const item of isExplained ? retries : ended) await record(item);
   }
 
-  /** Sends the first deliveries. Their duration determines the concurrency of the other checks. */
-  async function runGenuineCheck(): Promise<ReceiverCheckResult> {
-    const result = await runCheck(genuineCheck, maxResponseMs);
-    const response = result.exchanges[0]?.response;
-    pace.bestMs = response?.durationMs ?? 0;
-    // The first request of a new process is not representative.
-    if (pace.bestMs >= minSlowMs && response?.error === undefined) {
-      const secondResponse = (await runCheck(genuineCheck, maxResponseMs, 1)).exchanges[0]?.response;
-      pace.bestMs = Math.min(pace.bestMs, secondResponse?.durationMs ?? pace.bestMs);
-    }
-    pace.isSlow = pace.bestMs >= 2 * minSlowMs;
-    return result;
-  }
-
-  async function runCheck(check: ReceiverCheck, timeoutMs: number, skippedCount = 0): Promise<ReceiverCheckResult> {
-    const exchanges: ReceiverExchange[] = [];
-    const startedAt = wall.monotonicNow();
-    const position = allReceiverChecks.indexOf(check) + 1;
-    const finding = await check.run({
-      deliveries,
-      probe,
-      pace,
-      getEventNumber: (further = 0) => position * maxEventNumbersPerCheck + further + skippedCount,
-      async send(delivery) {
-        // The exchanges are listed in the order of the requests, and every check waits for all its responses.
-        const exchange = { delivery, response: undefined as unknown as ReceiverResponse };
-        exchanges.push(exchange);
-        exchange.response = await sendDelivery(delivery, { url, wall, signal, timeoutMs });
-        onExchange(check, exchange);
-        return exchange.response;
-      },
-      async retryLate(number) {
-        const retryExchange = await options.retryLate(number);
-        exchanges.push(retryExchange);
-        return retryExchange;
-      },
-    });
-    signal.throwIfAborted();
-    const isInconclusive = finding.result !== "passed" && isTooLate({ exchanges }) && pace.isSlow;
-    return {
-      check,
-      ...(isInconclusive
-        ? ({ result: "not_checked", detail: "the receiver is too slow for this check" } as const)
-        : finding),
-      exchanges,
-      durationMs: wall.monotonicNow() - startedAt,
-    };
-  }
-
-  /** Finds the reason why a check would prove nothing. Returns undefined if the check can run. */
-  function findReasonToSkip({ requires }: ReceiverCheck): string | undefined {
-    if (requires === "probe" && !probe) return "--probe is not given";
-    const first = items.get(genuineCheck.id)?.exchanges[0]?.response;
-    if (first?.error && first.error.code !== "closed") return `the first delivery failed: ${describeResponse(first)}`;
-    const probeResult = items.get(probeCheck.id);
-    if (requires !== "probe" || !probeResult || probeResult.result === "passed") return undefined;
-    return probeResult.result === "not_checked" ? probeResult.detail : `the probe does not work: ${probeResult.detail}`;
-  }
-
-  await record(await addEnd(await runGenuineCheck()));
+  await runGenuineCheck();
   if (checks.includes(responseTimeCheck)) await runAll([responseTimeCheck]);
   if (checks.includes(probeCheck) || checks.some(({ requires }) => requires === "probe")) await runAll([probeCheck]);
-  const remainingChecks = checks.filter((check) => !items.has(check.id));
+  const remainingChecks = checks.filter((check) => !items.has(check));
   // Sequential checks need the results of earlier ones.
   const single = remainingChecks.filter(({ expects, requires }) => expects !== "other" && requires === undefined);
   await runAll(single, pace.bestMs >= minSlowMs ? maxConcurrency : 1);
   await runAll(remainingChecks.filter((check) => !single.includes(check)));
   recordLateEnd();
   signal.throwIfAborted();
-  return allReceiverChecks.flatMap((check) => items.get(check.id) ?? []);
+  return allReceiverChecks.flatMap((check) => items.get(check) ?? []);
 }
-
-const createUncheckedItem = (check: ReceiverCheck, detail: string): ReceiverCheckResult => ({
-  check,
-  result: "not_checked",
-  detail,
-  exchanges: [],
-  durationMs: 0,
-});
 
 /** Marks a check as failed, because a receiver that ends has not handled the delivery. */
 const markEnded = (item: ReceiverCheckResult, receiverEnd: string): ReceiverCheckResult => ({
@@ -242,18 +218,19 @@ const markEnded = (item: ReceiverCheckResult, receiverEnd: string): ReceiverChec
 /** Marks a check that ends the receiver each time. A rejected delivery stays a warning. */
 const markRepeatedEnd = (item: ReceiverCheckResult): ReceiverCheckResult => ({
   ...item,
-  result:
-    item.check.expects === "reject" && !item.exchanges.some(({ response }) => hasSucceeded(response))
-      ? "warning"
-      : "failed",
+  result: item.check.expects === "reject" && !wasAccepted(item) ? "warning" : "failed",
   endsReceiver: true,
 });
+
+/** Reports whether a delivery of the check got a 2xx status. */
+export const wasAccepted = ({ exchanges }: ReceiverCheckResult): boolean =>
+  exchanges.some(({ response }) => hasSucceeded(response));
 
 /**
  * Reports whether a delivery timed out without a status. A 2xx status for a forged delivery is conclusive despite a
  * timeout.
  */
-const isTooLate = ({ exchanges }: Pick<ReceiverCheckResult, "exchanges">): boolean =>
+const isTooLate = ({ exchanges }: ReceiverCheckResult): boolean =>
   exchanges.some(({ response }) => hasTimedOut(response));
 
 /** Reports whether a connection broke, as it does when the receiver ends. */

@@ -1,6 +1,7 @@
-import { type ClientRequest, request as httpRequest, type IncomingMessage } from "node:http";
+import { type ClientRequest, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { WallClock } from "../../../../base/clock.ts";
+import { timedOut, withTimeout } from "../../../../base/timing.ts";
 
 /** One raw HTTP request. Header names are sent exactly as given. */
 export interface RawDelivery {
@@ -17,20 +18,16 @@ export interface RawDelivery {
 /** Response to a delivery. `status` is defined if a status arrived, `error` if the response is incomplete. */
 export interface ReceiverResponse {
   readonly status: number | undefined;
-  readonly error: { readonly code: ReceiverErrorCode; readonly message: string } | undefined;
+  readonly error: ReceiverError | undefined;
   readonly durationMs: number;
   /** Beginning of the body. */
   readonly body: string;
 }
 
-export type ReceiverErrorCode =
-  | "refused"
-  | "unreachable"
-  | "closed"
-  | "timeout"
-  | "too-large"
-  | "malformed"
-  | "hung-up";
+export interface ReceiverError {
+  readonly code: "refused" | "unreachable" | "closed" | "timeout" | "too-large" | "malformed" | "hung-up";
+  readonly message: string;
+}
 
 /** Reports whether a 2xx status arrived, even if the rest of the response is missing. */
 export const hasSucceeded = ({ status = 0 }: ReceiverResponse): boolean => status >= 200 && status < 300;
@@ -57,58 +54,56 @@ const maxInformationalResponses = 20;
 const maxShownBytes = 2_000;
 
 /** Sends a delivery over its own connection. Never rejects: errors are part of the response. */
-export const sendDelivery = (
+export async function sendDelivery(
   delivery: RawDelivery,
   { url, wall, signal, timeoutMs }: SenderOptions,
-): Promise<ReceiverResponse> =>
-  new Promise((resolve) => {
-    const startedAt = wall.monotonicNow();
-    const exchangeEnd = new AbortController();
-    const received: Buffer[] = [];
-    let size = 0;
-    let informational = 0;
-    let status: number | undefined;
-    let request: ClientRequest | undefined;
+): Promise<ReceiverResponse> {
+  const startedAt = wall.monotonicNow();
+  const received: ReceivedResponse = { status: undefined, chunks: [], size: 0 };
+  let error: ReceiverError | undefined;
+  try {
+    const request = openRequest(url, delivery);
+    const outcome = await withTimeout(wall, timeoutMs, exchange(request, delivery, received, wall), signal);
+    request.destroy();
+    const problem = received.status === undefined ? "no response" : "the response is not complete";
+    const message = signal.aborted ? "interrupted" : `${problem} after ${timeoutMs / 1_000} s`;
+    error = outcome === timedOut ? { code: "timeout", message } : outcome;
+  } catch (cause) {
+    error = { code: "malformed", message: (cause as Error).message };
+  }
+  const body = Buffer.concat(received.chunks).subarray(0, maxShownBytes).toString("utf8");
+  return { status: received.status, error, durationMs: wall.monotonicNow() - startedAt, body };
+}
 
-    const settle = (error?: ReceiverResponse["error"]) => {
-      if (exchangeEnd.signal.aborted) return;
-      exchangeEnd.abort();
-      request?.destroy();
-      const body = Buffer.concat(received).subarray(0, maxShownBytes).toString("utf8");
-      resolve({ status, error, durationMs: wall.monotonicNow() - startedAt, body });
-    };
-    const fail = (code: ReceiverErrorCode, message: string) => settle({ code, message });
+/** The part of a response that has arrived. */
+interface ReceivedResponse {
+  status: number | undefined;
+  readonly chunks: Buffer[];
+  size: number;
+}
 
-    const readResponse = (response: IncomingMessage) => {
-      status = response.statusCode;
+/** Sends the delivery and reads the response. Resolves with undefined once the response is complete. */
+const exchange = (request: ClientRequest, delivery: RawDelivery, received: ReceivedResponse, wall: WallClock) =>
+  new Promise<ReceiverError | undefined>((resolve) => {
+    const fail = (code: ReceiverError["code"], message: string) => resolve({ code, message });
+    request.on("response", (response) => {
+      received.status = response.statusCode;
       response.on("data", (bytes: Buffer) => {
-        if (size < maxShownBytes) received.push(bytes);
-        size += bytes.length;
-        if (size > maxResponseBytes) fail("too-large", "the response is larger than 1 MiB");
+        if (received.size < maxShownBytes) received.chunks.push(bytes);
+        received.size += bytes.length;
+        if (received.size > maxResponseBytes) fail("too-large", "the response is larger than 1 MiB");
       });
-      response.on("end", () =>
-        response.complete ? settle() : fail("closed", "the connection closed during the response"),
-      );
-      response.on("error", () => fail("closed", "the connection closed during the response"));
-    };
-
-    void wall.sleep(timeoutMs, AbortSignal.any([exchangeEnd.signal, signal])).then(() => {
-      const problem = status === undefined ? "no response" : "the response is not complete";
-      fail("timeout", signal.aborted ? "interrupted" : `${problem} after ${timeoutMs / 1_000} s`);
+      const failClosed = () => fail("closed", "the connection closed during the response");
+      response.on("end", () => (response.complete ? resolve(undefined) : failClosed())).on("error", failClosed);
     });
-    try {
-      request = openRequest(url, delivery);
-    } catch (error) {
-      return fail("malformed", (error as Error).message);
-    }
-    request.on("response", readResponse);
+    let informational = 0;
     request.on("information", () => {
       informational += 1;
       if (informational > maxInformationalResponses) fail("malformed", "the receiver sends only 1xx responses");
     });
     request.on("upgrade", () => fail("malformed", "the receiver switched protocols (HTTP 101)"));
-    request.on("error", (error: NodeJS.ErrnoException) => settle(toResponseError(error)));
-    void sendBody(request, delivery, wall, exchangeEnd.signal).then((hasHungUp) => {
+    request.on("error", (error: NodeJS.ErrnoException) => resolve(toReceiverError(error)));
+    void sendBody(request, delivery, wall).then((hasHungUp) => {
       if (hasHungUp) fail("hung-up", "the sender closed the connection");
     });
   });
@@ -128,7 +123,6 @@ async function sendBody(
   request: ClientRequest,
   { body, pauseAt, isChunked, hangsUp }: RawDelivery,
   wall: WallClock,
-  signal: AbortSignal,
 ): Promise<boolean> {
   const write = (send: (callback: () => void) => void) =>
     new Promise<void>((resolve) => {
@@ -138,20 +132,18 @@ async function sendBody(
   const splitAt = pauseAt ?? (isChunked || hangsUp === "in-body" ? Math.floor(body.length / 2) : 0);
   if (splitAt > 0) {
     await write((callback) => request.write(body.subarray(0, splitAt), callback));
-    await wall.sleep(defaultPauseMs, signal);
-    if (hangsUp === "in-body" || signal.aborted) return !signal.aborted;
+    await wall.sleep(defaultPauseMs);
+    if (hangsUp === "in-body" || request.destroyed) return hangsUp === "in-body";
   }
   await write((callback) => request.end(body.subarray(splitAt), callback));
-  if (hangsUp !== "after-body") return false;
-  await wall.sleep(defaultPauseMs, signal);
-  return !signal.aborted;
+  if (hangsUp === "after-body") await wall.sleep(defaultPauseMs);
+  return hangsUp === "after-body";
 }
 
-function toResponseError({ code = "", message }: NodeJS.ErrnoException): NonNullable<ReceiverResponse["error"]> {
+function toReceiverError({ code = "", message }: NodeJS.ErrnoException): ReceiverError {
   if (code === "ECONNREFUSED") return { code: "refused", message: "connection refused" };
-  if (code === "ECONNRESET" || code === "EPIPE" || code === "ECONNABORTED") {
+  if (["ECONNRESET", "EPIPE", "ECONNABORTED"].includes(code))
     return { code: "closed", message: "the connection closed without a response" };
-  }
   if (code === "HPE_HEADER_OVERFLOW")
     return { code: "too-large", message: "the headers of the response are too large" };
   if (code.startsWith("HPE_")) return { code: "malformed", message: `the response is not HTTP (${code})` };

@@ -1,6 +1,5 @@
 import { toIsoMicros, type WallClock } from "../../../../base/clock.ts";
 import type { Digest } from "../../../../base/hmac.ts";
-import { sortKeys } from "../../../../base/json.ts";
 import {
   computeSignature,
   getDefaultScheme,
@@ -21,12 +20,6 @@ export interface EventOptions {
   readonly extraFields?: Document;
 }
 
-const { digest, encoding } = getDefaultScheme().format;
-export const encodingName = encoding === "hex" ? "lower-case hex" : "base64";
-/** The most likely wrong choices of a receiver. */
-export const otherDigest = digest === "sha256" ? "sha512" : "sha256";
-export const otherEncoding = encoding === "hex" ? "base64" : "hex";
-
 /** Differences of a forged signature from a genuine one. */
 export interface ForgeryOptions {
   /** Bytes to sign instead of the body. */
@@ -38,6 +31,14 @@ export interface ForgeryOptions {
   /** Changes the signature. */
   readonly edit?: (signature: string) => string;
 }
+
+export const { digest, encoding } = getDefaultScheme().format;
+export const encodingName = encoding === "hex" ? "lower-case hex" : "base64";
+/** The most likely wrong choices of a receiver. */
+export const otherDigest = digest === "sha256" ? "sha512" : "sha256";
+export const otherEncoding = encoding === "hex" ? "base64" : "hex";
+
+export const jsonContentType: readonly [name: string, value: string] = ["Content-Type", "application/json"];
 
 /**
  * Creates genuine events and their signatures by the default scheme. Events depend only on the key and the document of
@@ -73,19 +74,16 @@ export class DeliveryFactory {
   }
 
   /** Signs a body as the service does. */
-  signDelivery(text: string | Buffer): RawDelivery {
+  sign(text: string | Buffer): RawDelivery {
     const body = Buffer.from(text);
     this.#lastId += 1;
     const signed = getDefaultScheme().sign({ key: this.key, body, id: this.#lastId, at: this.#wall.now() });
-    return { body, headers: [jsonContentTypeHeader, ...Object.entries(signed)] };
+    return { body, headers: [jsonContentType, ...Object.entries(signed)] };
   }
 
   /** Signs a body by the rules of another sender or of a wrong receiver. */
-  forgeDelivery(
-    text: string,
-    { edit = (signature) => signature, body = text, ...changes }: ForgeryOptions,
-  ): RawDelivery {
-    const genuine = this.signDelivery(text);
+  forge(text: string, { edit = (signature) => signature, body = text, ...changes }: ForgeryOptions): RawDelivery {
+    const genuine = this.sign(text);
     const scheme = getDefaultScheme();
     const { key = Buffer.from(this.key, "base64"), ...format } = changes;
     const headers = toLowerCaseNames(Object.fromEntries(genuine.headers));
@@ -93,13 +91,4 @@ export class DeliveryFactory {
     const forgedHeader = [getSignatureHeader(scheme), signature] as const;
     return { body: genuine.body, headers: [...genuine.headers.slice(0, -1), forgedHeader] };
   }
-
-  createGenuine(number: number, changes?: EventOptions): RawDelivery {
-    return this.signDelivery(this.createEvent(number, changes));
-  }
 }
-
-export const jsonContentTypeHeader: readonly [string, string] = ["Content-Type", "application/json"];
-
-/** Rewrites a JSON document with alphabetically sorted keys in all objects. */
-export const sortJsonKeys = (json: string): string => JSON.stringify(sortKeys(JSON.parse(json)));
