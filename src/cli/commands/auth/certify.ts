@@ -3,11 +3,11 @@ import { type Command, type Context, defineCommand } from "../../command.ts";
 import { annotate, shouldAnnotate } from "../../output/github-actions.ts";
 import { formatJUnit } from "../../output/junit.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
-import { UsageError } from "../../process/failure.ts";
+import { CommandFailedError, UsageError } from "../../process/failure.ts";
 import { createExample } from "../../process/shell-words.ts";
 import { countCheckResults, createReportWriter, describeCounts, selectChecks } from "../certify/check.ts";
-import { clientChecks } from "../certify/client/checks.ts";
-import { type ClientCheckOutcome, runClientChecks } from "../certify/client/run.ts";
+import { type Assessment, type ClientCheck, clientChecks } from "../certify/client/checks.ts";
+import { type ClientRunResult, runScenarios } from "../certify/client/run.ts";
 
 const flags = [
   createTextFlag("only", "CHECK", "Run only this check, or all checks with this prefix: slow-down", {
@@ -52,7 +52,17 @@ const authCertify = defineCommand({
     const argv = requireCommand(input.positionals.command);
     const maxWaitMs = parseDurationFlag(input.flags["client-timeout"] ?? "60s", "--client-timeout");
     const writeReport = await createReportWriter(input.flags.report, context.host);
-    const { outcomes, failure } = await runClientChecks(selectedChecks, { argv, maxWaitMs }, context);
+    const names = [...new Set(selectedChecks.map(({ scenario }) => scenario))];
+    const results = await runScenarios(names, { argv, maxWaitMs }, context);
+    const hasRequested = results.some(({ deviceRequests }) => deviceRequests.length > 0);
+    const failure = hasRequested ? undefined : createNeverRequestedError(results[0]!);
+    const outcomes = selectedChecks.map(({ id, scenario, basis, assess }): CheckOutcome => {
+      const result = results[names.indexOf(scenario)]!;
+      const assessment = failure
+        ? { result: "failed" as const, detail: failure.message, fix: failure.hint }
+        : assess(result);
+      return { id, ...assessment, scenario, basis, seconds: result.seconds };
+    });
     await writeReport(formatJUnitReport(outcomes));
     if (failure) throw failure;
     await showOutcomes(outcomes, context);
@@ -66,8 +76,24 @@ function requireCommand([program, ...args]: readonly string[] = []): readonly [s
   throw new UsageError("<command> is required", { hint: "For example: svc auth certify -- node sign-in.js" });
 }
 
+interface CheckOutcome extends Assessment, Pick<ClientCheck, "id" | "scenario" | "basis"> {
+  /** Duration of the scenario. */
+  readonly seconds: number;
+}
+
+/** Creates the error of a client that requested no sign-in. All its checks fail with it. */
+function createNeverRequestedError({ exitCode, output }: ClientRunResult): CommandFailedError {
+  const ending = exitCode === undefined ? "was still running at the end" : `ended with exit code ${exitCode}`;
+  const last = output.trim().split("\n").at(-1)?.slice(0, 300);
+  const lastLine = last ? ` Its last line: ${last}` : "";
+  const message = `The client requested no device code, and ${ending}.${lastLine}`;
+  return new CommandFailedError("failed", "no_sign_in", message, {
+    hint: "The client must read the server from SVC_ROUTER_URL and its client ID from SVC_OAUTH_CLIENT_ID. Raise --client-timeout if it is slow to start.",
+  });
+}
+
 /** Formats the JUnit XML report. A warning counts as passed and appears in the output. */
-const formatJUnitReport = (outcomes: readonly ClientCheckOutcome[]): string =>
+const formatJUnitReport = (outcomes: readonly CheckOutcome[]): string =>
   formatJUnit(
     "svc auth certify",
     outcomes.map(({ id, scenario, result, detail, fix, basis, seconds }) => ({
@@ -80,7 +106,7 @@ const formatJUnitReport = (outcomes: readonly ClientCheckOutcome[]): string =>
     })),
   );
 
-async function showOutcomes(outcomes: readonly ClientCheckOutcome[], context: Context): Promise<void> {
+async function showOutcomes(outcomes: readonly CheckOutcome[], context: Context): Promise<void> {
   const { output, host, argv } = context;
   const rows = outcomes.map(({ fix = null, seconds, ...row }) => {
     return { ...row, fix, seconds: Number(seconds.toFixed(1)) };

@@ -11,7 +11,6 @@ import { CommandFailedError } from "../../../process/failure.ts";
 import { withSpinner } from "../../../prompt/spinner.ts";
 import { buildChildEnvironment } from "../../emulator/exec.ts";
 import { hasProcessGroups, killProcessGroup } from "../check.ts";
-import type { Assessment, ClientCheck } from "./checks.ts";
 import {
   type ClientObservation,
   clientScenarios,
@@ -26,26 +25,17 @@ export interface ClientRunResult extends ClientObservation {
   readonly seconds: number;
 }
 
-export interface ClientCheckOutcome extends Assessment, Pick<ClientCheck, "id" | "scenario" | "basis"> {
-  /** Duration of the scenario. */
-  readonly seconds: number;
-}
-
 interface ClientOptions {
   readonly argv: readonly [string, ...string[]];
   readonly maxWaitMs: number;
 }
 
-/**
- * Runs the scenarios of these checks concurrently and assesses the results. All checks fail with `failure` if the
- * client requested no sign-in.
- */
-export async function runClientChecks(
-  checks: readonly ClientCheck[],
+/** Runs the client in these scenarios at once. Returns the results in the same order. */
+export async function runScenarios(
+  names: readonly string[],
   options: ClientOptions,
   context: Context,
-): Promise<{ readonly outcomes: readonly ClientCheckOutcome[]; readonly failure: CommandFailedError | undefined }> {
-  const names = [...new Set(checks.map(({ scenario }) => scenario))];
+): Promise<readonly ClientRunResult[]> {
   const servers = await startServers(names, context);
   const text = `Running the client in ${pluralize(names.length, "scenario")}, for up to 30 s`;
   await context.output.note(`${text} …`);
@@ -55,17 +45,7 @@ export async function runClientChecks(
     await Promise.allSettled(runs);
     return Promise.all(runs);
   };
-  const results = await withSpinner(context, text, runAll, { tellsTime: true });
-  const hasRequested = results.some(({ deviceRequests }) => deviceRequests.length > 0);
-  const failure = hasRequested ? undefined : createNeverRequestedError(results[0]!);
-  const outcomes = checks.map(({ id, scenario, basis, assess }) => {
-    const result = results[names.indexOf(scenario)]!;
-    const assessment = failure
-      ? { result: "failed" as const, detail: failure.message, fix: failure.hint }
-      : assess(result);
-    return { id, ...assessment, scenario, basis, seconds: result.seconds };
-  });
-  return { outcomes, failure };
+  return withSpinner(context, text, runAll, { tellsTime: true });
 }
 
 /**
@@ -103,16 +83,6 @@ function startHeartbeat(signal: AbortSignal): () => number {
   void run();
   // After a delay, the heartbeat runs before the pending events.
   return () => previous;
-}
-
-function createNeverRequestedError({ exitCode, output }: ClientRunResult): CommandFailedError {
-  const ending = exitCode === undefined ? "was still running at the end" : `ended with exit code ${exitCode}`;
-  const last = output.trim().split("\n").at(-1)?.slice(0, 300);
-  const lastLine = last ? ` Its last line: ${last}` : "";
-  const message = `The client requested no device code, and ${ending}.${lastLine}`;
-  return new CommandFailedError("failed", "no_sign_in", message, {
-    hint: "The client must read the server from SVC_ROUTER_URL and its client ID from SVC_OAUTH_CLIENT_ID. Raise --client-timeout if it is slow to start.",
-  });
 }
 
 /** Time after the script without requests after which a client counts as idle. The client runs in real time. */

@@ -1,6 +1,5 @@
 import type { CheckResult } from "../check.ts";
 import type { DeliveryFactory, EventOptions } from "./delivery.ts";
-import type { ReceiverProbe } from "./probe.ts";
 import { isAccepted, type RawDelivery, type ReceiverResponse } from "./sender.ts";
 
 /** Confidence that the real service sends or requires this. */
@@ -42,6 +41,17 @@ export interface CheckContext {
   /** Sends an event through the webhooks of the emulator, which fail for 155 virtual minutes. */
   retryLate(event: string): Promise<ReceiverResponse>;
   readonly probe: ReceiverProbe | undefined;
+}
+
+/** Output of the command of --probe, which shows what the receiver has stored. */
+export interface ReceiverProbe {
+  read(): Promise<string>;
+  /** Waits for the first output that differs from `before`. Returns undefined if it does not change in time. */
+  readChanged(before: string, waitMs?: number): Promise<string | undefined>;
+  /** Waits until processing has ended. The wait depends on the duration of previous events. */
+  readSettled(): Promise<string>;
+  /** Reports whether the output equals `before` for the usual duration of an event. */
+  staysSame(before: string): Promise<boolean>;
 }
 
 export interface ReceiverExchange {

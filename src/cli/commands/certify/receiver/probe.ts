@@ -11,11 +11,10 @@ import {
   notChecked,
   passed,
   type ReceiverCheck,
+  type ReceiverProbe,
 } from "./check.ts";
 import { isAccepted } from "./sender.ts";
 import { tamperDelivery } from "./signature-checks.ts";
-
-export type ReceiverProbe = ReturnType<typeof createProbe>;
 
 interface ProbeOptions {
   readonly host: Host;
@@ -31,14 +30,13 @@ const defaultWaitMs = 2_000;
 const minQuietMs = 300;
 const maxQuietMs = 1_500;
 
-export function createProbe(command: string, options: ProbeOptions) {
+export function createProbe(command: string, options: ProbeOptions): ReceiverProbe {
   const { signal, host } = options;
   const read = () => runProbe(command, options);
   let slowestMs = 0;
   /** Output when no event was being processed. */
   let settledOutput: string | undefined;
 
-  /** Waits for the first output that differs from `before`. Returns undefined if it does not change in time. */
   async function readChanged(before: string, waitMs = defaultWaitMs): Promise<string | undefined> {
     const startedAt = host.wall.monotonicNow();
     for (;;) {
@@ -59,8 +57,7 @@ export function createProbe(command: string, options: ProbeOptions) {
   return {
     read,
     readChanged,
-    /** Waits until processing has ended. The wait depends on the duration of previous events. */
-    async readSettled(): Promise<string> {
+    async readSettled() {
       let output = await read();
       while (slowestMs >= maxImmediateMs && output !== settledOutput) {
         const next = await readChanged(output, getQuietMs());
@@ -69,8 +66,7 @@ export function createProbe(command: string, options: ProbeOptions) {
       }
       return output;
     },
-    /** Reports whether the output equals `before` for the usual duration of an event. */
-    async staysSame(before: string): Promise<boolean> {
+    async staysSame(before) {
       const isSame = (await readChanged(before, getQuietMs())) === undefined;
       if (isSame) settledOutput = before;
       return isSame;

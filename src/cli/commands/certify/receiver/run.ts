@@ -1,10 +1,17 @@
 import type { WallClock } from "../../../../base/clock.ts";
 import { runConcurrently } from "../../../../base/run-concurrently.ts";
-import { type CheckFinding, describeResponse, notChecked, type ReceiverCheck, type ReceiverExchange } from "./check.ts";
+import {
+  type CheckFinding,
+  describeResponse,
+  notChecked,
+  type ReceiverCheck,
+  type ReceiverExchange,
+  type ReceiverProbe,
+} from "./check.ts";
 import type { EventOptions } from "./delivery.ts";
 import type { CertificationEmulator } from "./emulation.ts";
 import { genuineCheck, responseTimeCheck, sequenceChecks, variantChecks } from "./event-checks.ts";
-import { probeCheck, probeChecks, type ReceiverProbe } from "./probe.ts";
+import { probeCheck, probeChecks } from "./probe.ts";
 import type { ReceiverProcess } from "./receiver-process.ts";
 import { hasSucceeded, hasTimedOut, maxResponseMs, type ReceiverResponse, sendDelivery } from "./sender.ts";
 import { signatureChecks } from "./signature-checks.ts";
