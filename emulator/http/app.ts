@@ -17,6 +17,7 @@ import type { ForwardedRequest } from "./outgoing/forward-to-leader.ts";
 import { ambiguousTargetResponse, createJsonResponse, type HttpResponse, notReadyResponse } from "./reply.ts";
 import { noSniffHeader, sandboxHeader, sendResponse, setHeaders } from "./respond.ts";
 import { hasDotSegments, removeDotSegments } from "./routing/path.ts";
+import { isCatchAll } from "./routing/routes.ts";
 import { serveRequest, toErrorResponse } from "./serve.ts";
 import { respondUnmatched } from "./unmatched-request.ts";
 
@@ -220,7 +221,7 @@ const guardRequest = (options: AppOptions): onRequestHookHandler => {
 
 /** Rejects a target that a receiver of the forwarded request could interpret differently. */
 const rejectAmbiguous = ({ match, isControlled, parsedTarget: { path } }: HttpExchange): HttpResponse | undefined =>
-  !isControlled && (!match || match.bound.steps.isCatchAll) && hasDotSegments(path)
+  !isControlled && (!match || isCatchAll(match.bound.operation)) && hasDotSegments(path)
     ? ambiguousTargetResponse
     : undefined;
 
@@ -289,7 +290,7 @@ function createDelivery({ observe }: AppOptions) {
     const preparation = served.beforeAnswer?.(exchange);
     if (preparation) await preparation;
     await endOfTurn();
-    sendResponse(reply, match?.bound.steps.isCatchAll ? markCatchAll(response) : response);
+    sendResponse(reply, match && isCatchAll(match.bound.operation) ? markCatchAll(response) : response);
   };
 }
 

@@ -5,10 +5,8 @@ import type { EmulatorBugError } from "../../src/base/errors.ts";
 import { readTraceparent } from "../../src/base/trace-context.ts";
 import type { Cause, CauseRow } from "../store/cause.ts";
 import type { CauseDetails, CauseRowFactory } from "../store/causes.ts";
-import type { BoundOperation } from "./bind.ts";
 import type { RequestBodyReader } from "./bodies/request-body-reader.ts";
-import type { ErrorDialect } from "./dialects/dialect.ts";
-import { dialects } from "./dialects/dialects.ts";
+import { dialects, type ErrorDialect, getDialect } from "./dialects/dialects.ts";
 import type {
   OriginPredicate,
   ReceivedRequest,
@@ -23,6 +21,7 @@ import { redactTarget } from "./request-log/redact.ts";
 import type { RequestFinding, RequestLog } from "./request-log/request-log.ts";
 import type { OperationMatch, OperationTable } from "./routing/operation-table.ts";
 import { isControlPath, parseRequestTarget, type RequestTarget } from "./routing/path.ts";
+import type { BoundOperation } from "./serve.ts";
 import type { ForwardedInfo, TrustedProxies } from "./trusted-proxies.ts";
 
 export interface ListenerContext {
@@ -146,7 +145,7 @@ export class HttpExchange implements ReceivedRequest, RequestIdentity, Cause {
     this.match = match;
     this.atPath = atPath;
     this.service = service;
-    this.dialect = match ? match.bound.steps.dialect : dialects[service?.dialect ?? "control"];
+    this.dialect = match ? getDialect(match.bound.operation) : dialects[service?.dialect ?? "control"];
     this.#number = log.nextNumber();
     this.#at = served.clock.now();
     this.#wallAt = wall.now();

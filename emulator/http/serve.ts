@@ -1,8 +1,12 @@
 import { DeclaredFailureError, type FailureCode, fail } from "../../src/api/failures.ts";
+import type { Operation } from "../../src/api/operation.ts";
+import type { Check } from "../../src/api/services.ts";
 import { EmulatorBugError, StacklessError } from "../../src/base/errors.ts";
+import { memoize } from "../../src/base/object.ts";
 import { describeFsError } from "../../src/files/disk.ts";
-import { FileWriteError, StateReplacedError, StoreChangedError, StoreFailedError } from "../store/port.ts";
-import { UnreadableBodyError } from "./bodies/decode.ts";
+import { addCause } from "../store/causes.ts";
+import { FileWriteError, StateReplacedError, type Store, StoreChangedError, StoreFailedError } from "../store/port.ts";
+import { type BodyDecoder, createDecoder, UnreadableBodyError } from "./bodies/decode.ts";
 import type { DecodedBody } from "./bodies/json.ts";
 import {
   BodyAbortedError,
@@ -10,17 +14,98 @@ import {
   hasBody,
   MaxBodyBytesExceededError,
 } from "./bodies/request-body-reader.ts";
-import type { ValidationProblem } from "./dialects/dialect.ts";
 import type { HttpExchange } from "./exchange.ts";
-import type { HandlerCall } from "./handler.ts";
+import type { Authenticator, HandlerCall, ListenerPart, UntypedHandler } from "./handler.ts";
 import {
   createFailureResponse,
   createRequestTimeoutResponse,
   createStateReplacedResponse,
   type HttpResponse,
 } from "./reply.ts";
+import { createResponseProducer, type ResponseProducer } from "./response-producer.ts";
 import type { OperationMatch } from "./routing/operation-table.ts";
-import type { HandlerInput } from "./validation/validate.ts";
+import { createRelaxedChecks, type RelaxedChecks } from "./validation/lax-coercion.ts";
+import type { ValidationProblem } from "./validation/schema.ts";
+import { createValidator, type HandlerInput, hasInputSchema, type RequestValidator } from "./validation/validate.ts";
+
+/** An operation with the resources of its part. */
+export interface BoundOperation {
+  readonly operation: Operation;
+  readonly getSteps: (operation: Operation) => OperationSteps;
+  readonly context: object;
+  readonly callContext: object;
+  readonly handler: UntypedHandler;
+  readonly authenticate: Authenticator<object> | undefined;
+}
+
+/** Steps before and after the handler of an operation. They depend only on its declaration. */
+interface OperationSteps {
+  /** Required checks, in the order of the service. */
+  readonly checks: readonly Check[];
+  /** Limit of the operation, if it differs from the limit of the listener. */
+  readonly maxBodyBytes: number | undefined;
+  readonly decode: BodyDecoder | undefined;
+  readonly validate: RequestValidator;
+  readonly relaxedChecks: RelaxedChecks;
+  readonly produce: ResponseProducer;
+}
+
+// Steps are created for the first request, because an emulator serves few of its operations. All emulators of a process
+// share them.
+const getDefaultSteps = memoize((operation: Operation) => createSteps(operation, false));
+const getStrictSteps = memoize((operation: Operation) => createSteps(operation, true));
+
+function createSteps(operation: Operation, strictBodies: boolean): OperationSteps {
+  const { service, auth, request } = operation;
+  const isRequired: Readonly<Record<Check, boolean>> = {
+    credentials: auth !== "none",
+    decode: request.body !== undefined,
+    validate: hasInputSchema(operation),
+  };
+  return {
+    checks: service.checks.filter((check) => isRequired[check]),
+    maxBodyBytes: request.body?.kind === "json" ? request.body.maxBytes : undefined,
+    decode: createDecoder(request.body, service.dialect, strictBodies),
+    validate: createValidator(operation),
+    relaxedChecks: createRelaxedChecks(operation),
+    produce: createResponseProducer(operation),
+  };
+}
+
+/** Binds all operations of a part. Throws EmulatorBugError if an operation cannot be served. */
+export function bindPart(
+  { operations, handlers, context, authenticate }: ListenerPart,
+  strictBodies: boolean,
+): BoundOperation[] {
+  const callContext = createCallContext(context);
+  return operations.map((operation) => {
+    const { id, auth } = operation;
+    const handler = Object.hasOwn(handlers, id) ? handlers[id] : undefined;
+    if (!handler) throw new EmulatorBugError("No handler is registered", { operation: id });
+    const check = auth === "none" ? undefined : authenticate[auth];
+    if (auth !== "none" && !check) {
+      throw new EmulatorBugError(`No check is registered for credentials of kind ${auth}`, { operation: id });
+    }
+    const getSteps = strictBodies ? getStrictSteps : getDefaultSteps;
+    return { operation, getSteps, context, callContext, handler, authenticate: check };
+  });
+}
+
+/**
+ * Creates the prototype of request contexts. Its store is created on demand, because most requests read once and write
+ * nothing. The request is the cause of the store's writes.
+ */
+function createCallContext(context: object): object {
+  const { store } = context as { readonly store?: Store };
+  if (store === undefined) return context;
+  return Object.create(context, {
+    store: {
+      get(this: HandlerCall<FailureCode, unknown>) {
+        return addCause(store, this.request.cause);
+      },
+    },
+  });
+}
 
 class InvalidInputError extends StacklessError {
   readonly problems: readonly ValidationProblem[];
@@ -42,7 +127,8 @@ const emptyFields = Object.freeze({});
  * errors.
  */
 export async function serveRequest(exchange: HttpExchange, { bound, params }: OperationMatch): Promise<HttpResponse> {
-  const { operation, steps, context, callContext, handler } = bound;
+  const { operation, context, callContext, handler } = bound;
+  const steps = bound.getSteps(operation);
   const { raw, bodies, reportFinding } = exchange;
   const input: HandlerInput = { params: emptyFields, query: emptyFields, headers: emptyFields, body: undefined };
   let caller: unknown;
@@ -53,7 +139,7 @@ export async function serveRequest(exchange: HttpExchange, { bound, params }: Op
       caller = bound.authenticate!(exchange, { operation, context, finding: reportFinding, logEntry: exchange });
       if (caller instanceof Promise) caller = await caller;
     } else if (check === "decode") {
-      if (steps.bodyInput === "stream") input.body = bodies.readPieces(raw);
+      if (operation.request.body?.kind === "stream") input.body = bodies.readPieces(raw);
       else {
         if (hasBody(raw)) exchange.body = await bodies.collect(raw, steps.maxBodyBytes);
         if (steps.decode) {
@@ -85,21 +171,21 @@ export async function serveRequest(exchange: HttpExchange, { bound, params }: Op
  * therefore cannot detect which methods exist.
  */
 export async function rejectUnauthenticated(
-  { operation, steps, context, authenticate }: OperationMatch["bound"],
+  { operation, context, authenticate }: BoundOperation,
   exchange: HttpExchange,
 ): Promise<void> {
-  if (!authenticate || steps.checks[0] !== "credentials") return;
+  if (!authenticate || operation.service.checks[0] !== "credentials") return;
   await authenticate(exchange, { operation, context, finding: exchange.reportFinding, logEntry: exchange });
 }
 
 /** Returns the response to an error in the dialect of the service, or undefined if the client has disconnected. */
 export function toErrorResponse(error: unknown, exchange: HttpExchange): HttpResponse | undefined {
   const { dialect, match, atPath, operation, usesControlFormat } = exchange;
-  const bound = match?.bound ?? atPath[0];
+  const declaration = (match?.bound ?? atPath[0])?.operation;
   if (error instanceof BodyAbortedError) return undefined;
-  if (error instanceof DeclaredFailureError && bound?.steps.declaredFailures.has(error.code))
+  if (error instanceof DeclaredFailureError && declaration && isDeclaredFailure(declaration, error.code))
     return createFailureResponse(error.code, error.data);
-  if (error instanceof InvalidInputError && bound) return dialect.toInvalidResponse(error.problems, bound.operation);
+  if (error instanceof InvalidInputError && declaration) return dialect.toInvalidResponse(error.problems, declaration);
   if (error instanceof UnreadableBodyError) return dialect.toUnreadableResponse(error.problem);
   if (error instanceof MaxBodyBytesExceededError) return dialect.toTooLargeResponse();
   if (error instanceof BodyTimeoutError) return createRequestTimeoutResponse(usesControlFormat);
@@ -109,6 +195,9 @@ export function toErrorResponse(error: unknown, exchange: HttpExchange): HttpRes
   exchange.report(toBugError(error, operation));
   return dialect.toBugResponse(operation ?? "an undeclared path");
 }
+
+const isDeclaredFailure = ({ failures, service }: Operation, code: FailureCode): boolean =>
+  failures.includes(code) || service.failures.includes(code);
 
 /**
  * Returns the response to a request of which nothing was stored, because the disk rejected the write or another state

@@ -2,11 +2,12 @@ import type { Operation } from "../../src/api/operation.ts";
 import { uploadHeaders } from "../../src/api/storage.ts";
 import { memoize } from "../../src/base/object.ts";
 import { hasBody } from "./bodies/request-body-reader.ts";
-import { formatOperation } from "./dialects/dialect.ts";
+import { formatOperation } from "./dialects/dialects.ts";
 import type { HttpExchange } from "./exchange.ts";
 import { type HttpResponse, invalidTargetResponse } from "./reply.ts";
 import { toPassthroughResponse } from "./response-producer.ts";
 import { listMethods } from "./routing/operation-table.ts";
+import { isCatchAll } from "./routing/routes.ts";
 import { rejectUnauthenticated, serveRequest } from "./serve.ts";
 
 /**
@@ -81,7 +82,9 @@ function respondOtherMethod({ method, operations, atPath, dialect }: HttpExchang
 
 /** Creates the 404 of a service with a suggestion in a header. */
 function createNotFoundResponse({ method, parsedTarget, operations, dialect }: HttpExchange): HttpResponse {
-  const declaredOperations = operations.all.filter(({ steps }) => !steps.isCatchAll).map(({ operation }) => operation);
+  const declaredOperations = operations.all
+    .map(({ operation }) => operation)
+    .filter((operation) => !isCatchAll(operation));
   const nearest = suggestOperation(method, parsedTarget.path, declaredOperations);
   const response = dialect.toNotFoundResponse(nearest);
   if (!nearest) return response;

@@ -1,5 +1,5 @@
 import { findStringEnd, restoreExactNumbers } from "../../../src/base/json.ts";
-import { JsonLimitError, parsePythonJson, toPlainValue } from "./python-json.ts";
+import { JsonLimitError, parsePythonJson, pythonLimits, toPlainValue } from "./python-json.ts";
 
 /**
  * Limits of one body (DECISIONS.md, E11). A body of 64 MiB can contain more values than fit in memory, and parsing each
@@ -7,10 +7,31 @@ import { JsonLimitError, parsePythonJson, toPlainValue } from "./python-json.ts"
  */
 export const bodyLimits = { values: 5_000_000, members: 1_000_000, fields: 10_000, parts: 1_000 } as const;
 
+/** Describes the limit that a JSON text exceeds. Returns undefined if the text exceeds none. */
+export const findExceededLimit = (text: string): string | undefined =>
+  // Each value or member needs at least two characters.
+  text.length < 2 * bodyLimits.members ? undefined : describeExceededLimit(measureJson(text));
+
+function describeExceededLimit({ values, members }: JsonSize): string | undefined {
+  if (members > bodyLimits.members) return `of more than ${bodyLimits.members} members`;
+  return values > bodyLimits.values ? `of more than ${bodyLimits.values} values` : undefined;
+}
+
+interface JsonSize {
+  readonly values: number;
+  readonly members: number;
+  /** Maximum number of open lists and objects. */
+  readonly depth: number;
+  /** Maximum number of consecutive digits. */
+  readonly digits: number;
+}
+
 /** Codes of the characters that structure a JSON text. */
 const codes = {
   quote: 0x22,
   comma: 0x2c,
+  zero: 0x30,
+  nine: 0x39,
   colon: 0x3a,
   list: 0x5b,
   listEnd: 0x5d,
@@ -18,21 +39,29 @@ const codes = {
   objectEnd: 0x7d,
 } as const;
 
-/** Describes the limit that a JSON text exceeds. Returns undefined if the text exceeds none. */
-export function findExceededLimit(text: string): string | undefined {
-  // Each value or member needs at least two characters.
-  if (text.length < 2 * bodyLimits.members) return undefined;
-  let values = 1;
-  let members = 0;
+/** Counts the parts of a JSON text before it is parsed, because the values of a hostile text may not fit in memory. */
+function measureJson(text: string): JsonSize {
+  const size = { values: 1, members: 0, depth: 0, digits: 0 };
+  let depth = 0;
+  let digits = 0;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
+    if (code >= codes.zero && code <= codes.nine) {
+      digits += 1;
+      if (digits > size.digits) size.digits = digits;
+      continue;
+    }
+    digits = 0;
     if (code === codes.quote) at = findStringEnd(text, at);
-    else if (code === codes.colon) members += 1;
-    else if (code === codes.comma || code === codes.list || code === codes.object) values += 1;
-    if (members > bodyLimits.members) return `of more than ${bodyLimits.members} members`;
-    if (values > bodyLimits.values) return `of more than ${bodyLimits.values} values`;
+    else if (code === codes.colon) size.members += 1;
+    else if (code === codes.comma) size.values += 1;
+    else if (code === codes.list || code === codes.object) {
+      size.values += 1;
+      depth += 1;
+      if (depth > size.depth) size.depth = depth;
+    } else if (code === codes.listEnd || code === codes.objectEnd) depth -= 1;
   }
-  return undefined;
+  return size;
 }
 
 export const exceedsFieldLimit = (text: string): boolean =>
@@ -65,12 +94,22 @@ const maxExactLength = 1_000_000;
  * JsonSyntaxError or JsonLimitError. `allowsLargeDocuments` is true for a client that can send more than usual.
  */
 export function parseJson(text: string, allowsLargeDocuments = false): DecodedBody {
-  const exceededLimit = allowsLargeDocuments ? undefined : findExceededLimit(text);
-  if (exceededLimit !== undefined) throw new JsonLimitError(exceededLimit);
-  const value = parseValue(text);
   const { length } = text;
+  const size = length > pythonLimits.depth ? measureJson(text) : undefined;
+  const exceededLimit = size && !allowsLargeDocuments ? describeExceededLimit(size) : undefined;
+  if (exceededLimit !== undefined) throw new JsonLimitError(exceededLimit);
+  const mayExceedPython = size && (size.depth > pythonLimits.depth || size.digits > pythonLimits.digits);
+  const value = mayExceedPython ? toPlainValue(parsePythonJson(text)) : parseValue(text);
   const getSource = () => (length > maxExactLength ? value : parsePythonJson(text));
   return { value, getSource, getExact: () => parseExactly(text, value), length };
+}
+
+function parseValue(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return toPlainValue(parsePythonJson(text));
+  }
 }
 
 function parseExactly(text: string, value: unknown): unknown {
@@ -82,52 +121,6 @@ function parseExactly(text: string, value: unknown): unknown {
     return undefined;
   }
 }
-
-function parseValue(text: string): unknown {
-  if (mayExceedLimits(text)) return toPlainValue(parsePythonJson(text));
-  try {
-    return JSON.parse(text);
-  } catch {
-    return toPlainValue(parsePythonJson(text));
-  }
-}
-
-const minCheckedDepth = 1_000;
-const minCheckedDigits = 4_301;
-
-/** Returns whether a text may exceed a limit of Python. */
-const mayExceedLimits = (text: string): boolean =>
-  text.length > minCheckedDepth && (isDeep(text) || hasLongNumber(text));
-
-function isDeep(text: string): boolean {
-  let depth = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === codes.quote) at = findStringEnd(text, at);
-    else if (code === codes.list || code === codes.object) depth += 1;
-    else if (code === codes.listEnd || code === codes.objectEnd) depth -= 1;
-    if (depth > minCheckedDepth) return true;
-  }
-  return false;
-}
-
-/** A run of 4,301 digits always includes an index that is a multiple of 4,300, so only these indexes are checked. */
-function hasLongNumber(text: string): boolean {
-  for (let probe = minCheckedDigits - 1; probe < text.length; probe += minCheckedDigits - 1) {
-    if (!isDigit(text, probe)) continue;
-    let start = probe;
-    let end = probe;
-    while (isDigit(text, start - 1)) start -= 1;
-    while (isDigit(text, end + 1)) end += 1;
-    if (end - start + 1 >= minCheckedDigits) return true;
-  }
-  return false;
-}
-
-const isDigit = (text: string, at: number): boolean => {
-  const code = text.charCodeAt(at);
-  return code >= 0x30 && code <= 0x39;
-};
 
 /** A position in a document as Python counts it: in code points, with `line` and `column` from 1. */
 export interface JsonPosition {

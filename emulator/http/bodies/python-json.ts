@@ -35,13 +35,14 @@ export class JsonSyntaxError extends Error {
   }
 }
 
-/** The document exceeds Python's recursion limit, or contains an integer longer than Python's limit of 4,300 digits. */
+/** The document exceeds Python's recursion limit, or contains an integer that is longer than Python's limit. */
 export class JsonLimitError extends Error {
   override readonly name = "JsonLimitError";
 }
 
-const maxDepth = 1_000;
-const maxDigits = 4_300;
+/** Limits of nesting, and of the digits of an integer. */
+export const pythonLimits = { depth: 1_000, digits: 4_300 } as const;
+
 const spacePattern = /[ \t\n\r]*/y;
 const numberPattern = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
 /** The value is undefined for a word that is a number. */
@@ -105,7 +106,7 @@ class JsonReader {
     const first = this.#text[at];
     if (first === '"') return this.#readString(at + 1);
     if (first === "{" || first === "[") {
-      if (depth >= maxDepth) throw new JsonLimitError("nested too deeply");
+      if (depth >= pythonLimits.depth) throw new JsonLimitError("nested too deeply");
       return first === "{" ? this.#readObject(at + 1, depth + 1) : this.#readArray(at + 1, depth + 1);
     }
     for (const [word, value] of literalValues) {
@@ -122,8 +123,8 @@ class JsonReader {
     const match = numberPattern.exec(this.#text);
     if (!match) throw new JsonSyntaxError("Expecting value", at);
     const [text, fraction, exponent] = match;
-    if (!fraction && !exponent && text.replace("-", "").length > maxDigits) {
-      throw new JsonLimitError("an integer of more than 4300 digits");
+    if (!fraction && !exponent && text.replace("-", "").length > pythonLimits.digits) {
+      throw new JsonLimitError(`an integer of more than ${pythonLimits.digits} digits`);
     }
     this.next = numberPattern.lastIndex;
     return new SourceNumber(text);

@@ -1,9 +1,41 @@
 import { isOAuthRequest, type Operation } from "../../../src/api/operation.ts";
+import type { ValidationItem } from "../../../src/api/router/failures.ts";
 import type { Service } from "../../../src/api/services.ts";
 import type { DecodeProblem } from "../bodies/decode.ts";
+import { SourceNumber } from "../bodies/python-json.ts";
 import { createFailureResponse, createJsonResponse, type HttpResponse } from "../reply.ts";
-import { type ErrorDialect, formatBugMessage, formatOperation, getValueAt, type ValidationProblem } from "./dialect.ts";
-import { fastapiDialect, toPydanticErrors } from "./pydantic.ts";
+import { getValueAt, type ValidationProblem } from "../validation/schema.ts";
+import { toPydanticErrors } from "./pydantic.ts";
+
+/** Responses of one service to requests that the HTTP layer rejects. All functions are pure. */
+export interface ErrorDialect {
+  /**
+   * Creates the response to fields that do not match the declaration. `problems` has the order path, query, headers,
+   * body.
+   */
+  toInvalidResponse(problems: readonly ValidationProblem[], operation: Operation): HttpResponse;
+  toUnreadableResponse(problem: DecodeProblem): HttpResponse;
+  toTooLargeResponse(): HttpResponse;
+  /**
+   * Creates the response to a request of which nothing was stored. `rejectedFile` names the file if other files can be
+   * written.
+   */
+  toStoreFailedResponse(rejectedFile?: string): HttpResponse;
+  /**
+   * Creates the response to a request for an undeclared path. `nearest` is the operation that the client may have
+   * meant.
+   */
+  toNotFoundResponse(nearest: Operation | undefined): HttpResponse;
+  toMethodNotAllowedResponse(method: string, allowedMethods: readonly string[]): HttpResponse;
+  /** Creates the response if an operation of the emulator has a bug. */
+  toBugResponse(operation: string): HttpResponse;
+}
+
+const formatBugMessage = (operation: string): string =>
+  `The emulator has a bug in ${operation}. This is not a response of the service. See its stderr.`;
+
+/** Formats `GET /path` for hints. */
+export const formatOperation = ({ method, path }: Operation): string => `${[method].flat()[0]} ${path}`;
 
 /** Dialect of the contract API with shapes A and C (DECISIONS.md, F4, C1). */
 const platformDialect: ErrorDialect = {
@@ -81,6 +113,70 @@ function describeDecodeProblem(problem: DecodeProblem): string {
   }
   if (problem.reason === "limit") return `The document is ${problem.message}`;
   return "'utf-8' codec can't decode the body: invalid byte";
+}
+
+/** Dialect of FastAPI ≥ 0.132 with pydantic 2 (DECISIONS.md, R1, P12). */
+const fastapiDialect: ErrorDialect = {
+  toInvalidResponse: (problems) => createFailureResponse("validation", problems.flatMap(toItems)),
+
+  toUnreadableResponse: (problem) => {
+    if (problem.reason === "json") {
+      const item = {
+        type: "json_invalid",
+        loc: ["body", problem.at],
+        msg: "JSON decode error",
+        input: {},
+        ctx: { error: problem.message },
+      };
+      return createFailureResponse("validation", [item]);
+    }
+    if (problem.reason === "multipart") return createJsonResponse(400, { detail: problem.message });
+    if (problem.reason === "repeated") {
+      return createFailureResponse("invalid-request", { reason: `${problem.name} is repeated` });
+    }
+    return createFailureResponse("unparsable-body", undefined);
+  },
+
+  toTooLargeResponse: () => createFailureResponse("body-too-large", undefined),
+  toStoreFailedResponse: () => createFailureResponse("store-failed", undefined),
+  toNotFoundResponse: () => createJsonResponse(404, { detail: "Not Found" }),
+  toMethodNotAllowedResponse: (_, allowed) =>
+    createJsonResponse(405, { detail: "Method Not Allowed" }, ["allow", [...allowed].sort().join(", ")]),
+  toBugResponse: (operation) => createJsonResponse(500, { detail: formatBugMessage(operation) }),
+};
+
+/** Formats the errors with their keys in wire order. `input` is always present. It is `null` if nothing was sent. */
+const toItems = (problem: ValidationProblem): ValidationItem[] =>
+  toPydanticErrors(problem).map(({ type, path, msg, input, ctx }) => ({
+    type,
+    loc: [problem.part, ...path],
+    msg,
+    input: quoteInput(input),
+    ...(ctx && { ctx }),
+  }));
+
+/**
+ * Maximum number of characters of the input that one problem quotes. A real service quotes the whole input
+ * (DECISIONS.md, E11).
+ */
+const maxQuoteLength = 65_536;
+
+/** Quotes the input in an error. Returns null if there is no input, and a note if the input is too long. */
+const quoteInput = (input: unknown): unknown =>
+  subtractLength(input, maxQuoteLength) < 0 ? `(omitted: more than ${maxQuoteLength} characters)` : (input ?? null);
+
+/** Subtracts the length of a written value and stops once the result is negative, because the value does not fit. */
+function subtractLength(value: unknown, length: number): number {
+  if (typeof value === "string") return length - value.length - 2;
+  if (value instanceof SourceNumber) return length - value.text.length;
+  if (typeof value !== "object" || value === null) return length - 4;
+  let remaining = length - 2;
+  const members = value instanceof Map ? value : Array.isArray(value) ? value.entries() : Object.entries(value);
+  for (const [name, member] of members) {
+    remaining = subtractLength(member, remaining - (typeof name === "string" ? name.length + 4 : 1));
+    if (remaining < 0) break;
+  }
+  return remaining;
 }
 
 /**

@@ -1,17 +1,15 @@
 import type * as z from "zod";
-import type { ValidationItem } from "../../../src/api/router/failures.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import { SourceNumber } from "../bodies/python-json.ts";
-import { createFailureResponse, createJsonResponse } from "../reply.ts";
-import { findSchema, getSchemaDefinition, getSchemaKind } from "../validation/schema.ts";
-import { maxProblems } from "../validation/validate.ts";
 import {
-  type ErrorDialect,
-  formatBugMessage,
+  findSchema,
+  getSchemaDefinition,
+  getSchemaKind,
   getValueAt,
   type ValidationIssue,
   type ValidationProblem,
-} from "./dialect.ts";
+} from "../validation/schema.ts";
+import { maxProblems } from "../validation/validate.ts";
 
 /**
  * An error of pydantic 2 (DECISIONS.md, P13). The messages are written here because zod validates and no library
@@ -184,67 +182,3 @@ const nouns: ReadonlyMap<string, string> = new Map([
   ["guid", "UUID"],
   ["email", "email address"],
 ]);
-
-/** Dialect of FastAPI ≥ 0.132 with pydantic 2 (DECISIONS.md, R1, P12). */
-export const fastapiDialect: ErrorDialect = {
-  toInvalidResponse: (problems) => createFailureResponse("validation", problems.flatMap(toItems)),
-
-  toUnreadableResponse: (problem) => {
-    if (problem.reason === "json") {
-      const item = {
-        type: "json_invalid",
-        loc: ["body", problem.at],
-        msg: "JSON decode error",
-        input: {},
-        ctx: { error: problem.message },
-      };
-      return createFailureResponse("validation", [item]);
-    }
-    if (problem.reason === "multipart") return createJsonResponse(400, { detail: problem.message });
-    if (problem.reason === "repeated") {
-      return createFailureResponse("invalid-request", { reason: `${problem.name} is repeated` });
-    }
-    return createFailureResponse("unparsable-body", undefined);
-  },
-
-  toTooLargeResponse: () => createFailureResponse("body-too-large", undefined),
-  toStoreFailedResponse: () => createFailureResponse("store-failed", undefined),
-  toNotFoundResponse: () => createJsonResponse(404, { detail: "Not Found" }),
-  toMethodNotAllowedResponse: (_, allowed) =>
-    createJsonResponse(405, { detail: "Method Not Allowed" }, ["allow", [...allowed].sort().join(", ")]),
-  toBugResponse: (operation) => createJsonResponse(500, { detail: formatBugMessage(operation) }),
-};
-
-/** Formats the errors with their keys in wire order. `input` is always present. It is `null` if nothing was sent. */
-const toItems = (problem: ValidationProblem): ValidationItem[] =>
-  toPydanticErrors(problem).map(({ type, path, msg, input, ctx }) => ({
-    type,
-    loc: [problem.part, ...path],
-    msg,
-    input: quoteInput(input),
-    ...(ctx && { ctx }),
-  }));
-
-/**
- * Maximum number of characters of the input that one problem quotes. A real service quotes the whole input
- * (DECISIONS.md, E11).
- */
-const maxQuoteLength = 65_536;
-
-/** Quotes the input in an error. Returns null if there is no input, and a note if the input is too long. */
-const quoteInput = (input: unknown): unknown =>
-  subtractLength(input, maxQuoteLength) < 0 ? `(omitted: more than ${maxQuoteLength} characters)` : (input ?? null);
-
-/** Subtracts the length of a written value and stops once the result is negative, because the value does not fit. */
-function subtractLength(value: unknown, length: number): number {
-  if (typeof value === "string") return length - value.length - 2;
-  if (value instanceof SourceNumber) return length - value.text.length;
-  if (typeof value !== "object" || value === null) return length - 4;
-  let remaining = length - 2;
-  const members = value instanceof Map ? value : Array.isArray(value) ? value.entries() : Object.entries(value);
-  for (const [name, member] of members) {
-    remaining = subtractLength(member, remaining - (typeof name === "string" ? name.length + 4 : 1));
-    if (remaining < 0) break;
-  }
-  return remaining;
-}

@@ -1,5 +1,5 @@
 import { type BlockList, isIP } from "node:net";
-import { createAddressList, includesAddress, loopbackAddresses } from "../addresses.ts";
+import { createAddressList, includesAddress, loopbackAddresses } from "../trusted-proxies.ts";
 
 /** Rules for the addresses of receivers. */
 export interface ReceiverRules {

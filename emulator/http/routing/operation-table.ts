@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import type { Service } from "../../../src/api/services.ts";
-import type { BoundOperation } from "../bind.ts";
+import type { BoundOperation } from "../serve.ts";
 import type { RequestTarget } from "./path.ts";
-import { type FoundRoute, getRoutes, type Routes } from "./routes.ts";
+import { type FoundRoute, getRoutes, isCatchAll, type Routes } from "./routes.ts";
 
 /** Operation that accepts a request, with the values of its parameters. */
 export interface OperationMatch extends Pick<FoundRoute, "params"> {
@@ -32,7 +32,7 @@ export class OperationTable {
   ) {
     this.all = all;
     this.#routes = getRoutes(all.map(({ operation }) => operation));
-    this.#catchAll = all.find(({ steps }) => steps.isCatchAll);
+    this.#catchAll = all.find(({ operation }) => isCatchAll(operation));
     this.#catchAllMethods = new Set(this.#catchAll && listMethods(this.#catchAll));
     this.#lenientSlashes = lenientSlashes;
     this.#isControl = isControl;

@@ -29,8 +29,8 @@ export interface FoundRoute {
 
 const createNode = (): RouteNode => ({ literal: new Map(), parameter: undefined, routes: [], slashRoutes: [] });
 
-/** Path of the operation that accepts all other paths. */
-export const catchAllPath = "/{full_path}";
+/** Returns whether the operation accepts all paths of no other operation. */
+export const isCatchAll = ({ path }: Operation): boolean => path === "/{full_path}";
 
 const routesByFirstOperation = new WeakMap<Operation, Routes[]>();
 
@@ -61,8 +61,7 @@ export class Routes {
 
   constructor(operations: readonly Operation[]) {
     this.#operations = operations;
-    for (const [index, operation] of operations.entries())
-      if (operation.path !== catchAllPath) this.#add(operation, index);
+    for (const [index, operation] of operations.entries()) if (!isCatchAll(operation)) this.#add(operation, index);
     this.streams = findStreams(operations);
   }
 

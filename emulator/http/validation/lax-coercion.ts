@@ -4,9 +4,15 @@ import type { Operation } from "../../../src/api/operation.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import { findNearest } from "../../../src/base/text.ts";
 import type { DecodedBody } from "../bodies/json.ts";
-import { getValueAt, type ValidationIssue } from "../dialects/dialect.ts";
 import type { FindingReporter } from "../handler.ts";
-import { findSchema, getSchemaDefinition, getSchemaKind, unwrapSchema } from "./schema.ts";
+import {
+  findSchema,
+  getSchemaDefinition,
+  getSchemaKind,
+  getValueAt,
+  unwrapSchema,
+  type ValidationIssue,
+} from "./schema.ts";
 
 const integerPattern = /^\s*[-+]?\d+(?:_\d+)*(?:\.0+)?\s*$/;
 const booleanValues: ReadonlyMap<string, boolean> = new Map([

@@ -1,7 +1,32 @@
 import type * as z from "zod";
 import { markExactNumbers } from "../../../src/base/json.ts";
 import { isObject } from "../../../src/base/object.ts";
-import { getValueAt } from "../dialects/dialect.ts";
+
+export type RequestPart = "path" | "query" | "header" | "body";
+export type ValidationIssue = z.core.$ZodIssue;
+
+/** One problem of a request, as reported by zod. */
+export interface ValidationProblem {
+  readonly part: RequestPart;
+  readonly issue: ValidationIssue;
+  readonly schema: z.ZodType;
+  /**
+   * The complete part of the request: fields as strings, or the JSON document with the original text of its numbers.
+   */
+  readonly source: unknown;
+}
+
+/** Returns the value at a path of the input, or undefined if the path does not exist. */
+export function getValueAt(root: unknown, path: readonly PropertyKey[]): unknown {
+  let value = root;
+  for (const key of path) {
+    if (value instanceof Map) value = value.get(key);
+    else if (typeof value === "object" && value !== null && Object.hasOwn(value, key))
+      value = (value as Record<PropertyKey, unknown>)[key];
+    else return undefined;
+  }
+  return value;
+}
 
 interface SchemaDefinition {
   readonly type: string;

@@ -4,16 +4,19 @@ import type { Service } from "../../../src/api/services.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import { getLastValue, parseFields, type RequestFields } from "../bodies/fields.ts";
 import type { DecodedBody } from "../bodies/json.ts";
-import { getValueAt, type RequestPart, type ValidationIssue, type ValidationProblem } from "../dialects/dialect.ts";
 import { coerceLax, type StringCoercer, stringCoercers } from "./lax-coercion.ts";
 import {
   acceptsAnyStrings,
   findSchema,
   getSchemaDefinition,
   getSchemaKind,
+  getValueAt,
   hasFreePart,
+  type RequestPart,
   restoreSourceNumbers,
   unwrapSchema,
+  type ValidationIssue,
+  type ValidationProblem,
 } from "./schema.ts";
 
 /** Input of a handler before its type is known. */
