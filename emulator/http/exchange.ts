@@ -4,7 +4,7 @@ import type { Clock, WallClock } from "../../src/base/clock.ts";
 import type { EmulatorBugError } from "../../src/base/errors.ts";
 import { readTraceparent } from "../../src/base/trace-context.ts";
 import type { Cause, CauseRow } from "../store/cause.ts";
-import type { CauseDetails, CauseRowFactory } from "../store/causes.ts";
+import type { CauseRowFactory } from "../store/causes.ts";
 import type { RequestBodyReader } from "./bodies/request-body-reader.ts";
 import { dialects, type ErrorDialect, getDialect } from "./dialects/dialects.ts";
 import type {
@@ -234,15 +234,16 @@ export class HttpExchange implements ReceivedRequest, RequestIdentity, Cause {
   }
 
   createRow(before: CauseRow | undefined): CauseRow {
-    const { what, caller } = createRequestCause(this, this.operation);
-    const effect = this.fault?.effect;
+    const { operation, method, target, headers, fault } = this;
+    const request = `${method} ${redactTarget(target, operation)}`;
+    const what = operation === undefined ? request : `${operation} ${request}`;
     return this.#listener.createCauseRow({
       id: this.id,
-      what: effect === undefined ? what : `${what}; scripted: ${effect}`,
+      what: fault?.effect === undefined ? what : `${what}; scripted: ${fault.effect}`,
       at: this.#at,
       wallAt: this.#wallAt,
       // The caller of the previous request can differ from the caller of this request.
-      caller: before === undefined ? caller : undefined,
+      caller: before === undefined ? readTraceparent(headers.traceparent) : undefined,
       before,
     });
   }
@@ -297,34 +298,4 @@ const maxLoggedBodyBytes = 16 * 1024;
 function getShortJson({ method, body, headers }: ReceivedRequest): Buffer | undefined {
   if (method === "GET" || body.length === 0 || body.length > maxLoggedBodyBytes) return undefined;
   return headers["content-type"]?.includes("json") ? Buffer.from(body) : undefined;
-}
-
-interface DescribedRequest {
-  readonly method: string;
-  readonly target: string;
-  readonly description: string;
-}
-
-/**
- * Last request of each operation. Most requests repeat the target of the previous request, so a target is redacted once
- * and its string is shared.
- */
-const describedRequests = new Map<string, DescribedRequest>();
-
-/**
- * Creates the cause of a request's changes, without secrets. `operation` is undefined if no operation is declared for
- * the path.
- */
-function createRequestCause(
-  { method, target, headers }: Pick<ReceivedRequest, "method" | "target" | "headers">,
-  operation: string | undefined,
-): Pick<CauseDetails, "what" | "caller"> {
-  const caller = readTraceparent(headers.traceparent);
-  if (operation === undefined) return { what: `${method} ${redactTarget(target, operation)}`, caller };
-  let lastRequest = describedRequests.get(operation);
-  if (lastRequest?.target !== target || lastRequest.method !== method) {
-    lastRequest = { method, target, description: `${operation} ${method} ${redactTarget(target, operation)}` };
-    describedRequests.set(operation, lastRequest);
-  }
-  return { what: lastRequest.description, caller };
 }

@@ -37,20 +37,16 @@ export class CausePropagator {
   }
 
   /**
-   * Creates the name of a link for a request to an origin. Returns undefined if the origin belongs to another program.
+   * Creates the header for a request to an origin. `end` must be called when the request has ended. Returns undefined
+   * if the origin belongs to another program.
    */
-  createLink(origin: string, cause: Cause): string | undefined {
+  createLink(origin: string, cause: Cause): { readonly header: readonly string[]; end(): void } | undefined {
     if (!this.#ownOrigins.has(origin)) return undefined;
     this.#lastNumber += 1;
     const name = `${this.#secret}-${this.#lastNumber}`;
     const countAtCreation = this.#replacementCount;
     this.#openLinks.set(name, { cause, isStateReplaced: () => this.#replacementCount !== countAtCreation });
-    return name;
-  }
-
-  /** Removes the link of an ended request, whether or not it was used. */
-  end(name: string): void {
-    this.#openLinks.delete(name);
+    return { header: [linkHeader, name], end: () => this.#openLinks.delete(name) };
   }
 
   /** Marks pending requests as abandoned, because another state replaces theirs. */
@@ -60,27 +56,18 @@ export class CausePropagator {
   }
 
   /** Returns whether a request was sent in a replaced state, or its sender has ended. */
-  isAbandoned(request: IncomingMessage): boolean {
-    const ownName = listLinks(request).find((name) => name.startsWith(`${this.#secret}-`));
-    return ownName !== undefined && !this.#openLinks.has(ownName);
+  isAbandoned({ headers }: IncomingMessage): boolean {
+    const name = String(headers[linkHeader]);
+    return name.startsWith(`${this.#secret}-`) && !this.#openLinks.has(name);
   }
 
   /** Returns the cause of a received request and removes its header. */
   extractLink(request: IncomingMessage): CauseLink | undefined {
-    // A client can also send a header of that name.
-    const links = listLinks(request);
-    const name = links.find((link) => this.#openLinks.has(link));
-    if (name === undefined) return undefined;
-    const otherLinks = links.filter((link) => link !== name);
-    setRequestHeader(request, linkHeader, otherLinks.length === 0 ? undefined : otherLinks.join(", "));
+    const name = String(request.headers[linkHeader]);
     const link = this.#openLinks.get(name);
+    if (!link) return undefined;
+    setRequestHeader(request, linkHeader);
     this.#openLinks.delete(name);
     return link;
   }
 }
-
-const listLinks = ({ headers }: IncomingMessage): readonly string[] =>
-  headers[linkHeader] === undefined ? [] : String(headers[linkHeader]).split(", ");
-
-/** Returns the header as it is sent. */
-export const toLinkHeader = (name: string): readonly [header: string, value: string] => [linkHeader, name];

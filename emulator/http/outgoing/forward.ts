@@ -8,7 +8,7 @@ import { BodyTooLargeError, concatBody } from "../bodies/decode.ts";
 import type { ReceivedRequest } from "../handler.ts";
 import { hopByHopHeaders, isEmulatorHeader, parseConnectionHeader, removeHeaders } from "../hop-by-hop.ts";
 import { toOriginForm } from "../routing/path.ts";
-import { type CausePropagator, toLinkHeader } from "./cause-propagator.ts";
+import type { CausePropagator } from "./cause-propagator.ts";
 import { maxHeadBytes, type PendingForward, startForward } from "./dispatch.ts";
 
 export type ForwardableRequest = Pick<
@@ -67,11 +67,11 @@ export function createForwarder({ wall, pseudonym, links }: ForwarderOptions): F
       const path = `${base.pathname.replace(/\/$/, "")}${toOriginForm(request.target) ?? "/"}`;
       const headers = createHeaders(request, pseudonym);
       const link = request.cause && links?.createLink(base.origin, request.cause);
-      if (link !== undefined) headers.push(...toLinkHeader(link));
+      if (link) headers.push(...link.header);
       const { method } = request;
       const body = request.body.length > 0 ? request.body : null;
       const pendingForward = startForward(agent, { origin: base.origin, path, method, headers, body });
-      if (link !== undefined) void pendingForward.result.then(() => links?.end(link));
+      if (link) void pendingForward.result.then(link.end);
       return pendingForward;
     },
     withTimeout: (ms, work) => timeouts.withTimeout(ms, work),
