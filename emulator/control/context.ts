@@ -1,5 +1,7 @@
 import type { Liveness, Readiness } from "../../src/api/emulator/lifecycle.ts";
+import type { Fail } from "../../src/api/failures.ts";
 import type { IdsOf } from "../../src/api/registry.ts";
+import { computeHmac, isEqualInConstantTime } from "../../src/base/hmac.ts";
 import type { ObservedClaims } from "../../src/derive/observed.ts";
 import type { Runner } from "../clock/runner.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
@@ -12,7 +14,8 @@ import type { EmulatorSettings } from "../domain/settings.ts";
 import type { Faults } from "../faults/faults.ts";
 import type { BufferUsage } from "../http/byte-bounded-log.ts";
 import { type HandlerCall, type HandlerContext, inView, type OperationHandlers } from "../http/handler.ts";
-import type { EventFrames } from "../http/reply.ts";
+import type { HtmlPage } from "../http/page.ts";
+import { type EventFrames, reply } from "../http/reply.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";
 import type { Blobs } from "../store/blobs.ts";
 import { listPage } from "../store/pages.ts";
@@ -100,3 +103,21 @@ export interface FollowableEvents {
   follow(after: string | undefined, signal: AbortSignal): AsyncIterable<EventFrames>;
   readonly amount: BufferUsage & { readonly streams: number };
 }
+
+/**
+ * Returns a hidden form value that other sites cannot guess. It binds the form to this emulator and to one object, such
+ * as a user code (DECISIONS.md, E7).
+ */
+export const createCsrfToken = ({ instance }: Pick<ControlContext, "instance">, subject: string): string =>
+  computeHmac("sha256", instance.formKey, subject).toString("base64url");
+
+export function requireCsrfToken(
+  context: Pick<ControlContext, "instance">,
+  subject: string,
+  token: string,
+  fail: Fail<"stale-form">,
+): void {
+  if (!isEqualInConstantTime(token, createCsrfToken(context, subject))) fail("stale-form");
+}
+
+export const sendPage = ({ text, headers }: HtmlPage) => reply(200, text, headers);

@@ -1,18 +1,22 @@
 import type { Activity } from "../../src/api/activities.ts";
+import { skippedOutcomes } from "../../src/api/delivery-outcomes.ts";
 import type { watchDeliveries as watchOperation } from "../../src/api/emulator/deliveries.ts";
 import type { Fail } from "../../src/api/failures.ts";
 import type { InputOf } from "../../src/api/operation.ts";
 import { hasSucceeded } from "../../src/api/webhook-health/attempts.ts";
 import { getMaxAttempts } from "../../src/api/webhook-retries.ts";
-import { toIsoMillis } from "../../src/base/clock.ts";
+import { type Clock, toIsoMillis } from "../../src/base/clock.ts";
+import { isOneOf } from "../../src/base/object.ts";
 import { getDefaultScheme } from "../../src/schemes/webhook-schemes.ts";
 import { readCompositeIds } from "../cluster/contracts/rows.ts";
 import type { EmulatorSettings } from "../domain/settings.ts";
 import { workspaces } from "../domain/workspaces.ts";
+import { streamItems } from "../http/event-stream.ts";
 import { matchesFilter } from "../store/pages.ts";
-import type { Store, View } from "../store/port.ts";
+import type { RowChange, Store, View } from "../store/port.ts";
 import {
   type AttemptFault,
+  attempts,
   type Delivery,
   type DeliveryAttempt,
   deliveries,
@@ -30,7 +34,6 @@ import { getRetrySchedule } from "../webhooks/record.ts";
 import { webhookRows } from "../webhooks/webhooks.ts";
 import { streamWhileAllowed } from "./access/credentials.ts";
 import type { ControlContext, ControlHandlers } from "./context.ts";
-import { type DeliveryEvent, streamDeliveryEvents } from "./delivery-events.ts";
 
 export const deliveryHandlers = {
   "deliveries.list": async ({ query }, { store, clock, settings }) => {
@@ -196,4 +199,64 @@ function getFirstLine(body: string | null): string | null {
     .replaceAll(/\s+/g, " ")
     .trim();
   return line.length > maxShownResponseLength ? `${line.slice(0, maxShownResponseLength)}…` : line || null;
+}
+
+/** An event of a delivery: an attempt, or its end without an attempt. */
+interface DeliveryEvent {
+  readonly delivery: Delivery;
+  readonly attempt: DeliveryAttempt | undefined;
+  /** Virtual milliseconds. */
+  readonly at: number;
+}
+
+/** Contains keys instead of rows, because a slow client should not hold the rows in memory. */
+interface EventKey {
+  readonly delivery: number;
+  readonly attempt: string | undefined;
+  readonly at: number;
+}
+
+/**
+ * Yields every further attempt and skip in order, until the signal is aborted. No event is missed after this function
+ * returns, even if the first event is read later.
+ */
+function streamDeliveryEvents(store: Store, clock: Clock, signal: AbortSignal): AsyncGenerator<DeliveryEvent> {
+  let pending: EventKey[] = [];
+  let notifyReader = () => {};
+  const unwatch = store.watch([deliveries, attempts], (changes) => {
+    if (typeof changes === "string") return;
+    pending.push(...changes.flatMap((change) => toEventKey(change, clock.now()) ?? []));
+    notifyReader();
+  });
+  signal.addEventListener("abort", unwatch, { once: true });
+  const watch = (notify: () => void) => {
+    notifyReader = notify;
+    return unwatch;
+  };
+  return streamItems(signal, watch, () => {
+    const keys = pending;
+    pending = [];
+    return store.read((view) => readEvents(view, keys));
+  });
+}
+
+function toEventKey({ collection, before, after }: RowChange, now: number): EventKey | undefined {
+  if (collection === attempts.name && before === undefined) {
+    const attempt = after as DeliveryAttempt;
+    return { delivery: attempt.delivery_id, attempt: attempts.key(attempt), at: attempt.at };
+  }
+  if (collection !== deliveries.name || after === undefined) return undefined;
+  const { id, outcome } = after as Delivery;
+  const isSkip = isOneOf(skippedOutcomes, outcome) && (before as Delivery | undefined)?.outcome !== outcome;
+  return isSkip ? { delivery: id, attempt: undefined, at: now } : undefined;
+}
+
+/** Skips deliveries that the caller cannot see, and deliveries that were removed meanwhile. */
+async function readEvents(view: View, keys: readonly EventKey[]): Promise<readonly DeliveryEvent[]> {
+  const rows = await view.getAll(deliveries, keys, ({ delivery }) => delivery);
+  const attemptRows = await view.getAll(attempts, keys, ({ attempt }) => attempt);
+  return keys.flatMap(({ attempt: key, at }, i) => {
+    const [delivery, attempt] = [rows[i], attemptRows[i]];
+    return delivery && (key === undefined || attempt) ? [{ delivery, attempt, at }] : [];
+  });
 }

@@ -16,8 +16,7 @@ import {
   toUserCodeKey,
 } from "../router/device/rows.ts";
 import type { Transaction } from "../store/port.ts";
-import type { ControlContext, ControlHandlers } from "./context.ts";
-import { createCsrfToken, requireCsrfToken, sendPage } from "./forms.ts";
+import { type ControlContext, type ControlHandlers, createCsrfToken, requireCsrfToken, sendPage } from "./context.ts";
 
 const maxListed = 500;
 

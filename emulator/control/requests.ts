@@ -7,6 +7,7 @@ import { tryParseJson } from "../../src/base/object.ts";
 import { matchesPathPattern } from "../../src/base/urls.ts";
 import type { InboxRow } from "../cluster/inbox.ts";
 import { workspaces } from "../domain/workspaces.ts";
+import type { ScriptedFault } from "../faults/faults.ts";
 import { DroppedEventsNotice, EventBacklog, streamItems } from "../http/event-stream.ts";
 import { redactBody, redactHeaders, redactTarget } from "../http/request-log/redact.ts";
 import type { LoggedRequest, RequestLog } from "../http/request-log/request-log.ts";
@@ -174,3 +175,24 @@ function toPairs(rawHeaders: readonly string[]): [string, string][] {
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) pairs.push([rawHeaders[i]!, rawHeaders[i + 1]!]);
   return pairs;
 }
+
+export const faultHandlers = {
+  "faults.add": ({ body }, { faults, request, fail }) => {
+    const { operation } = body;
+    if (operation !== undefined && !registry.some(({ id }) => id === operation)) {
+      fail("invalid-control-input", { problems: [`operation: ${operation} not found`] });
+    }
+    // The result is checked immediately, because the fault would delay the request itself.
+    const row = request.cause.createRow?.(undefined);
+    return toFaultRecord(faults.add(body, row && { id: row.id, createRow: () => row }));
+  },
+
+  "faults.list": (_, { faults }) => faults.list().map(toFaultRecord),
+
+  "faults.remove": ({ params: { id } }, { faults, fail }) => {
+    if (!faults.remove(id)) fail("no-such-fault", { id });
+    return undefined;
+  },
+} satisfies ControlHandlers;
+
+export const toFaultRecord = ({ id, rule, matched, hit }: Readonly<ScriptedFault>) => ({ id, ...rule, matched, hit });

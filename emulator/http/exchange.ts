@@ -5,6 +5,7 @@ import type { EmulatorBugError } from "../../src/base/errors.ts";
 import { readTraceparent } from "../../src/base/trace-context.ts";
 import type { Cause, CauseRow } from "../store/cause.ts";
 import type { CauseRowFactory } from "../store/causes.ts";
+import type { BoundOperation } from "./bind.ts";
 import type { RequestBodyReader } from "./bodies/request-body-reader.ts";
 import { dialects, type ErrorDialect, getDialect } from "./dialects/dialects.ts";
 import type {
@@ -21,7 +22,6 @@ import { redactTarget } from "./request-log/redact.ts";
 import type { RequestFinding, RequestLog } from "./request-log/request-log.ts";
 import type { OperationMatch, OperationTable } from "./routing/operation-table.ts";
 import { isControlPath, parseRequestTarget, type RequestTarget } from "./routing/path.ts";
-import type { BoundOperation } from "./serve.ts";
 import type { ForwardedInfo, TrustedProxies } from "./trusted-proxies.ts";
 
 export interface ListenerContext {

@@ -4,6 +4,7 @@ import { type Clock, toIsoMillis } from "../../src/base/clock.ts";
 import { withTimeout } from "../../src/base/timing.ts";
 import { createCauseRowFactory } from "../store/causes.ts";
 import { type AppOptions, createApp } from "./app.ts";
+import { type BoundOperation, bindPart } from "./bind.ts";
 import { type BodyReadTimeouts, defaultBodyReadTimeouts, RequestBodyReader } from "./bodies/request-body-reader.ts";
 import type { ServedRoutes } from "./exchange.ts";
 import type { ListenerPart } from "./handler.ts";
@@ -16,7 +17,6 @@ import {
 } from "./outgoing/forward-to-leader.ts";
 import { defaultUnreadResponseTimeoutMs, sendResponse } from "./respond.ts";
 import { OperationTable } from "./routing/operation-table.ts";
-import { type BoundOperation, bindPart } from "./serve.ts";
 import { TrustedProxies } from "./trusted-proxies.ts";
 
 /** Default maximum time for pending requests when the listener closes. */

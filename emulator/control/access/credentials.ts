@@ -1,12 +1,16 @@
 import { isAllowed } from "../../../src/api/control-roles.ts";
-import { fail } from "../../../src/api/failures.ts";
+import { type Fail, fail } from "../../../src/api/failures.ts";
 import { getRequiredRole } from "../../../src/api/operation.ts";
+import { toIsoMillis } from "../../../src/base/clock.ts";
 import { isEqualInConstantTime } from "../../../src/base/hmac.ts";
 import { parseBearerToken } from "../../../src/schemes/http-authorization.ts";
 import { type ControlTokens, controlTokens, findCookie, localToken } from "../../domain/control-tokens.ts";
+import { type Workspace, workspaces } from "../../domain/workspaces.ts";
 import type { Authenticators } from "../../http/handler.ts";
+import { reply } from "../../http/reply.ts";
+import type { Store } from "../../store/port.ts";
 import { type ConsoleSessions, type ControlCaller, type ControlTokenInfo, getCookieName } from "../console/sessions.ts";
-import type { ControlContext } from "../context.ts";
+import type { ControlContext, ControlHandlers } from "../context.ts";
 
 interface KnownCaller {
   readonly token: string;
@@ -137,3 +141,43 @@ async function* yieldUntil<T>(items: AsyncIterable<T>, release: () => void): Asy
     release();
   }
 }
+
+/** Finds a workspace by its ID, or by its name, which is unique and case-insensitive. */
+async function findWorkspaceByName(
+  store: Store,
+  idOrName: string,
+  fail: Fail<"no-such-workspace-name">,
+): Promise<Workspace> {
+  const allWorkspaces = await store.read((view) => view.list(workspaces));
+  const workspace = allWorkspaces.find(
+    ({ id, name }) => String(id) === idOrName || name.toLowerCase() === idOrName.toLowerCase(),
+  );
+  return workspace ?? fail("no-such-workspace-name", { name: idOrName, known: allWorkspaces.map(({ name }) => name) });
+}
+
+export const tokenHandlers = {
+  "tokens.create": async ({ params: { name }, body: { role, workspace: workspaceName } }, { tokens, store, fail }) => {
+    const boundWorkspace =
+      workspaceName === undefined ? undefined : await findWorkspaceByName(store, workspaceName, fail);
+    const token = (await tokens.create(store, name, role, boundWorkspace)) ?? fail("token-name-taken", { name });
+    return reply(
+      201,
+      { name, role, token, ...(boundWorkspace && { workspace: boundWorkspace.name }) },
+      { "cache-control": "no-store" },
+    );
+  },
+
+  "tokens.list": async (_, { tokens }) =>
+    (await tokens.list()).map(({ name, role, workspace, created_at, last_used_at }) => ({
+      name,
+      role,
+      ...(workspace !== undefined && { workspace }),
+      created_at: toIsoMillis(created_at),
+      last_used_at: last_used_at === null ? null : toIsoMillis(last_used_at),
+    })),
+
+  "tokens.revoke": async ({ params: { name } }, { tokens, store, fail }) => {
+    if (!(await tokens.revoke(store, name))) fail("no-such-token", { name });
+    return undefined;
+  },
+} satisfies ControlHandlers;

@@ -15,9 +15,8 @@ import type { ControlContext, ControlHandlers } from "../context.ts";
 import { toAttemptRecord, toDeliveryRecords } from "../deliveries.ts";
 import { toDeviceRecord } from "../device-grants.ts";
 import { toEmailRecords } from "../emails.ts";
-import { toFaultRecord } from "../faults.ts";
-import { isControlPlaneRead, toRequestRecord } from "../requests.ts";
-import { toSnapshotRecord } from "../state/snapshots.ts";
+import { isControlPlaneRead, toFaultRecord, toRequestRecord } from "../requests.ts";
+import { toSnapshotRecord } from "../state/state.ts";
 
 type WithoutId<Event> = Event extends unknown ? Omit<Event, "id"> : never;
 export type EventDescription = WithoutId<z.input<(typeof followEvents.responses)[200]["schema"]>>;

@@ -1,12 +1,157 @@
+import type { rewind as rewindOperation } from "../../../src/api/emulator/snapshots.ts";
+import type { Fail } from "../../../src/api/failures.ts";
+import type { InputOf } from "../../../src/api/operation.ts";
 import { toIsoMillis } from "../../../src/base/clock.ts";
+import { pluralize } from "../../../src/base/text.ts";
 import { clockState } from "../../clock/virtual-clock.ts";
 import { appRows } from "../../domain/apps.ts";
 import { clusterRows } from "../../domain/clusters.ts";
 import { JsonPieces } from "../../http/reply.ts";
 import { formatVersion } from "../../store/file/document.ts";
-import { StateFormatError, type Store } from "../../store/port.ts";
-import { replaceState } from "../../travel/replace-state.ts";
+import { type Collection, StateFormatError, type Store } from "../../store/port.ts";
+import { parseTraceRef } from "../../trace/gather.ts";
+import {
+  InvalidSnapshotError,
+  replaceState,
+  SnapshotExistsError,
+  SnapshotNotFoundError,
+} from "../../travel/replace-state.ts";
+import {
+  HistoryUnavailableError,
+  parseCauseNumber,
+  RewindOutOfRangeError,
+  type RewindTarget,
+  RewindTargetInFutureError,
+} from "../../travel/rewind.ts";
+import { countEntries, type SnapshotInfo } from "../../travel/snapshots.ts";
 import type { ControlHandlers } from "../context.ts";
+
+export const snapshotHandlers = {
+  "snapshots.save": async ({ params: { name }, query: { replace } }, { snapshots, fail }) => {
+    try {
+      return toSnapshotRecord(await snapshots.save(name, { replace }));
+    } catch (error) {
+      if (error instanceof SnapshotExistsError) fail("snapshot-exists", { name: error.taken });
+      throw error;
+    }
+  },
+
+  "snapshots.list": async (_, { snapshots }) => (await snapshots.list()).map(toSnapshotRecord),
+
+  "snapshots.show": async ({ params: { name } }, { snapshots, fail }) => {
+    const { store, head, snapshotHead } = await snapshots.load(name).catch(rejectSnapshotError(fail));
+    return {
+      ...toSnapshotRecord(await snapshots.find(name)),
+      written_by: String(head.written_by),
+      ...(await countRows(store, snapshots.collections)),
+      faults: snapshotHead.beside.faults.faults.length,
+    };
+  },
+
+  "snapshots.diff": async ({ params: { name }, query: { to, limit } }, { snapshots, fail }) => {
+    const { items, ...rest } = await snapshots.diff(name, to).catch(rejectSnapshotError(fail));
+    return { ...rest, items: items.slice(0, limit), total: items.length };
+  },
+
+  "snapshots.restore": async ({ params: { name } }, { snapshots, clock, fail }) => {
+    const { backupSnapshot, dropped } = await snapshots.restore(name).catch(rejectSnapshotError(fail));
+    return {
+      name,
+      now: toIsoMillis(clock.now()),
+      backup_snapshot: backupSnapshot ?? null,
+      dropped: dropped.map(({ kind, ref }) => ({ kind, ref })),
+    };
+  },
+
+  "snapshots.rewind": async ({ body }, { snapshots, clock, requestLog, fail }) => {
+    const { backupSnapshot, undone, steps, dropped } = await snapshots.rewind(toRewindTarget(body)).catch((error) => {
+      if (error instanceof HistoryUnavailableError) fail("no-history");
+      if (error instanceof RewindTargetInFutureError) fail("time-in-future", { now: toIsoMillis(error.now) });
+      if (error instanceof RewindOutOfRangeError) {
+        const { steps, reach } = error;
+        const newest = isFutureCause(body, requestLog.lastNumber) ? requestLog.lastNumber : undefined;
+        fail("rewind-out-of-range", {
+          lacks: describeMissing(body, steps, newest),
+          newest,
+          reach: reach.at === undefined ? undefined : toIsoMillis(reach.at),
+          steps,
+          // A request without `before` also matches.
+          isOfCause: body.before === undefined || parseTraceRef(body.before)?.by === "cause",
+        });
+      }
+      throw error;
+    });
+    return {
+      now: toIsoMillis(clock.now()),
+      backup_snapshot: backupSnapshot ?? null,
+      undone,
+      steps: steps.map(({ id, at, what, contract }) => ({ id, at: toIsoMillis(at), what, contract: contract ?? null })),
+      dropped: dropped.map(({ kind, ref }) => ({ kind, ref })),
+    };
+  },
+
+  "snapshots.remove": async ({ params: { name } }, { snapshots, fail }) => {
+    await snapshots.remove(name).catch(rejectSnapshotError(fail));
+    return undefined;
+  },
+} satisfies ControlHandlers;
+
+type RewindRequest = InputOf<typeof rewindOperation>["body"];
+
+/** The schema ensures that exactly one of the fields is set. */
+function toRewindTarget({ to, before, steps = 0 }: RewindRequest): RewindTarget {
+  if (to !== undefined) return { to: Date.parse(to) };
+  if (before === undefined) return { steps };
+  const ref = parseTraceRef(before);
+  return { before: ref?.by === "cause" ? ref.id : before };
+}
+
+function describeMissing(
+  { to, before, steps }: RewindRequest,
+  stepCount: number | undefined,
+  newest: number | undefined,
+): string {
+  if (newest !== undefined) return `to before ${before}, which does not exist: the newest number is ${newest}`;
+  if (to !== undefined) return `to ${to}: the history does not include that time`;
+  if (before !== undefined) return `to before ${before}: the history does not include it`;
+  return `${pluralize(steps ?? 0, "step")}: the history ${stepCount ? `has ${stepCount}` : "is empty"}`;
+}
+
+/** Requests and clock advances share one sequence of numbers, which ends with `lastNumber`. */
+function isFutureCause({ before = "" }: RewindRequest, lastNumber: number): boolean {
+  const ref = parseTraceRef(before);
+  return ref?.by === "cause" && (parseCauseNumber(ref.id) ?? 0) > lastNumber;
+}
+
+/** Rejects with the declared failure for a snapshot that is missing or unusable. */
+const rejectSnapshotError =
+  (fail: Fail<"no-such-snapshot" | "unusable-snapshot">) =>
+  (error: unknown): never => {
+    if (error instanceof SnapshotNotFoundError) {
+      return fail("no-such-snapshot", { name: error.wanted, known: error.known.join(", ") || "none" });
+    }
+    if (error instanceof InvalidSnapshotError) {
+      return fail("unusable-snapshot", { name: error.snapshot, reason: error.reason });
+    }
+    throw error;
+  };
+
+export const toSnapshotRecord = ({ name, at, savedAt, bytes, file }: SnapshotInfo) => ({
+  name,
+  at: at === undefined ? null : toIsoMillis(at),
+  saved_at: savedAt ?? null,
+  bytes,
+  file: file ?? null,
+});
+
+async function countRows(store: Store, collections: readonly Collection[]) {
+  const entries = (await countEntries(store, collections)).map((size, i) => ({ ...collections[i]!, size }));
+  const selectSizes = (selectedKind: Collection["kind"]) =>
+    Object.fromEntries(
+      entries.flatMap(({ kind, name, size }) => (kind === selectedKind && size > 0 ? [[name, size]] : [])),
+    );
+  return { rows: selectSizes("rows"), mappings: selectSizes("mapping") };
+}
 
 export const stateHandlers = {
   "state.export": (_, { store }) => new JsonPieces(store.export()),

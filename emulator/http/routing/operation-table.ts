@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Service } from "../../../src/api/services.ts";
-import type { BoundOperation } from "../serve.ts";
+import type { BoundOperation } from "../bind.ts";
 import type { RequestTarget } from "./path.ts";
 import { type FoundRoute, getRoutes, isCatchAll, type Routes } from "./routes.ts";
 
