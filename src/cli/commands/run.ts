@@ -48,9 +48,7 @@ const run = defineCommand({
   async run({ positionals, flags }, context) {
     const { output, host } = context;
     if (flags.schema) {
-      const { registry } = await import("../../api/registry.ts");
-      const ids = registry.map(({ id }) => id).sort();
-      await output.printDocument(createScenarioSchema(ids), 2);
+      await output.printDocument(createScenarioSchema(), 2);
       return undefined;
     }
     const files = positionals.file ?? [];

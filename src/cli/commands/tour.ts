@@ -1,5 +1,4 @@
 import { readFile } from "node:fs/promises";
-import { registry as operations } from "../../api/registry.ts";
 import { specifiedOutageMs } from "../../api/webhook-retries.ts";
 import { tryParseJson } from "../../base/object.ts";
 import { pluralize } from "../../base/text.ts";
@@ -48,12 +47,10 @@ interface TourResult {
 
 /** Runs the scenario of the tour. */
 async function runTour(context: Context, onStep: (step: Step) => Promise<void>): Promise<TourResult> {
-  const parsed = parseScenario("tour.yaml", await readTour(), operations);
+  const parsed = parseScenario("tour.yaml", await readTour());
   const steps: Step[] = [];
   const { steps: all } = await withScenarioEnvironment(parsed, context, (environment) =>
     runScenario(parsed, environment, {
-      operations,
-      wall: context.host.wall,
       async onStep(result) {
         if (result.command === undefined) return;
         const step = toStep(result);

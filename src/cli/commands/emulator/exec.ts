@@ -5,12 +5,10 @@ import type { Emulator } from "../../../../emulator/index.ts";
 import type { listRequests } from "../../../api/emulator/requests.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { pluralize } from "../../../base/text.ts";
-import { createClient } from "../../../client/client.ts";
 import { createEmulatorFlags } from "../../../derive/emulator-options.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
-import type { EmulatorAccess } from "../../connection/emulator/emulator-access.ts";
+import { type EmulatorAccess, withControlClient } from "../../connection/emulator/emulator-access.ts";
 import { collectSecrets, createEmulatorVariables } from "../../connection/emulator/emulator-variables.ts";
-import { openDirectTransport } from "../../connection/http.ts";
 import {
   addSummary,
   formatMarkdownCell,
@@ -138,12 +136,7 @@ async function reportRun(emulator: Emulator, exit: number, host: Host): Promise<
     import("../../../api/emulator/deliveries.ts"),
     import("../../../api/emulator/requests.ts"),
   ]);
-  const client = createClient({
-    baseUrls: { emulator: emulator.routerUrl },
-    credentials: { controlToken: emulator.token },
-    transport: await openDirectTransport(),
-  });
-  try {
+  await withControlClient(emulator.routerUrl, emulator.token, async (client) => {
     const { items } = await client.call(listRequests, { query: { limit: 10_000 } });
     const requests = items.filter(({ service }) => service !== "emulator");
     const { items: deliveries } = await client.call(listDeliveries, { query: { limit: 500 } });
@@ -153,9 +146,7 @@ async function reportRun(emulator: Emulator, exit: number, host: Host): Promise<
     const title = `svc emulator: ${pluralize(requests.length, "request")}, ${notableRequests.length} rejected or with warnings`;
     await printGroup(host, title, notableRequests.slice(-200).map(formatRequestLine));
     await addSummary(host, formatSummary(requests, deliveries, exit));
-  } finally {
-    await client.close();
-  }
+  });
 }
 
 const formatRequestLine = ({ method, target, status, failure, findings }: LoggedRequest): string =>

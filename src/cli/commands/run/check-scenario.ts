@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { Operation } from "../../../api/operation.ts";
+import { registry } from "../../../api/registry.ts";
 import { isObject, isOneOf, toFields } from "../../../base/object.ts";
 import { findNearest } from "../../../base/text.ts";
 import { splitWords } from "../../process/shell-words.ts";
@@ -39,7 +40,6 @@ const uncheckedSteps = z.unknown().optional();
 export function findScenarioProblems(
   scenario: Record<string, unknown>,
   locate: LocateInFile,
-  operations: readonly Operation[],
 ): readonly ScenarioProblem[] {
   const receivers = new Set<string>();
   const names = new Set<string>(initialValueNames);
@@ -123,11 +123,11 @@ export function findScenarioProblems(
 
   function checkCall(step: Record<string, unknown>, path: ScenarioPath): void {
     const { call } = step;
-    const operation = operations.find(({ id }) => id === call);
+    const operation: Operation | undefined = registry.find(({ id }) => id === call);
     if (!operation) {
       const nearest = findNearest(
         String(call),
-        operations.map(({ id }) => id),
+        registry.map(({ id }) => id),
       );
       const hint = nearest === undefined ? "svc openapi lists the operations." : `Did you mean ${nearest}?`;
       report([...path, "call"], `Unknown operation "${call}". ${hint}`);

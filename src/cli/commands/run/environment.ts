@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import type { Emulator } from "../../../../emulator/index.ts";
 import { isSecretName, redactText } from "../../../api/secrets.ts";
+import type { WallClock } from "../../../base/clock.ts";
 import { omitUndefined, toFields } from "../../../base/object.ts";
 import { type Client, createClient } from "../../../client/client.ts";
 import { createTransport } from "../../../client/transport.ts";
@@ -10,6 +11,7 @@ import { getDefaultScheme, getSignatureHeader } from "../../../schemes/webhook-s
 import type { CapturedRun, Context } from "../../command.ts";
 import {
   collectSecrets,
+  createEmulatorConnection,
   createEmulatorVariables,
   getMainCluster,
 } from "../../connection/emulator/emulator-variables.ts";
@@ -103,7 +105,8 @@ export class ScenarioEnvironment {
   readonly emulator: Emulator;
   readonly client: Client;
   readonly signal: AbortSignal;
-  readonly values = new Map<string, unknown>();
+  readonly wall: WallClock;
+  readonly values: Map<string, unknown>;
   readonly receivers = new Map<string, ScenarioReceiver>();
   readonly #context: Context;
   readonly #folder: string;
@@ -112,18 +115,11 @@ export class ScenarioEnvironment {
 
   /** The caller closes the emulator and removes the folder. */
   constructor(emulator: Emulator, folder: string, context: Context) {
-    const { routerUrl, clusters, token } = emulator;
-    const { id, url, clientId, clientSecret } = getMainCluster(emulator) ?? {};
     this.emulator = emulator;
     this.signal = context.signal;
+    this.wall = context.host.wall;
     this.client = createClient({
-      baseUrls: { router: routerUrl, emulator: routerUrl, contracts: url },
-      credentials: {
-        clientId,
-        clientSecret,
-        clusterKeys: Object.fromEntries(clusters.map(({ id, clusterKey }) => [id, clusterKey])),
-        controlToken: token,
-      },
+      ...createEmulatorConnection(emulator),
       transport: createTransport(),
       signal: context.signal,
       retries: 0,
@@ -131,8 +127,9 @@ export class ScenarioEnvironment {
     this.#folder = folder;
     this.#context = context;
     this.#secrets = new Set(collectSecrets(emulator));
-    const initialValues = { cluster_id: id, client_id: clientId, router_url: routerUrl, contracts_url: url };
-    for (const [name, value] of Object.entries(initialValues)) this.values.set(name, value);
+    const { id, clientId, url } = getMainCluster(emulator) ?? {};
+    const names = { cluster_id: id, client_id: clientId, router_url: emulator.routerUrl, contracts_url: url };
+    this.values = new Map(Object.entries(names));
   }
 
   /** Runs a command line against the emulator, without the settings of the user. */

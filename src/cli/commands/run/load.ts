@@ -16,14 +16,13 @@ export async function loadScenarios(
   files: readonly string[],
   { host, parseLine }: Pick<Context, "host" | "parseLine">,
 ): Promise<readonly ParsedScenario[]> {
-  const { registry } = await import("../../../api/registry.ts");
   const scenarios: ParsedScenario[] = [];
   const problems: ScenarioProblem[] = [];
   for (const file of files) {
     const text = (await readRegularFile(host, file)).toString("utf8");
     if (text.trim() === "") throw new UsageError(`<file>: ${file} is empty`);
     try {
-      const parsed = parseScenario(file, text, registry);
+      const parsed = parseScenario(file, text);
       scenarios.push(parsed);
       problems.push(...(await findRejectedLines(parsed, parseLine)));
     } catch (error) {

@@ -1,5 +1,4 @@
 import { dirname, relative, resolve } from "node:path";
-import type { Operation } from "../../../api/operation.ts";
 import { omitUndefined } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import type { Context } from "../../command.ts";
@@ -35,8 +34,7 @@ export async function recordStory(
   const seed = isSeedFile(givenSeed)
     ? relative(dirname(resolve(host.cwd, path)), resolve(host.cwd, givenSeed))
     : givenSeed;
-  const { registry: operations } = await import("../../../api/registry.ts");
-  const recording = await readRecording(await context.client("emulator"), operations);
+  const recording = await readRecording(await context.client("emulator"));
   const goal = findGoal(recording, eventId);
   const { action: goalAction, delivery } = goal;
   const createScenario = (steps: readonly object[]): RunnableScenario => ({
@@ -47,14 +45,14 @@ export async function recordStory(
   const succeeds = (actions: readonly LinkedAction[]): Promise<boolean> => {
     const scenario = createScenario(createSteps(actions, goal));
     return withScenarioEnvironment(scenario, context, async (environment) => {
-      const { ok } = await runScenario(scenario, environment, { operations, wall: host.wall });
+      const { ok } = await runScenario(scenario, environment);
       return ok;
     });
   };
   const actions = await withSpinner(context, "Removing unnecessary requests", async () => {
     const before = recording.actions.filter(({ id, at }) => (delivery ? at <= goal.at : id <= goalAction.id));
     const results = await withScenarioEnvironment(createScenario([]), context, (environment) =>
-      replayActions(before, environment, operations),
+      replayActions(before, environment),
     );
     return minimizeActions(linkActions(before, results), goalAction.id, succeeds);
   });
@@ -72,7 +70,7 @@ export async function recordStory(
     `Recorded by svc run --record: ${summary}.`,
   );
   // Not every logged request is valid in a scenario.
-  parseScenario(path, text, operations);
+  parseScenario(path, text);
   await writeOutput(host, resolve(host.cwd, path), [Buffer.from(text)]);
   if (output.format === "table") await output.print(`Wrote ${path}: ${summary}.`);
   else await output.show({ file: path, requests: recording.requests, kept: actions.length, ok: true });
@@ -82,14 +80,12 @@ export async function recordStory(
 async function replayActions(
   actions: readonly RecordedAction[],
   environment: ScenarioEnvironment,
-  operations: readonly Operation[],
 ): Promise<ReadonlyMap<number, unknown>> {
   const results = new Map<number, unknown>();
   for (const [i, action] of actions.entries()) {
-    for (const pause of createPause(actions[i - 1]?.at ?? action.at, action.at))
-      await runStep(pause, environment, operations);
+    for (const pause of createPause(actions[i - 1]?.at ?? action.at, action.at)) await runStep(pause, environment);
     const input = escapeReferences(action.input) as RecordedAction["input"];
-    const { value } = await runStep(createStep(action, input, `receiver${action.id}`), environment, operations);
+    const { value } = await runStep(createStep(action, input, `receiver${action.id}`), environment);
     results.set(action.id, value);
   }
   return results;

@@ -2,6 +2,7 @@ import { listDeliveries } from "../../../api/emulator/deliveries.ts";
 import { listRequests } from "../../../api/emulator/requests.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import { findOperationAt, type Operation, type ResultOf } from "../../../api/operation.ts";
+import { registry } from "../../../api/registry.ts";
 import type { Client } from "../../../client/client.ts";
 import { UsageError } from "../../process/failure.ts";
 
@@ -32,7 +33,7 @@ const skippedOperations =
   /^(clock|requests|emulator|state|snapshots|traces|tokens|sessions|console|events|inbox|metrics)\.|^(catch-all|deliveries\.(list|show|watch))$/;
 
 /** Reads the request log and the deliveries of an emulator. */
-export async function readRecording(client: Client, operations: readonly Operation[]) {
+export async function readRecording(client: Client) {
   const { items } = await client.call(listRequests, { query: { limit: 10_000, bodies: true, reads: false } });
   const { items: deliveries } = await client.call(listDeliveries, { query: { limit: 500 } });
   const webhooks = (await client.call(listControlWebhooks, {})).map(({ id }) => id);
@@ -45,7 +46,7 @@ export async function readRecording(client: Client, operations: readonly Operati
   const actions: RecordedAction[] = [];
   let createdCount = 0;
   for (const request of ownRequests) {
-    const operation = operations.find(({ id }) => id === request.operation);
+    const operation = registry.find(({ id }) => id === request.operation);
     const action = operation && toAction(request, operation);
     if (!action) continue;
     if (operation.id !== "webhooks.create" || request.status >= 400) {

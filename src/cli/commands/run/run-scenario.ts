@@ -1,6 +1,5 @@
 import { showTrace } from "../../../api/emulator/traces.ts";
-import type { Operation } from "../../../api/operation.ts";
-import { toIsoMillis, type WallClock } from "../../../base/clock.ts";
+import { toIsoMillis } from "../../../base/clock.ts";
 import { omitUndefined } from "../../../base/object.ts";
 import { stripStyles } from "../../output/styled.ts";
 import { formatTree } from "../trace/tree-lines.ts";
@@ -58,8 +57,6 @@ export interface ScenarioResult {
 }
 
 interface RunScenarioOptions {
-  readonly operations: readonly Operation[];
-  readonly wall: WallClock;
   readonly onStep?: (step: StepResult) => Promise<void>;
   /** Whether observed values replace the expectations. */
   readonly update?: boolean;
@@ -80,9 +77,9 @@ interface NumberedStep<Step extends ScenarioStep = PlainStep> {
 export async function runScenario(
   { scenario, file, locate }: RunnableScenario,
   environment: ScenarioEnvironment,
-  { operations, wall, onStep, update = false, traces = false }: RunScenarioOptions,
+  { onStep, update = false, traces = false }: RunScenarioOptions = {},
 ): Promise<ScenarioResult> {
-  const { values, signal, client } = environment;
+  const { values, signal, client, wall } = environment;
   const results: StepResult[] = [];
   const seen: ObservedValue[] = [];
   let contract: string | undefined;
@@ -137,7 +134,7 @@ export async function runScenario(
 
   async function runOne(numbered: NumberedStep): Promise<boolean> {
     const begin = wall.monotonicNow();
-    const observation = await runStep(numbered.step, environment, operations);
+    const observation = await runStep(numbered.step, environment);
     // An interrupted command line is not a failure of the scenario.
     signal.throwIfAborted();
     environment.recordSecrets(observation.value);

@@ -149,16 +149,13 @@ async function* runInThisProcess(
   }: { readonly update: boolean; readonly traces: boolean; readonly printsSteps: boolean },
   context: Context,
 ): AsyncGenerator<ScenarioResult> {
-  const { output, host, signal } = context;
-  const { registry: operations } = await import("../../../api/registry.ts");
+  const { output, signal } = context;
   for (const parsed of scenarios) {
     signal.throwIfAborted();
     const { file, scenario } = parsed;
     if (printsSteps) await output.print(formatScenarioHeading(file, scenario.name ?? ""));
     yield await withScenarioEnvironment(parsed, context, (environment) =>
       runScenario(parsed, environment, {
-        operations,
-        wall: host.wall,
         update,
         traces,
         onStep: async (step) => {

@@ -10,7 +10,6 @@ import {
   parseDocument,
   visit,
 } from "yaml";
-import type { Operation } from "../../../api/operation.ts";
 import { isObject } from "../../../base/object.ts";
 import { UsageError } from "../../process/failure.ts";
 import { type FilePosition, findScenarioProblems, type LocateInFile, type ScenarioProblem } from "./check-scenario.ts";
@@ -41,7 +40,7 @@ export class InvalidScenarioError extends UsageError {
 const maxScenarioCharacters = 1_000_000;
 
 /** @throws InvalidScenarioError with all problems. */
-export function parseScenario(file: string, text: string, operations: readonly Operation[]): ParsedScenario {
+export function parseScenario(file: string, text: string): ParsedScenario {
   const lines = new LineCounter();
   const toPosition = (offset: number): FilePosition => {
     const { line, col } = lines.linePos(Math.min(offset, text.length));
@@ -75,7 +74,7 @@ export function parseScenario(file: string, text: string, operations: readonly O
     return toPosition(0);
   };
   if (!isObject(value)) throw createError(locate([]), "A scenario must be a map with steps.");
-  const problems = findScenarioProblems(value, locate, operations);
+  const problems = findScenarioProblems(value, locate);
   if (problems.length > 0) throw new InvalidScenarioError(problems);
   return { file, scenario: value as unknown as Scenario, text, document, locate };
 }

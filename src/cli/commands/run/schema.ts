@@ -2,6 +2,7 @@ import * as z from "zod";
 import { activities } from "../../../api/activities.ts";
 import { deliveryOutcomes } from "../../../api/delivery-outcomes.ts";
 import { addFault } from "../../../api/emulator/faults.ts";
+import { registry } from "../../../api/registry.ts";
 import { dictionary } from "../../../api/shapes.ts";
 import { durationPattern, parseDuration } from "../../../base/duration.ts";
 
@@ -233,12 +234,12 @@ export const Scenario = z.strictObject({
 export type Scenario = z.output<typeof Scenario>;
 
 /** Creates the JSON Schema of scenario files for editors, including operation IDs. */
-export const createScenarioSchema = (operations: readonly string[]): object => ({
+export const createScenarioSchema = (): object => ({
   ...z.toJSONSchema(Scenario, {
     io: "input",
     unrepresentable: "any",
     override({ zodSchema, jsonSchema }) {
-      if (zodSchema === operationIdSchema) jsonSchema.enum = [...operations];
+      if (zodSchema === operationIdSchema) jsonSchema.enum = registry.map(({ id }) => id).sort();
     },
   }),
   title: "Scenario",

@@ -4,6 +4,7 @@ import { approveContract, declineContract, signContract } from "../../../api/emu
 import { addFault } from "../../../api/emulator/faults.ts";
 import { listRequests } from "../../../api/emulator/requests.ts";
 import type { CallableOperation, Operation } from "../../../api/operation.ts";
+import { registry } from "../../../api/registry.ts";
 import { toFields, tryParseJson } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import { type CallArguments, CheckedCall } from "../../../client/checked-call.ts";
@@ -35,12 +36,11 @@ export interface StepObservation {
 type StepRunner<Kind extends StepKind> = (
   step: StepOf<Kind>,
   environment: ScenarioEnvironment,
-  operations: readonly Operation[],
 ) => Promise<StepObservation>;
 
 const stepRunners: { readonly [Kind in Exclude<StepKind, "for each">]: StepRunner<Kind> } = {
-  async call({ call, params, query, headers, body }, environment, operations) {
-    const operation = operations.find(({ id }) => id === call)!;
+  async call({ call, params, query, headers, body }, environment) {
+    const operation = registry.find(({ id }) => id === call)!;
     return { title: `call ${call}`, ...(await sendRequest(environment, operation, { params, query, headers, body })) };
   },
 
@@ -126,18 +126,14 @@ export const getStepKind = (step: object): StepKind =>
   (Object.keys(stepSchemas) as StepKind[]).find((kind) => kind in step)!;
 
 /** Runs a step other than a loop. The result has an error if the step cannot be run. */
-export async function runStep(
-  step: object,
-  environment: ScenarioEnvironment,
-  operations: readonly Operation[],
-): Promise<StepObservation> {
+export async function runStep(step: object, environment: ScenarioEnvironment): Promise<StepObservation> {
   const { expect, save: _, ...rest } = step as Record<string, unknown>;
   const kind = getStepKind(step) as Exclude<StepKind, "for each">;
   try {
     await settleReceivers(rest, environment);
     const resolvedStep = { ...resolveReferences(rest, environment.values), ...resolveLine(rest, environment) };
     const runner = stepRunners[kind] as StepRunner<StepKind>;
-    const observation = await runner({ ...resolvedStep, expect } as never, environment, operations);
+    const observation = await runner({ ...resolvedStep, expect } as never, environment);
     return { ...observation, contract: findContract(resolvedStep, observation) };
   } catch (error) {
     environment.signal.throwIfAborted();

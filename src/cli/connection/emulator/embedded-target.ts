@@ -1,7 +1,7 @@
 import { isForeignState } from "../../../files/origin-marker.ts";
 import type { Context, ServiceTarget } from "../../command.ts";
 import { type EmulatorAccess, isSameEmulator, readEmulatorAccess } from "./emulator-access.ts";
-import { getMainCluster, reportUnusedVariables, selectEnvironmentKey } from "./emulator-variables.ts";
+import { createEmulatorConnection, reportUnusedVariables, selectEnvironmentKey } from "./emulator-variables.ts";
 import { toStartError } from "./ended-emulator.ts";
 import {
   createUntrustedStateError,
@@ -47,17 +47,6 @@ async function createEmulatorTarget(
 ): Promise<ServiceTarget> {
   const { access, key, unused } = await selectEnvironmentKey(emulator, host);
   await reportUnusedVariables(unused, output);
-  const { routerUrl, clusters, token } = access;
-  const first = getMainCluster(access);
-  return {
-    baseUrls: { router: routerUrl, emulator: routerUrl, contracts: first?.url ?? routerUrl },
-    origin,
-    credentials: {
-      clientId: first?.clientId,
-      clientSecret: first?.clientSecret,
-      ...key,
-      clusterKeys: Object.fromEntries(clusters.map(({ id, clusterKey }) => [id, clusterKey])),
-      controlToken: token,
-    },
-  };
+  const { baseUrls, credentials } = createEmulatorConnection(access);
+  return { baseUrls, origin, credentials: { ...credentials, ...key } };
 }

@@ -1,5 +1,6 @@
 import { isHidden } from "../../../api/control-roles.ts";
 import { toFields, tryParseJson } from "../../../base/object.ts";
+import type { ServiceTarget } from "../../command.ts";
 import type { Output } from "../../output/output.ts";
 import type { Host } from "../../process/host.ts";
 import { type EmulatorAccess, listKnownWorkspaces, selectWorkspace } from "./emulator-access.ts";
@@ -44,6 +45,21 @@ export const getMainCluster = ({
   clusters,
 }: Pick<EmulatorAccess, "clusters">): EmulatorAccess["clusters"][number] | undefined =>
   clusters.find(({ clientId }) => clientId !== undefined) ?? clusters[0];
+
+/** Addresses and credentials for a client of the emulator and its services. */
+export function createEmulatorConnection(emulator: EmulatorAccess): Pick<ServiceTarget, "baseUrls" | "credentials"> {
+  const { routerUrl, clusters, token } = emulator;
+  const first = getMainCluster(emulator);
+  return {
+    baseUrls: { router: routerUrl, emulator: routerUrl, contracts: first?.url ?? routerUrl },
+    credentials: {
+      clientId: first?.clientId,
+      clientSecret: first?.clientSecret,
+      clusterKeys: Object.fromEntries(clusters.map(({ id, clusterKey }) => [id, clusterKey])),
+      controlToken: token,
+    },
+  };
+}
 
 export const collectSecrets = ({
   clusters,
