@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build } from "esbuild";
-import { defaultConcurrency } from "../../src/cli/commands/router/bulk/flags.ts";
+import { defaultConcurrency } from "../../src/cli/commands/router/bulk/plan.ts";
 import { defaultBatchSize } from "../../src/cli/commands/router/mapping.ts";
 import { hashEmail } from "../../src/schemes/email-hash.ts";
 import { bundlePackage } from "./support/bundled.ts";

@@ -1,19 +1,25 @@
-import { lookupTable } from "../../../base/object.ts";
+import { join } from "node:path";
+import { pluralize } from "../../../base/text.ts";
 import { createIntegerFlag, createSwitch, createTextFlag, type PositionalSpec } from "../../../derive/command-spec.ts";
+import { writeFileAtomic } from "../../../files/atomic-write.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
-import { CommandFailedError, InputRequiredError, UsageError } from "../../process/failure.ts";
+import { CommandFailedError, type FailureKind, InputRequiredError, UsageError } from "../../process/failure.ts";
 import { createExample, formatCommandLine } from "../../process/shell-words.ts";
-import { defaultConcurrency } from "./bulk/flags.ts";
+import { confirmYes } from "../../prompt/confirm.ts";
+import { findBulkJobKind } from "./bulk/job-kinds.ts";
+import { readJobLog } from "./bulk/log/job-log.ts";
 import { getJobsFolder, type ListedJob, listJobs, readJob, removeJob, type StoredJob } from "./bulk/log/jobs.ts";
-import { resultFilters, showResults } from "./bulk/log/results.ts";
-import { resumeJob } from "./bulk/start-job.ts";
-import { undoJob } from "./bulk/undo.ts";
+import { readResults, resultFilters, showResults } from "./bulk/log/results.ts";
+import { createLookup } from "./bulk/lookup.ts";
+import { defaultConcurrency, getTargetName, requireUnchangedPlan } from "./bulk/plan.ts";
+import { resumeJob, startJob } from "./bulk/start-job.ts";
 
 const id = { name: "job", description: "ID of the job", optional: true } as const satisfies PositionalSpec;
 const last = createSwitch("last", "Use the newest job");
 
 const isJobId = (text: string): boolean => /^job_\w+$/.test(text);
+const isFinished = ({ status }: Pick<ListedJob, "status">): boolean => status === "done" || status === "partial";
 
 async function findJob(
   name: string | undefined,
@@ -23,9 +29,9 @@ async function findJob(
 ): Promise<StoredJob> {
   if (name === undefined && !isLast) throw new InputRequiredError("job", "<job> or --last is required");
   if (name !== undefined && isLast) throw new UsageError("<job> cannot be used with --last");
-  const isName = name !== undefined && isJobId(name);
   const all = isLast ? await listJobs(host) : [];
-  const job = isLast ? (all.find(isMatching) ?? all[0]) : isName ? await readJob(name, host) : undefined;
+  const named = name !== undefined && isJobId(name) ? await readJob(name, host) : undefined;
+  const job = named ?? all.find(isMatching) ?? all[0];
   if (job?.status === "damaged") {
     const { id, reason, folder } = job;
     throw new CommandFailedError("failed", "job_damaged", `Cannot read ${id}: ${reason}. Nothing was changed.`, {
@@ -40,32 +46,23 @@ async function findJob(
   });
 }
 
-const jobFields = lookupTable<(job: StoredJob) => unknown>({
-  id: ({ record }) => record.id,
-  command: ({ record }) => record.command,
-  status: ({ status }) => status,
-  cluster_id: ({ record }) => record.scope.cluster_id,
-  rows: ({ rows }) => rows,
-  total: ({ record }) => record.input.rows,
-  invalid: ({ invalid }) => invalid,
-  failed: ({ failed }) => failed,
-  moved: ({ moved }) => moved,
-  batches: ({ batches }) => batches,
-  created_at: ({ record }) => record.created_at,
-  updated_at: ({ at }) => at,
-  stopped_because: ({ status, reason }) => (status === "interrupted" ? (reason ?? null) : null),
-  input: ({ record }) => record.input.path,
-  target: ({ record }) => record.target,
-});
-const fields = Object.keys(jobFields);
+const jobFields = [
+  ...["id", "command", "status", "cluster_id", "rows", "total", "invalid", "failed", "moved", "batches"],
+  ...["created_at", "updated_at", "stopped_because", "input", "target"],
+];
 
 /** Only the ID, the status and the reason of a damaged job are known. Its other fields are null. */
 function toJobRow(job: ListedJob): Record<string, unknown> {
-  const isDamaged = job.status === "damaged";
-  const row = Object.entries(jobFields).map(([field, readField]) => [field, isDamaged ? null : readField(job)]);
+  if (job.status === "damaged") {
+    const { id, status, reason: stopped_because } = job;
+    return { ...Object.fromEntries(jobFields.map((field) => [field, null])), id, status, stopped_because };
+  }
+  const { record, status, rows, invalid, failed, moved, batches, at: updated_at, reason } = job;
+  const { id, command, scope, input, target, created_at } = record;
+  const stopped_because = status === "interrupted" ? (reason ?? null) : null;
   return {
-    ...Object.fromEntries(row),
-    ...(isDamaged && { id: job.id, status: job.status, stopped_because: job.reason }),
+    ...{ id, command, status, cluster_id: scope.cluster_id, rows, total: input.rows, invalid, failed, moved, batches },
+    ...{ created_at, updated_at, stopped_because, input: input.path, target },
   };
 }
 
@@ -77,11 +74,8 @@ const jobsList = defineCommand({
   async run(_input, { host, output }) {
     const jobs = await listJobs(host);
     const columns = ["id", "command", "status", "cluster_id", "rows", "total", "updated_at"];
-    await output.show(jobs.map(toJobRow), {
-      fields,
-      columns,
-      emptyMessage: "No jobs. To start one: svc router map-emails FILE",
-    });
+    const emptyMessage = "No jobs. To start one: svc router map-emails FILE";
+    await output.show(jobs.map(toJobRow), { fields: jobFields, columns, emptyMessage });
     for (const job of jobs) if (job.status === "damaged") await output.warn(`warning: ${job.id}: ${job.reason}`);
   },
 });
@@ -95,7 +89,7 @@ const jobsShow = defineCommand({
   examples: [createExample("The newest job", "router jobs show --last")],
   async run({ positionals, flags }, context) {
     const job = await findJob(positionals.job, flags.last, context);
-    await context.output.show(toJobRow(job), { fields });
+    await context.output.show(toJobRow(job), { fields: jobFields });
     if (job.status === "interrupted")
       await context.output.note(`Resume it with: ${formatCommandLine(job.record.resume)}`);
   },
@@ -128,15 +122,13 @@ const jobsResume = defineCommand({
     // In `resume --last FILE`, the first argument is the file.
     const isFileAlone = job === "-" || (flags.last === true && job !== undefined && !isJobId(job));
     const [name, file] = isFileAlone ? [undefined, job] : [job, positionals.file];
-    const isUnfinished = (job: ListedJob) => !isFinished(job);
-    const { record, folder, status } = await findJob(name, flags.last, context, isUnfinished);
+    const { record, folder, status } = await findJob(name, flags.last, context, (job) => !isFinished(job));
     if (isFinished({ status })) {
-      if (flags.last) {
-        await context.output.note(`Nothing to resume: all jobs are finished (newest: ${record.id})`);
-        return undefined;
-      }
-      await context.output.note(`${record.id} is already finished`);
-      return status === "partial" ? "partial" : undefined;
+      const note = flags.last
+        ? `Nothing to resume: all jobs are finished (newest: ${record.id})`
+        : `${record.id} is already finished`;
+      await context.output.note(note);
+      return status === "partial" && !flags.last ? "partial" : undefined;
     }
     const options = {
       input: file,
@@ -157,12 +149,71 @@ const jobsUndo = defineCommand({
   flags: [last, createIntegerFlag("concurrency", "Concurrent requests", { min: 1, default: defaultConcurrency })],
   examples: [createExample("The newest job", "router jobs undo --last")],
   async run({ positionals, flags }, context) {
-    const { record, folder } = await findJob(positionals.job, flags.last, context);
-    return undoJob(folder, record, flags.concurrency ?? defaultConcurrency, context);
+    const job = await findJob(positionals.job, flags.last, context);
+    return undoJob(job, flags.concurrency ?? defaultConcurrency, context);
   },
 });
 
-const isFinished = ({ status }: Pick<ListedJob, "status">): boolean => status === "done" || status === "partial";
+/**
+ * Maps rows of a job back to the clusters from which the job moved them, with one job per cluster. Skips rows that have
+ * moved since.
+ */
+async function undoJob({ folder, record }: StoredJob, concurrency: number, context: Context) {
+  const { output } = context;
+  const { hash, batch_size, scope } = record;
+  const work = findBulkJobKind(record.command)!;
+  const cluster = scope.cluster_id!;
+  if (work.action !== "map" || record.results !== "all") {
+    throw new CommandFailedError("failed", "moves_unknown", `${record.id} did not record previous clusters.`, {
+      hint: "To record them for e-mails and client IDs, map with --results all.",
+    });
+  }
+  requireUnchangedPlan(record, { target: await getTargetName(context) });
+  const findClusters = await createLookup(work, context);
+  const previousClusters = await readPreviousClusters(folder, work.getKind(record).toValue);
+  const clusters = await findClusters?.([...previousClusters.keys()]);
+  const unmoved = [...previousClusters].filter(([identifier]) => clusters?.get(identifier) === cluster);
+  const movedSinceCount = previousClusters.size - unmoved.length;
+  if (movedSinceCount > 0)
+    await output.note(`${pluralize(movedSinceCount, work.noun)} no longer mapped to ${cluster}: unchanged`);
+  if (unmoved.length === 0) {
+    await output.note(`${record.id} moved nothing that is still mapped to ${cluster}`);
+    return undefined;
+  }
+  const lists = [...new Set(unmoved.map(([, from]) => from))].map((from) => ({
+    from,
+    identifiers: unmoved.filter(([, previous]) => previous === from).map(([identifier]) => identifier),
+  }));
+  const shares = lists.map(({ from, identifiers }) => `${identifiers.length} to ${from}`).join(", ");
+  await confirmYes(`Map back ${pluralize(unmoved.length, work.noun)} from ${cluster} (${shares})`, context);
+  let firstFailure: FailureKind | undefined;
+  for (const { from, identifiers } of lists) {
+    // The rows are stored with the job, so that an undo job can be resumed.
+    const path = join(folder, `undo-${encodeURIComponent(from)}.txt`);
+    await writeFileAtomic(path, identifiers.map((identifier) => `${identifier}\n`).join(""));
+    const failure = await startJob(
+      {
+        ...{ work, path, hash, batch_size, concurrency, scope: { ...scope, cluster_id: from }, mayMove: true },
+        ...{ format: "lines", format_guessed: false, columns: [], delimiter: null, shard: null },
+        ...{ skip_invalid: false, max_errors: null, results: "errors", verify: false },
+      },
+      context,
+    );
+    firstFailure ??= failure;
+  }
+  return firstFailure;
+}
+
+async function readPreviousClusters(folder: string, toValue: (input: string) => string): Promise<Map<string, string>> {
+  const previousClusters = new Map<string, string>();
+  for await (const rows of readResults(folder))
+    for (const { input, status, moved_from } of rows)
+      if (status === "ok" && moved_from !== "") previousClusters.set(toValue(input), moved_from);
+  // The service may have carried out batches whose responses the job did not receive.
+  for (const moves of (await readJobLog(folder)).unfinishedMoves.values())
+    for (const [input, from] of moves) previousClusters.set(toValue(input), from);
+  return previousClusters;
+}
 
 const jobsResults = defineCommand({
   words: ["router", "jobs", "results"],
@@ -204,19 +255,15 @@ const jobsPrune = defineCommand({
   ],
   async run({ flags }, { host, output }) {
     const ageMs = parseDurationFlag(flags["older-than"] ?? defaultAge, "--older-than");
-    const isOld = ({ at }: StoredJob) => host.wall.now() - Date.parse(at) >= ageMs;
-    const isEnded = ({ status }: StoredJob) => status === "done" || (status === "partial" && flags.partial === true);
-    const readable = (await listJobs(host)).filter((job) => job.status !== "damaged");
-    const old = readable.filter((job) => isEnded(job) && isOld(job));
     const isDry = flags["dry-run"] === true;
-    if (!isDry) for (const { folder } of old) await removeJob(folder);
-    const rows = old.map(({ record, status, at, rows: doneRows }) => ({
-      id: record.id,
-      command: record.command,
-      status,
-      rows: doneRows,
-      finished_at: at,
-    }));
+    const rows: unknown[] = [];
+    for (const job of await listJobs(host)) {
+      if (!(job.status === "done" || (job.status === "partial" && flags.partial))) continue;
+      const { record, folder, status, at: finished_at, rows: doneRows } = job;
+      if (host.wall.now() - Date.parse(finished_at) < ageMs) continue;
+      if (!isDry) await removeJob(folder);
+      rows.push({ id: record.id, command: record.command, status, rows: doneRows, finished_at });
+    }
     const fields = ["id", "command", "status", "rows", "finished_at"];
     await output.show(rows, { fields, columns: fields, emptyMessage: "No jobs to remove" });
     if (rows.length > 0) await output.note(isDry ? `${rows.length} would be removed` : `Removed ${rows.length}`);

@@ -8,16 +8,24 @@ import { type Command, type Context, defineCommand } from "../../command.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { type FailureKind, InputRequiredError, UsageError } from "../../process/failure.ts";
 import { confirmName, confirmYes } from "../../prompt/confirm.ts";
-import { type RequestChanges, runDerivedCommand } from "../../runtime/derived-command.ts";
-import { createBulkFlags, hashFlag, readBulkOptions, rejectFlagsWithApply } from "./bulk/flags.ts";
-import { toIdentifier } from "./bulk/input/identifiers.ts";
-import { askAboutMoves } from "./bulk/lookup.ts";
-import { readPlannedRequest } from "./bulk/plan.ts";
+import { runDerivedCommand } from "../../runtime/derived-command.ts";
+import { hashFlag, toIdentifier } from "./bulk/identifiers.ts";
+import { formatOutcome, type MappingJobKind, mappingJobKinds, requireConfirmed } from "./bulk/job-kinds.ts";
+import { confirmMoves } from "./bulk/lookup.ts";
+import { createBulkFlags, readBulkOptions, readPlannedRequest } from "./bulk/plan.ts";
 import { startJob } from "./bulk/start-job.ts";
-import { findBulkJobKind, formatOutcome, mappingTables, type RoutingTable, requireConfirmed } from "./bulk/work.ts";
 
 /** Number of identifiers per request. Larger requests are hardly cheaper and need memory on both sides. */
 export const defaultBatchSize = 4_000;
+
+/** Up to this many removals require `y`. Larger ones require the name of the cluster (DECISIONS.md, L8). */
+const maxRowsConfirmedByYes = 10_000;
+
+const removalFlag = createTextFlag(
+  "confirm",
+  "ID",
+  `Confirm the cluster ID, to remove more than ${maxRowsConfirmedByYes / 1_000},000 rows or rows of a pipe`,
+);
 
 const mappingFlags = [
   createTextFlag("column", "NAME|N", "Column of a CSV or TSV file, or field of NDJSON (default: the only one)"),
@@ -42,24 +50,22 @@ type MappingInput = CommandInputOf<
   readonly [typeof inputFile]
 >;
 
+const requiresType = ({ plural }: MappingJobKind): boolean => plural === "external-integrations";
+
 /** Creates `map-<table>` or `unmap-<table>`. A whole file becomes a job, and derived flags accept a few identifiers. */
-function createMappingCommand(table: RoutingTable, action: "map" | "unmap"): Command {
-  const { name, noun } = table;
-  const words = ["router", `${action}-${name}`];
-  const file = `${name}.csv`;
-  const flags = [
-    ...mappingFlags,
-    ...(name === "emails" ? [hashFlag] : []),
-    ...(action === "unmap" ? [removalFlag] : []),
-  ];
-  const column = name === "emails" ? "email" : "id";
-  const target = ["--cluster", "eu-1", ...(name === "external-integrations" ? ["--integration-type", "CHAT_B"] : [])];
+function createMappingCommand(work: MappingJobKind): Command {
+  const { name, action, plural, noun } = work;
+  const isEmail = plural === "emails";
+  const words = ["router", name];
+  const flags = [...mappingFlags, ...(isEmail ? [hashFlag] : []), ...(action === "unmap" ? [removalFlag] : [])];
+  const target = ["--cluster", "eu-1", ...(requiresType(work) ? ["--integration-type", "CHAT_B"] : [])];
+  const argv = [...words, `${plural}.csv`, "--column", isEmail ? "email" : "id", ...target];
   return defineCommand({
     words,
     summary: action === "map" ? `Map ${noun}s to a cluster` : `Remove ${noun}s of a cluster`,
     description: [
       "Reads identifiers from a file or standard input: plain lines, a column of CSV or TSV, or NDJSON, in UTF-8, gzip or not, of any size.",
-      ...(name === "emails"
+      ...(isEmail
         ? [
             "Addresses are trimmed, normalized (NFC), lower-cased and hashed (SHA-256); 64-digit hex digests are accepted unchanged. Domains in other scripts and plus tags are hashed unchanged. --email-hash-list accepts both.",
           ]
@@ -73,120 +79,100 @@ function createMappingCommand(table: RoutingTable, action: "map" | "unmap"): Com
     positionals: [inputFile],
     flags,
     examples: [
-      { title: "Read a column of a CSV file", argv: [...words, file, "--column", column, ...target] },
-      {
-        title: "Plan first, then apply the plan",
-        argv: [...words, file, "--column", column, ...target, "--plan-out", "plan.json"],
-      },
+      { title: "Read a column of a CSV file", argv },
+      { title: "Plan first, then apply the plan", argv: [...argv, "--plan-out", "plan.json"] },
     ],
     async run(input, context, spec) {
+      const { apply } = input.flags;
       const path = input.positionals.file;
-      if (path === undefined && input.flags.apply === undefined) return runFew(spec!, table, action, input, context);
-      return runMapping(`${action}-${name}`, flags, path, input, context).catch((error: unknown) => {
-        throw input.flags.apply === undefined && isAbsent(error, path, context)
-          ? error.withHint(`To pass a few ${noun}s as options, use --${listFlag(spec!, table.listField)}.`)
-          : error;
+      if (apply !== undefined) {
+        const request = await readPlannedRequest(work, path, [...flags, ...derivedFlags], input, context);
+        return startJob(request, context);
+      }
+      if (path === undefined) return mapFew(spec!, work, input, context);
+      return mapFile(work, path, input, context).catch((error: unknown) => {
+        const hint = `To pass a few ${noun}s as options, use --${getListFlag(spec!, work)}.`;
+        throw isAbsent(error, path, context) ? error.withHint(hint) : error;
       });
     },
   });
 }
 
-function isAbsent(error: unknown, file: string | undefined, { host }: Context): error is UsageError {
+function isAbsent(error: unknown, file: string, { host }: Context): error is UsageError {
   const { code, path } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException;
-  return error instanceof UsageError && code === "ENOENT" && file !== undefined && path === resolve(host.cwd, file);
+  return error instanceof UsageError && code === "ENOENT" && path === resolve(host.cwd, file);
 }
 
-const listFlag = ({ flags }: CommandSpec, listField: string): string =>
+const getListFlag = ({ flags }: CommandSpec, { listField }: MappingJobKind): string =>
   flags.find(({ target }) => target?.name === listField)!.flag;
 
-async function runFew(
-  spec: CommandSpec,
-  { name, noun, getKind, listField }: RoutingTable,
-  action: "map" | "unmap",
+async function mapFile(
+  work: MappingJobKind,
+  path: string,
   input: MappingInput,
   context: Context,
 ): Promise<FailureKind | undefined> {
-  const flag = listFlag(spec, listField);
-  if (![flag, "data", "set"].some((name) => name in input.flags)) {
-    throw new InputRequiredError("file", `<file> is required; or --${flag}`);
-  }
-  const getMapped = ({ args }: CheckedCall) => {
-    const { cluster_id, [listField]: list } = toFields(args.body);
-    const identifiers = [list].flat();
-    return { cluster: String(cluster_id), rows: identifiers.length, distinct: new Set(identifiers).size };
-  };
-  const changes: RequestChanges = {
-    sign: (requestedCall) => {
-      const body = toFields(requestedCall.args.body);
-      const identifierKind = getKind(input.flags.hash ?? "sha256");
-      const identifiers = [body[listField]]
-        .flat()
-        .map((identifier) => toIdentifier(identifierKind, String(identifier)));
-      return requestedCall.with({ body: { ...body, [listField]: identifiers } });
-    },
-    check: ({ value }, sent) => requireConfirmed(value, { action, noun, ...getMapped(sent) }),
-    formatOutcome: (sent) => formatOutcome({ action, noun, ...getMapped(sent) }),
-  };
-  const confirmCall = async (requestedCall: CheckedCall) => {
-    if (action === "unmap") return confirmRemoval({ noun, ...getMapped(requestedCall) }, input.flags.confirm, context);
-    const values = [toFields(requestedCall.args.body)[listField]].flat().map(String);
-    return askAboutMoves(findBulkJobKind(`map-${name}`)!, getMapped(requestedCall).cluster, values, context);
-  };
-  return runDerivedCommand(spec, input, context, { ...changes, confirm: confirmCall });
-}
-
-async function runMapping(
-  name: string,
-  specs: readonly FlagSpec[],
-  file: string | undefined,
-  input: MappingInput,
-  context: Context,
-): Promise<FailureKind | undefined> {
-  const work = findBulkJobKind(name)!;
-  const { apply, column, confirm, "integration-type": integrationType } = input.flags;
-  if (apply !== undefined) {
-    rejectFlagsWithApply([...specs, ...derivedFlags], input);
-    return startJob(await readPlannedRequest(work, file, { ...input.flags, apply }, context), context);
-  }
-  const { cluster } = input.flags;
+  const { cluster, column, confirm, "integration-type": integration_type } = input.flags;
   if (cluster === undefined) throw new InputRequiredError("cluster", "--cluster is required");
-  if (name.endsWith("external-integrations") && integrationType === undefined) {
+  if (requiresType(work) && integration_type === undefined) {
     throw new InputRequiredError("integration-type", "--integration-type is required");
   }
   return startJob(
     {
-      ...readBulkOptions(input, file!, defaultBatchSize, column),
-      work,
-      path: file!,
-      columns: column === undefined ? [] : [column],
-      scope: {
-        cluster_id: cluster,
-        ...(integrationType === undefined ? {} : { integration_type: integrationType }),
-      },
+      ...readBulkOptions(input, path, defaultBatchSize, column),
+      ...{ work, path, columns: column === undefined ? [] : [column] },
+      scope: { cluster_id: cluster, ...(integration_type !== undefined && { integration_type }) },
       async confirmRows(rows) {
-        if (work.action === "unmap") await confirmRemoval({ noun: work.noun, cluster, rows }, confirm, context);
+        if (work.action === "unmap") await confirmRemoval(work.noun, cluster, rows, confirm, context);
       },
     },
     context,
   );
 }
 
-/** Up to this many removals require `y`. Larger ones require the name of the cluster (DECISIONS.md, L8). */
-const maxRowsConfirmedByYes = 10_000;
-
-const removalFlag = createTextFlag(
-  "confirm",
-  "ID",
-  `Confirm the cluster ID, to remove more than ${maxRowsConfirmedByYes / 1_000},000 rows or rows of a pipe`,
-);
+async function mapFew(
+  spec: CommandSpec,
+  work: MappingJobKind,
+  input: MappingInput,
+  context: Context,
+): Promise<FailureKind | undefined> {
+  const { action, noun, listField } = work;
+  const flag = getListFlag(spec, work);
+  if (![flag, "data", "set"].some((name) => name in input.flags)) {
+    throw new InputRequiredError("file", `<file> is required; or --${flag}`);
+  }
+  const readBody = ({ args }: CheckedCall) => {
+    const body = toFields(args.body);
+    return { body, cluster: String(body.cluster_id), values: [body[listField]].flat().map(String) };
+  };
+  const getOutcome = (call: CheckedCall) => {
+    const { cluster, values } = readBody(call);
+    return { action, noun, cluster, rows: values.length, distinct: new Set(values).size };
+  };
+  return runDerivedCommand(spec, input, context, {
+    sign(call) {
+      const { body, values } = readBody(call);
+      const kind = work.getKind({ hash: input.flags.hash ?? "sha256", scope: {} });
+      return call.with({ body: { ...body, [listField]: values.map((value) => toIdentifier(kind, value)) } });
+    },
+    confirm(call) {
+      const { cluster, values } = readBody(call);
+      if (action === "map") return confirmMoves(work, cluster, values, context);
+      return confirmRemoval(noun, cluster, values.length, input.flags.confirm, context);
+    },
+    check: ({ value }, sentCall) => requireConfirmed(value, getOutcome(sentCall)),
+    formatOutcome: (sentCall) => formatOutcome(getOutcome(sentCall)),
+  });
+}
 
 /** Prompts before identifiers are removed. The number of rows of a pipe is unknown and counts as large. */
 async function confirmRemoval(
-  mappings: { readonly noun: string; readonly cluster: string; readonly rows: number | undefined },
+  noun: string,
+  cluster: string,
+  rows: number | undefined,
   confirmedName: string | undefined,
   context: Context,
 ): Promise<void> {
-  const { noun, cluster, rows } = mappings;
   const subject = rows === undefined ? `all piped ${noun}s` : pluralize(rows, noun);
   const action = `Remove ${subject} from ${cluster}`;
   const needsName = rows === undefined || rows > maxRowsConfirmedByYes;
@@ -194,7 +180,4 @@ async function confirmRemoval(
   return confirmYes(action, context);
 }
 
-export const commands: readonly Command[] = mappingTables.flatMap((table) => [
-  createMappingCommand(table, "map"),
-  createMappingCommand(table, "unmap"),
-]);
+export const commands: readonly Command[] = mappingJobKinds.map(createMappingCommand);

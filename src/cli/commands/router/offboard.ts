@@ -3,19 +3,19 @@ import { deleteWorkspaceData } from "../../../api/router/clusters.ts";
 import { toFields } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import type { CheckedCall } from "../../../client/checked-call.ts";
-import { createIntegerFlag, createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
+import { type CommandSpec, createIntegerFlag, createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { isEmulator } from "../../connection/target.ts";
+import type { CommandInputOf } from "../../parse/declaration.ts";
 import { CommandFailedError, type FailureKind, InputRequiredError, UsageError } from "../../process/failure.ts";
 import { createExample } from "../../process/shell-words.ts";
 import { confirmName } from "../../prompt/confirm.ts";
 import { runDerivedCommand } from "../../runtime/derived-command.ts";
-import { type BulkInput, createBulkFlags, hashFlag, readBulkOptions, rejectFlagsWithApply } from "./bulk/flags.ts";
-import { type EmailHashing, toIdentifier } from "./bulk/input/identifiers.ts";
+import { type EmailHashing, hashFlag, toIdentifier } from "./bulk/identifiers.ts";
+import { formatOutcome, offboardJobKind, offboardKinds, requireConfirmed } from "./bulk/job-kinds.ts";
 import { requireLookup } from "./bulk/lookup.ts";
-import { readPlannedRequest } from "./bulk/plan.ts";
+import { createBulkFlags, readBulkOptions, readPlannedRequest } from "./bulk/plan.ts";
 import { startJob } from "./bulk/start-job.ts";
-import { formatOutcome, offboardJobKind, offboardKinds, requireConfirmed } from "./bulk/work.ts";
 
 /** A workspace fits in one request, and so in one transaction, unless it is huge. */
 const defaultBatchSize = 10_000;
@@ -27,6 +27,10 @@ const flags = [
   hashFlag,
   ...createBulkFlags(defaultBatchSize),
 ] as const satisfies readonly FlagSpec[];
+
+const dryRunFlag = { flag: "dry-run", type: "switch" } as const;
+
+type OffboardInput = CommandInputOf<readonly [...typeof flags, typeof dryRunFlag]>;
 
 const workspaceFlags: ReadonlySet<string> = new Set(["workspace", "confirm", "verify"]);
 
@@ -41,7 +45,7 @@ const routerOffboard = defineCommand({
     `Each call is one transaction; up to ${defaultBatchSize} rows are one call.`,
   ].join(" "),
   extendsDerived: true,
-  readsDerived: { flags: [{ flag: "dry-run", type: "switch" }] },
+  readsDerived: { flags: [dryRunFlag] },
   bodyFrom: ["from", "apply", "workspace"],
   positionals: [
     {
@@ -60,101 +64,77 @@ const routerOffboard = defineCommand({
   ],
   async run(input, context, spec) {
     const cluster = input.positionals.cluster_id;
-    const { confirm: confirmedName, from, apply, workspace } = input.flags;
+    const { from, apply, workspace } = input.flags;
     if (workspace !== undefined) {
       const conflictingFlag = flags.find(({ flag }) => !workspaceFlags.has(flag) && input.flags[flag] !== undefined);
       if (conflictingFlag) throw new UsageError(`--workspace cannot be used with --${conflictingFlag.flag}`);
-      return offboardWorkspace(workspace, cluster, input.flags, context);
+      return offboardWorkspace(workspace, cluster, input, context);
     }
     if (cluster === undefined) throw new InputRequiredError("cluster_id", "<cluster-id> is required");
-    if (from === undefined && apply === undefined) {
-      const getCounts = ({ args }: CheckedCall) => ({
-        ...offboardJobKind,
-        cluster,
-        ...countIdentifiers(toFields(args.body)),
-      });
-      return runDerivedCommand(spec!, input, context, {
-        sign: (requestedCall) =>
-          requestedCall.with({
-            body: toIdentifiedBody(toFields(requestedCall.args.body), input.flags.hash ?? "sha256"),
-          }),
-        confirm: () =>
-          confirmName(`Delete routing data of a workspace from ${cluster}`, cluster, confirmedName, context),
-        check: ({ value }, sent) => requireConfirmed(value, getCounts(sent)),
-        formatOutcome: (sent) => formatOutcome(getCounts(sent)),
-      });
-    }
-    if (apply !== undefined) {
-      rejectFlagsWithApply(flags, input);
-      const request = await readPlannedRequest(offboardJobKind, undefined, { ...input.flags, apply }, context);
-      const plannedCluster = request.scope.cluster_id!;
-      if (!request.dryRun)
-        await confirmName(
-          `Delete the identifiers of the plan from ${plannedCluster}`,
-          plannedCluster,
-          cluster,
-          context,
-        );
-      return startJob(request, context);
-    }
-    return startJob(
-      {
-        ...readBulkOptions(input, from!, defaultBatchSize),
-        work: offboardJobKind,
-        path: from!,
-        columns: offboardJobKind.columns!,
-        scope: { cluster_id: cluster },
-        confirmRows: (rows) =>
-          confirmName(
-            `Delete ${rows === undefined ? "all identifiers" : pluralize(rows, "identifier")} of a workspace from ${cluster}`,
-            cluster,
-            confirmedName,
-            context,
-          ),
-      },
-      context,
-    );
+    if (apply !== undefined) return offboardPlan(cluster, input, context);
+    if (from !== undefined) return offboardFile(from, cluster, input, context);
+    return offboardFew(spec!, cluster, input, context);
   },
 });
+
+async function offboardPlan(cluster: string, input: OffboardInput, context: Context) {
+  const request = await readPlannedRequest(offboardJobKind, undefined, flags, input, context);
+  const name = request.scope.cluster_id!;
+  if (!request.dryRun) await confirmName(`Delete the identifiers of the plan from ${name}`, name, cluster, context);
+  return startJob(request, context);
+}
+
+async function offboardFile(path: string, cluster: string, input: OffboardInput, context: Context) {
+  return startJob(
+    {
+      ...readBulkOptions(input, path, defaultBatchSize),
+      ...{ work: offboardJobKind, path, columns: offboardJobKind.columns!, scope: { cluster_id: cluster } },
+      confirmRows(rows) {
+        const subject = rows === undefined ? "all identifiers" : pluralize(rows, "identifier");
+        const action = `Delete ${subject} of a workspace from ${cluster}`;
+        return confirmName(action, cluster, input.flags.confirm, context);
+      },
+    },
+    context,
+  );
+}
+
+async function offboardFew(spec: CommandSpec, cluster: string, input: OffboardInput, context: Context) {
+  const getOutcome = ({ args }: CheckedCall) => {
+    const lists = Object.values(offboardKinds).map(({ field }) => [toFields(args.body)[field] ?? []].flat());
+    const identifiers = lists.map((list) => list.flatMap((entry) => toFields(entry).external_id_list ?? entry));
+    const rows = identifiers.flat().length;
+    const distinct = identifiers.flatMap((list) => [...new Set(list)]).length;
+    return { ...offboardJobKind, cluster, rows, distinct };
+  };
+  const action = `Delete routing data of a workspace from ${cluster}`;
+  return runDerivedCommand(spec, input, context, {
+    sign: (call) => call.with({ body: toIdentifiedBody(toFields(call.args.body), input.flags.hash ?? "sha256") }),
+    confirm: () => confirmName(action, cluster, input.flags.confirm, context),
+    check: ({ value }, sentCall) => requireConfirmed(value, getOutcome(sentCall)),
+    formatOutcome: (sentCall) => formatOutcome(getOutcome(sentCall)),
+  });
+}
 
 function toIdentifiedBody(body: Readonly<Record<string, unknown>>, hash: EmailHashing): Record<string, unknown> {
   const identifiedBody: Record<string, unknown> = { ...body };
   for (const { field, getKind } of Object.values(offboardKinds)) {
-    const list = (value: unknown) =>
+    const identify = (value: unknown) =>
       [value].flat().map((identifier) => toIdentifier(getKind(hash), String(identifier)));
     if (field === "external_integrations" && Array.isArray(body[field])) {
       identifiedBody[field] = body[field].map((integration) => ({
         ...integration,
-        external_id_list: list(toFields(integration).external_id_list),
+        external_id_list: identify(toFields(integration).external_id_list),
       }));
-    } else if (body[field] !== undefined) identifiedBody[field] = list(body[field]);
+    } else if (body[field] !== undefined) identifiedBody[field] = identify(body[field]);
   }
   return identifiedBody;
 }
 
-function countIdentifiers(body: Readonly<Record<string, unknown>>): {
-  readonly rows: number;
-  readonly distinct: number;
-} {
-  const lists = Object.values(offboardKinds).map(({ field }) => [body[field] ?? []].flat());
-  const identifiers = lists.map((list) => list.flatMap((entry) => toFields(entry).external_id_list ?? entry));
-  const addUp = (counts: readonly number[]) => counts.reduce((all, count) => all + count, 0);
-  return {
-    rows: addUp(identifiers.map((list) => list.length)),
-    distinct: addUp(identifiers.map((list) => new Set(list).size)),
-  };
-}
-
-export const commands: readonly Command[] = [routerOffboard];
-
 async function offboardWorkspace(
   workspaceId: number,
   expectedCluster: string | undefined,
-  {
-    confirm,
-    verify,
-    "dry-run": dryRun,
-  }: Pick<BulkInput["flags"], "verify" | "dry-run"> & { readonly confirm?: string },
+  { flags: { confirm, verify, "dry-run": dryRun } }: OffboardInput,
   context: Context,
 ): Promise<FailureKind | undefined> {
   const { output } = context;
@@ -166,58 +146,51 @@ async function offboardWorkspace(
   }
   const control = await context.client("emulator");
   const routing = await control.call(showWorkspaceRouting, { params: { workspace_id: workspaceId } });
-  const cluster = routing.cluster_id;
+  const { cluster_id: cluster, name: workspaceName, signatories } = routing;
   if (expectedCluster !== undefined && expectedCluster !== cluster) {
     throw new UsageError(`Workspace ${workspaceId} belongs to cluster ${cluster}, not to ${expectedCluster}`);
   }
-  const reading = { hash: "none", scope: { cluster_id: cluster } } as const;
-  const kind = offboardJobKind.getKind(reading);
+  const scope = { cluster_id: cluster };
+  const kind = offboardJobKind.getKind({ hash: "none", scope });
   const rows = Object.entries(offboardKinds).flatMap(([name, { table }]) =>
     routing[table as "cluster_emails"].map((key) => `${name} ${key}`),
   );
-  const shownRows = rows.map((row) => {
-    const [name = "", identifier = ""] = kind.toShown(row).split(" ");
-    return { kind: name, identifier };
+  const identifiers = rows.map((row) => {
+    const [kindName = "", identifier = ""] = kind.toShown(row).split(" ");
+    return { kind: kindName, identifier };
   });
   const fields = ["kind", "identifier"];
   const emptyMessage = `Nothing is mapped to workspace ${workspaceId}`;
   if (dryRun || rows.length === 0 || output.format === "table")
-    await output.show(shownRows, { fields, columns: fields, emptyMessage });
+    await output.show(identifiers, { fields, columns: fields, emptyMessage });
   if (dryRun) await output.note("Dry run: nothing was sent");
   if (dryRun || rows.length === 0) return undefined;
   const findClusters = verify ? await requireLookup(offboardJobKind, context) : undefined;
   const subject = pluralize(rows.length, "identifier");
-  await confirmName(`Delete ${subject} of ${routing.name} from ${cluster}`, cluster, confirm, context);
+  await confirmName(`Delete ${subject} of ${workspaceName} from ${cluster}`, cluster, confirm, context);
   const values = rows.map(kind.toValue);
   const router = await context.client("router");
-  const { params, body } = offboardJobKind.toArguments(values, reading.scope);
-  const response: unknown = await router.call(deleteWorkspaceData, { params, body } as never);
+  const response: unknown = await router.call(deleteWorkspaceData, offboardJobKind.toArguments(values, scope) as never);
   const outcome = { ...offboardJobKind, cluster, rows: rows.length };
   requireConfirmed(response, outcome);
   const clusters = await findClusters?.(values);
   const remainingCount = values.filter((value) => clusters?.get(value) === cluster).length;
+  const removedCount = values.length - remainingCount;
   if (output.format === "table") await output.print(formatOutcome(outcome));
   else {
-    const verifiedCount = clusters ? values.length - remainingCount : null;
-    const signatories = routing.signatories.length;
     await output.show({
-      workspace_id: workspaceId,
-      cluster_id: cluster,
-      identifiers: shownRows,
-      verified: verifiedCount,
-      signatories,
+      ...{ workspace_id: workspaceId, cluster_id: cluster, identifiers, verified: clusters ? removedCount : null },
+      signatories: signatories.length,
     });
   }
-  if (clusters)
-    await output.note(`Looked up: ${values.length - remainingCount} of ${subject} not mapped to ${cluster}`);
-  if (routing.signatories.length > 0) {
-    const hashes = pluralize(routing.signatories.length, "signatory hash", "signatory hashes");
+  if (clusters) await output.note(`Looked up: ${removedCount} of ${subject} not mapped to ${cluster}`);
+  if (signatories.length > 0) {
+    const hashes = pluralize(signatories.length, "signatory hash", "signatory hashes");
     await output.note(`${hashes} not removed. To remove them: svc emulator remove-signatories`);
   }
   if (remainingCount === 0) return undefined;
-  throw new CommandFailedError(
-    "partial",
-    "not_verified",
-    `${pluralize(remainingCount, "identifier")} still mapped to ${cluster}.`,
-  );
+  const message = `${pluralize(remainingCount, "identifier")} still mapped to ${cluster}.`;
+  throw new CommandFailedError("partial", "not_verified", message);
 }
+
+export const commands: readonly Command[] = [routerOffboard];

@@ -7,8 +7,7 @@ import { type Command, type Context, defineCommand } from "../../command.ts";
 import { isEmulator } from "../../connection/target.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 import { createExample } from "../../process/shell-words.ts";
-import { hashFlag } from "./bulk/flags.ts";
-import { type EmailHashing, getEmailKind, toIdentifier } from "./bulk/input/identifiers.ts";
+import { type EmailHashing, getEmailKind, hashFlag, toIdentifier } from "./bulk/identifiers.ts";
 import { lookUpPublicly } from "./bulk/lookup.ts";
 
 interface Owner {

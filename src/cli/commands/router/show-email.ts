@@ -3,8 +3,7 @@ import { isEmailHash, toAddressKey } from "../../../schemes/email-hash.ts";
 import { type Command, defineCommand } from "../../command.ts";
 import { createExample } from "../../process/shell-words.ts";
 import { runDerivedCommand } from "../../runtime/derived-command.ts";
-import { hashFlag } from "./bulk/flags.ts";
-import { createHashedEmailKind, toIdentifier } from "./bulk/input/identifiers.ts";
+import { createHashedEmailKind, hashFlag, toIdentifier } from "./bulk/identifiers.ts";
 
 /** The look-up accepts any string, so an unhashed address would match nothing. */
 const showEmail = defineCommand({

@@ -8,30 +8,16 @@ import type { Context } from "../../../command.ts";
 import { isEmulator } from "../../../connection/target.ts";
 import { UsageError } from "../../../process/failure.ts";
 import { canPrompt, confirmYes } from "../../../prompt/confirm.ts";
-import type { RowBatch } from "./input/batches.ts";
-import type { JobRecord } from "./log/jobs.ts";
-import type { BatchMoves } from "./log/log-file.ts";
-import type { RejectedRange } from "./send.ts";
-import { type BulkJobKind, offboardKinds } from "./work.ts";
+import { type BulkJobKind, offboardKinds } from "./job-kinds.ts";
 
-/**
- * Returns the cluster of each identifier: null if it has none, undefined if the service has no look-up for its kind.
- */
-type ClusterLookup = (values: readonly string[]) => Promise<ReadonlyMap<string, string | null | undefined>>;
-
-const maxLookupConnections = 8;
+/** Cluster of each identifier: null if it has none, undefined if the service has no look-up for its kind. */
+export type ClusterMap = ReadonlyMap<string, string | null | undefined>;
 
 /** Tables with a public look-up on every router. */
 const publicTables: readonly string[] = ["cluster_emails", "cluster_clients"];
 
-/**
- * Returns the cluster of each key of a table, in the order of the keys: null if it has none. Returns nothing for a
- * table without a look-up.
- */
-type TableLookup = (table: string, keys: readonly string[]) => Promise<readonly (string | null)[]>;
-
 /** Creates a look-up for the identifiers of a job. Returns undefined if the service supports none of them. */
-export async function createLookup({ table }: BulkJobKind, context: Context): Promise<ClusterLookup | undefined> {
+export async function createLookup({ table }: BulkJobKind, context: Context) {
   const isForEmulator = await isEmulator(context);
   if (table !== undefined && !publicTables.includes(table) && !isForEmulator) return undefined;
   const lookUp = await (isForEmulator ? createEmulatorLookup(context) : createPublicLookup(context));
@@ -39,7 +25,7 @@ export async function createLookup({ table }: BulkJobKind, context: Context): Pr
     table === undefined
       ? Object.values(offboardKinds).map(({ table, field }) => ({ table, prefix: `${field} ` }))
       : [{ table, prefix: "" }];
-  return async (values) => {
+  return async (values: readonly string[]): Promise<ClusterMap> => {
     const clusters = new Map<string, string | null | undefined>();
     for (const { table, prefix } of tables) {
       const own = [...new Set(values)].filter((value) => value.startsWith(prefix));
@@ -50,6 +36,18 @@ export async function createLookup({ table }: BulkJobKind, context: Context): Pr
     return clusters;
   };
 }
+
+export async function requireLookup(work: BulkJobKind, context: Context) {
+  const findClusters = await createLookup(work, context);
+  if (findClusters) return findClusters;
+  throw new UsageError(`--verify cannot be used with ${work.name}: the service cannot look up ${work.noun}s`);
+}
+
+/**
+ * Returns the cluster of each key of a table, in the order of the keys: null if it has none. Returns nothing for a
+ * table without a look-up.
+ */
+type TableLookup = (table: string, keys: readonly string[]) => Promise<readonly (string | null)[]>;
 
 /** Maximum number of keys in one request to an emulator (src/api/emulator/owners.ts). */
 const maxKeys = 10_000;
@@ -68,6 +66,8 @@ async function createEmulatorLookup(context: Context): Promise<TableLookup> {
     return clusters;
   };
 }
+
+const maxLookupConnections = 8;
 
 async function createPublicLookup(context: Context): Promise<TableLookup> {
   const client = await context.client("router", { connections: maxLookupConnections });
@@ -91,84 +91,51 @@ export async function lookUpPublicly(table: string, key: string, client: Client)
   return (await owner.catch(replaceMissing({ cluster_id: null }))).cluster_id;
 }
 
-export async function requireLookup(work: BulkJobKind, context: Context): Promise<ClusterLookup> {
-  const findClusters = await createLookup(work, context);
-  if (findClusters) return findClusters;
-  throw new UsageError(`--verify cannot be used with ${work.name}: the service cannot look up ${work.noun}s`);
+/** Number of identifiers that are looked up before a job starts, each by one request. */
+const maxLookups = 500;
+
+/** Prompts the user at a terminal about moves of the first identifiers from other clusters. */
+export async function confirmMoves(
+  work: BulkJobKind,
+  cluster: string,
+  values: Iterable<string> | AsyncIterable<string>,
+  context: Context,
+): Promise<void> {
+  const { host, globals } = context;
+  if (work.action !== "map" || globals.yes || !canPrompt(host, globals) || (await isEmulator(context))) return;
+  const sample = new Set<string>();
+  let hasMore = false;
+  for await (const value of values) {
+    hasMore = sample.size === maxLookups && !sample.has(value);
+    if (hasMore) break;
+    sample.add(value);
+  }
+  const clusters = await (await createLookup(work, context))?.([...sample]);
+  const moving = [...(clusters?.values() ?? [])].filter((from) => from != null && from !== cluster);
+  if (moving.length === 0) return;
+  const shares = [...new Set(moving)].map((name) => `${moving.filter((from) => from === name).length} of ${name}`);
+  const part = hasMore ? ` (checked: the first ${sample.size})` : "";
+  await confirmYes(`Move ${pluralize(moving.length, work.noun)}${part} to ${cluster} (${shares.join(", ")})`, context);
 }
 
 /**
- * Creates a look-up of the owners of identifiers before they are mapped. Returns undefined if the look-up is not
- * requested or not possible.
+ * Returns the clusters that lose identifiers of a batch, by the position of the first row of each identifier. An
+ * earlier run may have moved some before it stopped. For these, the cluster that it recorded counts.
  */
-export async function createMoveLookup(record: JobRecord, work: BulkJobKind, context: Context) {
-  const { results, scope } = record;
-  if (work.action !== "map" || results !== "all") return undefined;
-  const findClusters = await createLookup(work, context);
-  if (!findClusters) return undefined;
-  const { toValue } = work.getKind(record);
-  /**
-   * Returns the clusters that lose identifiers of a batch, by the position of the first row of each identifier. An
-   * earlier run may have moved some before it stopped. For these, the cluster that it recorded counts.
-   */
-  return async (batch: RowBatch, earlierMoves: BatchMoves = []): Promise<ReadonlyMap<number, string>> => {
-    const values = batch.getValues();
-    const clusters = await findClusters(values);
-    const earlierClusters = new Map(earlierMoves.map(([input, cluster]) => [toValue(input), cluster]));
-    const checkedValues = new Set<string>();
-    const previousClusters = new Map<number, string>();
-    for (const [position, value] of values.entries()) {
-      const current = clusters.get(value);
-      const previous = current === scope.cluster_id ? earlierClusters.get(value) : current;
-      if (checkedValues.has(value) || typeof previous !== "string") continue;
-      checkedValues.add(value);
-      previousClusters.set(position, previous);
-    }
-    return previousClusters;
-  };
-}
-
-export async function createVerification({ scope }: JobRecord, work: BulkJobKind, context: Context) {
-  const findClusters = await requireLookup(work, context);
-  /** Returns unexpected owners by row position, and the number of rows without a look-up. */
-  return async (batch: RowBatch, rejectedRanges: readonly RejectedRange[]) => {
-    const values = batch.getValues();
-    const clusters = await findClusters(values);
-    const mismatches = new Map<number, string>();
-    let unverified = 0;
-    for (const [position, value] of values.entries()) {
-      if (rejectedRanges.some(({ from, to }) => position >= from && position < to)) continue;
-      const cluster = clusters.get(value);
-      if (cluster === undefined) unverified += 1;
-      else if ((cluster === scope.cluster_id) !== (work.action === "map")) {
-        mismatches.set(position, `${cluster === null ? "not mapped" : `mapped to ${cluster}`} when looked up`);
-      }
-    }
-    return { mismatches, unverified };
-  };
-}
-
-/** Number of identifiers that are looked up before a job starts, each by one request. */
-export const maxLookups = 500;
-
-export const mayAskAboutMoves = ({ action }: BulkJobKind, { host, globals }: Context): boolean =>
-  action === "map" && !globals.yes && canPrompt(host, globals);
-
-/** Prompts the user at a terminal about moves from other clusters. Identifiers are in their request form. */
-export async function askAboutMoves(
-  work: BulkJobKind,
-  cluster: string,
+export function findMoves(
   values: readonly string[],
-  context: Context,
-): Promise<void> {
-  if (!mayAskAboutMoves(work, context) || (await isEmulator(context))) return;
-  const sampleValues = [...new Set(values)].slice(0, maxLookups);
-  const clusters = await (await createLookup(work, context))?.(sampleValues);
-  const moving = [...(clusters?.values() ?? [])].flatMap((from) => (from == null || from === cluster ? [] : [from]));
-  if (moving.length === 0) return;
-  const names = [...new Set(moving)];
-  const from = names.map((name) => `${moving.filter((item) => item === name).length} of ${name}`).join(", ");
-  const isPart = sampleValues.length === maxLookups && values.length > maxLookups;
-  const share = isPart ? ` (checked: the first ${sampleValues.length})` : "";
-  await confirmYes(`Move ${pluralize(moving.length, work.noun)}${share} to ${cluster} (${from})`, context);
+  clusters: ClusterMap,
+  newCluster: string,
+  earlierClusters: ReadonlyMap<string, string>,
+): ReadonlyMap<number, string> {
+  const checkedValues = new Set<string>();
+  const previousClusters = new Map<number, string>();
+  for (const [position, value] of values.entries()) {
+    const current = clusters.get(value);
+    const previous = current === newCluster ? earlierClusters.get(value) : current;
+    if (checkedValues.has(value) || typeof previous !== "string") continue;
+    checkedValues.add(value);
+    previousClusters.set(position, previous);
+  }
+  return previousClusters;
 }

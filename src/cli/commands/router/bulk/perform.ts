@@ -3,20 +3,19 @@ import { formatFsError, isFsError } from "../../../../files/disk.ts";
 import type { Context } from "../../../command.ts";
 import { writeOutput } from "../../../output/file.ts";
 import { setOutput } from "../../../output/github-actions.ts";
+import { canShowStatusLine } from "../../../output/print.ts";
+import { isSwitchedOn } from "../../../process/environment.ts";
 import { CommandFailedError, type FailureKind, PartialFailureError, UsageError } from "../../../process/failure.ts";
 import { getRemedy } from "../../../process/service-message.ts";
 import { formatCommandLine } from "../../../process/shell-words.ts";
-import type { InputSource } from "./input/bytes.ts";
-import { InputError } from "./input/identifiers.ts";
-import { runJob } from "./job.ts";
+import { InputError } from "./input/format.ts";
+import type { InputSource } from "./input/source.ts";
+import { type BulkJobKind, findBulkJobKind, formatOutcome } from "./job-kinds.ts";
+import { OpenJob } from "./log/job-log.ts";
 import { getLockPath, type JobRecord, lockJob, removeJob } from "./log/jobs.ts";
-import { OpenJob } from "./log/open-job.ts";
 import { getResultsPath, readErrorRows } from "./log/results.ts";
-import { createJobProgress } from "./progress.ts";
-import { buildJobReport, showReport, writeReport } from "./report-file.ts";
-import { findBulkJobKind } from "./work.ts";
-
-const verbs = { map: "mapped", unmap: "removed", offboard: "removed" } as const;
+import { formatSeconds, writeReport } from "./report.ts";
+import { type JobProgress, runJob } from "./run-job.ts";
 
 /**
  * Runs a job from its beginning or from where it stopped. Prints its ID first and, at every stop, the command to
@@ -30,7 +29,6 @@ export async function performJob(
   { concurrency = record.concurrency, isResumed = false }: { concurrency?: number; isResumed?: boolean } = {},
 ): Promise<FailureKind | undefined> {
   const { host, output, globals } = context;
-  const work = findBulkJobKind(record.command)!;
   const lock = await lockJob(folder, host);
   if (!lock) {
     throw new CommandFailedError("failed", "job_running", `Job ${record.id} is already running in another process.`, {
@@ -41,18 +39,14 @@ export async function performJob(
   // The job was rejected before anything was sent, so it is not stored.
   let isDiscarded = false;
   let stopReason: string | undefined;
-  let distinct = record.input.distinct;
+  let { distinct } = record.input;
   try {
     job = await OpenJob.open(folder, { wall: host.wall, report: (message) => output.warn(`warning: ${message}`) });
     if (isResumed) await job.note("started");
     await announceJob(record, source, job, context);
     await setOutput(host, "job_id", record.id);
-    const { rows, invalid, failed } = job.counts;
-    const progress = createJobProgress(context, {
-      verb: verbs[work.action],
-      total: record.input.rows,
-      resumedRows: rows + invalid + failed,
-    });
+    const work = findBulkJobKind(record.command)!;
+    const progress = createJobProgress(work, record, job, context);
     const result = await runJob({ record, source, work, job, progress, concurrency }, context)
       .catch(async (error: unknown) => {
         // If the log cannot be written, its error is already reported or less important than this one.
@@ -62,34 +56,28 @@ export async function performJob(
       .finally(() => progress.end());
     await job.note("finished");
     distinct = result.distinct;
-    const report = buildJobReport(record, job, {
-      ...result,
-      retries: progress.retries,
-      results: getResultsPath(folder),
-    });
-    await showReport(report, work, record.shard, context);
-    return report.invalid + report.failed > 0 ? "partial" : undefined;
+    await showResult(folder, work, record, job, { ...result, retries: progress.retries }, context);
+    return job.counts.invalid + job.counts.failed > 0 ? "partial" : undefined;
   } catch (error) {
     stopReason = getMessage(error);
     if (error instanceof UsageError && job?.finished.count === 0) {
       isDiscarded = true;
       throw error;
     }
+    const doneRows = job?.counts.rows ?? 0;
+    const stopError = addNextCommand(error, record, doneRows);
     if (globals.json) {
-      const summary = `${record.id} stopped after ${pluralize(job?.durable.rows ?? 0, "row")}`;
-      throw new PartialFailureError(addNextCommand(error, record, job), [summary], {
-        next: record.resume,
-        repeatable: true,
-      });
+      const summary = `${record.id} stopped after ${pluralize(doneRows, "row")}`;
+      throw new PartialFailureError(stopError, [summary], { next: record.resume, repeatable: true });
     }
     await output.warn(`${record.id} stopped. Resume it with: ${formatCommandLine(record.resume)}`);
-    throw addNextCommand(error, record, job);
+    throw stopError;
   } finally {
     await job?.close();
     try {
       await copyErrorRows(folder, record, stopReason !== undefined, context);
       if (record.report !== null && job && !isDiscarded) {
-        const end = { ...job.durable, distinct, stoppedBecause: stopReason };
+        const end = { ...job.counts, distinct, stoppedBecause: stopReason };
         await writeReport(record.report, folder, record, end, context).catch((cause: Error) =>
           output.warn(`warning: ${cause.message}`),
         );
@@ -103,27 +91,26 @@ export async function performJob(
 
 const getMessage = (error: unknown): string => (error as Error)?.message ?? String(error);
 
+const countProcessedRows = ({ counts: { rows, invalid, failed } }: OpenJob): number => rows + invalid + failed;
+
 async function announceJob(
-  record: JobRecord,
+  { id, command, input, target }: JobRecord,
   source: InputSource,
   job: OpenJob,
   { output, globals }: Context,
 ): Promise<void> {
   if (globals.quiet) return;
-  const { rows, invalid, failed } = job.counts;
-  const before = rows + invalid + failed;
-  const total = record.input.rows;
+  const done = countProcessedRows(job);
+  const total = input.rows;
   if (output.format === "ndjson") {
     await output.printDiagnosticDocument({ type: "version", ui: "1.0" });
-    return output.printDiagnosticDocument({ type: "job", id: record.id, command: record.command, total, done: before });
+    return output.printDiagnosticDocument({ type: "job", id, command, total, done });
   }
-  const resumeNote = before > 0 ? `, ${before} already done` : "";
-  const input = total === null ? `rows from ${source.name}` : pluralize(total, "row");
-  await output.note(`${record.id}: ${record.command}, ${input}${resumeNote}, to ${record.target}`);
+  const rows = total === null ? `rows from ${source.name}` : pluralize(total, "row");
+  await output.note(`${id}: ${command}, ${rows}${done > 0 ? `, ${done} already done` : ""}, to ${target}`);
 }
 
-function addNextCommand(error: unknown, { id, resume: next }: JobRecord, job: OpenJob | undefined): unknown {
-  const doneRows = job?.durable.rows ?? 0;
+function addNextCommand(error: unknown, { id, resume: next }: JobRecord, doneRows: number): unknown {
   if (error instanceof InputError && doneRows > 0) {
     const message = `${error.message.replace(/\.$/, "")}. ${pluralize(doneRows, "row before it is", "rows before it are")} done.`;
     return new CommandFailedError("partial", error.code, message, { hint: error.hint, next, cause: error });
@@ -157,4 +144,126 @@ async function copyErrorRows(
       cause,
     });
   });
+}
+
+const verbs = { map: "mapped", unmap: "removed", offboard: "removed" } as const;
+const progressIntervalMs = { terminal: 200, plain: 10_000 };
+
+/**
+ * Shows the progress of a job on standard error (DECISIONS.md, L18). A terminal shows one rewritten line. Other outputs
+ * get a new line every ten seconds, or a JSON document under `--format ndjson`.
+ */
+function createJobProgress(
+  { action }: BulkJobKind,
+  record: JobRecord,
+  job: OpenJob,
+  { host, globals, output }: Context,
+) {
+  const { stderr, wall, env } = host;
+  const { rows: total } = record.input;
+  const isAnimated = canShowStatusLine(stderr) && !isSwitchedOn(env.CI) && output.format !== "ndjson";
+  const intervalMs = isAnimated ? progressIntervalMs.terminal : progressIntervalMs.plain;
+  const resumedRows = countProcessedRows(job);
+  const startedAt = wall.monotonicNow();
+  let rows = 0;
+  let retries = 0;
+  let shownAt = startedAt;
+  let isShown = false;
+
+  function formatLine(doneRows: number, rate: number): string {
+    const count = formatCount(doneRows);
+    return [
+      `${verbs[action]} ${total === null ? count : `${count}/${formatCount(total)}`}`,
+      ...(total ? [`${Math.floor((100 * doneRows) / total)}%`] : []),
+      `${formatCount(rate)} rows/s`,
+      ...(retries > 0 ? [pluralize(retries, "retry", "retries")] : []),
+      ...(total && rate > 0 ? [`ETA ${formatSeconds((total - doneRows) / rate)}`] : []),
+    ].join(" · ");
+  }
+
+  function show(text: string, value: unknown): void {
+    isShown = true;
+    if (output.format === "ndjson") void output.printDiagnosticDocument(value);
+    else void (isAnimated ? output.showStatus(text) : output.warn(text));
+  }
+
+  return {
+    get retries() {
+      return retries;
+    },
+    add(newRows) {
+      rows += newRows;
+      const now = wall.monotonicNow();
+      if (globals.quiet || now - shownAt < intervalMs) return;
+      shownAt = now;
+      const doneRows = resumedRows + rows;
+      const rate = rows / Math.max(0.001, (now - startedAt) / 1_000);
+      const document = { type: "progress", rows: doneRows, total, rows_per_second: Math.round(rate), retries };
+      show(formatLine(doneRows, rate), document);
+    },
+    reportRetry({ waitMs, reason }) {
+      retries += 1;
+      if (globals.quiet || waitMs < 2_000) return;
+      const reasonText = reason === "status 429" ? "rate limited" : reason;
+      const seconds = Math.ceil(waitMs / 1_000);
+      show(`${reasonText}, resuming in ${seconds} s`, { type: "waiting", reason: reasonText, seconds });
+    },
+    /** Clears the line. No further output follows. */
+    async end(): Promise<void> {
+      if (isShown && isAnimated) await output.showStatus(undefined);
+    },
+  } satisfies JobProgress & Record<string, unknown>;
+}
+
+function formatCount(count: number): string {
+  if (count >= 999_950) return `${(count / 1e6).toFixed(1)}M`;
+  return count >= 10_000 ? `${Math.round(count / 1e3)}k` : String(Math.round(count));
+}
+
+/** Prints the results for `--json`, or the last lines. Counts cover all runs of the job. */
+async function showResult(
+  folder: string,
+  work: BulkJobKind,
+  record: JobRecord,
+  job: OpenJob,
+  {
+    distinct,
+    verified,
+    unverified,
+    firstInvalid,
+    retries,
+  }: Awaited<ReturnType<typeof runJob>> & { readonly retries: number },
+  { output }: Context,
+): Promise<void> {
+  const { id: job_id, command, scope, shard, input } = record;
+  const { rows, moved, invalid, failed } = job.counts;
+  const cluster = scope.cluster_id!;
+  const firstInvalidRow = input.first_invalid_row ?? firstInvalid?.number ?? null;
+  const hasResults = invalid + failed > 0 || record.results === "all";
+  if (output.format !== "table") {
+    const batches = job.finished.count;
+    return output.show({
+      ...{ job_id, action: command, cluster_id: cluster, rows, distinct, verified, unverified, batches },
+      ...{ moved, invalid, failed, retries, first_invalid_row: firstInvalidRow },
+      results: hasResults ? getResultsPath(folder) : null,
+    });
+  }
+  // The rejected rows among the repeated ones are unknown.
+  await output.print(formatOutcome({ ...work, cluster, rows, distinct: failed === 0 ? (distinct ?? rows) : rows }));
+  const isMap = work.action === "map";
+  const is = `${verified === 1 ? "is" : "are"} ${isMap ? "mapped" : "not mapped"} to ${cluster}`;
+  const notes = [
+    verified !== null && `Looked up: ${pluralize(verified, "row")} ${is}`,
+    unverified > 0 && `${pluralize(unverified, "row")} cannot be looked up`,
+    !isMap &&
+      rows > 0 &&
+      `Identifiers that are not mapped to ${cluster} were ignored; the service does not report how many`,
+    shard && rows + invalid + failed === 0 && `Share ${shard.index}/${shard.of} has no rows`,
+    moved && `${moved} of them were previously mapped to another cluster`,
+    invalid > 0 && `${pluralize(invalid, "row")} skipped, the first at row ${firstInvalidRow}`,
+    failed > 0 &&
+      `${pluralize(failed, "row")} rejected by the service${verified === null ? "" : ", or not mapped as requested"}`,
+    hasResults && `See svc router jobs results ${job_id}`,
+  ];
+  for (const note of notes) if (note) await output.note(note);
 }

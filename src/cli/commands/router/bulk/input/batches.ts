@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
 import { UsageError } from "../../../../process/failure.ts";
-import type { FinishedBatches } from "../log/log-file.ts";
-import type { IdentifierCounter } from "./distinct.ts";
-import type { IdentifierKind } from "./identifiers.ts";
-import type { InputRow } from "./records.ts";
+import type { IdentifierKind } from "../identifiers.ts";
+import type { JobPlan } from "../plan.ts";
+import type { InputRow } from "./rows.ts";
 
-export type InvalidRow = Required<InputRow>;
+export interface InvalidRow extends InputRow {
+  readonly problem: string;
+}
 
 /** Rows of one request: consecutive rows of the input, up to the size of a batch. */
 export interface RowBatch {
@@ -14,18 +15,17 @@ export interface RowBatch {
   /** Valid rows. */
   readonly rows: readonly InputRow[];
   readonly invalid: readonly InvalidRow[];
-  /** Returns the values of the request body. They are created on demand so that they are collected early. */
-  readonly getValues: () => string[];
   readonly digest: string | undefined;
 }
 
 interface BatchOptions {
-  readonly size: number;
+  readonly plan: Pick<JobPlan, "batch_size" | "shard">;
   readonly kind: IdentifierKind;
   readonly counter?: IdentifierCounter | undefined;
-  readonly finished: FinishedBatches;
+  /** Batches that are skipped. */
+  readonly finished?: FinishedBatches;
   /** Whether each batch has a rolling digest, which is compared with a stored one. A pipe has no other identity. */
-  readonly hasRollingDigest: boolean;
+  readonly hasRollingDigest?: boolean;
 }
 
 /**
@@ -34,11 +34,11 @@ interface BatchOptions {
  */
 export async function* groupIntoBatches(
   groups: AsyncIterable<readonly InputRow[]>,
-  { size, kind, counter, finished, hasRollingDigest }: BatchOptions,
+  { plan, kind, counter, finished, hasRollingDigest = false }: BatchOptions,
 ): AsyncGenerator<RowBatch> {
   let digest: string | undefined;
   let index = 0;
-  for await (const rows of divideRows(groups, size)) {
+  for await (const rows of divideRows(groups, plan)) {
     if (hasRollingDigest) {
       const texts = rows.map(({ text }) => text).join("\n");
       digest = createHash("sha256")
@@ -46,16 +46,16 @@ export async function* groupIntoBatches(
         .update(texts)
         .digest("hex");
     }
-    const knownDigest = finished.getDigest(index);
+    const knownDigest = finished?.getDigest(index);
     if (knownDigest !== undefined && knownDigest !== digest) throw createRowsChangedError("finished rows have changed");
-    if (!finished.has(index)) {
+    if (!finished?.has(index)) {
       const batch = validateRows(rows, kind);
       if (counter) for (const { text } of batch.rows) counter.add(text);
       yield { ...batch, index, digest };
     }
     index += 1;
   }
-  if (index < finished.end) throw createRowsChangedError("the input ends before those rows");
+  if (finished && index < finished.end) throw createRowsChangedError("the input ends before those rows");
 }
 
 const createRowsChangedError = (difference: string): Error =>
@@ -63,13 +63,20 @@ const createRowsChangedError = (difference: string): Error =>
     hint: "Pipe the same rows again from the beginning. Finished rows are skipped.",
   });
 
+/**
+ * A share has every `of`-th row from the `index`-th on. Rows are distributed instead of batches, so that runs with
+ * different batch sizes still cover every row once.
+ */
 async function* divideRows(
   groups: AsyncIterable<readonly InputRow[]>,
-  size: number,
+  { batch_size: size, shard }: BatchOptions["plan"],
 ): AsyncGenerator<readonly InputRow[]> {
   let part: InputRow[] = [];
+  let ordinal = 0;
   for await (const rows of groups) {
     for (const row of rows) {
+      ordinal += 1;
+      if (shard && (ordinal - shard.index) % shard.of !== 0) continue;
       part.push(row);
       if (part.length < size) continue;
       yield part;
@@ -79,7 +86,7 @@ async function* divideRows(
   if (part.length > 0) yield part;
 }
 
-function validateRows(all: readonly InputRow[], { findProblem, toValue }: IdentifierKind) {
+function validateRows(all: readonly InputRow[], { findProblem }: IdentifierKind) {
   const rows: InputRow[] = [];
   const invalid: InvalidRow[] = [];
   for (const row of all) {
@@ -87,5 +94,114 @@ function validateRows(all: readonly InputRow[], { findProblem, toValue }: Identi
     if (problem === undefined) rows.push(row);
     else invalid.push({ ...row, problem });
   }
-  return { rows, invalid, getValues: () => rows.map(({ text }) => toValue(text)) };
+  return { rows, invalid };
+}
+
+/**
+ * Finished batches of a job. Batches run concurrently, so the finished ones are not a prefix of the input. All batches
+ * below the low-water mark are finished, and some above it (DECISIONS.md, L16).
+ */
+export class FinishedBatches {
+  low = 0;
+  readonly #finishedAbove = new Set<number>();
+  /**
+   * Rolling digests of the batch just below the mark and of those above it, which are enough to recognize the input.
+   */
+  readonly #digests = new Map<number, string>();
+
+  get count(): number {
+    return this.low + this.#finishedAbove.size;
+  }
+
+  get end(): number {
+    return Math.max(this.low, ...[...this.#finishedAbove].map((index) => index + 1));
+  }
+
+  has(index: number): boolean {
+    return index < this.low || this.#finishedAbove.has(index);
+  }
+
+  getDigest(index: number): string | undefined {
+    return this.#digests.get(index);
+  }
+
+  add(index: number, digest?: string): void {
+    this.#finishedAbove.add(index);
+    if (digest !== undefined) this.#digests.set(index, digest);
+    while (this.#finishedAbove.delete(this.low)) {
+      this.#digests.delete(this.low - 1);
+      this.low += 1;
+    }
+  }
+}
+
+/** A slot has 8 bytes. Three million strings take 32 MB. */
+const maxSlots = 2 ** 22;
+
+/**
+ * Counter of distinct identifiers. It stores 53 bits of the hash of each key in an open-addressing table, because a set
+ * of millions of strings would use most of the memory.
+ */
+export class IdentifierCounter {
+  readonly #kind: IdentifierKind;
+  #slots = new Float64Array(1_024);
+  #count = 0;
+  #hasAddress = false;
+  #hasDigest = false;
+
+  constructor(kind: IdentifierKind) {
+    this.#kind = kind;
+  }
+
+  /** Null if there were too many identifiers, or if an address and a digest can be equal. */
+  get count(): number | null {
+    return this.#slots.length === 0 || (this.#hasAddress && this.#hasDigest) ? null : this.#count;
+  }
+
+  add(text: string): void {
+    if (this.#slots.length === 0) return;
+    const { isDigest, toKey } = this.#kind;
+    if (isDigest(text)) this.#hasDigest = true;
+    else this.#hasAddress = true;
+    if (!insert(this.#slots, hashText(toKey(text)))) return;
+    this.#count += 1;
+    if (this.#count * 4 > this.#slots.length * 3) this.#grow();
+  }
+
+  #grow(): void {
+    const old = this.#slots;
+    this.#slots = new Float64Array(old.length >= maxSlots ? 0 : old.length * 2);
+    if (this.#slots.length > 0) for (const hash of old) if (hash !== 0) insert(this.#slots, hash);
+  }
+}
+
+/** Returns false if the hash is already in the table. Zero marks an empty slot. */
+function insert(slots: Float64Array, hash: number): boolean {
+  const mask = slots.length - 1;
+  let at = hash & mask;
+  while (slots[at] !== 0 && slots[at] !== hash) at = (at + 1) & mask;
+  if (slots[at] === hash) return false;
+  slots[at] = hash;
+  return true;
+}
+
+function hashText(text: string): number {
+  let high = 0x9e3779b9;
+  let low = 0x85ebca6b ^ text.length;
+  for (let i = 0; i < text.length; i += 2) {
+    const pair = text.charCodeAt(i) | (i + 1 < text.length ? text.charCodeAt(i + 1) << 16 : 0);
+    high = Math.imul(high ^ pair, 0x9e3779b1);
+    high = (high << 13) | (high >>> 19);
+    low = Math.imul(low ^ pair, 0x5f356495);
+    low = (low << 15) | (low >>> 17);
+  }
+  high = mixHash(high ^ low);
+  low = mixHash(low ^ Math.imul(high, 0xc2b2ae35));
+  return (high >>> 11) * 2 ** 32 + (low >>> 0) || 1;
+}
+
+function mixHash(hash: number): number {
+  let h = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
+  return h ^ (h >>> 16);
 }

@@ -1,72 +1,188 @@
+import { CsvError } from "csv-parse";
 import { UsageError } from "../../../../process/failure.ts";
+import type { IdentifierKind } from "../identifiers.ts";
 
-interface InputOptions {
-  readonly flags: readonly string[];
-  /** Cells of the first two rows, which are used to choose a column. */
-  readonly columns?: { readonly first: readonly string[]; readonly secondRow: readonly string[] } | undefined;
-  readonly hint?: string | undefined;
-  readonly cause?: unknown;
+export const inputFormats = ["lines", "csv", "tsv", "ndjson"] as const;
+export type InputFormat = (typeof inputFormats)[number];
+
+/** Determines the format by the file extension: `.csv`, `.tsv`, `.ndjson` or `.jsonl`, each optionally with `.gz`. */
+export function detectFormat(path: string): InputFormat {
+  const [, extension] = /\.(csv|tsv|ndjson|jsonl)(?:\.gz)?$/.exec(path.toLowerCase()) ?? [];
+  return extension === "jsonl" ? "ndjson" : ((extension as InputFormat | undefined) ?? "lines");
 }
 
-/** Error for an input in another format than expected, so nothing may be sent. */
-export class OtherFormatError extends UsageError {
-  readonly reading: InputOptions;
+/** Error for an input that is unreadable from some row on. The caller adds the completed work. */
+export class InputError extends UsageError {
+  readonly code: string;
 
-  constructor(message: string, reading: InputOptions) {
-    super(message, { hint: reading.hint, cause: reading.cause });
-    this.reading = reading;
+  constructor(code: string, message: string, options: { readonly hint?: string | undefined; cause?: unknown } = {}) {
+    super(message, options);
+    this.code = code;
   }
 }
 
+/** Error for bytes that are not UTF-8. `explainReadError` adds the row. */
+export class InvalidUtf8Error extends Error {
+  readonly encoding: string;
+
+  constructor(encoding: string) {
+    super("not UTF-8");
+    this.encoding = encoding;
+  }
+}
+
+/** Cells of the first two rows of a table. */
+type FirstRows = readonly [first: readonly string[], second: readonly string[]];
+
+/**
+ * Error for an input in another format than expected, so nothing may be sent. `flags` read the input, together with a
+ * column of `rows`, if set.
+ */
+export class OtherFormatError extends UsageError {
+  readonly flags: readonly string[];
+  readonly rows: FirstRows | undefined;
+
+  constructor(message: string, hint: string | undefined, flags: readonly string[] = [], rows?: FirstRows) {
+    super(message, { hint });
+    this.flags = flags;
+    this.rows = rows;
+  }
+}
+
+/** Explains an error of the decoder or of the parser. `line` is the line in which the invalid row begins. */
+export function explainReadError(cause: unknown, line: number): unknown {
+  if (cause instanceof InvalidUtf8Error) {
+    const hint = `Convert it to UTF-8. From ${cause.encoding}: iconv -f ${cause.encoding} -t UTF-8 FILE`;
+    return new InputError("unreadable_input", `Row ${line} is not UTF-8`, { hint, cause });
+  }
+  if (!(cause instanceof CsvError)) return cause;
+  const message = `Invalid CSV: ${explainQuote(cause, line)}`;
+  const [, separator = ""] = /Invalid Closing Quote: got "([;|\t])"/.exec(cause.message) ?? [];
+  if (separator !== "") return new OtherFormatError(message, delimiterHint, getDelimiterFlags(separator));
+  const hint = "If the input has another format, use --input-format ndjson, tsv or lines.";
+  return new InputError("unreadable_input", message, { hint, cause });
+}
+
+/** The parser rejects only quotes. Its messages name its settings, and the line at the end of the input. */
+function explainQuote({ code, message }: CsvError, line: number): string {
+  if (code === "CSV_QUOTE_NOT_CLOSED") return `a quote opened at or after line ${line} is not closed`;
+  const problem = message.startsWith("Invalid Opening Quote")
+    ? "a quote is inside an unquoted cell"
+    : "a closing quote is followed by other characters";
+  return `${problem} in the row that begins at line ${line}`;
+}
+
+const delimiterHint = "If the cells have another delimiter, set it.";
+
+const getDelimiterFlags = (separator: string): string[] => ["--delimiter", separator === "\t" ? "tab" : separator];
+
+const describeSeparator = (separator: string): string => (separator === "\t" ? "a tab" : `"${separator}"`);
+
 /** Finds the most frequent separator of a line: semicolon, tab or comma. Returns undefined if there is none. */
-export function detectSeparator(line: string): string | undefined {
+function detectSeparator(line: string): string | undefined {
   const counts = [";", "\t", ","].map((character) => ({ character, count: line.split(character).length - 1 }));
   const [mostFrequent] = counts.sort((a, b) => b.count - a.count);
   return mostFrequent!.count > 0 ? mostFrequent!.character : undefined;
 }
 
-/** Returns the value of --delimiter that selects the character. */
-export const toDelimiterValue = (character: string): string => (character === "\t" ? "tab" : character);
-
-export const describeDelimiter = (character: string): string => (character === "\t" ? "a tab" : `"${character}"`);
-
-export const splitCells = (line: string, separator: string): string[] =>
+const splitCells = (line: string, separator: string): string[] =>
   line.split(separator).map((cell) => cell.trim().replace(/^"(.*)"$/, "$1"));
 
 /** Rejects lines that look like rows of a table, unless a flag declares plain lines. */
 export function rejectTable(line: string, secondLine: string, columns: readonly string[]): void {
   const separator = detectSeparator(line);
   if (separator === undefined) return;
-  const isTab = separator === "\t";
-  const delimiter = separator === "," || isTab ? [] : ["--delimiter", separator];
-  const flags = ["--input-format", isTab ? "tsv" : "csv", ...delimiter];
-  const [first, secondRow] = [splitCells(line, separator), splitCells(secondLine, separator)];
+  const format = separator === "\t" ? "tsv" : "csv";
+  const flags = ["--input-format", format, ...(separator === ";" ? ["--delimiter", separator] : [])];
+  const rows = [splitCells(line, separator), splitCells(secondLine, separator)] as const;
   if (columns.length > 0) {
     // Rows with a kind and an identifier can contain separators.
-    if (!first.includes("kind") && !first.includes("table")) return;
-    throw new OtherFormatError("The input is a table, but would be read as lines.", { flags });
+    if (!rows[0].includes("kind") && !rows[0].includes("table")) return;
+    throw new OtherFormatError("The input is a table, but would be read as lines.", undefined, flags);
   }
-  const table = `a table with ${describeDelimiter(separator)} as the delimiter`;
-  throw new OtherFormatError(`The input looks like ${table}, but would be read as lines.`, {
-    flags,
-    columns: { first, secondRow },
-    hint: "If each line is one identifier, use --input-format lines.",
+  const table = `a table with ${describeSeparator(separator)} as the delimiter`;
+  const hint = "If each line is one identifier, use --input-format lines.";
+  throw new OtherFormatError(`The input looks like ${table}, but would be read as lines.`, hint, flags, rows);
+}
+
+/**
+ * Rejects the first row of a CSV table that was split at the wrong separator. Without a missing column, the row can be
+ * an identifier that contains a bar.
+ */
+function rejectOtherDelimiter(row: readonly string[], missingColumn?: string): void {
+  const line = row.join(",");
+  const isWhole = row.filter((cell) => cell.trim() !== "").length === 1;
+  const separator = missingColumn !== undefined && isWhole && line.includes("|") ? "|" : detectSeparator(line);
+  if (separator === undefined || separator === ",") return;
+  const message =
+    missingColumn === undefined
+      ? `The delimiter of the input is ${describeSeparator(separator)}, not a comma.`
+      : `Column "${missingColumn}" not found`;
+  const hint = missingColumn === undefined ? "If it is part of an identifier, use --delimiter ','." : delimiterHint;
+  throw new OtherFormatError(message, hint, getDelimiterFlags(separator), [splitCells(line, separator), []]);
+}
+
+const joinNames = (names: readonly string[]): string => names.slice(0, 40).join(", ");
+
+/** Rejects the implicit use of the first of several columns, and of a whole row as one cell. */
+export function rejectUnnamedColumn([first, second]: FirstRows, mayHaveOtherDelimiter: boolean): void {
+  if (mayHaveOtherDelimiter) rejectOtherDelimiter(/^sep=.?$/.test(first[0] ?? "") ? second : first);
+  if (first.filter((cell) => cell.trim() !== "").length < 2) return;
+  const message = `The input has ${first.length} columns: ${joinNames(first)}.`;
+  throw new OtherFormatError(message, "Select a column with --column.", [], [first, second]);
+}
+
+/** Rejects the implicit use of the first of several fields of a JSON object. */
+export function rejectUnnamedField(object: Readonly<Record<string, unknown>>): void {
+  const names = Object.keys(object);
+  if (names.length < 2) return;
+  const message = `The objects of the input have several fields: ${joinNames(names)}.`;
+  const values = names.map((name) => String(object[name]));
+  throw new OtherFormatError(message, "Select a field with --column.", [], [names, values]);
+}
+
+/** Column names of svc router resolve, whose output svc router offboard accepts. */
+const otherNames: ReadonlyMap<string, string> = new Map([
+  ["kind", "table"],
+  ["identifier", "key"],
+]);
+
+export function matchColumnName(names: readonly string[], column: string, columns: readonly string[]): string {
+  return columns.length > 1 && !names.includes(column) ? (otherNames.get(column) ?? column) : column;
+}
+
+/** Finds the positions of the columns in the heading of a table. */
+export function findColumns(
+  columns: readonly string[],
+  header: readonly string[],
+  mayHaveOtherDelimiter: boolean,
+): number[] {
+  const names = header.map((name) => name.trim());
+  return columns.map((column) => {
+    const name = matchColumnName(names, column, columns);
+    const index = names.indexOf(name);
+    if (index < 0) {
+      if (mayHaveOtherDelimiter) rejectOtherDelimiter(header, column);
+      throw new UsageError(`Column "${column}" not found`, { hint: `Columns: ${joinNames(header)}` });
+    }
+    const duplicate = names.indexOf(name, index + 1);
+    if (duplicate < 0) return index;
+    const message = `Columns ${index + 1} and ${duplicate + 1} have the same name, "${column}".`;
+    const flags = columns.length === 1 ? ["--column", String(index + 1)] : [];
+    throw new OtherFormatError(message, "Select one by its number.", flags);
   });
 }
 
-export const inputFormats = ["lines", "csv", "tsv", "ndjson"] as const;
-export type InputFormat = (typeof inputFormats)[number];
-
-const byExtension: readonly (readonly [RegExp, InputFormat])[] = [
-  [/\.csv$/, "csv"],
-  [/\.tsv$/, "tsv"],
-  [/\.(ndjson|jsonl)$/, "ndjson"],
-];
-
-/** Determines the format by the file extension: `.csv`, `.tsv`, `.ndjson` or `.jsonl`, each optionally with `.gz`. */
-export function detectFormat(path: string): InputFormat {
-  const name = path.toLowerCase().replace(/\.gz$/, "");
-  return byExtension.find(([extension]) => extension.test(name))?.[1] ?? "lines";
+/** Guesses the column to select: the one with addresses, or else the one whose heading names the identifier. */
+export function guessColumn([first, second]: FirstRows, { noun, findProblem }: IdentifierKind): string {
+  const isValid = (cell: string) => cell.trim() !== "" && findProblem(cell.trim()) === undefined;
+  const indexInFirst = noun === "e-mail" ? first.findIndex(isValid) : -1;
+  if (indexInFirst >= 0) return String(indexInFirst + 1);
+  const indexInSecond = noun === "e-mail" ? second.findIndex(isValid) : -1;
+  const headings = first.filter((cell) => isHeadingText(cell.trim()));
+  const word = noun.split(" ")[0]!.replace("-", "");
+  const heading = headings.find((cell) => cell.toLowerCase().includes(word)) ?? headings[0] ?? "NAME";
+  return (first[indexInSecond] ?? heading).trim();
 }
 
 /** No service uses such words as identifiers. Without this check, the heading would be mapped. */
@@ -74,13 +190,11 @@ const heading =
   /^(?:[a-z]{1,20}[ _.-]){0,3}(?:(?:e-?)?mail|address|id|uuid|guid|token|team|tenant|client|user|identifier|key|hash|kind)s?$/i;
 const camelHeading = /^[a-z]{1,20}(?:[A-Z][a-z]{1,20}){0,3}(?:Email|Address|Id|ID|Uuid|UUID|Token|Key|Hash)s?$/;
 
-export const isHeadingText = (text: string): boolean => heading.test(text) || camelHeading.test(text);
+const isHeadingText = (text: string): boolean => heading.test(text) || camelHeading.test(text);
 
-export const describeHeading = (text: string): string =>
-  `the heading of its column. Select the column with --column "${text}"`;
+/** Describes why a first row is not an identifier but a heading. Returns undefined for any other text. */
+export const findHeadingProblem = (text: string): string | undefined =>
+  isHeadingText(text) ? `the heading of its column. Select the column with --column "${text}"` : undefined;
 
-/**
- * Reports whether the row was rejected as a heading. Without a column flag, the first column is used regardless of its
- * content.
- */
+/** Reports whether `findHeadingProblem` described the problem. */
 export const isHeading = (problem: string): boolean => problem.includes("with --column");

@@ -1,7 +1,25 @@
-import { splitUtf8, toUtf8Error, unzip } from "./bytes.ts";
-import { createCsvNotation } from "./csv.ts";
-import { describeHeading, type InputFormat, isHeadingText, OtherFormatError, rejectTable } from "./format.ts";
-import { createTsvNotation, type InputRow, matchColumnName, readLines, readRecordRows } from "./records.ts";
+import { CsvError, Parser } from "csv-parse";
+import {
+  explainReadError,
+  findColumns,
+  findHeadingProblem,
+  type InputFormat,
+  matchColumnName,
+  rejectTable,
+  rejectUnnamedColumn,
+  rejectUnnamedField,
+} from "./format.ts";
+import { readTextLines } from "./source.ts";
+
+/** Row of the input that is not blank. */
+export interface InputRow {
+  /** Number of its line, as in an editor. */
+  readonly number: number;
+  /** Identifier, or the whole row if there is a problem. */
+  readonly text: string;
+  /** Reason why the row has no identifier. */
+  readonly problem?: string | undefined;
+}
 
 export interface RowReadOptions {
   readonly format: InputFormat;
@@ -11,49 +29,61 @@ export interface RowReadOptions {
   readonly columns: readonly string[];
 }
 
-/** Reads the rows of a stream in groups as they arrive, so that memory use does not grow with the input. */
-export async function* readRows(
-  input: AsyncIterable<Uint8Array>,
-  { format, format_guessed: isGuessed, delimiter, columns }: RowReadOptions,
-): AsyncGenerator<InputRow[]> {
-  const bytes = splitUtf8(unzip(input));
-  if (format === "csv") yield* readRecordRows(createCsvNotation(bytes, delimiter), columns);
-  else if (format === "tsv") yield* readRecordRows(createTsvNotation(bytes), columns);
-  else if (format === "lines") yield* isGuessed ? rejectHeading(readLineRows(bytes), columns) : readLineRows(bytes);
-  else
-    for await (const rows of readLineRows(bytes))
-      yield rows.map(({ number, text }) => ({ number, ...readNdjsonLine(text, columns) }));
+/** Line of the input that is read next. */
+interface Position {
+  line: number;
 }
 
-async function* readLineRows(bytes: AsyncIterable<Buffer>): AsyncGenerator<InputRow[]> {
-  let number = 0;
+/** Reads the rows of a stream in groups as they arrive, so that memory use does not grow with the input. */
+export async function* readRows(input: AsyncIterable<Uint8Array>, options: RowReadOptions): AsyncGenerator<InputRow[]> {
+  const bytes = readTextLines(input);
+  const position: Position = { line: 1 };
+  const { format, columns } = options;
   try {
-    for await (const lines of readLines(bytes)) {
-      const rows: InputRow[] = [];
-      for (const line of lines) {
-        number += 1;
-        const text = line.trim();
-        if (text !== "") rows.push({ number, text });
-      }
-      yield rows;
-    }
+    if (format === "csv") yield* readTable(parseCsvRecords(bytes, options.delimiter ?? ","), options, position);
+    else if (format === "tsv") yield* readTable(splitTsvRecords(bytes), options, position);
+    else if (format === "lines") yield* readLineRows(bytes, options, position);
+    else
+      for await (const rows of readLineRows(bytes, options, position))
+        yield rows.map(({ number, text }) => ({ number, ...readNdjsonLine(text, columns) }));
   } catch (cause) {
-    throw toUtf8Error(cause, number + 1);
+    throw explainReadError(cause, position.line);
   }
 }
 
-/** Rejects a table, and marks a heading as invalid. */
-async function* rejectHeading(
-  groups: AsyncIterable<InputRow[]>,
-  columns: readonly string[],
-): AsyncGenerator<InputRow[]> {
+/** Decodes groups of lines. A byte order mark is not part of the first line. */
+async function* splitLines(bytes: AsyncIterable<Buffer>): AsyncGenerator<string[]> {
   let isBegun = false;
-  for await (const rows of groups) {
-    const [first, second] = isBegun ? [] : rows;
-    isBegun ||= rows.length > 0;
-    if (first) rejectTable(first.text, second?.text ?? "", columns);
-    if (first && columns.length === 0 && isHeadingText(first.text))
-      rows[0] = { ...first, problem: describeHeading(first.text) };
+  for await (const piece of bytes) {
+    // TextDecoder would create two-byte strings for ASCII, which are slower to split and hash.
+    const text = piece.toString("utf8");
+    const lines = (isBegun ? text : text.replace(/^\ufeff/, "")).split("\n");
+    isBegun = true;
+    if (lines.at(-1) === "") lines.pop();
+    yield lines;
+  }
+}
+
+/** Lines whose format was guessed must not look like a table, and the first one must not be a heading. */
+async function* readLineRows(
+  bytes: AsyncIterable<Buffer>,
+  { format, format_guessed, columns }: RowReadOptions,
+  position: Position,
+): AsyncGenerator<InputRow[]> {
+  let isChecked = format !== "lines" || !format_guessed;
+  for await (const lines of splitLines(bytes)) {
+    const rows: InputRow[] = [];
+    for (const line of lines) {
+      const text = line.trim();
+      if (text !== "") rows.push({ number: position.line, text });
+      position.line += 1;
+    }
+    const [first, second] = isChecked ? [] : rows;
+    if (first) {
+      isChecked = true;
+      rejectTable(first.text, second?.text ?? "", columns);
+      if (columns.length === 0) rows[0] = { ...first, problem: findHeadingProblem(first.text) };
+    }
     yield rows;
   }
 }
@@ -69,8 +99,8 @@ function readNdjsonLine(line: string, fields: readonly string[]): Omit<InputRow,
   }
   if (typeof value === "string") return value.trim() === "" ? reject("without a string") : { text: value.trim() };
   const object = (value ?? {}) as Record<string, unknown>;
+  if (fields.length === 0 && !Array.isArray(value)) rejectUnnamedField(object);
   const names = Object.keys(object);
-  if (fields.length === 0 && names.length > 1 && !Array.isArray(value)) throw createSeveralFieldsError(object, names);
   const texts: string[] = [];
   for (const field of fields.length > 0 ? fields : [names[0] ?? ""]) {
     const value = object[matchColumnName(names, field, fields)];
@@ -81,9 +111,126 @@ function readNdjsonLine(line: string, fields: readonly string[]): Omit<InputRow,
   return { text: texts.join(" ") };
 }
 
-const createSeveralFieldsError = (object: Readonly<Record<string, unknown>>, names: readonly string[]): Error =>
-  new OtherFormatError(`The objects of the input have several fields: ${names.slice(0, 40).join(", ")}.`, {
-    flags: [],
-    columns: { first: names, secondRow: names.map((name) => String(object[name])) },
-    hint: "Select a field with --column.",
+/** Cells of one row and the line or lines from which it was read. */
+interface InputRecord {
+  readonly record: readonly string[];
+  readonly raw: string;
+}
+
+/** Reads the rows of a table: the selected columns of each record, or the first one. */
+async function* readTable(
+  groups: AsyncIterable<readonly InputRecord[]>,
+  { format, delimiter, columns }: RowReadOptions,
+  position: Position,
+): AsyncGenerator<InputRow[]> {
+  const decode = format === "tsv" ? removeEscapes : (cell: string) => cell;
+  const mayHaveOtherDelimiter = format === "csv" && delimiter === null;
+  const isNumbered = columns.length === 1 && /^[1-9]\d*$/.test(columns[0]!);
+  let columnIndexes = columns.length === 0 ? [0] : isNumbered ? [Number(columns[0]) - 1] : undefined;
+  let isBegun = false;
+  for await (const records of groups) {
+    const rows: InputRow[] = [];
+    for (let i = 0; i < records.length; i += 1) {
+      const { record, raw } = records[i]!;
+      const number = position.line;
+      position.line += countLines(record);
+      // Excel writes this line and skips it when reading.
+      if (!isBegun && raw.trim() === `sep=${delimiter ?? ","}`) continue;
+      const isFirst: boolean = !isBegun && record.some((cell) => cell.trim() !== "");
+      isBegun ||= isFirst;
+      if (isFirst && columns.length === 0)
+        rejectUnnamedColumn([record.map(decode), records[i + 1]?.record.map(decode) ?? []], mayHaveOtherDelimiter);
+      if (columnIndexes === undefined) {
+        if (isFirst) columnIndexes = findColumns(columns, record.map(decode), mayHaveOtherDelimiter);
+        continue;
+      }
+      const texts = columnIndexes.map((index) => decode(record[index] ?? "").trim());
+      const missing = texts.indexOf("");
+      if (missing < 0) {
+        const text = texts.join(" ");
+        rows.push({ number, text, problem: isFirst ? findHeadingProblem(text) : undefined });
+        continue;
+      }
+      // A row of empty cells is not a blank line, even if only blanks separate them.
+      const text = raw.trim() || (record.length > 1 ? raw.replace(/\r?\n$/, "") : "");
+      const column = columns[missing] === undefined ? "the first column" : `the column "${columns[missing]}"`;
+      if (text !== "") rows.push({ number, text, problem: `without a string in ${column}` });
+    }
+    yield rows;
+  }
+}
+
+const countLines = (record: readonly string[]): number =>
+  record.reduce((sum, cell) => (cell.includes("\n") ? sum + cell.split("\n").length - 1 : sum), 1);
+
+/**
+ * Parses the records of a CSV stream (RFC 4180) in groups, one per piece of complete lines. Records before an error are
+ * complete, because their number of lines shows where the error begins.
+ */
+export async function* parseCsvRecords(
+  pieces: AsyncIterable<Uint8Array>,
+  delimiter = ",",
+): AsyncGenerator<readonly InputRecord[]> {
+  const parser = new RecordParser(delimiter);
+  let failure: { readonly cause: unknown } | undefined;
+  try {
+    for await (const piece of pieces) {
+      await parser.parsePiece(piece);
+      if (parser.records.length > 0) yield parser.records.splice(0);
+    }
+    await parser.parsePiece(null);
+  } catch (cause) {
+    failure = { cause };
+    // The parser stores the last line until it sees the next one.
+    if (!(cause instanceof CsvError)) await parser.parsePiece(null).catch(() => {});
+  }
+  if (parser.records.length > 0) yield parser.records;
+  if (failure) throw failure.cause;
+}
+
+/** Parser that collects the records, because reading them one by one from a stream costs more than parsing. */
+class RecordParser extends Parser {
+  readonly records: InputRecord[] = [];
+
+  constructor(delimiter: string) {
+    // The raw text distinguishes an empty line from a line with an empty quoted field.
+    super({ bom: true, relax_column_count: true, raw: true, delimiter });
+    // `parsePiece` handles the error.
+    this.on("error", () => {});
+  }
+
+  override push(record: InputRecord | null): boolean {
+    if (record !== null) this.records.push(record);
+    return true;
+  }
+
+  parsePiece(piece: Uint8Array | null): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const settle = (error?: Error | null) => (error ? reject(error) : resolve());
+      if (piece) this.write(piece, settle);
+      else this.end(settle);
+    });
+  }
+}
+
+/** Splits tab-separated cells with escapes and without quotes, as `--format tsv` writes them. */
+async function* splitTsvRecords(bytes: AsyncIterable<Buffer>): AsyncGenerator<InputRecord[]> {
+  for await (const lines of splitLines(bytes)) {
+    yield lines.map((line) => {
+      const raw = line.endsWith("\r") ? line.slice(0, -1) : line;
+      return { record: raw.split("\t"), raw };
+    });
+  }
+}
+
+const escapes = /\\(?:([\\nrt])|x([\da-f]{2})|u([\da-f]{4})|u\{([\da-f]{1,6})\})/gi;
+const escapeCharacters: Readonly<Record<string, string>> = Object.freeze({ "\\": "\\", n: "\n", r: "\r", t: "\t" });
+
+function removeEscapes(cell: string): string {
+  if (!cell.includes("\\")) return cell;
+  return cell.replace(escapes, (match, name?: string, ...codes: (string | undefined)[]) => {
+    if (name !== undefined) return escapeCharacters[name.toLowerCase()]!;
+    const code = Number.parseInt(codes.slice(0, 3).find((digits) => digits !== undefined)!, 16);
+    return code <= 0x10ffff ? String.fromCodePoint(code) : match;
   });
+}

@@ -15,7 +15,7 @@ import { acquireFileLock, isLocked } from "../../../../connection/profiles/priva
 import { getStateFolder } from "../../../../process/environment.ts";
 import type { Host } from "../../../../process/host.ts";
 import { JobPlan } from "../plan.ts";
-import { createLog, logName, readJobLog } from "./log-file.ts";
+import { createLog, logName, readJobLog } from "./job-log.ts";
 
 const JobRecord = JobPlan.extend({
   id: z.string(),
@@ -31,8 +31,6 @@ export type JobRecord = Readonly<z.infer<typeof JobRecord>>;
 /** The process records any other exit. */
 const killedReason = "The process was killed, or the machine went down.";
 
-export type StoredJob = NonNullable<Awaited<ReturnType<typeof readStoredJob>>>;
-
 const idCharacters = "0123456789abcdefghjkmnpqrstvwxyz";
 
 /**
@@ -46,6 +44,38 @@ export function createJobId({ wall }: Host): string {
   return `job_${toIsoSeconds(now).replace(/[-:]/g, "")}_${suffix}`;
 }
 
+export async function createJob(jobs: string, record: JobRecord): Promise<string> {
+  const folder = join(jobs, record.id);
+  await makeFolderDurably(systemDisk, folder);
+  await createLog(systemDisk, folder, record.created_at);
+  // A folder without a record is not a job, so the job appears atomically.
+  await writeFileAtomic(join(folder, "job.json"), `${JSON.stringify(record, null, 2)}\n`);
+  return folder;
+}
+
+export const getJobsFolder = (host: Host): string => join(getStateFolder(host.env), "jobs");
+
+/** Returns a writable jobs folder. On a read-only system, it is a temporary folder, which is reported. */
+export async function findWritableJobsFolder({ host, output }: Context): Promise<string> {
+  let folder: string | undefined;
+  try {
+    folder = getJobsFolder(host);
+    await makeFolder(folder);
+    return folder;
+  } catch (error) {
+    const state = await mkdtemp(join(tmpdir(), "svc-state-"));
+    const { code, message } = error as NodeJS.ErrnoException;
+    const reason = folder === undefined ? message : `Cannot write to ${folder} (${code}).`;
+    await output.warn(`warning: ${reason} The job is stored in ${state}`);
+    await output.warn(`To resume it: export SVC_STATE_DIR=${state}`);
+    const fallbackFolder = join(state, "jobs");
+    await mkdir(fallbackFolder, { mode: 0o700 });
+    return fallbackFolder;
+  }
+}
+
+export type StoredJob = NonNullable<Awaited<ReturnType<typeof readStoredJob>>>;
+
 interface DamagedJob {
   readonly id: string;
   readonly folder: string;
@@ -55,32 +85,17 @@ interface DamagedJob {
 
 export type ListedJob = StoredJob | DamagedJob;
 
-export async function createJob(jobs: string, record: JobRecord): Promise<string> {
-  const folder = join(jobs, record.id);
-  await makeFolderDurably(systemDisk, folder);
-  await createLog(systemDisk, folder, JSON.stringify({ event: "started", at: record.created_at }));
-  // A folder without a record is not a job, so the job appears atomically.
-  await writeFileAtomic(join(folder, "job.json"), `${JSON.stringify(record, null, 2)}\n`);
-  return folder;
-}
-
 /** Lists all jobs of a folder, the newest first. Skips folders without a job record. */
 export async function listJobs(host: Host): Promise<ListedJob[]> {
-  const jobs = getJobsFolder(host);
-  const names = (await readdir(jobs).catch(ignoreMissing)) ?? [];
-  const readableJobs = await Promise.all(names.map((name) => readJob(name, host)));
-  return readableJobs.filter((job) => job !== undefined).sort((a, b) => (getJobId(a) < getJobId(b) ? 1 : -1));
+  const names = (await readdir(getJobsFolder(host)).catch(ignoreMissing)) ?? [];
+  const jobs = await Promise.all(names.map((name) => readJob(name, host)));
+  // The names of the folders are the IDs.
+  return jobs.filter((job) => job !== undefined).sort((a, b) => (a.folder < b.folder ? 1 : -1));
 }
-
-export const getJobId = (job: ListedJob): string => (job.status === "damaged" ? job.id : job.record.id);
 
 export async function readJob(id: string, host: Host): Promise<ListedJob | undefined> {
   const folder = join(getJobsFolder(host), id);
-  try {
-    return await readStoredJob(folder, host);
-  } catch (error) {
-    return { id, folder, status: "damaged", reason: (error as Error).message };
-  }
+  return readStoredJob(folder, host).catch(({ message: reason }: Error) => ({ id, folder, status: "damaged", reason }));
 }
 
 async function readStoredJob(folder: string, host: Host) {
@@ -114,9 +129,8 @@ function ignoreMissing(error: NodeJS.ErrnoException): undefined {
  */
 export async function removeJob(folder: string): Promise<void> {
   await rm(join(folder, "job.json"), { force: true });
-  for (const name of await readdir(folder).catch(() => [])) {
+  for (const name of await readdir(folder).catch(() => []))
     if (isJobFile(name)) await rm(join(folder, name), { force: true });
-  }
   await rmdir(folder).catch((error: NodeJS.ErrnoException) => {
     // ENOTDIR means that the path is a link to the folder.
     if (!["ENOTEMPTY", "EEXIST", "ENOENT", "ENOTDIR"].includes(error.code ?? "")) throw error;
@@ -133,32 +147,11 @@ const isJobFile = (name: string): boolean =>
   isSavedTail(name, logName) ||
   isLockRemnant(name, "lock");
 
+export const getLockPath = (folder: string): string => join(folder, "lock");
+
 /**
  * Acquires the lock of a job, so that only one process works on it. Returns undefined if another running process has
  * the lock.
  */
 export const lockJob = (folder: string, host: Host): Promise<Lock | undefined> =>
   acquireFileLock(getLockPath(folder), host, join(folder, logName));
-
-export const getLockPath = (folder: string): string => join(folder, "lock");
-
-export const getJobsFolder = (host: Host): string => join(getStateFolder(host.env), "jobs");
-
-/** Returns a writable jobs folder. On a read-only system, it is a temporary folder, which is reported. */
-export async function findWritableJobsFolder({ host, output }: Context): Promise<string> {
-  let folder: string | undefined;
-  try {
-    folder = getJobsFolder(host);
-    await makeFolder(folder);
-    return folder;
-  } catch (error) {
-    const state = await mkdtemp(join(tmpdir(), "svc-state-"));
-    const { code, message } = error as NodeJS.ErrnoException;
-    const reason = folder === undefined ? message : `Cannot write to ${folder} (${code}).`;
-    await output.warn(`warning: ${reason} The job is stored in ${state}`);
-    await output.warn(`To resume it: export SVC_STATE_DIR=${state}`);
-    const fallbackFolder = join(state, "jobs");
-    await mkdir(fallbackFolder, { mode: 0o700 });
-    return fallbackFolder;
-  }
-}

@@ -4,15 +4,14 @@ import { escapeJson } from "../../../../output/control-characters.ts";
 import { checkFields } from "../../../../output/output.ts";
 import { formatCsvLine } from "../../../../output/text.ts";
 import type { InvalidRow, RowBatch } from "../input/batches.ts";
-import { readFileBytes } from "../input/bytes.ts";
-import { parseCsvRecords } from "../input/csv.ts";
-import type { RejectedRange } from "../send.ts";
+import { parseCsvRecords } from "../input/rows.ts";
+import { readFileBytes } from "../input/source.ts";
 
 /** Columns of the results (DECISIONS.md, L17). */
 const resultColumns = ["row", "input", "status", "code", "message", "moved_from"] as const;
 
 /** Row of the results. `moved_from` is the previous cluster of the identifier, and empty without a look-up. */
-export type ResultRow = Readonly<Record<Exclude<(typeof resultColumns)[number], "row">, string>> & {
+type ResultRow = Readonly<Record<Exclude<(typeof resultColumns)[number], "row">, string>> & {
   readonly row: number;
 };
 
@@ -21,45 +20,38 @@ export const resultsHeader: string = formatCsvLine(resultColumns);
 export const formatResultLine = (result: ResultRow): string =>
   formatCsvLine(resultColumns.map((name) => String(result[name])));
 
-export const isResultsFile = (beginning: string): boolean => beginning.startsWith(resultsHeader);
-
 export const formatInvalidRow = ({ number: row, text: input, problem: message }: InvalidRow): string =>
   formatResultLine({ row, input, status: "invalid", code: "invalid_identifier", message, moved_from: "" });
 
-/** Results of the valid rows of a batch, by their positions. */
-interface BatchOutcome {
-  readonly rejected: readonly RejectedRange[];
-  /** Unexpected results of the later look-up. */
-  readonly mismatches: ReadonlyMap<number, string>;
-  readonly movedFrom: ReadonlyMap<number, string>;
+/** Reason why a valid row failed. */
+export interface RowFailure {
+  readonly code: string;
+  readonly message: string;
 }
 
-/** Formats the results of one batch as lines of CSV: all rows, or only those with errors. */
+/** Formats the results of one batch as lines of CSV: all rows, or only those with errors. Rows have positions. */
 export function formatResultLines(
   { rows, invalid }: RowBatch,
-  { rejected, mismatches, movedFrom }: BatchOutcome,
+  failures: ReadonlyMap<number, RowFailure>,
+  movedFrom: ReadonlyMap<number, string> | undefined,
   retention: "errors" | "all",
 ): string {
   const lines = invalid.map(formatInvalidRow);
-  if (rejected.length === 0 && mismatches.size === 0 && retention === "errors") return lines.join("");
-  for (const [position, { number, text: input }] of rows.entries()) {
-    const error = rejected.find(({ from, to }) => position >= from && position < to)?.error;
-    const mismatch = mismatches.get(position);
-    const result = { row: number, input, status: "ok", code: "", message: "", moved_from: "" };
-    if (error) {
-      const { code = `http_${error.status}`, message } = error.problem;
-      lines.push(formatResultLine({ ...result, status: "failed", code, message }));
-    } else if (mismatch !== undefined)
-      lines.push(formatResultLine({ ...result, status: "failed", code: "not_verified", message: mismatch }));
+  if (failures.size === 0 && retention === "errors") return lines.join("");
+  for (const [position, { number: row, text: input }] of rows.entries()) {
+    const failure = failures.get(position);
+    const moved_from = movedFrom?.get(position) ?? "";
+    if (failure) lines.push(formatResultLine({ row, input, status: "failed", ...failure, moved_from: "" }));
     else if (retention === "all")
-      lines.push(formatResultLine({ ...result, moved_from: movedFrom.get(position) ?? "" }));
+      lines.push(formatResultLine({ row, input, status: "ok", code: "", message: "", moved_from }));
   }
   return lines.join("");
 }
 
 export const getResultsPath = (folder: string): string => join(folder, "results.csv");
 
-async function* readResults(folder: string): AsyncGenerator<ResultRow[]> {
+/** Yields the results of a job in groups while reading them, because there can be millions of rows. */
+export async function* readResults(folder: string): AsyncGenerator<ResultRow[]> {
   let isHeader = true;
   for await (const records of parseCsvRecords(readFileBytes(getResultsPath(folder)))) {
     yield records.slice(isHeader ? 1 : 0).map(({ record: [row, ...texts] }) => {
@@ -70,35 +62,39 @@ async function* readResults(folder: string): AsyncGenerator<ResultRow[]> {
   }
 }
 
-/** The statuses by which results can be selected. `errors` stands for all that are not `ok`. */
-export const resultFilters = ["ok", "invalid", "failed", "errors"] as const;
-
-type ResultFilter = (typeof resultFilters)[number] | undefined;
-
-const isSelected = ({ status }: ResultRow, filter: ResultFilter): boolean =>
-  filter === undefined || (filter === "errors" ? status !== "ok" : status === filter);
-
 /** Yields the header and the rows with errors as CSV, also of a job that stores all rows. */
 export async function* readErrorRows(folder: string): AsyncGenerator<Buffer> {
   yield Buffer.from(resultsHeader);
-  for await (const rows of readResults(folder)) {
-    const lines = rows.filter((row) => isSelected(row, "errors")).map(formatResultLine);
-    if (lines.length > 0) yield Buffer.from(lines.join(""));
-  }
+  for await (const rows of readResults(folder))
+    yield Buffer.from(
+      rows
+        .filter(({ status }) => status !== "ok")
+        .map(formatResultLine)
+        .join(""),
+    );
 }
 
-/** Prints the results of a job while reading them, because there can be millions of rows. */
-export async function showResults(folder: string, status: ResultFilter, { output, globals }: Context): Promise<void> {
-  const selectedFields = globals.fields ?? resultColumns;
-  checkFields(selectedFields, resultColumns);
+/** The statuses by which results can be selected. `errors` stands for all that are not `ok`. */
+export const resultFilters = ["ok", "invalid", "failed", "errors"] as const;
+
+/** Prints the results of a job. */
+export async function showResults(
+  folder: string,
+  filter: (typeof resultFilters)[number] | undefined,
+  { output, globals }: Context,
+): Promise<void> {
+  const names = globals.fields ?? resultColumns;
+  checkFields(names, resultColumns);
   const { format } = output;
-  if (format === "csv" || format === "tsv") await output.printRows([selectedFields]);
+  if (format === "csv" || format === "tsv") await output.printRows([names]);
   let isEmpty = true;
   for await (const rows of readResults(folder)) {
-    const matching = rows.filter((row) => isSelected(row, status));
+    const matching = rows.filter(
+      ({ status }) => filter === undefined || (filter === "errors" ? status !== "ok" : status === filter),
+    );
     if (matching.length === 0) continue;
-    const cells = matching.map((row) => selectedFields.map((name) => row[name as "row"]));
-    const documents = cells.map((values) => Object.fromEntries(values.map((value, i) => [selectedFields[i], value])));
+    const cells = matching.map((row) => names.map((name) => row[name as "row"]));
+    const documents = cells.map((values) => Object.fromEntries(values.map((value, i) => [names[i], value])));
     if (format === "json") {
       const texts = documents.map((document) => `\n  ${escapeJson(JSON.stringify(document))}`);
       await output.printContent([Buffer.from((isEmpty ? "[" : ",") + texts.join(","))], true);
@@ -107,41 +103,8 @@ export async function showResults(folder: string, status: ResultFilter, { output
     isEmpty = false;
   }
   if (format === "json") await output.printContent([Buffer.from(isEmpty ? "[]\n" : "\n]\n")]);
-  else if (isEmpty && format === "table")
-    await output.note(
-      status === undefined ? "No rows" : status === "errors" ? "No rows with errors" : `No rows with status ${status}`,
-    );
-}
-
-interface ReasonCount {
-  readonly status: string;
-  readonly reason: string;
-  rows: number;
-  readonly first_row: number;
-}
-
-/** Maximum number of distinct reasons, because services can word each rejection differently. */
-const maxReasons = 100;
-
-/** Counts the rows of a job by the reason of their failure, and by their previous cluster. */
-export async function tallyResults(folder: string) {
-  const reasons = new Map<string, ReasonCount>();
-  const moves = new Map<string, number>();
-  for await (const rows of readResults(folder)) {
-    for (const { row, status, message, moved_from: from } of rows) {
-      if (from !== "") moves.set(from, (moves.get(from) ?? 0) + 1);
-      if (status === "ok") continue;
-      const reason = reasons.size < maxReasons || reasons.has(`${status} ${message}`) ? message : "other reasons";
-      const group = reasons.get(`${status} ${reason}`);
-      if (group) group.rows += 1;
-      else reasons.set(`${status} ${reason}`, { status, reason, rows: 1, first_row: row });
-    }
+  else if (isEmpty && format === "table") {
+    const selection = filter === "errors" ? " with errors" : ` with status ${filter}`;
+    await output.note(`No rows${filter === undefined ? "" : selection}`);
   }
-  return { reasons: [...reasons.values()].sort((a, b) => b.rows - a.rows), moves };
-}
-
-/** Yields the rows that a job moved from another cluster. */
-export async function* readMovedRows(folder: string): AsyncGenerator<ResultRow> {
-  for await (const rows of readResults(folder))
-    yield* rows.filter(({ status, moved_from }) => status === "ok" && moved_from !== "");
 }

@@ -1,37 +1,17 @@
 import type { Operation } from "../../../../api/operation.ts";
 import { deleteWorkspaceData } from "../../../../api/router/clusters.ts";
-import {
-  mapChatATeams,
-  mapClusterClients,
-  mapClusterEmails,
-  mapCounterpartyTokens,
-  mapCreatorTokens,
-  mapExternalIntegrations,
-  unmapChatATeams,
-  unmapClusterClients,
-  unmapClusterEmails,
-  unmapCounterpartyTokens,
-  unmapCreatorTokens,
-  unmapExternalIntegrations,
-} from "../../../../api/router/mapping-tables.ts";
+import * as mappingOperations from "../../../../api/router/mapping-tables.ts";
 import { lookupTable } from "../../../../base/object.ts";
 import { pluralize } from "../../../../base/text.ts";
 import type { CallArguments } from "../../../../client/checked-call.ts";
 import { CommandFailedError } from "../../../process/failure.ts";
 import { secretMask } from "../../../process/redact.ts";
-import {
-  createSecretWordKind,
-  createWordKind,
-  type EmailHashing,
-  externalId,
-  getEmailKind,
-  type IdentifierKind,
-} from "./input/identifiers.ts";
+import { createWordKind, type EmailHashing, getEmailKind, type IdentifierKind } from "./identifiers.ts";
 
 /** Fields of a request in addition to the identifiers: the cluster, and others of the table. */
 export type RequestScope = Readonly<Record<string, string>>;
 
-export interface IdentifierReadOptions {
+interface IdentifierReadOptions {
   readonly hash: EmailHashing;
   readonly scope: RequestScope;
 }
@@ -54,60 +34,65 @@ export interface BulkJobKind {
   readonly toArguments: (values: readonly string[], scope: RequestScope) => CallArguments;
 }
 
-type KindGetter = (hash: EmailHashing) => IdentifierKind;
-
-/** Table of the router. */
-export type RoutingTable = ReturnType<typeof createTable>;
-
 /**
- * Describes a table. `kind` is its name in the rows of an offboarding, and the plural that of its commands, such as
- * `map-emails`. `field` lists its identifiers in an offboarding, and `listField` in its own operations.
+ * Describes a table of the router. `kind` is its name in the rows of an offboarding, and the plural that of its
+ * commands, such as `map-emails`. `field` lists its identifiers in an offboarding, and `listField` in its own
+ * operations.
  */
-function createTable(
-  kind: string,
-  identifierKind: IdentifierKind | KindGetter,
-  field: string,
-  listField: string = field,
-  operations: readonly [map: Operation, unmap: Operation] | readonly [] = [],
-) {
-  const getKind = typeof identifierKind === "function" ? identifierKind : () => identifierKind;
-  const name = `${kind}s`;
-  const table = ["email", "client"].includes(kind) ? `cluster_${name}` : name.replaceAll("-", "_");
-  return { kind, name, table, noun: getKind("sha256").noun, getKind, field, listField, operations };
+function createTable(kind: string, getKind: typeof getEmailKind, field: string, listField: string = field) {
+  const plural = `${kind}s`;
+  const table = ["email", "client"].includes(kind) ? `cluster_${plural}` : plural.replaceAll("-", "_");
+  return { kind, plural, table, noun: getKind("sha256").noun, getKind, field, listField };
 }
 
-const creatorToken = createSecretWordKind("creator invite token");
-const counterpartyToken = createSecretWordKind("counterparty invite token");
+const createWords = (...kind: Parameters<typeof createWordKind>) => {
+  const wordKind = createWordKind(...kind);
+  return () => wordKind;
+};
+const hidden = { toShown: () => secretMask };
+/** The emulator's tables and svc router resolve prefix an external ID with its type. */
+const prefixed = { toValue: (text: string) => text.replace(/^CHAT_B:(?=.)/, "") };
 
-const routingTables: readonly RoutingTable[] = [
-  createTable("email", getEmailKind, "email_hash_list", undefined, [mapClusterEmails, unmapClusterEmails]),
-  createTable("client", createWordKind("client id"), "client_ids", undefined, [mapClusterClients, unmapClusterClients]),
-  createTable("creator-token", creatorToken, "creator_tokens", "tokens", [mapCreatorTokens, unmapCreatorTokens]),
-  createTable("counterparty-token", counterpartyToken, "cp_tokens", "tokens", [
-    mapCounterpartyTokens,
-    unmapCounterpartyTokens,
-  ]),
-  createTable("chat-a-team", createWordKind("team id"), "chat_a_team_id_list", undefined, [
-    mapChatATeams,
-    unmapChatATeams,
-  ]),
-  createTable("external-integration", externalId, "external_integrations", "external_id_list", [
-    mapExternalIntegrations,
-    unmapExternalIntegrations,
-  ]),
-  createTable("user-code", createSecretWordKind("user code"), "user_codes"),
+const routingTables = [
+  createTable("email", getEmailKind, "email_hash_list"),
+  createTable("client", createWords("client id"), "client_ids"),
+  createTable("creator-token", createWords("creator invite token", hidden), "creator_tokens", "tokens"),
+  createTable("counterparty-token", createWords("counterparty invite token", hidden), "cp_tokens", "tokens"),
+  createTable("chat-a-team", createWords("team id"), "chat_a_team_id_list"),
+  createTable(
+    "external-integration",
+    createWords("external id", prefixed),
+    "external_integrations",
+    "external_id_list",
+  ),
+  createTable("user-code", createWords("user code", hidden), "user_codes"),
 ];
 
-export const mappingTables = routingTables.filter(({ operations }) => operations.length > 0);
+/** Kind of job for one table. `plural` is the name of its identifiers in file names and commands. */
+export interface MappingJobKind extends BulkJobKind {
+  readonly plural: string;
+  readonly listField: string;
+}
 
-const mappingJobKinds = routingTables.flatMap(({ name, table, noun, getKind, listField, operations }) =>
-  operations.map((operation, i): BulkJobKind => {
-    const action = i === 0 ? "map" : "unmap";
-    return {
-      ...{ name: `${action}-${name}`, action, noun, source: "<file>", table, operation },
-      getKind: ({ hash }) => getKind(hash),
-      toArguments: (values, scope) => ({ body: { [listField]: values, ...scope } }),
-    };
+/** The operations name their commands. User codes have none. */
+const operations = new Map<string, Operation>(
+  Object.values(mappingOperations).flatMap((value) =>
+    "cli" in value && "by" in value.cli ? [[value.cli.by, value]] : [],
+  ),
+);
+
+export const mappingJobKinds = routingTables.flatMap(({ plural, table, noun, getKind, listField }) =>
+  (["map", "unmap"] as const).flatMap((action): MappingJobKind[] => {
+    const name = `${action}-${plural}`;
+    const operation = operations.get(`router ${name}`);
+    if (!operation) return [];
+    return [
+      {
+        ...{ name, action, noun, source: "<file>", table, operation, plural, listField },
+        getKind: ({ hash }) => getKind(hash),
+        toArguments: (values, scope) => ({ body: { [listField]: values, ...scope } }),
+      },
+    ];
   }),
 );
 
@@ -123,7 +108,7 @@ interface OffboardRow {
 }
 
 /** Parses `email ada@example.com`, or the table, key and cluster of a row from svc router resolve. */
-function parseRow(text: string, { hash }: IdentifierReadOptions): OffboardRow | undefined {
+function parseRow(text: string, hash: EmailHashing): OffboardRow | undefined {
   const [name = "", ...rest] = text.split(/\s+/);
   const tableKind = byTable[name];
   const offboardKind = offboardKinds[name] ?? tableKind;
@@ -133,7 +118,7 @@ function parseRow(text: string, { hash }: IdentifierReadOptions): OffboardRow | 
 }
 
 /**
- * Work of an offboarding, whose rows have a kind and an identifier. Each batch is one request that removes all kinds in
+ * Kind of an offboarding, whose rows have a kind and an identifier. Each batch is one request that removes all kinds in
  * one transaction.
  */
 export const offboardJobKind: BulkJobKind = {
@@ -143,15 +128,15 @@ export const offboardJobKind: BulkJobKind = {
   source: "--from",
   columns: ["kind", "identifier"],
   operation: deleteWorkspaceData,
-  getKind(reading) {
-    const parse = (text: string) => parseRow(text, reading)!;
+  getKind({ hash, scope }) {
+    const parse = (text: string) => parseRow(text, hash)!;
     return {
       noun: "identifier",
       findProblem(text) {
-        const row = parseRow(text, reading);
+        const row = parseRow(text, hash);
         if (!row) return `not a kind and an identifier (kinds: ${Object.keys(offboardKinds).join(", ")})`;
         const { cluster, kind, identifier } = row;
-        if (cluster !== undefined && cluster !== reading.scope.cluster_id) return `of another cluster: ${cluster}`;
+        if (cluster !== undefined && cluster !== scope.cluster_id) return `of another cluster: ${cluster}`;
         return kind.findProblem(identifier);
       },
       toValue(text) {
@@ -162,13 +147,13 @@ export const offboardJobKind: BulkJobKind = {
         const { field, kind, identifier } = parse(text);
         return `${field} ${kind.toKey(identifier)}`;
       },
-      getForm(text) {
+      isDigest(text) {
         const { kind, identifier } = parse(text);
-        return kind.getForm?.(identifier);
+        return kind.isDigest(identifier);
       },
       toShown(text) {
         const [prefix = ""] = /^\S+\s+/.exec(text) ?? [];
-        const row = parseRow(text, reading);
+        const row = parseRow(text, hash);
         return prefix + (row ? row.kind.toShown(row.identifier) : secretMask);
       },
     };
@@ -191,7 +176,7 @@ export const offboardJobKind: BulkJobKind = {
 };
 
 export const findBulkJobKind = (name: string): BulkJobKind | undefined =>
-  [...mappingJobKinds, offboardJobKind].find((work) => work.name === name);
+  [...mappingJobKinds, offboardJobKind].find((jobKind) => jobKind.name === name);
 
 interface Outcome extends Pick<BulkJobKind, "action" | "noun"> {
   readonly cluster: string;
@@ -217,8 +202,6 @@ export function requireConfirmed(response: unknown, { action, noun, cluster, row
     "failed",
     "not_confirmed",
     `Failed to ${question} ${cluster}: the service responded with ${responseText}, not true.`,
-    {
-      hint: "The outcome is unknown. Check it before you retry.",
-    },
+    { hint: "The outcome is unknown. Check it before you retry." },
   );
 }

@@ -1,0 +1,141 @@
+import { toIsoSeconds } from "../../../../base/clock.ts";
+import type { Context } from "../../../command.ts";
+import { writeOutput } from "../../../output/file.ts";
+import { escapeMarkup } from "../../../output/junit.ts";
+import { formatCsvLine } from "../../../output/text.ts";
+import { UsageError } from "../../../process/failure.ts";
+import type { RowCounts } from "./log/job-log.ts";
+import type { JobRecord } from "./log/jobs.ts";
+import { readResults } from "./log/results.ts";
+
+/** State of a job at the end of a run. */
+interface JobEnd extends RowCounts {
+  readonly distinct: number | null;
+  readonly stoppedBecause: string | undefined;
+}
+
+const csvHeader = formatCsvLine(["section", "item", "value"]);
+const htmlBeginning = '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>Bulk job ';
+
+export const isReportFile = (beginning: string): boolean =>
+  beginning.startsWith(csvHeader) || beginning.startsWith(htmlBeginning);
+
+export function checkReportName(path: string): void {
+  if (!/\.(?:html|csv)$/i.test(path)) throw new UsageError(`--report must be a file .html or .csv, got "${path}"`);
+}
+
+/** Writes the report of --report. It counts the rows of all runs of the job. */
+export async function writeReport(
+  path: string,
+  folder: string,
+  record: JobRecord,
+  end: JobEnd,
+  { host }: Context,
+): Promise<void> {
+  const sections = createSections(record, end, await tallyResults(folder), host.wall.now());
+  const text = /\.csv$/i.test(path) ? formatCsv(sections) : formatHtml(record.id, sections);
+  await writeOutput(host, path, [Buffer.from(text)], 0o600);
+}
+
+interface ReasonCount {
+  readonly status: string;
+  readonly reason: string;
+  rows: number;
+  readonly first_row: number;
+}
+
+/** Maximum number of distinct reasons, because services can word each rejection differently. */
+const maxReasons = 100;
+
+/** Counts the rows of a job by the reason of their failure, and by their previous cluster. */
+async function tallyResults(folder: string) {
+  const reasons = new Map<string, ReasonCount>();
+  const moves = new Map<string, number>();
+  for await (const rows of readResults(folder)) {
+    for (const { row, status, message, moved_from: from } of rows) {
+      if (from !== "") moves.set(from, (moves.get(from) ?? 0) + 1);
+      if (status === "ok") continue;
+      const reason = reasons.size < maxReasons || reasons.has(`${status} ${message}`) ? message : "other reasons";
+      const group = reasons.get(`${status} ${reason}`) ?? { status, reason, rows: 0, first_row: row };
+      group.rows += 1;
+      reasons.set(`${status} ${reason}`, group);
+    }
+  }
+  return { reasons: [...reasons.values()].sort((a, b) => b.rows - a.rows), moves };
+}
+
+type Section = readonly [name: string, rows: readonly (readonly [item: string, value: string])[]];
+
+function createSections(
+  record: JobRecord,
+  { rows, invalid, failed, moved, distinct, stoppedBecause }: JobEnd,
+  { reasons, moves }: Awaited<ReturnType<typeof tallyResults>>,
+  now: number,
+): Section[] {
+  const { id, command, scope, target, input, created_at } = record;
+  const listReasons = (wanted: string) =>
+    reasons
+      .filter(({ status }) => status === wanted)
+      .map(({ reason, rows, first_row }) => [`${reason} (first in row ${first_row})`, String(rows)] as const);
+  const formatKnown = (count: number | null) => (count === null ? "not known" : String(count));
+  return [
+    [
+      "Job",
+      [
+        ["id", id],
+        ["command", `svc router ${command}`],
+        ["cluster", scope.cluster_id ?? ""],
+        ["service", target],
+        ["input", input.path === "-" ? "a pipe" : input.path],
+        ["status", stoppedBecause === undefined ? "finished" : `stopped: ${stoppedBecause}`],
+        ["begun", created_at],
+        ["written", toIsoSeconds(now)],
+        ["duration", formatSeconds((now - Date.parse(created_at)) / 1_000)],
+      ],
+    ],
+    [
+      "Rows",
+      [
+        ["in the input", formatKnown(input.rows)],
+        ["confirmed by the service", String(rows)],
+        ["different identifiers in the input", formatKnown(distinct)],
+        ["invalid, not sent", String(invalid)],
+        ["rejected by the service", String(failed)],
+        ...(command.startsWith("map-") ? [["moved from another cluster", formatKnown(moved)] as const] : []),
+      ],
+    ],
+    ["Invalid rows by reason", listReasons("invalid")],
+    ["Rejected rows by reason", listReasons("failed")],
+    ["Moved rows by previous cluster", [...moves].map(([cluster, count]) => [cluster, String(count)] as const)],
+  ];
+}
+
+const formatCsv = (sections: readonly Section[]): string =>
+  csvHeader +
+  sections.flatMap(([name, rows]) => rows.map(([item, value]) => formatCsvLine([name, item, value]))).join("");
+
+const formatHtml = (id: string, sections: readonly Section[]): string =>
+  [
+    `${htmlBeginning}${escapeMarkup(id)}</title>`,
+    "<style>body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:50rem;padding:0 1rem}",
+    "table{border-collapse:collapse;width:100%}td{border-top:1px solid #ccc;padding:.3rem .5rem;overflow-wrap:anywhere}",
+    "td+td{text-align:right}</style>",
+    `<h1>Bulk job ${escapeMarkup(id)}</h1>`,
+    ...sections
+      .filter(([, rows]) => rows.length > 0)
+      .flatMap(([name, rows]) => [
+        `<h2>${escapeMarkup(name)}</h2>`,
+        "<table>",
+        ...rows.map(([item, value]) => `<tr><td>${escapeMarkup(item)}</td><td>${escapeMarkup(value)}</td></tr>`),
+        "</table>",
+      ]),
+    "</html>",
+    "",
+  ].join("\n");
+
+export function formatSeconds(seconds: number): string {
+  const wholeSeconds = Math.max(0, Math.round(seconds));
+  const [h, m, s] = [Math.floor(wholeSeconds / 3_600), Math.floor(wholeSeconds / 60) % 60, wholeSeconds % 60];
+  if (h > 0) return `${h}h${m}m`;
+  return m > 0 ? `${m}m${s}s` : `${s}s`;
+}

@@ -1,0 +1,277 @@
+import { runConcurrently } from "../../../../base/run-concurrently.ts";
+import { pluralize } from "../../../../base/text.ts";
+import { CheckedCall } from "../../../../client/checked-call.ts";
+import { ServiceError } from "../../../../client/errors.ts";
+import { withRetries } from "../../../../client/network-failure.ts";
+import { buildRequest } from "../../../../client/request.ts";
+import { readResponse, requireValidValue } from "../../../../client/response.ts";
+import type { Context } from "../../../command.ts";
+import { CommandFailedError, UsageError } from "../../../process/failure.ts";
+import type { IdentifierKind } from "./identifiers.ts";
+import { groupIntoBatches, IdentifierCounter, type InvalidRow, type RowBatch } from "./input/batches.ts";
+import { InputError, isHeading } from "./input/format.ts";
+import { readRows } from "./input/rows.ts";
+import type { InputSource } from "./input/source.ts";
+import { type BulkJobKind, requireConfirmed } from "./job-kinds.ts";
+import { addCounts, type OpenJob } from "./log/job-log.ts";
+import type { JobRecord } from "./log/jobs.ts";
+import { formatResultLines, type RowFailure } from "./log/results.ts";
+import { createLookup, findMoves, requireLookup } from "./lookup.ts";
+import { parseErrorLimit } from "./plan.ts";
+
+interface JobRun {
+  readonly record: JobRecord;
+  readonly source: InputSource;
+  readonly work: BulkJobKind;
+  readonly job: OpenJob;
+  readonly progress: JobProgress;
+  readonly concurrency: number;
+}
+
+export interface JobProgress {
+  add(rows: number): void;
+  reportRetry(retry: RetryNotice): void;
+}
+
+interface RetryNotice {
+  readonly waitMs: number;
+  readonly reason: string;
+}
+
+/**
+ * Performs the rest of a job: rows → identifiers → batches → requests. Finished batches are logged as they complete.
+ * Resolves with the results when every row is processed. Throws if the job stops earlier.
+ */
+export async function runJob(run: JobRun, context: Context) {
+  const { record, source, work, job, concurrency } = run;
+  const { signal } = context;
+  const kind = work.getKind(record);
+  const isPipe = record.input.path === "-";
+  // Rows of a pipe that earlier runs sent are not checked again.
+  const counter = isPipe && job.finished.count === 0 ? new IdentifierCounter(kind) : undefined;
+  const performBatch = await createPerformer(run, context);
+  let firstInvalid: InvalidRow | undefined;
+  const rows = readRows(source.open(), record);
+  const batches = groupIntoBatches(rows, {
+    ...{ plan: record, kind, counter, finished: job.finished, hasRollingDigest: isPipe },
+  });
+  const stopListening = announceStop(concurrency, context);
+  try {
+    const isDone = await runConcurrently(
+      batches,
+      concurrency,
+      (batch) => {
+        firstInvalid ??= batch.invalid[0];
+        return performBatch(batch);
+      },
+      signal,
+    );
+    // A job without remaining work is finished, even if it was stopped.
+    if (!isDone) signal.throwIfAborted();
+  } finally {
+    stopListening();
+  }
+  if (job.finished.count === 0 && !record.shard) throw new UsageError(`${work.source}: ${source.name} has no rows`);
+  const { unverified = 0 } = job.counts;
+  return {
+    firstInvalid,
+    distinct: counter ? counter.count : record.input.distinct,
+    /** Number of rows that a look-up found in the right cluster. Null without a look-up. */
+    verified: record.verify ? job.counts.rows - unverified : null,
+    unverified,
+  };
+}
+
+/** Announces what Ctrl-C waits for. Returns a function that ends it. */
+function announceStop(concurrency: number, { signal, output }: Context): () => void {
+  const onStop = () => {
+    if (signal.reason === "SIGTERM") return;
+    const batches = concurrency === 1 ? "the batch" : `at most ${concurrency} batches`;
+    void output.note(`Stopping after ${batches} in flight; press Ctrl-C again to stop now`);
+  };
+  if (signal.aborted) onStop();
+  else signal.addEventListener("abort", onStop, { once: true });
+  return () => signal.removeEventListener("abort", onStop);
+}
+
+/** Creates a function that sends a batch, looks up its identifiers before and after, and logs the outcome. */
+async function createPerformer(run: JobRun, context: Context) {
+  const { record, work, job, progress } = run;
+  const { scope, skip_invalid: skipsInvalid, max_errors: maxErrors, verify, input } = record;
+  const cluster = scope.cluster_id!;
+  const { toValue, toShown } = work.getKind(record);
+  const isExceeded = maxErrors === null ? undefined : parseErrorLimit(maxErrors, input.rows ?? undefined);
+  const send = await createSender(run, context);
+  const recordsMoves = work.action === "map" && record.results === "all";
+  const findClusters = verify
+    ? await requireLookup(work, context)
+    : recordsMoves
+      ? await createLookup(work, context)
+      : undefined;
+
+  let isAccepted = job.counts.rows > 0;
+
+  /** Records the previous clusters of the rows, by their positions, before the batch is sent. */
+  async function findPreviousClusters({ index, rows }: RowBatch, values: readonly string[]) {
+    if (!recordsMoves || !findClusters) return undefined;
+    const earlierMoves = job.unfinishedMoves.get(index) ?? [];
+    const earlierClusters = new Map(earlierMoves.map(([input, from]) => [toValue(input), from]));
+    const movedFrom = findMoves(values, await findClusters(values), cluster, earlierClusters);
+    const moves = [...movedFrom].map(([position, from]) => [rows[position]!.text, from] as const);
+    if (moves.length > 0) await job.recordMoves(index, moves);
+    return movedFrom;
+  }
+
+  /** Adds the rows that are not in the expected cluster. Returns the number of rows without a look-up. */
+  async function verifyRows(values: readonly string[], failures: Map<number, RowFailure>): Promise<number> {
+    if (!verify || !findClusters) return 0;
+    const clusters = await findClusters(values);
+    let unverified = 0;
+    for (const [position, value] of values.entries()) {
+      const found = clusters.get(value);
+      if (failures.has(position)) continue;
+      if (found === undefined) unverified += 1;
+      else if ((found === cluster) !== (work.action === "map")) {
+        const message = `${found === null ? "not mapped" : `mapped to ${found}`} when looked up`;
+        failures.set(position, { code: "not_verified", message });
+      }
+    }
+    return unverified;
+  }
+
+  return async (batch: RowBatch): Promise<void> => {
+    const { index, rows, invalid, digest } = batch;
+    if (invalid[0] && !skipsInvalid && !isExceeded) throw createInvalidRowError(toShown, invalid[0]);
+    const values = rows.map(({ text }) => toValue(text));
+    const movedFrom = await findPreviousClusters(batch, values);
+    const { moved, failures, error } = values.length === 0 ? createResult(0) : await send(index, values);
+    // An error before the first success is not caused by these rows.
+    isAccepted ||= failures.size < values.length;
+    if (error && !isAccepted) throw error;
+    const unverified = await verifyRows(values, failures);
+    await job.finish(
+      {
+        batch: index,
+        rows: rows.length - failures.size,
+        invalid: invalid.length,
+        failed: failures.size,
+        // The service does not count identifiers again that an earlier run moved.
+        moved: (job.unfinishedMoves.has(index) && movedFrom ? undefined : moved) ?? movedFrom?.size ?? null,
+        ...(digest !== undefined && { digest }),
+        ...(unverified > 0 && { unverified }),
+      },
+      formatResultLines(batch, failures, movedFrom, record.results),
+    );
+    progress.add(rows.length + invalid.length);
+    const { rows: done, invalid: skipped, failed } = job.counts;
+    if (!isExceeded?.(skipped + failed, done + skipped + failed)) return;
+    throw new CommandFailedError(
+      "partial",
+      "too_many_errors",
+      `${pluralize(skipped + failed, "row")} failed, more than --max-errors ${maxErrors} allows.`,
+    );
+  };
+}
+
+const createInvalidRowError = (toShown: IdentifierKind["toShown"], { number, text, problem }: InvalidRow): Error =>
+  new InputError("invalid_row", `Row ${number} (${toShown(text).slice(0, 80)}) is ${problem}.`, {
+    hint: isHeading(problem)
+      ? undefined
+      : "Skip invalid rows with --skip-invalid, and save them with --errors-out FILE.",
+  });
+
+/** Result of a batch whose responses are all final. */
+interface SendResult {
+  /** Number of identifiers that another cluster had before. Null if the service does not report it. */
+  readonly moved: number | null;
+  /** Rows that the service rejected, by their positions. */
+  readonly failures: Map<number, RowFailure>;
+  readonly error?: ServiceError | undefined;
+}
+
+const createResult = (moved: number | null): SendResult => ({ moved, failures: new Map() });
+
+function createRejection(error: ServiceError, from: number, to: number): SendResult {
+  const { code = `http_${error.status}`, message } = error.problem;
+  const failures = new Map<number, RowFailure>();
+  for (let position = from; position < to; position += 1) failures.set(position, { code, message });
+  return { moved: 0, failures, error };
+}
+
+/**
+ * Creates a sender of batches. Requests are idempotent, so temporary failures are retried for every method. It throws
+ * errors that concern the whole job.
+ */
+async function createSender({ record, work, progress, concurrency }: JobRun, context: Context) {
+  // `forceSignal` ends requests in flight, which the resumed job resends. `signal` only ends waits between attempts.
+  const { globals, host, signal, forceSignal } = context;
+  const { wall } = host;
+  const { id: jobId, scope } = record;
+  const { operation } = work;
+  const { baseUrls, credentials } = await context.target("router");
+  const client = await context.client("router", { connections: concurrency });
+  // If the service delays one request, the others wait, too.
+  let resumesAt = 0;
+  // Bodies of this size were too large for the service. Later ones are split in advance.
+  let tooLargeBytes = Number.POSITIVE_INFINITY;
+
+  // The strings of a batch are valid by construction. Checking each would take longer than sending them.
+  const callTemplate = CheckedCall.check(operation, work.toArguments([], scope));
+  const createRequest = (values: readonly string[], key: string) => {
+    const builtRequest = buildRequest(callTemplate.with(work.toArguments(values, scope)), baseUrls, credentials);
+    const headers = { ...builtRequest.headers, "idempotency-key": key };
+    // Buffers are allocated outside the heap. The garbage collector would copy a string body while it is in flight.
+    return { ...builtRequest, headers, body: Buffer.from(builtRequest.body as string) };
+  };
+
+  function onRetry(retry: RetryNotice): void {
+    if (retry.reason === "status 429") resumesAt = Math.max(resumesAt, wall.monotonicNow() + retry.waitMs);
+    progress.reportRetry(retry);
+  }
+
+  async function call(request: ReturnType<typeof createRequest>, rows: number): Promise<number | null> {
+    const attempt = async () => {
+      const now = wall.monotonicNow();
+      if (now < resumesAt) await wall.sleep(resumesAt - now, signal);
+      signal.throwIfAborted();
+      return client.exchange(request, { retries: 0, repeatable: true, signal: forceSignal });
+    };
+    const response = await withRetries(attempt, globals, wall, { signal, onRetry });
+    const parsed = await readResponse(operation, request, response, { repeatable: true });
+    requireConfirmed(requireValidValue(parsed), { ...work, cluster: scope.cluster_id!, rows });
+    const movedHeader = parsed.headers["x-svc-moved"];
+    return movedHeader === undefined && work.action === "map" ? null : Number(movedHeader ?? 0);
+  }
+
+  async function sendFrom(from: number, values: readonly string[], key: string): Promise<SendResult> {
+    const request = createRequest(values, key);
+    const isDivisible = values.length > 1;
+    if (!isDivisible || request.body.length < tooLargeBytes) {
+      try {
+        return createResult(await call(request, values.length));
+      } catch (error) {
+        if (!isRowError(error)) throw error;
+        if (error.status !== 413 || !isDivisible) return createRejection(error, from, from + values.length);
+        tooLargeBytes = Math.min(tooLargeBytes, request.body.length);
+      }
+    }
+    const half = Math.ceil(values.length / 2);
+    const first = await sendFrom(from, values.slice(0, half), `${key}.1`);
+    const second = await sendFrom(from + half, values.slice(half), `${key}.2`);
+    return {
+      moved: addCounts(first.moved, second.moved),
+      failures: new Map([...first.failures, ...second.failures]),
+      error: first.error ?? second.error,
+    };
+  }
+
+  // A batch and its halves always contain the same rows of a job, so the key identifies the request.
+  return (index: number, values: readonly string[]) => sendFrom(0, values, `${jobId}-${index}`);
+}
+
+/**
+ * Reports whether these rows were rejected: the batch is too large, or fields of the request are not as declared
+ * (DECISIONS.md, L17). Any other failure is unrelated to the rows, so the job stops and can be resumed.
+ */
+const isRowError = (error: unknown): error is ServiceError =>
+  error instanceof ServiceError && [413, 422].includes(error.status);
