@@ -2,7 +2,7 @@ import { setMaxListeners } from "node:events";
 import { runOnNextTurn } from "../../src/base/timing.ts";
 import type { CauseRowFactory } from "../store/causes.ts";
 import { FileWriteError, type Store, StoreFailedError, type Transaction, type View } from "../store/port.ts";
-import { type JobCommit, type JobHandlers, type JobRun, prepareRuns, readCapacities } from "./job-handler.ts";
+import type { JobCommit, JobHandlers } from "./job-handler.ts";
 import { Rotation } from "./rotation.ts";
 import { createRunCause, type ScheduledEntry, schedule, toDueSortKeyEnd } from "./schedule.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
@@ -11,7 +11,7 @@ export interface DispatcherOptions {
   readonly store: Store;
   readonly clock: VirtualClock;
   readonly handlers: JobHandlers;
-  /** The maximum number of entries that run at the same time (see `Rotation`). */
+  /** The maximum number of entries that run at the same time (see `Rotation`). With one, they run in order. */
   readonly maxConcurrent: number;
   readonly createCauseRow: CauseRowFactory;
   /**
@@ -23,30 +23,30 @@ export interface DispatcherOptions {
 interface Run {
   readonly entry: ScheduledEntry;
   readonly at: number;
-}
-
-interface FinishedRun extends Run {
   readonly commit: JobCommit;
 }
 
-/** An entry whose outcome is durable. */
-export type FinishedEntry = Pick<ScheduledEntry, "id" | "kind" | "ref"> &
-  Pick<Run, "at"> & { readonly outcome: string };
+/** An entry whose outcome is durable, and the virtual time of its run. */
+export interface FinishedEntry extends Pick<ScheduledEntry, "id" | "kind" | "ref"> {
+  readonly at: number;
+  readonly outcome: string;
+}
 
 /** The number of entries per slot that may be started before they are durable. After a crash they run again. */
 const maxUncommittedPerSlot = 4;
 
 /**
- * Runs entries that are due at the present virtual time, in one loop. It runs them outside the state and commits their
- * outcomes in one transaction, which removes them from the queue. It does not advance the clock.
+ * Runs entries that are due at the present virtual time, in one loop: it commits the outcomes of finished runs in one
+ * transaction, which removes the entries from the queue, and starts the next entries. Entries run outside the state. It
+ * does not advance the clock.
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #rotation: Rotation;
-  /** Due entries, waiting or running, in their latest version. */
-  readonly #dueEntries = new Map<number, ScheduledEntry>();
+  /** Due entries without a durable outcome, waiting or started. */
+  readonly #dueEntries = new Set<ScheduledEntry>();
   readonly #failedIds = new Set<number>();
-  readonly #finishedRuns: FinishedRun[] = [];
+  readonly #finishedRuns: Run[] = [];
   readonly #outcomeWaiters = new Map<number, (outcome: string) => void>();
   readonly #idleWaiters: (() => void)[] = [];
   readonly #stop = new AbortController();
@@ -58,7 +58,7 @@ export class Dispatcher {
   /** Entries that were started and whose outcomes are not durable. */
   #uncommittedCount = 0;
   #isWoken = false;
-  #isRunning = false;
+  #lastStep = Promise.resolve();
   /** Called with each entry whose run has ended. */
   onFinished: ((entry: FinishedEntry) => void) | undefined;
 
@@ -74,11 +74,13 @@ export class Dispatcher {
     setMaxListeners(0, this.stopSignal);
   }
 
-  /** Checks the queue after a change of it or of the time, once per turn of the event loop. */
+  /** Continues the loop after a change of the queue, of the time or of a run, once per turn of the event loop. */
   wake(): void {
     if (this.#isWoken) return;
     this.#isWoken = true;
-    runOnNextTurn(() => void this.#runDueEntries());
+    runOnNextTurn(() => {
+      this.#lastStep = this.#lastStep.then(() => this.#step());
+    });
   }
 
   waitUntilIdle(): Promise<void> {
@@ -98,16 +100,16 @@ export class Dispatcher {
    * Runs due entries of a cause and of these kinds before all other entries. Resolves when their outcomes are durable.
    */
   async prioritize(cause: string, matchesKind: (kind: string) => boolean): Promise<void> {
-    const outcomes: Promise<string>[] = [];
-    await this.#options.store.read(async (view) => {
-      const entries: ScheduledEntry[] = [];
-      for (const entry of await view.list(schedule, { by: "asked_by", equals: cause })) {
-        if (this.stopSignal.aborted || !matchesKind(entry.kind) || !this.#mayRun(entry)) continue;
-        outcomes.push(this.waitForOutcome(entry.id));
-        this.#addIfDue(entry);
-        if (this.#rotation.startBeforeOthers(entry)) entries.push(entry);
-      }
-      await this.#start(view, entries);
+    const outcomes = await this.#options.store.read(async (view) => {
+      const entries = await view.list(schedule, { by: "asked_by", equals: cause });
+      return entries
+        .filter((entry) => matchesKind(entry.kind) && this.#mayRun(entry))
+        .map((entry) => {
+          const outcome = this.waitForOutcome(entry.id);
+          this.#addIfDue(entry);
+          if (this.#rotation.start(entry)) void this.#run(view, entry);
+          return outcome;
+        });
     });
     await Promise.all(outcomes);
   }
@@ -133,36 +135,27 @@ export class Dispatcher {
   }
 
   #mayRun({ id, due }: ScheduledEntry): boolean {
-    return due <= this.#options.clock.now() && !this.#failedIds.has(id);
+    return due <= this.#options.clock.now() && !this.#failedIds.has(id) && !this.stopSignal.aborted;
   }
 
   #addIfDue(entry: ScheduledEntry): void {
-    if (this.#dueEntries.get(entry.id) === entry || !this.#mayRun(entry)) return;
-    this.#dueEntries.set(entry.id, entry);
+    if (this.#dueEntries.has(entry) || !this.#mayRun(entry)) return;
+    this.#dueEntries.add(entry);
     this.#rotation.add(entry);
   }
 
-  /** Nothing is started while nothing can be committed. The store reports when it can commit again. */
-  get #isHalted(): boolean {
-    return this.stopSignal.aborted || !this.#options.store.writable;
-  }
-
-  async #runDueEntries(): Promise<void> {
-    if (this.#isRunning) return;
-    this.#isRunning = true;
-    while (this.#isWoken && !this.#isHalted) {
-      this.#isWoken = false;
-      try {
-        await this.#listDue();
-        while (!this.#isHalted && (await this.#startNext()));
-      } catch {
-        // The disk fails, or the store is closed. The store notifies this dispatcher when it can be written again.
-      }
-    }
-    this.#isRunning = false;
+  /** One round of the loop: commit, take, run. */
+  async #step(): Promise<void> {
     this.#isWoken = false;
-    if (this.#uncommittedCount > 0 || !(this.#dueEntries.size === 0 || this.stopSignal.aborted)) return;
-    for (const resolve of this.#idleWaiters.splice(0)) resolve();
+    if (this.#finishedRuns.length > 0) void this.#commit(this.#finishedRuns.splice(0));
+    try {
+      await this.#listDue();
+      await this.#startEntries();
+    } catch {
+      // The disk fails, or the store is closed. The store notifies this dispatcher when it can be written again.
+    }
+    const isIdle = this.#uncommittedCount === 0 && (this.#dueEntries.size === 0 || this.stopSignal.aborted);
+    if (isIdle && !this.#isWoken) for (const resolve of this.#idleWaiters.splice(0)) resolve();
   }
 
   async #listDue(): Promise<void> {
@@ -178,87 +171,80 @@ export class Dispatcher {
     this.#listedUntil = now;
   }
 
-  /** Starts as many entries as possible. Returns false if it started none. */
-  #startNext(): Promise<boolean> {
+  /** Starts as many entries as possible. Nothing is started while nothing can be committed. */
+  #startEntries(): Promise<void> {
     const { store, handlers, maxConcurrent } = this.#options;
-    return store.read(async (view) => {
-      await readCapacities(handlers, view, this.#rotation.listContendedKeys());
-      const entries: ScheduledEntry[] = [];
-      while (this.#uncommittedCount + entries.length < maxConcurrent * maxUncommittedPerSlot) {
-        const entry = this.#rotation.next();
-        if (entry === undefined) break;
-        entries.push(entry);
+    // With one entry at a time, the outcome is durable and known before the next entry starts.
+    const maxUncommitted = maxConcurrent === 1 ? 1 : maxConcurrent * maxUncommittedPerSlot;
+    return store.read((view) => {
+      const readCapacity = ({ kind, concurrency_key }: ScheduledEntry) => {
+        try {
+          return handlers[kind]?.readCapacity?.(view, concurrency_key) ?? 1;
+        } catch {
+          return 1;
+        }
+      };
+      while (store.writable && this.#uncommittedCount < maxUncommitted) {
+        const entry = this.#rotation.startNext(readCapacity);
+        if (entry === undefined) return;
+        void this.#run(view, entry);
       }
-      await this.#start(view, entries);
-      return entries.length > 0;
     });
   }
 
-  /** Starts entries that were given slots. Drops entries that have changed or whose time was undone. */
-  async #start(view: View, candidates: readonly ScheduledEntry[]): Promise<void> {
-    const rows = await view.getAll(schedule, candidates, ({ id }) => id);
-    const entries = candidates.filter((entry, i) => {
-      const isQueued = rows[i]?.due === entry.due;
-      const isLatest = this.#dueEntries.get(entry.id) === entry;
-      if (isQueued && isLatest && this.#mayRun(entry)) return true;
-      this.#release(entry, isLatest && !isQueued ? "gone" : undefined);
-      return false;
-    });
-    const runs = await prepareRuns(this.#options.handlers, view, entries);
-    for (const [i, entry] of entries.entries()) this.#run(entry, runs[i]!);
-  }
-
-  #run(entry: ScheduledEntry, work: JobRun): void {
+  /** Runs an entry that has a slot. Drops an entry that has changed or whose time was undone. */
+  async #run(view: View, entry: ScheduledEntry): Promise<void> {
+    const queuedEntry = view.getSync(schedule, entry.id);
+    if (queuedEntry !== entry || !this.#mayRun(entry)) return this.#release(entry, queuedEntry ? undefined : "gone");
+    const { handlers, clock } = this.#options;
+    const at = clock.now();
     this.#uncommittedCount += 1;
-    const at = this.#options.clock.now();
-    // This is not awaited, which saves a promise for each delivery.
-    work(this.stopSignal).then(
-      (commit) => {
-        this.#finishedRuns.push({ entry, at, commit });
-        if (this.#finishedRuns.length === 1) runOnNextTurn(() => void this.#commit(this.#finishedRuns.splice(0)));
-      },
-      (error) => this.#fail({ entry, at }, error),
-    );
+    try {
+      const handler = handlers[entry.kind];
+      if (!handler) throw new Error(`No handler is registered for schedule entries of kind ${entry.kind}`);
+      const commit = await handler.start(view, entry, this.stopSignal);
+      this.#finishedRuns.push({ entry, at, commit });
+      this.wake();
+    } catch (error) {
+      this.#fail(entry, at, error);
+    }
   }
 
   /** Commits runs in one transaction. The next transaction starts while this one is written to the disk. */
-  async #commit(batch: readonly FinishedRun[]): Promise<void> {
-    const { store, clock, handlers, createCauseRow, maxConcurrent } = this.#options;
+  async #commit(batch: readonly Run[]): Promise<void> {
+    const { store, clock, handlers, createCauseRow } = this.#options;
+    const commitAll = async (tx: Transaction) => {
+      this.stopSignal.throwIfAborted();
+      const outcomes: string[] = [];
+      for (const { entry, commit } of batch) {
+        const cause = createRunCause(entry, handlers[entry.kind]?.action, clock, createCauseRow);
+        outcomes.push(await tx.withCause(cause, () => commit(tx)));
+      }
+      for (const { entry } of batch) this.#rotation.finish(entry);
+      return outcomes;
+    };
     try {
-      const commitAll = async (tx: Transaction) => {
-        this.stopSignal.throwIfAborted();
-        const outcomes: string[] = [];
-        for (const { entry, commit } of batch) {
-          const cause = createRunCause(entry, handlers[entry.kind]?.action, clock, createCauseRow);
-          outcomes.push(await tx.withCause(cause, () => commit(tx)));
-        }
-        // With one entry at a time, effects of an outcome are durable and known before the next entry starts.
-        if (maxConcurrent > 1) for (const { entry } of batch) this.#rotation.finish(entry);
-        this.wake();
-        return outcomes;
-      };
       const outcomes = await store.transaction("schedule.record", commitAll, clock.movedBy);
-      for (const [i, run] of batch.entries()) this.#report(run, outcomes[i]!);
+      for (const [i, { entry, at }] of batch.entries()) this.#report(entry, at, outcomes[i]!);
     } catch (error) {
-      if (batch.length === 1) this.#fail(batch[0]!, error);
+      if (batch.length === 1) this.#fail(batch[0]!.entry, batch[0]!.at, error);
       // One failing commit makes the whole transaction fail, so the others are committed one by one.
       else for (const run of batch) await this.#commit([run]);
     }
   }
 
-  #fail(run: Run, error: unknown): void {
-    const { entry } = run;
+  #fail(entry: ScheduledEntry, at: number, error: unknown): void {
     // A failure of the store is not a failure of the entry: the entry runs again as soon as the store can be written.
     if (!(error instanceof StoreFailedError) || error instanceof FileWriteError) {
       this.#failedIds.add(entry.id);
       if (!this.stopSignal.aborted) this.#options.onError(entry, error);
     }
-    this.#report(run, "error");
-    if (!this.#dueEntries.has(entry.id)) this.#addIfDue(entry);
+    this.#report(entry, at, "error");
+    this.#addIfDue(entry);
   }
 
   /** Called when a run has ended and its outcome is durable. */
-  #report({ entry, at }: Run, outcome: string): void {
+  #report(entry: ScheduledEntry, at: number, outcome: string): void {
     this.#uncommittedCount -= 1;
     this.#release(entry, outcome);
     this.onFinished?.({ id: entry.id, at, kind: entry.kind, ref: entry.ref, outcome });
@@ -267,8 +253,7 @@ export class Dispatcher {
 
   #release(entry: ScheduledEntry, outcome: string | undefined): void {
     this.#rotation.finish(entry);
-    // The entry may be due again.
-    if (this.#dueEntries.get(entry.id) === entry) this.#dueEntries.delete(entry.id);
+    this.#dueEntries.delete(entry);
     if (outcome === undefined) return;
     this.#outcomeWaiters.get(entry.id)?.(outcome);
     this.#outcomeWaiters.delete(entry.id);

@@ -8,117 +8,110 @@ const reservedShare = 1 / 4;
 /** The share of extra slots for workspaces without a running entry, so that no workspace can use them all. */
 const extraShare = 1 / 8;
 
+interface Workspace {
+  readonly id: string | number;
+  /** The keys with waiting entries, ordered by their first entry. */
+  readonly keys: KeyQueue[];
+  running: number;
+}
+
 interface KeyQueue {
   readonly name: string;
-  readonly kind: string;
-  readonly workspace: string | number;
+  readonly workspace: Workspace;
   readonly waiting: ScheduledEntry[];
   running: number;
-  /** The number of entries that may run, as read after the last outcome. It is at least one. */
-  capacity: number;
 }
 
 /**
- * Decides which due entry runs next. Workspaces take turns, so that one with a thousand entries delays no other. Within
- * a workspace the order is (due, id), within the capacities of the concurrency keys.
+ * Decides which due entry gets the next slot. Workspaces take turns, so that one with a thousand entries delays no
+ * other. Within a workspace the order is (due, id), within the capacities of the concurrency keys.
  */
 export class Rotation {
   readonly #maxConcurrent: number;
-  readonly #unreservedSlots: number;
   readonly #keys = new Map<string, KeyQueue>();
-  /**
-   * The keys with waiting entries of each workspace, ordered by their first entry. The first workspace is the next one
-   * to run.
-   */
-  readonly #keysByWorkspace = new Map<string | number, KeyQueue[]>();
+  /** Workspaces with waiting or running entries. The first one has the next turn. */
+  readonly #workspaces = new Map<string | number, Workspace>();
+  /** The entries that have a slot. */
   readonly running = new Map<ScheduledEntry, KeyQueue>();
 
   constructor(maxConcurrent: number) {
     this.#maxConcurrent = maxConcurrent;
-    this.#unreservedSlots = Math.ceil(maxConcurrent * (1 - reservedShare));
-  }
-
-  /** Lists the keys with running and waiting entries if their capacities decide how many more may run. */
-  listContendedKeys(): readonly KeyQueue[] {
-    if (this.running.size >= this.#unreservedSlots) return [];
-    return [...new Set(this.running.values())].filter(({ waiting }) => waiting.length > 0);
   }
 
   add(entry: ScheduledEntry): void {
-    this.#change(entry, (waiting) => insert(entry, waiting, isBefore));
+    const key = this.#getKey(entry);
+    insert(entry, key.waiting, isBefore);
+    if (key.waiting[0] === entry) moveToPosition(key);
   }
 
-  /** Removes and returns the entry that runs next. Returns undefined if no entry may run. */
-  next(): ScheduledEntry | undefined {
-    const { size } = this.running;
-    if (size >= this.#maxConcurrent * (1 + extraShare)) return undefined;
-    const busyWorkspaces =
-      size < this.#maxConcurrent ? undefined : new Set([...this.running.values()].map((key) => key.workspace));
-    for (const [workspace, keys] of this.#keysByWorkspace) {
-      if (busyWorkspaces?.has(workspace)) continue;
+  /** Gives a slot to the entry whose turn it is. Returns undefined if no entry may run. */
+  startNext(readCapacity: (entry: ScheduledEntry) => number): ScheduledEntry | undefined {
+    const usedSlots = this.running.size;
+    if (usedSlots >= this.#maxConcurrent * (1 + extraShare)) return undefined;
+    const isReserved = usedSlots >= this.#maxConcurrent * (1 - reservedShare);
+    const isExtra = usedSlots >= this.#maxConcurrent;
+    for (const workspace of this.#workspaces.values()) {
+      if (isExtra && workspace.running > 0) continue;
       // This skips only keys with a running entry, and there are no more of them than slots.
-      const entry = keys.find((key) => this.#isOpen(key))?.waiting[0];
-      if (entry === undefined) continue;
-      // The cost does not depend on the length of the list.
-      this.#change(entry, (waiting) => waiting.shift());
-      this.#start(entry);
-      if (this.#keysByWorkspace.delete(workspace) && keys.length > 0) this.#keysByWorkspace.set(workspace, keys);
+      const key = workspace.keys.find(
+        ({ running, waiting }) => running === 0 || (!isReserved && running < readCapacity(waiting[0]!)),
+      );
+      if (key === undefined) continue;
+      this.#workspaces.delete(workspace.id);
+      this.#workspaces.set(workspace.id, workspace);
+      const entry = key.waiting[0]!;
+      this.start(entry);
       return entry;
     }
     return undefined;
   }
 
-  /** Gives a waiting entry a slot, regardless of its turn. Returns false if it is not waiting. */
-  startBeforeOthers(entry: ScheduledEntry): boolean {
-    if (!this.#keys.get(entry.concurrency_key)?.waiting.includes(entry)) return false;
-    this.#change(entry, (waiting) => waiting.splice(waiting.indexOf(entry), 1));
-    this.#start(entry);
-    return true;
-  }
-
-  #start(entry: ScheduledEntry): void {
-    const key = this.#getKey(entry);
+  /** Gives a slot to a waiting entry, even before its turn. Returns false if it is not waiting. */
+  start(entry: ScheduledEntry): boolean {
+    const key = this.#keys.get(entry.concurrency_key);
+    if (!key?.waiting.includes(entry)) return false;
+    if (key.waiting[0] === entry) {
+      // The cost does not depend on the length of the list.
+      key.waiting.shift();
+      moveToPosition(key);
+    } else key.waiting.splice(key.waiting.indexOf(entry), 1);
     key.running += 1;
+    key.workspace.running += 1;
     this.running.set(entry, key);
+    return true;
   }
 
   /** Frees the slot of an entry. Does nothing if the entry has no slot. */
   finish(entry: ScheduledEntry): void {
     const key = this.running.get(entry);
     if (key === undefined) return;
+    const { name, workspace } = key;
     this.running.delete(entry);
     key.running -= 1;
-    key.capacity = 1;
-    if (key.running + key.waiting.length === 0) this.#keys.delete(key.name);
-  }
-
-  #isOpen({ running, capacity }: KeyQueue): boolean {
-    if (running === 0) return true;
-    return running < capacity && this.running.size < this.#unreservedSlots;
+    workspace.running -= 1;
+    if (key.running + key.waiting.length === 0) this.#keys.delete(name);
+    if (workspace.running + workspace.keys.length === 0) this.#workspaces.delete(workspace.id);
   }
 
   #getKey({ concurrency_key: name, kind, workspace_id }: ScheduledEntry): KeyQueue {
     const existing = this.#keys.get(name);
     if (existing !== undefined) return existing;
     // With a single slot, there is one global order by (due, id).
-    const workspace = this.#maxConcurrent === 1 ? "" : (workspace_id ?? kind);
-    const key = { name, kind, workspace, waiting: [], running: 0, capacity: 1 };
+    const id = this.#maxConcurrent === 1 ? "" : (workspace_id ?? kind);
+    const workspace = this.#workspaces.get(id) ?? { id, keys: [], running: 0 };
+    this.#workspaces.set(id, workspace);
+    const key = { name, workspace, waiting: [], running: 0 };
     this.#keys.set(name, key);
     return key;
   }
+}
 
-  /** Changes the waiting entries of a key and moves the key to the position of its first entry. */
-  #change(entry: ScheduledEntry, edit: (waiting: ScheduledEntry[]) => void): void {
-    const key = this.#getKey(entry);
-    const keys = this.#keysByWorkspace.get(key.workspace) ?? [];
-    const first = key.waiting[0];
-    edit(key.waiting);
-    if (first === key.waiting[0]) return;
-    if (first !== undefined) keys.splice(keys.indexOf(key), 1);
-    if (key.waiting.length > 0) insert(key, keys, (a, b) => isBefore(a.waiting[0]!, b.waiting[0]!));
-    if (keys.length > 0) this.#keysByWorkspace.set(key.workspace, keys);
-    else this.#keysByWorkspace.delete(key.workspace);
-  }
+/** Moves a key to the position of its first waiting entry in its workspace. */
+function moveToPosition(key: KeyQueue): void {
+  const { keys } = key.workspace;
+  const index = keys.indexOf(key);
+  if (index !== -1) keys.splice(index, 1);
+  if (key.waiting.length > 0) insert(key, keys, (a, b) => isBefore(a.waiting[0]!, b.waiting[0]!));
 }
 
 const isBefore = (a: ScheduledEntry, b: ScheduledEntry): boolean => a.due < b.due || (a.due === b.due && a.id < b.id);

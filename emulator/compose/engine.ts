@@ -65,7 +65,7 @@ export function startEngine(
     deterministic,
     handlers: {
       ...createContractJobHandlers({ clock, settings }),
-      ...createReportJobHandlers({ clock, wall, deterministic, router, onGiveUp: log }),
+      ...createReportJobHandlers({ store, clock, wall, deterministic, router, onGiveUp: log }),
       ...createDeliveryJobHandlers({
         clock,
         wall,

@@ -89,6 +89,11 @@ export interface IndexQuery<Index extends string> {
 
 /** A consistent view of the state: no transaction writes while it is open. */
 export interface View {
+  /** Returns the row synchronously, for work on thousands of rows. */
+  getSync<Row extends object, Key extends RowKey>(
+    collection: Rows<Row, string, Key>,
+    key: NoInfer<Key>,
+  ): Row | undefined;
   get<Row extends object, Key extends RowKey>(
     collection: Rows<Row, string, Key>,
     key: NoInfer<Key>,
@@ -113,11 +118,6 @@ export interface View {
 }
 
 export interface Transaction extends View {
-  /** Returns the row synchronously, as writes do, for work on thousands of rows. */
-  getSync<Row extends object, Key extends RowKey>(
-    collection: Rows<Row, string, Key>,
-    key: NoInfer<Key>,
-  ): Row | undefined;
   /** Adds a row or replaces the row with the same key. The row is frozen. */
   put<Row extends object>(collection: Rows<Row>, row: NoInfer<Row>): void;
   /** Does nothing if there is no such row. */

@@ -1,10 +1,10 @@
-import { createCommitOnlyRun, type JobHandler, type JobRun } from "../clock/job-handler.ts";
+import type { JobHandler } from "../clock/job-handler.ts";
 import { dequeue, enqueue, type ScheduledEntry, schedule, toDueSortKey, toDueSortKeyEnd } from "../clock/schedule.ts";
 import { workspaces } from "../domain/workspaces.ts";
 import type { AppliedFault, AttemptPostponement, FaultInterceptor } from "../faults/faults.ts";
 import { causes } from "../store/causes.ts";
 import type { Transaction, View } from "../store/port.ts";
-import { type AttemptContext, type AttemptInput, type AttemptResult, createAttemptSender } from "./attempt.ts";
+import { type AttemptContext, type AttemptResult, createAttemptSender } from "./attempt.ts";
 import {
   type Delivery,
   type DeliveryOutcome,
@@ -40,49 +40,41 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
 } {
   const { clock, settings, outgoing, notifier } = context;
   const sendAttempt = createAttemptSender(context);
-  const watchedSignals = new WeakSet<AbortSignal>();
 
   const createHandler = (resend: boolean): JobHandler => ({
-    async prepare(view, entries) {
-      const inputs = await readAttemptInputs(view, entries, resend);
-      return inputs.map((item, i) => createRun(entries[i]!, item, resend));
+    start(view, entry, signal) {
+      const input = readAttemptInput(view, entry, resend);
+      if (input === "gone") return (tx) => removeEntry(tx, entry);
+      if ("skip" in input) return (tx) => record(tx, { entry, result: input, resend });
+      const fault = context.intervene?.(input);
+      if (fault && "postponement" in fault)
+        return (tx) => postponeAttempt(tx, entry, fault.postponement, fault, clock.now());
+      abortAttemptsOn(signal);
+      return sendAttempt(input, fault?.send).then((result) => (tx) => record(tx, { entry, result, resend, fault }));
     },
-    readCapacities,
+    readCapacity,
   });
 
-  function createRun(entry: ScheduledEntry, input: AttemptInput | SkippedAttempt | "gone", resend: boolean): JobRun {
-    if (input === "gone") return createCommitOnlyRun((tx) => removeEntry(tx, entry));
-    if ("skip" in input) return createCommitOnlyRun((tx) => record(tx, { entry, result: input, resend }));
-    const fault = context.intervene?.(input);
-    if (fault && "postponement" in fault)
-      return createCommitOnlyRun((tx) => postponeAttempt(tx, entry, fault.postponement, fault, clock.now()));
-    return (signal) => {
-      abortAttemptsOn(signal);
-      return sendAttempt(input, fault?.send).then((result) => {
-        const endedRun = { entry, result, resend, fault };
-        return (tx) => record(tx, endedRun);
-      });
-    };
-  }
-
   /** Rows are read before each attempt, because changes since the entry was scheduled apply (DECISIONS.md, C18). */
-  async function readAttemptInputs(view: View, entries: readonly ScheduledEntry[], resend: boolean) {
-    const rows = await view.getAll(deliveries, entries, ({ ref }) => Number(ref));
-    const events = await view.getAll(webhookEvents, rows, (row) => row?.event_id);
-    const webhooks = await view.getAll(webhookRows, rows, (row) => row?.webhook_id);
-    const ownerWorkspaces = await view.getAll(workspaces, rows, (row) => row?.workspace_id);
-    const traces = settings.traceWebhooks ? await readTraces(view, entries, events, resend) : [];
-    return entries.map((_, i): AttemptInput | SkippedAttempt | "gone" => {
-      const [delivery, event, webhook, workspace] = [rows[i], events[i], webhooks[i], ownerWorkspaces[i]];
-      if (!delivery) return "gone";
-      if (!event || !webhook || !workspace) return { skip: "skipped_deleted" };
-      if (!resend && webhook.status !== "ACTIVE") return { skip: "skipped_disabled" };
-      // The attempt was not made, so it is not a failure (DECISIONS.md, C16).
-      if (outgoing.findForbiddenReason(webhook.url)) return { skip: "skipped_not_allowed" };
-      const number = delivery.attempts + 1;
-      const hmacKey = workspace.hmac_key;
-      return { delivery, number, resend, event, webhook, hmacKey, trace: traces[i] };
-    });
+  function readAttemptInput(view: View, entry: ScheduledEntry, resend: boolean) {
+    const delivery = view.getSync(deliveries, Number(entry.ref));
+    if (!delivery) return "gone";
+    const event = view.getSync(webhookEvents, delivery.event_id);
+    const webhook = view.getSync(webhookRows, delivery.webhook_id);
+    const workspace = view.getSync(workspaces, delivery.workspace_id);
+    if (!event || !webhook || !workspace) return skip("skipped_deleted");
+    if (!resend && webhook.status !== "ACTIVE") return skip("skipped_disabled");
+    // The attempt was not made, so it is not a failure (DECISIONS.md, C16).
+    if (outgoing.findForbiddenReason(webhook.url)) return skip("skipped_not_allowed");
+    return {
+      delivery,
+      number: delivery.attempts + 1,
+      resend,
+      event,
+      webhook,
+      hmacKey: workspace.hmac_key,
+      trace: settings.traceWebhooks ? readTrace(view, entry, event, resend) : undefined,
+    };
   }
 
   let purgedAt = Number.NEGATIVE_INFINITY;
@@ -94,10 +86,11 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
     return purgeWebhookRecords(tx, now);
   }
 
-  /** Aborts all attempts with a single listener, because the runner passes the same signal to every entry. */
+  let watchedSignal: AbortSignal | undefined;
+  /** Aborts all attempts with a single listener, because the dispatcher passes the same signal to every entry. */
   function abortAttemptsOn(signal: AbortSignal): void {
-    if (watchedSignals.has(signal)) return;
-    watchedSignals.add(signal);
+    if (signal === watchedSignal) return;
+    watchedSignal = signal;
     signal.addEventListener("abort", () => outgoing.abort());
   }
 
@@ -144,20 +137,16 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
 }
 
 /** A resend belongs to the trace of its own cause. */
-async function readTraces(
-  view: View,
-  entries: readonly ScheduledEntry[],
-  events: readonly (WebhookEvent | undefined)[],
-  resend: boolean,
-): Promise<readonly string[]> {
-  const origins = entries.map((entry, i) => ({ event: events[i], cause: resend ? entry.cause : events[i]?.cause }));
-  const causeRows = await view.getAll(causes, origins, ({ cause }) => cause ?? undefined);
-  return origins.map(({ event }, i) => getEventTrace(event, causeRows[i]));
+function readTrace(view: View, entry: ScheduledEntry, event: WebhookEvent, resend: boolean): string {
+  const cause = resend ? entry.cause : event.cause;
+  return getEventTrace(event, cause === null ? undefined : view.getSync(causes, cause));
 }
 
 interface SkippedAttempt {
   readonly skip: Extract<DeliveryOutcome, `skipped_${string}`>;
 }
+
+const skip = (outcome: SkippedAttempt["skip"]): SkippedAttempt => ({ skip: outcome });
 
 /** Removes an entry whose delivery or schedule entry was removed during the attempt. */
 function removeEntry(tx: Transaction, entry: ScheduledEntry): string {
@@ -174,11 +163,9 @@ interface EndedRun {
 }
 
 /** A disabled or deleted webhook has no capacity limit, because it sends nothing. */
-async function readCapacities(view: View, keys: readonly string[]): Promise<readonly number[]> {
-  const webhooks = await view.getAll(webhookRows, keys, parseId);
-  return webhooks.map((webhook) =>
-    webhook?.status === "ACTIVE" ? getCapacity(webhook.failure_count) : Number.POSITIVE_INFINITY,
-  );
+function readCapacity(view: View, key: string): number {
+  const webhook = view.getSync(webhookRows, parseId(key));
+  return webhook?.status === "ACTIVE" ? getCapacity(webhook.failure_count) : Number.POSITIVE_INFINITY;
 }
 
 const parseId = (key: string): number => Number(key.slice(key.indexOf(":") + 1));

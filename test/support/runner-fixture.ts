@@ -50,25 +50,24 @@ export async function createRunnerFixture(
     onError: (entry) => failures.push(entry.ref),
     handlers: {
       play: {
-        prepare: async (_, entries) =>
-          entries.map((entry) => async () => {
-            runs.push(`+${(clock.now() - initialTimeMs) / 60_000} ${entry.ref}`);
-            return async (tx) => {
-              dequeue(tx, entry);
-              for (const line of script[entry.ref] ?? []) {
-                const [verb, after, ...name] = line.split(" ");
-                if (verb === "throw") throw new Error("as the script says");
-                const ref = name.join(" ");
-                enqueue(tx, {
-                  due: entry.due + toMilliseconds(Number(after)),
-                  kind: "play",
-                  concurrency_key: ref,
-                  ref,
-                });
-              }
-              return "done";
-            };
-          }),
+        async start(_, entry) {
+          runs.push(`+${(clock.now() - initialTimeMs) / 60_000} ${entry.ref}`);
+          return async (tx) => {
+            dequeue(tx, entry);
+            for (const line of script[entry.ref] ?? []) {
+              const [verb, after, ...name] = line.split(" ");
+              if (verb === "throw") throw new Error("as the script says");
+              const ref = name.join(" ");
+              enqueue(tx, {
+                due: entry.due + toMilliseconds(Number(after)),
+                kind: "play",
+                concurrency_key: ref,
+                ref,
+              });
+            }
+            return "done";
+          };
+        },
       },
     },
   });

@@ -1,10 +1,10 @@
 import type { Clock, WallClock } from "../../../src/base/clock.ts";
 import { hashEmail } from "../../../src/schemes/email-hash.ts";
-import { createCommitOnlyRun, type JobHandler, type JobHandlers } from "../../clock/job-handler.ts";
+import type { JobCommit, JobHandlers } from "../../clock/job-handler.ts";
 import { dequeue, enqueue, getCause, type ScheduledEntry, schedule } from "../../clock/schedule.ts";
 import { clusterRows } from "../../domain/clusters.ts";
 import { users, workspaces } from "../../domain/workspaces.ts";
-import type { IndexQuery, Transaction, View } from "../../store/port.ts";
+import type { IndexQuery, Store, Transaction, View } from "../../store/port.ts";
 import { contracts } from "../contracts/rows.ts";
 import { appInstallations } from "../installations.ts";
 import { invitations } from "../invitations/invite.ts";
@@ -108,6 +108,7 @@ async function mapAddress({ request }: ReportRouter, hash: string, cluster_id: s
 }
 
 interface ReportContext {
+  readonly store: Store;
   readonly clock: Clock;
   readonly wall: WallClock;
   readonly router: RouterClient;
@@ -122,26 +123,24 @@ const retryDelaysMinutes = [1, 2, 4, 8, 16];
 export function createReportJobHandlers(context: ReportContext): JobHandlers {
   const batcher = new ReportBatcher(context.router, context.wall, context.deterministic);
 
-  async function prepareRun(view: View, kind: ReportKind, entry: ScheduledEntry) {
-    const report = await reportReaders[kind](view, parseReportRef(entry.ref).id);
-    const cluster = report && (await view.get(clusterRows, report.cluster_id));
+  async function sendReport(kind: ReportKind, entry: ScheduledEntry, signal: AbortSignal): Promise<JobCommit> {
+    const { report, cluster } = await context.store.read(async (view) => {
+      const report = await reportReaders[kind](view, parseReportRef(entry.ref).id);
+      return { report, cluster: report && (await view.get(clusterRows, report.cluster_id)) };
+    });
     // An external back end sends its own reports.
-    if (cluster?.external_url !== null) return createCommitOnlyRun((tx) => endEntry(tx, entry, "nothing-to-report"));
-    return async (signal: AbortSignal) => {
-      const sender = { cluster_id: cluster.id, key: cluster.key, cause: getCause(entry), signal };
-      const isAccepted = await report!.send({
-        request: context.router(sender),
-        sendBulk: (...reports) => batcher.send(sender, reports),
-      });
-      return (tx: Transaction) =>
-        isAccepted === true ? endEntry(tx, entry, "reported") : scheduleRetry(tx, entry, context);
-    };
+    if (!report || cluster?.external_url !== null) return (tx) => endEntry(tx, entry, "nothing-to-report");
+    const sender = { cluster_id: cluster.id, key: cluster.key, cause: getCause(entry), signal };
+    const isAccepted = await report.send({
+      request: context.router(sender),
+      sendBulk: (...reports) => batcher.send(sender, reports),
+    });
+    return (tx) => (isAccepted === true ? endEntry(tx, entry, "reported") : scheduleRetry(tx, entry, context));
   }
 
-  const createHandler = (kind: ReportKind): JobHandler => ({
-    prepare: (view, entries) => Promise.all(entries.map((entry) => prepareRun(view, kind, entry))),
-  });
-  return Object.fromEntries(reportKinds.map((kind) => [kind, createHandler(kind)]));
+  return Object.fromEntries(
+    reportKinds.map((kind) => [kind, { start: (_, entry, signal) => sendReport(kind, entry, signal) }]),
+  );
 }
 
 async function endEntry(tx: Transaction, entry: ScheduledEntry, outcome: string): Promise<string> {

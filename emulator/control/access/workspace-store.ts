@@ -53,6 +53,11 @@ function scopeView(view: View, rules: ReadonlyMap<string, OwnershipTest>): View 
   };
   return {
     list,
+    getSync(collection, key) {
+      const row = view.getSync(collection, key);
+      // Rows that name their workspace are filtered here. Other rows are only reachable through such rows.
+      return row && isVisible(collection, row) ? row : undefined;
+    },
     async get<R extends object, Key extends RowKey>(collection: Rows<R, string, Key>, key: NoInfer<Key>) {
       const row = await view.get(collection, key);
       return row && (await isVisible(collection, row)) ? row : undefined;
@@ -72,11 +77,4 @@ function scopeView(view: View, rules: ReadonlyMap<string, OwnershipTest>): View 
 }
 
 const scopeTransaction = (tx: Transaction, rules: ReadonlyMap<string, OwnershipTest>): Transaction =>
-  overrideMethods<Transaction>(tx, {
-    ...scopeView(tx, rules),
-    getSync(collection, key) {
-      const row = tx.getSync(collection, key);
-      // Rows that name their workspace are filtered here. Other rows are only reachable through such rows.
-      return row && (rules.get(collection.name)?.(row as Row, tx) ?? true) ? row : undefined;
-    },
-  });
+  overrideMethods<Transaction>(tx, scopeView(tx, rules));

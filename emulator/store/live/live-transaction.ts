@@ -20,8 +20,12 @@ export class LiveView implements View {
     this.#state = state;
   }
 
+  getSync<Row extends object>(collection: Rows<Row>, key: RowKey): Row | undefined {
+    return this.state.getTable(collection.name).get(key) as Row | undefined;
+  }
+
   get<Row extends object>(collection: Rows<Row>, key: RowKey): Promise<Row | undefined> {
-    return Promise.resolve(this.state.getTable(collection.name).get(key) as Row | undefined);
+    return Promise.resolve(this.getSync(collection, key));
   }
 
   getAll<Row extends object, Item>(
@@ -93,10 +97,6 @@ export class LiveTransaction extends LiveView implements Transaction {
     return this.#cause;
   }
 
-  getSync<Row extends object>(collection: Rows<Row>, key: RowKey): Row | undefined {
-    return this.state.getTable(collection.name).get(key) as Row | undefined;
-  }
-
   async withCause<T>(cause: Cause | undefined, work: () => Promise<T> | T): Promise<T> {
     const outerCause = this.#cause;
     const countBefore = this.#changes.length;
@@ -160,7 +160,9 @@ export class LiveTransaction extends LiveView implements Transaction {
   /** Lists its changes to the rows of these collections, in order. */
   listRowChanges(collections: ReadonlySet<string>): RowChange[] {
     const rowChanges: RowChange[] = [];
-    for (const [i, [kind, collection, value]] of this.#changes.entries()) {
+    // Every watcher reads every change, and `entries` would create two objects for each.
+    for (let i = 0; i < this.#changes.length; i += 1) {
+      const [kind, collection, value] = this.#changes[i]!;
       if (!collections.has(collection)) continue;
       const previous = this.#previousValues[i];
       if (kind === "put") rowChanges.push({ collection, before: previous, after: value });

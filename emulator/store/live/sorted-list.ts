@@ -26,9 +26,17 @@ function isBefore({ values, items }: Block<OrderedItem>, at: number, value: Inde
   return ownValue === value ? items[at]!.ordinal < ordinal : ownValue < (value as string);
 }
 
-/** Finds the position of (value, ordinal) in a block. */
-const findPosition = (block: Block<OrderedItem>, value: IndexValue, ordinal: number): number =>
-  findFirst(block.first, block.items.length, (at) => !isBefore(block, at, value, ordinal));
+/** Finds the position of (value, ordinal) in a block. Every write searches, and a callback would be a new function. */
+function findPosition(block: Block<OrderedItem>, value: IndexValue, ordinal: number): number {
+  let low = block.first;
+  let high = block.items.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (isBefore(block, middle, value, ordinal)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
 
 /** Removes the item at a position. Moves the items before it or after it, whichever are fewer. */
 function removeAt(block: Block<OrderedItem>, position: number): void {
@@ -65,18 +73,6 @@ function splitBlock<Item extends OrderedItem>(
   const endsHere = values[position - 1] === value && values[position] !== value;
   const at = endsHere ? position : items.length >>> 1;
   return { values: values.splice(at), items: items.splice(at), first: 0 };
-}
-
-/** Finds the first position from `start` that passes a test which all later positions pass too, or `end`. */
-function findFirst(start: number, end: number, passes: (at: number) => boolean): number {
-  let low = start;
-  let high = end;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (passes(middle)) high = middle;
-    else low = middle + 1;
-  }
-  return low;
 }
 
 /**
@@ -156,7 +152,7 @@ export class SortedList<Item extends OrderedItem> {
     const from = Math.max(0, start);
     let remaining = Math.min(end, this.#length) - from;
     if (remaining <= 0) return items;
-    let index = findFirst(0, this.#blocks.length, (at) => this.#getStart(at) > from) - 1;
+    let index = this.#findBlockAt(from);
     for (let skipped = from - this.#getStart(index); remaining > 0; skipped = 0, index += 1) {
       const block = this.#blocks[index]!;
       const blockStart = block.first + skipped;
@@ -180,8 +176,26 @@ export class SortedList<Item extends OrderedItem> {
 
   /** Finds the last block that starts at or before (value, ordinal), or the first block if all start after it. */
   #findBlock(value: IndexValue, ordinal: number): number {
-    const startsAfter = (block: Block<Item>) => !isBefore(block, block.first, value, ordinal + 1);
-    const next = findFirst(0, this.#blocks.length, (at) => startsAfter(this.#blocks[at]!));
-    return Math.max(0, next - 1);
+    let low = 0;
+    let high = this.#blocks.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const block = this.#blocks[middle]!;
+      if (isBefore(block, block.first, value, ordinal + 1)) low = middle + 1;
+      else high = middle;
+    }
+    return Math.max(0, low - 1);
+  }
+
+  /** Finds the block of a position. */
+  #findBlockAt(position: number): number {
+    let low = 0;
+    let high = this.#blocks.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#getStart(middle) <= position) low = middle + 1;
+      else high = middle;
+    }
+    return low - 1;
   }
 }

@@ -26,17 +26,16 @@ async function startPatientRunner(
     onError: ({ ref }) => failures.push(ref),
     handlers: {
       patient: {
-        prepare: async (_, entries) =>
-          entries.map((entry) => async (abort) => {
-            working.raise();
-            await new Promise((resolve) => abort.addEventListener("abort", resolve));
-            // Aborted work may take a while to end.
-            await putDown;
-            return async (tx) => {
-              dequeue(tx, entry);
-              return "done";
-            };
-          }),
+        async start(_, entry, abort) {
+          working.raise();
+          await new Promise((resolve) => abort.addEventListener("abort", resolve));
+          // Aborted work may take a while to end.
+          await putDown;
+          return async (tx) => {
+            dequeue(tx, entry);
+            return "done";
+          };
+        },
       },
     },
   });

@@ -27,7 +27,7 @@ interface Workshop {
 
 /**
  * A runner whose work continues until it is released. `capacity` is the number of entries per concurrency key that may
- * run, or the error of reading it. Refs that start with `bad` cannot be prepared while `spoilt`.
+ * run, or the error of reading it. Refs that start with `bad` cannot be started while `spoilt`.
  */
 async function createHeldRunner(
   t: TestContext,
@@ -47,19 +47,16 @@ async function createHeldRunner(
     onError: ({ ref }, error) => failures.push(`${ref}: ${(error as Error).message}`),
     handlers: {
       work: {
-        prepare: async (_, entries) =>
-          entries.map((entry) => {
-            if (trial.spoilt && entry.ref.startsWith("bad")) throw new Error("spoilt");
-            return async () => {
-              startedNames.push(entry.ref);
-              await new Promise<void>((resolve) => heldEntries.set(entry.ref, resolve));
-              return async (tx) => {
-                dequeue(tx, entry);
-                return `made ${entry.ref}`;
-              };
-            };
-          }),
-        readCapacities: async (_, keys) => keys.map(capacity),
+        async start(_, entry) {
+          if (trial.spoilt && entry.ref.startsWith("bad")) throw new Error("spoilt");
+          startedNames.push(entry.ref);
+          await new Promise<void>((resolve) => heldEntries.set(entry.ref, resolve));
+          return async (tx) => {
+            dequeue(tx, entry);
+            return `made ${entry.ref}`;
+          };
+        },
+        readCapacity: (_, key) => capacity(key),
       },
     },
   });
@@ -207,7 +204,7 @@ describe("choice of the next entry", () => {
 });
 
 describe("failing entry", () => {
-  it("does not affect entries prepared with it, and retries with a new state", async (t) => {
+  it("does not affect entries started with it, and retries with a new state", async (t) => {
     const trial = { spoilt: true };
     const shop = await createHeldRunner(t, undefined, trial);
     await shop.add(0, "a good0", "b bad", "c odd", "d good1");

@@ -49,17 +49,16 @@ async function createQueue(t: TestContext): Promise<Queue> {
         ...{ store, clock, wall: systemWallClock, closeSignal: closeSignal.signal },
         handlers: {
           work: {
-            prepare: async (_, entries) =>
-              entries.map((entry) => (signal) => {
-                note(entry.concurrency_key);
-                const commit = async (tx: Parameters<typeof dequeue>[0]) => {
-                  dequeue(tx, entry);
-                  return "done";
-                };
-                if (!hanging(ownerOf(entry.concurrency_key))) return Promise.resolve(commit);
+            start(_, entry, signal) {
+              note(entry.concurrency_key);
+              if (hanging(ownerOf(entry.concurrency_key)))
                 return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
-              }),
-            readCapacities: async (_, keys) => keys.map(() => 6),
+              return async (tx) => {
+                dequeue(tx, entry);
+                return "done";
+              };
+            },
+            readCapacity: () => 6,
           },
         },
       });

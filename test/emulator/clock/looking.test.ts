@@ -13,6 +13,7 @@ import { createRunnerFixture, initialTimeMs, toMilliseconds } from "../../suppor
 /** A store that records the indexes by which its rows are listed. */
 function createRecordingStore(store: Store, reads: unknown[]): Store {
   const noted = (view: View): View => ({
+    getSync: (from, key) => view.getSync(from, key),
     get: (from, key) => view.get(from, key),
     getAll: (from, things, keyOf) => view.getAll(from, things, keyOf),
     list(from, slice) {
@@ -59,15 +60,14 @@ async function startRunner(
     ...{ store, clock, wall: systemWallClock },
     handlers: {
       play: {
-        prepare: async (_, entries) =>
-          entries.map((entry) => async () => {
-            runs.push(entry.ref);
-            await mayEnd;
-            return (tx) => {
-              commit(tx, entry);
-              return "done";
-            };
-          }),
+        async start(_, entry) {
+          runs.push(entry.ref);
+          await mayEnd;
+          return (tx) => {
+            commit(tx, entry);
+            return "done";
+          };
+        },
       },
     },
   });

@@ -126,9 +126,8 @@ describe("closing emulator", () => {
       ref: `${n}`,
       cause: null,
     }));
-    const works = await store.read((view) => deliver.prepare(view, entries));
     const closing = new AbortController();
-    await Promise.all(works.map((work) => work(closing.signal)));
+    await store.read((view) => Promise.all(entries.map((entry) => deliver.start(view, entry, closing.signal))));
     assert.equal(brokenOff, 0);
     closing.abort();
     assert.equal(brokenOff, 1);

@@ -1,5 +1,5 @@
 import { fail } from "../../../../src/api/failures.ts";
-import { createCommitOnlyRun, type JobHandler, type JobHandlers } from "../../../clock/job-handler.ts";
+import type { JobHandler, JobHandlers } from "../../../clock/job-handler.ts";
 import { dequeue, schedule } from "../../../clock/schedule.ts";
 import { emails } from "../../../domain/emails.ts";
 import type { Transaction } from "../../../store/port.ts";
@@ -19,18 +19,15 @@ export function createContractJobHandlers(context: LifecycleContext): JobHandler
 
   const createHandler = (action: string, job: ContractJob): JobHandler => ({
     action,
-    prepare: async (_, entries) =>
-      entries.map((entry) =>
-        createCommitOnlyRun(async (tx) => {
-          const waiting = await tx.get(schedule, entry.id);
-          // The contract left its state while the entry was already running, which canceled the entry.
-          if (waiting?.ref !== entry.ref) return "ended";
-          dequeue(tx, entry);
-          const [id = "", ...rest] = entry.ref.split(" ");
-          const contract = await tx.get(contracts, Number(id));
-          return contract ? job(tx, contract, rest) : "ended";
-        }),
-      ),
+    start: (_, entry) => async (tx) => {
+      const waiting = await tx.get(schedule, entry.id);
+      // The contract left its state while the entry was already running, which canceled the entry.
+      if (waiting?.ref !== entry.ref) return "ended";
+      dequeue(tx, entry);
+      const [id = "", ...rest] = entry.ref.split(" ");
+      const contract = await tx.get(contracts, Number(id));
+      return contract ? job(tx, contract, rest) : "ended";
+    },
   });
 
   return {

@@ -43,8 +43,10 @@ async function createScheduledContract() {
     store.read(async (view) => (await view.list(webhookEvents)).map(({ activity }) => activity));
   const queued = () => store.read((view) => view.count(schedule));
   const run = async () => {
-    const [work] = await store.read((view) => kinds["email-delivery"]!.prepare(view, [entry]));
-    return store.transaction("record", await work!(new AbortController().signal));
+    const commit = await store.read((view) =>
+      kinds["email-delivery"]!.start(view, entry, new AbortController().signal),
+    );
+    return store.transaction("record", commit);
   };
   const leave = () => store.transaction("leave", (tx) => endContractEntries(tx, 1));
   const row = () => store.read((view) => view.get(contracts, 1));
