@@ -4,9 +4,9 @@ import type { ScheduledEntry } from "./schedule.ts";
 /** Runs the entries of one kind: reads the state, does the work outside the state, and commits the outcome. */
 export interface JobHandler {
   /**
-   * Starts the run of an entry. It reads the current state, so changes since the entry was scheduled count. The view ends
-   * when this function returns, so it is read synchronously. Rejects when the signal aborts because the emulator closes.
-   * The work is then repeated after the next start.
+   * Starts the run of an entry. It reads the current state, so changes since the entry was scheduled count. The view
+   * ends when this function returns, so it is read synchronously. Rejects when the signal aborts because the emulator
+   * closes. The work is then repeated after the next start.
    */
   start(view: View, entry: ScheduledEntry, signal: AbortSignal): Promise<JobCommit> | JobCommit;
   /**

@@ -49,10 +49,10 @@ export class Runner {
   readonly #options: RunnerOptions;
   #dispatcher: Dispatcher;
   readonly #closing = new AbortController();
-  readonly #unwatch: readonly (() => void)[];
+  readonly #unwatch: () => void;
   readonly #loop: Promise<void>;
-  #hasChanged = false;
-  #wakeUp: (() => void) | undefined;
+  /** Aborted when the queue or the clock changes. */
+  #change = new AbortController();
   #currentAdvance: Promise<unknown> | undefined;
 
   /** Starts with entries that became due while nothing ran. */
@@ -60,15 +60,13 @@ export class Runner {
     this.#options = options;
     const { store, clock } = options;
     this.#dispatcher = this.#createDispatcher();
-    this.#unwatch = [
-      store.watch([schedule], (changes) => {
-        // The time is not awaited, so the next entry is not needed.
-        if (clock.mode === "manual" || this.#currentAdvance) return;
-        // An outcome only removes an entry, so no entry becomes due.
-        if (typeof changes === "string" || changes.some(({ after }) => after)) this.#wake();
-      }),
-      clock.watch(() => this.#wake()),
-    ];
+    this.#unwatch = store.watch([schedule], (changes) => {
+      // The time is not awaited, so the next entry is not needed.
+      if (clock.mode === "manual" || this.#currentAdvance) return;
+      // An outcome only removes an entry, so no entry becomes due.
+      if (typeof changes === "string" || changes.some(({ after }) => after)) this.#wake();
+    });
+    clock.watch(() => this.#wake());
     this.#loop = this.#watchTime();
   }
 
@@ -152,7 +150,7 @@ export class Runner {
     await withTimeout(wall, graceMs, this.#dispatcher.waitUntilIdle(), closeSignal);
     await this.#dispatcher.stop();
     await Promise.all([this.#currentAdvance, this.#loop]);
-    for (const unwatch of this.#unwatch) unwatch();
+    this.#unwatch();
     await this.#options.clock.close().catch(() => {}); // A disk that rejects writes must not keep the emulator from closing.
   }
 
@@ -166,41 +164,29 @@ export class Runner {
   }
 
   #wake(): void {
-    this.#hasChanged = true;
-    this.#wakeUp?.();
+    // The reason is explicit, because the default reason is an exception with a stack.
+    this.#change.abort("changed");
   }
 
   /** Finds the next entry after each change of the queue or the clock, and waits for it or advances to it. */
   async #watchTime(): Promise<void> {
-    const { store, clock } = this.#options;
+    const { store, clock, wall } = this.#options;
     while (!this.#closing.signal.aborted) {
-      this.#hasChanged = false;
+      this.#change = new AbortController();
+      const { signal } = this.#change;
       this.#dispatcher.wake();
-      const next =
-        clock.mode === "manual" || this.#currentAdvance ? undefined : await findFirstAfter(store, clock.now());
+      const isTimeAwaited = clock.mode !== "manual" && !this.#currentAdvance;
+      const next = isTimeAwaited ? await findFirstAfter(store, clock.now()) : undefined;
       if (next && clock.mode === "auto") await this.#advanceToNext();
-      else await this.#sleep(next && clock.getWallDelay(next.due));
+      else {
+        const delay = next && clock.getWallDelay(next.due);
+        await wall.sleep(Math.min(delay ?? maxSleepMs, maxSleepMs), signal);
+      }
     }
-  }
-
-  /** Sleeps until the next change, for at most `ms` of wall-clock time if given. */
-  async #sleep(ms: number | undefined): Promise<void> {
-    if (this.#hasChanged) return;
-    if (ms === undefined) {
-      await new Promise<void>((resolve) => {
-        this.#wakeUp = resolve;
-      });
-    } else {
-      const change = new AbortController();
-      // The reason is explicit, because the default reason is an exception with a stack.
-      this.#wakeUp = () => change.abort("changed");
-      await this.#options.wall.sleep(Math.min(ms, maxSleepMs), change.signal);
-    }
-    this.#wakeUp = undefined;
   }
 
   async #advanceToNext(): Promise<void> {
-    const { store, clock } = this.#options;
+    const { store, clock, wall } = this.#options;
     const dispatcher = this.#dispatcher;
     await dispatcher.waitUntilIdle();
     // The queue is read again, because entries that ran meanwhile may have added an earlier entry.
@@ -210,7 +196,7 @@ export class Runner {
       await clock.jump(next.due);
     } catch (error) {
       // The store notifies the runner when writing works again.
-      if (error instanceof StoreFailedError) await this.#sleep(undefined);
+      if (error instanceof StoreFailedError) await wall.sleep(maxSleepMs, this.#change.signal);
       else if (!(error instanceof StateReplacedError)) throw error;
     }
   }
