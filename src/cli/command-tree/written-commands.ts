@@ -40,9 +40,7 @@ export const writtenModules = lookupTable<readonly CommandLoader[]>({
     () => import("../commands/webhooks/replay.ts"),
     () => import("../commands/webhooks/why.ts"),
     () => import("../commands/webhooks/deliveries.ts"),
-    () => import("../commands/webhooks/schedule.ts"),
-    () => import("../commands/webhooks/verify.ts"),
-    () => import("../commands/webhooks/explain.ts"),
+    () => import("../commands/webhooks/signatures.ts"),
     () => import("../commands/webhooks/certify.ts"),
   ],
   verify: [

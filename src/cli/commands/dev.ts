@@ -9,8 +9,7 @@ import { openSessionReceiver } from "./dev/receive.ts";
 import { SessionScreen } from "./dev/screen.ts";
 import { DevSession } from "./dev/session.ts";
 import { createFolderContext, formatReadyLines, startOrJoinEmulator, toReadyDocument } from "./dev/start.ts";
-import { forwardingFlags } from "./webhooks/listened-delivery.ts";
-import { parseHeader, parseReceiverUrl } from "./webhooks/post.ts";
+import { forwardingFlags, parseHeader, parseReceiverUrl } from "./webhooks/forwarding.ts";
 import { parseActivities } from "./webhooks/registration.ts";
 
 const flags = [

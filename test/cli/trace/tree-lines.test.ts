@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { formatTree } from "../../../src/cli/commands/trace/tree-lines.ts";
+import { formatTree } from "../../../src/cli/commands/emulator/trace.ts";
 
 const time = "2031-01-02T03:04:05.000Z";
 const node = {

@@ -4,8 +4,13 @@ import type { Context } from "../../command.ts";
 import type { EventOf } from "../../connection/follow.ts";
 import { dim, green, red, type StyledLine } from "../../output/styled.ts";
 import { formatActivityLine, formatLineTime } from "../emulator/start/banner.ts";
-import { formatVerdict, type HandledDelivery } from "../webhooks/listened-delivery.ts";
-import { formatPostResult, isSuccessfulPost, summarizePost } from "../webhooks/post.ts";
+import {
+  formatPostResult,
+  formatVerdict,
+  type HandledDelivery,
+  isSuccessfulPost,
+  summarizePost,
+} from "../webhooks/forwarding.ts";
 
 export type SessionEvent = EventOf<typeof followEvents>;
 

@@ -9,10 +9,10 @@ import {
 import {
   chooseResponse,
   type HandledDelivery,
+  openDeliverySender,
   type VerifiedDelivery,
   verifyReceivedDelivery,
-} from "../webhooks/listened-delivery.ts";
-import { openDeliverySender } from "../webhooks/post.ts";
+} from "../webhooks/forwarding.ts";
 
 interface SessionReceiverOptions {
   readonly forwardTo: string | undefined;

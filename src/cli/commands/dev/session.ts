@@ -4,7 +4,7 @@ import { waitUntilAborted } from "../../../base/on-abort.ts";
 import type { Context } from "../../command.ts";
 import type { WebhookReceiver } from "../../connection/webhook-receiver.ts";
 import type { StyledLine } from "../../output/styled.ts";
-import type { HandledDelivery } from "../webhooks/listened-delivery.ts";
+import type { HandledDelivery } from "../webhooks/forwarding.ts";
 import { isRefused, subscribe } from "../webhooks/registration.ts";
 import { watchSubscription } from "../webhooks/subscription-watch.ts";
 import { createKeyActionTools, formatKeyHelp, type KeyActionState, keyActions } from "./actions.ts";

@@ -3,6 +3,7 @@ import { contractStatuses } from "../../../api/contracts/lifecycle.ts";
 import { deliveryOutcomes } from "../../../api/delivery-outcomes.ts";
 import { advanceClock, showClock } from "../../../api/emulator/clock.ts";
 import { wait } from "../../../api/emulator/wait.ts";
+import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { ArgumentsOf, ResultOf } from "../../../api/operation.ts";
 import { describeDuration } from "../../../base/duration.ts";
 import { isOneOf } from "../../../base/object.ts";
@@ -15,11 +16,10 @@ import { pickGiven } from "../../parse/values.ts";
 import { CommandFailedError, InputRequiredError, PartialFailureError, UsageError } from "../../process/failure.ts";
 import { createExample } from "../../process/shell-words.ts";
 import { withSpinner } from "../../prompt/spinner.ts";
-import { findDisabledWebhooks } from "../trace/webhook-reading.ts";
 
 type Query = NonNullable<ArgumentsOf<typeof wait>["query"]>;
 type MatchedEvents = ResultOf<typeof wait>;
-type Webhook = Awaited<ReturnType<typeof findDisabledWebhooks>>[number];
+type Webhook = ResultOf<typeof listControlWebhooks>[number];
 
 /** Maximum duration of one long poll, because proxies and clients end silent requests. */
 const maxPollMs = 20_000;
@@ -124,8 +124,14 @@ async function waitInVirtualTime(waiting: WaitState, end: number): Promise<Match
   }
 }
 
-const listDisabledWebhooks = ({ client }: WaitState, { deliveries }: MatchedEvents) =>
-  findDisabledWebhooks(client, deliveries);
+/** Lists disabled webhooks whose deliveries wait for an attempt, which will be skipped (DECISIONS.md, C18). */
+async function listDisabledWebhooks({ client }: WaitState, { deliveries }: MatchedEvents): Promise<readonly Webhook[]> {
+  const waiting = deliveries.filter(({ outcome }) => outcome === "waiting" || outcome === "retrying");
+  if (waiting.length === 0) return [];
+  const ids = new Set(waiting.map(({ webhook_id }) => webhook_id));
+  const all = await client.call(listControlWebhooks);
+  return all.filter(({ id, status }) => ids.has(id) && status !== "ACTIVE");
+}
 
 /** Only the last retry makes a delivery fail, and retries are skipped while the webhook is disabled. */
 const isWebhookFailureQuery = ({ outcome, webhook }: Query): boolean => outcome === "failed" && webhook !== undefined;

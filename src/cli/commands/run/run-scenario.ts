@@ -2,7 +2,7 @@ import { showTrace } from "../../../api/emulator/traces.ts";
 import { toIsoMillis } from "../../../base/clock.ts";
 import { omitUndefined } from "../../../base/object.ts";
 import { stripStyles } from "../../output/styled.ts";
-import { formatTree } from "../trace/tree-lines.ts";
+import { formatTree } from "../emulator/trace.ts";
 import type { ScenarioPath } from "./check-scenario.ts";
 import type { RunnableScenario, ScenarioEnvironment } from "./environment.ts";
 import { checkExpectations, listObservedDeliveries } from "./expectations.ts";

@@ -17,8 +17,8 @@ import { type CertifyPlan, runCertification } from "../certify/receiver/certify.
 
 import { guessLanguage, type ReceiverLanguage, receiverLanguages } from "../certify/receiver/mistakes.ts";
 import { allReceiverChecks } from "../certify/receiver/run.ts";
+import { parseReceiverUrl } from "./forwarding.ts";
 import { findKeyVariable, readKeyFile } from "./key.ts";
-import { parseReceiverUrl } from "./post.ts";
 import { parseActivity } from "./registration.ts";
 import { requireWritableFolder } from "./saved-deliveries.ts";
 

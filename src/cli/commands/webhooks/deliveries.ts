@@ -1,20 +1,34 @@
+import { existsSync } from "node:fs";
 import { activities } from "../../../api/activities.ts";
 import { deliveryOutcomes } from "../../../api/delivery-outcomes.ts";
 import { listDeliveries, watchDeliveries } from "../../../api/emulator/deliveries.ts";
+import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { Column, ResultOf } from "../../../api/operation.ts";
-import { type Attempt, formatNextAttempt } from "../../../api/webhook-health/attempts.ts";
+import { type Attempt, filterScheduled, formatNextAttempt } from "../../../api/webhook-health/attempts.ts";
+import {
+  computeNextAttempt,
+  describeRetrySchedule,
+  failuresUntilDisabled,
+  getRetryDelayMs,
+  type RetrySchedule,
+  specifiedRetrySchedule,
+} from "../../../api/webhook-retries.ts";
+import { describeDuration } from "../../../base/duration.ts";
+import { ServiceError } from "../../../client/errors.ts";
 import { createIntegerFlag, createSwitch, createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
+import { resolveRunFile, resolveStateFile } from "../../connection/emulator/run-file.ts";
 import { type EventOf, followStream } from "../../connection/follow.ts";
 import { requireEmulator } from "../../connection/target.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { pickGiven } from "../../parse/values.ts";
-import { UsageError } from "../../process/failure.ts";
+import { CommandFailedError, UsageError } from "../../process/failure.ts";
 import { describeEmptyFilteredResult } from "../../process/service-message.ts";
 import { createExample } from "../../process/shell-words.ts";
 import { buildFirstPageQuery, fetchAllPages, findUnknownName, reportMoreRows } from "../../runtime/paging.ts";
 
-type ListedDelivery = ResultOf<typeof listDeliveries>["items"][number];
+type Delivery = ResultOf<typeof listDeliveries>["items"][number];
+type Webhook = ResultOf<typeof listControlWebhooks>[number];
 type Event = EventOf<typeof watchDeliveries>;
 
 export const followFlag = createSwitch("follow", "Print new entries as they happen, until Ctrl-C", { short: "f" });
@@ -66,7 +80,7 @@ async function list({ flags }: CommandInputOf<typeof deliveryFlags>, context: Co
   await reportMoreRows(deliveryPaging, "items", page, query, context);
 }
 
-export const deliveryPaging = { by: "offset", maxPerPage: 500, total: "total" } as const;
+const deliveryPaging = { by: "offset", maxPerPage: 500, total: "total" } as const;
 
 /** Extends the output of svc emulator deliveries with the results of earlier attempts before the next one. */
 const withAttempts = (columns: readonly Column[]): readonly Column[] => [
@@ -76,7 +90,7 @@ const withAttempts = (columns: readonly Column[]): readonly Column[] => [
   ...columns.slice(-1),
 ];
 
-const toRow = ({ attempts, ...delivery }: ListedDelivery) => ({
+const toRow = ({ attempts, ...delivery }: Delivery) => ({
   ...delivery,
   attempts: attempts.length,
   response: describeResponse(attempts.at(-1)) ?? null,
@@ -109,10 +123,178 @@ function formatLine({ id, at, activity, composite_id: contract, outcome, attempt
   return `${at} delivery ${id} ${activity}${contractLabel} ${attemptLabel}${next}`;
 }
 
-const formatFault = ({ fault }: ListedDelivery["attempts"][number]): string =>
+const formatFault = ({ fault }: Delivery["attempts"][number]): string =>
   fault === null ? "" : ` (fault: ${fault.effect})`;
 
 export const describeResponse = (attempt: Pick<Attempt, "status" | "error"> | undefined): string | undefined =>
   attempt && (attempt.error?.code ?? `status ${attempt.status}`);
 
-export const commands: readonly Command[] = [webhooksDeliveries];
+const webhooksSchedule = defineCommand({
+  words: ["webhooks", "schedule"],
+  summary: "Show when webhooks are retried, and why",
+  description:
+    "Lists the attempts that the running emulator plans, with the reason for each. With --rule, prints the schedule of a delivery whose receiver never responds 2xx. The schedule comes from the running emulator's webhooks, or from the specification if no emulator runs. The sixth failure in a row disables the webhook, so the sixth retry runs only if the webhook is enabled again.",
+  flags: [
+    createSwitch("rule", "Print the retry rule for a delivery at --from"),
+    createTextFlag("from", "TIME", "ISO time of the first attempt (default: now, wall clock)"),
+    createSwitch("worker-tick", "Round attempts up to whole minutes, as the real worker does"),
+    createTextFlag("file", "FILE", "State file of the running emulator"),
+  ],
+  examples: [
+    createExample("Show the planned attempts of the emulator", "webhooks schedule"),
+    createExample("Show the schedule for a dead receiver", "webhooks schedule --rule --from 2031-01-02T03:04:05Z"),
+  ],
+  async run(input, context) {
+    const { flags } = input;
+    if (flags.rule) {
+      const start = resolveStart(flags.from, context);
+      const schedule = await findSchedule(flags.file, context);
+      const rows = createRuleRows(schedule, start, flags["worker-tick"] === true);
+      await context.output.show(rows, {
+        columns: ["attempt", "at", "after", { name: "reason", shrinkPriority: 1, minWidth: 24, purpose: true }],
+      });
+      return undefined;
+    }
+    if (flags.from !== undefined || flags["worker-tick"])
+      throw new UsageError("--from and --worker-tick require --rule");
+    await context.output.show(await listPlannedRows(flags.file, context), {
+      columns: [
+        "at",
+        "delivery",
+        "webhook_id",
+        { name: "activity", shrinkPriority: 2, minWidth: 12, omits: "start" },
+        "composite_id",
+        "attempt",
+        { name: "reason", shrinkPriority: 1, minWidth: 46, purpose: true },
+      ],
+      emptyMessage: "No planned attempts",
+    });
+  },
+});
+
+function resolveStart(text: string | undefined, { host }: Context): number {
+  if (text === undefined) return host.wall.now();
+  const ms = Date.parse(text);
+  if (Number.isNaN(ms)) throw new UsageError(`--from must be a time (2031-01-02T03:04:05Z), got "${text}"`);
+  return ms;
+}
+
+/** Returns the schedule of the running emulator's webhooks, or of the specification, and prints its source. */
+async function findSchedule(file: string | undefined, context: Context): Promise<RetrySchedule> {
+  // The rule needs no emulator, so none is started.
+  if (context.globals.emulator) return specifiedRetrySchedule;
+  const webhooks = await listWebhooks(file, context).catch(async (error: unknown) => {
+    if (file !== undefined || error instanceof UsageError) throw error;
+    context.signal.throwIfAborted();
+    if (await isEmulatorSelected(error, context)) {
+      const problem =
+        error instanceof ServiceError ? `rejected the request (HTTP ${error.status})` : "could not be reached";
+      await context.output.warn(`The emulator ${problem}. The default schedule of the specification is shown.`);
+    }
+    return undefined;
+  });
+  if (!webhooks) return specifiedRetrySchedule;
+  const schedules = new Map(webhooks.map((webhook) => [webhook.retry_schedule.join(), webhook]));
+  const [first, ...otherSchedules] = schedules.values();
+  if (first && otherSchedules.length === 0) {
+    await context.output.note("This is the schedule of the webhooks of the running emulator.");
+    return first.retry_schedule;
+  }
+  const differing = [...schedules.values()].slice(0, maxNamedWebhooks);
+  const list = differing.map(
+    ({ id, retry_schedule: delays }) => `webhook ${id} after ${describeRetrySchedule(delays)}`,
+  );
+  await context.output.note(
+    `This is the schedule of the specification. The ${first ? `webhooks of the emulator have others: ${list.join(", ")}` : "emulator has no webhooks, which may have other schedules."}`,
+  );
+  return specifiedRetrySchedule;
+}
+
+/** Reports whether a failed request concerns a configured emulator, or one with a run file in this folder. */
+async function isEmulatorSelected(error: unknown, { host }: Context): Promise<boolean> {
+  if (!(error instanceof CommandFailedError)) return true;
+  if (error.code === "only_emulator") return false;
+  return error.code !== "no_emulator" || existsSync(await resolveRunFile(resolveStateFile(host, undefined)));
+}
+
+const maxNamedWebhooks = 5;
+
+async function listWebhooks(file: string | undefined, context: Context): Promise<readonly Webhook[]> {
+  await requireEmulator(file, context);
+  const client = await context.client("emulator", { file });
+  return client.call(listControlWebhooks, {}, { retries: 0 });
+}
+
+const formatDelay = (ms: number): string => (ms % 60_000 === 0 ? `${ms / 60_000} minutes` : describeDuration(ms));
+const toIso = (ms: number): string => new Date(ms).toISOString();
+
+/** Lists the attempts of a delivery without a 2xx response. The sixth failure disables the webhook. */
+function createRuleRows(schedule: RetrySchedule, start: number, workerTick: boolean) {
+  const rows = [{ attempt: 1, at: toIso(start), after: "0 minutes", reason: "immediately" }];
+  let last = start;
+  for (const i of schedule.keys()) {
+    const failures = i + 1;
+    const delay = getRetryDelayMs(schedule, failures)!;
+    const at = computeNextAttempt(schedule, failures, last, workerTick)!;
+    const roundingNote = at === last + delay ? "" : ", rounded up to the next whole minute";
+    const disabledNote =
+      failures === failuresUntilDisabled
+        ? ` (skipped unless the webhook is enabled again: ${failures} consecutive failures disable it)`
+        : "";
+    rows.push({
+      attempt: failures + 1,
+      at: toIso(at),
+      after: formatDelay(Math.round((at - start) / 1_000) * 1_000),
+      reason: `${formatDelay(delay)} after failed attempt ${failures}${roundingNote}${disabledNote}`,
+    });
+    last = at;
+  }
+  return rows;
+}
+
+async function listPlannedRows(file: string | undefined, context: Context) {
+  const client = await context.client("emulator", { file });
+  const webhooks = await client.call(listControlWebhooks);
+  const plannedDeliveries: Delivery[] = [];
+  for (const outcome of ["waiting", "retrying"] as const) {
+    const query = { outcome, limit: deliveryPaging.maxPerPage };
+    const fetch = (part: typeof query) => client.call(listDeliveries, { query: part });
+    plannedDeliveries.push(...(await fetchAllPages(deliveryPaging, "items", await fetch(query), query, fetch)).items);
+  }
+  const findWebhook = (webhookId: number) => webhooks.find(({ id }) => id === webhookId);
+  return plannedDeliveries
+    .map((delivery) => toPlannedRow(delivery, findWebhook(delivery.webhook_id)))
+    .sort((a, b) => (a.at ?? "").localeCompare(b.at ?? "") || a.delivery - b.delivery);
+}
+
+function toPlannedRow(delivery: Delivery, webhook: Webhook | undefined) {
+  const { id, webhook_id, activity, contract_id, composite_id, next_attempt_at: at, attempts } = delivery;
+  return {
+    at,
+    delivery: id,
+    webhook_id,
+    activity,
+    contract_id,
+    composite_id,
+    attempt: filterScheduled(attempts).length + 1,
+    reason: getReason(delivery, webhook),
+  };
+}
+
+function getReason({ attempts, next_attempt_at: at, postponement }: Delivery, webhook: Webhook | undefined): string {
+  const last = filterScheduled(attempts).at(-1);
+  const postponementNote =
+    postponement &&
+    `postponed by a scripted fault: ${postponement.effect}${postponement.by === null ? "" : ` (${postponement.by})`}`;
+  const turn =
+    last === undefined || at === null
+      ? `first attempt${postponementNote ? "" : ", immediately"}`
+      : `${formatDelay(Date.parse(at) - Date.parse(last.at))} after failed attempt ${last.number} (${last.error?.code ?? `status ${last.status}`})`;
+  const description = postponementNote ? `${turn}, ${postponementNote}` : turn;
+  if (webhook === undefined) return `${description}; will be skipped: the webhook is deleted`;
+  if (webhook.status !== "ACTIVE") return `${description}; will be skipped: the webhook is ${webhook.status}`;
+  const remainingFailures = failuresUntilDisabled - webhook.failure_count;
+  return remainingFailures === 1 ? `${description}; one more failure disables the webhook` : description;
+}
+
+export const commands: readonly Command[] = [webhooksDeliveries, webhooksSchedule];

@@ -10,16 +10,19 @@ import { formatNextCommand } from "../../parse/argv.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 import { createExample } from "../../process/shell-words.ts";
-import { fetchKey, keyFlag } from "./key.ts";
 import {
   chooseResponse,
   formatListenedDelivery,
   forwardingFlags,
   type HandledDelivery,
+  openDeliverySender,
+  parseHeader,
+  parseReceiverUrl,
   signBody,
+  summarizePost,
   verifyReceivedDelivery,
-} from "./listened-delivery.ts";
-import { openDeliverySender, parseHeader, parseReceiverUrl, summarizePost } from "./post.ts";
+} from "./forwarding.ts";
+import { fetchKey, keyFlag } from "./key.ts";
 import { isLocalService, parseActivities, subscribe } from "./registration.ts";
 import { openRecording, openSavedDeliveries, requireWritableFolder } from "./saved-deliveries.ts";
 import { watchSubscription } from "./subscription-watch.ts";

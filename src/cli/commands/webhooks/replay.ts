@@ -16,8 +16,6 @@ import type { CommandInputOf } from "../../parse/declaration.ts";
 import { InputRequiredError, UsageError } from "../../process/failure.ts";
 import { maskUrlSecrets } from "../../process/redact.ts";
 import { createExample } from "../../process/shell-words.ts";
-import { keyFlag, resolveKey } from "./key.ts";
-import { signBody } from "./listened-delivery.ts";
 import {
   type DeliverySender,
   formatPostResult,
@@ -25,7 +23,9 @@ import {
   openDeliverySender,
   parseHeader,
   parseReceiverUrl,
-} from "./post.ts";
+  signBody,
+} from "./forwarding.ts";
+import { keyFlag, resolveKey } from "./key.ts";
 import { listSavedBodies, readDelivery, type SavedDelivery } from "./saved-deliveries.ts";
 
 interface ReplayedDelivery extends SavedDelivery {

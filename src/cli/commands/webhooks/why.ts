@@ -1,7 +1,13 @@
+import { listActivities } from "../../../api/emulator/activities.ts";
+import { showClock } from "../../../api/emulator/clock.ts";
+import { listDeliveries } from "../../../api/emulator/deliveries.ts";
+import { listFaults } from "../../../api/emulator/faults.ts";
 import { listWorkspaces } from "../../../api/emulator/state.ts";
+import { showTrace } from "../../../api/emulator/traces.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
-import type { Column } from "../../../api/operation.ts";
-import type { Webhook } from "../../../api/webhook-health/health.ts";
+import type { Column, ResultOf } from "../../../api/operation.ts";
+import type { Delivery } from "../../../api/webhook-health/attempts.ts";
+import { assessDeletedWebhook, assessWebhook, type Webhook } from "../../../api/webhook-health/health.ts";
 import { findNearest, pluralize } from "../../../base/text.ts";
 import type { Client } from "../../../client/client.ts";
 import { createSwitch, createTextFlag } from "../../../derive/command-spec.ts";
@@ -14,8 +20,13 @@ import { fitTable } from "../../output/table.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
 import { createExample } from "../../process/shell-words.ts";
-import { buildFindings, formatFindings, sortWorstFirst, type WebhookReading } from "../trace/failing-webhook.ts";
-import { addTrace, readDeletedWebhook, readHealth } from "../trace/webhook-reading.ts";
+import {
+  buildFindings,
+  type DeletedWebhook,
+  formatFindings,
+  sortWorstFirst,
+  type WebhookReading,
+} from "./failing-webhook.ts";
 
 /** Maximum number of webhooks described in full in JSON, and on a terminal, without --all. */
 const maxTraced = 3;
@@ -231,5 +242,78 @@ const cutShort = (all: readonly string[], separator: string): string =>
 
 const formatWebhook = ({ id, title, status, url }: Webhook): string => `${id}  ${title}  ${status}  ${url}`;
 const formatChoices = (all: readonly Webhook[]): string => `There are: ${cutShort(all.map(formatWebhook), "; ")}`;
+
+type Page = ResultOf<typeof listDeliveries>;
+
+/** Page size of the log, and the number of newest deliveries to read. The console uses the same number. */
+const pageSize = 500;
+const maxDeliveries = 10_000;
+
+/** Reads the health of webhooks in as few requests as possible. */
+async function readHealth(webhooks: readonly Webhook[], client: Client): Promise<WebhookReading[]> {
+  const [{ deliveries, isWhole }, now] = await Promise.all([
+    readLog(webhooks.length === 1 ? webhooks[0]!.id : undefined, client),
+    getVirtualTime(client),
+  ]);
+  const faults = await client.call(listFaults);
+  const deliveriesByWebhook = groupByWebhook(deliveries);
+  for (const { id } of webhooks) {
+    if (deliveriesByWebhook.has(id)) continue;
+    // Webhooks with only older deliveries need a request each. They are few.
+    deliveriesByWebhook.set(id, isWhole ? [] : (await fetchFirstPage(id, client)).items);
+  }
+  const isEachUsed = webhooks.every(({ id }) => deliveriesByWebhook.get(id)!.length > 0);
+  const pastActivities = isEachUsed ? undefined : await client.call(listActivities);
+  return webhooks.map((webhook) => {
+    const ownDeliveries = deliveriesByWebhook.get(webhook.id)!;
+    const facts = { deliveries: ownDeliveries, faults, pastActivities, formatTime, now };
+    return { webhook, deliveries: ownDeliveries, now, health: assessWebhook(webhook, facts) };
+  });
+}
+
+function groupByWebhook(deliveries: readonly Delivery[]): Map<number, readonly Delivery[]> {
+  const byWebhook = new Map<number, Delivery[]>();
+  for (const delivery of deliveries) {
+    const list = byWebhook.get(delivery.webhook_id);
+    if (list) list.push(delivery);
+    else byWebhook.set(delivery.webhook_id, [delivery]);
+  }
+  return byWebhook;
+}
+
+/** Returns undefined if no delivery of the webhook is stored. */
+async function readDeletedWebhook(id: number, client: Client): Promise<WebhookReading | undefined> {
+  const [{ deliveries }, now] = await Promise.all([readLog(id, client), getVirtualTime(client)]);
+  const [first] = deliveries;
+  if (!first) return undefined;
+  const webhook: DeletedWebhook = { id, workspace_id: first.workspace_id, status: "DELETED" };
+  return { webhook, deliveries, now, health: assessDeletedWebhook(deliveries, formatTime) };
+}
+
+async function addTrace(reading: WebhookReading, client: Client): Promise<WebhookReading> {
+  if (reading.deliveries.length === 0) return { ...reading, trace: { nodes: [], planned: [] } };
+  const trace = await client.call(showTrace, { params: { ref: `webhook:${reading.webhook.id}` } });
+  return { ...reading, trace };
+}
+
+async function getVirtualTime(client: Client): Promise<number> {
+  return Date.parse((await client.call(showClock)).now);
+}
+
+const formatTime = (iso: string): string => iso;
+
+async function fetchFirstPage(webhook: number | undefined, client: Client, offset = 0): Promise<Page> {
+  return client.call(listDeliveries, { query: { webhook, limit: pageSize, offset } });
+}
+
+async function readLog(webhook: number | undefined, client: Client) {
+  const deliveries = new Map<number, Delivery>();
+  for (let offset = 0; ; offset += pageSize) {
+    const { items, total } = await fetchFirstPage(webhook, client, offset);
+    for (const item of items) deliveries.set(item.id, item);
+    const isWhole = items.length < pageSize || offset + items.length >= total;
+    if (isWhole || deliveries.size >= maxDeliveries) return { deliveries: [...deliveries.values()], isWhole };
+  }
+}
 
 export const commands: readonly Command[] = [webhooksWhy];
