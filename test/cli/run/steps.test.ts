@@ -156,6 +156,24 @@ steps:
     );
   });
 
+  it("names a value that does not exist in a loop or in an expectation", async (t) => {
+    const readFailure = async (step: string) => {
+      const { exit, stdout } = await runStory(
+        t,
+        `steps:\n  - { svc: contracts list --json, save: all }\n  - ${step}\n`,
+      );
+      return [exit, stdout.split("\n").slice(2, 4)];
+    };
+    assert.deepEqual(await readFailure(`for each: { page: "$\{all.next}" }\n    steps: [{ advance: PT1H }]`), [
+      1,
+      ["  failed   2  for each page", "              $all has no next  (story.yaml:3:23)"],
+    ]);
+    assert.deepEqual(await readFailure(`expect: { json: { id: "$\{all.next}" } }`), [
+      1,
+      ["  failed   2  expect json", "              $all has no next  (story.yaml:3:13)"],
+    ]);
+  });
+
   it("shows how the nearest delivery differs from an expected one", async (t) => {
     const readMessage = async (deliveries: string) => {
       const story = `

@@ -4,17 +4,16 @@ import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { isObject } from "../../../base/object.ts";
 import type { ScenarioEnvironment } from "./environment.ts";
-import { getValueAt, resolveReferences } from "./references.ts";
+import { getValueAt } from "./references.ts";
 import type { Expectations } from "./schema.ts";
 import type { StepObservation } from "./steps.ts";
 
 /** Compares the result of a step, and the state after it, with expectations. Null stands for an unknown value. */
 export async function checkExpectations(
-  expectations: Expectations,
+  expected: Expectations,
   observation: StepObservation,
   environment: ScenarioEnvironment,
 ): Promise<readonly ExpectationDifference[]> {
-  const expected = resolveReferences(expectations, environment.values);
   if (["activities", "deliveries", "webhooks"].some((name) => name in expected)) await environment.settle();
   const differences: ExpectationDifference[] = [];
   const check = <T>(

@@ -117,9 +117,10 @@ export async function runScenario(
   async function runLoop(loop: NumberedStep<ForEachLoop>): Promise<boolean> {
     const { step, path, number } = loop;
     const [name = "", loopValues] = Object.entries(step["for each"])[0] ?? [];
-    const list = resolveReferences(loopValues, values) as unknown;
+    const list = tryResolve<unknown>(loopValues);
     if (!Array.isArray(list)) {
-      const problem = createMismatch(`${name}: expected a list to run over`, [...path, "for each", name]);
+      const message = list instanceof Error ? list.message : `${name}: expected a list to run over`;
+      const problem = createMismatch(message, [...path, "for each", name]);
       await addResult(loop, { title: `for each ${name}`, outcome: "" }, [problem], 0);
       return false;
     }
@@ -164,12 +165,14 @@ export async function runScenario(
       if (isUpdated && Object.keys(outcome).length > 0) seen.push({ path: expectPath, value: outcome });
     }
     if (!expect) return [];
-    const differences = await checkExpectations(expect, observation, environment);
+    const expected = tryResolve(expect);
+    if (expected instanceof Error) return [createMismatch(expected.message, expectPath)];
+    const differences = await checkExpectations(expected, observation, environment);
     if (!isUpdated)
       return differences.map((difference) => createMismatch(difference.message, [...expectPath, ...difference.path]));
     for (const { path: below, actual } of differences) {
-      const expected = getValueAt(expect, below.join("."));
-      seen.push({ path: [...expectPath, ...below], value: restoreReferences(actual ?? null, expected, values) });
+      const template = getValueAt(expect, below.join("."));
+      seen.push({ path: [...expectPath, ...below], value: restoreReferences(actual ?? null, template, values) });
     }
     return [];
   }
@@ -187,6 +190,15 @@ export async function runScenario(
       values.set(name, value);
       return [];
     });
+  }
+
+  /** Replaces the references in a value. Returns an error if a referenced value does not exist. */
+  function tryResolve<T>(value: T): T | Error {
+    try {
+      return resolveReferences(value, values);
+    } catch (error) {
+      return error as Error;
+    }
   }
 
   function createMismatch(message: string, path: ScenarioPath, key?: string): ExpectationMismatch {
