@@ -1,18 +1,10 @@
 import { createHash } from "node:crypto";
-import { appendFile, lstat, readdir, readFile } from "node:fs/promises";
+import { lstat, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Mutex } from "../base/mutex.ts";
 import { toFields, tryParseJson } from "../base/object.ts";
-import { createFileAtomic, writeFileAtomic } from "../files/atomic-write.ts";
+import { writeFileAtomic } from "../files/atomic-write.ts";
 import { formatFsError, isFsError } from "../files/disk.ts";
-import { makeFolder } from "../files/folders.ts";
-import {
-  ExchangeFormatError,
-  formatExchange,
-  parseExchange,
-  type RecordedExchange,
-  updateBodyLengths,
-} from "./exchange.ts";
+import { correctBodyLengths, ExchangeFormatError, parseExchange, type RecordedExchange } from "./exchange.ts";
 
 /** A folder is not a usable corpus. The message states the reason. */
 export class CorpusError extends Error {
@@ -33,20 +25,19 @@ export interface TrafficCorpus {
 }
 
 export const indexFileName = "index.ndjson";
-const indexHeader = { format: "svc-corpus", version: 1 } as const;
+const indexHeader = { format: "svc-corpus", version: 1 };
 const maxFileBytes = 32 * 1024 * 1024;
 const maxFiles = 100_000;
 const exchangeFilePattern = /^\d{5,7}-[\w.-]{1,100}\.http$/;
 
-const computeDigest = (text: string | Buffer): string => createHash("sha256").update(text).digest("hex");
+const computeDigest = (text: string): string => createHash("sha256").update(text).digest("hex");
 
-interface IndexEntry {
-  readonly file: string;
-  readonly sha256: string;
-}
-
-const formatEntry = (file: string, text: string): string =>
+/** First line of an index. */
+export const indexHeaderLine = `${JSON.stringify(indexHeader)}\n`;
+export const formatIndexEntry = (file: string, text: string): string =>
   `${JSON.stringify({ file, sha256: computeDigest(text) })}\n`;
+/** Last line of an index, which marks the corpus as complete. */
+export const formatIndexEnd = (count: number): string => `${JSON.stringify({ end: count })}\n`;
 
 /**
  * Reads a whole corpus. Throws CorpusError if it is truncated, edited, of another version, or not a corpus. With
@@ -54,61 +45,59 @@ const formatEntry = (file: string, text: string): string =>
  */
 export async function readCorpus(folder: string, { isInterruptedAllowed = false } = {}): Promise<TrafficCorpus> {
   const { entries, digest, isEnded } = await readIndex(folder, isInterruptedAllowed);
-  if (!isEnded && !isInterruptedAllowed) {
+  if (!isEnded && !isInterruptedAllowed)
     throw new CorpusError(`${folder} has no end: its recording was interrupted, or its index was truncated`);
-  }
-  const exchanges: CorpusExchange[] = [];
-  for (const entry of entries) exchanges.push(await readExchange(folder, entry.file, entry.sha256));
   // Any `.http` file can contain secrets, so none is ignored.
-  const unlisted = await listFiles(folder, /\.http$/, entries);
-  if (isEnded && unlisted.length > 0)
-    throw new CorpusError(
-      `${indexFileName} of ${folder} is truncated or edited: it does not list ${unlisted[0]!.slice(0, 120)}`,
-    );
-  for (const file of unlisted) exchanges.push(await readExchange(folder, file));
+  const unlisted = (await listFiles(folder, /\.http$/)).filter((file) => !entries.has(file));
+  const exchanges: CorpusExchange[] = [];
+  for (const file of [...entries.keys(), ...unlisted]) {
+    if (isEnded && !entries.has(file))
+      throw new CorpusError(
+        `${indexFileName} of ${folder} is truncated or edited: it does not list ${file.slice(0, 120)}`,
+      );
+    const text = await readRegularFile(folder, file, `${folder} is incomplete: ${file} is missing`);
+    if (entries.has(file) && entries.get(file) !== computeDigest(text))
+      throw new CorpusError(`${file} of ${folder} was edited: it differs from the index`);
+    exchanges.push({ ...parseFile(folder, file, () => parseExchange(text)), file });
+  }
   return { folder, exchanges: exchanges.sort((a, b) => a.at - b.at || (a.file < b.file ? -1 : 1)), digest, isEnded };
 }
 
-/** Reads the lines of an index after its first line, which states the format. */
-async function readIndexLines(folder: string): Promise<{ text: string; lines: string[] }> {
+/** Reads the index of a corpus: the hashes of its files, in their recorded order. */
+export async function readIndex(folder: string, isInterruptedAllowed = false) {
   const text = await readRegularFile(folder, indexFileName, `${folder} is not a corpus: it has no ${indexFileName}`);
-  const [first = "", ...lines] = text.split("\n");
-  const { format, version } = toFields(tryParseJson(first));
-  if (format !== indexHeader.format)
-    throw new CorpusError(`${folder} is not a corpus: ${indexFileName} has no valid first line`);
-  if (version === indexHeader.version) return { text, lines };
-  const shownVersion = String(version).slice(0, 20);
-  throw new CorpusError(`${folder} is a corpus of version ${shownVersion}, and this svc reads version 1`);
-}
-
-async function readIndex(folder: string, isInterruptedAllowed = false) {
-  const { text, lines } = await readIndexLines(folder);
+  const lines = splitIndex(folder, text);
   const fail = (reason: string): never => {
     throw new CorpusError(`${indexFileName} of ${folder} ${reason}`);
   };
   if (lines.pop() !== "" && !isInterruptedAllowed) fail("is truncated in its last line");
   if (lines.length > maxFiles) throw new CorpusError(`${folder} has more than ${maxFiles} exchanges`);
   let isEnded = false;
-  const entries: IndexEntry[] = [];
+  const entries = new Map<string, string>();
   for (const [at, line] of lines.entries()) {
     const { file, sha256, end } = toFields(tryParseJson(line));
     isEnded = end !== undefined;
-    if (isEnded) {
-      const declared = `line ${at + 2} declares ${String(end).slice(0, 20)} exchanges, but there are ${entries.length}`;
-      if (end !== entries.length) fail(`was edited: ${declared}`);
-    } else if (typeof file !== "string" || !exchangeFilePattern.test(file) || typeof sha256 !== "string")
-      fail(`was edited: line ${at + 2} names no exchange`);
-    else entries.push({ file, sha256 });
+    const place = `line ${at + 2}`;
+    if (isEnded && end !== entries.size)
+      fail(`was edited: ${place} declares ${String(end).slice(0, 20)} exchanges, but there are ${entries.size}`);
+    if (isEnded) continue;
+    if (typeof file !== "string" || !exchangeFilePattern.test(file) || typeof sha256 !== "string")
+      return fail(`was edited: ${place} names no exchange`);
+    if (entries.has(file)) fail("was edited: it names a file twice");
+    entries.set(file, sha256);
   }
-  if (new Set(entries.map(({ file }) => file)).size < entries.length) fail("was edited: it names a file twice");
   return { entries, digest: computeDigest(text), isEnded };
 }
 
-async function readExchange(folder: string, file: string, sha256?: string): Promise<CorpusExchange> {
-  const text = await readRegularFile(folder, file, `${folder} is incomplete: ${file} is missing`);
-  if (sha256 !== undefined && computeDigest(text) !== sha256)
-    throw new CorpusError(`${file} of ${folder} was edited: it differs from the index`);
-  return { ...parseFile(folder, file, () => parseExchange(text)), file };
+/** Returns the lines of an index after the first one, which states the format. */
+function splitIndex(folder: string, text: string): string[] {
+  const [first = "", ...lines] = text.split("\n");
+  const { format, version } = toFields(tryParseJson(first));
+  if (format !== indexHeader.format)
+    throw new CorpusError(`${folder} is not a corpus: ${indexFileName} has no valid first line`);
+  if (version === indexHeader.version) return lines;
+  const shownVersion = String(version).slice(0, 20);
+  throw new CorpusError(`${folder} is a corpus of version ${shownVersion}, and this svc reads version 1`);
 }
 
 function parseFile<Result>(folder: string, file: string, parse: () => Result): Result {
@@ -136,103 +125,25 @@ async function readRegularFile(folder: string, name: string, missing: string): P
   }
 }
 
-/** Lists the files with a matching name, except those of the given entries. */
-async function listFiles(folder: string, pattern: RegExp, entries: readonly IndexEntry[] = []): Promise<string[]> {
-  const known = new Set(entries.map(({ file }) => file));
-  return (await readdir(folder)).filter((name) => pattern.test(name) && !known.has(name)).sort();
-}
+const listFiles = async (folder: string, pattern: RegExp): Promise<string[]> =>
+  (await readdir(folder)).filter((name) => pattern.test(name)).sort();
 
-/** Writes a corpus one exchange at a time, or continues an interrupted corpus. */
-export class CorpusWriter {
-  readonly #folder: string;
-  #count: number;
-  readonly #mutex = new Mutex();
-
-  private constructor(folder: string, count: number) {
-    this.#folder = folder;
-    this.#count = count;
-  }
-
-  /**
-   * Creates the folder, or continues the corpus in it. `isShared` is true if another recorder is writing to the same
-   * corpus.
-   */
-  static async open(folder: string, isShared = false): Promise<CorpusWriter> {
-    await makeFolder(folder);
-    const isNew = await createFileAtomic(join(folder, indexFileName), `${JSON.stringify(indexHeader)}\n`);
-    if (isNew) return new CorpusWriter(folder, 0);
-    const { entries, isEnded } = await readIndex(folder);
-    if (isEnded) throw new CorpusError(`${folder} contains a complete corpus: choose another folder`);
-    const writer = new CorpusWriter(folder, entries.length);
-    if (!isShared) await writer.#addUnlisted(entries);
-    return writer;
-  }
-
-  get count(): number {
-    return this.#count;
-  }
-
-  /** Stores a sanitized exchange. Resolves with the name of its file. */
-  add(exchange: RecordedExchange): Promise<string> {
-    return this.#mutex.runExclusive(() => this.#add(exchange));
-  }
-
-  async #add(exchange: RecordedExchange): Promise<string> {
-    const text = formatExchange(exchange);
-    const name = (exchange.operation ?? "undeclared").replace(/[^\w.-]/g, "_").slice(0, 80);
-    for (;;) {
-      this.#count += 1;
-      const file = `${String(this.#count).padStart(5, "0")}-${name}.http`;
-      // Another recorder can write to the same corpus, so the file name can be taken.
-      if (!(await createFileAtomic(join(this.#folder, file), text, { durable: false }))) continue;
-      await this.#list(file, text);
-      return file;
-    }
-  }
-
-  /** Adds files without an index entry. A killed recorder leaves such files. */
-  async #addUnlisted(entries: readonly IndexEntry[]): Promise<void> {
-    for (const file of await listFiles(this.#folder, exchangeFilePattern, entries)) {
-      const text = await readFile(join(this.#folder, file), "utf8");
-      parseExchange(text);
-      await this.#list(file, text);
-      this.#count += 1;
-    }
-  }
-
-  #list(file: string, text: string): Promise<void> {
-    return appendFile(join(this.#folder, indexFileName), formatEntry(file, text));
-  }
-
-  /** Marks the corpus as complete in the index. */
-  async close(): Promise<void> {
-    await this.#mutex.waitUntilIdle();
-    const { entries } = await readIndex(this.#folder);
-    await appendFile(join(this.#folder, indexFileName), `${JSON.stringify({ end: entries.length })}\n`);
-  }
-}
+/** Lists the files that a recorder wrote. A killed recorder leaves files without an index entry. */
+export const listExchangeFiles = (folder: string): Promise<string[]> => listFiles(folder, exchangeFilePattern);
 
 /** Updates the lengths of bodies and the index after files were edited, added or removed manually. */
 export async function reindexCorpus(folder: string): Promise<void> {
-  await readIndexLines(folder);
-  const files = await listFiles(folder, exchangeFilePattern);
+  splitIndex(
+    folder,
+    await readRegularFile(folder, indexFileName, `${folder} is not a corpus: it has no ${indexFileName}`),
+  );
+  const files = await listExchangeFiles(folder);
   const lines: string[] = [];
   for (const file of files) {
     const text = await readRegularFile(folder, file, `${file} is missing`);
-    const measured = isParsable(text) ? text : parseFile(folder, file, () => updateBodyLengths(text));
-    parseFile(folder, file, () => parseExchange(measured));
+    const measured = parseFile(folder, file, () => correctBodyLengths(text));
     if (measured !== text) await writeFileAtomic(join(folder, file), measured);
-    lines.push(formatEntry(file, measured));
+    lines.push(formatIndexEntry(file, measured));
   }
-  const end = JSON.stringify({ end: files.length });
-  await writeFileAtomic(join(folder, indexFileName), `${JSON.stringify(indexHeader)}\n${lines.join("")}${end}\n`);
-}
-
-function isParsable(text: string): boolean {
-  try {
-    parseExchange(text);
-    return true;
-  } catch {
-    return false;
-  }
+  await writeFileAtomic(join(folder, indexFileName), indexHeaderLine + lines.join("") + formatIndexEnd(files.length));
 }

@@ -128,8 +128,19 @@ export function parseExchange(text: string): RecordedExchange {
   return { callee, operation: metadata.get("operation"), at, durationMs, request, response };
 }
 
-/** Updates the body lengths of a manually edited exchange. Throws ExchangeFormatError if it is invalid. */
-export function updateBodyLengths(text: string): string {
+/** Corrects the body lengths of a manually edited exchange. Throws ExchangeFormatError if it is invalid. */
+export function correctBodyLengths(text: string): string {
+  try {
+    parseExchange(text);
+    return text;
+  } catch {
+    const measured = measureBodies(text);
+    parseExchange(measured);
+    return measured;
+  }
+}
+
+function measureBodies(text: string): string {
   const metadataEnd = text.indexOf("\n\n");
   const requestEnd = text.indexOf("\n\n", metadataEnd + 2);
   if (metadataEnd < 0 || requestEnd < 0) throw new ExchangeFormatError("it ends too early");
