@@ -15,19 +15,16 @@ import {
   mediaTypePattern,
 } from "./fields.ts";
 import { editJson } from "./json-edit.ts";
-import { createStandInFile, isStandInEmail, isStandInPhone, isStandInWord, type StandIns } from "./stand-ins.ts";
+import { isStandInEmail, isStandInPhone, isStandInWord, type StandIns, type TextKind } from "./stand-ins.ts";
 import { getVocabulary, type Vocabulary } from "./vocabulary.ts";
 
-/** Kind of a string: the value of a field, the name of a person, or the message of an error. */
-export type TextKind = "value" | "name" | "wording";
-
-export const emailPattern =
-  /(?<![\p{L}\p{N}._%+'-])[\p{L}\p{N}._%+'-]+@[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63}){1,8}/gu;
-export const jwtPattern = /(?<![\w.-])eyJ[\w-]+\.[\w-]+\.[\w-]*/g;
+const emailPattern = /(?<![\p{L}\p{N}._%+'-])[\p{L}\p{N}._%+'-]+@[\p{L}\p{N}-]{1,63}(?:\.[\p{L}\p{N}-]{1,63}){1,8}/gu;
+const jwtPattern = /(?<![\w.-])eyJ[\w-]+\.[\w-]+\.[\w-]*/g;
 const uuidPattern = /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/gi;
 const phonePattern = /(?<![\w.:-])\+?\(?\d[\d ()./-]{6,24}\d(?![\w:-])/g;
 const urlPattern = /\bhttps?:\/\/[^\s"'<>]+/g;
 const longTokenPattern = /[A-Za-z0-9+/_=~.-]{16,}/g;
+const standInTokenPattern = /\b(?:safe|5afe)[\w+/=-]+/g;
 const isoTimesPattern = /\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?/g;
 const compositeIdPattern = /^[A-Z]{1,5}-\d{1,12}$/;
 const nameFieldPattern =
@@ -51,7 +48,7 @@ export class TextSanitizer {
   }
 
   sanitizeParameter(name: string, value: string): string {
-    return this.sanitizeNamed(name, value, "value", "parameter");
+    return this.#standIns.within(name, () => this.sanitizeNamed(name, value, "value", "parameter"));
   }
 
   sanitizeNamed(
@@ -79,7 +76,7 @@ export class TextSanitizer {
     const kind = findPersonalKind(name, value);
     if (kind === "phone") return isStandInPhone(value) ? value : this.#standIns.createPhone(value.replace(/\D/g, ""));
     if (kind === "date") return this.#standIns.createDate(value);
-    return kind && this.#standIns.createNumber(value, kind === "coordinate");
+    return kind && this.#standIns.createNumber(value, kind);
   }
 
   /** Replaces a secret value. The structure of tokens and URLs stays readable. */
@@ -87,7 +84,7 @@ export class TextSanitizer {
     if (this.#standIns.isOwn(value)) return value;
     if (value.startsWith("eyJ") && value.split(".").length === 3) return this.#sanitizeJwt(value);
     if (/^https?:\/\//.test(value)) return this.sanitizeUrl(value);
-    return this.#standIns.createToken(value);
+    return this.#standIns.createToken(value, "secret");
   }
 
   #isPublic(value: string): boolean {
@@ -108,6 +105,7 @@ export class TextSanitizer {
     if (/^[[{]/.test(trimmed) && tryParseJson(trimmed) !== undefined) return this.sanitizeJson(value, kind);
     const known = this.#standIns.secrets.get(value);
     if (known !== undefined) return known;
+    if (this.#standIns.isOwn(value)) return value;
     const decoded = decodeBase64(value);
     if (decoded !== undefined) return this.#sanitizeBase64(decoded, value);
     const found: string[] = [];
@@ -126,7 +124,7 @@ export class TextSanitizer {
     const plain = editFields(marked, (name, inner, position) => {
       if (/^\ue000\d+\ue001$/.test(inner) || (position === "error" && kind === "wording" && isSentence(name, inner)))
         return undefined;
-      const hidden = this.sanitizeHidden(name, inner, position);
+      const hidden = s.within(name, () => this.sanitizeHidden(name, inner, position));
       return hidden === undefined ? undefined : setAside(hidden);
     })
       .replace(jwtPattern, (jwt) => setAside(this.#sanitizeJwt(jwt)))
@@ -138,7 +136,8 @@ export class TextSanitizer {
       .replace(phonePattern, (phone) =>
         setAside(isStandInPhone(phone) ? phone : s.createPhone(phone.replace(/\D/g, ""))),
       )
-      .replace(/\+1555\d{7}/g, (phone) => setAside(phone));
+      .replace(/\+1555\d{7}/g, (phone) => setAside(phone))
+      .replace(standInTokenPattern, (token) => (s.isOwn(token) ? setAside(token) : token));
     const worded = this.#sanitizeWords(plain, kind);
     return restorePlaceholders(worded, found);
   }
@@ -155,14 +154,14 @@ export class TextSanitizer {
       /(\ue000\d+\ue001)|\p{L}[\p{L}\p{M}]*(?:['’]\p{L}+)*|\d{6,}/gu,
       (word, aside: string | undefined, at: number) => {
         if (aside !== undefined || isStandInWord(word)) return word;
-        if (/^\d/.test(word)) return this.#standIns.isOwn(word) ? word : this.#standIns.createDigits(word);
+        if (/^\d/.test(word)) return this.#standIns.createNumber(word);
         const isLogin =
           kind === "wording" &&
           !/['’]/.test(word) &&
           !this.#vocabulary.words.has(word.toLowerCase()) &&
           beforeLoginPattern.test(text.slice(Math.max(0, at - 20), at));
         return isLogin || this.#isPrivate(word, kind, isSentenceStart(text, at))
-          ? this.#standIns.createWord(word)
+          ? this.#standIns.createWord(word, kind)
           : word;
       },
     );
@@ -243,16 +242,18 @@ export class TextSanitizer {
   /** Sanitizes a JSON text and preserves its formatting. */
   sanitizeJson(text: string, kind: TextKind): string {
     return editJson(text, {
-      editString: ({ isKey, name, value }) => {
-        if (!isKey) return this.sanitizeNamed(name, value, kind);
+      editString: ({ isKey, path, name, value }) => {
+        // Only the end of a path is shown, because hostile JSON can have a hundred thousand levels.
+        const keys = path.slice(-20).filter((key) => key !== "");
+        if (!isKey) return this.#standIns.within(keys.join("."), () => this.sanitizeNamed(name, value, kind));
         return /^[A-Za-z_$@][\w$.:-]{0,60}$/.test(value) && !isRandomLooking(value)
           ? this.#sanitizeKey(value)
-          : this.sanitizeText(value, "value");
+          : this.#standIns.within("key", () => this.sanitizeText(value, "value"));
       },
       editNumber: ({ name, text: number }) => {
-        const kind = findPersonalKind(name, number);
-        const isHidden = kind !== undefined || isSecretFieldName(name) || numericSecretPattern.test(name);
-        return isHidden ? this.#standIns.createNumber(number, kind === "coordinate") : number;
+        const kind = isSecretFieldName(name) ? "secret" : findPersonalKind(name, number);
+        if (kind === undefined && !numericSecretPattern.test(name)) return number;
+        return this.#standIns.within(name, () => this.#standIns.createNumber(number, kind));
       },
     });
   }
@@ -271,16 +272,16 @@ export class TextSanitizer {
     const [head = "", payload = "", signature = ""] = jwt.split(".");
     const inner = Buffer.from(payload, "base64url").toString();
     const claims = tryParseJson(inner) === undefined ? "{}" : this.sanitizeJson(inner, "value");
-    return `${head}.${Buffer.from(claims).toString("base64url")}.${this.#standIns.createToken(signature || "none")}`;
+    return `${head}.${Buffer.from(claims).toString("base64url")}.${this.#standIns.createToken(signature || "none", "JSON Web Token")}`;
   }
 
   #sanitizeBase64(decoded: Buffer, original: string): string {
     const text = decoded.toString("utf8");
     const encoding = /[-_]/.test(original) ? "base64url" : "base64";
-    if (!isPrintable(decoded)) return createStandInFile(decoded, this.#standIns).toString(encoding);
+    if (!isPrintable(decoded)) return this.#standIns.createFile(decoded).toString(encoding);
     const colon = /^([^\s:]+):(\S+)$/.exec(text);
     const sanitized = colon
-      ? `${this.#standIns.createToken(colon[1]!)}:${this.#standIns.createToken(colon[2]!)}`
+      ? `${this.#standIns.createToken(colon[1]!, "secret")}:${this.#standIns.createToken(colon[2]!, "secret")}`
       : this.sanitizeText(text, "value");
     return sanitized === text ? original : Buffer.from(sanitized).toString(encoding);
   }

@@ -6,8 +6,8 @@ import { tryParseJson } from "../base/object.ts";
 import { isSignatureHeader } from "../schemes/webhook-schemes.ts";
 import { getHeader, type HttpMessage, type RecordedExchange } from "./exchange.ts";
 import { editMarkup } from "./fields.ts";
-import { getFieldLocation, type TextKind, TextSanitizer } from "./sanitize-text.ts";
-import { createStandInFile, type StandIns } from "./stand-ins.ts";
+import { getFieldLocation, TextSanitizer } from "./sanitize-text.ts";
+import type { StandIns, TextKind } from "./stand-ins.ts";
 import { getVocabulary } from "./vocabulary.ts";
 
 /** Headers of one connection, and headers that identify the sending program. */
@@ -34,18 +34,31 @@ export class ExchangeSanitizer {
   sanitizeExchange(exchange: RecordedExchange): RecordedExchange {
     const { request, response } = exchange;
     // Requests are sanitized first, because errors quote their values.
-    const target = this.#text.sanitizeUrl(request.target);
-    const sent = this.#sanitizeMessage(request, "value");
-    const received = this.#sanitizeMessage(response, response.status >= 400 ? "wording" : "value");
+    const target = this.#sanitizeTarget(request.target);
+    const sent = this.#sanitizeMessage("request", request, "value");
+    const received = this.#sanitizeMessage("response", response, response.status >= 400 ? "wording" : "value");
     return { ...exchange, request: { ...request, target, ...sent }, response: { ...response, ...received } };
   }
 
-  #sanitizeMessage(message: HttpMessage, kind: TextKind): HttpMessage {
-    const headers = message.headers.filter(([name]) => !droppedHeaderPattern.test(name.toLowerCase()));
+  #sanitizeTarget(target: string): string {
+    const [path = "", query] = target.split(/\?(.*)/s);
+    this.#standIns.place = "path";
+    const sanitized = this.#text.sanitizeUrl(path);
+    this.#standIns.place = "query";
+    return query === undefined ? sanitized : `${sanitized}?${this.#text.sanitizePairs(query)}`;
+  }
+
+  #sanitizeMessage(side: "request" | "response", message: HttpMessage, kind: TextKind): HttpMessage {
+    this.#standIns.place = `${side} body`;
     const body = this.#sanitizeBody(decodeContent(message), getHeader(message, "content-type") ?? "", kind);
-    const sanitize = (name: string, value: string) =>
-      name === "content-md5" ? createHash("md5").update(body).digest("base64") : this.#sanitizeHeader(name, value);
-    return { headers: headers.map(([name, value]) => [name, sanitize(name.toLowerCase(), value)]), body };
+    const headers = message.headers.flatMap(([name, value]): [string, string][] => {
+      const lower = name.toLowerCase();
+      if (!this.#standIns.isScan && droppedHeaderPattern.test(lower)) return [];
+      this.#standIns.place = `${side} header ${name}`;
+      const isDigest = lower === "content-md5";
+      return [[name, isDigest ? createHash("md5").update(body).digest("base64") : this.#sanitizeHeader(lower, value)]];
+    });
+    return { headers, body };
   }
 
   #sanitizeHeader(name: string, value: string): string {
@@ -58,7 +71,7 @@ export class ExchangeSanitizer {
     if (plainHeaderPattern.test(name)) return value;
     if (isSecretName(name) || /^client-id$|request-id|etag|if-(?:none-)?match/.test(name) || isSignatureHeader(name))
       return this.#text.replaceSecret(value);
-    return this.#text.sanitizeParameter(name, value);
+    return this.#text.sanitizeNamed(name, value, "value", "parameter");
   }
 
   #sanitizeFileNames(text: string): string {
@@ -87,7 +100,8 @@ export class ExchangeSanitizer {
         const sanitized = this.#sanitizeCredential(name, quoted ?? plain ?? "");
         return `${name}=${quoted === undefined ? sanitized : `"${sanitized}"`}`;
       })}`;
-    const pair = scheme.toLowerCase() === "basic" ? Buffer.from(rest, "base64").toString() : "";
+    const isBasic = scheme.toLowerCase() === "basic" && !this.#standIns.isOwn(rest);
+    const pair = isBasic ? Buffer.from(rest, "base64").toString() : "";
     const colon = pair.indexOf(":");
     if (colon < 0) return `${scheme} ${this.#text.replaceSecret(rest)}`;
     const standIn = `${this.#text.replaceSecret(pair.slice(0, colon))}:${this.#text.replaceSecret(pair.slice(colon + 1))}`;
@@ -95,10 +109,11 @@ export class ExchangeSanitizer {
   }
 
   #sanitizeCredential(name: string, value: string): string {
-    if (name === "realm") return isKnownRealm(value) ? value : this.#text.replaceSecret(value);
+    const isKnownRealm = name === "realm" && getVocabulary().words.has(value.toLowerCase());
+    if (value === "" || isKnownRealm) return value;
     if (/^(?:error|error_description|scope|charset|algorithm)$/.test(name))
       return this.#text.sanitizeText(value, "wording");
-    return value === "" ? value : this.#text.replaceSecret(value);
+    return this.#text.replaceSecret(value);
   }
 
   #sanitizeCookies(value: string): string {
@@ -118,14 +133,14 @@ export class ExchangeSanitizer {
 
   #sanitizeBody(body: Buffer, contentType: string, kind: TextKind): Buffer {
     if (body.length === 0) return body;
-    const boundary = findMultipartBoundary(contentType);
+    const boundary = /^multipart\/.*boundary="?([^";]+)"?/i.exec(contentType)?.[1];
     if (boundary !== undefined) return this.#sanitizeMultipart(body, boundary);
-    if (!isUtf8(body)) return createStandInFile(body, this.#standIns);
+    if (!isUtf8(body)) return this.#standIns.createFile(body);
     const text = body.toString("utf8");
     if (/x-www-form-urlencoded/i.test(contentType)) return Buffer.from(this.#text.sanitizePairs(text));
     if (tryParseJson(text) !== undefined) return Buffer.from(this.#text.sanitizeJson(text, kind));
     if (/^%PDF-/.test(text) || /octet-stream|officedocument|msword|csv/i.test(contentType))
-      return createStandInFile(body, this.#standIns);
+      return this.#standIns.createFile(body);
     // Other content is text with values, such as HTML and XML.
     const lines = text.split("\n");
     const isJsonLine = (line: string) => /^[[{]/.test(line) && tryParseJson(line) !== undefined;
@@ -146,7 +161,7 @@ export class ExchangeSanitizer {
         ? this.#text.sanitizeParameter(name, text)
         : isJson(content)
           ? this.#text.sanitizeJson(text, "value")
-          : createStandInFile(content, this.#standIns);
+          : this.#standIns.createFile(content);
       const start = Buffer.from(`--${boundary}\r\n${this.#sanitizeFileNames(head)}\r\n\r\n`);
       return Buffer.concat([start, Buffer.from(sanitized), Buffer.from("\r\n")]);
     });
@@ -160,26 +175,27 @@ export class ExchangeSanitizer {
         .split("\n")
         .map((line) => this.#text.sanitizeText(line, kind))
         .join("\n");
+    const sanitizePart = (name: string, value: string, sanitize: (value: string) => string) =>
+      this.#standIns.within(
+        name,
+        () => this.#text.sanitizeHidden(name, value, getFieldLocation(kind)) ?? sanitize(value),
+      );
     return editMarkup(text, {
       editText: sanitizeByLine,
-      editElement: (name, value) =>
-        this.#text.sanitizeHidden(name, value, getFieldLocation(kind)) ?? sanitizeByLine(value),
+      editElement: (name, value) => sanitizePart(name, value, sanitizeByLine),
       editAttribute: (name, value) =>
-        this.#text.sanitizeHidden(name, value, getFieldLocation(kind)) ??
-        (/^(?:value|content|href|src|action|title|alt|placeholder|data-.*)$/.test(name)
-          ? this.#text.sanitizeText(value, "value")
-          : value),
+        sanitizePart(name, value, (other) =>
+          contentAttributePattern.test(name) ? this.#text.sanitizeText(other, "value") : other,
+        ),
     });
   }
 }
 
+/** Attributes of markup that contain values. */
+const contentAttributePattern = /^(?:value|content|href|src|action|title|alt|placeholder|data-.*)$/;
+
 /** Parameters `name="value"` and `name=value` of a challenge or of credentials. */
 const credentialPattern = /(?<![\w-])([\w-]+)=(?:"([^"]{0,2000})"|([^\s",]+))/g;
-
-export const isKnownRealm = (realm: string): boolean => getVocabulary().words.has(realm.toLowerCase());
-
-export const findMultipartBoundary = (contentType: string): string | undefined =>
-  /^multipart\/.*boundary="?([^";]+)"?/i.exec(contentType)?.[1];
 
 const isJson = (body: Buffer): boolean =>
   /^\s*[[{]/.test(body.subarray(0, 20).toString()) && tryParseJson(body.toString()) !== undefined;
@@ -199,7 +215,7 @@ function decodeContent(message: HttpMessage): Buffer {
   return message.body;
 }
 
-export function splitMultipart(body: Buffer, boundary: string): { readonly head: string; readonly body: Buffer }[] {
+function splitMultipart(body: Buffer, boundary: string): { readonly head: string; readonly body: Buffer }[] {
   const mark = Buffer.from(`--${boundary}`);
   const parts: ReturnType<typeof splitMultipart> = [];
   let at = body.indexOf(mark);

@@ -1,5 +1,11 @@
 import { createHash, createHmac, randomBytes } from "node:crypto";
 import { hashEmail } from "../schemes/email-hash.ts";
+import type { PersonalKind } from "./fields.ts";
+
+/** Kind of a string: the value of a field, the name of a person, or the message of an error. */
+export type TextKind = "value" | "name" | "wording";
+
+export type SecretKind = "secret" | "token" | "JSON Web Token";
 
 /**
  * Replaces values with stand-ins. Equal values get the same stand-in if the key is the same. The key is not part of the
@@ -7,6 +13,10 @@ import { hashEmail } from "../schemes/email-hash.ts";
  */
 export class StandIns {
   readonly #key: Buffer;
+  /** Position of the current value, such as `request body name`. */
+  place = "";
+  /** True if values are reported instead of replaced. */
+  readonly isScan: boolean = false;
   /** Names from name fields. `words` contains the replaced words of free text. */
   readonly names = new Set<string>();
   readonly words = new Set<string>();
@@ -16,11 +26,20 @@ export class StandIns {
   readonly secrets = new Map<string, string>();
   /** Hashes of known e-mail addresses, with the hashes of their stand-ins. */
   readonly #hashes = new Map<string, string>();
-  /** Tokens and numbers that this object created. A secret can have the same prefix as a stand-in. */
+  /** Tokens that this object created. A secret can have the same prefix as a stand-in. */
   readonly #created = new Set<string>();
 
   constructor(key: Buffer = randomBytes(32)) {
     this.#key = key;
+  }
+
+  /** Calls a function for a part of the current position. */
+  within<Result>(part: string, edit: () => Result): Result {
+    const { place } = this;
+    this.place = `${place} ${part}`;
+    const result = edit();
+    this.place = place;
+    return result;
   }
 
   #createDigest(kind: string, value: string): Buffer {
@@ -34,7 +53,7 @@ export class StandIns {
   }
 
   /** Creates a word such as `Qxabcdef`, which is in no dictionary. Preserves the case of the replaced word. */
-  createWord(word: string): string {
+  createWord(word: string, _kind?: TextKind): string {
     const letters = this.#createLetters("word", word.toLowerCase(), 7);
     if (word === word.toUpperCase() && word.length > 1) return `QX${letters.toUpperCase()}`;
     return word[0] === word[0]!.toUpperCase() ? `Qx${letters}` : `qx${letters}`;
@@ -58,22 +77,15 @@ export class StandIns {
     return `+1555${String(number).padStart(7, "0")}`;
   }
 
-  createDigits(digits: string): string {
-    const standIn = String(this.#createDigest("digits", digits).readUIntBE(0, 6))
-      .padStart(15, "5")
-      .slice(0, Math.max(1, Math.min(15, digits.length)));
-    this.#created.add(standIn);
-    return standIn;
-  }
-
   /** Creates a number in the same format that starts with 5. Coordinates stay valid. */
-  createNumber(text: string, isCoordinate = false): string {
+  createNumber(text: string, kind?: PersonalKind | "secret"): string {
     const created = [...this.#createDigest("number", text), ...this.#createDigest("numbers", text)]
       .map((byte) => byte % 10)
       .join("");
     let at = 0;
     return text.replace(/\d+/g, (group) => {
-      const start = at > 0 ? "" : isCoordinate ? (group.length > 2 ? "155" : "55") : group.length >= 7 ? "555" : "5";
+      const start =
+        at > 0 ? "" : kind === "coordinate" ? (group.length > 2 ? "155" : "55") : group.length >= 7 ? "555" : "5";
       const digits = start + created.slice(at + start.length, at + group.length);
       at += group.length;
       return digits.padEnd(group.length, "5").slice(0, group.length);
@@ -99,7 +111,7 @@ export class StandIns {
    * Creates a token in the same format: UUID, hexadecimal digits, or letters and digits. Tokens start with `5afe` or
    * `safe`.
    */
-  createToken(value: string): string {
+  createToken(value: string, _kind?: SecretKind): string {
     const known = this.#hashes.get(value.toLowerCase());
     if (known !== undefined) return known;
     const stored = this.secrets.get(value);
@@ -112,6 +124,17 @@ export class StandIns {
 
   isOwn(text: string): boolean {
     return this.#created.has(text);
+  }
+
+  /**
+   * Creates a stand-in for a file, whose content is not stored. A PDF becomes a blank PDF, and other files become a
+   * short text. An empty file stays empty.
+   */
+  createFile(bytes: Buffer): Buffer {
+    if (bytes.length === 0) return bytes;
+    const mark = this.createToken(createHash("sha256").update(bytes).digest("hex")).slice(0, 24);
+    const isPdf = /^%PDF-/.test(bytes.subarray(0, 1024).toString("latin1"));
+    return Buffer.from(isPdf ? createBlankPdf(mark) : `${mark}\n`);
   }
 
   #deriveToken(value: string): string {
@@ -159,17 +182,6 @@ const createBlankPdf = (mark: string): string => {
   const start = text.length;
   return `${text}xref\n0 4\n0000000000 65535 f \n${table}trailer\n<< /Size 4 /Root 1 0 R >>\nstartxref\n${start}\n%%EOF\n`;
 };
-
-/**
- * Creates a stand-in for a file, whose content is not stored. A PDF becomes a blank PDF, and other files become a short
- * text. An empty file stays empty.
- */
-export function createStandInFile(bytes: Buffer, standIns: StandIns): Buffer {
-  if (bytes.length === 0) return bytes;
-  const mark = standIns.createToken(createHash("sha256").update(bytes).digest("hex")).slice(0, 24);
-  if (/^%PDF-/.test(bytes.subarray(0, 1024).toString("latin1"))) return Buffer.from(createBlankPdf(mark));
-  return Buffer.from(`${mark}\n`);
-}
 
 export const isStandInFile = (bytes: Buffer): boolean =>
   /^(?:%PDF-1\.4\n% )?5afe5afe[0-9a-f]{16}\n/.test(bytes.subarray(0, 60).toString("latin1"));
