@@ -1,6 +1,20 @@
-import { isObject, toFields, tryParseJson } from "../../base/object.ts";
+import { isObject, toFields } from "../../base/object.ts";
 import { getHeader, parseJsonBody, type RecordedExchange } from "../exchange.ts";
-import { editJson } from "../json-edit.ts";
+
+export type SeedRow = Readonly<Record<string, unknown>>;
+
+/** A workspace whose API key was accepted, with its exchanges. */
+export interface RecordedCaller {
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly exchanges: readonly RecordedExchange[];
+}
+
+/** Returns the objects in a list, or in the list under a name. */
+export const listSeedRows = (value: unknown, name?: string): SeedRow[] => {
+  const list = Array.isArray(value) || name === undefined ? value : toFields(value)[name];
+  return Array.isArray(list) ? list.filter(isObject) : [];
+};
 
 /**
  * Creates the rows of a workspace from the exchanges of its caller. `base` provides rows of which the exchanges show
@@ -11,52 +25,61 @@ export function buildWorkspaceSeed(
   at: number,
   clusterId: string,
   base: SeedRow,
-): SeedRow {
+): Readonly<Record<string, readonly SeedRow[]>> {
   const succeeded = exchanges.filter(({ response }) => response.status < 300);
   const baseWorkspace = listSeedRows(base.workspaces)[0] ?? {};
   // The offset prevents collisions between workspaces.
   const idOffset = at * 100_000;
   const workspace_id = findWorkspaceId() ?? at + 1;
   const users = listUsers();
+  const contract_types = listContractTypes();
   const { hmac_key } = toFields(findLast("webhooks.hmac-key"));
-  const types = listContractTypes();
   const workspace = {
     id: workspace_id,
     cluster_id: clusterId,
     name: "Replay",
     client_id: clientId,
     client_secret: clientSecret,
-    acting_user_id: findActingUser(users),
+    acting_user_id: findActingUser(),
     organization_types: listOrganizationTypes(),
     jurisdictions: listJurisdictions(),
-    ...(typeof hmac_key === "string" && { hmac_key }),
+    ...pick({ hmac_key }, "string", "hmac_key"),
   };
   return {
     workspaces: [workspace],
     users,
     roles: listRoles(),
     entities: listEntities(),
-    contract_types: types,
-    templates: listTemplates(types),
-    workflows: listWorkflows(),
+    contract_types,
+    templates: listTemplates(),
+    workflows: addSent(listBase("workflows"), "workflow_id", (id) => {
+      return { id, workspace_id, title: `Workflow ${id}`, type: "INTAKE_WORKFLOW", frozen_version: { id: id * 10 } };
+    }),
   };
 
   function findWorkspaceId(): number | undefined {
     const pattern = /"created_by_workspace":\s*(\d+)/;
-    const found = exchanges.map(({ response }) => pattern.exec(response.body.toString("utf8"))?.[1]);
+    const found = succeeded.map(({ response }) => pattern.exec(response.body.toString("utf8"))?.[1]);
     return found.map(Number).find((id) => !Number.isNaN(id));
   }
 
   /** Copies the rows of the first workspace in the base seed to this workspace. */
-  function listOwn(name: string): SeedRow[] {
-    const rows = listSeedRows(base[name]).filter((row) => row.workspace_id === baseWorkspace.id);
+  function listBase(name: string): SeedRow[] {
     const move = ([key, value]: [string, unknown]): [string, unknown] => {
       if (key === "workspace_id") return [key, workspace_id];
       if ((key === "id" || /_id$/.test(key)) && typeof value === "number") return [key, value + idOffset];
       if (key === "roles" && Array.isArray(value)) return [key, value.map((item) => (item as number) + idOffset)];
       return [key, value];
     };
-    return rows.map((row) => Object.fromEntries(Object.entries(row).map(move)));
+    return listSeedRows(base[name])
+      .filter((row) => row.workspace_id === baseWorkspace.id)
+      .map((row) => Object.fromEntries(Object.entries(row).map(move)));
+  }
+
+  /** Returns the rows in the responses of a list, or the rows of the base seed if the list was not read. */
+  function listRecorded(kind: string, operation: string, name: string | undefined, toRow: (row: SeedRow) => SeedRow) {
+    const listed = findAll(operation).flatMap((body) => listSeedRows(body, name));
+    return listed.length > 0 ? removeDuplicates(listed.map(toRow)) : listBase(kind);
   }
 
   /** Adds missing rows for the identifiers that accepted requests contain in this field. */
@@ -77,197 +100,147 @@ export function buildWorkspaceSeed(
     return findAll(operation, part).at(-1);
   }
 
-  function listUsers(): SeedRow[] {
-    const lists = findAll("users.list");
-    const users = new Map<unknown, SeedRow>();
-    for (const user of lists.flatMap((body) => listSeedRows(body, "results"))) {
-      const { id, roles, is_active } = user;
-      users.set(id, {
-        ...toUser(user),
-        ...(Array.isArray(roles) && { roles: roles.map((role) => toFields(role).id) }),
-        ...(typeof is_active === "boolean" && { is_active }),
-      });
-    }
-    const isComplete = lists.some((body) => Number(toFields(body).total_results) <= users.size);
-    for (const user of isComplete ? [] : findMentionedUsers())
-      if (!users.has(user.id) && ![...users.values()].some(({ email }) => email === user.email))
-        users.set(user.id, user);
-    return users.size > 0 ? [...users.values()] : listOwn("users");
+  /** Finds the values of this field in accepted requests. */
+  function findSentValues(field: string): ReadonlySet<unknown> {
+    const values = new Set<unknown>();
+    for (const { request } of succeeded)
+      visitFields(parseJsonBody(request), "", (key, value) => void (key === field && values.add(value)));
+    return values;
   }
 
-  function toUser({ id, name, email, designation }: SeedRow): SeedRow {
-    return { id, workspace_id, name, email, ...(typeof designation === "string" && { designation }) };
+  function listUsers(): SeedRow[] {
+    const lists = findAll("users.list");
+    const found = new Map<unknown, SeedRow>();
+    for (const user of lists.flatMap((body) => listSeedRows(body, "results"))) {
+      const roles = Array.isArray(user.roles) && { roles: user.roles.map((role) => toFields(role).id) };
+      found.set(user.id, { ...toUser(user), ...roles, ...pick(user, "boolean", "is_active") });
+    }
+    const isComplete = lists.some((body) => Number(toFields(body).total_results) <= found.size);
+    for (const user of isComplete ? [] : findMentionedUsers())
+      if (!found.has(user.id) && ![...found.values()].some(({ email }) => email === user.email))
+        found.set(user.id, user);
+    return found.size > 0 ? [...found.values()] : listBase("users");
+  }
+
+  function toUser(user: SeedRow): SeedRow {
+    const { id, name, email } = user;
+    return { id, workspace_id, name, email, ...pick(user, "string", "designation") };
   }
 
   /** Finds users in responses with ID, name and e-mail address, and acting users in request headers. */
   function findMentionedUsers(): SeedRow[] {
     const found: SeedRow[] = [];
     const creators = new Map<string, string>();
-    const walk = (value: unknown, key: string): void => {
-      if (Array.isArray(value)) for (const item of value) walk(item, key);
-      if (!isObject(value)) return;
-      const isUser = typeof value.id === "number" && typeof value.name === "string" && typeof value.email === "string";
-      if (isUser && /user|^created_by/.test(key)) found.push(toUser(value));
-      const { created_by: by, created_by_user_email: byEmail = by, created_by_user_name: byName } = value;
-      if (typeof byEmail === "string" && byEmail.includes("@"))
-        creators.set(byEmail, typeof byName === "string" ? byName : (creators.get(byEmail) ?? byEmail.split("@")[0]!));
-      for (const [inner, item] of Object.entries(value)) walk(item, inner);
-    };
-    for (const { response } of succeeded) walk(parseJsonBody(response), "");
+    for (const { response } of succeeded)
+      visitFields(parseJsonBody(response), "", (key, value) => {
+        if (!isObject(value)) return;
+        const isUser =
+          typeof value.id === "number" && typeof value.name === "string" && typeof value.email === "string";
+        if (isUser && /user|^created_by/.test(key)) found.push(toUser(value));
+        const { created_by: by, created_by_user_email: email = by, created_by_user_name: name } = value;
+        if (typeof email === "string" && email.includes("@"))
+          creators.set(email, typeof name === "string" ? name : (creators.get(email) ?? email.split("@")[0]!));
+      });
     for (const [email, name] of creators) found.push(toUser({ id: 8_000_000 + found.length, name, email }));
-    for (const [at, { request, response }] of exchanges.entries()) {
+    for (const [position, { request, response }] of exchanges.entries()) {
       const email = getHeader(request, "user-email");
       if (email !== undefined && response.status < 400)
-        found.push(toUser({ id: 9_000_000 + at, name: email.split("@")[0], email }));
+        found.push(toUser({ id: 9_000_000 + position, name: email.split("@")[0], email }));
     }
     return found;
   }
 
-  function findActingUser(users: readonly SeedRow[]): unknown {
-    const creator = succeeded
-      .filter(({ request }) => getHeader(request, "user-email") === undefined)
-      .map(({ response }) =>
-        /"created_by(?:_user_email)?":\s{0,2}"([^"@]{1,80}@[^"@]{1,80})"|"created_by_user":\s{0,2}\{"id":\s{0,2}(\d{1,15})/.exec(
-          response.body.toString("utf8"),
-        ),
-      )
-      .find((found) => found !== null);
-    const found = users.find(({ id, email }) => creator && (email === creator[1] || String(id) === creator[2]));
-    return (found ?? users[0])?.id;
+  /** Finds the user of the API key, who created the objects of requests without an acting user. */
+  function findActingUser(): unknown {
+    const pattern =
+      /"created_by(?:_user_email)?":\s{0,2}"([^"@]{1,80}@[^"@]{1,80})"|"created_by_user":\s{0,2}\{"id":\s{0,2}(\d{1,15})/;
+    const [, creatorEmail, creatorId] =
+      succeeded
+        .filter(({ request }) => getHeader(request, "user-email") === undefined)
+        .map(({ response }) => pattern.exec(response.body.toString("utf8")))
+        .find((found) => found !== null) ?? [];
+    return (users.find(({ id, email }) => email === creatorEmail || String(id) === creatorId) ?? users[0])?.id;
   }
 
-  function listRoles(): readonly SeedRow[] {
-    const listed = findAll("users.roles").flatMap((body) => listSeedRows(body, "active_roles"));
-    const rows = listed.map(({ id, name }) => ({ id, workspace_id, name }));
-    return rows.length > 0 ? removeDuplicates(rows) : listOwn("roles");
+  function listRoles(): SeedRow[] {
+    return listRecorded("roles", "users.roles", "active_roles", ({ id, name }) => ({ id, workspace_id, name }));
   }
 
-  function listOrganizationTypes(): readonly SeedRow[] {
-    const listed = listSeedRows(findLast("organizations.types")).map(({ id, name, jurisdiction }) => ({
-      id,
-      name,
-      ...(typeof jurisdiction === "string" && { jurisdiction }),
-    }));
-    const rows: SeedRow[] = listed.length > 0 ? listed : [...listSeedRows(baseWorkspace.organization_types)];
+  function listOrganizationTypes(): SeedRow[] {
+    const listed = listSeedRows(findLast("organizations.types"));
+    const rows = (listed.length > 0 ? listed : listSeedRows(baseWorkspace.organization_types)).map(
+      (row): SeedRow => ({ id: row.id, name: row.name, ...pick(row, "string", "jurisdiction") }),
+    );
     for (const name of findSentValues("organization_type"))
       if (!rows.some((row) => row.name === name)) rows.push({ id: 900 + rows.length, name });
     return rows;
   }
 
-  function listJurisdictions(): readonly SeedRow[] {
-    const found = new Map<unknown, SeedRow>();
+  function listJurisdictions(): SeedRow[] {
+    const rows = new Map<unknown, SeedRow>();
     for (const { jurisdiction } of findAll("organizations.entities").flatMap((body) => listSeedRows(body))) {
       const { id, name, code2 } = toFields(jurisdiction);
       if (typeof id === "number" && typeof name === "string" && typeof code2 === "string")
-        found.set(code2, { id, name, iso_code: code2 });
+        rows.set(code2, { id, name, iso_code: code2 });
     }
     for (const row of listSeedRows(baseWorkspace.jurisdictions))
-      if (!found.has(row.iso_code)) found.set(row.iso_code, row);
+      if (!rows.has(row.iso_code)) rows.set(row.iso_code, row);
     for (const code of findSentValues("jurisdiction_iso_code"))
-      if (!found.has(code)) found.set(code, { id: 900 + found.size, name: code, iso_code: code });
-    return [...found.values()];
+      if (!rows.has(code)) rows.set(code, { id: 900 + rows.size, name: code, iso_code: code });
+    return [...rows.values()];
   }
 
-  function listEntities(): readonly SeedRow[] {
-    const listed = listSeedRows(findLast("organizations.entities"));
-    if (listed.length === 0) return listOwn("entities");
-    return listed.map((row) => {
+  function listEntities(): SeedRow[] {
+    return listRecorded("entities", "organizations.entities", undefined, (row) => {
+      const { id, reference_id, name } = row;
+      const jurisdiction = toFields(row.jurisdiction).name ?? "";
+      const type = toFields(row.organization_type).name ?? "";
+      const entity = { id, workspace_id, reference_id, name, jurisdiction, type, is_primary: row.is_primary === true };
+      if (row.primary_address == null) return entity;
       const address = toFields(row.primary_address);
       const { line_one = "", city_name: city = "", state_name: state = "", zipcode = "" } = address;
-      return {
-        id: row.id,
-        workspace_id,
-        reference_id: row.reference_id,
-        name: row.name,
-        jurisdiction: toFields(row.jurisdiction).name ?? "",
-        type: toFields(row.organization_type).name ?? "",
-        is_primary: row.is_primary === true,
-        ...(row.primary_address != null && {
-          address: { line_one, city, state, zipcode, country: toFields(address.country).name ?? "" },
-        }),
-      };
+      const country = toFields(address.country).name ?? "";
+      return { ...entity, address: { line_one, city, state, zipcode, country } };
     });
   }
 
-  function listContractTypes(): readonly SeedRow[] {
-    const listed = listSeedRows(findLast("contract-types.list"));
-    const base = listOwn("contract_types");
+  function listContractTypes(): SeedRow[] {
+    const own = listBase("contract_types");
     const routes = ["review", "sign"];
-    const known = listed.map(({ id, name }) => {
-      const row = base.find((one) => one.id === id);
-      return { routes, ...row, id, workspace_id, name };
+    const listed = listRecorded("contract_types", "contract-types.list", undefined, ({ id, name }) => {
+      return { routes, ...own.find((row) => row.id === id), id, workspace_id, name };
     });
-    const rows = addSent(listed.length === 0 ? base : known, "contract_type_id", (id) => {
-      return { id, workspace_id, name: `Type ${id}`, routes };
-    });
+    const rows = addSent(listed, "contract_type_id", (id) => ({ id, workspace_id, name: `Type ${id}`, routes }));
     return rows.map((row) => {
       const form = findLast("contract-types.intake-form", `/contract_types/${row.id}/`);
       return Array.isArray(form) ? { ...row, intake_form: form.map(toQuestion) } : row;
     });
   }
 
-  function listTemplates(types: readonly SeedRow[]): readonly SeedRow[] {
-    const base = listOwn("templates");
-    const listed = [
-      ...findAll("templates.list").flatMap((body) => listSeedRows(body, "items")),
-      ...findAll("templates.show").filter(isObject),
-    ];
-    const rows = removeDuplicates(listed.length === 0 ? base : listed.map((row) => createTemplate(row, base)));
-    addSent(rows, "contract_template_id", (id) =>
-      createTemplate({ id, name: `Template ${id}`, contract_type_id: types[0]?.id, tags: [] }, base),
+  function listTemplates(): SeedRow[] {
+    const own = listBase("templates");
+    const toTemplate = ({ id, name, contract_type_id, tags }: SeedRow): SeedRow => ({
+      ...own.find((row) => row.id === id),
+      ...{ id, workspace_id, name, contract_type_id },
+      ...(Array.isArray(tags) && { tags }),
+    });
+    const lists = findAll("templates.list").flatMap((body) => listSeedRows(body, "items"));
+    const listed = [...lists, ...findAll("templates.show").filter(isObject)].map(toTemplate);
+    const rows = addSent(listed.length > 0 ? removeDuplicates(listed) : own, "contract_template_id", (id) =>
+      toTemplate({ id, name: `Template ${id}`, contract_type_id: contract_types[0]?.id, tags: [] }),
     );
     return rows.map((row) => {
       const metadata = toFields(findLast("templates.metadata", `/templates/${row.id}/`));
       if (!Array.isArray(metadata.attributes)) return row;
-      return {
-        ...row,
-        attributes: metadata.attributes.map(toQuestion),
-        ...(typeof metadata.counter_party_kind === "string" && { counter_party_kind: metadata.counter_party_kind }),
-      };
+      const attributes = metadata.attributes.map(toQuestion);
+      return { ...row, attributes, ...pick(metadata, "string", "counter_party_kind") };
     });
   }
-
-  function createTemplate({ id, name, contract_type_id, tags }: SeedRow, base: readonly SeedRow[]): SeedRow {
-    return {
-      ...base.find((row) => row.id === id),
-      id,
-      workspace_id,
-      name,
-      contract_type_id,
-      ...(Array.isArray(tags) && { tags }),
-    };
-  }
-
-  function listWorkflows(): readonly SeedRow[] {
-    return addSent(listOwn("workflows"), "workflow_id", (id) => ({
-      id,
-      workspace_id,
-      title: `Workflow ${id}`,
-      type: "INTAKE_WORKFLOW",
-      frozen_version: { id: id * 10 },
-    }));
-  }
-
-  /** Finds the values of this field in accepted requests. */
-  function findSentValues(field: string): ReadonlySet<unknown> {
-    const values = new Set<unknown>();
-    for (const { request } of succeeded) {
-      const text = request.body.toString("utf8");
-      if (!text.includes(field) || tryParseJson(text) === undefined) continue;
-      editJson(text, {
-        editString: ({ isKey, name, value }) => {
-          if (!isKey && name === field) values.add(value);
-          return value;
-        },
-        editNumber: ({ name, text: number }) => {
-          if (name === field) values.add(Number(number));
-          return number;
-        },
-      });
-    }
-    return values;
-  }
 }
+
+/** Returns a field as an object if it has a value of this type. */
+const pick = (row: SeedRow, type: "string" | "boolean", name: string): SeedRow =>
+  typeof row[name] === type ? { [name]: row[name] } : {};
 
 const removeDuplicates = (rows: readonly SeedRow[]): SeedRow[] => [
   ...new Map(rows.map((row) => [row.id, row])).values(),
@@ -280,17 +253,9 @@ const toQuestion = (question: unknown): SeedRow =>
     Object.entries(toFields(question)).filter(([key, value]) => questionKeys.includes(key) && value != null),
   );
 
-export type SeedRow = Readonly<Record<string, unknown>>;
-
-/** Returns the objects in a list, or in the list under a name. */
-export const listSeedRows = (value: unknown, name?: string): readonly SeedRow[] => {
-  const list = Array.isArray(value) ? value : name === undefined ? undefined : toFields(value)[name];
-  return Array.isArray(list) ? list.filter(isObject) : [];
-};
-
-/** A workspace whose API key was accepted, with its exchanges. */
-export interface RecordedCaller {
-  readonly clientId: string;
-  readonly clientSecret: string;
-  readonly exchanges: readonly RecordedExchange[];
+/** Calls `visit` for all values of a document with their keys. An item of a list has the key of the list. */
+function visitFields(value: unknown, key: string, visit: (key: string, value: unknown) => void): void {
+  if (Array.isArray(value)) for (const item of value) visitFields(item, key, visit);
+  else visit(key, value);
+  if (isObject(value)) for (const [inner, item] of Object.entries(value)) visitFields(item, inner, visit);
 }
