@@ -4,7 +4,6 @@ import type { WallClock } from "../base/clock.ts";
 import { onAbort } from "../base/on-abort.ts";
 import { hasNoBody } from "../base/response-quirks.ts";
 import { waitForNextTurn } from "../base/timing.ts";
-import { BufferedBody } from "./buffered-body.ts";
 import {
   createSizeLimitError,
   formatTime,
@@ -54,7 +53,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #abort: ((cause?: Error) => void) | undefined;
   #resume = () => {};
   #unlisten = () => {};
-  #body: Readable | BufferedBody | undefined;
+  #body: Readable | undefined;
   #reading: ReadMode = "whole";
   #maxBytes = 0;
   #interim = 0;
@@ -106,16 +105,15 @@ export class Exchange implements Dispatcher.DispatchHandler {
       this.#fail(createSizeLimitError(this.#maxBytes));
       return true;
     }
-    const isEmpty = hasNoBody(status);
-    this.#body = isEmpty || this.#reading === "whole" ? new BufferedBody((cause) => this.#end(cause)) : this.#stream();
+    this.#body = this.#createBody();
+    if (this.#reading !== "whole") this.#openWindow();
     this.#begin({ status, headers, body: this.#body });
     // The response has no body, regardless of its declared length and of the bytes that follow (RFC 9110, 15.3.5).
-    if (isEmpty) this.onComplete();
+    if (hasNoBody(status)) this.onComplete();
     return true;
   }
 
-  #stream(): Readable {
-    this.#openWindow();
+  #createBody(): Readable {
     const body = new Readable({
       highWaterMark: maxUnreadBytes,
       read: () => {
