@@ -1,5 +1,6 @@
 import { isObject } from "../../base/object.ts";
 import { pluralize } from "../../base/text.ts";
+import { getHeader, type HttpMessage } from "../exchange.ts";
 import { compareText, type TextDifference } from "./compare-text.ts";
 import { getIdScope, isIdKey, type ReplayLinks } from "./links.ts";
 
@@ -192,16 +193,14 @@ const comparedHeaders = [
   "link",
 ] as const;
 
-type HeaderLookup = (name: string) => string | undefined;
-
 export function compareHeaders(
-  recorded: HeaderLookup,
-  actual: HeaderLookup,
+  recorded: Pick<HttpMessage, "headers">,
+  actual: Pick<HttpMessage, "headers">,
   context: ComparisonContext,
   names: readonly string[] = comparedHeaders,
 ): FoundDifference[] {
   return names.flatMap((name) => {
-    const [was, is] = [recorded(name), actual(name)];
+    const [was, is] = [getHeader(recorded, name), getHeader(actual, name)];
     if (was === is) return [];
     if (was !== undefined && is !== undefined && compareText(was, is, context.links, false) === undefined) return [];
     return [createDifference("header", `header ${name}`, was, is)];

@@ -1,6 +1,5 @@
 import demo from "../../../fixtures/seeds/demo.json" with { type: "json" };
 import type { Operation } from "../../api/operation.ts";
-import { systemWallClock } from "../../base/clock.ts";
 import { toFields, tryParseJson } from "../../base/object.ts";
 import { toOutputSchema } from "../../derive/fields.ts";
 import type { CorpusExchange, TrafficCorpus } from "../corpus.ts";
@@ -22,10 +21,10 @@ import {
   createDifference,
   type FoundDifference,
 } from "./compare.ts";
-import { ReplayReceiver } from "./deliveries.ts";
+import { openReplayReceiver } from "./deliveries.ts";
 import { getIdScope, isIdKey, ReplayLinks } from "./links.ts";
 import { buildReplaySeed, findCallers } from "./seed.ts";
-import { RequestSender } from "./send.ts";
+import { createRequestSender } from "./send.ts";
 
 /** Target of a replay: an emulator with a state created from the corpus, or a service. */
 export interface ReplayTarget {
@@ -104,17 +103,14 @@ export async function replayCorpus(
   { resolveUrl, clock, service, signal }: ReplayTarget,
 ): Promise<ReplayedExchange[]> {
   const links = new ReplayLinks();
-  const sender = new RequestSender();
-  const receiver = new ReplayReceiver(exchanges, links, () => clock?.now() ?? 0);
-  let hasSent = false;
+  const sender = createRequestSender(service?.requestsPerSecond);
+  const receiver = clock && (await openReplayReceiver(exchanges, links, () => clock.now()));
   try {
-    if (!clock) return await replayRequests();
-    await receiver.open();
     await subscribe();
-    return [...(await replayRequests()), ...(await compareDeliveries(clock))];
+    return [...(await replayRequests()), ...(await compareDeliveries())];
   } finally {
     sender.close();
-    if (receiver.url !== "") await receiver.close();
+    await receiver?.close();
   }
 
   async function replayRequests(): Promise<ReplayedExchange[]> {
@@ -128,7 +124,8 @@ export async function replayCorpus(
     return replayed;
   }
 
-  async function compareDeliveries(clock: ReplayEmulator["clock"]): Promise<ReplayedExchange[]> {
+  async function compareDeliveries(): Promise<ReplayedExchange[]> {
+    if (!clock || !receiver) return [];
     const last = exchanges.at(-1)?.at ?? 0;
     // The clock advance delivers the webhooks of the last request.
     await clock.advance({ to: Math.max(last, clock.now()) + 1_000 });
@@ -140,6 +137,7 @@ export async function replayCorpus(
 
   /** Creates the webhooks without a recorded creation, such as those of `svc webhooks listen`. */
   async function subscribe(): Promise<void> {
+    if (!receiver) return;
     const { method, path } = findOperationById("webhooks.create")!;
     const url = resolveUrl("contracts") + path;
     for (const { target, activities } of receiver.olderWebhooks)
@@ -175,7 +173,6 @@ export async function replayCorpus(
     const url = resolveExchangeUrl(exchange, operation.path, resource);
     if (url === undefined) return skip("the signed URL comes from a response that was not recorded");
 
-    if (service) await pause(service.requestsPerSecond);
     const headers = createHeaders(exchange, credentials);
     const body = createBody(exchange, resource);
     const actual = await sender.send({ method: request.method, url, headers, body }, signal);
@@ -205,11 +202,7 @@ export async function replayCorpus(
       recorded.status === actual.status ? [] : [createDifference("status", "", recorded.status, actual.status)];
     // A success is not comparable with a failure.
     if (recorded.status < 400 !== actual.status < 400) return status;
-    const headers = compareHeaders(
-      (name) => getHeader(recorded, name),
-      (name) => getHeader(actual, name),
-      context,
-    );
+    const headers = compareHeaders(recorded, actual, context);
     const [was, is] = [parseJsonBody(recorded), parseJsonBody(actual)];
     if (service && was !== undefined && is !== undefined && recorded.status < 400) {
       // Identifiers become links, so that the data of corresponding contracts is compared.
@@ -273,12 +266,6 @@ export async function replayCorpus(
     return value !== undefined && /^\d+$/.test(value) ? `${name} ${value}` : value;
   }
 
-  async function pause(requestsPerSecond: number): Promise<void> {
-    if (hasSent) await systemWallClock.sleep(1_000 / requestsPerSecond, signal);
-    hasSent = true;
-    signal?.throwIfAborted();
-  }
-
   function explainMissing(
     { request, response }: CorpusExchange,
     actual: RecordedResponse,
@@ -311,8 +298,7 @@ export async function replayCorpus(
 
   function createBody({ operation, request }: CorpusExchange, resource: string): Buffer {
     const body = links.translateBody(request.body, resource);
-    if (receiver.url === "" || operation !== "webhooks.create" || tryParseJson(body.toString()) === undefined)
-      return body;
+    if (!receiver || operation !== "webhooks.create" || tryParseJson(body.toString()) === undefined) return body;
     // The replay receives all webhooks itself instead of the recorded receiver.
     const edited = editJson(body.toString(), {
       editString: ({ isKey, path, value }) =>

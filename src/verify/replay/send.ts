@@ -1,5 +1,6 @@
 import { Agent, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
+import { systemWallClock } from "../../base/clock.ts";
 import { type HttpMessage, pairHeaders, type RecordedResponse } from "../exchange.ts";
 
 interface ReplayRequest extends HttpMessage {
@@ -15,11 +16,27 @@ export class NoResponseError extends Error {
 const maxResponseMs = 30_000;
 const maxResponseBytes = 64 * 1024 * 1024;
 
-/** Sends requests unchanged, with the order and spelling of their headers. Callers must close the sender. */
-export class RequestSender {
-  readonly #agent = new Agent({ keepAlive: true });
+/**
+ * Sends requests unchanged, with the order and spelling of their headers. Requests beyond the rate wait. Callers must
+ * close the sender.
+ */
+export function createRequestSender(requestsPerSecond = Number.POSITIVE_INFINITY) {
+  const agent = new Agent({ keepAlive: true });
+  let isFirst = true;
+  return { send, close: () => agent.destroy() };
 
-  send({ method, url, headers, body }: ReplayRequest, signal?: AbortSignal): Promise<RecordedResponse> {
+  /** Resolves with the response, and with the time of its request. */
+  async function send(request: ReplayRequest, signal?: AbortSignal) {
+    const waitMs = isFirst ? 0 : 1_000 / requestsPerSecond;
+    isFirst = false;
+    if (waitMs > 0) await systemWallClock.sleep(waitMs, signal);
+    signal?.throwIfAborted();
+    const at = systemWallClock.now();
+    const response = await exchange(request, signal);
+    return { ...response, at, durationMs: systemWallClock.now() - at };
+  }
+
+  function exchange({ method, url, headers, body }: ReplayRequest, signal?: AbortSignal): Promise<RecordedResponse> {
     const target = new URL(url);
     const isTls = target.protocol === "https:";
     const own = headers.filter(([name]) => !/^(?:host|content-length|connection)$/i.test(name));
@@ -35,7 +52,7 @@ export class RequestSender {
         // URL would normalize differences that a service can detect.
         path: url.slice(target.origin.length) || "/",
         headers: all.flat() as unknown as Record<string, string>,
-        ...(!isTls && { agent: this.#agent }),
+        ...(!isTls && { agent }),
         setHost: false,
         timeout: maxResponseMs,
         ...(signal && { signal }),
@@ -52,15 +69,11 @@ export class RequestSender {
         });
         response.once("error", fail);
         response.once("end", () => {
-          const headers = pairHeaders(response.rawHeaders);
-          resolve({ status: response.statusCode!, headers, body: Buffer.concat(chunks) });
+          const received = pairHeaders(response.rawHeaders);
+          resolve({ status: response.statusCode!, headers: received, body: Buffer.concat(chunks) });
         });
       });
       request.end(body);
     });
-  }
-
-  close(): void {
-    this.#agent.destroy();
   }
 }

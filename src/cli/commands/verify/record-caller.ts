@@ -1,5 +1,4 @@
 import type { Operation } from "../../../api/operation.ts";
-import { systemWallClock } from "../../../base/clock.ts";
 import { toFields, tryParseJson } from "../../../base/object.ts";
 import { fillTemplate } from "../../../base/urls.ts";
 import { MissingCredentialsError } from "../../../client/errors.ts";
@@ -7,7 +6,7 @@ import type { Credentials } from "../../../client/published.d.ts";
 import { buildCredentialHeaders } from "../../../client/request.ts";
 import type { ExchangeRecorder } from "../../../verify/recorder.ts";
 import { findOperationById } from "../../../verify/replay/claims.ts";
-import { NoResponseError, RequestSender } from "../../../verify/replay/send.ts";
+import { createRequestSender, NoResponseError } from "../../../verify/replay/send.ts";
 import type { ServiceTarget } from "../../command.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 
@@ -29,9 +28,8 @@ export function createRecordingClient(
   callsPerSecond: number,
   signal: AbortSignal,
 ) {
-  const sender = new RequestSender();
+  const sender = createRequestSender(callsPerSecond);
   let isCleanUp = false;
-  let isFirst = true;
 
   const getBaseUrl = ({ service }: Operation): string | undefined =>
     service.name === "router" || service.name === "contracts" ? baseUrls[service.name] : undefined;
@@ -63,20 +61,14 @@ export function createRecordingClient(
   }
 
   async function send(method: string, url: string, headers: Readonly<Record<string, string>>, body: Buffer) {
-    const stopSignal = isCleanUp ? undefined : signal;
-    stopSignal?.throwIfAborted();
-    if (!isFirst) await systemWallClock.sleep(1_000 / callsPerSecond, stopSignal);
-    stopSignal?.throwIfAborted();
-    isFirst = false;
     const pairs = Object.entries(headers);
-    const at = systemWallClock.now();
-    const response = await sender.send({ method, url, headers: pairs, body }, stopSignal).catch((cause: unknown) => {
+    const stopSignal = isCleanUp ? undefined : signal;
+    const sent = await sender.send({ method, url, headers: pairs, body }, stopSignal).catch((cause: unknown) => {
       throw toNetworkFailure(cause);
     });
+    const { at, durationMs, ...response } = sent;
     const { origin, host } = new URL(url);
-    const target = url.slice(origin.length);
-    const durationMs = systemWallClock.now() - at;
-    const request = { method, target, headers: [["host", host] as const, ...pairs], body };
+    const request = { method, target: url.slice(origin.length), headers: [["host", host] as const, ...pairs], body };
     await recorder.add({ at, durationMs, request, response });
     return { status: response.status, document: tryParseJson(response.body.toString("utf8")) };
   }

@@ -11,7 +11,7 @@ import { systemWallClock } from "../../../../base/clock.ts";
 import { isObject, lookupTable, toFields, tryParseJson } from "../../../../base/object.ts";
 import { maxIdleConnectionMs } from "../../../../base/timing.ts";
 import { pairHeaders, parseJsonBody, type RecordedResponse } from "../../../../verify/exchange.ts";
-import { RequestSender } from "../../../../verify/replay/send.ts";
+import { createRequestSender } from "../../../../verify/replay/send.ts";
 import { withControlClient } from "../../../connection/emulator/emulator-access.ts";
 
 /**
@@ -89,7 +89,7 @@ export async function startScriptedServer(script: readonly PollStep[], getEarlie
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const { startEmulator } = await import("../../../../../emulator/index.ts");
   const emulator = await startEmulator({ publicUrl: url, clock: { mode: "manual" }, seed: "demo" });
-  const sender = new RequestSender();
+  const sender = createRequestSender();
   const steps = [...script];
   const secrets: string[] = [];
 
