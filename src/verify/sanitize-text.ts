@@ -48,16 +48,11 @@ export class TextSanitizer {
   }
 
   sanitizeParameter(name: string, value: string): string {
-    return this.#standIns.within(name, () => this.sanitizeNamed(name, value, "value", "parameter"));
+    return this.#standIns.within(name, () => this.sanitizeNamed(name, value, "parameter"));
   }
 
-  sanitizeNamed(
-    name: string,
-    value: string,
-    kind: TextKind = "value",
-    position: FieldLocation = getFieldLocation(kind),
-  ): string {
-    const hidden = this.sanitizeHidden(name, value, position);
+  sanitizeNamed(name: string, value: string, location: FieldLocation): string {
+    const hidden = this.sanitizeHidden(name, value, location);
     if (hidden !== undefined) return hidden;
     if (value === "" || this.#isPublic(value)) return value;
     if (isIdentifier(name, value) || (constantFieldPattern.test(name) && /^[A-Z]+(?:_[A-Z0-9]+)*$/.test(value)))
@@ -67,12 +62,12 @@ export class TextSanitizer {
         this.#standIns.names.add(word);
         this.#standIns.people.add(word.toLowerCase());
       }
-    return this.sanitizeText(value, kind === "wording" ? kind : nameFieldPattern.test(name) ? "name" : "value");
+    return this.sanitizeText(value, location !== "error" && nameFieldPattern.test(name) ? "name" : location);
   }
 
   /** Replaces the whole value if the name of the field shows that it is secret. Returns undefined otherwise. */
-  sanitizeHidden(name: string, value: string, position: FieldLocation): string | undefined {
-    if (isSecretValue(name, value, position)) return this.replaceSecret(value);
+  sanitizeHidden(name: string, value: string, location: FieldLocation): string | undefined {
+    if (isSecretValue(name, value, location)) return this.replaceSecret(value);
     const kind = findPersonalKind(name, value);
     if (kind === "phone") return isStandInPhone(value) ? value : this.#standIns.createPhone(value.replace(/\D/g, ""));
     if (kind === "date") return this.#standIns.createDate(value);
@@ -102,7 +97,8 @@ export class TextSanitizer {
   sanitizeText(value: string, kind: TextKind): string {
     if (value === "" || this.#isPublic(value)) return value;
     const trimmed = value.trim();
-    if (/^[[{]/.test(trimmed) && tryParseJson(trimmed) !== undefined) return this.sanitizeJson(value, kind);
+    if (/^[[{]/.test(trimmed) && tryParseJson(trimmed) !== undefined)
+      return this.sanitizeJson(value, kind === "error" ? kind : "field");
     const known = this.#standIns.secrets.get(value);
     if (known !== undefined) return known;
     if (this.#standIns.isOwn(value)) return value;
@@ -121,10 +117,10 @@ export class TextSanitizer {
         secret.length >= 8 && text.includes(secret) ? text.replaceAll(secret, setAside(standIn)) : text,
       withoutUrls,
     );
-    const plain = editFields(marked, (name, inner, position) => {
-      if (/^\ue000\d+\ue001$/.test(inner) || (position === "error" && kind === "wording" && isSentence(name, inner)))
+    const plain = editFields(marked, (name, inner, location) => {
+      if (/^\ue000\d+\ue001$/.test(inner) || (location === "error" && kind === "error" && isSentence(name, inner)))
         return undefined;
-      const hidden = s.within(name, () => this.sanitizeHidden(name, inner, position));
+      const hidden = s.within(name, () => this.sanitizeHidden(name, inner, location));
       return hidden === undefined ? undefined : setAside(hidden);
     })
       .replace(jwtPattern, (jwt) => setAside(this.#sanitizeJwt(jwt)))
@@ -156,7 +152,7 @@ export class TextSanitizer {
         if (aside !== undefined || isStandInWord(word)) return word;
         if (/^\d/.test(word)) return this.#standIns.createNumber(word);
         const isLogin =
-          kind === "wording" &&
+          kind === "error" &&
           !/['’]/.test(word) &&
           !this.#vocabulary.words.has(word.toLowerCase()) &&
           beforeLoginPattern.test(text.slice(Math.max(0, at - 20), at));
@@ -170,9 +166,9 @@ export class TextSanitizer {
   #isPrivate(word: string, kind: TextKind, startsSentence: boolean): boolean {
     const { names, words } = this.#standIns;
     const isCommon = this.#vocabulary.words.has(word.toLowerCase());
-    if (names.has(word)) return kind !== "wording" || !isCommon || !startsSentence;
+    if (names.has(word)) return kind !== "error" || !isCommon || !startsSentence;
     if (word.length === 1) return false;
-    if (kind !== "wording") {
+    if (kind !== "error") {
       // A word gets the same treatment everywhere, because services combine names.
       if (isCommon && !/^\p{Lu}/u.test(word)) return false;
       if (!isCommon) words.add(word);
@@ -212,7 +208,7 @@ export class TextSanitizer {
   #sanitizeSegment(segment: string): string {
     if (this.#vocabulary.segments.has(segment) || segment === "") return segment;
     const plain = decodeUrlPart(segment);
-    const sanitized = this.#standIns.secrets.get(plain) ?? this.sanitizeText(plain, "value");
+    const sanitized = this.#standIns.secrets.get(plain) ?? this.sanitizeText(plain, "field");
     return sanitized === plain ? segment : encodeURIComponent(sanitized).replaceAll("%40", "@");
   }
 
@@ -232,7 +228,7 @@ export class TextSanitizer {
         const sanitized = this.sanitizeParameter(bare, value);
         const shownName =
           name.includes("@") || name.includes("%40")
-            ? encodeURIComponent(this.sanitizeText(decodeUrlPart(name), "value"))
+            ? encodeURIComponent(this.sanitizeText(decodeUrlPart(name), "field"))
             : name;
         return `${shownName}=${sanitized === value ? pair.slice(equals + 1) : encodeURIComponent(sanitized)}`;
       })
@@ -240,15 +236,15 @@ export class TextSanitizer {
   }
 
   /** Sanitizes a JSON text and preserves its formatting. */
-  sanitizeJson(text: string, kind: TextKind): string {
+  sanitizeJson(text: string, location: FieldLocation): string {
     return editJson(text, {
       editString: ({ isKey, path, name, value }) => {
         // Only the end of a path is shown, because hostile JSON can have a hundred thousand levels.
         const keys = path.slice(-20).filter((key) => key !== "");
-        if (!isKey) return this.#standIns.within(keys.join("."), () => this.sanitizeNamed(name, value, kind));
+        if (!isKey) return this.#standIns.within(keys.join("."), () => this.sanitizeNamed(name, value, location));
         return /^[A-Za-z_$@][\w$.:-]{0,60}$/.test(value) && !isRandomLooking(value)
           ? this.#sanitizeKey(value)
-          : this.#standIns.within("key", () => this.sanitizeText(value, "value"));
+          : this.#standIns.within("key", () => this.sanitizeText(value, "field"));
       },
       editNumber: ({ name, text: number }) => {
         const kind = isSecretFieldName(name) ? "secret" : findPersonalKind(name, number);
@@ -271,7 +267,7 @@ export class TextSanitizer {
   #sanitizeJwt(jwt: string): string {
     const [head = "", payload = "", signature = ""] = jwt.split(".");
     const inner = Buffer.from(payload, "base64url").toString();
-    const claims = tryParseJson(inner) === undefined ? "{}" : this.sanitizeJson(inner, "value");
+    const claims = tryParseJson(inner) === undefined ? "{}" : this.sanitizeJson(inner, "field");
     return `${head}.${Buffer.from(claims).toString("base64url")}.${this.#standIns.createToken(signature || "none", "JSON Web Token")}`;
   }
 
@@ -282,12 +278,10 @@ export class TextSanitizer {
     const colon = /^([^\s:]+):(\S+)$/.exec(text);
     const sanitized = colon
       ? `${this.#standIns.createToken(colon[1]!, "secret")}:${this.#standIns.createToken(colon[2]!, "secret")}`
-      : this.sanitizeText(text, "value");
+      : this.sanitizeText(text, "field");
     return sanitized === text ? original : Buffer.from(sanitized).toString(encoding);
   }
 }
-
-export const getFieldLocation = (kind: TextKind): FieldLocation => (kind === "wording" ? "error" : "field");
 
 const isSentenceStart = (text: string, at: number): boolean =>
   /(?:^|[.!?:"'“(])\s{0,3}$/.test(text.slice(Math.max(0, at - 4), at)) || at === 0;

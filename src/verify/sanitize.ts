@@ -2,12 +2,12 @@ import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
 import { isSecretName } from "../api/secrets.ts";
-import { tryParseJson } from "../base/object.ts";
+import { lookupTable, tryParseJson } from "../base/object.ts";
 import { isSignatureHeader } from "../schemes/webhook-schemes.ts";
-import { getHeader, type HttpMessage, type RecordedExchange } from "./exchange.ts";
-import { editMarkup } from "./fields.ts";
-import { getFieldLocation, TextSanitizer } from "./sanitize-text.ts";
-import type { StandIns, TextKind } from "./stand-ins.ts";
+import { decodeUrlPart, getHeader, type HttpMessage, type RecordedExchange } from "./exchange.ts";
+import { editMarkup, type FieldLocation } from "./fields.ts";
+import { TextSanitizer } from "./sanitize-text.ts";
+import type { StandIns } from "./stand-ins.ts";
 import { getVocabulary } from "./vocabulary.ts";
 
 /** Headers of one connection, and headers that identify the sending program. */
@@ -35,8 +35,8 @@ export class ExchangeSanitizer {
     const { request, response } = exchange;
     // Requests are sanitized first, because errors quote their values.
     const target = this.#sanitizeTarget(request.target);
-    const sent = this.#sanitizeMessage("request", request, "value");
-    const received = this.#sanitizeMessage("response", response, response.status >= 400 ? "wording" : "value");
+    const sent = this.#sanitizeMessage("request", request, "field");
+    const received = this.#sanitizeMessage("response", response, response.status >= 400 ? "error" : "field");
     return { ...exchange, request: { ...request, target, ...sent }, response: { ...response, ...received } };
   }
 
@@ -48,9 +48,9 @@ export class ExchangeSanitizer {
     return query === undefined ? sanitized : `${sanitized}?${this.#text.sanitizePairs(query)}`;
   }
 
-  #sanitizeMessage(side: "request" | "response", message: HttpMessage, kind: TextKind): HttpMessage {
+  #sanitizeMessage(side: "request" | "response", message: HttpMessage, location: FieldLocation): HttpMessage {
     this.#standIns.place = `${side} body`;
-    const body = this.#sanitizeBody(decodeContent(message), getHeader(message, "content-type") ?? "", kind);
+    const body = this.#sanitizeBody(decodeContent(message), getHeader(message, "content-type") ?? "", location);
     const headers = message.headers.flatMap(([name, value]): [string, string][] => {
       const lower = name.toLowerCase();
       if (!this.#standIns.isScan && droppedHeaderPattern.test(lower)) return [];
@@ -71,7 +71,7 @@ export class ExchangeSanitizer {
     if (plainHeaderPattern.test(name)) return value;
     if (isSecretName(name) || /^client-id$|request-id|etag|if-(?:none-)?match/.test(name) || isSignatureHeader(name))
       return this.#text.replaceSecret(value);
-    return this.#text.sanitizeNamed(name, value, "value", "parameter");
+    return this.#text.sanitizeNamed(name, value, "parameter");
   }
 
   #sanitizeFileNames(text: string): string {
@@ -83,13 +83,8 @@ export class ExchangeSanitizer {
 
   #sanitizeFileName(file: string): string {
     const [, encoding = "", name = "", extension = ""] = /^([\w-]+''|)(.*?)(\.\w{1,5})?$/s.exec(file) ?? [];
-    return (
-      encoding +
-      this.#text
-        .sanitizeText(decodeURIComponent(name.replace(/%(?![0-9a-f]{2})/gi, "%25")), "value")
-        .replaceAll(" ", encoding ? "%20" : " ") +
-      extension
-    );
+    const sanitized = this.#text.sanitizeText(decodeUrlPart(name), "field");
+    return encoding + (encoding === "" ? sanitized : sanitized.replaceAll(" ", "%20")) + extension;
   }
 
   #sanitizeCredentials(value: string): string {
@@ -112,43 +107,28 @@ export class ExchangeSanitizer {
     const isKnownRealm = name === "realm" && getVocabulary().words.has(value.toLowerCase());
     if (value === "" || isKnownRealm) return value;
     if (/^(?:error|error_description|scope|charset|algorithm)$/.test(name))
-      return this.#text.sanitizeText(value, "wording");
+      return this.#text.sanitizeText(value, "error");
     return this.#text.replaceSecret(value);
   }
 
   #sanitizeCookies(value: string): string {
-    const attributeNamePattern = /^(?:path|domain|expires|max-age|samesite|secure|httponly|partitioned)$/i;
-    return value
-      .split(/(;\s*)/)
-      .map((part) => {
-        const equals = part.indexOf("=");
-        if (equals < 0) return part;
-        const name = part.slice(0, equals);
-        return attributeNamePattern.test(name.trim()) && !/domain/i.test(name)
-          ? part
-          : `${name}=${this.#text.replaceSecret(part.slice(equals + 1))}`;
-      })
-      .join("");
+    return value.replace(/([^=;\s]+)=([^;]*)/g, (cookie, name: string, secret: string) =>
+      /^(?:path|expires|max-age|samesite)$/i.test(name) ? cookie : `${name}=${this.#text.replaceSecret(secret)}`,
+    );
   }
 
-  #sanitizeBody(body: Buffer, contentType: string, kind: TextKind): Buffer {
+  #sanitizeBody(body: Buffer, contentType: string, location: FieldLocation): Buffer {
     if (body.length === 0) return body;
     const boundary = /^multipart\/.*boundary="?([^";]+)"?/i.exec(contentType)?.[1];
     if (boundary !== undefined) return this.#sanitizeMultipart(body, boundary);
     if (!isUtf8(body)) return this.#standIns.createFile(body);
     const text = body.toString("utf8");
     if (/x-www-form-urlencoded/i.test(contentType)) return Buffer.from(this.#text.sanitizePairs(text));
-    if (tryParseJson(text) !== undefined) return Buffer.from(this.#text.sanitizeJson(text, kind));
+    if (tryParseJson(text) !== undefined) return Buffer.from(this.#text.sanitizeJson(text, location));
     if (/^%PDF-/.test(text) || /octet-stream|officedocument|msword|csv/i.test(contentType))
       return this.#standIns.createFile(body);
     // Other content is text with values, such as HTML and XML.
-    const lines = text.split("\n");
-    const isJsonLine = (line: string) => /^[[{]/.test(line) && tryParseJson(line) !== undefined;
-    if (!lines.some(isJsonLine)) return Buffer.from(this.#sanitizeMarkup(text, kind));
-    const sanitized = lines.map((line) =>
-      isJsonLine(line) ? this.#text.sanitizeJson(line, kind) : this.#sanitizeMarkup(line, kind),
-    );
-    return Buffer.from(sanitized.join("\n"));
+    return Buffer.from(this.#sanitizeMarkup(text, location));
   }
 
   /** Replaces values, files and file names in a multipart body. Preserves the remaining bytes. */
@@ -160,7 +140,7 @@ export class ExchangeSanitizer {
       const sanitized = !isFile
         ? this.#text.sanitizeParameter(name, text)
         : isJson(content)
-          ? this.#text.sanitizeJson(text, "value")
+          ? this.#text.sanitizeJson(text, "field")
           : this.#standIns.createFile(content);
       const start = Buffer.from(`--${boundary}\r\n${this.#sanitizeFileNames(head)}\r\n\r\n`);
       return Buffer.concat([start, Buffer.from(sanitized), Buffer.from("\r\n")]);
@@ -169,23 +149,20 @@ export class ExchangeSanitizer {
   }
 
   /** Sanitizes HTML, XML or plain text. Preserves tags and replaces values in attributes and texts. */
-  #sanitizeMarkup(text: string, kind: TextKind): string {
+  #sanitizeMarkup(text: string, location: FieldLocation): string {
     const sanitizeByLine = (part: string) =>
       part
         .split("\n")
-        .map((line) => this.#text.sanitizeText(line, kind))
+        .map((line) => this.#text.sanitizeText(line, location))
         .join("\n");
     const sanitizePart = (name: string, value: string, sanitize: (value: string) => string) =>
-      this.#standIns.within(
-        name,
-        () => this.#text.sanitizeHidden(name, value, getFieldLocation(kind)) ?? sanitize(value),
-      );
+      this.#standIns.within(name, () => this.#text.sanitizeHidden(name, value, location) ?? sanitize(value));
     return editMarkup(text, {
       editText: sanitizeByLine,
       editElement: (name, value) => sanitizePart(name, value, sanitizeByLine),
       editAttribute: (name, value) =>
         sanitizePart(name, value, (other) =>
-          contentAttributePattern.test(name) ? this.#text.sanitizeText(other, "value") : other,
+          contentAttributePattern.test(name) ? this.#text.sanitizeText(other, "field") : other,
         ),
     });
   }
@@ -201,18 +178,16 @@ const isJson = (body: Buffer): boolean =>
   /^\s*[[{]/.test(body.subarray(0, 20).toString()) && tryParseJson(body.toString()) !== undefined;
 
 const maxDecodedBytes = { maxOutputLength: 64 * 1024 * 1024 };
+const decoders = lookupTable({ gzip: gunzipSync, deflate: inflateSync, br: brotliDecompressSync });
 
 /** Decodes the content encoding of a body. Returns the body unchanged if it cannot be decoded. */
 function decodeContent(message: HttpMessage): Buffer {
-  const encoding = getHeader(message, "content-encoding")?.toLowerCase();
+  const decode = decoders[getHeader(message, "content-encoding")?.toLowerCase() ?? ""];
   try {
-    if (encoding === "gzip") return gunzipSync(message.body, maxDecodedBytes);
-    if (encoding === "deflate") return inflateSync(message.body, maxDecodedBytes);
-    if (encoding === "br") return brotliDecompressSync(message.body, maxDecodedBytes);
+    return decode?.(message.body, maxDecodedBytes) ?? message.body;
   } catch {
     return message.body;
   }
-  return message.body;
 }
 
 function splitMultipart(body: Buffer, boundary: string): { readonly head: string; readonly body: Buffer }[] {

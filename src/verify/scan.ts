@@ -55,7 +55,7 @@ class StandInScan extends StandIns {
     return isStandInToken(text);
   }
 
-  override createWord(word: string, kind: TextKind = "value"): string {
+  override createWord(word: string, kind?: TextKind): string {
     const isName = kind === "name" && /^\p{Lu}/u.test(word) && word !== word.toUpperCase();
     return isName ? this.#report("name", word) : word;
   }

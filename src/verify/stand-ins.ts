@@ -1,9 +1,9 @@
 import { createHash, createHmac, randomBytes } from "node:crypto";
 import { hashEmail } from "../schemes/email-hash.ts";
-import type { PersonalKind } from "./fields.ts";
+import type { FieldLocation, PersonalKind } from "./fields.ts";
 
-/** Kind of a string: the value of a field, the name of a person, or the message of an error. */
-export type TextKind = "value" | "name" | "wording";
+/** Kind of a string. The words of a name are replaced, and the words of an error are preserved if possible. */
+export type TextKind = FieldLocation | "name";
 
 export type SecretKind = "secret" | "token" | "JSON Web Token";
 
