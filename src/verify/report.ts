@@ -2,7 +2,7 @@ import { listClaims } from "./replay/claims.ts";
 import type { FoundDifference } from "./replay/compare.ts";
 import type { ReplayedExchange } from "./replay/replay.ts";
 
-export type ClaimVerdict = "confirmed" | "refuted" | "unseen" | "not comparable";
+type ClaimVerdict = "confirmed" | "refuted" | "unseen" | "not comparable";
 
 /** A difference with all its occurrences. */
 export type ReportedDifference = ReturnType<typeof collectDifferences>[number];
@@ -10,14 +10,6 @@ export type ReportedDifference = ReturnType<typeof collectDifferences>[number];
 export type ClaimReport = ReturnType<typeof reportClaims>[number];
 
 export type VerifyReport = ReturnType<typeof buildVerifyReport>;
-
-const createDifferenceId = ({ claim, status }: ReplayedExchange, { path, kind }: FoundDifference): string =>
-  [
-    claim.name.replaceAll(" ", ":"),
-    ...(status === 0 ? [] : [String(status)]),
-    ...(path === "" ? [] : [path.replaceAll(" ", ".")]),
-    kind,
-  ].join(":");
 
 /**
  * Summarizes a replay claim by claim. `accepted` contains reasons by the ID of a difference. `undeclared` is the number
@@ -57,17 +49,18 @@ function countReasons(replayed: readonly ReplayedExchange[], undeclared: number)
   return [...counts].map(([reason, exchanges]) => ({ reason, exchanges }));
 }
 
+/** Creates an ID such as `contracts.list:200:results[].id:absent`, which stays the same in later replays. */
+const createDifferenceId = ({ claim, status }: ReplayedExchange, { path, kind }: FoundDifference): string =>
+  [claim.name.replaceAll(" ", ":"), status === 0 ? "" : String(status), path.replaceAll(" ", "."), kind]
+    .filter((part) => part !== "")
+    .join(":");
+
 function collectDifferences(replayed: readonly ReplayedExchange[], accepted: Readonly<Record<string, string>>) {
-  const found = new Map<string, { exchange: ReplayedExchange; difference: FoundDifference }[]>();
-  for (const exchange of replayed)
-    for (const difference of exchange.differences) {
-      const id = createDifferenceId(exchange, difference);
-      const known = found.get(id) ?? [];
-      known.push({ exchange, difference });
-      found.set(id, known);
-    }
-  return [...found].map(([id, all]) => {
-    const { exchange, difference } = all[0]!;
+  const all = replayed.flatMap((exchange) =>
+    exchange.differences.map((difference) => ({ id: createDifferenceId(exchange, difference), exchange, difference })),
+  );
+  return [...groupBy(all, ({ id }) => id)].map(([id, occurrences]) => {
+    const { exchange, difference } = occurrences[0]!;
     const { name, operation, basis, decisions } = exchange.claim;
     return {
       ...difference,
@@ -77,46 +70,50 @@ function collectDifferences(replayed: readonly ReplayedExchange[], accepted: Rea
       status: exchange.status,
       basis,
       decisions,
-      count: all.length,
+      count: occurrences.length,
       file: exchange.file ?? null,
       /** Time of the last recorded occurrence. */
-      at: new Date(all.at(-1)!.exchange.at).toISOString(),
+      at: new Date(occurrences.at(-1)!.exchange.at).toISOString(),
       /** Reason why the difference is accepted. Null if it is not accepted. */
       accepted: Object.hasOwn(accepted, id) ? accepted[id]! : null,
       /** All recorded pairs, which are the source of a derived rule. */
-      pairs: all.map(({ difference: { recorded, replayed } }) => ({ recorded, replayed })),
+      pairs: occurrences.map(({ difference: { recorded, replayed } }) => ({ recorded, replayed })),
     };
   });
 }
 
 function reportClaims(replayed: readonly ReplayedExchange[], differences: readonly ReportedDifference[]) {
-  const declared = listClaims();
-  const known = new Set(declared.map(({ name }) => name));
-  const others = new Map(replayed.map(({ claim }) => [claim.name, claim]));
-  const all = [...declared, ...[...others.values()].filter(({ name }) => !known.has(name))];
-  const byClaim = new Map<string, ReplayedExchange[]>();
-  for (const item of replayed) byClaim.set(item.claim.name, [...(byClaim.get(item.claim.name) ?? []), item]);
-  return all.map(({ name, basis, decisions }) => {
-    const own = byClaim.get(name) ?? [];
-    const refuting = differences.filter((item) => item.claim === name);
-    const compared = own.filter(({ incomparable }) => incomparable === undefined);
-    const verdict: ClaimVerdict =
-      own.length === 0
-        ? "unseen"
-        : refuting.some((item) => item.accepted === null)
-          ? "refuted"
-          : compared.length === 0 && refuting.length === 0
-            ? "not comparable"
-            : "confirmed";
+  const exchangesByClaim = groupBy(replayed, ({ claim }) => claim.name);
+  const claims = new Map([...listClaims(), ...replayed.map(({ claim }) => claim)].map((claim) => [claim.name, claim]));
+  return [...claims.values()].map(({ name, basis, decisions }) => {
+    const own = exchangesByClaim.get(name) ?? [];
+    const found = differences.filter((item) => item.claim === name);
     return {
       claim: name,
-      verdict,
+      verdict: judgeClaim(own, found),
       basis,
       decisions,
       exchanges: own.length,
       at: own.length === 0 ? null : new Date(Math.max(...own.map((item) => item.at))).toISOString(),
-      differences: refuting.map(({ id }) => id),
+      differences: found.map(({ id }) => id),
       reasons: [...new Set(own.flatMap(({ incomparable }) => incomparable ?? []))],
     };
   });
+}
+
+function judgeClaim(own: readonly ReplayedExchange[], found: readonly ReportedDifference[]): ClaimVerdict {
+  if (own.length === 0) return "unseen";
+  if (found.some(({ accepted }) => accepted === null)) return "refuted";
+  const isCompared = found.length > 0 || own.some(({ incomparable }) => incomparable === undefined);
+  return isCompared ? "confirmed" : "not comparable";
+}
+
+function groupBy<Item>(items: readonly Item[], getKey: (item: Item) => string): Map<string, Item[]> {
+  const groups = new Map<string, Item[]>();
+  for (const item of items) {
+    const group = groups.get(getKey(item)) ?? [];
+    group.push(item);
+    groups.set(getKey(item), group);
+  }
+  return groups;
 }

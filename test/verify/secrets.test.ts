@@ -148,6 +148,52 @@ describe("corpus with 40 planted secrets and personal data", () => {
     assert.deepEqual(scanCorpus(corpus), []);
   });
 
+  it("is reported by a scan if it was not sanitized", () => {
+    assert.deepEqual(exchanges.map(scanExchange), [
+      [
+        "query user_email",
+        "query access_token",
+        "request body contract_name",
+        "request body counter_party_details.poc_details.first_name",
+        "request body counter_party_details.poc_details.last_name",
+        "request body counter_party_details.poc_details.email",
+        "request body counter_party_details.poc_details.phone",
+        "request body note",
+        "request body key",
+        "request body reference",
+        "request body attachment",
+        "request body callback X-Amz-Signature",
+        "request body digest",
+        "request header client-id",
+        "request header client-secret",
+        "request header x-api-key",
+        "request header cookie",
+        "request header authorization sub",
+        "request header authorization name",
+        "request header authorization",
+        "response body detail",
+        "response header set-cookie",
+      ],
+      [
+        "request body signer",
+        "request body api_key",
+        "request body",
+        "request body email",
+        "request header authorization",
+        "response body signer.name",
+        "response body signer.email",
+        "response body refresh_token",
+      ],
+      [
+        "path",
+        "request body username",
+        "request body password",
+        "request body device_code",
+        "request header x-svc-webhook-content-hash",
+      ],
+    ]);
+  });
+
   it("uses the same stand-in for each secret everywhere", async (t) => {
     const [first] = (await recordAll(t, exchanges)).exchanges;
     const sent = JSON.parse(first!.request.body.toString());

@@ -157,39 +157,24 @@ function collectFields(document: unknown, declaration: SchemaDeclaration): Map<s
   return fields;
 }
 
-/** Reads the declaration of the field at a path. */
+/** Returns a function that reads the declaration of the field at a path. */
 function createDeclaration(root: JsonSchema) {
-  const findSchemas = (keys: readonly string[]): readonly JsonSchema[] =>
-    keys.reduce<readonly JsonSchema[]>(
-      (schemas, key) =>
-        schemas
-          .map(({ items, properties }) => (key === "[]" ? items : toFields(properties)[key]) as JsonSchema | undefined)
-          .flatMap((schema) => (schema ? listAlternatives(schema) : [])),
-      listAlternatives(root),
-    );
-
-  function listAlternatives(schema: JsonSchema): readonly JsonSchema[] {
-    const union = (schema.anyOf ?? schema.oneOf) as readonly JsonSchema[] | undefined;
-    if (union) return union.flatMap(listAlternatives);
-    if (typeof schema.$ref === "string") {
-      const steps = schema.$ref.split("/").slice(1);
-      return listAlternatives(steps.reduce<JsonSchema>((at, step) => toFields(at[step]), root));
-    }
-    return [schema.type].flat().map((type) => ({ ...schema, type }));
-  }
-
   return (path: string) => {
-    const keys = splitPath(path);
-    const schemas = findSchemas(keys);
+    let parents: readonly JsonSchema[] = [];
+    let schemas = listAlternatives(root, root);
+    const keys = path.match(/\[\]|[^.[\]]+/g) ?? [];
+    for (const key of keys) {
+      parents = schemas;
+      schemas = schemas
+        .flatMap(({ items, properties }) => (key === "[]" ? items : toFields(properties)[key]) ?? [])
+        .flatMap((schema) => listAlternatives(schema as JsonSchema, root));
+    }
+    const isRequired = ({ required = [] }: JsonSchema) => (required as readonly unknown[]).includes(keys.at(-1));
     const values = schemas
       .filter(({ type }) => type !== "null")
       .map(({ enum: all, const: only }) => all ?? (only === undefined ? undefined : [only]));
     return {
-      isOptional:
-        schemas.length > 0 &&
-        findSchemas(keys.slice(0, -1)).some(
-          ({ required = [] }) => !(required as readonly string[]).includes(keys.at(-1)!),
-        ),
+      isOptional: schemas.length > 0 && !parents.every(isRequired),
       isNullable: schemas.length === 0 || schemas.some(({ type }) => type === undefined || type === "null"),
       isDictionary: schemas.some(({ type, properties }) => type === "object" && properties === undefined),
       /** Values of an enumeration. Undefined if any value is allowed. */
@@ -198,6 +183,18 @@ function createDeclaration(root: JsonSchema) {
   };
 }
 
-type SchemaDeclaration = ReturnType<typeof createDeclaration>;
+/** Lists the types of a schema, whose references are resolved. */
+function listAlternatives(schema: JsonSchema, root: JsonSchema): readonly JsonSchema[] {
+  const union = (schema.anyOf ?? schema.oneOf) as readonly JsonSchema[] | undefined;
+  if (union) return union.flatMap((one) => listAlternatives(one, root));
+  if (typeof schema.$ref === "string") {
+    const steps = schema.$ref.split("/").slice(1);
+    return listAlternatives(
+      steps.reduce<JsonSchema>((at, step) => toFields(at[step]), root),
+      root,
+    );
+  }
+  return [schema.type].flat().map((type) => ({ ...schema, type }));
+}
 
-const splitPath = (path: string): readonly string[] => path.match(/\[\]|[^.[\]]+/g) ?? [];
+type SchemaDeclaration = ReturnType<typeof createDeclaration>;
