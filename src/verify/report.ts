@@ -90,7 +90,7 @@ function reportClaims(replayed: readonly ReplayedExchange[], differences: readon
     const found = differences.filter((item) => item.claim === name);
     return {
       claim: name,
-      verdict: judgeClaim(own, found),
+      verdict: getVerdict(own, found),
       basis,
       decisions,
       exchanges: own.length,
@@ -101,7 +101,7 @@ function reportClaims(replayed: readonly ReplayedExchange[], differences: readon
   });
 }
 
-function judgeClaim(own: readonly ReplayedExchange[], found: readonly ReportedDifference[]): ClaimVerdict {
+function getVerdict(own: readonly ReplayedExchange[], found: readonly ReportedDifference[]): ClaimVerdict {
   if (own.length === 0) return "unseen";
   if (found.some(({ accepted }) => accepted === null)) return "refuted";
   const isCompared = found.length > 0 || own.some(({ incomparable }) => incomparable === undefined);

@@ -112,9 +112,12 @@ export class ExchangeSanitizer {
   }
 
   #sanitizeCookies(value: string): string {
-    return value.replace(/([^=;\s]+)=([^;]*)/g, (cookie, name: string, secret: string) =>
-      /^(?:path|expires|max-age|samesite)$/i.test(name) ? cookie : `${name}=${this.#text.replaceSecret(secret)}`,
-    );
+    const cookies = value.split(";").map((cookie) => {
+      const [, name = "", secret] = /^([^=]*)=(.*)$/s.exec(cookie) ?? [];
+      const isAttribute = /^(?:path|expires|max-age|samesite)$/i.test(name.trim());
+      return secret === undefined || isAttribute ? cookie : `${name}=${this.#text.replaceSecret(secret)}`;
+    });
+    return cookies.join(";");
   }
 
   #sanitizeBody(body: Buffer, contentType: string, location: FieldLocation): Buffer {
