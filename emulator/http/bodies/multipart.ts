@@ -8,19 +8,18 @@ export interface FilePart {
   readonly size: number;
 }
 
-type NamedPart = readonly [name: string, value: string | FilePart];
-
 /** An invalid multipart body, with Starlette's message. */
 export class MultipartError extends StacklessError {
   override readonly name = "MultipartError";
 }
 
 const malformedMessage = "Invalid multipart data.";
+const crlf = "\r\n";
 
 /** python-multipart has this limit. */
 const maxBoundaryLength = 256;
 const maxHeaders = 8;
-const maxHeaderLength = 4_096 + 128;
+const maxHeaderBytes = 4_096 + 128;
 /** Starlette has this limit, in bytes. */
 const maxFieldBytes = 1_024 * 1_024;
 
@@ -28,51 +27,91 @@ const maxFieldBytes = 1_024 * 1_024;
  * Returns the parts of a `multipart/form-data` body, as python-multipart and Starlette read them. A part without an end
  * is ignored. Throws MultipartError.
  */
-export function parseMultipart(body: Buffer, contentType: string): readonly NamedPart[] {
+export function parseMultipart(body: Buffer, contentType: string): readonly (readonly [string, string | FilePart])[] {
   const boundary = findParameter(contentType, "boundary");
   if (boundary === undefined) throw new MultipartError("Missing boundary in multipart.");
   if (boundary.length > maxBoundaryLength) throw new MultipartError(malformedMessage);
-  // One character per byte, so that lengths are sizes. Line breaks before the first delimiter are ignored.
-  const text = `\r\n${body.toString("latin1").replace(/^[\r\n]+/, "")}`;
-  const opening = `\r\n--${boundary}`;
-  const delimiter = new RegExp(`${opening.replace(/\W/g, "\\$&")}(?:[ \\t]*(\\r\\n)|(--)|[ \\t]+[^ \\t\\r])`, "g");
-  const parts: NamedPart[] = [];
+  const parts: (readonly [string, string | FilePart])[] = [];
   const counts = { fields: 0, files: 0 };
-  let start: number | undefined;
-  for (const { 0: line, 1: lineEnd, 2: bodyEnd, index } of text.matchAll(delimiter)) {
-    if (start === undefined ? index > 0 : !lineEnd && !bodyEnd) throw new MultipartError(malformedMessage);
-    if (start !== undefined) parts.push(parsePart(text.slice(start, index), counts));
-    if (!lineEnd) return parts;
-    start = index + line.length - lineEnd.length;
+  let at = findFirstPart(body, `--${boundary}`);
+  while (at !== undefined) {
+    const head = parseHead(body, at);
+    if (!head) break;
+    const { name, filename } = head;
+    const kind = filename === undefined ? "fields" : "files";
+    counts[kind] += 1;
+    if (counts[kind] > bodyLimits.parts) {
+      throw new MultipartError(`Too many ${kind}. Maximum number of ${kind} is ${bodyLimits.parts}.`);
+    }
+    const end = findEndOfPart(body, head.end, `${crlf}--${boundary}`);
+    const size = (end?.at ?? body.length) - head.end;
+    if (filename === undefined && size > maxFieldBytes) {
+      throw new MultipartError(`Part exceeded maximum size of ${maxFieldBytes / 1_024}KB.`);
+    }
+    if (!end) break;
+    parts.push([name, filename === undefined ? decodeText(body.subarray(head.end, end.at)) : { filename, size }]);
+    at = end.next;
   }
-  // A body can be truncated at any position.
-  if (start === undefined && ![opening, `${opening}\r`, `${opening}-`].some((line) => line.startsWith(text)))
-    throw new MultipartError(malformedMessage);
   return parts;
 }
 
-/** Parses a part, which starts with the line break before its first header. */
-function parsePart(text: string, counts: { fields: number; files: number }): NamedPart {
-  const headEnd = text.indexOf("\r\n\r\n");
-  const headers = text.slice(2, Math.max(2, headEnd)).split("\r\n");
-  const isMalformed = (header: string) =>
-    header.length > maxHeaderLength || !/^[!#$%&'*+\-.^_`|~\w]+:[^\r]*$/.test(header);
-  if (headEnd < 0 || headers.length > maxHeaders || (headEnd > 0 && headers.some(isMalformed)))
-    throw new MultipartError(malformedMessage);
-  const disposition = decodeText(headers.findLast((header) => /^content-disposition:/i.test(header)) ?? "");
-  const name = findParameter(disposition, "name");
-  if (name === undefined) throw new MultipartError('The Content-Disposition header field "name" must be provided.');
+/** Returns the offset of the headers of the first part, or undefined if the body has no part. */
+function findFirstPart(body: Buffer, delimiter: string): number | undefined {
+  const start = body[0] === 0x0d || body[0] === 0x0a ? body.indexOf("-") : 0;
+  const firstLine = start < 0 ? "" : body.toString("latin1", start, start + delimiter.length + 2);
+  const suffix = firstLine.slice(delimiter.length);
+  // A body can be truncated at any position.
+  if (!firstLine.startsWith(delimiter) && !delimiter.startsWith(firstLine)) throw new MultipartError(malformedMessage);
+  if (suffix === crlf) return start + firstLine.length;
+  if (suffix === "" || suffix === "\r" || suffix === "-" || suffix === "--") return undefined;
+  throw new MultipartError(malformedMessage);
+}
 
-  const filename = findParameter(disposition, "filename");
-  const kind = filename === undefined ? "fields" : "files";
-  counts[kind] += 1;
-  if (counts[kind] > bodyLimits.parts)
-    throw new MultipartError(`Too many ${kind}. Maximum number of ${kind} is ${bodyLimits.parts}.`);
-  const content = text.slice(headEnd + 4);
-  if (filename !== undefined) return [name, { filename, size: content.length }];
-  if (content.length > maxFieldBytes)
-    throw new MultipartError(`Part exceeded maximum size of ${maxFieldBytes / 1_024}KB.`);
-  return [name, decodeText(content)];
+interface PartHead {
+  readonly name: string;
+  readonly filename: string | undefined;
+  /** Offset of the content. */
+  readonly end: number;
+}
+
+/** Parses the headers of a part. Returns undefined if the body ends within the headers. */
+function parseHead(body: Buffer, begin: number): PartHead | undefined {
+  let at = begin;
+  let disposition = "";
+  for (let count = 0; body.toString("latin1", at, at + 2) !== crlf; count += 1) {
+    const colon = body.indexOf(":", at);
+    const name = body.toString("latin1", at, Math.min(colon < 0 ? body.length : colon, at + maxHeaderBytes));
+    const end = colon < 0 ? -1 : body.indexOf("\r", colon);
+    const length = (end < 0 ? body.length : end) - at;
+    const isMalformed = !/^[!#$%&'*+\-.^_`|~\w]*$/.test(name) || (name === "" && colon >= 0);
+    if (isMalformed || count >= maxHeaders || length > maxHeaderBytes) throw new MultipartError(malformedMessage);
+    if (end < 0 || end + 1 === body.length) return undefined;
+    if (body[end + 1] !== 0x0a) throw new MultipartError(malformedMessage);
+    if (name.toLowerCase() === "content-disposition") disposition = decodeText(body.subarray(colon + 1, end));
+    at = end + 2;
+  }
+  const name = findParameter(disposition, "name");
+  if (name === undefined) {
+    throw new MultipartError('The Content-Disposition header field "name" must be provided.');
+  }
+  return { name, filename: findParameter(disposition, "filename"), end: at + 2 };
+}
+
+/**
+ * Returns the end of a part and the start of the next part, which is undefined after the last part. Returns undefined
+ * if the body ends before the part.
+ */
+function findEndOfPart(body: Buffer, from: number, delimiter: string) {
+  for (let at = body.indexOf(delimiter, from, "latin1"); at >= 0; at = body.indexOf(delimiter, at + 1, "latin1")) {
+    let next = at + delimiter.length;
+    const isPadded = body[next] === 0x20 || body[next] === 0x09;
+    while (body[next] === 0x20 || body[next] === 0x09) next += 1;
+    const terminator = body.toString("latin1", next, next + 2);
+    if (terminator === crlf) return { at, next: next + 2 };
+    if (terminator === "--" && !isPadded) return { at, next: undefined };
+    if (isPadded && terminator !== "" && terminator !== "\r") throw new MultipartError(malformedMessage);
+  }
+  return undefined;
 }
 
 /**
@@ -80,15 +119,29 @@ function parsePart(text: string, counts: { fields: number; files: number }): Nam
  * lacks the parameter.
  */
 function findParameter(header: string, name: string): string | undefined {
-  const parameters = header.matchAll(/;\s*([^\s;="*]+)\*?\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;]*))/g);
-  const values = [...parameters].flatMap(([, parameter, quoted, plain = ""]) =>
-    parameter!.toLowerCase() === name ? [quoted?.replace(/\\(["\\])/g, "$1") ?? plain.trim()] : [],
-  );
-  return values.at(-1);
+  let lastValue: string | undefined;
+  for (const field of splitFields(header)) {
+    const at = field.indexOf("=");
+    if (at < 0 || field.slice(0, at).trim().toLowerCase().replace(/\*$/, "") !== name) continue;
+    const value = field.slice(at + 1).trim();
+    const isQuoted = value.length > 1 && value.startsWith('"') && value.endsWith('"');
+    lastValue = isQuoted ? value.slice(1, -1).replace(/\\(["\\])/g, "$1") : value;
+  }
+  return lastValue;
 }
 
-/** Decodes UTF-8 text. Other bytes are Latin-1. */
-function decodeText(text: string): string {
-  const bytes = Buffer.from(text, "latin1");
-  return isUtf8(bytes) ? bytes.toString("utf8") : text;
+/** Splits a header at semicolons outside quotes. */
+function splitFields(header: string): string[] {
+  const fields = [""];
+  let isQuoted = false;
+  let isEscaped = false;
+  for (const character of header) {
+    if (character === '"' && !isEscaped) isQuoted = !isQuoted;
+    isEscaped = character === "\\" && !isEscaped;
+    if (character === ";" && !isQuoted) fields.push("");
+    else fields[fields.length - 1] += character;
+  }
+  return fields;
 }
+
+const decodeText = (bytes: Buffer): string => bytes.toString(isUtf8(bytes) ? "utf8" : "latin1");
