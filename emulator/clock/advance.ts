@@ -4,7 +4,7 @@ import type { Cause } from "../store/cause.ts";
 import { StateReplacedError, type Store, StoreFailedError } from "../store/port.ts";
 import { lastTimestampMs } from "../store/stored-time.ts";
 import type { Dispatcher, FinishedEntry } from "./dispatcher.ts";
-import { type ScheduledEntry, schedule, toDueSortKeyEnd } from "./schedule.ts";
+import { type ScheduledEntry, schedule } from "./schedule.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
 /** The target of an advance, in virtual milliseconds. `untilIdle` advances until the queue is empty. */
@@ -128,7 +128,7 @@ export async function findFirstAfter(
   now: number,
   last = lastTimestampMs,
 ): Promise<ScheduledEntry | undefined> {
-  const [first] = await store.read((view) => view.list(schedule, { by: "turn", from: toDueSortKeyEnd(now), limit: 1 }));
+  const [first] = await store.read((view) => view.list(schedule, { by: "due", from: now + 1, limit: 1 }));
   return first && first.due <= last ? first : undefined;
 }
 
@@ -175,6 +175,6 @@ async function readPending(
 
 export const readQueueStatus = (store: Store): Promise<{ next_due: number | null; pending: number }> =>
   store.read(async (view) => {
-    const [first] = await view.list(schedule, { by: "turn", limit: 1 });
+    const [first] = await view.list(schedule, { by: "due", limit: 1 });
     return { next_due: first?.due ?? null, pending: await view.count(schedule) };
   });

@@ -4,7 +4,7 @@ import type { CauseRowFactory } from "../store/causes.ts";
 import { FileWriteError, type Store, StoreFailedError, type Transaction, type View } from "../store/port.ts";
 import type { JobCommit, JobHandlers } from "./job-handler.ts";
 import { Rotation } from "./rotation.ts";
-import { createRunCause, type ScheduledEntry, schedule, toDueSortKeyEnd } from "./schedule.ts";
+import { createRunCause, type ScheduledEntry, schedule } from "./schedule.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
 export interface DispatcherOptions {
@@ -163,8 +163,8 @@ export class Dispatcher {
     const now = clock.now();
     if (now <= this.#listedUntil) return;
     await store.read(async (view) => {
-      const slice = { by: "turn", from: toDueSortKeyEnd(this.#listedUntil), to: toDueSortKeyEnd(now) } as const;
-      for (const entry of await view.list(schedule, slice)) this.#addIfDue(entry);
+      const entries = await view.list(schedule, { by: "due", from: this.#listedUntil + 1, to: now });
+      for (const entry of entries) this.#addIfDue(entry);
     });
     // An entry starts only when the entry and its time are durable, because a crash cannot undo a request.
     await Promise.all([store.waitUntilDurable(), clock.waitUntilDurable()]);

@@ -69,12 +69,10 @@ export class Rotation {
   /** Gives a slot to a waiting entry, even before its turn. Returns false if it is not waiting. */
   start(entry: ScheduledEntry): boolean {
     const key = this.#keys.get(entry.concurrency_key);
-    if (!key?.waiting.includes(entry)) return false;
-    if (key.waiting[0] === entry) {
-      // The cost does not depend on the length of the list.
-      key.waiting.shift();
-      moveToPosition(key);
-    } else key.waiting.splice(key.waiting.indexOf(entry), 1);
+    const index = key?.waiting.indexOf(entry) ?? -1;
+    if (key === undefined || index === -1) return false;
+    key.waiting.splice(index, 1);
+    if (index === 0) moveToPosition(key);
     key.running += 1;
     key.workspace.running += 1;
     this.running.set(entry, key);

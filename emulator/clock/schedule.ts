@@ -25,7 +25,8 @@ export type ScheduledEntry = z.infer<typeof ScheduledEntry>;
 
 /** The one durable queue (DECISIONS.md, E6). */
 export const schedule = defineNumberedRows("schedule", "schedule", ScheduledEntry, {
-  turn: (entry) => toDueSortKey(entry.due, entry.id),
+  /** Entries of the same time are in the order of insertion, which is the order of their IDs. */
+  due: (entry) => entry.due,
   /**
    * Entries by concurrency key, only of keys whose entries may all end at once. Deliveries are many and are not in this
    * index.
@@ -42,19 +43,6 @@ const endablePrefix = "contract ";
  * C22).
  */
 export const toContractKey = (contractId: number): string => `${endablePrefix}${contractId}`;
-
-export const toDueSortKey = (due: number, id: number): string => `${padNumber(due)}:${padNumber(id)}`;
-
-const zeros = Array.from({ length: 16 }, (_, count) => "0".repeat(count));
-
-/** Pads to 15 digits. This does not use padStart, which creates the zeros again each time. */
-function padNumber(number: number): string {
-  const digits = String(number);
-  return (zeros[15 - digits.length] ?? "") + digits;
-}
-
-/** Sorts after every entry that is due at `due`, and before all later ones. */
-export const toDueSortKeyEnd = (due: number): string => toDueSortKey(due, Number.MAX_SAFE_INTEGER);
 
 type NewEntry = Omit<ScheduledEntry, "id" | "workspace_id" | "cause"> &
   Partial<Pick<ScheduledEntry, "id" | "workspace_id">>;

@@ -6,7 +6,7 @@ import { pluralize } from "../../src/base/text.ts";
 import { withTimeout } from "../../src/base/timing.ts";
 import type { ObservationApplier } from "../../src/verify/observed/apply.ts";
 import { Runner } from "../clock/runner.ts";
-import { schedule, toDueSortKeyEnd } from "../clock/schedule.ts";
+import { schedule } from "../clock/schedule.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
 import { createContractJobHandlers } from "../cluster/contracts/lifecycle/job-handlers.ts";
 import { createRouterClient, isReportKind } from "../cluster/reports/report.ts";
@@ -102,7 +102,7 @@ export async function flushReports(
 
   async function waitUntilNothingIsDue(): Promise<void> {
     while (!closeSignal.aborted && wall.monotonicNow() < deadline) {
-      const slice = { by: "turn", to: toDueSortKeyEnd(clock.now()), limit: maxExaminedEntries } as const;
+      const slice = { by: "due", to: clock.now(), limit: maxExaminedEntries } as const;
       const due = await store.read((view) => view.list(schedule, slice));
       if (!due.some(({ kind }) => isReportKind(kind))) return;
       await wall.sleep(pollIntervalMs, closeSignal);

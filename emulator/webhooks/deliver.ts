@@ -1,5 +1,5 @@
 import type { JobHandler } from "../clock/job-handler.ts";
-import { dequeue, enqueue, type ScheduledEntry, schedule, toDueSortKey, toDueSortKeyEnd } from "../clock/schedule.ts";
+import { dequeue, enqueue, type ScheduledEntry, schedule } from "../clock/schedule.ts";
 import { workspaces } from "../domain/workspaces.ts";
 import type { AppliedFault, AttemptPostponement, FaultInterceptor } from "../faults/faults.ts";
 import { causes } from "../store/causes.ts";
@@ -193,6 +193,9 @@ async function postponeAttempt(
 }
 
 async function findNextOfKey(tx: Transaction, entry: ScheduledEntry, latestDue: number) {
-  const slice = { by: "turn", from: toDueSortKey(entry.due, entry.id + 1), to: toDueSortKeyEnd(latestDue) } as const;
-  return (await tx.list(schedule, slice)).find((candidate) => candidate.concurrency_key === entry.concurrency_key);
+  const entries = await tx.list(schedule, { by: "due", from: entry.due, to: latestDue });
+  return entries.find(
+    ({ id, due, concurrency_key }) =>
+      concurrency_key === entry.concurrency_key && (due > entry.due || (due === entry.due && id > entry.id)),
+  );
 }

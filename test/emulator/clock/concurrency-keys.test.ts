@@ -101,7 +101,7 @@ async function createHeldRunner(
       await waitForIdle();
       return added;
     },
-    listQueued: () => store.read(async (view) => (await view.list(schedule, { by: "turn" })).map(({ ref }) => ref)),
+    listQueued: () => store.read(async (view) => (await view.list(schedule, { by: "due" })).map(({ ref }) => ref)),
   };
 }
 

@@ -24,7 +24,7 @@ async function startHeldReceiver(t: Parameters<typeof startReceiver>[0]) {
 
 const listQueue = ({ store }: DeliveryFixture) =>
   store.read(async (view) =>
-    (await view.list(schedule, { by: "turn" })).map(({ id, kind, due }) => [id, kind, (due - initialTimeMs) / 60_000]),
+    (await view.list(schedule, { by: "due" })).map(({ id, kind, due }) => [id, kind, (due - initialTimeMs) / 60_000]),
   );
 
 describe("running attempt", () => {
