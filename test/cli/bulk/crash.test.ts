@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import type { WallClock } from "../../../src/base/clock.ts";
-import { createLog, OpenJob, readJobLog } from "../../../src/cli/commands/router/bulk/log/job-log.ts";
+import { createLog, type OpenJob, openJob, readJobLog } from "../../../src/cli/commands/router/bulk/log/job-log.ts";
 import { formatResultLine, resultsHeader } from "../../../src/cli/commands/router/bulk/log/results.ts";
 import { type Disk, makeFolderDurably } from "../../../src/files/disk.ts";
 import { createSeededRandom } from "../../support/files/crashes.ts";
@@ -37,7 +37,7 @@ async function open(disk: Disk, reports: string[] = []): Promise<OpenJob> {
   const report = async (message: string) => {
     if (!message.includes("an incomplete write")) reports.push(message);
   };
-  return OpenJob.open(folder, { wall, disk, report });
+  return openJob(folder, { wall, disk, report });
 }
 
 /** Finishes batches, three of them concurrently. */

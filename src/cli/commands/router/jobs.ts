@@ -130,13 +130,13 @@ const jobsResume = defineCommand({
       await context.output.note(note);
       return status === "partial" && !flags.last ? "partial" : undefined;
     }
-    const options = {
-      input: file,
+    const changedRecord = {
+      ...record,
       concurrency: flags.concurrency ?? record.concurrency,
-      skipInvalid: flags["skip-invalid"] === true,
-      maxErrors: flags["max-errors"],
+      skip_invalid: record.skip_invalid || flags["skip-invalid"] === true,
+      max_errors: flags["max-errors"] ?? record.max_errors,
     };
-    return resumeJob(folder, record, options, context);
+    return resumeJob(folder, changedRecord, file, context);
   },
 });
 

@@ -11,7 +11,7 @@ import { canPrompt, confirmYes } from "../../../prompt/confirm.ts";
 import { type BulkJobKind, offboardKinds } from "./job-kinds.ts";
 
 /** Cluster of each identifier: null if it has none, undefined if the service has no look-up for its kind. */
-export type ClusterMap = ReadonlyMap<string, string | null | undefined>;
+type ClusterMap = ReadonlyMap<string, string | null | undefined>;
 
 /** Tables with a public look-up on every router. */
 const publicTables: readonly string[] = ["cluster_emails", "cluster_clients"];
@@ -116,26 +116,4 @@ export async function confirmMoves(
   const shares = [...new Set(moving)].map((name) => `${moving.filter((from) => from === name).length} of ${name}`);
   const part = hasMore ? ` (checked: the first ${sample.size})` : "";
   await confirmYes(`Move ${pluralize(moving.length, work.noun)}${part} to ${cluster} (${shares.join(", ")})`, context);
-}
-
-/**
- * Returns the clusters that lose identifiers of a batch, by the position of the first row of each identifier. An
- * earlier run may have moved some before it stopped. For these, the cluster that it recorded counts.
- */
-export function findMoves(
-  values: readonly string[],
-  clusters: ClusterMap,
-  newCluster: string,
-  earlierClusters: ReadonlyMap<string, string>,
-): ReadonlyMap<number, string> {
-  const checkedValues = new Set<string>();
-  const previousClusters = new Map<number, string>();
-  for (const [position, value] of values.entries()) {
-    const current = clusters.get(value);
-    const previous = current === newCluster ? earlierClusters.get(value) : current;
-    if (checkedValues.has(value) || typeof previous !== "string") continue;
-    checkedValues.add(value);
-    previousClusters.set(position, previous);
-  }
-  return previousClusters;
 }

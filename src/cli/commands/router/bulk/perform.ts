@@ -3,19 +3,17 @@ import { formatFsError, isFsError } from "../../../../files/disk.ts";
 import type { Context } from "../../../command.ts";
 import { writeOutput } from "../../../output/file.ts";
 import { setOutput } from "../../../output/github-actions.ts";
-import { canShowStatusLine } from "../../../output/print.ts";
-import { isSwitchedOn } from "../../../process/environment.ts";
 import { CommandFailedError, type FailureKind, PartialFailureError, UsageError } from "../../../process/failure.ts";
 import { getRemedy } from "../../../process/service-message.ts";
 import { formatCommandLine } from "../../../process/shell-words.ts";
 import { InputError } from "./input/format.ts";
 import type { InputSource } from "./input/source.ts";
 import { type BulkJobKind, findBulkJobKind, formatOutcome } from "./job-kinds.ts";
-import { OpenJob } from "./log/job-log.ts";
+import { type OpenJob, openJob } from "./log/job-log.ts";
 import { getLockPath, type JobRecord, lockJob, removeJob } from "./log/jobs.ts";
 import { getResultsPath, readErrorRows } from "./log/results.ts";
-import { formatSeconds, writeReport } from "./report.ts";
-import { type JobProgress, runJob } from "./run-job.ts";
+import { countProcessedRows, writeReport } from "./report.ts";
+import { runJob } from "./run-job.ts";
 
 /**
  * Runs a job from its beginning or from where it stopped. Prints its ID first and, at every stop, the command to
@@ -26,7 +24,7 @@ export async function performJob(
   record: JobRecord,
   source: InputSource,
   context: Context,
-  { concurrency = record.concurrency, isResumed = false }: { concurrency?: number; isResumed?: boolean } = {},
+  isResumed = false,
 ): Promise<FailureKind | undefined> {
   const { host, output, globals } = context;
   const lock = await lockJob(folder, host);
@@ -41,22 +39,19 @@ export async function performJob(
   let stopReason: string | undefined;
   let { distinct } = record.input;
   try {
-    job = await OpenJob.open(folder, { wall: host.wall, report: (message) => output.warn(`warning: ${message}`) });
+    job = await openJob(folder, { wall: host.wall, report: (message) => output.warn(`warning: ${message}`) });
     if (isResumed) await job.note("started");
     await announceJob(record, source, job, context);
     await setOutput(host, "job_id", record.id);
     const work = findBulkJobKind(record.command)!;
-    const progress = createJobProgress(work, record, job, context);
-    const result = await runJob({ record, source, work, job, progress, concurrency }, context)
-      .catch(async (error: unknown) => {
-        // If the log cannot be written, its error is already reported or less important than this one.
-        await job!.note("stopped", getMessage(error)).catch(() => {});
-        throw error;
-      })
-      .finally(() => progress.end());
+    const result = await runJob({ record, source, work, job }, context).catch(async (error: unknown) => {
+      // If the log cannot be written, its error is already reported or less important than this one.
+      await job!.note("stopped", getMessage(error)).catch(() => {});
+      throw error;
+    });
     await job.note("finished");
     distinct = result.distinct;
-    await showResult(folder, work, record, job, { ...result, retries: progress.retries }, context);
+    await showResult(folder, work, record, job, result, context);
     return job.counts.invalid + job.counts.failed > 0 ? "partial" : undefined;
   } catch (error) {
     stopReason = getMessage(error);
@@ -90,8 +85,6 @@ export async function performJob(
 }
 
 const getMessage = (error: unknown): string => (error as Error)?.message ?? String(error);
-
-const countProcessedRows = ({ counts: { rows, invalid, failed } }: OpenJob): number => rows + invalid + failed;
 
 async function announceJob(
   { id, command, input, target }: JobRecord,
@@ -146,93 +139,13 @@ async function copyErrorRows(
   });
 }
 
-const verbs = { map: "mapped", unmap: "removed", offboard: "removed" } as const;
-const progressIntervalMs = { terminal: 200, plain: 10_000 };
-
-/**
- * Shows the progress of a job on standard error (DECISIONS.md, L18). A terminal shows one rewritten line. Other outputs
- * get a new line every ten seconds, or a JSON document under `--format ndjson`.
- */
-function createJobProgress(
-  { action }: BulkJobKind,
-  record: JobRecord,
-  job: OpenJob,
-  { host, globals, output }: Context,
-) {
-  const { stderr, wall, env } = host;
-  const { rows: total } = record.input;
-  const isAnimated = canShowStatusLine(stderr) && !isSwitchedOn(env.CI) && output.format !== "ndjson";
-  const intervalMs = isAnimated ? progressIntervalMs.terminal : progressIntervalMs.plain;
-  const resumedRows = countProcessedRows(job);
-  const startedAt = wall.monotonicNow();
-  let rows = 0;
-  let retries = 0;
-  let shownAt = startedAt;
-  let isShown = false;
-
-  function formatLine(doneRows: number, rate: number): string {
-    const count = formatCount(doneRows);
-    return [
-      `${verbs[action]} ${total === null ? count : `${count}/${formatCount(total)}`}`,
-      ...(total ? [`${Math.floor((100 * doneRows) / total)}%`] : []),
-      `${formatCount(rate)} rows/s`,
-      ...(retries > 0 ? [pluralize(retries, "retry", "retries")] : []),
-      ...(total && rate > 0 ? [`ETA ${formatSeconds((total - doneRows) / rate)}`] : []),
-    ].join(" · ");
-  }
-
-  function show(text: string, value: unknown): void {
-    isShown = true;
-    if (output.format === "ndjson") void output.printDiagnosticDocument(value);
-    else void (isAnimated ? output.showStatus(text) : output.warn(text));
-  }
-
-  return {
-    get retries() {
-      return retries;
-    },
-    add(newRows) {
-      rows += newRows;
-      const now = wall.monotonicNow();
-      if (globals.quiet || now - shownAt < intervalMs) return;
-      shownAt = now;
-      const doneRows = resumedRows + rows;
-      const rate = rows / Math.max(0.001, (now - startedAt) / 1_000);
-      const document = { type: "progress", rows: doneRows, total, rows_per_second: Math.round(rate), retries };
-      show(formatLine(doneRows, rate), document);
-    },
-    reportRetry({ waitMs, reason }) {
-      retries += 1;
-      if (globals.quiet || waitMs < 2_000) return;
-      const reasonText = reason === "status 429" ? "rate limited" : reason;
-      const seconds = Math.ceil(waitMs / 1_000);
-      show(`${reasonText}, resuming in ${seconds} s`, { type: "waiting", reason: reasonText, seconds });
-    },
-    /** Clears the line. No further output follows. */
-    async end(): Promise<void> {
-      if (isShown && isAnimated) await output.showStatus(undefined);
-    },
-  } satisfies JobProgress & Record<string, unknown>;
-}
-
-function formatCount(count: number): string {
-  if (count >= 999_950) return `${(count / 1e6).toFixed(1)}M`;
-  return count >= 10_000 ? `${Math.round(count / 1e3)}k` : String(Math.round(count));
-}
-
 /** Prints the results for `--json`, or the last lines. Counts cover all runs of the job. */
 async function showResult(
   folder: string,
   work: BulkJobKind,
   record: JobRecord,
   job: OpenJob,
-  {
-    distinct,
-    verified,
-    unverified,
-    firstInvalid,
-    retries,
-  }: Awaited<ReturnType<typeof runJob>> & { readonly retries: number },
+  { distinct, verified, unverified, firstInvalid, retries }: Awaited<ReturnType<typeof runJob>>,
   { output }: Context,
 ): Promise<void> {
   const { id: job_id, command, scope, shard, input } = record;

@@ -1,12 +1,93 @@
 import { toIsoSeconds } from "../../../../base/clock.ts";
+import { pluralize } from "../../../../base/text.ts";
 import type { Context } from "../../../command.ts";
 import { writeOutput } from "../../../output/file.ts";
 import { escapeMarkup } from "../../../output/junit.ts";
+import { canShowStatusLine } from "../../../output/print.ts";
 import { formatCsvLine } from "../../../output/text.ts";
+import { isSwitchedOn } from "../../../process/environment.ts";
 import { UsageError } from "../../../process/failure.ts";
-import type { RowCounts } from "./log/job-log.ts";
+import type { OpenJob, RowCounts } from "./log/job-log.ts";
 import type { JobRecord } from "./log/jobs.ts";
 import { readResults } from "./log/results.ts";
+
+export const countProcessedRows = ({ counts }: OpenJob): number => counts.rows + counts.invalid + counts.failed;
+
+const progressIntervalMs = { terminal: 200, plain: 10_000 };
+
+export interface RetryNotice {
+  readonly waitMs: number;
+  readonly reason: string;
+}
+
+export type JobProgress = ReturnType<typeof createJobProgress>;
+
+/**
+ * Shows the progress of a job on standard error (DECISIONS.md, L18). A terminal shows one rewritten line. Other outputs
+ * get a new line every ten seconds, or a JSON document under `--format ndjson`.
+ */
+export function createJobProgress(record: JobRecord, job: OpenJob, { host, globals, output }: Context) {
+  const { stderr, wall, env } = host;
+  const { rows: total } = record.input;
+  const verb = record.command.startsWith("map-") ? "mapped" : "removed";
+  const isAnimated = canShowStatusLine(stderr) && !isSwitchedOn(env.CI) && output.format !== "ndjson";
+  const intervalMs = isAnimated ? progressIntervalMs.terminal : progressIntervalMs.plain;
+  const resumedRows = countProcessedRows(job);
+  const startedAt = wall.monotonicNow();
+  let rows = 0;
+  let retries = 0;
+  let shownAt = startedAt;
+  let isShown = false;
+
+  function formatLine(doneRows: number, rate: number): string {
+    const count = formatCount(doneRows);
+    return [
+      `${verb} ${total === null ? count : `${count}/${formatCount(total)}`}`,
+      ...(total ? [`${Math.floor((100 * doneRows) / total)}%`] : []),
+      `${formatCount(rate)} rows/s`,
+      ...(retries > 0 ? [pluralize(retries, "retry", "retries")] : []),
+      ...(total && rate > 0 ? [`ETA ${formatSeconds((total - doneRows) / rate)}`] : []),
+    ].join(" · ");
+  }
+
+  function show(text: string, value: unknown): void {
+    isShown = true;
+    if (output.format === "ndjson") void output.printDiagnosticDocument(value);
+    else void (isAnimated ? output.showStatus(text) : output.warn(text));
+  }
+
+  return {
+    get retries() {
+      return retries;
+    },
+    add(newRows: number): void {
+      rows += newRows;
+      const now = wall.monotonicNow();
+      if (globals.quiet || now - shownAt < intervalMs) return;
+      shownAt = now;
+      const doneRows = resumedRows + rows;
+      const rate = rows / Math.max(0.001, (now - startedAt) / 1_000);
+      const document = { type: "progress", rows: doneRows, total, rows_per_second: Math.round(rate), retries };
+      show(formatLine(doneRows, rate), document);
+    },
+    reportRetry({ waitMs, reason }: RetryNotice): void {
+      retries += 1;
+      if (globals.quiet || waitMs < 2_000) return;
+      const reasonText = reason === "status 429" ? "rate limited" : reason;
+      const seconds = Math.ceil(waitMs / 1_000);
+      show(`${reasonText}, resuming in ${seconds} s`, { type: "waiting", reason: reasonText, seconds });
+    },
+    /** Clears the line. No further output follows. */
+    async end(): Promise<void> {
+      if (isShown && isAnimated) await output.showStatus(undefined);
+    },
+  };
+}
+
+function formatCount(count: number): string {
+  if (count >= 999_950) return `${(count / 1e6).toFixed(1)}M`;
+  return count >= 10_000 ? `${Math.round(count / 1e3)}k` : String(Math.round(count));
+}
 
 /** State of a job at the end of a run. */
 interface JobEnd extends RowCounts {

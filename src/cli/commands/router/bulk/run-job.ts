@@ -16,26 +16,15 @@ import { type BulkJobKind, requireConfirmed } from "./job-kinds.ts";
 import { addCounts, type OpenJob } from "./log/job-log.ts";
 import type { JobRecord } from "./log/jobs.ts";
 import { formatResultLines, type RowFailure } from "./log/results.ts";
-import { createLookup, findMoves, requireLookup } from "./lookup.ts";
+import { createLookup, requireLookup } from "./lookup.ts";
 import { parseErrorLimit } from "./plan.ts";
+import { createJobProgress, type JobProgress, type RetryNotice } from "./report.ts";
 
 interface JobRun {
   readonly record: JobRecord;
   readonly source: InputSource;
   readonly work: BulkJobKind;
   readonly job: OpenJob;
-  readonly progress: JobProgress;
-  readonly concurrency: number;
-}
-
-export interface JobProgress {
-  add(rows: number): void;
-  reportRetry(retry: RetryNotice): void;
-}
-
-interface RetryNotice {
-  readonly waitMs: number;
-  readonly reason: string;
 }
 
 /**
@@ -43,23 +32,24 @@ interface RetryNotice {
  * Resolves with the results when every row is processed. Throws if the job stops earlier.
  */
 export async function runJob(run: JobRun, context: Context) {
-  const { record, source, work, job, concurrency } = run;
+  const { record, source, work, job } = run;
   const { signal } = context;
   const kind = work.getKind(record);
   const isPipe = record.input.path === "-";
   // Rows of a pipe that earlier runs sent are not checked again.
   const counter = isPipe && job.finished.count === 0 ? new IdentifierCounter(kind) : undefined;
-  const performBatch = await createPerformer(run, context);
+  const progress = createJobProgress(record, job, context);
+  const performBatch = await createPerformer(run, progress, context);
   let firstInvalid: InvalidRow | undefined;
   const rows = readRows(source.open(), record);
   const batches = groupIntoBatches(rows, {
     ...{ plan: record, kind, counter, finished: job.finished, hasRollingDigest: isPipe },
   });
-  const stopListening = announceStop(concurrency, context);
+  const stopListening = announceStop(record.concurrency, context);
   try {
     const isDone = await runConcurrently(
       batches,
-      concurrency,
+      record.concurrency,
       (batch) => {
         firstInvalid ??= batch.invalid[0];
         return performBatch(batch);
@@ -70,6 +60,7 @@ export async function runJob(run: JobRun, context: Context) {
     if (!isDone) signal.throwIfAborted();
   } finally {
     stopListening();
+    await progress.end();
   }
   if (job.finished.count === 0 && !record.shard) throw new UsageError(`${work.source}: ${source.name} has no rows`);
   const { unverified = 0 } = job.counts;
@@ -79,6 +70,7 @@ export async function runJob(run: JobRun, context: Context) {
     /** Number of rows that a look-up found in the right cluster. Null without a look-up. */
     verified: record.verify ? job.counts.rows - unverified : null,
     unverified,
+    retries: progress.retries,
   };
 }
 
@@ -95,13 +87,13 @@ function announceStop(concurrency: number, { signal, output }: Context): () => v
 }
 
 /** Creates a function that sends a batch, looks up its identifiers before and after, and logs the outcome. */
-async function createPerformer(run: JobRun, context: Context) {
-  const { record, work, job, progress } = run;
+async function createPerformer(run: JobRun, progress: JobProgress, context: Context) {
+  const { record, work, job } = run;
   const { scope, skip_invalid: skipsInvalid, max_errors: maxErrors, verify, input } = record;
   const cluster = scope.cluster_id!;
   const { toValue, toShown } = work.getKind(record);
   const isExceeded = maxErrors === null ? undefined : parseErrorLimit(maxErrors, input.rows ?? undefined);
-  const send = await createSender(run, context);
+  const send = await createSender(run, progress, context);
   const recordsMoves = work.action === "map" && record.results === "all";
   const findClusters = verify
     ? await requireLookup(work, context)
@@ -111,12 +103,24 @@ async function createPerformer(run: JobRun, context: Context) {
 
   let isAccepted = job.counts.rows > 0;
 
-  /** Records the previous clusters of the rows, by their positions, before the batch is sent. */
+  /**
+   * Records the clusters that lose identifiers, before the batch is sent. Returns them by the position of the first row
+   * of each identifier.
+   */
   async function findPreviousClusters({ index, rows }: RowBatch, values: readonly string[]) {
     if (!recordsMoves || !findClusters) return undefined;
+    const clusters = await findClusters(values);
+    // An earlier run may have moved some before it stopped. For these, the cluster that it recorded counts.
     const earlierMoves = job.unfinishedMoves.get(index) ?? [];
     const earlierClusters = new Map(earlierMoves.map(([input, from]) => [toValue(input), from]));
-    const movedFrom = findMoves(values, await findClusters(values), cluster, earlierClusters);
+    const movedFrom = new Map<number, string>();
+    const checkedValues = new Set<string>();
+    for (const [position, value] of values.entries()) {
+      const current = clusters.get(value);
+      const previous = current === cluster ? earlierClusters.get(value) : current;
+      if (typeof previous === "string" && !checkedValues.has(value)) movedFrom.set(position, previous);
+      checkedValues.add(value);
+    }
     const moves = [...movedFrom].map(([position, from]) => [rows[position]!.text, from] as const);
     if (moves.length > 0) await job.recordMoves(index, moves);
     return movedFrom;
@@ -202,14 +206,14 @@ function createRejection(error: ServiceError, from: number, to: number): SendRes
  * Creates a sender of batches. Requests are idempotent, so temporary failures are retried for every method. It throws
  * errors that concern the whole job.
  */
-async function createSender({ record, work, progress, concurrency }: JobRun, context: Context) {
+async function createSender({ record, work }: JobRun, progress: JobProgress, context: Context) {
   // `forceSignal` ends requests in flight, which the resumed job resends. `signal` only ends waits between attempts.
   const { globals, host, signal, forceSignal } = context;
   const { wall } = host;
   const { id: jobId, scope } = record;
   const { operation } = work;
   const { baseUrls, credentials } = await context.target("router");
-  const client = await context.client("router", { connections: concurrency });
+  const client = await context.client("router", { connections: record.concurrency });
   // If the service delays one request, the others wait, too.
   let resumesAt = 0;
   // Bodies of this size were too large for the service. Later ones are split in advance.

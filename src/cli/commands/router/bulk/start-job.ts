@@ -155,43 +155,34 @@ function buildRetryArgv(request: JobRequest, { flags, rows }: OtherFormatError):
   ];
 }
 
-interface ResumeOptions {
-  /** `-` for rows that are piped again, or the current path of the file. */
-  readonly input: string | undefined;
-  readonly concurrency: number;
-  readonly skipInvalid: boolean;
-  readonly maxErrors: string | undefined;
-}
-
-/** Resumes a stopped job. Rejects command lines that would change the job. */
+/**
+ * Resumes a stopped job. Rejects command lines that would change the job. `input` is `-` for rows that are piped again,
+ * or the current path of the file.
+ */
 export async function resumeJob(
   folder: string,
   record: JobRecord,
-  { input, concurrency, skipInvalid, maxErrors }: ResumeOptions,
+  input: string | undefined,
   context: Context,
 ): Promise<FailureKind | undefined> {
   const { host, globals } = context;
-  const { id, errors_out, report } = record;
   const { path } = record.input;
   const isPipe = path === "-";
-  const resume = ["router", "jobs", "resume", id];
+  const resume = ["router", "jobs", "resume", record.id];
   if (isPipe && input === undefined) {
     throw new UsageError("This job read a pipe. Pipe the same rows again, with - as the file.", {
       next: record.resume,
     });
   }
-  if (maxErrors !== undefined) parseErrorLimit(maxErrors);
+  if (record.max_errors !== null) parseErrorLimit(record.max_errors);
   const source = await openInputSource(host, input ?? path, "<file>").catch((error: unknown) => {
     const hint = `If the file was moved, use its new path: ${formatCommandLine([...resume, "FILE"])}`;
     throw error instanceof UsageError ? error.withHint(hint) : error;
   });
   if (!isPipe && source.path === "-") throw new UsageError(`This job reads ${path}, not ${source.name}.`);
-  const outputs = [
-    ["--errors-out", errors_out],
-    ["--report", report],
-  ] as const;
-  for (const [flag, file] of outputs)
-    if (file !== null) await checkOutputFile(host, file, flag, { inputs: [input ?? path] });
+  const inputs = [input ?? path];
+  if (record.errors_out !== null) await checkOutputFile(host, record.errors_out, "--errors-out", { inputs });
+  if (record.report !== null) await checkOutputFile(host, record.report, "--report", { inputs });
   const isMoved = !isPipe && source.path !== path;
   const resumedRecord: JobRecord = {
     ...record,
@@ -199,12 +190,10 @@ export async function resumeJob(
       input: { ...record.input, path: source.path },
       resume: [...resume, source.path, ...formatTargetFlags(globals)],
     }),
-    skip_invalid: record.skip_invalid || skipInvalid,
-    max_errors: maxErrors ?? record.max_errors,
   };
   const target = await getTargetName(context);
   requireUnchangedPlan(resumedRecord, { target, ...(isPipe ? {} : await readFingerprint(source)) });
-  return performJob(folder, resumedRecord, source, context, { concurrency, isResumed: true });
+  return performJob(folder, resumedRecord, source, context, true);
 }
 
 async function readFingerprint(source: InputSource) {

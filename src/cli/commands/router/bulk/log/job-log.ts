@@ -118,101 +118,71 @@ interface OpenOptions {
   readonly report: (message: string) => Promise<void>;
 }
 
+export type OpenJob = Awaited<ReturnType<typeof openJob>>;
+
 /**
- * Log and results of a running job. The results of finished batches are appended first, then their lines. Each write is
- * durable and covers all waiting batches. Batches that are lost in a crash are resent, which changes nothing.
+ * Opens the log and the results of a running job. Truncates them to their valid part, stores the rest next to them and
+ * reports it. The results of finished batches are appended first, then their lines. Each write is durable and covers
+ * all waiting batches. Batches that are lost in a crash are resent, which changes nothing.
  */
-export class OpenJob {
-  readonly finished: FinishedBatches;
-  /** Moves of batches that an earlier run sent and did not finish. */
-  readonly unfinishedMoves: ReadonlyMap<number, BatchMoves>;
-  /** Counts of all finished batches on disk, in this and earlier runs. */
-  counts: RowCounts;
-  readonly #log: AppendLog<Error>;
-  readonly #results: DiskFile;
-  readonly #wall: WallClock;
-  #writtenBytes: number;
-  #waitingResults: Buffer[] = [];
-  #waitingBytes = 0;
-
-  private constructor(
-    state: Awaited<ReturnType<typeof readJobLog>>,
-    log: DiskFile,
-    results: { readonly file: DiskFile; readonly length: number },
-    wall: WallClock,
-  ) {
-    const { path, length, position = startPosition } = state.file;
-    this.finished = state.finished;
-    this.unfinishedMoves = state.unfinishedMoves;
-    this.counts = state;
-    this.#results = results.file;
-    this.#writtenBytes = results.length;
-    this.#wall = wall;
-    this.#log = new AppendLog({
-      ...{ path, file: log, length, position },
-      createError: (_reason, cause) => cause as Error,
-      prepare: () => this.#writeResults(),
-    });
+export async function openJob(folder: string, { wall, report, disk = systemDisk }: OpenOptions) {
+  const { file, finished, unfinishedMoves, results, ...state } = await readJobLog(folder, disk);
+  const { path, length, torn, position = startPosition } = file;
+  if (torn) await report(await saveTornTail(disk, path, length));
+  const logFile = await disk.open(path, "write");
+  if (torn) {
+    await logFile.truncate(length);
+    await logFile.sync();
   }
+  const resultsFile = await openResults(disk, getResultsPath(folder), results, report);
+  let counts: RowCounts = state;
+  let resultsLength = await resultsFile.size();
+  let writtenLength = resultsLength;
+  const waitingResults: Buffer[] = [];
 
-  /**
-   * Opens the files in a job's folder and truncates them to their valid part. Stores the rest next to them and reports
-   * it.
-   */
-  static async open(folder: string, { wall, report, disk = systemDisk }: OpenOptions): Promise<OpenJob> {
-    const state = await readJobLog(folder, disk);
-    const { path, length, torn } = state.file;
-    if (torn) await report(await saveTornTail(disk, path, length));
-    const log = await disk.open(path, "write");
-    if (torn) {
-      await log.truncate(length);
-      await log.sync();
-    }
-    return new OpenJob(state, log, await openResults(disk, getResultsPath(folder), state.results, report), wall);
-  }
-
-  /** Records a finished batch with its results. Resolves when they are on disk. */
-  async finish(batch: Omit<BatchLine, "low" | "results">, results: string): Promise<void> {
-    this.finished.add(batch.batch, batch.digest);
-    const bytes = Buffer.from(results);
-    this.#waitingResults.push(bytes);
-    this.#waitingBytes += bytes.byteLength;
-    const { low } = this.finished;
-    await this.#append({ ...batch, low, results: this.#writtenBytes + this.#waitingBytes });
-    this.counts = addBatch(this.counts, batch);
-  }
-
-  /** Records the previous clusters of a batch that is about to be sent. Resolves when they are on disk. */
-  recordMoves(batch: number, moves: BatchMoves): Promise<void> {
-    return this.#append({ sending: batch, moves });
-  }
-
-  /** Records the outcome of the job, and waits until everything is on disk. */
-  note(event: EventLine["event"], reason?: string): Promise<void> {
-    return this.#append({ event, at: toIsoSeconds(this.#wall.now()), ...(reason !== undefined && { reason }) });
-  }
-
-  async close(): Promise<void> {
-    await this.#log.close();
-    await this.#results.close();
-  }
-
-  #append(line: BatchLine | EventLine | MovesLine): Promise<void> {
-    return this.#log.append(JSON.stringify(line));
-  }
-
-  async #writeResults(): Promise<void> {
-    const bytes = Buffer.concat(this.#waitingResults.splice(0));
+  async function writeResults(): Promise<void> {
+    const bytes = Buffer.concat(waitingResults.splice(0));
     if (bytes.byteLength === 0) return;
-    await this.#results.write(bytes, this.#writtenBytes);
-    await this.#results.datasync();
-    this.#writtenBytes += bytes.byteLength;
-    this.#waitingBytes -= bytes.byteLength;
+    await resultsFile.write(bytes, writtenLength);
+    await resultsFile.datasync();
+    writtenLength += bytes.byteLength;
   }
+
+  const log = new AppendLog<Error>({
+    ...{ path, file: logFile, length, position, prepare: writeResults },
+    createError: (_reason, cause) => cause as Error,
+  });
+  const append = (line: BatchLine | EventLine | MovesLine) => log.append(JSON.stringify(line));
+  return {
+    finished,
+    /** Moves of batches that an earlier run sent and did not finish. */
+    unfinishedMoves,
+    /** Counts of all finished batches on disk, in this and earlier runs. */
+    get counts(): RowCounts {
+      return counts;
+    },
+    /** Records a finished batch with its results. Resolves when they are on disk. */
+    async finish(batch: Omit<BatchLine, "low" | "results">, results: string): Promise<void> {
+      finished.add(batch.batch, batch.digest);
+      waitingResults.push(Buffer.from(results));
+      resultsLength += Buffer.byteLength(results);
+      await append({ ...batch, low: finished.low, results: resultsLength });
+      counts = addBatch(counts, batch);
+    },
+    /** Records the previous clusters of a batch that is about to be sent. Resolves when they are on disk. */
+    recordMoves: (batch: number, moves: BatchMoves): Promise<void> => append({ sending: batch, moves }),
+    /** Records the outcome of the job, and waits until everything is on disk. */
+    note: (event: EventLine["event"], reason?: string): Promise<void> =>
+      append({ event, at: toIsoSeconds(wall.now()), ...(reason !== undefined && { reason }) }),
+    async close(): Promise<void> {
+      await log.close();
+      await resultsFile.close();
+    },
+  };
 }
 
 /** Opens or creates the file and truncates it to the length in the log. Reports a shorter file. */
-async function openResults(disk: Disk, path: string, length: number, report: OpenOptions["report"]) {
+async function openResults(disk: Disk, path: string, length: number, report: OpenOptions["report"]): Promise<DiskFile> {
   const header = Buffer.from(resultsHeader);
   const file = await disk.open(path, "write").catch(async (error: unknown) => {
     if (!isMissing(error)) throw error;
@@ -226,5 +196,5 @@ async function openResults(disk: Disk, path: string, length: number, report: Ope
   await file.truncate(keptBytes < header.byteLength ? 0 : keptBytes);
   if (keptBytes < header.byteLength) await file.write(header, 0);
   await file.sync();
-  return { file, length: Math.max(keptBytes, header.byteLength) };
+  return file;
 }
