@@ -102,13 +102,16 @@ async function createPerformer(run: JobRun, progress: JobProgress, context: Cont
       : undefined;
 
   let isAccepted = job.counts.rows > 0;
+  // The values are created on demand, so that they are collected early.
+  const toValues = (rows: RowBatch["rows"]) => rows.map(({ text }) => toValue(text));
 
   /**
    * Records the clusters that lose identifiers, before the batch is sent. Returns them by the position of the first row
    * of each identifier.
    */
-  async function findPreviousClusters({ index, rows }: RowBatch, values: readonly string[]) {
+  async function findPreviousClusters({ index, rows }: RowBatch) {
     if (!recordsMoves || !findClusters) return undefined;
+    const values = toValues(rows);
     const clusters = await findClusters(values);
     // An earlier run may have moved some before it stopped. For these, the cluster that it recorded counts.
     const earlierMoves = job.unfinishedMoves.get(index) ?? [];
@@ -127,8 +130,9 @@ async function createPerformer(run: JobRun, progress: JobProgress, context: Cont
   }
 
   /** Adds the rows that are not in the expected cluster. Returns the number of rows without a look-up. */
-  async function verifyRows(values: readonly string[], failures: Map<number, RowFailure>): Promise<number> {
+  async function verifyRows({ rows }: RowBatch, failures: Map<number, RowFailure>): Promise<number> {
     if (!verify || !findClusters) return 0;
+    const values = toValues(rows);
     const clusters = await findClusters(values);
     let unverified = 0;
     for (const [position, value] of values.entries()) {
@@ -146,13 +150,12 @@ async function createPerformer(run: JobRun, progress: JobProgress, context: Cont
   return async (batch: RowBatch): Promise<void> => {
     const { index, rows, invalid, digest } = batch;
     if (invalid[0] && !skipsInvalid && !isExceeded) throw createInvalidRowError(toShown, invalid[0]);
-    const values = rows.map(({ text }) => toValue(text));
-    const movedFrom = await findPreviousClusters(batch, values);
-    const { moved, failures, error } = values.length === 0 ? createResult(0) : await send(index, values);
+    const movedFrom = await findPreviousClusters(batch);
+    const { moved, failures, error } = rows.length === 0 ? createResult(0) : await send(index, toValues(rows));
     // An error before the first success is not caused by these rows.
-    isAccepted ||= failures.size < values.length;
+    isAccepted ||= failures.size < rows.length;
     if (error && !isAccepted) throw error;
-    const unverified = await verifyRows(values, failures);
+    const unverified = await verifyRows(batch, failures);
     await job.finish(
       {
         batch: index,
