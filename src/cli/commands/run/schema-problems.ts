@@ -47,9 +47,9 @@ function describeIssue(issue: SchemaIssue): readonly SchemaProblem[] {
     const hints = issue.message.split("\n");
     return issue.keys.map((key, i) => ({ path, key, sentence: `Unknown key "${key}"${place}. ${hints[i]}` }));
   }
-  if (issue.code === "custom" && issue.params?.isName === true) {
+  if (issue.code === "invalid_key") {
     const key = String(path.at(-1));
-    return [{ path: path.slice(0, -1), key, sentence: `The name "${key}" ${issue.message}.` }];
+    return [{ path: path.slice(0, -1), key, sentence: `The name "${key}" ${issue.issues[0]!.message}.` }];
   }
   if (issue.code === "invalid_union") {
     const best = findBestBranch(issue.errors);

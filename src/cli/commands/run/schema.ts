@@ -7,13 +7,7 @@ import { dictionary } from "../../../api/shapes.ts";
 import { durationPattern, parseDuration } from "../../../base/duration.ts";
 
 const createNamedMap = <Value extends z.ZodType>(pattern: RegExp, message: string, value: Value) =>
-  dictionary(value)
-    .superRefine((map, context) => {
-      const invalidKey = Object.keys(map).find((key) => !pattern.test(key));
-      if (invalidKey !== undefined)
-        context.addIssue({ code: "custom", path: [invalidKey], message, params: { isName: true } });
-    })
-    .meta({ propertyNames: { pattern: pattern.source } });
+  dictionary(value, z.string().regex(pattern, message)).meta({ propertyNames: { pattern: pattern.source } });
 
 /** Pattern of file names in the working directory of command lines. */
 export const fileNamePattern = /^[\w-][\w.-]*$/;
