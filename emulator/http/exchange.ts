@@ -275,7 +275,7 @@ export class HttpExchange implements ReceivedRequest, RequestIdentity, Cause {
       operation: this.operation,
       method,
       target,
-      rawHeaders: log.internHeaders(rawHeaders),
+      rawHeaders,
       body: getShortJson(this),
       status,
       failure,

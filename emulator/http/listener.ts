@@ -70,24 +70,6 @@ export interface ServedParts
   readonly parts: readonly [ListenerPart, ...ListenerPart[]];
 }
 
-/**
- * A server that is bound before it has routes, because the routes contain its URL. It returns 503 until it is opened.
- */
-export interface Listener {
-  /** Binds a port, or any free port if it is 0. Resolves with the origin: `http://127.0.0.1:4010`. */
-  listen(port: number, host?: string): Promise<string>;
-  /** Starts serving operations, also after a handover. Throws EmulatorBugError if an operation cannot be served. */
-  open(served: ServedParts): void;
-  /** Starts forwarding all requests to the leader. */
-  startStandby(standby: StandbyBehavior): void;
-  /** Resumes serving operations, including requests that standbys forward with this key. */
-  startLeading(key: string): void;
-  /** Rejects new requests, because another process will serve them. Resolves when earlier requests have a response. */
-  handOver(): Promise<void>;
-  /** Stops accepting requests, notifies waiting clients, and closes open connections after the grace period. */
-  close(): Promise<void>;
-}
-
 /** Behavior of a listener while another process leads. */
 export interface StandbyBehavior {
   readonly parts: readonly ListenerPart[];
@@ -97,8 +79,13 @@ export interface StandbyBehavior {
   readonly findLeader: () => LeaderListener | undefined;
 }
 
-/** Creates a listener that is neither bound nor open. */
-export function createListener({ whileStarting = [], ...options }: ListenerOptions): Listener {
+export type Listener = ReturnType<typeof createListener>;
+
+/**
+ * Creates a server that is neither bound nor open. It is bound before it has routes, because the routes contain its
+ * URL, and it returns 503 until it is opened.
+ */
+export function createListener({ whileStarting = [], ...options }: ListenerOptions) {
   const { wall, name, settings, isShared } = options;
   const limits = options.bodyTimeouts ?? defaultBodyReadTimeouts;
   const bodies = new RequestBodyReader(wall, limits);
@@ -170,18 +157,21 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
   const app = createApp(context);
 
   return {
-    async listen(port, host = "127.0.0.1") {
+    /** Binds a port, or any free port if it is 0. Resolves with the origin: `http://127.0.0.1:4010`. */
+    async listen(port: number, host = "127.0.0.1"): Promise<string> {
       await app.listen({ port, host });
       const address = app.server.address();
       const boundPort = typeof address === "object" ? address?.port : port;
       const name = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host.includes(":") ? `[${host}]` : host;
       return `http://${name}:${boundPort}`;
     },
-    open({ parts, ...rest }) {
+    /** Starts serving operations, also after a handover. Throws EmulatorBugError if an operation cannot be served. */
+    open({ parts, ...rest }: ServedParts): void {
       state = "serves";
       served = serveParts(parts, rest);
     },
-    startStandby({ parts, handleLocally, findLeader }) {
+    /** Starts forwarding all requests to the leader. */
+    startStandby({ parts, handleLocally, findLeader }: StandbyBehavior): void {
       key = undefined;
       standby = serveParts(parts, {
         clock: wall,
@@ -198,18 +188,23 @@ export function createListener({ whileStarting = [], ...options }: ListenerOptio
         },
       });
     },
-    startLeading(leaderKey) {
+    /** Resumes serving operations, including requests that standbys forward with this key. */
+    startLeading(leaderKey: string): void {
       key = leaderKey;
       standby = undefined;
     },
-    async handOver() {
+    /**
+     * Rejects new requests, because another process will serve them. Resolves when earlier requests have a response.
+     */
+    async handOver(): Promise<void> {
       state = "hands over";
       notifyAll(disconnectListeners.followers);
       const deadline = wall.monotonicNow() + graceMs;
       while (served.pending > 0 && wall.monotonicNow() < deadline && !options.closeSignal?.aborted)
         await wall.sleep(handoverCheckIntervalMs);
     },
-    async close() {
+    /** Stops accepting requests, notifies waiting clients, and closes open connections after the grace period. */
+    async close(): Promise<void> {
       standby = undefined;
       state = "closes";
       const closePromise = app.close();

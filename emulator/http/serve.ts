@@ -4,8 +4,7 @@ import { EmulatorBugError, StacklessError } from "../../src/base/errors.ts";
 import { describeFsError } from "../../src/files/disk.ts";
 import { FileWriteError, StateReplacedError, StoreChangedError, StoreFailedError } from "../store/port.ts";
 import type { BoundOperation } from "./bind.ts";
-import { UnreadableBodyError } from "./bodies/decode.ts";
-import type { DecodedBody } from "./bodies/json.ts";
+import { type DecodedBody, UnreadableBodyError } from "./bodies/json.ts";
 import {
   BodyAbortedError,
   BodyTimeoutError,

@@ -1,7 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import type { RequestBody } from "../../../src/api/operation.ts";
 import type { Service } from "../../../src/api/services.ts";
-import { StacklessError } from "../../../src/base/errors.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import type { FindingReporter } from "../handler.ts";
 import {
@@ -14,36 +13,8 @@ import {
   pickLastValues,
   type RequestFields,
 } from "./fields.ts";
-import {
-  bodyLimits,
-  type DecodedBody,
-  exceedsFieldLimit,
-  type JsonPosition,
-  locatePosition,
-  parseJson,
-} from "./json.ts";
-import { MultipartError, parseMultipart } from "./multipart.ts";
-import { JsonLimitError, JsonSyntaxError } from "./python-json.ts";
-
-/** Reason why a body could not be decoded, for the message of the dialect. */
-export type DecodeProblem =
-  | ({ readonly reason: "json"; readonly message: string } & JsonPosition)
-  | { readonly reason: "encoding" }
-  | { readonly reason: "limit"; readonly message: string }
-  | { readonly reason: "media-type"; readonly type: string }
-  | { readonly reason: "repeated"; readonly name: string }
-  /** Message of the service's framework. */
-  | { readonly reason: "multipart"; readonly message: string };
-
-export class UnreadableBodyError extends StacklessError {
-  override readonly name = "UnreadableBodyError";
-  readonly problem: DecodeProblem;
-
-  constructor(problem: DecodeProblem) {
-    super(`unreadable body: ${problem.reason}`);
-    this.problem = problem;
-  }
-}
+import { bodyLimits, type DecodedBody, exceedsFieldLimit, parseJson, UnreadableBodyError } from "./json.ts";
+import { parseMultipart } from "./multipart.ts";
 
 /** Decodes the bytes of a body to a value. Throws UnreadableBodyError. */
 export type BodyDecoder = (
@@ -98,7 +69,7 @@ export function createDecoder(
 /** FastAPI validates a body that is not sent as JSON as a single string (DECISIONS.md, P13). */
 const decodeJsonOrText: BodyDecoder = (bytes, type) => {
   if (bytes.length === 0) return emptyBody;
-  if (isJsonType(type)) return readJson(bytes, decodeJsonBytes);
+  if (isJsonType(type)) return parseJson(decodeJsonBytes(bytes));
   return createBody(decodeUtf8(bytes), bytes.length);
 };
 
@@ -108,7 +79,7 @@ const createJsonDecoder =
   (bytes, type) => {
     if (bytes.length === 0) return emptyBody;
     if (!isJsonType(type)) throw new UnreadableBodyError({ reason: "media-type", type: type ?? "" });
-    return readJson(bytes, decodeUtf8, allowsLargeDocuments);
+    return parseJson(decodeUtf8(bytes), allowsLargeDocuments);
   };
 
 /** A request without a form is validated as an empty form. */
@@ -118,37 +89,15 @@ const decodeForm: BodyDecoder = (bytes, type) => {
     const text = bytes.toString("latin1");
     return createFormBody(() => parseOrderedFields(text), pickLastValues(parseFormFields(text)), bytes.length);
   }
-  const parts = isMultipartType(type) ? parseParts(bytes, type ?? "") : [];
+  const parts = isMultipartType(type) ? parseMultipart(bytes, type ?? "") : [];
   return createFormBody(() => parts, lookupTable(Object.fromEntries(parts)), bytes.length);
 };
-
-function parseParts(bytes: Buffer, type: string) {
-  try {
-    return parseMultipart(bytes, type);
-  } catch (error) {
-    if (error instanceof MultipartError) throw new UnreadableBodyError({ reason: "multipart", message: error.message });
-    throw error;
-  }
-}
 
 function parseFormFields(text: string): RequestFields {
   if (exceedsFieldLimit(text)) {
     throw new UnreadableBodyError({ reason: "limit", message: `of more than ${bodyLimits.fields} fields` });
   }
   return parseFields(text);
-}
-
-function readJson(bytes: Buffer, decode: (bytes: Buffer) => string, allowsLargeDocuments = false): DecodedBody {
-  const text = decode(bytes);
-  try {
-    return parseJson(text, allowsLargeDocuments);
-  } catch (error) {
-    if (error instanceof JsonSyntaxError) {
-      throw new UnreadableBodyError({ reason: "json", message: error.message, ...locatePosition(text, error.at) });
-    }
-    if (error instanceof JsonLimitError) throw new UnreadableBodyError({ reason: "limit", message: error.message });
-    throw error;
-  }
 }
 
 const createEncodingError = () => new UnreadableBodyError({ reason: "encoding" });

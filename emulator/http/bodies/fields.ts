@@ -1,8 +1,8 @@
 import querystring from "node:querystring";
 import { isObject, tryParseJson } from "../../../src/base/object.ts";
 import type { ReceivedRequest } from "../handler.ts";
-import { exceedsFieldLimit, findExceededLimit } from "./json.ts";
-import { MultipartError, parseMultipart } from "./multipart.ts";
+import { exceedsFieldLimit, findExceededLimit, UnreadableBodyError } from "./json.ts";
+import { parseMultipart } from "./multipart.ts";
 
 type RequestParts = Pick<ReceivedRequest, "headers" | "body">;
 
@@ -24,7 +24,7 @@ export function readFormFields({ headers, body }: RequestParts): Readonly<Record
     const parts = parseMultipart(body, type);
     return Object.fromEntries(parts.filter((part): part is [string, string] => typeof part[1] === "string"));
   } catch (error) {
-    if (error instanceof MultipartError) return {};
+    if (error instanceof UnreadableBodyError) return {};
     throw error;
   }
 }

@@ -1,5 +1,33 @@
+import { StacklessError } from "../../../src/base/errors.ts";
 import { findStringEnd, restoreExactNumbers } from "../../../src/base/json.ts";
-import { JsonLimitError, parsePythonJson, pythonLimits, toPlainValue } from "./python-json.ts";
+import { JsonLimitError, JsonSyntaxError, parsePythonJson, pythonLimits, toPlainValue } from "./python-json.ts";
+
+/** A position in a document as Python counts it: in code points, with `line` and `column` from 1. */
+interface JsonPosition {
+  readonly at: number;
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Reason why a body could not be decoded, for the message of the dialect. */
+export type DecodeProblem =
+  | ({ readonly reason: "json"; readonly message: string } & JsonPosition)
+  | { readonly reason: "encoding" }
+  | { readonly reason: "limit"; readonly message: string }
+  | { readonly reason: "media-type"; readonly type: string }
+  | { readonly reason: "repeated"; readonly name: string }
+  /** Message of the service's framework. */
+  | { readonly reason: "multipart"; readonly message: string };
+
+export class UnreadableBodyError extends StacklessError {
+  override readonly name = "UnreadableBodyError";
+  readonly problem: DecodeProblem;
+
+  constructor(problem: DecodeProblem) {
+    super(`unreadable body: ${problem.reason}`);
+    this.problem = problem;
+  }
+}
 
 /**
  * Limits of one body (DECISIONS.md, E11). A body of 64 MiB can contain more values than fit in memory, and parsing each
@@ -91,15 +119,15 @@ const maxExactLength = 1_000_000;
 /**
  * Parses JSON text. V8 parses the text. The exact parser runs only for text that V8 rejects and for text that may
  * exceed one of Python's limits. V8 rejects NaN, which Python accepts, and its messages differ from CPython's. Throws
- * JsonSyntaxError or JsonLimitError. `allowsLargeDocuments` is true for a client that can send more than usual.
+ * UnreadableBodyError. `allowsLargeDocuments` is true for a client that can send more than usual.
  */
 export function parseJson(text: string, allowsLargeDocuments = false): DecodedBody {
   const { length } = text;
   const size = length > pythonLimits.depth ? measureJson(text) : undefined;
   const exceededLimit = size && !allowsLargeDocuments ? describeExceededLimit(size) : undefined;
-  if (exceededLimit !== undefined) throw new JsonLimitError(exceededLimit);
+  if (exceededLimit !== undefined) throw new UnreadableBodyError({ reason: "limit", message: exceededLimit });
   const mayExceedPython = size && (size.depth > pythonLimits.depth || size.digits > pythonLimits.digits);
-  const value = mayExceedPython ? toPlainValue(parsePythonJson(text)) : parseValue(text);
+  const value = mayExceedPython ? parseAsPython(text) : parseValue(text);
   const getSource = () => (length > maxExactLength ? value : parsePythonJson(text));
   return { value, getSource, getExact: () => parseExactly(text, value), length };
 }
@@ -108,7 +136,19 @@ function parseValue(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
+    return parseAsPython(text);
+  }
+}
+
+function parseAsPython(text: string): unknown {
+  try {
     return toPlainValue(parsePythonJson(text));
+  } catch (error) {
+    const { message } = error as Error;
+    if (error instanceof JsonLimitError) throw new UnreadableBodyError({ reason: "limit", message });
+    if (error instanceof JsonSyntaxError)
+      throw new UnreadableBodyError({ reason: "json", message, ...locatePosition(text, error.at) });
+    throw error;
   }
 }
 
@@ -122,15 +162,8 @@ function parseExactly(text: string, value: unknown): unknown {
   }
 }
 
-/** A position in a document as Python counts it: in code points, with `line` and `column` from 1. */
-export interface JsonPosition {
-  readonly at: number;
-  readonly line: number;
-  readonly column: number;
-}
-
 /** Returns the position of an index in UTF-16 units. */
-export function locatePosition(text: string, index: number): JsonPosition {
+function locatePosition(text: string, index: number): JsonPosition {
   let position = 0;
   let line = 1;
   let lineStart = 0;

@@ -1,6 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { StacklessError } from "../../../src/base/errors.ts";
-import { bodyLimits } from "./json.ts";
+import { bodyLimits, UnreadableBodyError } from "./json.ts";
 
 /** A file part as an error of pydantic quotes it, without Starlette's internals. */
 export interface FilePart {
@@ -8,12 +7,9 @@ export interface FilePart {
   readonly size: number;
 }
 
-/** An invalid multipart body, with Starlette's message. */
-export class MultipartError extends StacklessError {
-  override readonly name = "MultipartError";
-}
+/** Creates the error for an invalid body, with Starlette's message. */
+const createError = (message = "Invalid multipart data.") => new UnreadableBodyError({ reason: "multipart", message });
 
-const malformedMessage = "Invalid multipart data.";
 const crlf = "\r\n";
 
 /** python-multipart has this limit. */
@@ -25,12 +21,12 @@ const maxFieldBytes = 1_024 * 1_024;
 
 /**
  * Returns the parts of a `multipart/form-data` body, as python-multipart and Starlette read them. A part without an end
- * is ignored. Throws MultipartError.
+ * is ignored. Throws UnreadableBodyError.
  */
 export function parseMultipart(body: Buffer, contentType: string): readonly (readonly [string, string | FilePart])[] {
   const boundary = findParameter(contentType, "boundary");
-  if (boundary === undefined) throw new MultipartError("Missing boundary in multipart.");
-  if (boundary.length > maxBoundaryLength) throw new MultipartError(malformedMessage);
+  if (boundary === undefined) throw createError("Missing boundary in multipart.");
+  if (boundary.length > maxBoundaryLength) throw createError();
   const parts: (readonly [string, string | FilePart])[] = [];
   const counts = { fields: 0, files: 0 };
   let at = findFirstPart(body, `--${boundary}`);
@@ -41,12 +37,12 @@ export function parseMultipart(body: Buffer, contentType: string): readonly (rea
     const kind = filename === undefined ? "fields" : "files";
     counts[kind] += 1;
     if (counts[kind] > bodyLimits.parts) {
-      throw new MultipartError(`Too many ${kind}. Maximum number of ${kind} is ${bodyLimits.parts}.`);
+      throw createError(`Too many ${kind}. Maximum number of ${kind} is ${bodyLimits.parts}.`);
     }
     const end = findEndOfPart(body, head.end, `${crlf}--${boundary}`);
     const size = (end?.at ?? body.length) - head.end;
     if (filename === undefined && size > maxFieldBytes) {
-      throw new MultipartError(`Part exceeded maximum size of ${maxFieldBytes / 1_024}KB.`);
+      throw createError(`Part exceeded maximum size of ${maxFieldBytes / 1_024}KB.`);
     }
     if (!end) break;
     parts.push([name, filename === undefined ? decodeText(body.subarray(head.end, end.at)) : { filename, size }]);
@@ -61,10 +57,10 @@ function findFirstPart(body: Buffer, delimiter: string): number | undefined {
   const firstLine = start < 0 ? "" : body.toString("latin1", start, start + delimiter.length + 2);
   const suffix = firstLine.slice(delimiter.length);
   // A body can be truncated at any position.
-  if (!firstLine.startsWith(delimiter) && !delimiter.startsWith(firstLine)) throw new MultipartError(malformedMessage);
+  if (!firstLine.startsWith(delimiter) && !delimiter.startsWith(firstLine)) throw createError();
   if (suffix === crlf) return start + firstLine.length;
   if (suffix === "" || suffix === "\r" || suffix === "-" || suffix === "--") return undefined;
-  throw new MultipartError(malformedMessage);
+  throw createError();
 }
 
 interface PartHead {
@@ -84,15 +80,15 @@ function parseHead(body: Buffer, begin: number): PartHead | undefined {
     const end = colon < 0 ? -1 : body.indexOf("\r", colon);
     const length = (end < 0 ? body.length : end) - at;
     const isMalformed = !/^[!#$%&'*+\-.^_`|~\w]*$/.test(name) || (name === "" && colon >= 0);
-    if (isMalformed || count >= maxHeaders || length > maxHeaderBytes) throw new MultipartError(malformedMessage);
+    if (isMalformed || count >= maxHeaders || length > maxHeaderBytes) throw createError();
     if (end < 0 || end + 1 === body.length) return undefined;
-    if (body[end + 1] !== 0x0a) throw new MultipartError(malformedMessage);
+    if (body[end + 1] !== 0x0a) throw createError();
     if (name.toLowerCase() === "content-disposition") disposition = decodeText(body.subarray(colon + 1, end));
     at = end + 2;
   }
   const name = findParameter(disposition, "name");
   if (name === undefined) {
-    throw new MultipartError('The Content-Disposition header field "name" must be provided.');
+    throw createError('The Content-Disposition header field "name" must be provided.');
   }
   return { name, filename: findParameter(disposition, "filename"), end: at + 2 };
 }
@@ -109,7 +105,7 @@ function findEndOfPart(body: Buffer, from: number, delimiter: string) {
     const terminator = body.toString("latin1", next, next + 2);
     if (terminator === crlf) return { at, next: next + 2 };
     if (terminator === "--" && !isPadded) return { at, next: undefined };
-    if (isPadded && terminator !== "" && terminator !== "\r") throw new MultipartError(malformedMessage);
+    if (isPadded && terminator !== "" && terminator !== "\r") throw createError();
   }
   return undefined;
 }

@@ -1,7 +1,7 @@
 import { isOAuthRequest, type Operation } from "../../../src/api/operation.ts";
 import type { ValidationItem } from "../../../src/api/router/failures.ts";
 import type { Service } from "../../../src/api/services.ts";
-import type { DecodeProblem } from "../bodies/decode.ts";
+import type { DecodeProblem } from "../bodies/json.ts";
 import { SourceNumber } from "../bodies/python-json.ts";
 import { createFailureResponse, createJsonResponse, type HttpResponse } from "../reply.ts";
 import { getValueAt, type ValidationProblem } from "../validation/schema.ts";

@@ -19,23 +19,6 @@ export type ForwardableRequest = Pick<
   readonly cause?: Cause | undefined;
 };
 
-/** Forwards received requests to other servers, over real HTTP. */
-export interface Forwarder {
-  /**
-   * Sends method, target, headers and body unchanged, without hop-by-hop headers and with `via` and `x-forwarded-*`.
-   * Does not follow redirects.
-   */
-  send(url: string, request: ForwardableRequest): PendingForward;
-  /**
-   * Returns the result of `work`, or `timedOut` if the work takes longer than `ms` of wall-clock time. The work itself
-   * continues.
-   */
-  withTimeout<T>(ms: number, work: Promise<T>): Promise<T | typeof timedOut>;
-  /** Returns whether this forwarder sent the request itself, which happens if a URL points back at the sender. */
-  isOwn(request: Pick<ReceivedRequest, "headers">): boolean;
-  close(): Promise<void>;
-}
-
 /** Headers that apply only to one connection or one message framing. */
 const unforwardedHeaders = new Set([
   ...hopByHopHeaders,
@@ -53,7 +36,10 @@ interface ForwarderOptions {
   readonly links?: CausePropagator;
 }
 
-export function createForwarder({ wall, pseudonym, links }: ForwarderOptions): Forwarder {
+export type Forwarder = ReturnType<typeof createForwarder>;
+
+/** Creates a client that forwards received requests to other servers, over real HTTP. */
+export function createForwarder({ wall, pseudonym, links }: ForwarderOptions) {
   const agent = new Agent({
     connections: 256,
     pipelining: 1,
@@ -62,7 +48,11 @@ export function createForwarder({ wall, pseudonym, links }: ForwarderOptions): F
   });
   const timeouts = new TimeoutPool(wall);
   return {
-    send(url, request) {
+    /**
+     * Sends method, target, headers and body unchanged, without hop-by-hop headers and with `via` and `x-forwarded-*`.
+     * Does not follow redirects.
+     */
+    send(url: string, request: ForwardableRequest): PendingForward {
       const base = new URL(url);
       const path = `${base.pathname.replace(/\/$/, "")}${toOriginForm(request.target) ?? "/"}`;
       const headers = createHeaders(request, pseudonym);
@@ -74,9 +64,15 @@ export function createForwarder({ wall, pseudonym, links }: ForwarderOptions): F
       if (link) void pendingForward.result.then(link.end);
       return pendingForward;
     },
-    withTimeout: (ms, work) => timeouts.withTimeout(ms, work),
-    isOwn: ({ headers }) => headers.via?.split(",").some((hop) => hop.trim().split(/\s+/)[1] === pseudonym) ?? false,
-    close() {
+    /**
+     * Returns the result of `work`, or `timedOut` if the work takes longer than `ms` of wall-clock time. The work itself
+     * continues.
+     */
+    withTimeout: <T>(ms: number, work: Promise<T>) => timeouts.withTimeout(ms, work),
+    /** Returns whether this forwarder sent the request itself, which happens if a URL points back at the sender. */
+    isOwn: ({ headers }: Pick<ReceivedRequest, "headers">): boolean =>
+      headers.via?.split(",").some((hop) => hop.trim().split(/\s+/)[1] === pseudonym) ?? false,
+    close(): Promise<void> {
       timeouts.stop();
       return agent.destroy();
     },

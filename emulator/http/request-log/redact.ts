@@ -1,6 +1,7 @@
 import type { Operation } from "../../../src/api/operation.ts";
 import { registry } from "../../../src/api/registry.ts";
 import { decodeUrlText, isSecretName, redactText, redactUrl, secretPathPrefixes } from "../../../src/api/secrets.ts";
+import { memoize } from "../../../src/base/object.ts";
 
 /** Other headers are shown only by name, because their values can be credentials or signatures. */
 const visibleHeaders: ReadonlySet<string> = new Set([
@@ -16,6 +17,7 @@ const visibleHeaders: ReadonlySet<string> = new Set([
 ]);
 
 const mask = "[redacted]";
+const operations: readonly Operation[] = registry;
 
 /** Returns the headers by lower-case name, without secrets. */
 export function redactHeaders(rawHeaders: readonly string[]): Record<string, string> {
@@ -47,7 +49,8 @@ export function redactBody(value: unknown, name = ""): unknown {
  * `operation` is the ID of the operation, or undefined if no operation is declared.
  */
 export function redactTarget(target: string, operation: string | undefined): string {
-  const declaredNames = findDeclaredNames(operation);
+  const declaration = operations.find(({ id }) => id === operation && id !== "catch-all");
+  const declaredNames = declaration && getDeclaredNames(declaration);
   const [, path = "", query = ""] = /^([^?#]*)(\?[^#]*)?/s.exec(redactUrl(target)) ?? [];
   return redactPath(path, declaredNames) + redactQuery(query, declaredNames);
 }
@@ -65,22 +68,12 @@ interface DeclaredNames {
   readonly hasHash: boolean;
 }
 
-const declaredNamesByOperation = new Map<string | undefined, DeclaredNames | undefined>([[undefined, undefined]]);
-
-/** Returns undefined if nothing is declared for such requests. */
-function findDeclaredNames(operation: string | undefined): DeclaredNames | undefined {
-  if (!declaredNamesByOperation.has(operation)) {
-    const declaration = (registry as readonly Operation[]).find(({ id }) => id === operation && id !== "catch-all");
-    declaredNamesByOperation.set(
-      operation,
-      declaration && {
-        query: new Set(Object.keys(declaration.request.query?.shape ?? {}).filter((name) => !isSecretName(name))),
-        hasHash: /\{\w*hash\}/.test(declaration.path),
-      },
-    );
-  }
-  return declaredNamesByOperation.get(operation);
-}
+const getDeclaredNames = memoize(
+  ({ request, path }: Operation): DeclaredNames => ({
+    query: new Set(Object.keys(request.query?.shape ?? {}).filter((name) => !isSecretName(name))),
+    hasHash: /\{\w*hash\}/.test(path),
+  }),
+);
 
 function redactPath(path: string, declaredNames: DeclaredNames | undefined): string {
   if (declaredNames) return redactSegments(path, (segment) => !isIssuedSecret(segment, declaredNames.hasHash));
@@ -155,6 +148,6 @@ const isPlain = (text: string): boolean =>
 let literalSegments: ReadonlySet<string> | undefined;
 
 function getLiterals(): ReadonlySet<string> {
-  literalSegments ??= new Set((registry as readonly Operation[]).flatMap(({ path }) => path.split("/")));
+  literalSegments ??= new Set(operations.flatMap(({ path }) => path.split("/")));
   return literalSegments;
 }

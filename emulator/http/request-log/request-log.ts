@@ -18,7 +18,7 @@ export interface LoggedRequest {
   readonly operation: string | undefined;
   readonly method: string;
   readonly target: string;
-  readonly rawHeaders: readonly string[];
+  rawHeaders: readonly string[];
   /** JSON body, if it is short. */
   readonly body?: Buffer | undefined;
   readonly status: number;
@@ -56,8 +56,6 @@ export class RequestLog {
   readonly watch = this.#additions.watch;
   #lastId = 0;
   #lastHeaders: readonly string[] = [];
-  /** Size in bytes of headers that no other entry shares. */
-  #headersBytes = 0;
 
   constructor(maxBytes = 4 * 1024 * 1024) {
     this.#log = new ByteBoundedLog(maxBytes);
@@ -84,27 +82,22 @@ export class RequestLog {
     this.#lastId = number;
   }
 
-  /** Adds an entry, whose `rawHeaders` must come from `internHeaders`. */
+  /** Adds an entry. Equal headers of successive entries are stored once, because clients repeat their headers. */
   add(entry: LoggedRequest): void {
     // The request arrived before the numbers were reset.
     if (entry.id > this.#lastId) entry.isReplaced = true;
-    const bytes =
+    let bytes =
       defaultEntryBytes +
       estimateStringBytes(entry.target) +
       estimateFindingsBytes(entry.findings) +
-      this.#headersBytes +
       (entry.body?.length ?? 0);
+    if (areEqual(entry.rawHeaders, this.#lastHeaders)) entry.rawHeaders = this.#lastHeaders;
+    else {
+      this.#lastHeaders = entry.rawHeaders;
+      bytes += estimateStringsBytes(entry.rawHeaders);
+    }
     this.#log.add(entry, bytes);
-    this.#headersBytes = 0;
     this.#additions.emit(entry, bytes);
-  }
-
-  /** Returns a shared list for equal headers, because clients repeat their headers. */
-  internHeaders(rawHeaders: readonly string[]): readonly string[] {
-    if (areEqual(rawHeaders, this.#lastHeaders)) return this.#lastHeaders;
-    this.#lastHeaders = rawHeaders;
-    this.#headersBytes = estimateStringsBytes(rawHeaders);
-    return rawHeaders;
   }
 
   get amount(): BufferUsage {
