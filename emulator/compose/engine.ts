@@ -19,7 +19,7 @@ import type { HttpResponse, ResponseObserver } from "../http/reply.ts";
 import type { RequestLog } from "../http/request-log/request-log.ts";
 import type { EmulatorOptions } from "../published.d.ts";
 import type { Store } from "../store/port.ts";
-import { exportTraces, type TraceExporter } from "../trace/export.ts";
+import { TraceExporter } from "../trace/export.ts";
 import { createDeliveryJobHandlers } from "../webhooks/deliver.ts";
 import type { CleanupStack } from "./cleanup-stack.ts";
 import type { ProcessContext } from "./process-context.ts";
@@ -125,7 +125,7 @@ export function createTraceExport(
   const { settings: otelSettings, notes } = readOtelSettings(otel ?? {}, emulatorResource["service.name"]);
   for (const note of notes) log(note);
   if (!otelSettings) return undefined;
-  return exportTraces({
+  return new TraceExporter({
     store,
     wall,
     requestLog,

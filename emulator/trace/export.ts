@@ -37,19 +37,13 @@ const retryDelaysMs = [1_000, 2_000, 4_000, 8_000, 16_000];
 /** Maximum time for which the shutdown of the emulator waits for the remaining spans. */
 const maxShutdownMs = 2_000;
 
-export interface SpanExportStats {
+interface SpanExportStats {
   readonly sent: number;
   readonly waiting: number;
   /** Number of spans that did not fit into the queue, or could not be sent. */
   readonly dropped: number;
   /** Reason for the failure of the last POST, in a word. Null if the POST succeeded. */
   readonly error: string | null;
-}
-
-export interface TraceExporter {
-  readonly amount: SpanExportStats;
-  /** Sends the remaining spans, for at most two seconds, or until `closeSignal` is aborted. */
-  close(closeSignal: AbortSignal): Promise<void>;
 }
 
 interface ExporterOptions {
@@ -64,22 +58,18 @@ interface ExporterOptions {
   readonly log: (line: string) => void;
 }
 
-/**
- * Exports each node of every trace as a span when it is durable, and a request when its response is sent. Writers only
- * add a name to a bounded queue, and the span is read when it is sent. A delivery is exported at its start, because its
- * attempts contain its outcome.
- */
-export function exportTraces(options: ExporterOptions): TraceExporter {
-  return new Exporter(options);
-}
-
 interface FinishedCause {
   readonly outcome: RequestOutcome | undefined;
   /** Approximate wall-clock time of the event, which is published as soon as it is durable. */
   readonly wallAt: number;
 }
 
-class Exporter implements TraceExporter {
+/**
+ * Exports each node of every trace as a span when it is durable, and a request when its response is sent. Writers only
+ * add a name to a bounded queue, and the span is read when it is sent. A delivery is exported at its start, because its
+ * attempts contain its outcome.
+ */
+export class TraceExporter {
   readonly #options: ExporterOptions;
   readonly #queue = new Map<string, FinishedCause>();
   readonly #pendingResponses: PendingResponses;
@@ -108,6 +98,7 @@ class Exporter implements TraceExporter {
     return { sent: this.#sent, waiting: waitingCount, dropped: this.#dropped, error: this.#error };
   }
 
+  /** Sends the remaining spans, for at most two seconds, or until `closeSignal` is aborted. */
   async close(closeSignal: AbortSignal): Promise<void> {
     this.#unwatch();
     this.#pendingResponses.close();
