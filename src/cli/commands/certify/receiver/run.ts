@@ -39,7 +39,7 @@ export interface ReceiverCheckResult extends CheckFinding {
   readonly isCutOff?: boolean;
 }
 
-export interface CheckRunOptions extends Pick<CertificationEmulator, "deliveries" | "retryLate"> {
+interface CheckRunOptions extends Pick<CertificationEmulator, "deliveries" | "retryLate"> {
   readonly url: string;
   readonly checks: readonly ReceiverCheck[];
   readonly probe: ReceiverProbe | undefined;
