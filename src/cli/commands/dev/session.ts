@@ -81,7 +81,7 @@ export class DevSession {
     if (id === undefined) return;
     this.#state.webhookId = id;
     const onDeleted = () => void this.#subscribeAgain(receiver);
-    await watchSubscription({ id, url: receiver.url }, { forwardTo, shouldEnable: true, onDeleted }, this.#context);
+    await watchSubscription({ id, url: receiver.url }, { app: forwardTo, onDeleted }, this.#context);
   }
 
   async #subscribeAgain(receiver: WebhookReceiver): Promise<void> {

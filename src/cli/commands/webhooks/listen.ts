@@ -127,7 +127,7 @@ async function listen(plan: ListenPlan, key: string, context: Context): Promise<
   const webhookId = await subscribeReceiver(plan, receiver, context);
   if (webhookId !== undefined) {
     const webhook = { id: webhookId, url: plan.publicUrl ?? receiver.url };
-    await watchSubscription(webhook, { forwardTo: plan.forwardTo, shouldEnable: plan.enable }, context);
+    await watchSubscription(webhook, { app: plan.enable ? plan.forwardTo : undefined }, context);
   }
   if (output.format !== "table") {
     await output.printDocument({ type: "version", ui: "1.0" });

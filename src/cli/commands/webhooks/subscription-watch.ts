@@ -12,8 +12,8 @@ import { isRefused } from "./registration.ts";
 type Webhook = { readonly id: number; readonly url: string };
 
 interface WatchOptions {
-  readonly forwardTo: string | undefined;
-  readonly shouldEnable: boolean;
+  /** URL of the app. A webhook that its failures disabled is enabled again when the app is back. */
+  readonly app: string | undefined;
   /** Called when the webhook no longer exists. Watching stops then. Callers that subscribe again set it. */
   readonly onDeleted?: (() => void) | undefined;
 }
@@ -68,7 +68,7 @@ async function connectToEmulator(context: Context, before?: RunningEmulator): Pr
 
 function createWatch(
   { id, url }: Webhook,
-  { forwardTo, shouldEnable, onDeleted }: WatchOptions,
+  { app, onDeleted }: WatchOptions,
   context: Context,
   runningEmulator: RunningEmulator,
   signal: AbortSignal,
@@ -130,13 +130,11 @@ function createWatch(
       return report("webhook_disabled", `Webhook ${id} was disabled by a user. To enable it: ${enableCommand}`);
     }
     const disabledMessage = `Webhook ${id} is disabled after ${failuresUntilDisabled} consecutive failures.`;
-    if (forwardTo === undefined || !shouldEnable) {
-      return report("webhook_disabled", `${disabledMessage} To enable it: ${enableCommand}`);
-    }
-    const isDown = await isRefused(forwardTo);
+    if (app === undefined) return report("webhook_disabled", `${disabledMessage} To enable it: ${enableCommand}`);
+    const isDown = await isRefused(app);
     const moment = isDown ? "accepts connections" : `has restarted, or after ${enableCommand}`;
-    await report("webhook_disabled", `${disabledMessage} It will be enabled again when ${forwardTo} ${moment}.`);
-    void enableOnceBack(forwardTo, isDown).catch(() => {});
+    await report("webhook_disabled", `${disabledMessage} It will be enabled again when ${app} ${moment}.`);
+    void enableOnceBack(app, isDown).catch(() => {});
   }
 
   /** An app that returns errors has to restart first. Only a delivery shows whether the app has recovered. */

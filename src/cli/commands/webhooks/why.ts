@@ -92,7 +92,7 @@ async function selectWebhooks(argument: string | undefined, client: Client): Pro
   if (namedWebhooks) return readHealth(namedWebhooks, client);
   const deletedReading = await readDeletedWebhook(Number(argument), client);
   if (deletedReading) return [deletedReading];
-  throw createMissingWebhookError(`Webhook ${argument} not found.`, undefined);
+  throw createMissingWebhookError(`Webhook ${argument} not found.`);
 }
 
 async function printForUsers(
@@ -206,7 +206,7 @@ async function findNamedWebhooks(
   if (matches.length > 0) return matches;
   const [owner] = owners;
   if (owner && String(owner.id) !== argument) {
-    throw createMissingWebhookError(`Workspace "${owner.name}" (${owner.id}) has no webhooks.`, undefined);
+    throw createMissingWebhookError(`Workspace "${owner.name}" (${owner.id}) has no webhooks.`);
   }
   if (/^[1-9]\d{0,14}$/.test(argument)) return undefined;
   throw createMissingWebhookError(
@@ -219,7 +219,7 @@ async function findNamedWebhooks(
   );
 }
 
-const createMissingWebhookError = (message: string, hint: string | undefined): CommandFailedError =>
+const createMissingWebhookError = (message: string, hint?: string): CommandFailedError =>
   new CommandFailedError("not-found", "no_webhook", message, { hint, next: ["webhooks", "list"] });
 
 function findNearName(argument: string, names: readonly string[]): string | undefined {
