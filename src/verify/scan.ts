@@ -1,5 +1,5 @@
 import type { TrafficCorpus } from "./corpus.ts";
-import type { PersonalKind } from "./fields.ts";
+import { isRandomLooking, type PersonalKind } from "./fields.ts";
 import { ExchangeSanitizer } from "./sanitize.ts";
 import {
   isStandInDate,
@@ -61,7 +61,7 @@ class StandInScan extends StandIns {
   }
 
   override createEmail(address: string): string {
-    return this.#report("e-mail address", address);
+    return removeStandIns(address) === address ? this.#report("e-mail address", address) : address;
   }
 
   override createHost(name: string): string {
@@ -82,10 +82,16 @@ class StandInScan extends StandIns {
   }
 
   override createToken(value: string, kind: SecretKind = "token"): string {
-    return isStandInToken(value) ? value : this.#report(kind, value);
+    const rest = removeStandIns(value);
+    const isReplaced = kind === "token" ? !isRandomLooking(rest) : rest !== value;
+    return isReplaced ? value : this.#report(kind, value);
   }
 
   override createFile(bytes: Buffer): Buffer {
     return isStandInFile(bytes) ? bytes : this.#report("file", bytes);
   }
 }
+
+/** Removes the stand-ins in a longer string, such as a path whose words were replaced one by one. */
+const removeStandIns = (text: string): string =>
+  text.replace(/(?:safe|5afe)[\w+/=.-]*/g, "").replace(/qx[a-x]{7}/gi, "");

@@ -94,16 +94,11 @@ export class StandIns {
 
   /** Creates a date of 1955 in the same format. */
   createDate(text: string): string {
-    const [first = 0, second = 0] = this.#createDigest("date", text);
-    const parts = [first, second].map((byte) => 1 + (byte % 9));
-    const pad = (part: number) => `0${part}`;
-    let at = 0;
+    const part = `0${1 + (this.#createDigest("date", text)[0]! % 9)}`;
     return text.replace(/\p{L}{3,}/gu, "May").replace(/\d+/g, (group) => {
       if (group.length === 4) return "1955";
-      if (group.length === 8) return `1955${parts.map(pad).join("")}`;
-      if (group.length > 2) return this.createNumber(group);
-      const part = parts[at++] ?? 0;
-      return group.length === 1 ? String(part) : pad(part);
+      if (group.length === 8) return `1955${part}${part}`;
+      return group.length > 2 ? this.createNumber(group) : part.slice(-group.length);
     });
   }
 

@@ -314,6 +314,12 @@ describe("scan of a new recording", () => {
     assert.deepEqual((await recordExchange(t, form("note", "hello"))).found, []);
   });
 
+  it("accepts stand-ins within longer strings", async (t) => {
+    const body =
+      '{"note":"https://host.example/a/s-0Zelda9Quentin1Q","title":"svc-25zebulon586978quartz1b","id":"key=hunter2door"}';
+    assert.deepEqual((await recordExchange(t, createRequest("application/json", body))).found, []);
+  });
+
   it("accepts a name that resembles a token", async (t) => {
     const name = createRequest("application/json", '{"contract_name":"svc-verify-1a2b3c4d5e"}');
     assert.deepEqual((await recordExchange(t, name)).found, []);

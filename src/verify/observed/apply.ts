@@ -15,17 +15,13 @@ interface ObservableResponse {
 /** Changes responses and webhooks of the emulator to match the observations. */
 export class ObservationApplier {
   readonly observations: Observations;
-  readonly #byOperation = new Map<string, ObservedRule[]>();
-  readonly #silent: ReadonlySet<string>;
-  readonly #spelling: string | undefined;
 
   constructor(observations: Observations) {
     this.observations = observations;
-    for (const rule of observations.rules)
-      this.#byOperation.set(rule.operation, [...(this.#byOperation.get(rule.operation) ?? []), rule]);
-    const { rules } = observations;
-    this.#silent = new Set(rules.filter(({ change }) => change.to === "silence").map(({ path }) => path));
-    this.#spelling = rules.flatMap(({ change }) => (change.to === "spell" ? change.spelling : []))[0];
+  }
+
+  #findRules(operation: string): ObservedRule[] {
+    return this.observations.rules.filter((rule) => rule.operation === operation);
   }
 
   /** Returns the response as observed, with the rules that changed it. Returns undefined if no rule applies. */
@@ -33,45 +29,39 @@ export class ObservationApplier {
     operation: Operation,
     response: ObservableResponse,
   ): { readonly response: ObservableResponse; readonly rules: readonly ObservedRule[] } | undefined {
-    const all = this.#byOperation.get(operation.id);
-    if (!all) return undefined;
+    const all = this.#findRules(operation.id);
+    if (all.length === 0) return undefined;
     const document = response.body === undefined ? undefined : tryParseJson(response.body);
     const { name } = findClaim(operation, response.status, document);
     const rules = all.filter(({ claim, id }) => claim === name && id.includes(`:${response.status}:`));
     if (rules.length === 0) return undefined;
-    let { status, headers } = response;
-    let changed = document;
-    let isChanged = false;
+    let { status, headers, body } = response;
     for (const { path, change } of rules) {
       if (change.to === "status") status = change.status;
       else if (change.to === "header") headers = replaceHeader(headers, path.replace(/^header /, ""), change.value);
-      else if (changed !== undefined) {
-        changed = applyChangeAt(changed, path, change);
-        isChanged = true;
-      }
+      else if (document !== undefined) body = JSON.stringify(applyChangeAt(tryParseJson(body!), path, change));
     }
-    return { response: { status, headers, body: isChanged ? JSON.stringify(changed) : response.body }, rules };
+    return { response: { status, headers, body }, rules };
   }
 
   isSilent(activity: string): boolean {
-    return this.#silent.has(activity);
+    return this.observations.rules.some(({ path, change }) => change.to === "silence" && path === activity);
   }
 
   amendBody(activity: string, body: string): string {
-    const rules = (this.#byOperation.get(`webhook ${activity}`) ?? []).filter(
-      ({ change }) => !["header", "spell", "silence"].includes(change.to),
-    );
-    const document = rules.reduce(
-      (changed, { path, change }) => applyChangeAt(changed, path, change),
-      tryParseJson(body),
-    );
-    return formatSpelling(rules.length === 0 ? body : JSON.stringify(document), this.#spelling);
+    let amended = body;
+    for (const { path, change } of this.#findRules(`webhook ${activity}`))
+      if (!["header", "spell", "silence"].includes(change.to))
+        amended = JSON.stringify(applyChangeAt(tryParseJson(amended), path, change));
+    // The spelling is that of the serializer, so it applies to the webhooks of all activities.
+    const [spelling] = this.observations.rules.flatMap(({ change }) => (change.to === "spell" ? change.spelling : []));
+    return formatSpelling(amended, spelling);
   }
 
   /** Changes the headers of a webhook, except its signature. */
   amendHeaders(activity: string, headers: Readonly<Record<string, string>>): Record<string, string> {
     const amended: Record<string, string> = { ...headers };
-    for (const { path, change } of this.#byOperation.get(`webhook ${activity}`) ?? []) {
+    for (const { path, change } of this.#findRules(`webhook ${activity}`)) {
       if (change.to !== "header") continue;
       const name = path.replace(/^header /, "");
       if (change.value === undefined) delete amended[name];

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { readFile, rm, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { pluralize } from "../../../base/text.ts";
 import { createFileAtomic } from "../../../files/atomic-write.ts";
 import { makeFolder } from "../../../files/folders.ts";
 import { CorpusError, indexFileName } from "../../../verify/corpus.ts";
@@ -20,7 +21,7 @@ function resolveKeyPath({ env }: Host, folder: string): string {
 }
 
 /** Starts the corpus of --out, or continues an interrupted corpus. Throws UsageError if the corpus is invalid. */
-export async function openRecording({ host }: Pick<Context, "host">, folderName: string) {
+export async function openRecording({ host, output }: Pick<Context, "host" | "output">, folderName: string) {
   const folder = resolve(host.cwd, folderName);
   const path = resolveKeyPath(host, folder);
   try {
@@ -28,10 +29,12 @@ export async function openRecording({ host }: Pick<Context, "host">, folderName:
     await createFileAtomic(path, randomBytes(32).toString("hex"), { mode: 0o600 });
     const key = Buffer.from(await readFile(path, "utf8"), "hex");
     const recorder = await ExchangeRecorder.open(folder, key);
+    const continued = recorder.count;
+    if (continued > 0) await output.note(`Continuing a corpus of ${pluralize(continued, "exchange")}`);
     return {
       recorder,
       /** Number of exchanges of an interrupted recording. */
-      continued: recorder.count,
+      continued,
       /** Completes the corpus. No exchange can be added afterwards. */
       async end() {
         await recorder.close();

@@ -38,7 +38,7 @@ const verifyProxy = defineCommand({
         ? (await context.target("contracts")).baseUrls.contracts
         : parseBaseUrlFlag(flagValues.to, "--to");
     if (to === undefined) throw new InputRequiredError("to", "--to is required: the base URL of the service");
-    const { recorder, end, continued: continuedCount } = await openRecording(context, folderName);
+    const { recorder, end } = await openRecording(context, folderName);
     const pendingWrites: Promise<unknown>[] = [];
     const stopController = new AbortController();
     const endSignal = AbortSignal.any([signal, stopController.signal]);
@@ -82,7 +82,6 @@ const verifyProxy = defineCommand({
     const { origin } = new URL(to);
     if (!["127.0.0.1", "localhost", "::1"].includes(address))
       await output.warn(`warning: listening on ${address}: other machines can send requests to ${origin} through it`);
-    if (continuedCount > 0) await output.note(`Continuing a corpus of ${pluralize(continuedCount, "exchange")}`);
     if (output.format !== "table") await output.printDocument({ type: "ready", url: proxy.url });
     await output.note(`Recording on ${proxy.url}; requests go to ${origin} (press Ctrl-C to stop)`);
     await waitUntilAborted(endSignal);

@@ -156,7 +156,6 @@ const verifyRecord = defineCommand({
       return "failed";
     await requireService(context, baseUrls.contracts !== undefined && credentials.clientId !== undefined);
     const { recorder, end, continued: continuedCount } = await openRecording(context, folderName);
-    if (continuedCount > 0) await output.note(`Continuing a corpus of ${pluralize(continuedCount, "exchange")}`);
     const caller = createRecordingClient({ baseUrls, credentials }, recorder, Math.max(0.01, rate), signal);
     // Removing objects takes additional requests.
     if (writes) context.shutdown.extendGrace(30_000);
