@@ -113,8 +113,9 @@ export async function writeReport(
   end: JobEnd,
   { host }: Context,
 ): Promise<void> {
-  const sections = createSections(record, end, await tallyResults(folder), host.wall.now());
-  const text = /\.csv$/i.test(path) ? formatCsv(sections) : formatHtml(record.id, sections);
+  const report = createReport(record, end, await tallyResults(folder), host.wall.now());
+  const isCsv = /\.csv$/i.test(path);
+  const text = isCsv ? csvHeader + report.map(formatCsvLine).join("") : formatHtml(record.id, report);
   await writeOutput(host, path, [Buffer.from(text)], 0o600);
 }
 
@@ -145,74 +146,61 @@ async function tallyResults(folder: string) {
   return { reasons: [...reasons.values()].sort((a, b) => b.rows - a.rows), moves };
 }
 
-type Section = readonly [name: string, rows: readonly (readonly [item: string, value: string])[]];
+type ReportRow = readonly [section: string, item: string, value: string];
 
-function createSections(
-  record: JobRecord,
+function createReport(
+  { id, command, scope, target, input, created_at }: JobRecord,
   { rows, invalid, failed, moved, distinct, stoppedBecause }: JobEnd,
   { reasons, moves }: Awaited<ReturnType<typeof tallyResults>>,
   now: number,
-): Section[] {
-  const { id, command, scope, target, input, created_at } = record;
-  const listReasons = (wanted: string) =>
-    reasons
-      .filter(({ status }) => status === wanted)
-      .map(({ reason, rows, first_row }) => [`${reason} (first in row ${first_row})`, String(rows)] as const);
+): ReportRow[] {
   const formatKnown = (count: number | null) => (count === null ? "not known" : String(count));
+  const listReasons = (section: string, failedStatus: string) =>
+    reasons
+      .filter(({ status }) => status === failedStatus)
+      .map(({ reason, rows, first_row }): ReportRow => [section, `${reason} (first in row ${first_row})`, `${rows}`]);
   return [
-    [
-      "Job",
-      [
-        ["id", id],
-        ["command", `svc router ${command}`],
-        ["cluster", scope.cluster_id ?? ""],
-        ["service", target],
-        ["input", input.path === "-" ? "a pipe" : input.path],
-        ["status", stoppedBecause === undefined ? "finished" : `stopped: ${stoppedBecause}`],
-        ["begun", created_at],
-        ["written", toIsoSeconds(now)],
-        ["duration", formatSeconds((now - Date.parse(created_at)) / 1_000)],
-      ],
-    ],
-    [
-      "Rows",
-      [
-        ["in the input", formatKnown(input.rows)],
-        ["confirmed by the service", String(rows)],
-        ["different identifiers in the input", formatKnown(distinct)],
-        ["invalid, not sent", String(invalid)],
-        ["rejected by the service", String(failed)],
-        ...(command.startsWith("map-") ? [["moved from another cluster", formatKnown(moved)] as const] : []),
-      ],
-    ],
-    ["Invalid rows by reason", listReasons("invalid")],
-    ["Rejected rows by reason", listReasons("failed")],
-    ["Moved rows by previous cluster", [...moves].map(([cluster, count]) => [cluster, String(count)] as const)],
+    ["Job", "id", id],
+    ["Job", "command", `svc router ${command}`],
+    ["Job", "cluster", scope.cluster_id ?? ""],
+    ["Job", "service", target],
+    ["Job", "input", input.path === "-" ? "a pipe" : input.path],
+    ["Job", "status", stoppedBecause === undefined ? "finished" : `stopped: ${stoppedBecause}`],
+    ["Job", "begun", created_at],
+    ["Job", "written", toIsoSeconds(now)],
+    ["Job", "duration", formatSeconds((now - Date.parse(created_at)) / 1_000)],
+    ["Rows", "in the input", formatKnown(input.rows)],
+    ["Rows", "confirmed by the service", `${rows}`],
+    ["Rows", "different identifiers in the input", formatKnown(distinct)],
+    ["Rows", "invalid, not sent", `${invalid}`],
+    ["Rows", "rejected by the service", `${failed}`],
+    ...(command.startsWith("map-") ? [["Rows", "moved from another cluster", formatKnown(moved)] as const] : []),
+    ...listReasons("Invalid rows by reason", "invalid"),
+    ...listReasons("Rejected rows by reason", "failed"),
+    ...[...moves].map(([cluster, count]) => ["Moved rows by previous cluster", cluster, `${count}`] as const),
   ];
 }
 
-const formatCsv = (sections: readonly Section[]): string =>
-  csvHeader +
-  sections.flatMap(([name, rows]) => rows.map(([item, value]) => formatCsvLine([name, item, value]))).join("");
-
-const formatHtml = (id: string, sections: readonly Section[]): string =>
-  [
+function formatHtml(id: string, report: readonly ReportRow[]): string {
+  const sections = new Set(report.map(([section]) => section));
+  return [
     `${htmlBeginning}${escapeMarkup(id)}</title>`,
     "<style>body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:50rem;padding:0 1rem}",
     "table{border-collapse:collapse;width:100%}td{border-top:1px solid #ccc;padding:.3rem .5rem;overflow-wrap:anywhere}",
     "td+td{text-align:right}</style>",
     `<h1>Bulk job ${escapeMarkup(id)}</h1>`,
-    ...sections
-      .filter(([, rows]) => rows.length > 0)
-      .flatMap(([name, rows]) => [
-        `<h2>${escapeMarkup(name)}</h2>`,
-        "<table>",
-        ...rows.map(([item, value]) => `<tr><td>${escapeMarkup(item)}</td><td>${escapeMarkup(value)}</td></tr>`),
-        "</table>",
-      ]),
+    ...[...sections].flatMap((name) => [
+      `<h2>${escapeMarkup(name)}</h2>`,
+      "<table>",
+      ...report
+        .filter(([section]) => section === name)
+        .map(([, item, value]) => `<tr><td>${escapeMarkup(item)}</td><td>${escapeMarkup(value)}</td></tr>`),
+      "</table>",
+    ]),
     "</html>",
     "",
   ].join("\n");
+}
 
 export function formatSeconds(seconds: number): string {
   const wholeSeconds = Math.max(0, Math.round(seconds));

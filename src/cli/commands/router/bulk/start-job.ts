@@ -74,13 +74,12 @@ async function requireKnownCluster(cluster: string, context: Context): Promise<v
 async function preview(request: JobRequest, source: InputSource, context: Context): Promise<undefined> {
   const { dryRun, planOut, apply } = request;
   const survey = await surveyInput(request, source, context);
-  if (dryRun || planOut === undefined) {
-    if (apply) requireUnchangedPlan(apply.plan, { target: await getTargetName(context), ...survey });
-    return showPreview(request, survey, { dry_run: true }, "Dry run: nothing was sent", context);
+  if (apply) requireUnchangedPlan(apply.plan, { target: await getTargetName(context), ...survey });
+  if (!dryRun && planOut !== undefined) {
+    const plan = await createPlan(request, source.path, survey, context);
+    await writeOutput(context.host, planOut, [Buffer.from(`${JSON.stringify(plan, null, 2)}\n`)], 0o600);
   }
-  const plan = await createPlan(request, source.path, survey, context);
-  await writeOutput(context.host, planOut, [Buffer.from(`${JSON.stringify(plan, null, 2)}\n`)], 0o600);
-  return showPreview(request, survey, { plan: planOut }, `Planned in ${planOut}`, context);
+  return showPreview(request, survey, context);
 }
 
 /** Starts without a prompt if the job was planned and nothing has changed since. Prompts for consent otherwise. */

@@ -66,22 +66,13 @@ export async function surveyInput(request: JobRequest, source: InputSource, { ho
   if (!hasRows) throw new UsageError(`${work.source}: ${source.name} has no rows`);
   const isExceeded = maxErrors === null ? () => invalid > 0 : parseErrorLimit(maxErrors, rows);
   if (firstInvalid && !skipsInvalid && isExceeded(invalid, rows)) {
-    throw new UsageError(describeInvalidRows(request, firstInvalid, invalid, rows), {
+    const row = `row ${firstInvalid.number} (${kind.toShown(firstInvalid.text).slice(0, 80)})`;
+    const share = `${invalid} of ${pluralize(rows, "row")}`;
+    throw new UsageError(`Cannot ${work.action} ${share}: ${row} is ${firstInvalid.problem}. Nothing was sent.`, {
       hint: suggestRemedy(request, firstInvalid, invalid === rows),
     });
   }
   return { ...survey, ...getFingerprint(), distinct: counter.count, sampleRows };
-}
-
-function describeInvalidRows(
-  request: JobRequest,
-  { number, text, problem }: InvalidRow,
-  invalid: number,
-  rows: number,
-): string {
-  const { work } = request;
-  const row = `row ${number} (${work.getKind(request).toShown(text).slice(0, 80)})`;
-  return `Cannot ${work.action} ${invalid} of ${pluralize(rows, "row")}: ${row} is ${problem}. Nothing was sent.`;
 }
 
 function suggestRemedy(
@@ -105,18 +96,17 @@ function suggestRemedy(
 export async function showPreview(
   request: JobRequest,
   { rows: allRows, distinct, calls, invalid, firstInvalid, sampleRows }: InputSurvey,
-  mark: Readonly<Record<string, unknown>>,
-  note: string,
   { output }: Context,
 ): Promise<undefined> {
-  const { work, scope } = request;
+  const { work, scope, dryRun, planOut } = request;
   const { name: action, noun, operation } = work;
+  const isPlan = !dryRun && planOut !== undefined;
   const kind = work.getKind(request);
   const rows = allRows - invalid;
   const sample = sampleRows.map(kind.toShown);
   if (output.format !== "table") {
     await output.show({
-      ...mark,
+      ...(isPlan ? { plan: planOut } : { dry_run: true }),
       ...{ action, cluster_id: scope.cluster_id, rows, distinct, invalid },
       first_invalid_row: firstInvalid?.number ?? null,
       ...{ calls, method: operation.method, path: operation.path, sample },
@@ -136,6 +126,6 @@ export async function showPreview(
     await output.note(`${pluralize(repeated, "row")} repeated: ${pluralize(rows - repeated, noun)} in total`);
   if (firstInvalid)
     await output.note(`${pluralize(invalid, "row")} would be skipped, the first at row ${firstInvalid.number}`);
-  await output.note(note);
+  await output.note(isPlan ? `Planned in ${planOut}` : "Dry run: nothing was sent");
   return undefined;
 }
