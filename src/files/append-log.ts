@@ -15,7 +15,7 @@ interface Rotation {
   readonly length: number;
 }
 
-interface AppendLogOptions<Failure extends Error> {
+export interface AppendLogOptions<Failure extends Error> {
   readonly path: string;
   readonly file: DiskFile;
   /** End of the file's valid lines, in bytes. */

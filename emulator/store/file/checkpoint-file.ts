@@ -3,7 +3,6 @@ import * as z from "zod";
 import { writeFileAtomic } from "../../../src/files/atomic-write.ts";
 import type { Disk } from "../../../src/files/disk.ts";
 import { type LogPosition, startPosition, toHex } from "../../../src/files/log-line.ts";
-import { takeSnapshot } from "../live/compaction.ts";
 import type { State } from "../live/state.ts";
 import { type Moment, StateFormatError } from "../port.ts";
 import { addChecksum, withClosedMark } from "./checksummed-document.ts";
@@ -69,7 +68,7 @@ export async function* formatCheckpoint(
   getHead: () => NewCheckpointHead,
   runStep: StepRunner = async (work) => work(),
 ): AsyncGenerator<Uint8Array, void> {
-  const [head, contents] = await runStep(() => [getHead(), takeSnapshot(state)] as const);
+  const [head, contents] = await runStep(() => [getHead(), state.takeSnapshot()] as const);
   const { generation, closed = false, position = startPosition, past, moment = {} } = head;
   const members = {
     closed: 0,

@@ -1,9 +1,8 @@
 import { waitForNextTurn } from "../../../src/base/timing.ts";
 import { svcVersion } from "../../../src/base/version.ts";
 import { type Disk, readBeginning } from "../../../src/files/disk.ts";
-import { sliceRows } from "../live/compaction.ts";
 import type { RowTable } from "../live/row-table.ts";
-import { State } from "../live/state.ts";
+import { State, sliceRows } from "../live/state.ts";
 import { listVersions, SchemaMismatchError, Upgrade, type Versions } from "../live/versions.ts";
 import { type Collection, type ConsistentContents, type DocumentHead, StateFormatError } from "../port.ts";
 

@@ -1,27 +1,15 @@
 import { dirname } from "node:path";
-import type { WallClock } from "../../../src/base/clock.ts";
-import { Mutex } from "../../../src/base/mutex.ts";
-import { AppendLog } from "../../../src/files/append-log.ts";
 import { createTemporaryName } from "../../../src/files/atomic-write.ts";
 import { type Disk, type DiskFile, describeFsError, makeFolderDurably } from "../../../src/files/disk.ts";
 import type { LogPosition } from "../../../src/files/log-line.ts";
-import { Compaction } from "../live/compaction.ts";
-import type { CommitLog, LogHost } from "../live/live-store.ts";
-import type { Change, State } from "../live/state.ts";
-import {
-  type Collection,
-  FileWriteError,
-  type History,
-  type Moment,
-  StoreChangedError,
-  StoreFailedError,
-  toLogFailure,
-} from "../port.ts";
+import type { State } from "../live/state.ts";
+import { FileWriteError, StoreChangedError, StoreFailedError } from "../port.ts";
 import { type NewCheckpointHead, writeCheckpoint } from "./checkpoint-file.ts";
 import { markClosed } from "./checksummed-document.ts";
-import { formatCommitLine, type HistoryFiles } from "./history-files.ts";
+import type { HistoryFiles } from "./history-files.ts";
 import { createJournal, getJournalPath } from "./journal.ts";
-import { listFileSegments, StoredHistory } from "./stored-history.ts";
+import { JournaledLog, type JournaledLogOptions } from "./journaled-log.ts";
+import type { Segment } from "./stored-history.ts";
 import { FileIdentityWatch } from "./stored-state.ts";
 
 /** The files that hold the state, by their generations, and their sizes. */
@@ -39,21 +27,14 @@ interface Generations {
   emptyLength: number;
 }
 
-export interface FileLogOptions {
+export interface FileLogOptions extends JournaledLogOptions {
   readonly disk: Disk;
   readonly path: string;
-  readonly collections: readonly Collection[];
   /** The current journal: the end of its valid lines, and the position of the last line. */
   readonly journal: { readonly file: DiskFile; readonly length: number; readonly position: LogPosition };
   readonly generations: Generations;
   readonly files: HistoryFiles;
-  /** Fields of each line in addition to its changes. */
-  readonly getMoment: () => Moment;
-  readonly wall: WallClock;
   readonly isHeld: () => Promise<boolean>;
-  /** The journal is compacted when it is larger than this limit and than the checkpoint. */
-  readonly compactAfterBytes: number;
-  readonly report: (message: string) => void;
 }
 
 interface NextJournal {
@@ -69,15 +50,9 @@ interface NextJournal {
 const maxBytesAtClose = 16 * 2 ** 20;
 
 /** Checkpoint and journals on disk. It appends, compacts by generations, and replaces the whole state. */
-export class FileLog implements CommitLog {
+export class FileLog extends JournaledLog {
   readonly #options: FileLogOptions;
-  readonly #journal: AppendLog<StoreFailedError>;
-  #host: LogHost | undefined;
   readonly #generations: Generations;
-  readonly history: History | undefined;
-  readonly #compaction: Compaction;
-  /** Serializes changes of the current checkpoint. */
-  readonly #checkpointMutex = new Mutex();
   readonly #identities = new FileIdentityWatch();
   /** True while its files are missing or their names belong to other files. */
   #isDisturbed = false;
@@ -85,74 +60,48 @@ export class FileLog implements CommitLog {
   #isCut = false;
 
   constructor(options: FileLogOptions) {
+    const { path, journal } = options;
+    super(path, options, { path, ...journal, verify: (file, length) => this.#verify(file, length) });
     this.#options = options;
     this.#generations = options.generations;
-    this.#journal = new AppendLog({
-      ...options.journal,
-      path: options.path,
-      createError: toLogFailure,
-      verify: (file, length) => this.#verify(file, length),
-      onFailure: (failure) => {
-        const next = failure instanceof StoreChangedError ? "" : ". Writing resumes when the disk accepts data again";
-        options.report(`${failure.message}. Pending changes fail, and reads continue${next}`);
-        this.#host?.onFailure();
-      },
-    });
-    this.#compaction = new Compaction({
-      name: options.path,
-      compactAfterBytes: options.compactAfterBytes,
-      write: (signal) => this.#compact(signal),
-      getFailure: () => this.failure,
-      report: options.report,
-    });
-    if (options.files.limit > 0) {
-      this.history = new StoredHistory({
-        ...options,
-        getPosition: () => this.#journal.position,
-        waitUntilFlushed: () => this.#journal.waitUntilDurable(),
-        listSegments: () => listFileSegments(options),
-        withCheckpointsLocked: (work) => this.#checkpointMutex.runExclusive(work),
-      });
-    }
   }
 
-  attach(host: LogHost): void {
-    this.#host = host;
+  protected get checkpointBytes(): number {
+    return this.#generations.baseBytes;
   }
 
-  get failure(): StoreFailedError | undefined {
-    return this.#journal.failure;
+  protected get journalBytes(): number {
+    return this.#generations.olderBytes + this.journal.length;
   }
 
-  waitUntilFlushed(): Promise<void> {
-    return this.#journal.waitUntilDurable();
+  protected describeConsequences(failure: StoreFailedError): string {
+    const next = failure instanceof StoreChangedError ? "" : ". Writing resumes when the disk accepts data again";
+    return `. Pending changes fail, and reads continue${next}`;
   }
 
-  append(changes: readonly Change[], cause: string | undefined): Promise<void> {
-    const durable = this.#journal.append(formatCommitLine(changes, cause, this.#options.getMoment()));
-    this.#compaction.runIfDue(this.#generations.olderBytes + this.#journal.length, this.#generations.baseBytes);
-    return durable;
+  protected listSegments(): Promise<Segment[]> {
+    return this.#options.files.listSegments();
   }
 
   replace(state: State, past: LogPosition | undefined, moment = this.#options.getMoment()): Promise<void> {
-    return this.#checkpointMutex.runExclusive(async () => {
+    return this.checkpointMutex.runExclusive(async () => {
       let isReplaced = false;
       const onReplaced = () => {
         isReplaced = true;
       };
       try {
-        this.#compaction.cancel();
-        await this.#journal.waitUntilDurable();
+        this.cancelCompaction();
+        await this.waitUntilFlushed();
         const next = await this.#nextGeneration();
         this.#rotate(next);
         const getHead = () => ({ ...this.#createHead(next), past, moment });
-        await this.#archivePrevious(next.number, await this.#writeCheckpoint(state, { getHead, onReplaced }));
+        await this.#archivePrevious(next, await this.#writeCheckpoint(next, state, { getHead, onReplaced }));
       } catch (cause) {
         if (this.failure) throw this.failure;
-        const reason = `${this.#options.path} cannot be replaced: ${describeFsError(cause) ?? formatMessage(cause)}`;
+        const reason = `${this.displayName} cannot be replaced: ${describeFsError(cause) ?? formatMessage(cause)}`;
         // The new file has its name but is perhaps not durable, so no later line would fit both the old and the new
         // state.
-        throw isReplaced ? this.#journal.fail(reason, cause) : new FileWriteError(reason, { cause });
+        throw isReplaced ? this.journal.fail(reason, cause) : new FileWriteError(reason, { cause });
       }
     });
   }
@@ -160,12 +109,12 @@ export class FileLog implements CommitLog {
   /** Fails if a file of the state was removed or replaced: writes would be lost, or would go to another file. */
   async check(): Promise<void> {
     if (this.failure) return;
-    await this.#checkpointMutex.runExclusive(async () => {
+    await this.checkpointMutex.runExclusive(async () => {
       const tampering = await this.#checkTampering();
       if (tampering === undefined) return;
       this.#isDisturbed = true;
       const { reason, isGone } = tampering;
-      this.#journal.fail(reason, isGone ? undefined : new StoreChangedError(reason));
+      this.journal.fail(reason, isGone ? undefined : new StoreChangedError(reason));
     });
   }
 
@@ -175,7 +124,7 @@ export class FileLog implements CommitLog {
    * the contents of a file are uncertain after a failed fdatasync.
    */
   async retryWrite(state: State): Promise<boolean> {
-    await this.#compaction.waitForEnd();
+    await this.waitForCompaction();
     const isRewritten = this.#isDisturbed;
     try {
       if (isRewritten) {
@@ -185,15 +134,15 @@ export class FileLog implements CommitLog {
         await this.#rewriteAll(state);
         this.#isDisturbed = false;
         this.#isCut = false;
-      } else if (this.#journal.intact) {
+      } else if (this.journal.intact) {
         await probeWritable(this.#options.disk, this.#options.path);
         // Resuming must not extend a truncated journal.
-        if ((await this.#readJournalSize()) < this.#journal.length) {
+        if ((await this.#readJournalSize()) < this.journal.length) {
           this.#isDisturbed = true;
           this.#isCut = true;
           return false;
         }
-        await this.#journal.resume();
+        await this.journal.resume();
       } else {
         await this.#rewriteAll(state);
       }
@@ -206,12 +155,12 @@ export class FileLog implements CommitLog {
   }
 
   async close(): Promise<void> {
-    this.#compaction.cancel();
-    await this.#compaction.waitForEnd();
-    await this.#journal.waitUntilDurable().catch(() => {});
-    const bytes = this.#generations.baseBytes + this.#generations.olderBytes + this.#journal.length;
-    if (!this.failure && !this.#isClean && bytes <= maxBytesAtClose) await this.#compaction.run();
-    await this.#journal.close();
+    this.cancelCompaction();
+    await this.waitForCompaction();
+    await this.waitUntilFlushed().catch(() => {});
+    const bytes = this.checkpointBytes + this.journalBytes;
+    if (!this.failure && !this.#isClean && bytes <= maxBytesAtClose) await this.runCompaction();
+    await this.journal.close();
     if (this.#isDisturbed) throw new StoreFailedError(`${this.failure?.message}. Recent changes are lost`);
     if (this.failure || !this.#isClean) return;
     const { disk, path } = this.#options;
@@ -224,7 +173,7 @@ export class FileLog implements CommitLog {
   }
 
   get #isClean(): boolean {
-    return this.#generations.olderJournals.length === 0 && this.#journal.length <= this.#generations.emptyLength;
+    return this.#generations.olderJournals.length === 0 && this.journal.length <= this.#generations.emptyLength;
   }
 
   async #checkTampering(): Promise<{ readonly reason: string; readonly isGone: boolean } | undefined> {
@@ -240,7 +189,7 @@ export class FileLog implements CommitLog {
         : "was replaced by another file. Move it away to restore it from memory";
       return { reason: `${change.path} ${reason}`, isGone: change.isGone };
     }
-    const isStillCut = this.#isCut && (await this.#readJournalSize()) !== this.#journal.length;
+    const isStillCut = this.#isCut && (await this.#readJournalSize()) !== this.journal.length;
     return isStillCut ? { reason: this.#cutReason, isGone: false } : undefined;
   }
 
@@ -272,14 +221,13 @@ export class FileLog implements CommitLog {
     );
   }
 
-  async #compact(signal: AbortSignal): Promise<void> {
+  protected async compact(state: State, signal: AbortSignal): Promise<void> {
     const next = await this.#nextGeneration();
     let hasStarted = false;
     let release = () => {};
     try {
-      const state = await this.#host!.inspect((current) => current);
-      const size = await this.#writeCheckpoint(state, {
-        runStep: (work) => this.#host!.inspect(work),
+      const size = await this.#writeCheckpoint(next, state, {
+        runStep: (work) => this.inspect(work),
         signal,
         getHead: () => {
           signal.throwIfAborted();
@@ -289,13 +237,13 @@ export class FileLog implements CommitLog {
           return this.#createHead(next);
         },
         beforeReplacing: async () => {
-          release = await this.#checkpointMutex.acquire();
+          release = await this.checkpointMutex.acquire();
           signal.throwIfAborted();
-          await this.#journal.waitUntilDurable();
+          await this.waitUntilFlushed();
           await this.#options.files.retainCheckpoint(this.#generations.base);
         },
       });
-      await this.#archivePrevious(next.number, size);
+      await this.#archivePrevious(next, size);
     } catch (cause) {
       if (!hasStarted) await this.#discard(next);
       throw cause;
@@ -306,16 +254,15 @@ export class FileLog implements CommitLog {
 
   /** Writes a new checkpoint and a journal that follows it. */
   #rewriteAll(state: State): Promise<void> {
-    return this.#checkpointMutex.runExclusive(async () => {
+    return this.checkpointMutex.runExclusive(async () => {
       const next = await this.#nextGeneration();
       let isReplaced = false;
       const onReplaced = () => {
         isReplaced = true;
       };
-      const getHead = () => this.#createHead(next);
       // A file that svc did not write is not retained.
       const retention = this.#isDisturbed ? { beforeReplacing: async () => {} } : {};
-      const size = await this.#writeCheckpoint(state, { getHead, onReplaced, ...retention }).catch(async (cause) => {
+      const size = await this.#writeCheckpoint(next, state, { onReplaced, ...retention }).catch(async (cause) => {
         // Once the checkpoint has its name, writing continues in that journal, even if the checkpoint is not certainly
         // durable.
         if (isReplaced) this.#generations.olderJournals.push(next.number);
@@ -325,23 +272,25 @@ export class FileLog implements CommitLog {
       this.#generations.olderJournals.push(this.#generations.current);
       this.#generations.current = next.number;
       this.#generations.emptyLength = next.length;
-      await this.#journal.continueIn(next.file, next.length);
-      await this.#archivePrevious(next.number, size);
+      await this.journal.continueIn(next.file, next.length);
+      await this.#archivePrevious(next, size);
     });
   }
 
   #writeCheckpoint(
+    next: NextJournal,
     state: State,
-    options: Omit<Parameters<typeof writeCheckpoint>[0], "disk" | "path" | "state">,
+    options: Partial<Parameters<typeof writeCheckpoint>[0]>,
   ): Promise<number> {
     const { disk, path, files } = this.#options;
+    const getHead = () => this.#createHead(next);
     const beforeReplacing = () => files.retainCheckpoint(this.#generations.base);
-    return writeCheckpoint({ disk, path, state, beforeReplacing, ...options });
+    return writeCheckpoint({ disk, path, state, getHead, beforeReplacing, ...options });
   }
 
   /** Creates the head of the checkpoint that the journal `next` follows. */
   #createHead({ number }: NextJournal): NewCheckpointHead {
-    const { position } = this.#journal;
+    const { position } = this.journal;
     return { generation: number, position, past: position, moment: this.#options.getMoment() };
   }
 
@@ -354,12 +303,12 @@ export class FileLog implements CommitLog {
 
   #rotate(next: NextJournal): void {
     // The last line names the next journal, so that a missing journal is detected.
-    void this.#journal.append(JSON.stringify({ next: next.number })).catch(() => {});
+    void this.journal.append(JSON.stringify({ next: next.number })).catch(() => {});
     this.#generations.olderJournals.push(this.#generations.current);
-    this.#generations.olderBytes += this.#journal.length;
+    this.#generations.olderBytes += this.journal.length;
     this.#generations.current = next.number;
     this.#generations.emptyLength = next.length;
-    this.#journal.rotate(next.file, next.length);
+    this.journal.rotate(next.file, next.length);
   }
 
   async #discard(next: NextJournal): Promise<void> {
@@ -368,9 +317,9 @@ export class FileLog implements CommitLog {
   }
 
   /** Moves the journals that the new checkpoint contains to the history, or removes them. */
-  async #archivePrevious(baseGeneration: number, baseBytes: number): Promise<void> {
+  async #archivePrevious(next: NextJournal, baseBytes: number): Promise<void> {
     const { files } = this.#options;
-    this.#generations.base = baseGeneration;
+    this.#generations.base = next.number;
     this.#generations.baseBytes = baseBytes;
     this.#generations.olderBytes = 0;
     // Files that reappear after a crash are removed at the next start.

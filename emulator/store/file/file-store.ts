@@ -9,7 +9,7 @@ import {
   openFilesRemedies,
   systemDisk,
 } from "../../../src/files/disk.ts";
-import { type LogPosition, startPosition } from "../../../src/files/log-line.ts";
+import { startPosition } from "../../../src/files/log-line.ts";
 import { saveTornTail } from "../../../src/files/read-log.ts";
 import { LiveStore } from "../live/live-store.ts";
 import {
@@ -23,10 +23,10 @@ import {
 import { writeCheckpoint } from "./checkpoint-file.ts";
 import { markClosed } from "./checksummed-document.ts";
 import { identifyFile } from "./document.ts";
-import { FileLog, type FileLogOptions } from "./file-log.ts";
+import { FileLog } from "./file-log.ts";
 import { HistoryFiles } from "./history-files.ts";
-import { createJournal, type JournalContent } from "./journal.ts";
-import { NotAStateFileError, type RecoveredState, recover } from "./recovery.ts";
+import { createJournal } from "./journal.ts";
+import { NotAStateFileError, recover } from "./recovery.ts";
 
 export interface FileStoreOptions {
   /** The state file, such as `.svc/emulator.json`. Its folder is created if it is missing. */
@@ -58,109 +58,65 @@ export async function openFileStore(options: FileStoreOptions): Promise<Store> {
   const { report = () => {}, getMoment = () => ({}) } = options;
   await makeFolderDurably(disk, dirname(path));
   const recovered = await recover(disk, path, collections).catch((cause) => explainFormatError(disk, path, cause));
-  const lastJournal = recovered.journals.at(-1);
+  const { state, position = startPosition, newest } = recovered;
+  let { base, journals, olderJournals } = recovered;
+  const lastJournal = journals.at(-1);
   if (lastJournal?.torn) report(await saveTornTail(disk, lastJournal.path, lastJournal.length));
   const files = await HistoryFiles.open({ disk, path, limit: options.historyBytes ?? 0, report });
-  const status = await ensureCheckpoint(disk, path, recovered, files);
+  // The first start writes a checkpoint, so that a journal without a state file is recognized as damage. So does the
+  // first start with newer rows, because later writes have the present format.
+  if (!base || recovered.isOutdated) {
+    const former = base;
+    const generation = newest + 1;
+    const size = await writeCheckpoint({
+      ...{ disk, path, state },
+      getHead: () => ({ generation, closed: true, position, past: former && position }),
+      beforeReplacing: async () => former && files.retainCheckpoint(former.generation),
+    });
+    olderJournals = [...olderJournals, ...journals.map((journal) => journal.generation)];
+    base = { generation, closed: true, position, size };
+    journals = [];
+  }
   // The newest files are removed first, because a journal that reappears after a crash would lack its predecessor.
   for (const leftover of [...recovered.leftovers].reverse()) {
     await disk.remove(leftover);
     await disk.syncFolder(dirname(path));
   }
-  const olderJournals = [...recovered.olderJournals, ...status.olderJournals];
   for (const generation of olderJournals) await files.retainJournal(generation);
   if (olderJournals.length > 0) await files.trim();
-  const openedJournal = await openJournal(disk, path, status, recovered);
-  const { file, length } = openedJournal.journal;
+  const last = journals.at(-1);
+  const { file, length } = last
+    ? { file: await disk.open(last.path, "write"), length: last.length }
+    : await createJournal(disk, path, base.generation, base.generation);
   try {
-    if (status.journals.at(-1)?.torn) {
+    if (last?.torn) {
       await file.truncate(length);
       await file.sync();
     }
     // From here on a journal follows the checkpoint, and a missing journal is an error.
-    if (status.closed) await markClosed(disk, path, false);
+    if (base.closed) await markClosed(disk, path, false);
   } catch (cause) {
     await file.close().catch(() => {});
     throw cause;
   }
+  const earlierJournals = journals.slice(0, -1);
   const log = new FileLog({
-    disk,
-    path,
-    ...openedJournal,
-    collections,
-    files,
-    getMoment,
-    wall,
+    ...{ disk, path, collections, files, getMoment, wall, report },
+    journal: { file, length, position },
+    generations: {
+      current: last?.generation ?? base.generation,
+      newest: Math.max(newest, base.generation),
+      olderJournals: earlierJournals.map((journal) => journal.generation),
+      olderBytes: earlierJournals.reduce((sum, journal) => sum + journal.length, 0),
+      base: base.generation,
+      baseBytes: base.size,
+      emptyLength: last && last.transactions > 0 ? 0 : length,
+    },
     isHeld: options.isHeld ?? (async () => true),
     compactAfterBytes: options.compactAfterBytes ?? defaultCompactAfterBytes,
-    report,
+    historyBytes: options.historyBytes ?? 0,
   });
-  return new LiveStore({ state: recovered.state, wall, log });
-}
-
-interface JournalStatus {
-  readonly generation: number;
-  readonly closed: boolean;
-  readonly size: number;
-  readonly position: LogPosition;
-  /** The journals that the next journal continues. */
-  readonly journals: readonly JournalContent[];
-  /** Generations that the checkpoint now contains, and that lead back to the previous checkpoint. */
-  readonly olderJournals: readonly number[];
-}
-
-/**
- * Returns the existing checkpoint, or writes a new one. The first start writes one, so that a journal without a state
- * file is recognized as damage. Rows of an earlier version also require a new checkpoint, because later writes have the
- * present format. The old rows stay in the history, which names their version.
- */
-async function ensureCheckpoint(
-  disk: Disk,
-  path: string,
-  recovered: RecoveredState,
-  files: HistoryFiles,
-): Promise<JournalStatus> {
-  const { state, base, journals, isOutdated, newest } = recovered;
-  const position = recovered.position ?? startPosition;
-  if (base && !isOutdated) return { ...base, closed: base.closed === true, position, journals, olderJournals: [] };
-  const generation = newest + 1;
-  const size = await writeCheckpoint({
-    ...{ disk, path, state },
-    getHead: () => ({ generation, closed: true, position, past: base && position }),
-    beforeReplacing: async () => base && files.retainCheckpoint(base.generation),
-  });
-  const generations = journals.map(({ header }) => header?.generation ?? 0);
-  return { generation, closed: true, size, position, journals: [], olderJournals: generations };
-}
-
-/** Opens the last journal at the end of its valid lines, or creates an empty journal. */
-async function openJournal(
-  disk: Disk,
-  path: string,
-  { generation, size, journals, position }: JournalStatus,
-  { newest }: RecoveredState,
-): Promise<Pick<FileLogOptions, "journal" | "generations">> {
-  const baseGenerations = { base: generation, baseBytes: size, newest: Math.max(newest, generation) };
-  const lastJournal = journals.at(-1);
-  if (lastJournal?.header === undefined) {
-    const { file, length } = await createJournal(disk, path, generation, generation);
-    return {
-      journal: { file, length, position },
-      generations: { ...baseGenerations, current: generation, olderJournals: [], olderBytes: 0, emptyLength: length },
-    };
-  }
-  const file = await disk.open(lastJournal.path, "write");
-  const earlierJournals = journals.slice(0, -1);
-  return {
-    journal: { file, length: lastJournal.length, position },
-    generations: {
-      ...baseGenerations,
-      current: lastJournal.header.generation,
-      olderJournals: earlierJournals.map((journal) => journal.header?.generation ?? 0),
-      olderBytes: earlierJournals.reduce((sum, journal) => sum + journal.length, 0),
-      emptyLength: lastJournal.transactions > 0 ? 0 : lastJournal.length,
-    },
-  };
+  return new LiveStore({ state, wall, log });
 }
 
 /** Explains why a file cannot be opened as a state, with the next step. Other errors are thrown unchanged. */

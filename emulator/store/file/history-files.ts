@@ -1,8 +1,10 @@
 import { dirname, join } from "node:path";
-import { type Disk, makeFolderDurably } from "../../../src/files/disk.ts";
-import type { Change } from "../live/state.ts";
-import type { Commit, Moment } from "../port.ts";
-import { getJournalPath } from "./journal.ts";
+import { type Disk, isMissing, makeFolderDurably, readBeginning } from "../../../src/files/disk.ts";
+import { readLines, readLog } from "../../../src/files/read-log.ts";
+import { StateFormatError } from "../port.ts";
+import { type CheckpointHead, findCheckpointHead, maxHeadBytes } from "./checkpoint-file.ts";
+import { getJournalPath, listJournalGenerations } from "./journal.ts";
+import type { Segment } from "./stored-history.ts";
 
 export const getHistoryFolder = (statePath: string): string => `${statePath}.history`;
 
@@ -15,7 +17,7 @@ interface HistoryOptions {
 }
 
 /** A checkpoint of the past, and the generations of the journals that follow it. */
-interface Segment {
+interface FormerGenerations {
   readonly base: number;
   readonly journals: readonly number[];
 }
@@ -46,10 +48,6 @@ export class HistoryFiles {
     return files;
   }
 
-  get limit(): number {
-    return this.#options.limit;
-  }
-
   getCheckpointPath(generation: number): string {
     return join(this.folder, `base.${generation}`);
   }
@@ -58,7 +56,7 @@ export class HistoryFiles {
     return join(this.folder, `journal.${generation}`);
   }
 
-  get segments(): readonly Segment[] {
+  get #generations(): readonly FormerGenerations[] {
     const listGenerations = (kind: string) =>
       [...this.#sizes.keys()].flatMap((name) => {
         const [, foundKind, generation] = fileNamePattern.exec(name) ?? [];
@@ -70,6 +68,32 @@ export class HistoryFiles {
       const end = bases[i + 1] ?? Number.POSITIVE_INFINITY;
       return { base, journals: journals.filter((each) => each >= base && each < end) };
     });
+  }
+
+  /** Lists the history of the state, oldest first. The last segment belongs to the present checkpoint. */
+  async listSegments(): Promise<Segment[]> {
+    const { disk, path } = this.#options;
+    const currentHead = await readHead(disk, path);
+    const formerSegments = await Promise.all(
+      this.#generations.map(async ({ base, journals }) => {
+        const checkpoint = this.getCheckpointPath(base);
+        const head = await readHead(disk, checkpoint);
+        // A failed replacement can leave a hard link to the current checkpoint.
+        if (!head || head.generation === currentHead?.generation) return [];
+        return [
+          createSegment(
+            disk,
+            checkpoint,
+            head,
+            journals.map((each) => this.getJournalPath(each)),
+          ),
+        ];
+      }),
+    );
+    if (!currentHead) return formerSegments.flat();
+    const generations = (await listJournalGenerations(disk, path)).filter((each) => each >= currentHead.generation);
+    const journals = generations.map((each) => getJournalPath(path, each));
+    return [...formerSegments.flat(), createSegment(disk, path, currentHead, journals)];
   }
 
   /** Gives the state file a second name, under which it stays after it is replaced. */
@@ -92,7 +116,7 @@ export class HistoryFiles {
   async retainJournal(generation: number): Promise<void> {
     const { disk, path } = this.#options;
     const journal = getJournalPath(path, generation);
-    const isReachable = this.segments.some(({ base }) => base <= generation);
+    const isReachable = this.#generations.some(({ base }) => base <= generation);
     if (isReachable) {
       await this.#try(async () => {
         await disk.rename(journal, this.getJournalPath(generation));
@@ -112,11 +136,11 @@ export class HistoryFiles {
   }
 
   async #prune(): Promise<void> {
-    const segments = [...this.segments];
+    const segments = [...this.#generations];
     const knownNames = new Set(segments.flatMap(({ base, journals }) => listNames(base, journals)));
     for (const name of [...this.#sizes.keys()]) if (!knownNames.has(name)) await this.#remove(name);
     let bytes = [...this.#sizes.values()].reduce((sum, size) => sum + size, 0);
-    for (let oldest = segments.shift(); oldest && bytes > this.limit; oldest = segments.shift()) {
+    for (let oldest = segments.shift(); oldest && bytes > this.#options.limit; oldest = segments.shift()) {
       for (const name of listNames(oldest.base, oldest.journals)) {
         bytes -= this.#sizes.get(name) ?? 0;
         await this.#remove(name);
@@ -139,7 +163,7 @@ export class HistoryFiles {
   }
 
   async #try(work: (options: HistoryOptions) => Promise<void>): Promise<void> {
-    if (this.limit === 0) return;
+    if (this.#options.limit === 0) return;
     try {
       await work(this.#options);
     } catch (cause) {
@@ -153,24 +177,47 @@ const listNames = (base: number, journals: readonly number[]): string[] => [
   ...journals.map((journal) => `journal.${journal}`),
 ];
 
-/*
- * A line of a journal: `{"at":…,"cause":"request:12","ids":…,"changes":[…]}`. The changes come last, so that the other
- * fields can be read without them.
- */
+/** A checkpoint in a file, with the journals that follow it. */
+const createSegment = (disk: Disk, path: string, head: CheckpointHead, journals: readonly string[]): Segment => ({
+  head,
+  async *readBase() {
+    try {
+      yield* readLines(disk, path);
+    } catch (cause) {
+      throw isMissing(cause) ? new StateFormatError((cause as Error).message, { cause }) : cause;
+    }
+  },
+  async visitLines(onLine) {
+    let position = head.position;
+    let writtenBy: string | undefined;
+    try {
+      for (const journal of journals) {
+        const { damage } = await readLog(disk, journal, {
+          visitFirst(json) {
+            writtenBy = JSON.parse(json).written_by;
+            return position;
+          },
+          visitLine(json, linePosition) {
+            if (!onLine(json, linePosition, writtenBy)) throw new StopReadingError();
+            position = linePosition;
+          },
+        });
+        if (damage) return;
+      }
+    } catch (cause) {
+      if (!(cause instanceof StopReadingError || isMissing(cause))) throw cause;
+    }
+  },
+});
 
-const changesMarker = ',"changes":[';
-
-export function formatCommitLine(changes: readonly Change[], cause: string | undefined, { at, ids }: Moment): string {
-  // Strings are concatenated, because an object per commit is slower.
-  const causeField = cause === undefined ? "" : `,"cause":${JSON.stringify(cause)}`;
-  const idsField = ids === undefined ? "" : `,"ids":${JSON.stringify(ids)}`;
-  return `{"at":${at ?? null}${causeField}${idsField},"changes":${JSON.stringify(changes)}}`;
+async function readHead(disk: Disk, path: string): Promise<CheckpointHead | undefined> {
+  try {
+    return findCheckpointHead(await readBeginning(disk, path, maxHeadBytes));
+  } catch (cause) {
+    if (isMissing(cause)) return undefined;
+    throw cause;
+  }
 }
 
-/** Parses the fields of a line that precede its changes. Returns undefined if the line has none. */
-export function parseCommitLine(json: string): Omit<Commit, "number"> | undefined {
-  const end = json.indexOf(changesMarker);
-  if (end === -1 || !json.startsWith('{"at":')) return undefined;
-  const { at, cause, ids } = JSON.parse(`${json.slice(0, end)}}`);
-  return { at: at ?? undefined, cause, ids };
-}
+/** Thrown to stop reading when nothing more is needed. */
+class StopReadingError extends Error {}

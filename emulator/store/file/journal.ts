@@ -6,8 +6,7 @@ import { formatFirstLine, type LogPosition } from "../../../src/files/log-line.t
 import { type LogEnd, readLog } from "../../../src/files/read-log.ts";
 import { type Change, parseChanges, type State } from "../live/state.ts";
 import { SchemaMismatchError, type Upgrade } from "../live/versions.ts";
-import { StateFormatError } from "../port.ts";
-import type { CheckpointHead } from "./checkpoint-file.ts";
+import { type Commit, type Moment, StateFormatError } from "../port.ts";
 import { formatVersion, requireFormat, validateRow } from "./document.ts";
 
 /**
@@ -63,8 +62,7 @@ export async function createJournal(
 
 export interface JournalContent extends Omit<LogEnd, "damage"> {
   readonly path: string;
-  /** Undefined if the first line is incomplete. */
-  readonly header: Header | undefined;
+  readonly generation: number;
   readonly transactions: number;
   /** The generation of the next journal, which the last line names. */
   readonly next: number | undefined;
@@ -80,34 +78,33 @@ function parseHeader(json: string): Header {
   return header as Header;
 }
 
-/** The position from which the journals continue. Undefined if there is no checkpoint. */
-type JournalStart = (Pick<CheckpointHead, "generation"> & { readonly position: LogPosition | undefined }) | undefined;
-
 /** Applies journals to the state of a checkpoint, oldest first. */
 export class Replay {
   /** Journals that were read completely. */
   readonly journals: JournalContent[] = [];
+  /** Journals that contain nothing, because their first line is incomplete. */
+  readonly emptyJournals: string[] = [];
   /** The number of applied transactions, including those of a damaged journal. */
   transactions = 0;
   /** The end of the chain so far. Undefined if its beginning is unknown. */
   position: LogPosition | undefined;
   readonly #disk: Disk;
-  readonly #state: State;
-  readonly #upgrade: Upgrade;
-  readonly #base: JournalStart;
+  readonly #reader: { readonly state: State; readonly upgrade: Upgrade };
+  /** The generation that follows the checkpoint. Undefined if there is no checkpoint. */
+  readonly #firstGeneration: number | undefined;
+  #isTorn = false;
   /** Generations whose lines are applied, together with all earlier lines. */
   readonly #appliedGenerations = new Set<number>();
 
   constructor(
     disk: Disk,
-    { state, upgrade }: { readonly state: State; readonly upgrade: Upgrade },
-    base: JournalStart,
+    reader: { readonly state: State; readonly upgrade: Upgrade },
+    checkpoint: { readonly generation: number; readonly position: LogPosition | undefined } | undefined,
   ) {
     this.#disk = disk;
-    this.#state = state;
-    this.#upgrade = upgrade;
-    this.#base = base;
-    this.position = base?.position;
+    this.#reader = reader;
+    this.#firstGeneration = checkpoint?.generation;
+    this.position = checkpoint?.position;
   }
 
   /**
@@ -116,14 +113,13 @@ export class Replay {
    */
   async add(path: string): Promise<void> {
     let lineCount = 0;
-    let header: Header | undefined;
+    let generation: number | undefined;
     let transactions = 0;
     let next: number | undefined;
     const reading = readLog(this.#disk, path, {
       visitFirst: (json) => {
         lineCount = 1;
-        header = parseHeader(json);
-        this.#follow(header);
+        generation = this.#follow(parseHeader(json));
         return this.position;
       },
       visitLine: (json) => {
@@ -133,9 +129,7 @@ export class Replay {
         // The last line names the generation that continues it.
         if (Number.isSafeInteger(value?.next)) next = value!.next as number;
         else {
-          const changes = parseChanges(value?.changes);
-          if (changes === undefined) throw new StateFormatError("the line does not contain changes");
-          this.#apply(changes);
+          this.#apply(parseChanges(value?.changes));
           transactions += 1;
         }
       },
@@ -146,22 +140,29 @@ export class Replay {
       throw new StateFormatError(`${path}, line ${lineCount}: ${message}`, { cause, repairable });
     });
     if (damage) throw new StateFormatError(`${path}, line ${damage.line}: ${damage.reason}`);
-    this.position = end.position ?? this.position;
-    this.journals.push({ path, header, transactions, next, ...end });
-  }
-
-  #follow({ generation, after }: Header): void {
-    if (this.#base !== undefined && generation !== this.#base.generation && !this.#appliedGenerations.has(after)) {
-      throw new StateFormatError(`the previous journal (generation ${after}) is missing`);
+    this.#isTorn ||= end.torn;
+    if (generation === undefined) {
+      this.emptyJournals.push(path);
+      return;
     }
-    this.#appliedGenerations.add(generation);
+    this.position = end.position ?? this.position;
+    this.journals.push({ path, generation, transactions, next, ...end });
   }
 
-  #apply(changes: readonly Change[]): void {
-    if (this.journals.some(({ torn }) => torn))
-      throw new StateFormatError("the journal before this one ends in a damaged line");
-    if (this.#base === undefined) throw new StateFormatError("its state file is missing", { repairable: false });
-    applyChecked(this.#state, changes, this.#upgrade);
+  #follow({ generation, after }: Header): number {
+    const isFirst = this.#firstGeneration === undefined || generation === this.#firstGeneration;
+    if (!isFirst && !this.#appliedGenerations.has(after))
+      throw new StateFormatError(`the previous journal (generation ${after}) is missing`);
+    this.#appliedGenerations.add(generation);
+    return generation;
+  }
+
+  #apply(changes: readonly Change[] | undefined): void {
+    if (changes === undefined) throw new StateFormatError("the line does not contain changes");
+    if (this.#isTorn) throw new StateFormatError("the journal before this one ends in a damaged line");
+    if (this.#firstGeneration === undefined)
+      throw new StateFormatError("its state file is missing", { repairable: false });
+    applyChecked(this.#reader.state, changes, this.#reader.upgrade);
     this.transactions += 1;
   }
 }
@@ -181,4 +182,26 @@ function checkChange(state: State, change: Change, upgrade: Upgrade, isTrusted: 
   const isKnown = kind === "next" || (kind === "delete" ? state.rows : state.mappings).has(collection);
   if (!isKnown) throw new SchemaMismatchError(`this version of svc has no collection ${collection}`);
   return change;
+}
+
+/*
+ * A line of a journal: `{"at":…,"cause":"request:12","ids":…,"changes":[…]}`. The changes come last, so that the other
+ * fields can be read without them.
+ */
+
+const changesMarker = ',"changes":[';
+
+export function formatCommitLine(changes: readonly Change[], cause: string | undefined, { at, ids }: Moment): string {
+  // Strings are concatenated, because an object per commit is slower.
+  const causeField = cause === undefined ? "" : `,"cause":${JSON.stringify(cause)}`;
+  const idsField = ids === undefined ? "" : `,"ids":${JSON.stringify(ids)}`;
+  return `{"at":${at ?? null}${causeField}${idsField},"changes":${JSON.stringify(changes)}}`;
+}
+
+/** Parses the fields of a line that precede its changes. Returns undefined if the line has none. */
+export function parseCommitLine(json: string): Omit<Commit, "number"> | undefined {
+  const end = json.indexOf(changesMarker);
+  if (end === -1 || !json.startsWith('{"at":')) return undefined;
+  const { at, cause, ids } = JSON.parse(`${json.slice(0, end)}}`);
+  return { at: at ?? undefined, cause, ids };
 }

@@ -71,7 +71,7 @@ export async function recover(
   const kind = await identifyFile(disk, path).catch(() => undefined);
   if (generations.length === 0 && kind === "other") throw new NotAStateFileError(path);
   const names = await disk.list(dirname(path));
-  const leftovers = names
+  const temporaryFiles = names
     .filter((name) => isTemporaryName(name, basename(path)))
     .map((name) => join(dirname(path), name));
 
@@ -99,17 +99,18 @@ export async function recover(
       break;
     }
   }
-  let requiredGenerations: ReadonlySet<number | undefined> | undefined;
+  let requiredGenerations: ReadonlySet<number> = new Set();
   try {
     if (base && !damages?.length) requiredGenerations = requireSuccessorJournals(path, base, replay.journals);
   } catch (error) {
-    addDamage(
-      error,
-      replay.journals.filter(({ header }) => header === undefined).map((journal) => journal.path),
-    );
+    addDamage(error, replay.emptyJournals);
   }
-  const isRequired = ({ header, transactions }: JournalContent) =>
-    transactions > 0 || requiredGenerations?.has(header?.generation);
+  const isRequired = ({ generation, transactions }: JournalContent) =>
+    transactions > 0 || requiredGenerations.has(generation);
+  const obsoleteJournals = [
+    ...replay.emptyJournals,
+    ...replay.journals.filter((journal) => !isRequired(journal)).map((journal) => journal.path),
+  ];
   return {
     state,
     base,
@@ -117,10 +118,7 @@ export async function recover(
     position: replay.position,
     journals: replay.journals.filter(isRequired),
     transactions: replay.transactions,
-    leftovers: [
-      ...leftovers,
-      ...replay.journals.filter((journal) => !isRequired(journal)).map((journal) => journal.path),
-    ],
+    leftovers: [...temporaryFiles, ...paths.filter((journal) => obsoleteJournals.includes(journal))],
     olderJournals: generations.filter(isOlder),
     newest: Math.max(base?.generation ?? 0, generations.at(-1) ?? 0),
   };
@@ -153,14 +151,13 @@ function requireSuccessorJournals(
   path: string,
   base: RecoveredCheckpoint,
   journals: readonly JournalContent[],
-): Set<number | undefined> {
-  const existingGenerations = new Set(journals.map(({ header }) => header?.generation));
+): ReadonlySet<number> {
   const requirements = journals.flatMap(({ next, path: source }) =>
     next === undefined ? [] : [[next, source] as const],
   );
   if (base.closed === false) requirements.unshift([base.generation, path]);
   for (const [generation, source] of requirements) {
-    if (existingGenerations.has(generation)) continue;
+    if (journals.some((journal) => journal.generation === generation)) continue;
     throw new StateFormatError(
       `${getJournalPath(path, generation)} is missing or empty, but ${source} continues in it`,
     );

@@ -1,8 +1,6 @@
 import type { WallClock } from "../../../src/base/clock.ts";
 import { svcVersion } from "../../../src/base/version.ts";
-import { type Disk, isMissing, readBeginning } from "../../../src/files/disk.ts";
 import type { LogPosition } from "../../../src/files/log-line.ts";
-import { readLines, readLog } from "../../../src/files/read-log.ts";
 import { LiveStore } from "../live/live-store.ts";
 import { parseChanges } from "../live/state.ts";
 import {
@@ -13,11 +11,10 @@ import {
   StateFormatError,
   type Store,
 } from "../port.ts";
-import { type CheckpointHead, findCheckpointHead, maxHeadBytes } from "./checkpoint-file.ts";
+import type { CheckpointHead } from "./checkpoint-file.ts";
 import { readChecksummedInto } from "./checksummed-document.ts";
 import { DocumentReader } from "./document-reader.ts";
-import { type HistoryFiles, parseCommitLine } from "./history-files.ts";
-import { applyChecked, getJournalPath, listJournalGenerations } from "./journal.ts";
+import { applyChecked, parseCommitLine } from "./journal.ts";
 
 /** A checkpoint with the lines that follow it, up to the next checkpoint. */
 export interface Segment {
@@ -128,78 +125,3 @@ async function readCommitsUpTo({ head, visitLines }: Segment, end: LogPosition):
   }
   return lastPosition.number === end.number && lastPosition.checksum === end.checksum ? commits : undefined;
 }
-
-interface StateFiles {
-  readonly disk: Disk;
-  readonly path: string;
-  readonly files: HistoryFiles;
-}
-
-/** Lists the history of a state, oldest first. The last segment belongs to the present checkpoint. */
-export async function listFileSegments({ disk, path, files }: StateFiles): Promise<Segment[]> {
-  const currentHead = await readHead(disk, path);
-  const generations = (await listJournalGenerations(disk, path)).filter(
-    (each) => each >= (currentHead?.generation ?? 0),
-  );
-  const segments = await Promise.all(
-    files.segments.map(async ({ base, journals }) => {
-      const head = await readHead(disk, files.getCheckpointPath(base));
-      // A failed replacement can leave a hard link to the current checkpoint.
-      if (!head || head.generation === currentHead?.generation) return [];
-      const paths = journals.map((each) => files.getJournalPath(each));
-      return [createSegment(disk, { path: files.getCheckpointPath(base), head, journals: paths })];
-    }),
-  );
-  const journals = generations.map((each) => getJournalPath(path, each));
-  return [...segments.flat(), ...(currentHead ? [createSegment(disk, { path, head: currentHead, journals })] : [])];
-}
-
-interface SegmentFiles {
-  readonly path: string;
-  readonly head: CheckpointHead;
-  readonly journals: readonly string[];
-}
-
-const createSegment = (disk: Disk, { path, head, journals }: SegmentFiles): Segment => ({
-  head,
-  async *readBase() {
-    try {
-      yield* readLines(disk, path);
-    } catch (cause) {
-      throw isMissing(cause) ? new StateFormatError((cause as Error).message, { cause }) : cause;
-    }
-  },
-  async visitLines(onLine) {
-    let position = head.position;
-    let writtenBy: string | undefined;
-    try {
-      for (const journal of journals) {
-        const { damage } = await readLog(disk, journal, {
-          visitFirst(json) {
-            writtenBy = JSON.parse(json).written_by;
-            return position;
-          },
-          visitLine(json, linePosition) {
-            if (!onLine(json, linePosition, writtenBy)) throw new StopReadingError();
-            position = linePosition;
-          },
-        });
-        if (damage) return;
-      }
-    } catch (cause) {
-      if (!(cause instanceof StopReadingError || isMissing(cause))) throw cause;
-    }
-  },
-});
-
-async function readHead(disk: Disk, path: string): Promise<CheckpointHead | undefined> {
-  try {
-    return findCheckpointHead(await readBeginning(disk, path, maxHeadBytes));
-  } catch (cause) {
-    if (isMissing(cause)) return undefined;
-    throw cause;
-  }
-}
-
-/** Thrown to stop reading when nothing more is needed. */
-class StopReadingError extends Error {}

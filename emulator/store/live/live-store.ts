@@ -21,7 +21,6 @@ import {
   type Transaction,
   type View,
 } from "../port.ts";
-import { takeSnapshot } from "./compaction.ts";
 import { LiveTransaction, LiveView } from "./live-transaction.ts";
 import { ReadWriteLock } from "./read-write-lock.ts";
 import { type Change, State } from "./state.ts";
@@ -190,12 +189,12 @@ export class LiveStore implements Store {
   }
 
   async *export(head?: () => DocumentHead): AsyncGenerator<string, void> {
-    const [contents, members] = await this.read(() => [takeSnapshot(this.#state), head?.()] as const);
+    const [contents, members] = await this.read(() => [this.#state.takeSnapshot(), head?.()] as const);
     yield* createDocument(contents, members);
   }
 
   readContents(): Promise<ConsistentContents> {
-    return this.read(() => takeSnapshot(this.#state));
+    return this.read(() => this.#state.takeSnapshot());
   }
 
   createEmptyStore(): LiveStore {
@@ -216,7 +215,7 @@ export class LiveStore implements Store {
       throw new EmulatorBugError("A store can be replaced only by a store of the same kind");
     await this.#acquireExclusive("state.take-over");
     try {
-      await saveReplaced?.(createDocument(takeSnapshot(this.#state), head?.()));
+      await saveReplaced?.(createDocument(this.#state.takeSnapshot(), head?.()));
       await this.#log?.replace(next.#state, past, moment);
       this.#state = next.#state;
       this.#epoch += 1;

@@ -3,20 +3,20 @@ import type { Mapping } from "../port.ts";
 /** The former owners of `identifiers`, in the same order. */
 export type Owners = readonly (string | undefined)[];
 
-/** An undefined value marks a removed mapping. Only layers above the first have such values. */
-type Layer = Map<string, string | undefined>;
+/** The owners at the start of a snapshot, of the identifiers that have changed since. */
+type OldOwners = Map<string, string | undefined>;
 
 /**
- * Identifiers and the clusters that own them. While a snapshot is open, the layers that it reads do not change: changes
- * go to a new layer above them, which is merged when the last snapshot ends. A snapshot therefore only takes memory for
- * the changes, and not for a copy.
+ * Identifiers and the clusters that own them. While snapshots are open, each retains the old owner of a changed
+ * identifier, so that it only takes memory for the changes and not for a copy.
  */
 export class MappingTable {
   readonly declaration: Mapping;
-  /** Layers from the oldest to the newest. */
-  #layers: Layer[] = [new Map()];
+  /** An undefined owner marks a removed identifier that an open snapshot has yet to read. */
+  readonly #owners = new Map<string, string | undefined>();
   #size = 0;
-  #openSnapshots = 0;
+  readonly #snapshots = new Set<OldOwners>();
+  readonly #removed = new Set<string>();
 
   constructor(declaration: Mapping) {
     this.declaration = declaration;
@@ -27,27 +27,27 @@ export class MappingTable {
   }
 
   lookup(identifier: string): string | undefined {
-    for (let i = this.#layers.length - 1; i > 0; i -= 1) {
-      const layer = this.#layers[i]!;
-      const owner = layer.get(identifier);
-      if (owner !== undefined || layer.has(identifier)) return owner;
-    }
-    return this.#layers[0]!.get(identifier);
+    return this.#owners.get(identifier);
   }
 
   set(identifier: string, cluster: string): string | undefined {
-    const previous = this.lookup(identifier);
+    const previous = this.#owners.get(identifier);
     if (previous === undefined) this.#size += 1;
-    this.#layers.at(-1)!.set(identifier, cluster);
+    this.#retainOwner(identifier, previous);
+    this.#owners.set(identifier, cluster);
     return previous;
   }
 
   #delete(identifier: string): void {
-    if (this.lookup(identifier) === undefined) return;
+    const previous = this.#owners.get(identifier);
+    if (previous === undefined) return;
     this.#size -= 1;
-    const newestLayer = this.#layers.at(-1)!;
-    if (this.#layers.length === 1) newestLayer.delete(identifier);
-    else newestLayer.set(identifier, undefined);
+    if (this.#snapshots.size === 0) this.#owners.delete(identifier);
+    else {
+      this.#retainOwner(identifier, previous);
+      this.#owners.set(identifier, undefined);
+      this.#removed.add(identifier);
+    }
   }
 
   map(cluster: string, identifiers: readonly string[]): Owners {
@@ -82,41 +82,29 @@ export class MappingTable {
   }
 
   /** Returns the entries at this moment, unaffected by writes until `end`. */
-  takeSnapshot(): { readonly entries: Generator<[identifier: string, cluster: string], void>; end(): void } {
-    const layers = [...this.#layers];
-    this.#layers.push(new Map());
-    this.#openSnapshots += 1;
+  takeSnapshot(): { readonly entries: Iterable<readonly [identifier: string, cluster: string]>; end(): void } {
+    const oldOwners: OldOwners = new Map();
+    this.#snapshots.add(oldOwners);
     return {
-      entries: readLayers(layers),
+      entries: this.#readSnapshot(oldOwners),
       end: () => {
-        this.#openSnapshots -= 1;
-        if (this.#openSnapshots === 0) this.#mergeLayers();
+        this.#snapshots.delete(oldOwners);
+        if (this.#snapshots.size > 0) return;
+        for (const identifier of this.#removed)
+          if (this.lookup(identifier) === undefined) this.#owners.delete(identifier);
+        this.#removed.clear();
       },
     };
   }
 
-  #mergeLayers(): void {
-    const [baseLayer, ...newerLayers] = this.#layers;
-    for (const layer of newerLayers) {
-      for (const [identifier, cluster] of layer) {
-        if (cluster === undefined) baseLayer!.delete(identifier);
-        else baseLayer!.set(identifier, cluster);
-      }
+  *#readSnapshot(oldOwners: OldOwners): Generator<[identifier: string, cluster: string], void> {
+    for (const [identifier, cluster] of this.#owners) {
+      const owner = oldOwners.has(identifier) ? oldOwners.get(identifier) : cluster;
+      if (owner !== undefined) yield [identifier, owner];
     }
-    this.#layers = [baseLayer!];
   }
-}
 
-/** For an identifier in several layers, yields the value of the newest layer at its first position. */
-function* readLayers(layers: readonly Layer[]): Generator<[identifier: string, cluster: string], void> {
-  for (const [i, layer] of layers.entries()) {
-    const olderLayers = layers.slice(0, i);
-    const newerLayers = layers.slice(i + 1).reverse();
-    for (const [identifier, cluster] of layer) {
-      if (olderLayers.some((item) => item.has(identifier))) continue;
-      const newerLayer = newerLayers.find((item) => item.has(identifier));
-      const newestOwner = newerLayer ? newerLayer.get(identifier) : cluster;
-      if (newestOwner !== undefined) yield [identifier, newestOwner];
-    }
+  #retainOwner(identifier: string, owner: string | undefined): void {
+    for (const oldOwners of this.#snapshots) if (!oldOwners.has(identifier)) oldOwners.set(identifier, owner);
   }
 }

@@ -1,5 +1,5 @@
 import { EmulatorBugError } from "../../../src/base/errors.ts";
-import type { Collection, RowKey } from "../port.ts";
+import type { Collection, ConsistentContents, RowKey } from "../port.ts";
 import { MappingTable } from "./mapping-table.ts";
 import { RowTable } from "./row-table.ts";
 import { checkMigrations } from "./versions.ts";
@@ -72,6 +72,28 @@ export class State {
     else if (kind === "unmap") this.getMapping(name).unmap(change[2], change[3]);
     else this.sequences.set(name, change[2]);
   }
+
+  /**
+   * Returns the present contents, unaffected by writes until `end`. Rows are frozen, so a list of references is enough.
+   */
+  takeSnapshot(): ConsistentContents {
+    const mappings = [...this.mappings].map(([name, table]) => [name, table.takeSnapshot()] as const);
+    return {
+      collections: this.collections,
+      sequences: new Map(this.sequences),
+      rows: new Map([...this.rows].map(([name, table]) => [name, createSlices(table.list({}))])),
+      mappings: new Map(mappings.map(([name, { entries }]) => [name, entries])),
+      end() {
+        for (const [, snapshot] of mappings) snapshot.end();
+      },
+    };
+  }
+}
+
+export const sliceRows = 4_000;
+
+function* createSlices(rows: readonly object[]): Generator<readonly object[], void> {
+  for (let start = 0; start < rows.length; start += sliceRows) yield rows.slice(start, start + sliceRows);
 }
 
 function throwUndeclared(name: string): never {

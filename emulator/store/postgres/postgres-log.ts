@@ -1,27 +1,17 @@
 import type { WallClock } from "../../../src/base/clock.ts";
-import { Mutex } from "../../../src/base/mutex.ts";
-import { AppendLog } from "../../../src/files/append-log.ts";
 import type { LogPosition } from "../../../src/files/log-line.ts";
 import { type CheckpointHead, findCheckpointHead, formatCheckpoint, maxHeadBytes } from "../file/checkpoint-file.ts";
-import { formatCommitLine } from "../file/history-files.ts";
-import { type Segment, StoredHistory } from "../file/stored-history.ts";
-import { Compaction } from "../live/compaction.ts";
-import type { CommitLog, LogHost } from "../live/live-store.ts";
-import type { Change, State } from "../live/state.ts";
-import {
-  type Collection,
-  type History,
-  type Moment,
-  StoreChangedError,
-  StoreFailedError,
-  toLogFailure,
-} from "../port.ts";
+import { formatCommitLine } from "../file/journal.ts";
+import { JournaledLog, type JournaledLogOptions } from "../file/journaled-log.ts";
+import type { Segment } from "../file/stored-history.ts";
+import type { State } from "../live/state.ts";
+import { StoreChangedError, StoreFailedError } from "../port.ts";
 import type { Database } from "./database.ts";
 import { type CheckpointDocument, type Documents, readDocument } from "./documents.ts";
 import { createLineCheck, createLinesMissingError, JournalTable, readJournal } from "./journal-table.ts";
 import type { Leadership } from "./leadership.ts";
 
-interface PostgresLogOptions {
+interface PostgresLogOptions extends JournaledLogOptions {
   readonly database: Database;
   readonly leadership: Leadership;
   readonly documents: Documents;
@@ -29,103 +19,58 @@ interface PostgresLogOptions {
   readonly position: LogPosition;
   /** Size of the lines after the checkpoint. */
   readonly journalBytes: number;
-  readonly collections: readonly Collection[];
-  readonly wall: WallClock;
   readonly leaseWall: WallClock;
-  readonly historyBytes: number;
   readonly base: CheckpointDocument;
-  /** Fields of each line in addition to its changes. */
-  readonly getMoment: () => Moment;
-  /** A checkpoint is written when the lines after the last checkpoint exceed both this limit and its size. */
-  readonly compactAfterBytes: number;
-  readonly report: (message: string) => void;
 }
 
 /** Checkpoint and journal in PostgreSQL, in the same format as in files. */
-export class PostgresLog implements CommitLog {
-  readonly history: History | undefined;
+export class PostgresLog extends JournaledLog {
   readonly #options: PostgresLogOptions;
   readonly #table: JournalTable;
-  readonly #journal: AppendLog<StoreFailedError>;
-  #host: LogHost | undefined;
   #base: CheckpointDocument;
   /**
    * The length of the journal at the checkpoint. It is negative if the lines before it were written by an earlier run.
    */
   #checkpointEnd: number;
-  readonly #compaction: Compaction;
-  /** Serializes reads and changes of the list of checkpoints. */
-  readonly #checkpointMutex = new Mutex();
   /** True if a statement that replaced the state has no response. */
   #isUncertain = false;
   /** Set when another program has changed the contents. */
   #changed: StoreChangedError | undefined;
 
   constructor(options: PostgresLogOptions) {
-    const { database, leadership, position, base, journalBytes, compactAfterBytes, leaseWall, report } = options;
+    const { database, leadership, position, base, journalBytes, leaseWall } = options;
+    const table = new JournalTable(database, leadership, { durable: position.number, wall: leaseWall });
+    const { displayUrl } = database;
+    super(displayUrl, options, { path: `The store ${displayUrl}`, file: table, length: 0, position });
     this.#options = options;
+    this.#table = table;
     this.#base = base;
     this.#checkpointEnd = -journalBytes;
-    this.#compaction = new Compaction({
-      name: database.displayUrl,
-      compactAfterBytes,
-      write: (signal) => this.#compact(signal),
-      getFailure: () => this.failure,
-      report,
-    });
-    this.#table = new JournalTable(database, leadership, { durable: position.number, wall: leaseWall });
-    leadership.waitingSince = () => this.#table.waitingSince;
-    this.#journal = new AppendLog({
-      path: `The store ${database.displayUrl}`,
-      file: this.#table,
-      length: 0,
-      position,
-      createError: toLogFailure,
-      onFailure: (failure) => {
-        const isLasting = leadership.isLost || failure instanceof StoreChangedError;
-        const consequence = isLasting
-          ? ""
-          : ". Pending changes fail. Writing resumes when the database accepts data again";
-        report(`${failure.message}${consequence}`);
-        this.#host?.onFailure();
-      },
-    });
-    if (options.historyBytes > 0) {
-      this.history = new StoredHistory({
-        ...options,
-        getPosition: () => this.#journal.position,
-        waitUntilFlushed: () => this.#journal.waitUntilDurable(),
-        listSegments: () => listPostgresSegments(database),
-        withCheckpointsLocked: (work) => this.#checkpointMutex.runExclusive(work),
-      });
-    }
-    void leadership.lost.then(() =>
-      this.#journal.fail(`Another process leads the store ${database.displayUrl} now`, undefined),
-    );
+    leadership.waitingSince = () => table.waitingSince;
+    void leadership.lost.then(() => this.journal.fail(`Another process leads the store ${displayUrl} now`, undefined));
   }
 
-  attach(host: LogHost): void {
-    this.#host = host;
+  override get failure(): StoreFailedError | undefined {
+    return this.journal.failure && (this.#changed ?? this.journal.failure);
   }
 
-  get failure(): StoreFailedError | undefined {
-    return this.#journal.failure && (this.#changed ?? this.#journal.failure);
+  protected get checkpointBytes(): number {
+    return this.#base.bytes;
   }
 
-  waitUntilFlushed(): Promise<void> {
-    return this.#journal.waitUntilDurable();
+  protected get journalBytes(): number {
+    return this.journal.length - this.#checkpointEnd;
   }
 
-  append(changes: readonly Change[], cause: string | undefined): Promise<void> {
-    const whenDurable = this.#journal.append(formatCommitLine(changes, cause, this.#options.getMoment()));
-    this.#compaction.runIfDue(this.#journal.length - this.#checkpointEnd, this.#base.bytes);
-    return whenDurable;
+  protected describeConsequences(failure: StoreFailedError): string {
+    const isLasting = this.#options.leadership.isLost || failure instanceof StoreChangedError;
+    return isLasting ? "" : ". Pending changes fail. Writing resumes when the database accepts data again";
   }
 
   async replace(state: State, past: LogPosition | undefined, moment = this.#options.getMoment()): Promise<void> {
-    this.#compaction.cancel();
+    this.cancelCompaction();
     // The line has no changes. With it, no line number stands for both the replaced state and the new state.
-    await this.#journal.append(formatCommitLine([], undefined, this.#options.getMoment()));
+    await this.journal.append(formatCommitLine([], undefined, this.#options.getMoment()));
     let isReplacing = false;
     try {
       await this.#writeCheckpoint(state, { past, moment }, async () => {
@@ -137,7 +82,7 @@ export class PostgresLog implements CommitLog {
       if (!isReplacing) throw new StoreFailedError(reason, { cause });
       // It is unknown which of the two states was stored, so the present state is written again before any other line.
       this.#isUncertain = true;
-      throw this.#journal.fail(reason, cause, true);
+      throw this.journal.fail(reason, cause, true);
     }
   }
 
@@ -148,7 +93,7 @@ export class PostgresLog implements CommitLog {
   async retryWrite(state: State): Promise<boolean> {
     const { leadership, database, report } = this.#options;
     if (leadership.isLost) return false;
-    await this.#compaction.waitForEnd();
+    await this.waitForCompaction();
     try {
       const { durable } = this.#table;
       await leadership.renew(durable);
@@ -157,7 +102,7 @@ export class PostgresLog implements CommitLog {
       if (this.#isUncertain) await this.#writeCheckpoint(state);
       this.#isUncertain = false;
       this.#changed = undefined;
-      await this.#journal.resume();
+      await this.journal.resume();
     } catch {
       return false;
     }
@@ -174,21 +119,43 @@ export class PostgresLog implements CommitLog {
   }
 
   async close(): Promise<void> {
-    await this.#compaction.waitForEnd();
-    await this.#journal.waitUntilDurable().catch(() => {});
-    await this.#journal.close();
+    await this.waitForCompaction();
+    await this.waitUntilFlushed().catch(() => {});
+    await this.journal.close();
     await this.#options.leadership.release();
     await this.#options.database.close();
   }
 
-  async #compact(signal: AbortSignal): Promise<void> {
-    const state = await this.#host!.inspect((current) => current);
+  protected compact(state: State, signal: AbortSignal): Promise<void> {
     const beforePlacing = async () => {
       signal.throwIfAborted();
       // The snapshot may include lines that are still being written.
-      await this.#journal.waitUntilDurable();
+      await this.waitUntilFlushed();
     };
-    await this.#writeCheckpoint(state, {}, beforePlacing, (work) => this.#host!.inspect(work));
+    return this.#writeCheckpoint(state, {}, beforePlacing, (work) => this.inspect(work));
+  }
+
+  /** Lists the history, oldest first. The last segment belongs to the present checkpoint. */
+  protected async listSegments(): Promise<Segment[]> {
+    const { pool } = this.#options.database;
+    const bases = await pool`
+      select id, left(lines, ${maxHeadBytes}) as beginning from documents join pieces on document = id and piece = 0
+      where kind = 'base' and whole order by id`;
+    return bases.flatMap(({ id, beginning }): Segment[] => {
+      const head = findCheckpointHead(beginning);
+      if (!head) return [];
+      return [
+        {
+          head,
+          readBase: () => readDocument(pool, id),
+          async visitLines(visit) {
+            for await (const { lines, writtenBy } of readJournal(pool, head.position)) {
+              for (const line of lines) if (!visit(line.json, line, writtenBy)) return;
+            }
+          },
+        },
+      ];
+    });
   }
 
   async #writeCheckpoint(
@@ -197,15 +164,15 @@ export class PostgresLog implements CommitLog {
     beforePlacing = async () => {},
     runStep?: Parameters<typeof formatCheckpoint>[2],
   ): Promise<void> {
-    let { position, length } = this.#journal;
+    let { position, length } = this.journal;
     const { getMoment, documents, historyBytes, report, database } = this.#options;
     const getHead = () => {
-      ({ position, length } = this.#journal);
+      ({ position, length } = this.journal);
       return { generation: 0, position, past: position, moment: getMoment(), ...head };
     };
     let release = () => {};
     const beforeLastPiece = async () => {
-      release = await this.#checkpointMutex.acquire();
+      release = await this.checkpointMutex.acquire();
       await beforePlacing();
     };
     try {
@@ -234,29 +201,6 @@ async function* withEnd(
 ): AsyncGenerator<Uint8Array, void> {
   yield* pieces;
   await callback();
-}
-
-/** Lists the segments of the history of a state, oldest first. The last segment belongs to the present checkpoint. */
-async function listPostgresSegments({ pool }: Pick<Database, "pool">): Promise<Segment[]> {
-  const bases = await pool`
-    select id, left(lines, ${maxHeadBytes}) as beginning from documents join pieces on document = id and piece = 0
-    where kind = 'base' and whole order by id`;
-  return bases.flatMap(({ id, beginning }): Segment[] => {
-    const head = findCheckpointHead(beginning);
-    if (!head) return [];
-    const { position } = head;
-    return [
-      {
-        head,
-        readBase: () => readDocument(pool, id),
-        async visitLines(visit) {
-          for await (const { lines, writtenBy } of readJournal(pool, position)) {
-            for (const line of lines) if (!visit(line.json, line, writtenBy)) return;
-          }
-        },
-      },
-    ];
-  });
 }
 
 /** Reads all strings of the history and of the present state. A rewind may need the uploads that they name. */
