@@ -163,8 +163,8 @@ export interface LoadedState {
 export interface ConsistentContents {
   readonly collections: readonly Collection[];
   readonly sequences: ReadonlyMap<string, number>;
-  /** By collection, in the order of insertion, a few thousand rows at a time. */
-  readonly rows: ReadonlyMap<string, Iterable<readonly object[]>>;
+  /** By collection, in the order of insertion. */
+  readonly rows: ReadonlyMap<string, readonly object[]>;
   readonly mappings: ReadonlyMap<string, Iterable<readonly [identifier: string, cluster: string]>>;
   /** Releases the contents. */
   end(): void;

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { lstat, readFile, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import type { WallClock } from "../base/clock.ts";
+import { toFields, tryParseJson } from "../base/object.ts";
 import { createFileAtomic, isTemporaryName, writeFileAtomic } from "./atomic-write.ts";
 import { makeFolder } from "./folders.ts";
 import { identifyMachine, listenForProbes, type Machine, probeLiveness, processExists } from "./machine.ts";
@@ -80,43 +81,40 @@ export async function acquireLock(file: string, options: LockOptions): Promise<L
   };
   let { content } = options;
   const formatContent = () => `${JSON.stringify({ ...content, ...own }, undefined, 2)}\n`;
-  const stopHolding = async () => {
-    heldLockIds.delete(id);
-    if (!server) return;
-    await new Promise((closed) => server.close(closed));
-    // A socket on which no process listens is harmless.
-    await rm(socket, { force: true }).catch(() => {});
-  };
-  heldLockIds.add(id);
-  let isHeld = false;
-  try {
-    const other = await tryAcquire(file, formatContent(), options);
-    if (other) return other;
-    isHeld = true;
-  } finally {
-    if (!isHeld) await stopHolding();
-  }
   const isOurs = async () => (await readLock(file).catch(() => undefined))?.id === id;
-  return {
+  const lock: Lock = {
     async update(changed) {
       content = changed;
       if (await isOurs()) await writeFileAtomic(file, formatContent(), { durable: false });
     },
     async ensureHeld() {
-      // A file that cannot be checked can still be the lock of this process. A file that is not a lock cannot.
-      const found = await readLock(file).catch((error) => {
-        if (error instanceof NotALockFileError) return null;
+      try {
+        const found = await readLock(file);
+        if (found) return found.id === id;
+      } catch (error) {
+        // A file that cannot be checked can still be the lock of this process. A file that is not a lock cannot.
+        if (error instanceof NotALockFileError) return false;
         throw error;
-      });
-      if (found !== undefined) return found?.id === id;
+      }
       await makeFolder(dirname(file));
       return createFileAtomic(file, formatContent(), { durable: false });
     },
     async release() {
       if (await isOurs()) await rm(file, { force: true });
-      await stopHolding();
+      heldLockIds.delete(id);
+      if (!server) return;
+      await new Promise((closed) => server.close(closed));
+      // A socket on which no process listens is harmless.
+      await rm(socket, { force: true }).catch(() => {});
     },
   };
+  heldLockIds.add(id);
+  const other = await tryAcquire(file, formatContent(), options).catch(async (error) => {
+    await lock.release();
+    throw error;
+  });
+  if (other) await lock.release();
+  return other ?? lock;
 }
 
 /**
@@ -162,19 +160,8 @@ async function checkLiveness(holder: LockHolder, file: string, { forgotten, wall
   return seen === undefined || wall.now() - seen.mtimeMs >= forgotten.afterMs ? "gone" : life;
 }
 
-/**
- * Reports whether a process that runs on this machine wrote a lock file, which may have been copied or cloned. The
- * proof is a socket next to the file on which the holder listens, or the boot ID, which no file of another machine
- * contains. `unproven` means that the file contains neither.
- */
-export async function checkOwnHolder(file: string, holder: LockHolder): Promise<"running" | "ended" | "unproven"> {
-  const life = await checkHolder(holder, file);
-  if (life === "gone") return "ended";
-  const { boot } = await identifyMachine();
-  return life === "alive" || (boot !== undefined && holder.boot === boot) ? "running" : "unproven";
-}
-
-async function checkHolder(holder: LockHolder, file: string): Promise<Liveness> {
+/** Reports the state of a holder, whatever file it is read from. */
+export async function checkHolder(holder: LockHolder, file: string): Promise<Liveness> {
   if (heldLockIds.has(holder.id)) return "alive";
   if (holder.pid <= 0) return "gone";
   const here = await identifyMachine();
@@ -200,19 +187,15 @@ export async function readLock(file: string): Promise<LockHolder | undefined> {
   if (!found.isFile()) throw new NotALockFileError(file, found.isDirectory() ? "a folder" : "a special file");
   const text = await readFile(file, "utf8").catch(ignoreMissing);
   if (text === undefined) return undefined;
-  let content: Record<string, unknown> | undefined;
-  try {
-    content = JSON.parse(text);
-  } catch {
-    // After a power failure, an unflushed file can be empty, contain zeros or be incomplete.
-    if (/^[\0\s]*$/.test(text) || text.startsWith("{")) return { id: "nobody", pid: 0, machine: "" };
-  }
-  const { id, pid, socket } = content ?? {};
+  const content = tryParseJson(text);
+  // After a power failure, an unflushed file can be empty, contain zeros or be incomplete.
+  if (content === undefined && /^(?:[\0\s]*$|\{)/.test(text)) return { id: "nobody", pid: 0, machine: "" };
+  const { id, pid, socket } = toFields(content);
   if (typeof id !== "string" || !/^[\w-]{1,64}$/.test(id) || !Number.isInteger(pid))
     throw new NotALockFileError(file, "a file with other contents");
   // Another socket of the folder must not count as the holder, and no path may lead out of the folder.
   const isName = typeof socket === "string" && basename(socket) === socket && socket.endsWith(`.${id}.socket`);
-  return { ...(content as unknown as LockHolder), socket: isName ? socket : undefined };
+  return { ...(content as LockHolder), socket: isName ? socket : undefined };
 }
 
 /**

@@ -3,7 +3,7 @@ import type { MappingTable } from "../live/mapping-table.ts";
 import { State } from "../live/state.ts";
 import { createCurrentUpgrade, SchemaMismatchError, Upgrade } from "../live/versions.ts";
 import { type Collection, StateFormatError } from "../port.ts";
-import { addRow, addSequence, addTrustedRow, parseVersions, requireFormat, requireObject } from "./document.ts";
+import { addRow, addSequence, parseVersions, requireFormat, requireObject } from "./document.ts";
 
 type Section =
   | "start"
@@ -89,10 +89,9 @@ export class DocumentReader {
 
   #readRows(body: string, collection: string): void {
     const upgrade = this.upgrade;
-    const needsNoCheck = this.#isSealed && this.#writer === svcVersion && !upgrade.isNeeded;
+    const isTrusted = this.#isSealed && this.#writer === svcVersion && !upgrade.isNeeded;
     for (const row of this.#parse(body, (lines) => `[${lines}]`)) {
-      if (needsNoCheck) addTrustedRow(this.state, collection, row, "The value");
-      else addRow(this.state, upgrade, collection, row, "The value");
+      addRow(this.state, upgrade, collection, row, "The value", isTrusted);
       this.line += 1;
     }
   }

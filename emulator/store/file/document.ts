@@ -1,10 +1,13 @@
+import { isObject } from "../../../src/base/object.ts";
 import { waitForNextTurn } from "../../../src/base/timing.ts";
 import { svcVersion } from "../../../src/base/version.ts";
 import { type Disk, readBeginning } from "../../../src/files/disk.ts";
 import type { RowTable } from "../live/row-table.ts";
-import { State, sliceRows } from "../live/state.ts";
+import { State } from "../live/state.ts";
 import { listVersions, SchemaMismatchError, Upgrade, type Versions } from "../live/versions.ts";
 import { type Collection, type ConsistentContents, type DocumentHead, StateFormatError } from "../port.ts";
+
+const maxSliceLines = 4_000;
 
 /** The number of characters of a document after which other work can run. */
 const maxSliceLength = 10_000;
@@ -42,9 +45,9 @@ function* createDocumentSlices(contents: ConsistentContents, head: DocumentHead)
   yield `{\n${members.join("")}`;
   yield `"sequences": ${JSON.stringify(Object.fromEntries(contents.sequences))},\n"rows": {`;
   let separator = "\n";
-  for (const [name, slices] of contents.rows) {
+  for (const [name, rows] of contents.rows) {
     yield `${separator}${JSON.stringify(name)}: [`;
-    yield* createRowSlices(slices);
+    yield* createSlices(formatRows(rows));
     yield "\n]";
     separator = ",\n";
   }
@@ -52,7 +55,7 @@ function* createDocumentSlices(contents: ConsistentContents, head: DocumentHead)
   separator = "\n";
   for (const [name, owners] of contents.mappings) {
     yield `${separator}${JSON.stringify(name)}: {`;
-    yield* createMappingSlices(owners);
+    yield* createSlices(formatOwners(owners));
     yield "\n}";
     separator = ",\n";
   }
@@ -62,27 +65,26 @@ function* createDocumentSlices(contents: ConsistentContents, head: DocumentHead)
 /** Closes the sections that `createDocumentSlices` opened. */
 export const documentEnd = "\n}\n";
 
-function* createRowSlices(slices: Iterable<readonly object[]>): Generator<string, void> {
+/** Joins lines into slices, so that a large table is not one string. */
+function* createSlices(lines: Iterable<string>): Generator<string, void> {
   let separator = "\n";
-  for (const rows of slices) {
-    yield separator + rows.map((row) => JSON.stringify(row)).join(",\n");
+  let slice: string[] = [];
+  for (const line of lines) {
+    slice.push(line);
+    if (slice.length < maxSliceLines) continue;
+    yield separator + slice.join(",\n");
     separator = ",\n";
+    slice = [];
   }
+  if (slice.length > 0) yield separator + slice.join(",\n");
 }
 
-function* createMappingSlices(
-  owners: Iterable<readonly [identifier: string, cluster: string]>,
-): Generator<string, void> {
-  let separator = "\n";
-  let lines: string[] = [];
-  for (const [identifier, cluster] of owners) {
-    lines.push(`${JSON.stringify(identifier)}:${JSON.stringify(cluster)}`);
-    if (lines.length < sliceRows) continue;
-    yield separator + lines.join(",\n");
-    separator = ",\n";
-    lines = [];
-  }
-  if (lines.length > 0) yield separator + lines.join(",\n");
+function* formatRows(rows: readonly object[]): Generator<string, void> {
+  for (const row of rows) yield JSON.stringify(row);
+}
+
+function* formatOwners(owners: Iterable<readonly [identifier: string, cluster: string]>): Generator<string, void> {
+  for (const [identifier, cluster] of owners) yield `${JSON.stringify(identifier)}:${JSON.stringify(cluster)}`;
 }
 
 export function parseState(document: unknown, collections: readonly Collection[]): State {
@@ -146,17 +148,6 @@ export function parseVersions(value: unknown): Versions {
   return versions as Versions;
 }
 
-/** Adds a row that the same version of svc has written, without validation. */
-export function addTrustedRow(state: State, collection: string, row: unknown, context: string): void {
-  const table = findTable(state, collection, context);
-  try {
-    if (table.put(row as object).before === undefined) return;
-  } catch (cause) {
-    throw new SchemaMismatchError(`${context} is not a row of ${collection}`, cause);
-  }
-  throwMismatch(`${context} has the key of another row of ${collection}`);
-}
-
 export function addSequence(state: State, name: string, last: unknown): void {
   if (!Number.isSafeInteger(last) || (last as number) < 0) rejectFormat(`Sequence ${name} is not an integer`);
   if ((last as number) > maxNumber)
@@ -164,10 +155,27 @@ export function addSequence(state: State, name: string, last: unknown): void {
   state.sequences.set(name, last as number);
 }
 
-export function addRow(state: State, upgrade: Upgrade, collection: string, row: unknown, context: string): void {
-  const valid = validateRow(state, upgrade, collection, row, context);
-  const { before, key } = state.rows.get(collection)!.put(valid);
+/** Adds a row. With `isTrusted`, the same version of svc has written it, so it is not validated. */
+export function addRow(
+  state: State,
+  upgrade: Upgrade,
+  collection: string,
+  row: unknown,
+  context: string,
+  isTrusted = false,
+): void {
+  const table = findTable(state, collection, context);
+  const valid = isTrusted && isObject(row) ? row : validateRow(state, upgrade, collection, row, context);
+  const { before, key } = putRow(table, valid, `${context} is not a row of ${collection}`);
   if (before !== undefined) throwMismatch(`${context} has the key of another row of ${collection}, ${key}`);
+}
+
+function putRow(table: RowTable, row: object, message: string): ReturnType<RowTable["put"]> {
+  try {
+    return table.put(row);
+  } catch (cause) {
+    throw new SchemaMismatchError(message, cause);
+  }
 }
 
 /** Upgrades and validates a row from outside. `context` names it in the message. Fails with SchemaMismatchError. */
@@ -194,8 +202,7 @@ function addMapping(state: State, collection: string, identifier: string, cluste
 
 /** Returns the members of an object. Fails with StateFormatError. `context` names the object in the message. */
 export function requireObject(value: unknown, context: string): Readonly<Record<string, unknown>> {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) rejectFormat(`${context} is not an object`);
-  return value as Readonly<Record<string, unknown>>;
+  return isObject(value) ? value : rejectFormat(`${context} is not an object`);
 }
 
 function rejectFormat(message: string): never {

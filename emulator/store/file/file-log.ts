@@ -1,6 +1,7 @@
+import { lstat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { createTemporaryName } from "../../../src/files/atomic-write.ts";
-import { type Disk, type DiskFile, describeFsError, makeFolderDurably } from "../../../src/files/disk.ts";
+import { type Disk, type DiskFile, describeFsError, isMissing, makeFolderDurably } from "../../../src/files/disk.ts";
 import type { LogPosition } from "../../../src/files/log-line.ts";
 import type { State } from "../live/state.ts";
 import { FileWriteError, StoreChangedError, StoreFailedError } from "../port.ts";
@@ -10,7 +11,6 @@ import type { HistoryFiles } from "./history-files.ts";
 import { createJournal, getJournalPath } from "./journal.ts";
 import { JournaledLog, type JournaledLogOptions } from "./journaled-log.ts";
 import type { Segment } from "./stored-history.ts";
-import { FileIdentityWatch } from "./stored-state.ts";
 
 /** The files that hold the state, by their generations, and their sizes. */
 interface Generations {
@@ -346,4 +346,33 @@ async function probeWritable(disk: Disk, path: string): Promise<void> {
     await file.close().catch(() => {});
     await disk.remove(temporary).catch(() => {});
   }
+}
+
+/** Stores the identity of the files of a state on the disk, to detect that a file was removed or replaced. */
+class FileIdentityWatch {
+  #identities = new Map<string, string>();
+
+  /**
+   * Checks the checkpoint and the journals by their paths. A file that is checked for the first time is accepted. The
+   * checkpoint, which `generation` names, is also compared by time and size, because a copy that is written over it has
+   * the same inode.
+   */
+  async check(generation: string, checkpoint: string, journals: readonly string[]) {
+    const identities = new Map<string, string>();
+    for (const path of [checkpoint, ...journals]) {
+      const name = path === checkpoint ? generation : path;
+      const file = await lstat(path).catch(ignoreMissing);
+      if (file === undefined) return { path, isGone: true };
+      const { dev, ino, size, mtimeMs } = file;
+      const identity = path === checkpoint ? `${dev}:${ino}:${size}:${mtimeMs}` : `${dev}:${ino}`;
+      if (identity !== (this.#identities.get(name) ?? identity)) return { path, isGone: false };
+      identities.set(name, identity);
+    }
+    this.#identities = identities;
+    return undefined;
+  }
+}
+
+function ignoreMissing(error: unknown): undefined {
+  if (!isMissing(error)) throw error;
 }

@@ -99,32 +99,3 @@ export async function resolveStatePath(path: string): Promise<string> {
 
 /** Folder of the uploads, next to the state. */
 export const uploadsFolder = "files";
-
-/** Stores the identity of the files of a state on the disk, to detect that a file was removed or replaced. */
-export class FileIdentityWatch {
-  #identities = new Map<string, string>();
-
-  /**
-   * Checks the checkpoint and the journals by their paths. A file that is checked for the first time is accepted. The
-   * checkpoint, which `generation` names, is also compared by time and size, because a copy that is written over it has
-   * the same inode.
-   */
-  async check(generation: string, checkpoint: string, journals: readonly string[]) {
-    const identities = new Map<string, string>();
-    for (const path of [checkpoint, ...journals]) {
-      const name = path === checkpoint ? generation : path;
-      const file = await lstat(path).catch(ignoreMissing);
-      if (file === undefined) return { path, isGone: true };
-      const { dev, ino, size, mtimeMs } = file;
-      const identity = path === checkpoint ? `${dev}:${ino}:${size}:${mtimeMs}` : `${dev}:${ino}`;
-      if (identity !== (this.#identities.get(name) ?? identity)) return { path, isGone: false };
-      identities.set(name, identity);
-    }
-    this.#identities = identities;
-    return undefined;
-  }
-}
-
-function ignoreMissing(error: unknown): undefined {
-  if (!isMissing(error)) throw error;
-}

@@ -81,19 +81,13 @@ export class State {
     return {
       collections: this.collections,
       sequences: new Map(this.sequences),
-      rows: new Map([...this.rows].map(([name, table]) => [name, createSlices(table.list({}))])),
+      rows: new Map([...this.rows].map(([name, table]) => [name, table.list({})])),
       mappings: new Map(mappings.map(([name, { entries }]) => [name, entries])),
       end() {
         for (const [, snapshot] of mappings) snapshot.end();
       },
     };
   }
-}
-
-export const sliceRows = 4_000;
-
-function* createSlices(rows: readonly object[]): Generator<readonly object[], void> {
-  for (let start = 0; start < rows.length; start += sliceRows) yield rows.slice(start, start + sliceRows);
 }
 
 function throwUndeclared(name: string): never {

@@ -78,9 +78,10 @@ function compareRows(
   newContents: ConsistentContents,
 ): RowDifference[] {
   const toKey = (row: DiffRow) => String(collection.key(row as never));
-  const remaining = new Map([...listRows(oldContents, collection)].map((row) => [toKey(row), row]));
+  const listRows = ({ rows }: ConsistentContents) => (rows.get(collection.name) ?? []) as readonly DiffRow[];
+  const remaining = new Map(listRows(oldContents).map((row) => [toKey(row), row]));
   const changes: RowDifference[] = [];
-  for (const after of listRows(newContents, collection)) {
+  for (const after of listRows(newContents)) {
     const key = toKey(after);
     const before = remaining.get(key);
     remaining.delete(key);
@@ -88,10 +89,6 @@ function compareRows(
   }
   for (const [key, before] of remaining) changes.push({ collection, key, before, after: undefined });
   return changes;
-}
-
-function* listRows({ rows }: ConsistentContents, { name }: AnyRows): Generator<DiffRow, void> {
-  for (const slice of rows.get(name) ?? []) yield* slice as readonly DiffRow[];
 }
 
 /** Returns whether two rows are equal as JSON, which omits undefined fields. */

@@ -3,8 +3,8 @@ import { lstat, readdir, readFile, rm, rmdir } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { toFields, tryParseJson } from "../../../base/object.ts";
 import { makeFolder, resolveRealPath } from "../../../files/folders.ts";
-import { checkOwnHolder, findOriginal, type LockHolder, readLock } from "../../../files/lock.ts";
-import { isOnThisMachine } from "../../../files/machine.ts";
+import { checkHolder, findOriginal, type LockHolder, readLock } from "../../../files/lock.ts";
+import { identifyMachine, isOnThisMachine } from "../../../files/machine.ts";
 import {
   excludeFromGit,
   gitignoreFile,
@@ -74,6 +74,18 @@ export async function inspectRunFile(path: string, foreignFolder?: string): Prom
   if (proof === "unproven" && !(lacksProofs && (await hasOriginMarker(dirname(path)))))
     return { status: "distrusted", reason: "no emulator that runs on this machine wrote it" };
   return { status: proof === "ended" ? "ended" : "running", running };
+}
+
+/**
+ * Reports whether a process that runs on this machine wrote a run file, which may have been copied or cloned. The proof
+ * is a socket next to the file on which the holder listens, or the boot ID, which no file of another machine contains.
+ * `unproven` means that the file contains neither.
+ */
+async function checkOwnHolder(file: string, holder: LockHolder): Promise<"running" | "ended" | "unproven"> {
+  const life = await checkHolder(holder, file);
+  if (life === "gone") return "ended";
+  const { boot } = await identifyMachine();
+  return life === "alive" || (boot !== undefined && holder.boot === boot) ? "running" : "unproven";
 }
 
 /** Windows has neither the sockets nor the boot ID of `checkOwnHolder`. */
