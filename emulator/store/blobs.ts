@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { StoreFailedError } from "./port.ts";
 
 export interface Blobs {
   /**
@@ -44,6 +45,28 @@ export function measureBlob(bytes: AsyncIterable<Uint8Array>, maxBytes: number) 
       return blob;
     },
   };
+}
+
+/**
+ * Stores content from outside. Errors of the content stay unchanged. All other errors become the result of `toFailure`.
+ */
+export async function storeContent<T>(
+  content: AsyncIterable<Uint8Array>,
+  store: (content: AsyncIterable<Uint8Array>) => Promise<T>,
+  toFailure: (cause: unknown) => StoreFailedError,
+): Promise<T> {
+  let hasFailed = false;
+  async function* readPieces(): AsyncGenerator<Uint8Array, void> {
+    try {
+      yield* content;
+    } catch (cause) {
+      hasFailed = true;
+      throw cause;
+    }
+  }
+  return store(readPieces()).catch((cause) => {
+    throw hasFailed ? cause : toFailure(cause);
+  });
 }
 
 /**

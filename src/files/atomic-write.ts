@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { dirname } from "node:path";
-import { type CreateOptions, type Disk, type DiskFile, systemDisk } from "./disk.ts";
+import { type CreateOptions, type Disk, systemDisk } from "./disk.ts";
 
 /** Contents of a file. After an error of the stream, no file remains. */
 export type FileContent = string | Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
@@ -9,8 +9,6 @@ export interface AtomicWriteOptions extends Partial<CreateOptions> {
   /** False if the file is not needed after the machine stops. */
   readonly durable?: boolean;
   readonly disk?: Disk;
-  /** Maps errors of the disk. Errors of the content are unchanged. */
-  readonly toError?: (cause: unknown) => Error;
   /** Called after the new file has replaced the old one. The replacement is not necessarily durable yet. */
   readonly onReplaced?: () => void;
 }
@@ -60,7 +58,7 @@ export async function createFileAtomic(
     await disk.link(aside, path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
-    throw toReportedError(error, writing);
+    throw error;
   } finally {
     await disk.remove(aside);
   }
@@ -79,11 +77,15 @@ export async function writeTempFile(
 ): Promise<string> {
   const { disk = systemDisk, mode = 0o600, exactMode = false, durable = true } = writing;
   const aside = createTemporaryName(path);
-  const file = await withReportedError(disk.create(aside, { mode, exactMode }), writing);
+  const file = await disk.create(aside, { mode, exactMode });
   try {
-    await writeContent(file, content, writing);
-    if (durable) await withReportedError(file.sync(), writing);
-    await withReportedError(file.close(), writing);
+    let length = 0;
+    for await (const piece of toChunks(content)) {
+      await file.write(piece, length);
+      length += piece.byteLength;
+    }
+    if (durable) await file.sync();
+    await file.close();
     return aside;
   } catch (error) {
     await file.close().catch(() => {});
@@ -99,7 +101,7 @@ export async function writeTempFile(
 export async function commitTempFile(aside: string, path: string, writing: AtomicWriteOptions = {}): Promise<void> {
   const { disk = systemDisk, onReplaced } = writing;
   try {
-    await withReportedError(disk.rename(aside, path), writing);
+    await disk.rename(aside, path);
   } catch (error) {
     await disk.remove(aside).catch(() => {});
     throw error;
@@ -108,27 +110,11 @@ export async function commitTempFile(aside: string, path: string, writing: Atomi
   await syncFolder(path, writing);
 }
 
-async function writeContent(file: DiskFile, content: FileContent, writing: AtomicWriteOptions): Promise<void> {
-  let length = 0;
-  for await (const piece of toChunks(content)) {
-    await withReportedError(file.write(piece, length), writing);
-    length += piece.byteLength;
-  }
-}
-
 function toChunks(content: FileContent): Iterable<Uint8Array> | AsyncIterable<Uint8Array> {
   if (typeof content === "string") return [Buffer.from(content)];
   return content instanceof Uint8Array ? [content] : content;
 }
 
-async function syncFolder(path: string, writing: AtomicWriteOptions): Promise<void> {
-  const { disk = systemDisk, durable = true } = writing;
-  if (durable) await withReportedError(disk.syncFolder(dirname(path)), writing);
+async function syncFolder(path: string, { disk = systemDisk, durable = true }: AtomicWriteOptions): Promise<void> {
+  if (durable) await disk.syncFolder(dirname(path));
 }
-
-const withReportedError = <T>(call: Promise<T>, writing: AtomicWriteOptions): Promise<T> =>
-  call.catch((cause: unknown) => {
-    throw toReportedError(cause, writing);
-  });
-
-const toReportedError = (cause: unknown, { toError }: AtomicWriteOptions): unknown => toError?.(cause) ?? cause;

@@ -5,7 +5,7 @@ import type { WallClock } from "../../../src/base/clock.ts";
 import { commitTempFile, isTemporaryName, writeFileAtomic, writeTempFile } from "../../../src/files/atomic-write.ts";
 import { type Disk, describeFsError, isMissing, makeFolderDurably, systemDisk } from "../../../src/files/disk.ts";
 import { isLockRemnant } from "../../../src/files/lock.ts";
-import { type Blobs, measureBlob } from "../blobs.ts";
+import { type Blobs, measureBlob, storeContent } from "../blobs.ts";
 import { FileWriteError } from "../port.ts";
 import { getSnapshotFolder } from "./file-snapshot-store.ts";
 import { getHistoryFolder } from "./history-files.ts";
@@ -135,19 +135,16 @@ export async function openFileBlobs(options: { readonly folder: string; readonly
   }
   return {
     async put(bytes, maxBytes) {
-      // A user can have removed the folder since the start.
-      await makeFolderDurably(disk, folder).catch((cause) => {
-        throw toWriteError(cause);
-      });
-      const { pieces, getBlob } = measureBlob(bytes, maxBytes);
-      const temporaryFile = await writeTempFile(join(folder, unfinishedUpload), pieces, {
-        disk,
-        toError: toWriteError,
-      });
-      const blob = getBlob();
-      // An upload of the same content replaces the file with the same bytes.
-      await commitTempFile(temporaryFile, join(folder, blob.sha256), { disk, toError: toWriteError });
-      return blob;
+      const { pieces: content, getBlob } = measureBlob(bytes, maxBytes);
+      const write = async (pieces: AsyncIterable<Uint8Array>) => {
+        // A user can have removed the folder since the start.
+        await makeFolderDurably(disk, folder);
+        const temporaryFile = await writeTempFile(join(folder, unfinishedUpload), pieces, { disk });
+        // An upload of the same content replaces the file with the same bytes.
+        await commitTempFile(temporaryFile, join(folder, getBlob().sha256), { disk });
+      };
+      await storeContent(content, write, toWriteError);
+      return getBlob();
     },
     ...readBlobs(folder),
     extendUnreferencedRetention: () => disk.remove(join(folder, unreferencedNote)),

@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { parseTemporaryName, writeFileAtomic } from "../../../src/files/atomic-write.ts";
 import { type Disk, describeFsError, isMissing, makeFolderDurably, systemDisk } from "../../../src/files/disk.ts";
 import { readLines } from "../../../src/files/read-log.ts";
-import { compareByName, isSameName, isSnapshotName, type SnapshotStore } from "../blobs.ts";
+import { compareByName, isSameName, isSnapshotName, type SnapshotStore, storeContent } from "../blobs.ts";
 import { FileWriteError } from "../port.ts";
 
 /**
@@ -31,25 +31,24 @@ export async function openFileSnapshotStore(options: {
   const toPath = (name: string) => join(folder, `${name}${suffix}`);
   const listNames = async () => (await listFiles(disk, folder)).map(parseName).filter((name) => name !== undefined);
   const remove = async (name: string) => {
-    try {
-      await disk.remove(toPath(name));
-      await disk.syncFolder(folder);
-    } catch (cause) {
-      throw toWriteError(cause);
-    }
+    await disk.remove(toPath(name));
+    await disk.syncFolder(folder);
   };
   for (const name of await listFiles(disk, folder)) {
     if (parseName(parseTemporaryName(name) ?? "") !== undefined) await disk.remove(join(folder, name));
   }
   return {
-    async put(name, document) {
-      await makeFolderDurably(disk, folder).catch((cause) => {
-        throw toWriteError(cause);
-      });
-      const existingName = (await listNames()).find((other) => isSameName(name, other));
-      await writeFileAtomic(toPath(name), document, { disk, toError: toWriteError });
-      if (existingName !== undefined && existingName !== name) await remove(existingName);
-    },
+    put: (name, document) =>
+      storeContent(
+        document,
+        async (pieces) => {
+          await makeFolderDurably(disk, folder);
+          const existingName = (await listNames()).find((other) => isSameName(name, other));
+          await writeFileAtomic(toPath(name), pieces, { disk });
+          if (existingName !== undefined && existingName !== name) await remove(existingName);
+        },
+        toWriteError,
+      ),
     async open(name) {
       if (!isSnapshotName(name) || !(await listNames()).includes(name)) return undefined;
       return readLines(disk, toPath(name));
@@ -61,7 +60,9 @@ export async function openFileSnapshotStore(options: {
     },
     async remove(name) {
       if (!isSnapshotName(name) || !(await listNames()).includes(name)) return false;
-      await remove(name);
+      await remove(name).catch((cause) => {
+        throw toWriteError(cause);
+      });
       return true;
     },
   };

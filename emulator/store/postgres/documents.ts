@@ -4,7 +4,7 @@ import { parseCheckpointHead } from "../file/checkpoint-file.ts";
 import { readChecksummedInto } from "../file/checksummed-document.ts";
 import { DocumentReader } from "../file/document-reader.ts";
 import type { State } from "../live/state.ts";
-import { type Collection, StateFormatError, type StoreFailedError } from "../port.ts";
+import { type Collection, StateFormatError } from "../port.ts";
 import type { Database, Sql, Tx } from "./database.ts";
 import { replayJournal } from "./journal-table.ts";
 import type { Leadership } from "./leadership.ts";
@@ -90,29 +90,6 @@ export class Documents {
       void this.#database.pool`delete from documents where id = ${id} and not whole`.catch(() => {});
       throw cause;
     }
-  }
-
-  /**
-   * Writes a document with data from outside. Errors of the pieces stay unchanged. All other errors become the result
-   * of `toFailure`.
-   */
-  async writeExternal(
-    pieces: AsyncIterable<Uint8Array>,
-    options: WriteOptions,
-    toFailure: (cause: unknown) => StoreFailedError,
-  ): Promise<void> {
-    let pieceError: { readonly cause: unknown } | undefined;
-    async function* observe(): AsyncGenerator<Uint8Array, void> {
-      try {
-        yield* pieces;
-      } catch (cause) {
-        pieceError = { cause };
-        throw cause;
-      }
-    }
-    await this.write(observe(), options).catch((cause) => {
-      throw pieceError ? pieceError.cause : toFailure(cause);
-    });
   }
 
   /**

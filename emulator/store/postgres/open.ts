@@ -1,6 +1,6 @@
 import type { WallClock } from "../../../src/base/clock.ts";
 import { lookupTable } from "../../../src/base/object.ts";
-import { type Blobs, compareByName, isSnapshotName, measureBlob, type SnapshotStore } from "../blobs.ts";
+import { type Blobs, compareByName, isSnapshotName, measureBlob, type SnapshotStore, storeContent } from "../blobs.ts";
 import { formatCheckpoint } from "../file/checkpoint-file.ts";
 import { LiveStore } from "../live/live-store.ts";
 import {
@@ -135,7 +135,11 @@ function createPostgresSnapshotStore(
     return row?.id as string | undefined;
   };
   return {
-    put: (name, document) => documents.writeExternal(document, { kind: "snapshot", getName: () => name }, toWriteError),
+    async put(name, document) {
+      const write = (pieces: AsyncIterable<Uint8Array>) =>
+        documents.write(pieces, { kind: "snapshot", getName: () => name });
+      await storeContent(document, write, toWriteError);
+    },
     async open(name) {
       const id = await findId(name);
       return id === undefined ? undefined : readDocument(pool, id);
@@ -234,9 +238,9 @@ export function createPostgresBlobs(database: Database, leadership: Leadership, 
     async put(bytes, maxBytes) {
       const { pieces, getBlob } = measureBlob(bytes, maxBytes);
       // An upload of the same content replaces the same bytes.
-      await documents.writeExternal(
+      await storeContent(
         pieces,
-        { kind: "blob", getName: () => getBlob().sha256 },
+        (content) => documents.write(content, { kind: "blob", getName: () => getBlob().sha256 }),
         (cause) => new StoreFailedError(`The upload cannot be written: ${(cause as Error).message}`, { cause }),
       );
       return getBlob();
