@@ -35,13 +35,10 @@ import { type DatabaseOptions, openState, watchFiles } from "./state/open-state.
 import { getStandardSet } from "./state/seed.ts";
 import type { StateSource } from "./state-source.ts";
 
-export interface LeaderSessionOptions {
-  readonly origin?: StateSource | undefined;
-  /** Token of the control plane if the state has none yet. */
-  readonly token: string;
+interface LeaderSessionOptions {
+  readonly origin: StateSource | undefined;
   /** True if the process has led before. Its clock then continues from the shared state. */
-  readonly hasLedBefore?: boolean;
-  readonly abortSignal: AbortSignal;
+  readonly hasLedBefore: boolean;
   readonly onLeading: (leadership: Leadership) => void;
 }
 
@@ -109,7 +106,7 @@ async function open(
   const { store, blobs, snapshotStore, snapshotHead, leadership } = state;
   closing.push(() => store.close());
   closing.push(watchFiles(store, wall));
-  const token = leadership?.token ?? sessionOptions.token;
+  const token = leadership?.token ?? context.token;
   if (origin) await store.transaction("tokens.drop", deleteControlTokens);
   const tokens = new ControlTokens(store, wall);
   const lastRequest = snapshotHead?.beside.requests ?? (await readLastRequestNumber(store));
@@ -258,7 +255,7 @@ async function open(
     const binding = standby ? standby.getListener(row.id, position) : listeners.bindCluster(row.id, position);
     const { listener, url: internalUrl } = await binding;
     closing.push(() => listeners.stop(listener));
-    const url = resolvePublicUrl(row.id, internalUrl, { ...options, routerUrl });
+    const url = resolvePublicUrl(row.id, internalUrl, routerUrl, options);
     const cluster = { ...rest, url, internalUrl, external: false };
     const inbox = new RequestInbox(settings.inboxBytes, hideControlTokens);
     inboxes.set(cluster.id, inbox);
@@ -276,7 +273,7 @@ async function open(
       instance: createRandomIds().uuid(),
       address: null,
       token: options.token,
-      createToken: () => sessionOptions.token,
+      createToken: () => context.token,
     };
     return {
       url,
@@ -284,7 +281,7 @@ async function open(
       candidate,
       ...(standby && { onLeaderChange: standby.updateLeader }),
       ...(options.leaseMs !== undefined && { leaseMs: options.leaseMs }),
-      signal: sessionOptions.abortSignal,
+      signal: context.abortSignal,
       onLeading: sessionOptions.onLeading,
     };
   }

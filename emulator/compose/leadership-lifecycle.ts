@@ -10,31 +10,30 @@ import type { StateSource } from "./state-source.ts";
 /** Delay before the next attempt to lead if the database is unreachable. */
 const retryDelayMs = 500;
 
-interface LifecycleOptions {
-  readonly context: ProcessContext;
-  /** Token of the control plane if the state has none yet. */
-  readonly token: string;
-  readonly abortSignal: AbortSignal;
-  readonly onLeading: (leadership: Leadership) => void;
-  /** Called when this process serves the state again after another process led meanwhile. */
-  readonly onRegained: () => void;
-  readonly onError: (error: Error) => void;
-}
-
 /**
  * The lifecycle of a process that shares its state with others: it stands by, leads, loses leadership and stands by
  * again.
  */
 export class LeadershipLifecycle {
-  readonly #options: LifecycleOptions;
+  readonly #context: ProcessContext;
+  readonly #onLeading: (leadership: Leadership) => void;
+  readonly #onError: (error: Error) => void;
   #term: LeaderSession | undefined;
   /** The current session, or the last session. */
   #latest: LeaderSession | undefined;
   #following: Promise<void> = Promise.resolve();
   readonly #changes = new Emitter<[term: LeaderSession | undefined]>();
 
-  constructor(options: LifecycleOptions) {
-    this.#options = options;
+  constructor(
+    context: ProcessContext,
+    {
+      onLeading,
+      onError,
+    }: { readonly onLeading: (leadership: Leadership) => void; readonly onError: (error: Error) => void },
+  ) {
+    this.#context = context;
+    this.#onLeading = onLeading;
+    this.#onError = onError;
   }
 
   /** Resolves when this process leads for the first time. Fails as a start does. */
@@ -72,45 +71,38 @@ export class LeadershipLifecycle {
   }
 
   async #followLeadership(firstTerm: LeaderSession, firstLeadership: Leadership): Promise<void> {
-    const { context, abortSignal, onRegained, onError } = this.#options;
+    const { abortSignal, standby, log, options } = this.#context;
     let term = firstTerm;
     for (let leadership = firstLeadership; ; ) {
       await Promise.race([leadership.lost, waitUntilAborted(abortSignal)]);
       if (!leadership.isLost || abortSignal.aborted) return;
-      context.standby?.standBy();
-      context.log("another process leads this store now. Requests to this one are forwarded to it");
+      standby?.standBy();
+      log("another process leads this store now. Requests to this one are forwarded to it");
       this.#setSession(undefined);
-      await term.abandon().catch((error) => context.log(String(error)));
+      await term.abandon().catch((error) => log(String(error)));
       try {
         term = await this.#startSession(undefined);
       } catch (error) {
-        if (!abortSignal.aborted) onError(error as Error);
+        if (!abortSignal.aborted) this.#onError(error as Error);
         return;
       }
       leadership = term.leadership!;
-      onRegained();
+      options.onLeadershipRegained?.();
     }
   }
 
   /** Leads as soon as possible. After the first connection, database errors do not end the wait. */
   async #startSession(origin: StateSource | undefined): Promise<LeaderSession> {
-    const { context, token, abortSignal, onLeading } = this.#options;
-    const { standby, wall, log } = context;
+    const { abortSignal, standby, wall, log } = this.#context;
     const hasLedBefore = this.#latest !== undefined;
     for (let lastReport: string | undefined; ; ) {
       let leadership: Leadership | undefined;
-      const setLeadership = (newLeadership: Leadership) => {
+      const onLeading = (newLeadership: Leadership) => {
         leadership = newLeadership;
-        onLeading(newLeadership);
+        this.#onLeading(newLeadership);
       };
       try {
-        const term = await startLeaderSession(context, {
-          origin,
-          token,
-          abortSignal,
-          hasLedBefore,
-          onLeading: setLeadership,
-        });
+        const term = await startLeaderSession(this.#context, { origin, hasLedBefore, onLeading });
         this.#setSession(term);
         return term;
       } catch (error) {

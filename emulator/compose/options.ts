@@ -1,3 +1,4 @@
+import { isOneOf } from "../../src/base/object.ts";
 import { defaultSettings, type EmulatorSettings } from "../domain/settings.ts";
 import type { EmulatorOptions } from "../published.d.ts";
 import { namedSeeds, parseSeed, type Seed } from "./state/seed.ts";
@@ -13,26 +14,23 @@ export function createSettings(options: EmulatorOptions, publicUrl: string): Emu
 
 /** Reads the seed in the options. Throws an error that lists every invalid field. */
 export function resolveSeed({ seed = "demo" }: EmulatorOptions): Seed {
-  if (typeof seed !== "string") return readSeedOption(seed);
-  if (!isNamedSeed(seed)) {
-    throw new InvalidOptionsError(`Seed "${seed}" not found. Known: ${Object.keys(namedSeeds).join(", ")}`);
+  if (typeof seed !== "string") {
+    try {
+      return parseSeed(seed);
+    } catch (cause) {
+      throw new InvalidOptionsError((cause as Error).message, { cause });
+    }
   }
+  if (!isOneOf(seedNames, seed))
+    throw new InvalidOptionsError(`Seed "${seed}" not found. Known: ${seedNames.join(", ")}`);
   parsedSeeds[seed] ??= parseSeed(namedSeeds[seed]);
   return parsedSeeds[seed];
 }
 
+const seedNames = Object.keys(namedSeeds) as (keyof typeof namedSeeds)[];
+
 /** Seeds are parsed once per process, because emulators only read them. */
 const parsedSeeds: Partial<Record<keyof typeof namedSeeds, Seed>> = {};
-
-const isNamedSeed = (name: string): name is keyof typeof namedSeeds => Object.hasOwn(namedSeeds, name);
-
-function readSeedOption(seed: object): Seed {
-  try {
-    return parseSeed(seed);
-  } catch (cause) {
-    throw new InvalidOptionsError((cause as Error).message, { cause });
-  }
-}
 
 /**
  * Returns the options of a copy of a running emulator. The copy is not stored, and its clock continues from the state.
@@ -67,12 +65,6 @@ export class InvalidOptionsError extends Error {
   override readonly name = "InvalidOptionsError";
 }
 
-/** Configured addresses at which clients find the listeners. */
-interface PublicUrls {
-  readonly publicUrl?: string | undefined;
-  readonly clusterUrls?: Readonly<Record<string, string>> | undefined;
-}
-
 /**
  * Returns the address at which clients reach the listener of a cluster: the configured address, the router's public
  * address with the cluster's port if ports are forwarded unchanged, or the address where it listens.
@@ -80,7 +72,8 @@ interface PublicUrls {
 export function resolvePublicUrl(
   id: string,
   listenerUrl: string,
-  { publicUrl, clusterUrls = {}, routerUrl }: ListenerUrls,
+  routerUrl: string,
+  { publicUrl, clusterUrls = {} }: EmulatorOptions,
 ): string {
   if (Object.hasOwn(clusterUrls, id)) return new URL(clusterUrls[id]!).origin;
   if (publicUrl === undefined || new URL(publicUrl).port !== new URL(routerUrl).port) return listenerUrl;
@@ -89,16 +82,12 @@ export function resolvePublicUrl(
   return neighbor.origin;
 }
 
-interface ListenerUrls extends PublicUrls {
-  readonly routerUrl: string;
-}
-
 /** Throws InvalidOptionsError if an address is given for a cluster without a listener. */
-export function checkClusterUrls({ clusterUrls = {} }: PublicUrls, ids: readonly string[]): void {
+export function checkClusterUrls({ clusterUrls = {} }: EmulatorOptions, ids: readonly string[]): void {
   const unknownIds = Object.keys(clusterUrls).filter((id) => !ids.includes(id));
   if (unknownIds.length === 0) return;
   throw new InvalidOptionsError(`Cluster ${unknownIds.join(", ")} not found. Known: ${ids.join(", ")}`);
 }
 
-export const listPublicNames = ({ publicUrl, clusterUrls = {} }: PublicUrls): readonly string[] =>
+export const listPublicNames = ({ publicUrl, clusterUrls = {} }: EmulatorOptions): readonly string[] =>
   [...(publicUrl === undefined ? [] : [publicUrl]), ...Object.values(clusterUrls)].map((url) => new URL(url).hostname);

@@ -35,6 +35,10 @@ export interface ProcessContext {
   readonly runFile: ClaimedRunFile;
   /** Undefined to use the declared behavior. */
   readonly observer: ObservationApplier | undefined;
+  /** Token of the control plane if the state has none yet. */
+  readonly token: string;
+  /** When it aborts, the process no longer waits to lead. */
+  readonly abortSignal: AbortSignal;
   /** When it aborts, pending work is no longer awaited. */
   readonly closeSignal: AbortSignal;
   readonly log: (line: string) => void;

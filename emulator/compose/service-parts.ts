@@ -57,20 +57,17 @@ export async function toRunningCluster(
 
 const guardedControlHandlers = guardHandlers(controlHandlers);
 
-const createRouterPart = (context: RouterContext): ListenerPart =>
-  createPart({
-    operations: listOperations("router"),
-    handlers: routerHandlers,
-    authenticate: routerAuthenticators,
-    context,
-  });
-
 /** Routes of the router's listener: the routing service, and the control plane (DECISIONS.md, E2). */
 export const createRouterParts = (
   contexts: { readonly router: RouterContext; readonly control: ControlContext },
   token: string,
 ): readonly [ListenerPart, ListenerPart] => [
-  createRouterPart(contexts.router),
+  createPart({
+    operations: listOperations("router"),
+    handlers: routerHandlers,
+    authenticate: routerAuthenticators,
+    context: contexts.router,
+  }),
   createPart({
     operations: listOperations("emulator"),
     handlers: guardedControlHandlers,

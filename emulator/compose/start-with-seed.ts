@@ -146,19 +146,16 @@ async function begin(
   const counters = new MetricCounters(requestLog, deliveries);
   const context: ProcessContext = {
     ...{ options, seed, wall, readiness, file: realFile, routerUrl, settings, requestLog, deliveries, counters },
-    ...{ createCauseRow, links, listeners, standby, runFile, log, observer },
+    ...{ createCauseRow, links, listeners, standby, runFile, log, observer, token },
     process: processInfo,
+    abortSignal: AbortSignal.any([aborter.signal, ...(options.signal ? [options.signal] : [])]),
     closeSignal: closeSignal.signal,
     stop: () => stop(),
   };
-  const terms = new LeadershipLifecycle({
-    context,
-    token,
-    abortSignal: AbortSignal.any([aborter.signal, ...(options.signal ? [options.signal] : [])]),
+  const terms = new LeadershipLifecycle(context, {
     onLeading(newLeadership) {
       leadership = newLeadership;
     },
-    onRegained: () => options.onLeadershipRegained?.(),
     onError(error) {
       closing.push(() => Promise.reject(error));
       void closing.run().catch(() => {});

@@ -90,29 +90,26 @@ export function formatStaleTimeWarning(clock: Clock, wall: WallClock): string | 
 export const blobCollections = [contracts, storedObjects] as const satisfies readonly AnyRows[];
 
 export async function findReferencedBlobs(store: Store): Promise<ReadonlySet<string>> {
-  const hashes = new Set<string>();
-  await store.read(async (view) => {
-    for (const row of await view.list(contracts)) addHashes(JSON.stringify(row), hashes);
-    for (const row of await view.list(storedObjects)) addHashes(JSON.stringify(row), hashes);
-  });
-  return hashes;
+  const rows = await store.read(async (view) => [await view.list(contracts), await view.list(storedObjects)].flat());
+  return findHashes(formatRows(rows));
+}
+
+function* formatRows(rows: readonly object[]): Generator<string, void> {
+  for (const row of rows) yield JSON.stringify(row);
 }
 
 /**
- * Returns the hashes of all uploaded bytes that snapshots refer to. Snapshots are read as text, so that the uploads of
- * damaged snapshots, and of snapshots of other versions, are also retained.
+ * Yields the text of all snapshots up to their mappings, which refer to no uploads and can be long. Snapshots are read
+ * as text, so that the uploads of damaged snapshots, and of snapshots of other versions, are also retained.
  */
-export async function findBlobsOfSnapshots(snapshotStore: SnapshotStore): Promise<ReadonlySet<string>> {
-  const hashes = new Set<string>();
+export async function* readSnapshotTexts(snapshotStore: SnapshotStore): AsyncGenerator<string, void> {
   for (const { name } of await snapshotStore.list()) {
     for await (const block of (await snapshotStore.open(name)) ?? []) {
       const text = Buffer.from(block).toString("latin1");
-      addHashes(text, hashes);
-      // Mappings refer to no uploads and can be long.
+      yield text;
       if (text.includes('\n"mappings": {\n')) break;
     }
   }
-  return hashes;
 }
 
 export async function* readHistoryLines(statePath: string): AsyncGenerator<string, void> {
@@ -122,14 +119,9 @@ export async function* readHistoryLines(statePath: string): AsyncGenerator<strin
   }
 }
 
-/** Returns the hashes of all uploaded bytes that a history refers to. */
-export async function findBlobsOfHistory(texts: AsyncIterable<string>): Promise<ReadonlySet<string>> {
+/** Returns every `sha256` in JSON text, at any depth, because a missed reference would delete a user's document. */
+export async function findHashes(texts: Iterable<string> | AsyncIterable<string>): Promise<ReadonlySet<string>> {
   const hashes = new Set<string>();
-  for await (const text of texts) addHashes(text, hashes);
+  for await (const text of texts) for (const [, hash] of text.matchAll(/"sha256":"([0-9a-f]{64})"/g)) hashes.add(hash!);
   return hashes;
-}
-
-/** Adds every `sha256` in JSON text, at any depth, because a missed reference would delete a user's document. */
-function addHashes(json: string, hashes: Set<string>): void {
-  for (const [, hash] of json.matchAll(/"sha256":"([0-9a-f]{64})"/g)) hashes.add(hash!);
 }

@@ -20,7 +20,7 @@ import type { PostgresStoreOptions } from "../../store/postgres/open.ts";
 import type { SnapshotHead } from "../../travel/snapshots.ts";
 import type { StateSource } from "../state-source.ts";
 import { collections } from "./collections.ts";
-import { findBlobsOfHistory, findBlobsOfSnapshots, findReferencedBlobs, readHistoryLines } from "./initial-state.ts";
+import { findHashes, findReferencedBlobs, readHistoryLines, readSnapshotTexts } from "./initial-state.ts";
 import { applySeed, type Seed } from "./seed.ts";
 
 export { StateLockedError } from "../../store/file/run-file.ts";
@@ -84,7 +84,7 @@ async function initializeState(
     await releaseClaims(store);
     ids.moveTo(await ids.startSequence(store));
     const findAllReferencedBlobs = async () =>
-      new Set([...(await findReferencedBlobs(store)), ...(await findBlobsOfSnapshots(parts.snapshotStore))]);
+      new Set([...(await findReferencedBlobs(store)), ...(await findHashes(readSnapshotTexts(parts.snapshotStore)))]);
     await collect(() => parts.collect?.(findAllReferencedBlobs, wall), report);
     return { ...parts, clusters, snapshotHead: undefined };
   }
@@ -172,7 +172,7 @@ async function openParts({ file, database, ...options }: OpenStateOptions): Prom
     // The client of the leader session is not used by any other caller.
     const { openPostgresStore } = await import("../../store/postgres/open.ts");
     const parts = await openPostgresStore({ ...options, ...database, collections, historyBytes });
-    return { ...parts, collect: (named) => parts.blobs.collect(named, findBlobsOfHistory) };
+    return { ...parts, collect: (named) => parts.blobs.collect(named, findHashes) };
   }
   if (!file) return createMemoryParts(openMemoryStore({ collections, wall: options.wall }));
   const store = await openFileStore({ ...options, path: file, collections, historyBytes }).catch((error) =>
@@ -188,7 +188,7 @@ async function openParts({ file, database, ...options }: OpenStateOptions): Prom
     snapshotStore: await openFileSnapshotStore({ folder: getSnapshotFolder(file) }),
     async collect(findCurrentBlobs, wall) {
       const findReferencedBlobs = async () =>
-        new Set([...(await findCurrentBlobs()), ...(await findBlobsOfHistory(readHistoryLines(file)))]);
+        new Set([...(await findCurrentBlobs()), ...(await findHashes(readHistoryLines(file)))]);
       return (await collectBlobs({ path: file, folder, wall, findReferencedBlobs })).length;
     },
   };
