@@ -1,5 +1,4 @@
 import { dirname } from "node:path";
-import type { WallClock } from "../../../src/base/clock.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import {
   type Disk,
@@ -12,57 +11,45 @@ import {
 import { startPosition } from "../../../src/files/log-line.ts";
 import { saveTornTail } from "../../../src/files/read-log.ts";
 import { LiveStore } from "../live/live-store.ts";
-import {
-  type Collection,
-  type Moment,
-  StateAccessError,
-  StateFormatError,
-  type Store,
-  StoreFailedError,
-} from "../port.ts";
+import { StateAccessError, StateFormatError, type Store, StoreFailedError } from "../port.ts";
 import { writeCheckpoint } from "./checkpoint-file.ts";
 import { markClosed } from "./checksummed-document.ts";
 import { identifyFile } from "./document.ts";
 import { FileLog } from "./file-log.ts";
 import { HistoryFiles } from "./history-files.ts";
 import { createJournal } from "./journal.ts";
+import { completeOptions, type StoreOptions } from "./journaled-log.ts";
 import { NotAStateFileError, recover } from "./recovery.ts";
 
-export interface FileStoreOptions {
+export interface FileStoreOptions extends StoreOptions {
   /** The state file, such as `.svc/emulator.json`. Its folder is created if it is missing. */
   readonly path: string;
-  readonly collections: readonly Collection[];
-  readonly wall: WallClock;
   readonly disk?: Disk;
-  /** The journal is compacted when it is larger than this limit and than the checkpoint. */
-  readonly compactAfterBytes?: number;
-  readonly historyBytes?: number | undefined;
-  readonly getMoment?: () => Moment;
   /** Returns whether this process still owns the state (default: true). */
   readonly isHeld?: (() => Promise<boolean>) | undefined;
-  /**
-   * Called with messages for the user: data that is skipped at the start, failed writes, and writes that work again.
-   */
-  readonly report?: (message: string) => void;
 }
 
-const defaultCompactAfterBytes = 64 * 1024 * 1024;
+const defaultCompactAfterBytes = 64 * 2 ** 20;
 
 /**
  * Opens the state in a file, or creates one. Fails with StateFormatError if a file is damaged or has another version,
  * and then changes nothing. Call it only while holding the run file: two stores with the same file would destroy it.
  */
-export async function openFileStore(options: FileStoreOptions): Promise<Store> {
-  const { path, collections, wall } = options;
-  const disk = options.disk ?? systemDisk;
-  const { report = () => {}, getMoment = () => ({}) } = options;
+export async function openFileStore({
+  path,
+  disk = systemDisk,
+  isHeld = async () => true,
+  ...storeOptions
+}: FileStoreOptions): Promise<Store> {
+  const options = completeOptions(storeOptions, defaultCompactAfterBytes);
+  const { collections, wall, historyBytes, report } = options;
   await makeFolderDurably(disk, dirname(path));
   const recovered = await recover(disk, path, collections).catch((cause) => explainFormatError(disk, path, cause));
   const { state, position = startPosition, newest } = recovered;
   let { base, journals, olderJournals } = recovered;
   const lastJournal = journals.at(-1);
   if (lastJournal?.torn) report(await saveTornTail(disk, lastJournal.path, lastJournal.length));
-  const files = await HistoryFiles.open({ disk, path, limit: options.historyBytes ?? 0, report });
+  const files = await HistoryFiles.open({ disk, path, limit: historyBytes, report });
   // The first start writes a checkpoint, so that a journal without a state file is recognized as damage. So does the
   // first start with newer rows, because later writes have the present format.
   if (!base || recovered.isOutdated) {
@@ -101,7 +88,8 @@ export async function openFileStore(options: FileStoreOptions): Promise<Store> {
   }
   const earlierJournals = journals.slice(0, -1);
   const log = new FileLog({
-    ...{ disk, path, collections, files, getMoment, wall, report },
+    ...options,
+    ...{ disk, path, files, isHeld },
     journal: { file, length, position },
     generations: {
       current: last?.generation ?? base.generation,
@@ -112,9 +100,6 @@ export async function openFileStore(options: FileStoreOptions): Promise<Store> {
       baseBytes: base.size,
       emptyLength: last && last.transactions > 0 ? 0 : length,
     },
-    isHeld: options.isHeld ?? (async () => true),
-    compactAfterBytes: options.compactAfterBytes ?? defaultCompactAfterBytes,
-    historyBytes: options.historyBytes ?? 0,
   });
   return new LiveStore({ state, wall, log });
 }

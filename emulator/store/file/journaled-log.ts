@@ -8,17 +8,31 @@ import { type Collection, type History, type Moment, type StoreFailedError, toLo
 import { formatCommitLine } from "./journal.ts";
 import { type Segment, StoredHistory } from "./stored-history.ts";
 
-export interface JournaledLogOptions {
+/** Options of a store with a log. */
+export interface StoreOptions {
   readonly collections: readonly Collection[];
   readonly wall: WallClock;
-  /** Fields of each line in addition to its changes. */
-  readonly getMoment: () => Moment;
+  /** Returns fields of each line in addition to its changes (default: none). */
+  readonly getMoment?: () => Moment;
   /** A checkpoint is written when the lines after the last checkpoint exceed both this limit and its size. */
-  readonly compactAfterBytes: number;
-  /** The maximum size of the history. With 0, no history is stored. */
-  readonly historyBytes: number;
-  readonly report: (message: string) => void;
+  readonly compactAfterBytes?: number;
+  /** The maximum size of the history (default: 0, which stores none). */
+  readonly historyBytes?: number;
+  /**
+   * Called with messages for the user: data that is skipped at the start, failed writes, and writes that work again.
+   */
+  readonly report?: (message: string) => void;
 }
+
+export type JournaledLogOptions = Required<StoreOptions>;
+
+export const completeOptions = (
+  { collections, wall, getMoment = () => ({}), compactAfterBytes, historyBytes = 0, report = () => {} }: StoreOptions,
+  defaultCompactAfterBytes: number,
+): JournaledLogOptions => ({
+  ...{ collections, wall, getMoment, historyBytes, report },
+  compactAfterBytes: compactAfterBytes ?? defaultCompactAfterBytes,
+});
 
 /**
  * A checkpoint and the journal that continues it. It decides when a new checkpoint replaces both. Where they are stored

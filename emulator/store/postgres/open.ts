@@ -2,27 +2,19 @@ import type { WallClock } from "../../../src/base/clock.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import { type Blobs, compareByName, isSnapshotName, measureBlob, type SnapshotStore, storeContent } from "../blobs.ts";
 import { formatCheckpoint } from "../file/checkpoint-file.ts";
+import { completeOptions, type StoreOptions } from "../file/journaled-log.ts";
 import { LiveStore } from "../live/live-store.ts";
-import {
-  type Collection,
-  type Moment,
-  StateAccessError,
-  StateFormatError,
-  type Store,
-  StoreFailedError,
-} from "../port.ts";
+import { StateAccessError, StateFormatError, type Store, StoreFailedError } from "../port.ts";
 import { Database } from "./database.ts";
 import { Documents, readDocument, recover } from "./documents.ts";
 import { type Candidate, defaultLeaseMs, type LeaderChangeHandler, Leadership } from "./leadership.ts";
 import { PostgresLog, readHistoryStrings } from "./postgres-log.ts";
 import { prepareSchema } from "./schema.ts";
 
-export interface PostgresStoreOptions {
+export interface PostgresStoreOptions extends StoreOptions {
   /** `postgres://user@host/database`. */
   readonly url: string;
   readonly schema: string;
-  readonly collections: readonly Collection[];
-  readonly wall: WallClock;
   /** The clock of the leases (default: the wall clock). */
   readonly leaseWall?: WallClock;
   readonly candidate: Candidate;
@@ -33,11 +25,6 @@ export interface PostgresStoreOptions {
   readonly onLeaderChange?: LeaderChangeHandler;
   /** The time for which a leader may act without a confirmation. All processes use the same value. */
   readonly leaseMs?: number;
-  /** A checkpoint is written when the lines after the last checkpoint exceed both this limit and its size. */
-  readonly compactAfterBytes?: number;
-  readonly historyBytes?: number | undefined;
-  readonly getMoment?: () => Moment;
-  readonly report?: (message: string) => void;
 }
 
 /** Parts of a store in PostgreSQL. It is closed with its `store`. */
@@ -49,7 +36,7 @@ export interface PostgresStore {
 }
 
 /** The limit is lower than for a file, because a new leader reads the lines first. */
-const compactAfterBytes = 16 * 1024 * 1024;
+const defaultCompactAfterBytes = 16 * 2 ** 20;
 
 /**
  * Opens a state in PostgreSQL, or creates one, as soon as no other process leads. Fails with StateAccessError or
@@ -81,9 +68,10 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 async function openAs(
   database: Database,
   leadership: Leadership,
-  { collections, wall, leaseWall = wall, ...options }: PostgresStoreOptions,
+  storeOptions: PostgresStoreOptions,
 ): Promise<PostgresStore> {
-  const { getMoment = () => ({}), report = () => {}, historyBytes = 0 } = options;
+  const options = completeOptions(storeOptions, defaultCompactAfterBytes);
+  const { collections, wall, getMoment } = options;
   const documents = new Documents(database, leadership);
   const recovered = await recover(database.pool, database.displayUrl, collections);
   // Unfinished documents are removed, because no process completes them.
@@ -99,21 +87,11 @@ async function openAs(
     base = await documents.write(checkpoint, { kind: "base", getPosition: getCheckpointPosition });
     journalBytes = 0;
   }
-  await documents.trim(base.id, historyBytes);
+  await documents.trim(base.id, options.historyBytes);
+  const leaseWall = storeOptions.leaseWall ?? wall;
   const log = new PostgresLog({
-    database,
-    leadership,
-    documents,
-    position,
-    base,
-    journalBytes,
-    collections,
-    wall,
-    leaseWall,
-    historyBytes,
-    getMoment,
-    compactAfterBytes: options.compactAfterBytes ?? compactAfterBytes,
-    report,
+    ...options,
+    ...{ database, leadership, documents, position, base, journalBytes, leaseWall },
   });
   return {
     store: new LiveStore({ state, wall, log }),
