@@ -66,8 +66,9 @@ export class Dispatcher {
     this.#options = options;
     this.#rotation = new Rotation(options.maxConcurrent);
     this.#unwatch = options.store.watch([schedule], (changes) => {
-      if (typeof changes !== "string")
-        for (const { after } of changes) if (after) this.#addIfDue(after as ScheduledEntry);
+      // The store was restored to its durable state, so entries that were dropped may be due again.
+      if (typeof changes === "string") this.#listedUntil = Number.NEGATIVE_INFINITY;
+      else for (const { after } of changes) if (after) this.#addIfDue(after as ScheduledEntry);
       this.wake();
     });
     // Every running entry may add a listener.

@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
+import { dequeue, schedule } from "../../../emulator/clock/schedule.ts";
 import { collections } from "../../../emulator/compose/state/collections.ts";
 import { openFileStore } from "../../../emulator/store/file/file-store.ts";
 import { ManualWallClock, waitForIdle } from "../../support/clocks/manual-wall-clock.ts";
@@ -135,6 +136,28 @@ describe("clock while the disk is full", () => {
       await wall.pass(10_000);
     }
     assert.deepEqual(runs, ["+5 a"]);
+  });
+
+  it("runs a due entry whose removal was not stored", async (t) => {
+    const wall = new ManualWallClock();
+    let isFull = false;
+    const disk = createGatedDisk((call) => (call === "write" && isFull ? 0 : undefined));
+    const path = join(await createTemporaryFolder(t), "emulator.json");
+    const store = await openFileStore({ path, collections, wall, disk });
+    const { add, runs } = await createRunnerFixture(t, {}, { store, wall });
+    await add([0, "a"]);
+    const [entry] = await store.read((view) => view.list(schedule));
+    isFull = true;
+    // The entry is removed in memory before it starts, and is restored when the write fails.
+    await assert.rejects(store.transaction("remove", (tx) => dequeue(tx, entry!)));
+    assert.deepEqual(runs, []);
+
+    isFull = false;
+    while (runs.length === 0) {
+      await waitForIdle();
+      await wall.pass(10_000);
+    }
+    assert.deepEqual(runs, ["+0 a"]);
   });
 });
 
