@@ -39,17 +39,15 @@ export async function loadScenarios(
  * followed, because messages quote the file and a pattern of the shell also names the links of a clone.
  */
 async function readRegularFile(host: Host, path: string): Promise<Buffer> {
-  if (path !== "-") {
-    const absolute = await requireFile(host, path, "<file>");
-    if (!(await stat(absolute)).isFile()) throw new UsageError(`<file>: ${path} is not a regular file`);
-    const target = await findLinkTargetOutside(host.cwd, absolute);
-    if (target !== undefined) {
-      throw new UsageError(`<file>: ${path} is a link that leads out of this folder, to ${target}`, {
-        hint: "To run that file, name it itself.",
-      });
-    }
+  const absolute = await requireFile(host, path, "<file>");
+  if (!(await stat(absolute)).isFile()) throw new UsageError(`<file>: ${path} is not a regular file`);
+  const target = await findLinkTargetOutside(host.cwd, absolute);
+  if (target !== undefined) {
+    throw new UsageError(`<file>: ${path} is a link that leads out of this folder, to ${target}`, {
+      hint: "To run that file, name it itself.",
+    });
   }
-  return readInput(host, path, "<file>");
+  return readInput(host, absolute, "<file>");
 }
 
 /** Finds forbidden command lines that are recognizable before values are known. */

@@ -1,6 +1,5 @@
 import { listDeliveries } from "../../../api/emulator/deliveries.ts";
 import { listRequests } from "../../../api/emulator/requests.ts";
-import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import { findOperationAt, type Operation, type ResultOf } from "../../../api/operation.ts";
 import { registry } from "../../../api/registry.ts";
 import type { Client } from "../../../client/client.ts";
@@ -36,7 +35,6 @@ const skippedOperations =
 export async function readRecording(client: Client) {
   const { items } = await client.call(listRequests, { query: { limit: 10_000, bodies: true, reads: false } });
   const { items: deliveries } = await client.call(listDeliveries, { query: { limit: 500 } });
-  const webhooks = (await client.call(listControlWebhooks, {})).map(({ id }) => id);
   // The router forwards requests for the contract API, so the cluster receives the original request.
   const forwardedIds = new Set(items.map(({ id, operation }) => operation === "catch-all" && `request:${id}`));
   const ownRequests = items
@@ -53,10 +51,12 @@ export async function readRecording(client: Client) {
       actions.push(action);
       continue;
     }
-    // IDs are sequential. IDs of removed requests are not reused.
+    // Webhooks have sequential IDs, and a seed contains none.
     createdCount += 1;
-    const id = webhooks.length === 0 ? createdCount : Math.min(...webhooks, 1) + createdCount - 1;
-    actions.push({ ...action, webhook: { id, responses: listReceiverStatuses(id, deliveries) } });
+    actions.push({
+      ...action,
+      webhook: { id: createdCount, responses: listReceiverStatuses(createdCount, deliveries) },
+    });
   }
   return { actions, deliveries, requests: ownRequests.length };
 }
