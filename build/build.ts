@@ -5,8 +5,7 @@ import { type BuildOptions, build, type Metafile, type Plugin, transform } from 
 import { fontFiles } from "../emulator/cluster/pdf/render.ts";
 import { reduceFont } from "../emulator/cluster/pdf/true-type.ts";
 import { registry, webhookPayloads } from "../src/api/registry.ts";
-import { getCommandsFile } from "../src/cli/command-tree/built-commands.ts";
-import { groupNames, loadCommandTree, loadDeclarations } from "../src/cli/command-tree/tree.ts";
+import { getCommandsFile, groupNames, loadCommandTree, loadDeclarations } from "../src/cli/command-tree/tree.ts";
 import { formatManual } from "../src/cli/help/manual.ts";
 import { renderOperationTypes, renderPayloadTypes } from "../src/derive/operation-types.ts";
 import { bundleConsole } from "./console.ts";
@@ -34,12 +33,12 @@ const sharedModules = [
   "src/api/contracts/lifecycle.ts",
   "src/api/resources.ts",
   "src/api/secrets.ts",
-  "src/base/duration.ts",
+  "src/base/quantities.ts",
   "src/base/json.ts",
-  "src/base/otel-settings.ts",
+  "src/base/otel.ts",
   "src/base/response-quirks.ts",
   "src/base/timing.ts",
-  "src/base/trace-context.ts",
+  "src/base/otel.ts",
   "src/base/urls.ts",
   "src/base/version.ts",
   "src/client/errors.ts",
@@ -65,12 +64,13 @@ const fontPackage = "node_modules/dejavu-fonts-ttf";
 
 /**
  * Modules of packages for features that the project does not use. Each one slows the start or fills the package:
- * zod needs only English messages, Fastify has no schemas and receives real requests,
+ * commander starts no programs, zod needs only English messages, Fastify has no schemas and receives real requests,
  * PDFs are made without HTML and with the fonts of the project, the MCP server requests no forms from its client, and
  * undici needs no HTTP/2, no SOCKS and no forms with files. The entry of undici is replaced too, because it loads
  * fetch, WebSocket, caches, mocks and interceptors.
  */
 const unused = [
+  { by: /node_modules\/commander\//, module: /^node:child_process$/ },
   { by: /node_modules\/zod\//, module: /\/locales\/index\.js$/ },
   { by: /node_modules\/fastify\//, module: /^(@fastify\/(ajv|fast-json-stringify)-compiler|light-my-request)$/ },
   { by: /node_modules\/@cantoo\/pdf-lib\//, module: /^node-html-better-parser$/ },

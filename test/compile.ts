@@ -15,7 +15,7 @@ const usesTarball = "test/support/tarball.ts";
  * packages stay external.
  */
 const shipped =
-  /^(@bomb\.sh\/tab|@inquirer\/prompts|chalk|cross-spawn|csv-parse|fast-string-width|fastify|jose|lowdb|mime-types|ora|pdfjs-dist|undici|yaml|zod|@cantoo\/pdf-lib)(\/|$)/;
+  /^(@bomb\.sh\/tab|@inquirer\/prompts|chalk|commander|cross-spawn|csv-parse|fast-string-width|fastify|jose|lowdb|mime-types|ora|pdfjs-dist|undici|yaml|zod|@cantoo\/pdf-lib)(\/|$)/;
 
 /**
  * Compiles groups of test files, and the programs that tests start, into a folder below the project. Otherwise, most of

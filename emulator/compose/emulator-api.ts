@@ -1,8 +1,8 @@
 import { rewind, saveSnapshot } from "../../src/api/emulator/snapshots.ts";
 import { runAfterDelay } from "../../src/base/clock.ts";
-import { parseDuration } from "../../src/base/duration.ts";
-import { onAbort } from "../../src/base/on-abort.ts";
+import { onAbort } from "../../src/base/concurrency.ts";
 import { formatPostgresUrl, parsePostgresUrl } from "../../src/base/postgres-url.ts";
+import { parseDuration } from "../../src/base/quantities.ts";
 import { splitAtLineEnds } from "../../src/files/read-log.ts";
 import type { AdvanceTargetMs } from "../clock/advance.ts";
 import type { AdvanceTarget, Emulator, Rewind } from "../published.d.ts";

@@ -1,7 +1,7 @@
 import type { Operation } from "../../src/api/operation.ts";
 import { emulatorResource } from "../../src/api/trace-span.ts";
 import type { Clock, WallClock } from "../../src/base/clock.ts";
-import { readOtelSettings } from "../../src/base/otel-settings.ts";
+import { readOtelSettings } from "../../src/base/otel.ts";
 import { pluralize } from "../../src/base/text.ts";
 import { withTimeout } from "../../src/base/timing.ts";
 import type { ObservationApplier } from "../../src/verify/observed/apply.ts";

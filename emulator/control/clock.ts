@@ -1,7 +1,7 @@
 import type { advanceClock } from "../../src/api/emulator/clock.ts";
 import type { InputOf } from "../../src/api/operation.ts";
 import { toIsoMillis } from "../../src/base/clock.ts";
-import { parseDuration } from "../../src/base/duration.ts";
+import { parseDuration } from "../../src/base/quantities.ts";
 import {
   AdvanceTargetInPastError,
   type AdvanceTargetMs,

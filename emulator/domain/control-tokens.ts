@@ -1,9 +1,9 @@
 import * as z from "zod";
 import { type ControlRole, controlRoles } from "../../src/api/control-roles.ts";
 import type { WallClock } from "../../src/base/clock.ts";
+import { Mutex } from "../../src/base/concurrency.ts";
 import { hash } from "../../src/base/hmac.ts";
 import { createRandomIds } from "../../src/base/ids.ts";
-import { Mutex } from "../../src/base/mutex.ts";
 import { defineRows, type Store, type View } from "../store/port.ts";
 import { storedTime } from "../store/stored-time.ts";
 import { type Workspace, workspaces } from "./workspaces.ts";

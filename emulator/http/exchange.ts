@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Service } from "../../src/api/services.ts";
 import type { Clock, WallClock } from "../../src/base/clock.ts";
 import type { EmulatorBugError } from "../../src/base/errors.ts";
-import { readTraceparent } from "../../src/base/trace-context.ts";
+import { readTraceparent } from "../../src/base/otel.ts";
 import type { Cause, CauseRow } from "../store/cause.ts";
 import type { CauseRowFactory } from "../store/causes.ts";
 import type { BoundOperation } from "./bind.ts";

@@ -1,5 +1,5 @@
 import type { WallClock } from "../../src/base/clock.ts";
-import { deriveTraceIds, type TraceContext } from "../../src/base/trace-context.ts";
+import { deriveTraceIds, type TraceContext } from "../../src/base/otel.ts";
 import { type Cause, CauseRow } from "./cause.ts";
 import { defineRows, type Store, type Transaction } from "./port.ts";
 import { maxRetentionMs } from "./retention.ts";

@@ -1,6 +1,6 @@
 import { toSpan } from "../../src/api/trace-span.ts";
 import type { WallClock } from "../../src/base/clock.ts";
-import { buildOtlpDocument, type SpanAttributes } from "../../src/base/otel-settings.ts";
+import { buildOtlpDocument, type SpanAttributes } from "../../src/base/otel.ts";
 import { pluralize } from "../../src/base/text.ts";
 import { withTimeout } from "../../src/base/timing.ts";
 import { svcVersion } from "../../src/base/version.ts";

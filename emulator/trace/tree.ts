@@ -1,7 +1,7 @@
 import type { TraceNode as ShownNode } from "../../src/api/trace-span.ts";
 import { filterScheduled } from "../../src/api/webhook-health/attempts.ts";
 import { toIsoMillis } from "../../src/base/clock.ts";
-import { deriveSpanId } from "../../src/base/trace-context.ts";
+import { deriveSpanId } from "../../src/base/otel.ts";
 import type { ScheduledEntry } from "../clock/schedule.ts";
 import { redactReceiverUrl } from "../http/request-log/redact.ts";
 import type { CauseRow } from "../store/cause.ts";

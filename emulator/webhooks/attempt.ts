@@ -1,6 +1,6 @@
 import type { WallClock } from "../../src/base/clock.ts";
 import type { WebhookJsonForm } from "../../src/base/json.ts";
-import { deriveSpanId, writeTraceparent } from "../../src/base/trace-context.ts";
+import { deriveSpanId, writeTraceparent } from "../../src/base/otel.ts";
 import {
   findScheme,
   getDefaultScheme,

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { durationPattern, parseDuration } from "../base/duration.ts";
 import { isEmailAddress } from "../base/email-address.ts";
 import { isObject } from "../base/object.ts";
+import { durationPattern, parseDuration } from "../base/quantities.ts";
 import { maxRetryDelayMs } from "./webhook-retries.ts";
 
 const countGiven = (value: object, names: readonly string[]): number =>

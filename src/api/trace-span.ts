@@ -1,4 +1,4 @@
-import type { Span } from "../base/otel-settings.ts";
+import type { Span } from "../base/otel.ts";
 import type { showTrace } from "./emulator/traces.ts";
 import type { ResultOf } from "./operation.ts";
 

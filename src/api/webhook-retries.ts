@@ -1,4 +1,4 @@
-import { describeDuration, parseDuration } from "../base/duration.ts";
+import { describeDuration, parseDuration } from "../base/quantities.ts";
 
 const minute = 60_000;
 

@@ -1,6 +1,6 @@
 /**
  * Finds the candidate that was probably meant. It has at most two typing mistakes and differs in less than half of the
- * word.
+ * word. The argument parser corrects only names of commands and flags (ARCHITECTURE.md, Written by hand).
  */
 export function findNearest(word: string, candidates: Iterable<string>): string | undefined {
   let best: string | undefined;
@@ -22,7 +22,7 @@ export function formatSuggestion(word: string, candidates: readonly string[]): s
 }
 
 /** Counts the insertions, deletions, replacements and swaps of neighbors that turn one word into the other. */
-export function computeTypingDistance(a: string, b: string): number {
+function computeTypingDistance(a: string, b: string): number {
   const rows = Array.from({ length: a.length + 1 }, (_, i) => [i, ...Array<number>(b.length).fill(0)]);
   for (let j = 0; j <= b.length; j += 1) rows[0]![j] = j;
   for (let i = 1; i <= a.length; i += 1) {

@@ -56,3 +56,97 @@ export const runOnNextTurn = setImmediate;
 
 /** Resolves in the next turn of the event loop. */
 export const waitForNextTurn = (): Promise<void> => new Promise((resolve) => runOnNextTurn(resolve));
+
+/**
+ * Deadlines with the same duration. They share one pending sleep, because a timer for each of thousands of requests or
+ * transactions is slow. No process waits for the sleep.
+ */
+export class DeadlineList<Subject> {
+  readonly #wall: WallClock;
+  readonly #durationMs: number;
+  readonly #onExpired: (subject: Subject) => void;
+  /** Entries are in the order in which they were added, which is also the order in which they expire. */
+  readonly #entries = new Set<{ readonly subject: Subject; readonly expiresAtMs: number }>();
+  readonly #stop = new AbortController();
+  #isSleeping = false;
+
+  /** Calls `onExpired` for each entry that expires. */
+  constructor(wall: WallClock, durationMs: number, onExpired: (subject: Subject) => void) {
+    this.#wall = wall;
+    this.#durationMs = durationMs;
+    this.#onExpired = onExpired;
+  }
+
+  /** Adds an entry and returns the function that removes it. The entry can then be added again. */
+  add(subject: Subject): () => void {
+    const entry = { subject, expiresAtMs: this.#wall.monotonicNow() + this.#durationMs };
+    this.#entries.add(entry);
+    if (!this.#isSleeping) void this.#watch();
+    return () => this.#entries.delete(entry);
+  }
+
+  /** Removes and returns all entries, oldest first. */
+  clear(): Subject[] {
+    const subjects = [...this.#entries].map(({ subject }) => subject);
+    this.#entries.clear();
+    return subjects;
+  }
+
+  /** Removes all entries without calling `onExpired`. */
+  stop(): void {
+    this.#stop.abort();
+  }
+
+  async #watch(): Promise<void> {
+    this.#isSleeping = true;
+    for (;;) {
+      const [first] = this.#entries;
+      if (!first || this.#stop.signal.aborted) break;
+      const remainingMs = first.expiresAtMs - this.#wall.monotonicNow();
+      if (remainingMs > 0) await this.#wall.sleep(remainingMs, this.#stop.signal, { inBackground: true });
+      else {
+        this.#entries.delete(first);
+        this.#onExpired(first.subject);
+      }
+    }
+    this.#isSleeping = false;
+  }
+}
+
+/** Limits the wall-clock time of waits, with one pending sleep for all entries of the same duration. */
+export class TimeoutPool {
+  readonly #wall: WallClock;
+  /** Lists by duration. There are few durations, because they are settings. */
+  readonly #deadlines = new Map<number, DeadlineList<() => void>>();
+
+  constructor(wall: WallClock) {
+    this.#wall = wall;
+  }
+
+  /** Returns the result of `work`, or `timedOut` if the work takes longer than `ms`. The work itself continues. */
+  async withTimeout<T>(ms: number, work: Promise<T>): Promise<T | typeof timedOut> {
+    let remove = () => {};
+    const timeout = new Promise<typeof timedOut>((resolve) => {
+      remove = this.#getDeadlines(ms).add(() => resolve(timedOut));
+    });
+    try {
+      return await Promise.race([work, timeout]);
+    } finally {
+      remove();
+    }
+  }
+
+  /** Removes all deadlines. */
+  stop(): void {
+    for (const deadlines of this.#deadlines.values()) deadlines.stop();
+  }
+
+  #getDeadlines(ms: number): DeadlineList<() => void> {
+    let deadlines = this.#deadlines.get(ms);
+    if (deadlines === undefined) {
+      deadlines = new DeadlineList(this.#wall, ms, (onTimeout) => onTimeout());
+      this.#deadlines.set(ms, deadlines);
+    }
+    return deadlines;
+  }
+}

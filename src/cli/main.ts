@@ -10,7 +10,7 @@ import {
 } from "./command-tree/tree.ts";
 import { readProfiles } from "./connection/profiles/profile.ts";
 import { renderHelp } from "./help/help.ts";
-import { annotate, shouldAnnotate } from "./output/github-actions.ts";
+import { annotate, shouldAnnotate } from "./output/ci.ts";
 import { createPrinter, escapePage, printPage } from "./output/print.ts";
 import { buildNextArgv, getFlagValue, locateCommand, normalizeArgv, parseTargetFlags } from "./parse/argv.ts";
 import {
@@ -59,18 +59,18 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
   host.stderr.on("error", onNoteError);
   const stopListening = host.onSignal((name) => shutdown.interrupt(name));
   try {
-    const code = await run(args, host, shutdown, rest);
-    if (outputError) return reportFailure(explainError(createStdoutError(outputError)), outputError, args, host);
+    const code = await run(args, host, shutdown, rest).catch((error: unknown) => {
+      if (isOutputClosed || outputError) return 0;
+      throw error;
+    });
+    if (outputError) throw createStdoutError(outputError);
+    // A closed output ends the command successfully (DECISIONS.md, L3).
     return isOutputClosed ? 0 : code;
   } catch (error) {
-    // A closed output ends the command successfully (DECISIONS.md, L3).
-    if (isOutputClosed) return 0;
-    if (outputError) return reportFailure(explainError(createStdoutError(outputError)), outputError, args, host);
     const { name } = shutdown;
-    if (name && error instanceof PartialFailureError)
-      return reportFailure(explainInterruption(error, name), error, args, host);
-    if (name) return signalCodes[name];
-    return reportFailure(explainError(error), error, args, host);
+    if (!name || outputError) return reportFailure(explainError(error), error, args, host);
+    if (error instanceof PartialFailureError) return reportFailure(explainInterruption(error, name), error, args, host);
+    return signalCodes[name];
   } finally {
     stopListening();
     shutdown.waitUntilStopped();

@@ -1,5 +1,5 @@
 import { toFields } from "../base/object.ts";
-import { formatSize } from "../base/size.ts";
+import { formatSize } from "../base/quantities.ts";
 import { parseJson } from "./body.ts";
 import { InvalidResponseError } from "./errors.ts";
 

@@ -1,4 +1,4 @@
-import { formatSize } from "../base/size.ts";
+import { formatSize } from "../base/quantities.ts";
 
 /**
  * Read mode of a response. The mode decides the limits. `whole`: in memory, with limits on bytes and total time.

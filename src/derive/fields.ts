@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import type { Operation } from "../api/operation.ts";
-import { durationPattern } from "../base/duration.ts";
+import { durationPattern } from "../base/quantities.ts";
 import type { Paging, ValueType } from "./command-spec.ts";
 
 export type JsonSchema = Record<string, unknown>;

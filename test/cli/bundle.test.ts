@@ -5,8 +5,7 @@ import { writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { describe, it } from "node:test";
 import { promisify } from "node:util";
-import { getCommandsFile } from "../../src/cli/command-tree/built-commands.ts";
-import { groupNames, loadDeclarations } from "../../src/cli/command-tree/tree.ts";
+import { getCommandsFile, groupNames, loadDeclarations } from "../../src/cli/command-tree/tree.ts";
 import { root } from "../structure/repository.ts";
 import { addCleanup } from "../support/cleanup.ts";
 import { createTestFolder } from "../support/cli/cli-emulator.ts";
@@ -112,7 +111,7 @@ describe("bundled CLI", () => {
       return [...new Set(inputs.flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? []))].sort();
     };
     const width = ["fast-string-truncated-width", "fast-string-width"];
-    const ofRequest = [...width, "undici"];
+    const ofRequest = ["commander", ...width, "undici"];
     assert.deepEqual(await loadedBy(["help"], variables), width);
     assert.deepEqual(await loadedBy(["contracts", "list", "--json"], variables), ofRequest);
     // Commands find the emulator of the folder with requests of their own.

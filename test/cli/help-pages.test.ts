@@ -154,7 +154,8 @@ describe("help example", () => {
     const wrong = commands.flatMap((command) =>
       command.examples.flatMap(({ argv }) => {
         // Global flags can precede the command.
-        const parser = new Parser([command.words[0]!], [command]);
+        const listed = { words: command.words, loadDeclaration: () => command };
+        const parser = new Parser([command.words[0]!], [listed], () => command);
         try {
           const parsed = parser.parse(normalizeArgv(argv));
           const { positionals, flags, body } = findMissingInput(command, parsed!.input);

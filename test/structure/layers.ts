@@ -162,6 +162,7 @@ export const homes: Readonly<Record<string, readonly string[]>> = {
   undici: ["src/client/transport.ts", "emulator/http/outgoing"],
   lowdb: ["emulator/store"],
   postgres: ["emulator/store/postgres"],
+  commander: ["src/cli/parse"],
   yaml: ["src/cli/commands/run"],
   "@inquirer/prompts": ["src/cli/prompt"],
   chalk: ["src/cli"],

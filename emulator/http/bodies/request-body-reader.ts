@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { WallClock } from "../../../src/base/clock.ts";
-import { DeadlineList } from "../../../src/base/deadlines.ts";
+import { DeadlineList } from "../../../src/base/timing.ts";
 
 /** See DECISIONS.md, R16 and C24. */
 export const maxBodyBytes = 64 * 1024 * 1024;

@@ -1,8 +1,7 @@
 import { Agent, buildConnector } from "undici";
 import type { WallClock } from "../../../src/base/clock.ts";
-import { TimeoutPool } from "../../../src/base/deadlines.ts";
 import { createContinueSkippingConnector } from "../../../src/base/response-quirks.ts";
-import { timedOut } from "../../../src/base/timing.ts";
+import { TimeoutPool, timedOut } from "../../../src/base/timing.ts";
 import type { Cause } from "../../store/cause.ts";
 import { BodyTooLargeError, concatBody } from "../bodies/decode.ts";
 import type { ReceivedRequest } from "../handler.ts";

@@ -2,11 +2,10 @@ import { lookup } from "node:dns";
 import type { LookupFunction } from "node:net";
 import { Agent, buildConnector, errors } from "undici";
 import type { WallClock } from "../../../src/base/clock.ts";
-import { DeadlineList } from "../../../src/base/deadlines.ts";
 import { getTlsReason, suggestsTlsServer, type TlsFailure, toTlsFailure } from "../../../src/base/errors.ts";
 import { lookupTable } from "../../../src/base/object.ts";
 import { createContinueSkippingConnector } from "../../../src/base/response-quirks.ts";
-import { timedOut, withTimeout } from "../../../src/base/timing.ts";
+import { DeadlineList, timedOut, withTimeout } from "../../../src/base/timing.ts";
 import { maxConcurrent } from "../../clock/runner.ts";
 import { type ForwardResult, maxHeadBytes, type PendingForward, startForward } from "./dispatch.ts";
 import {

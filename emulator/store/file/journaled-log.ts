@@ -1,5 +1,5 @@
 import type { WallClock } from "../../../src/base/clock.ts";
-import { Mutex } from "../../../src/base/mutex.ts";
+import { Mutex } from "../../../src/base/concurrency.ts";
 import { AppendLog, type AppendLogOptions } from "../../../src/files/append-log.ts";
 import type { LogPosition } from "../../../src/files/log-line.ts";
 import type { CommitLog, LogHost } from "../live/live-store.ts";

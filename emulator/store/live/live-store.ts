@@ -1,6 +1,6 @@
 import type { WallClock } from "../../../src/base/clock.ts";
-import { DeadlineList } from "../../../src/base/deadlines.ts";
 import { EmulatorBugError } from "../../../src/base/errors.ts";
+import { DeadlineList } from "../../../src/base/timing.ts";
 import type { LogPosition } from "../../../src/files/log-line.ts";
 import type { Cause } from "../cause.ts";
 import { readChecksummed } from "../file/checksummed-document.ts";

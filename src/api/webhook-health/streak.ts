@@ -1,4 +1,4 @@
-import { describeDuration } from "../../base/duration.ts";
+import { describeDuration } from "../../base/quantities.ts";
 import type { listActivities } from "../emulator/activities.ts";
 import type { ResultOf } from "../operation.ts";
 import { deliveredRetentionMs } from "../webhook-retries.ts";

@@ -17,8 +17,6 @@ export interface OAuthResponse {
   readonly error: string | undefined;
 }
 
-export type OAuthFields = Readonly<Record<string, string | undefined>>;
-
 /** The client accepts any address and is closed at the end of the run. */
 export async function createOAuthClient({ host, globals, output, onEnd }: Context): Promise<Client> {
   const client = await openClient({ host, globals, output, baseUrls: {}, credentials: {} });
@@ -31,7 +29,7 @@ export async function postOAuth(
   client: Client,
   url: string,
   encoding: "json" | "form",
-  fields: OAuthFields,
+  fields: Readonly<Record<string, string | undefined>>,
   signal: AbortSignal,
 ): Promise<OAuthResponse> {
   const definedFields = Object.entries(fields).filter((pair): pair is [string, string] => pair[1] !== undefined);
@@ -42,11 +40,6 @@ export async function postOAuth(
   const type = encoding === "json" ? "application/json" : "application/x-www-form-urlencoded";
   const headers = { "content-type": type, accept: "application/json" };
   return readOAuthResponse(await client.exchange({ method: "POST", url, headers, body }, { signal, retries: 0 }));
-}
-
-export async function getOAuth(client: Client, url: string, signal: AbortSignal): Promise<OAuthResponse> {
-  const headers = { accept: "application/json" };
-  return readOAuthResponse(await client.exchange({ method: "GET", url, headers, body: undefined }, { signal }));
 }
 
 async function readOAuthResponse({
@@ -154,7 +147,10 @@ function getMetadataUrls(issuer: string): ReadonlySet<string> {
 async function discoverEndpoints(issuer: string, client: Client, signal: AbortSignal): Promise<AuthServer> {
   const failures: CommandFailedError[] = [];
   for (const url of getMetadataUrls(issuer)) {
-    const response = await getOAuth(client, url, signal);
+    const headers = { accept: "application/json" };
+    const response = await client
+      .exchange({ method: "GET", url, headers, body: undefined }, { signal })
+      .then(readOAuthResponse);
     try {
       return parseEndpoints(issuer, response);
     } catch (error) {

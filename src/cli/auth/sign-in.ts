@@ -4,6 +4,8 @@ import { createInterface } from "node:readline";
 import { toIsoMillis, toIsoSeconds } from "../../base/clock.ts";
 import { isObject } from "../../base/object.ts";
 import { pluralize } from "../../base/text.ts";
+import { NetworkError } from "../../client/errors.ts";
+import { parseRetryAfterMs } from "../../client/network-failure.ts";
 import type { Context } from "../command.ts";
 import { type ContentCheck, changePrivateFile, readPrivateFile } from "../connection/profiles/private-file.ts";
 import { bold } from "../output/styled.ts";
@@ -12,14 +14,21 @@ import { CommandFailedError } from "../process/failure.ts";
 import { findBrowserCommand, openBrowser } from "../prompt/browser.ts";
 import { canPrompt } from "../prompt/confirm.ts";
 import { withSpinner } from "../prompt/spinner.ts";
-import { type Account, changeAccount, requireWritableTokens } from "./accounts.ts";
-import { type DeviceChallenge, parseChallenge, pollForTokens, pollOnce } from "./device-flow.ts";
-import { type AuthServer, createOAuthClient, findAuthServer, postOAuth } from "./oauth-call.ts";
-import { toTokens } from "./tokens.ts";
+import { type Account, changeAccount, requireWritableTokens, toTokens } from "./accounts.ts";
+import {
+  type AuthServer,
+  createOAuthClient,
+  createOAuthError,
+  findAuthServer,
+  type OAuthResponse,
+  postOAuth,
+  toNonEmptyString,
+  toSeconds,
+} from "./oauth-call.ts";
 
 const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
 
-export interface SignInResult {
+interface SignInResult {
   readonly address: string;
   readonly account: Account;
 }
@@ -34,16 +43,24 @@ export interface SignInRequest {
 
 /** Performs the whole device login: requests a code, shows it, waits, and stores the tokens. */
 export async function signIn(request: SignInRequest, context: Context): Promise<SignInResult> {
-  const { begun: pending, challenge } = await beginPendingSignIn(request, context);
+  const { pending, challenge } = await requestCode(request, context);
   await announceChallenge(challenge, context);
   const stopOffering = offerBrowser(challenge, request, context);
-  return finishLogin(pending, context, true).finally(stopOffering) as Promise<SignInResult>;
+  const result = await finishLogin(pending, context, true).finally(stopOffering);
+  return result!;
 }
 
 /** Performs the first step: requests a code, shows it, and stores the input of the second step. */
 export async function beginSignIn(request: SignInRequest, context: Context): Promise<void> {
-  const { begun: pending, challenge } = await beginPendingSignIn(request, context);
-  await savePendingSignIn(pending, context);
+  const { pending, challenge } = await requestCode(request, context);
+  const { host, signal } = context;
+  await changePrivateFile<PendingSignIn>(
+    getPendingPath(context),
+    () => undefined,
+    host,
+    signal,
+    () => pending,
+  );
   await announceChallenge(challenge, context);
 }
 
@@ -51,105 +68,31 @@ const finalErrors: readonly string[] = ["access_denied", "expired_token", "inval
 
 /** Performs the second step: waits for the approval, or checks once. Returns undefined before the decision. */
 export async function finishSignIn(context: Context, shouldWait: boolean): Promise<SignInResult | undefined> {
-  const pending = await readPendingSignIn(context);
-  const signedIn = await finishLogin(pending, context, shouldWait).catch(async (error: unknown) => {
+  const path = getPendingPath(context);
+  const pending = await readPrivateFile<PendingSignIn>(path, checkPendingSignIn);
+  if (!pending) {
+    throw new CommandFailedError("usage", "nothing_begun", "No sign-in was started with --no-wait.", {
+      next: ["auth", "device-login", "--no-wait"],
+    });
+  }
+  const removePending = () => rm(path, { force: true });
+  const result = await finishLogin(pending, context, shouldWait).catch(async (error: unknown) => {
     // The pending sign-in is over. After any other rejection, another attempt can succeed.
-    if (error instanceof CommandFailedError && finalErrors.includes(error.code)) await removePendingSignIn(context);
+    if (error instanceof CommandFailedError && finalErrors.includes(error.code)) await removePending();
     throw error;
   });
-  if (signedIn) await removePendingSignIn(context);
-  return signedIn;
+  if (result) await removePending();
+  return result;
 }
 
-async function beginPendingSignIn({ clientId: client_id, issuer, scope }: SignInRequest, context: Context) {
-  await requireWritableTokens(context);
-  const client = await createOAuthClient(context);
-  const server = await findAuthServer(issuer, client, context);
-  const challenge = parseChallenge(
-    await postOAuth(client, server.deviceUrl, server.encoding, { client_id, scope }, context.signal),
-  );
-  const pending: PendingSignIn = {
-    client_id,
-    device_code: challenge.deviceCode,
-    interval: challenge.intervalSeconds,
-    expires_at: toIsoMillis(context.host.wall.now() + challenge.expiresInSeconds * 1_000),
-    server,
-  };
-  return { begun: pending, challenge };
-}
-
-async function finishLogin(
-  pending: PendingSignIn,
-  context: Context,
-  shouldWait: boolean,
-): Promise<SignInResult | undefined> {
-  const { host, output, signal } = context;
-  const { client_id, device_code, server } = pending;
-  const client = await createOAuthClient(context);
-  const poll = () =>
-    postOAuth(client, server.tokenUrl, server.encoding, { grant_type: deviceGrant, device_code, client_id }, signal);
-  const response = shouldWait
-    ? await withSpinner(
-        context,
-        "Waiting for approval",
-        () =>
-          pollForTokens(pending, poll, host, signal, {
-            onSlowDown: (seconds) =>
-              void output.note(`The server requested a longer interval: polling every ${seconds} s`),
-            onFailure: (reason, seconds) =>
-              void output.note(`Polling failed (${reason}); trying again in ${seconds} s`),
-          }),
-        { tellsTime: true },
-      )
-    : await pollOnce(poll);
-  if (response === undefined) return undefined;
-  const now = host.wall.now();
-  const account: Account = {
-    client_id,
-    ...toTokens(response, now),
-    signed_in_at: toIsoSeconds(now),
-    refresh_url: server.refreshUrl,
-    revocation_url: server.revocationUrl,
-  };
-  await changeAccount(context, server.address, () => account);
-  return { address: server.address, account };
-}
-
-/** Programs read the challenge on standard output before the wait. Users read it on standard error. */
-async function announceChallenge(challenge: DeviceChallenge, { output }: Context): Promise<void> {
-  const { userCode, verificationUri, verificationUriComplete, expiresInSeconds, intervalSeconds } = challenge;
-  if (output.format !== "table") {
-    const request = {
-      event: "approval_needed",
-      verification_uri: verificationUri,
-      verification_uri_complete: verificationUriComplete,
-      user_code: userCode,
-      expires_in: expiresInSeconds,
-      interval: intervalSeconds,
-    };
-    return output.printDocument(request);
-  }
-  await output.warn(["Open ", bold(verificationUri)]);
-  await output.warn(["and enter the code ", bold(userCode)]);
-  if (verificationUriComplete) await output.warn(`or open ${verificationUriComplete}`);
-  await output.warn(`within ${pluralize(Math.round(expiresInSeconds / 60), "minute")}.`);
-}
-
-/** Opens a browser when the user presses Enter. Polling continues, because the user can approve the code on a phone. */
-function offerBrowser(challenge: DeviceChallenge, { shouldOfferBrowser }: SignInRequest, context: Context): () => void {
-  const { host, output, globals } = context;
-  const command = shouldOfferBrowser ? findBrowserCommand(host) : undefined;
-  if (!command || !canPrompt(host, globals)) return () => {};
-  const address = challenge.verificationUriComplete ?? challenge.verificationUri;
-  // Terminal mode would intercept Ctrl-C.
-  const lines = createInterface({ input: host.stdin, terminal: false });
-  lines.once("line", () => {
-    void openBrowser(command, address, host).then((reason) =>
-      reason === undefined ? undefined : output.warn(`${reason}. Open ${address} yourself.`),
-    );
-  });
-  void output.warn("Press Enter to open it in your browser.");
-  return () => lines.close();
+/** Device authorization response (RFC 8628, 3.2). `device_code` is a secret of the device. */
+interface DeviceChallenge {
+  readonly device_code: string;
+  readonly user_code: string;
+  readonly verification_uri: string;
+  readonly verification_uri_complete: string | undefined;
+  readonly expires_in: number;
+  readonly interval: number;
 }
 
 /** Sign-in that was started without waiting. The file contains the device's secret, so only its owner can read it. */
@@ -162,26 +105,8 @@ interface PendingSignIn {
   readonly server: AuthServer;
 }
 
-const getPendingLoginPath = ({ host: { env } }: Pick<Context, "host">): string =>
+const getPendingPath = ({ host: { env } }: Pick<Context, "host">): string =>
   join(getConfigFolder(env), "device-login.json");
-
-async function savePendingSignIn(pending: PendingSignIn, context: Context): Promise<void> {
-  await changePrivateFile<PendingSignIn>(
-    getPendingLoginPath(context),
-    () => undefined,
-    context.host,
-    context.signal,
-    () => pending,
-  );
-}
-
-async function readPendingSignIn(context: Context): Promise<PendingSignIn> {
-  const pending = await readPrivateFile<PendingSignIn>(getPendingLoginPath(context), checkPendingSignIn);
-  if (pending) return pending;
-  throw new CommandFailedError("usage", "nothing_begun", "No sign-in was started with --no-wait.", {
-    next: ["auth", "device-login", "--no-wait"],
-  });
-}
 
 const checkPendingSignIn: ContentCheck = ({ client_id, device_code, expires_at, interval, server }) => {
   const texts = [client_id, device_code, expires_at];
@@ -189,4 +114,179 @@ const checkPendingSignIn: ContentCheck = ({ client_id, device_code, expires_at, 
   return isWhole ? undefined : "it must be what svc auth device-login --no-wait wrote";
 };
 
-const removePendingSignIn = (context: Context): Promise<void> => rm(getPendingLoginPath(context), { force: true });
+async function requestCode({ clientId: client_id, issuer, scope }: SignInRequest, context: Context) {
+  await requireWritableTokens(context);
+  const client = await createOAuthClient(context);
+  const server = await findAuthServer(issuer, client, context);
+  const challenge = parseChallenge(
+    await postOAuth(client, server.deviceUrl, server.encoding, { client_id, scope }, context.signal),
+  );
+  const { device_code, interval, expires_in } = challenge;
+  const expires_at = toIsoMillis(context.host.wall.now() + expires_in * 1_000);
+  const pending: PendingSignIn = { client_id, device_code, interval, expires_at, server };
+  return { pending, challenge };
+}
+
+/** Default if the server returns no interval (RFC 8628, 3.2). */
+const defaultIntervalSeconds = 5;
+
+/** Rejects addresses other than http(s), because a browser can open them. */
+function parseChallenge(response: OAuthResponse): DeviceChallenge {
+  if (!isSuccess(response)) throw createOAuthError("The request for a device code", response);
+  const { fields } = response;
+  const device_code = toNonEmptyString(fields.device_code);
+  const user_code = toNonEmptyString(fields.user_code);
+  const verification_uri = parseWebAddress(fields.verification_uri);
+  const expires_in = toSeconds(fields.expires_in);
+  if (!device_code || !user_code || !verification_uri || expires_in === undefined) {
+    throw new CommandFailedError("failed", "unreadable_response", "The device authorization response is incomplete.", {
+      hint: "Check that the address belongs to the routing service or to an OAuth server with device login.",
+    });
+  }
+  return {
+    device_code,
+    user_code: user_code.replace(/[^\x20-\x7e]/g, "?").slice(0, 200),
+    verification_uri,
+    verification_uri_complete: parseWebAddress(fields.verification_uri_complete),
+    expires_in,
+    interval: toSeconds(fields.interval) || defaultIntervalSeconds,
+  };
+}
+
+const isSuccess = ({ status, error }: OAuthResponse): boolean => error === undefined && status >= 200 && status <= 299;
+
+function parseWebAddress(value: unknown): string | undefined {
+  const text = toNonEmptyString(value);
+  const url = text !== undefined && URL.canParse(text) ? new URL(text) : undefined;
+  return url && /^https?:$/.test(url.protocol) ? url.href : undefined;
+}
+
+/** Programs read the challenge on standard output before the wait. Users read it on standard error. */
+async function announceChallenge({ device_code: _, ...challenge }: DeviceChallenge, { output }: Context) {
+  const { user_code, verification_uri, verification_uri_complete, expires_in, interval } = challenge;
+  if (output.format !== "table") {
+    const addresses = { verification_uri, verification_uri_complete };
+    return output.printDocument({ event: "approval_needed", ...addresses, user_code, expires_in, interval });
+  }
+  await output.warn(["Open ", bold(verification_uri)]);
+  await output.warn(["and enter the code ", bold(user_code)]);
+  if (verification_uri_complete) await output.warn(`or open ${verification_uri_complete}`);
+  await output.warn(`within ${pluralize(Math.round(expires_in / 60), "minute")}.`);
+}
+
+/** Opens a browser when the user presses Enter. Polling continues, because the user can approve the code on a phone. */
+function offerBrowser(challenge: DeviceChallenge, { shouldOfferBrowser }: SignInRequest, context: Context): () => void {
+  const { host, output, globals } = context;
+  const command = shouldOfferBrowser ? findBrowserCommand(host) : undefined;
+  if (!command || !canPrompt(host, globals)) return () => {};
+  const address = challenge.verification_uri_complete ?? challenge.verification_uri;
+  // Terminal mode would intercept Ctrl-C.
+  const lines = createInterface({ input: host.stdin, terminal: false });
+  lines.once("line", () => {
+    void openBrowser(command, address, host).then((reason) =>
+      reason === undefined ? undefined : output.warn(`${reason}. Open ${address} yourself.`),
+    );
+  });
+  void output.warn("Press Enter to open it in your browser.");
+  return () => lines.close();
+}
+
+async function finishLogin(
+  pending: PendingSignIn,
+  context: Context,
+  shouldWait: boolean,
+): Promise<SignInResult | undefined> {
+  const { host, signal } = context;
+  const { client_id, device_code, server } = pending;
+  const client = await createOAuthClient(context);
+  const poll = () =>
+    postOAuth(client, server.tokenUrl, server.encoding, { grant_type: deviceGrant, device_code, client_id }, signal);
+  const wait = () => pollForTokens(pending, poll, context);
+  const response = shouldWait
+    ? await withSpinner(context, "Waiting for approval", wait, { tellsTime: true })
+    : await poll();
+  if (isPending(response)) return undefined;
+  requireApproval(response);
+  const now = host.wall.now();
+  const account: Account = {
+    client_id,
+    ...toTokens(response, now),
+    signed_in_at: toIsoSeconds(now),
+    refresh_url: server.refreshUrl,
+    revocation_url: server.revocationUrl,
+  };
+  await changeAccount(context, server.address, () => account);
+  return { address: server.address, account };
+}
+
+/** Each slow_down response adds this permanently to the interval (RFC 8628, 3.5). */
+const slowDownSeconds = 5;
+const maxBackoffSeconds = 60;
+
+/**
+ * Polls until the user decides (RFC 8628, 3.4 and 3.5). The first poll follows one interval, and no poll follows the
+ * expiry of the code.
+ */
+async function pollForTokens(
+  { interval, expires_at }: PendingSignIn,
+  poll: () => Promise<OAuthResponse>,
+  { host: { wall }, output, signal }: Context,
+): Promise<OAuthResponse> {
+  const deadline = Date.parse(expires_at);
+  let intervalSeconds = interval;
+  let failures = 0;
+  let waitMs = intervalSeconds * 1_000;
+  for (;;) {
+    // After the expiry, a poll can only return "expired".
+    if (!(wall.now() + waitMs < deadline)) throw createExpiredError();
+    await wall.sleep(waitMs, signal);
+    signal.throwIfAborted();
+    const response = await poll().catch((error: unknown) => {
+      if (error instanceof NetworkError) return error;
+      throw error;
+    });
+    const failure = findTemporaryFailure(response);
+    if (failure !== undefined) {
+      failures += 1;
+      const backoffSeconds = Math.max(intervalSeconds, Math.min(maxBackoffSeconds, intervalSeconds * 2 ** failures));
+      const retryMs = response instanceof NetworkError ? 0 : (parseRetryAfterMs(response.headers, wall.now()) ?? 0);
+      waitMs = Math.max(backoffSeconds * 1_000, retryMs);
+      void output.note(`Polling failed (${failure}); trying again in ${Math.round(waitMs / 1_000)} s`);
+      continue;
+    }
+    failures = 0;
+    const { error, fields } = response as OAuthResponse;
+    if (error === "slow_down") {
+      intervalSeconds = Math.max(intervalSeconds + slowDownSeconds, toSeconds(fields.interval) ?? 0);
+      void output.note(`The server requested a longer interval: polling every ${intervalSeconds} s`);
+    } else if (error !== "authorization_pending") return response as OAuthResponse;
+    waitMs = intervalSeconds * 1_000;
+  }
+}
+
+const isPending = ({ error }: OAuthResponse): boolean => error === "authorization_pending" || error === "slow_down";
+
+/** Describes a temporary failure: no response or an overloaded server. Returns undefined for other responses. */
+function findTemporaryFailure(response: OAuthResponse | NetworkError): string | undefined {
+  if (response instanceof NetworkError) return response.code;
+  const { status, error = "" } = response;
+  const isTemporary = status >= 500 || status === 429 || status === 408;
+  const isDecided = ["access_denied", "expired_token", "invalid_grant", "invalid_client"].includes(error);
+  return isTemporary && !isDecided && !isPending(response) ? `status ${status}` : undefined;
+}
+
+/** Throws CommandFailedError (exit code 4) if access was denied or the code has expired. */
+function requireApproval(response: OAuthResponse): void {
+  if (response.error === "access_denied") {
+    throw new CommandFailedError("forbidden", "access_denied", "The sign-in was denied.", {
+      next: ["auth", "device-login"],
+    });
+  }
+  if (response.error === "expired_token") throw createExpiredError();
+  if (!isSuccess(response)) throw createOAuthError("The sign-in", response);
+}
+
+const createExpiredError = (): CommandFailedError =>
+  new CommandFailedError("forbidden", "expired_token", "The code expired before it was approved.", {
+    next: ["auth", "device-login"],
+  });

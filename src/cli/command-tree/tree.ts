@@ -1,9 +1,10 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { CommandDeclaration, FlagSpec } from "../../derive/command-spec.ts";
 import { addSeparator, locateCommand, normalizeArgv, runsInnerCommand, startsWithWords } from "../parse/argv.ts";
 import type { DeclaredCommand, InterpretedLine, ListedCommand } from "../parse/declaration.ts";
 import type { Parser } from "../parse/parser.ts";
 import { UsageError } from "../process/failure.ts";
-import { builtGroups, readBuiltCommands } from "./built-commands.ts";
 import { commandGroups } from "./groups.ts";
 
 export const groupNames = async (): Promise<readonly string[]> =>
@@ -11,18 +12,14 @@ export const groupNames = async (): Promise<readonly string[]> =>
     ...new Set([...Object.keys(commandGroups), ...(await (await import("./compose.ts")).listDerivedGroups())]),
   ];
 
-/** Loads the part of the tree that the words need. `adjust` maps each declaration before parsing. */
+/** Loads the group that the words name. `adjust` maps the declaration before parsing. */
 export async function loadParser(
   words: readonly string[],
   adjust = (declaration: DeclaredCommand): DeclaredCommand => declaration,
 ): Promise<Parser> {
   const [{ Parser }, names] = await Promise.all([import("../parse/parser.ts"), groupNames()]);
   const group = names.find((name) => name === words[0]);
-  const namedCommands = group === undefined ? [] : findCommands(words, await loadCommands(group));
-  return new Parser(
-    names,
-    namedCommands.map((command) => adjust(command.loadDeclaration())),
-  );
+  return new Parser(names, group === undefined ? [] : await loadCommands(group), adjust);
 }
 
 export async function insertSeparator(argv: readonly string[]): Promise<readonly string[]> {
@@ -67,20 +64,6 @@ export const loadCommandWords = async (group: string): Promise<readonly (readonl
 export const loadCommands = async (group: string): Promise<readonly ListedCommand[]> =>
   builtGroups ? readBuiltCommands(group) : (await import("./compose.ts")).composeCommands(group);
 
-/**
- * Finds the command with these words and its ancestors, or all candidates if the words are ambiguous. Shorter commands
- * come first, so that `emulator clock` exists when `emulator clock advance` looks up its parent.
- */
-function findCommands(words: readonly string[], commands: readonly ListedCommand[]): readonly ListedCommand[] {
-  const all = [...commands].sort((a, b) => a.words.length - b.words.length);
-  const matches = all.filter((command) => startsWithWords(words, command.words));
-  const deepest = matches.at(-1);
-  const isUnambiguous =
-    deepest !== undefined &&
-    all.every((command) => command === deepest || !startsWithWords(command.words, deepest.words));
-  return isUnambiguous ? matches : all;
-}
-
 export interface CommandTreeGroup {
   readonly name: string;
   readonly summary: string;
@@ -96,4 +79,34 @@ export async function loadCommandTree(): Promise<CommandTreeGroup[]> {
       commands: await loadDeclarations(name),
     })),
   );
+}
+
+/**
+ * The build sets this to one line per command with its words. The declarations are in the file of the group next to the
+ * bundle. Parsing and help therefore load neither the registry nor the hand-written commands.
+ */
+declare const SVC_COMMANDS: string | undefined;
+
+const commands =
+  typeof SVC_COMMANDS === "undefined" ? undefined : SVC_COMMANDS.split("\n").map((line) => line.split(" "));
+
+/** Groups in the order of the root help. Undefined when the program runs from its sources. */
+export const builtGroups: readonly string[] | undefined = commands && [...new Set(commands.map(([group]) => group!))];
+
+/** File with the commands of a group next to the bundle: one JSON line per command. */
+export const getCommandsFile = (group: string): string => `commands/${group}.ndjson`;
+
+/** Reads the commands of one group. Each line is parsed on first use of its command. */
+export const readBuiltCommands = (group: string): readonly ListedCommand[] =>
+  (commands ?? [])
+    .filter((words) => words[0] === group)
+    .map((words, line) => ({ words, loadDeclaration: () => JSON.parse(readLines(group)[line]!) }));
+
+const lines = new Map<string, readonly string[]>();
+
+function readLines(group: string): readonly string[] {
+  const commands =
+    lines.get(group) ?? readFileSync(join(import.meta.dirname, getCommandsFile(group)), "utf8").split("\n");
+  lines.set(group, commands);
+  return commands;
 }

@@ -6,7 +6,7 @@ import {
   specifiedOutageMs,
   specifiedRetrySchedule,
 } from "../../api/webhook-retries.ts";
-import { formatDuration } from "../../base/duration.ts";
+import { formatDuration } from "../../base/quantities.ts";
 import { createSwitch, createTextFlag } from "../../derive/command-spec.ts";
 import { formatFsError, isFsError } from "../../files/disk.ts";
 import { findLinkTargetOutside, makeFolder } from "../../files/folders.ts";

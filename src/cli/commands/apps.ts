@@ -6,7 +6,7 @@ import { createSwitch, createTextFlag } from "../../derive/command-spec.ts";
 import { signChatA } from "../../schemes/chat-a.ts";
 import { signCrmA, signCrmB } from "../../schemes/crm.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
-import { appSecrets, createSecretFlag, readAppSecret } from "../connection/profiles/secrets.ts";
+import { appSecrets, createSecretFlag, readAppSecret } from "../connection/profiles/profile-fields.ts";
 import { readText } from "../parse/body.ts";
 import type { CommandInputOf } from "../parse/declaration.ts";
 import { parseBaseUrlFlag } from "../parse/globals.ts";

@@ -4,8 +4,7 @@ import { CheckedCall } from "../../client/checked-call.ts";
 import { createSwitch, createTextFlag } from "../../derive/command-spec.ts";
 import { type Command, defineCommand } from "../command.ts";
 import { findUploadCandidates, uploadFiles } from "../connection/uploads.ts";
-import { getDocumentBytes } from "../output/document.ts";
-import { checkOutputFile, rejectBytesOnTerminal, writeOutput } from "../output/file.ts";
+import { checkOutputFile, getDocumentBytes, rejectBytesOnTerminal, writeOutput } from "../output/file.ts";
 import { UsageError } from "../process/failure.ts";
 import { createExample } from "../process/shell-words.ts";
 

@@ -1,5 +1,5 @@
 import type { Operation, ResultOf } from "../../api/operation.ts";
-import { describeDuration } from "../../base/duration.ts";
+import { describeDuration } from "../../base/quantities.ts";
 import { type CallArguments, CheckedCall, findShapeProblem } from "../../client/checked-call.ts";
 import { requireValidValue } from "../../client/response.ts";
 import type { Context } from "../command.ts";

@@ -1,7 +1,12 @@
 import { setFlagsFromString } from "node:v8";
 import { tryParseJson } from "../../base/object.ts";
-import { hasCollector, type OtelEnvironment } from "../../base/otel-settings.ts";
-import { readTraceparent, readTracestate, type TraceContext } from "../../base/trace-context.ts";
+import {
+  hasCollector,
+  type OtelEnvironment,
+  readTraceparent,
+  readTracestate,
+  type TraceContext,
+} from "../../base/otel.ts";
 import type { CheckedCall } from "../../client/checked-call.ts";
 import { type Client, createClient, type ExchangeObserver } from "../../client/client.ts";
 import type { BaseUrls, Credentials } from "../../client/published.d.ts";

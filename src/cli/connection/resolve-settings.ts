@@ -3,8 +3,12 @@ import { toFields, tryParseJson } from "../../base/object.ts";
 import { type GlobalOptions, parseBaseUrlFlag } from "../parse/globals.ts";
 import { UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
-import { findLocalEmulator, type LocalEmulator } from "./emulator/emulator-access.ts";
-import { getMainCluster, selectEnvironmentKey } from "./emulator/emulator-variables.ts";
+import {
+  findLocalEmulator,
+  getMainCluster,
+  type LocalEmulator,
+  selectEnvironmentKey,
+} from "./emulator/emulator-access.ts";
 import { describeState } from "./emulator/run-file.ts";
 import { getProfilesPath, type Profile, readProfiles, requireProfile } from "./profiles/profile.ts";
 

@@ -1,19 +1,33 @@
 import { existsSync } from "node:fs";
 import { relative } from "node:path";
+import { isForeignState } from "../../files/origin-marker.ts";
 import type { Context, ServiceTarget } from "../command.ts";
 import type { Output } from "../output/output.ts";
 import type { GlobalOptions } from "../parse/globals.ts";
 import { CommandFailedError, UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
 import { formatCommandLine } from "../process/shell-words.ts";
-import { createNoEmulatorError, findStartCommand, isSameEmulator } from "./emulator/emulator-access.ts";
-import { reportUnusedVariables } from "./emulator/emulator-variables.ts";
 import {
+  createEmulatorConnection,
+  createNoEmulatorError,
+  type EmulatorAccess,
+  findStartCommand,
+  isSameEmulator,
+  readEmulatorAccess,
+  reportUnusedVariables,
+  selectEnvironmentKey,
+} from "./emulator/emulator-access.ts";
+import { toStartError } from "./emulator/ended-emulator.ts";
+import {
+  createUntrustedStateError,
   describeState,
   findNearestState,
   inspectRunFileOf,
+  makeStateFolder,
   printNoteOnce,
+  readRunFile,
   reportParentState,
+  resolveRunFile,
   resolveStateFile,
   warnOnce,
 } from "./emulator/run-file.ts";
@@ -168,4 +182,43 @@ export async function findRealService(
   const isFromProfile = globals.baseUrl === undefined && chosenBy?.startsWith("profile ") === true;
   if (isRealService && isFromProfile && (await readProfileEmulator({ globals, host }))) return undefined;
   return isRealService ? chosenBy : undefined;
+}
+
+/**
+ * Returns the emulator of `--emulator`. It is started in this process on free ports and closed at the end, unless one
+ * already runs on the same state. Only its own credentials are used, because those of a real service must not be sent
+ * to it.
+ */
+export async function createEmbeddedTarget(
+  { host, output, onEnd, forceSignal }: Pick<Context, "host" | "output" | "onEnd" | "forceSignal">,
+  file: string | undefined,
+): Promise<ServiceTarget> {
+  const path = resolveStateFile(host, file);
+  await reportParentState(host, output, path, file);
+  if (file === undefined && (await isForeignState(path)))
+    throw createUntrustedStateError(path, "Use it with svc emulator start --detach --trust-state.");
+  const removeStateFolder = await makeStateFolder(path);
+  const { startEmulator } = await import("../../../emulator/index.ts");
+  try {
+    const emulator = await startEmulator({ port: 0, file: path, otel: host.env });
+    onEnd(() => emulator.close({ signal: forceSignal }));
+    return await createEmulatorTarget(emulator, "--emulator", { host, output });
+  } catch (error) {
+    await removeStateFolder();
+    const running =
+      (error as Error).name === "StateLockedError" ? await readRunFile(await resolveRunFile(path)) : undefined;
+    if (!running || !(await isSameEmulator(running))) throw toStartError(error as Error, { file: path });
+    return createEmulatorTarget(await readEmulatorAccess(running), "the emulator with this state", { host, output });
+  }
+}
+
+async function createEmulatorTarget(
+  emulator: EmulatorAccess,
+  origin: string,
+  { host, output }: Pick<Context, "host" | "output">,
+): Promise<ServiceTarget> {
+  const { access, key, unused } = await selectEnvironmentKey(emulator, host);
+  await reportUnusedVariables(unused, output);
+  const { baseUrls, credentials } = createEmulatorConnection(access);
+  return { baseUrls, origin, credentials: { ...credentials, ...key } };
 }

@@ -46,14 +46,14 @@ export async function findUploadCandidates(
   { contentType, filename, acceptsStdin = false }: CandidateOptions = {},
 ): Promise<UploadCandidate[]> {
   const candidates: UploadCandidate[] = [];
-  const { lookup } = await import("./media-types.ts");
+  const { default: mediaTypes } = await import("mime-types");
   for (const path of paths) {
     if (path === "-" && !acceptsStdin) throw new UsageError(`${flag} must be a file, got "-"`);
     const name = filename ?? (path === "-" ? "stdin" : basename(path));
     candidates.push({
       path,
       filename: name,
-      contentType: contentType ?? (lookup(name) || "application/octet-stream"),
+      contentType: contentType ?? (mediaTypes.lookup(name) || "application/octet-stream"),
       ...(path === "-" ? await bufferInput(context, path, flag) : await openFile(context, path, flag)),
     });
   }

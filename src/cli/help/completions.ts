@@ -1,5 +1,5 @@
 import type { FlagSpec } from "../../derive/command-spec.ts";
-import { findFlag, isBareWord, readTokens, startsWithWords } from "../parse/argv.ts";
+import { findFlag, isBareWord, skipFlagValues, startsWithWords } from "../parse/argv.ts";
 import { type DescribedCommand, formatFlagValue, getUnderlyingOperation } from "../parse/declaration.ts";
 import { globalFlags } from "../parse/globals.ts";
 import { quoteShellWord } from "../process/shell-words.ts";
@@ -78,7 +78,7 @@ async function findCandidates(
 }
 
 const getBareWords = (words: readonly string[], flags: readonly FlagSpec[]): string[] =>
-  [...readTokens(words, flags)].map(({ word }) => word).filter(isBareWord);
+  [...skipFlagValues(words, flags)].map(([, word]) => word).filter(isBareWord);
 
 function findAwaitedValue(before: readonly string[], flags: readonly FlagSpec[]): FlagSpec | undefined {
   const last = before.at(-1);

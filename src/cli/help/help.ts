@@ -1,11 +1,21 @@
 import { findNearest } from "../../base/text.ts";
+import type { CommandExample } from "../../derive/command-spec.ts";
+import { briefHeadings, type CommandGroup, commandGroups } from "../command-tree/groups.ts";
 import { groupNames, loadCommands, loadCommandTree, loadDeclarations, loadParser } from "../command-tree/tree.ts";
 import { readWindowWidth } from "../output/line-wrapping.ts";
-import { locateCommand } from "../parse/argv.ts";
+import { locateCommand, startsWithWords } from "../parse/argv.ts";
+import { type DescribedCommand, getUnderlyingOperation, type ListedCommand } from "../parse/declaration.ts";
 import { UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
-import { layOutPage } from "./layout.ts";
-import { buildHelpPage, createAllCommandsPage, createRootPage, findUnknownWords } from "./pages.ts";
+import { createExample } from "../process/shell-words.ts";
+import {
+  createFlagTables,
+  createPositionalTable,
+  formatPositional,
+  type HelpPage,
+  type HelpTable,
+  layOutPage,
+} from "./layout.ts";
 import { createTopicPage, helpTopics } from "./topics.ts";
 
 /** Formats a page, or the whole tree as data, if the line requests help, names a group or is empty. */
@@ -69,3 +79,185 @@ function addSuggestion(error: unknown, [word = "", ...furtherWords]: readonly st
   if (nearest !== undefined) throw new UsageError(error.message, { hint: `Did you mean ${nearest}?`, cause: error });
   throw error.withHint(`svc --help lists the commands. Topics: ${Object.keys(helpTopics).join(", ")}.`);
 }
+
+export const createRootPage = (names: readonly string[]): HelpPage => {
+  const filterByHeading = (heading: string) => names.filter((name) => getHeading(name) === heading);
+  const brief = listHeadings(names).filter(isBrief);
+  const topics = Object.keys(helpTopics).filter((name) => name !== "options");
+  return {
+    usage: "svc <group> <command> [options]",
+    introduction: ["Command-line client and local emulator for a contract platform."],
+    examples: [
+      createExample("Run the tour on a temporary emulator", "tour"),
+      createExample("Run a test suite against an emulator", "emulator exec -- npm test"),
+    ],
+    tables: [
+      ...listHeadings(names)
+        .filter((title) => !isBrief(title))
+        .map((title): HelpTable => ({ title, rows: filterByHeading(title).map((name) => [name, getSummary(name)]) })),
+      ...brief.map((title): HelpTable => ({ title, rows: [], names: filterByHeading(title) })),
+      {
+        title: "Learn more",
+        rows: [
+          ["svc <group> --help", "Show the commands of a group"],
+          ["svc help options", "Show the options of every command"],
+          ["svc help <topic>", topics.join(", ")],
+          ["svc help --all", "List every command"],
+        ],
+      },
+    ],
+    notes: [],
+  };
+};
+
+/** Creates the page of `svc help --all` with every command of these groups, including those that their pages omit. */
+export const createAllCommandsPage = (commands: ReadonlyMap<string, readonly DescribedCommand[]>): HelpPage => ({
+  usage: "svc <group> <command> [options]",
+  introduction: [],
+  examples: [createExample("Show help for one command", "contracts create --help")],
+  tables: [...commands].map(([title, groupCommands]) => ({
+    title,
+    rows: groupCommands.map(({ words, positionals, summary }) => [
+      [...(words.length > 1 ? words.slice(1) : words), ...positionals.map(formatPositional)].join(" "),
+      summary,
+    ]),
+  })),
+  notes: [],
+});
+
+const listHeadings = (names: readonly string[]): string[] => [...new Set(names.map(getHeading))];
+const getHeading = (name: string): string => commandGroups[name]?.heading ?? "More";
+const isBrief = (heading: string): boolean => briefHeadings.some((briefHeading) => briefHeading === heading);
+const getSummary = (name: string): string => commandGroups[name]?.summary ?? "";
+
+export function buildHelpPage(words: readonly string[], commands: readonly ListedCommand[]): HelpPage {
+  const path = findDeepest(words, commands);
+  const command = commands.find((command) => areWordsEqual(command.words, path));
+  const below = commands
+    .filter(({ words: commandWords }) => commandWords.length > path.length && startsWithWords(commandWords, path))
+    .map((command) => command.loadDeclaration());
+  if (command) return createCommandPage(command.loadDeclaration(), below);
+  return groupPage(path, below, path.length === 1 ? commandGroups[path[0]!] : undefined);
+}
+
+/** Returns the words up to the first unknown one if that word follows a group. Words after a command are arguments. */
+export function findUnknownWords(
+  words: readonly string[],
+  commands: readonly ListedCommand[],
+): readonly string[] | undefined {
+  const path = findDeepest(words, commands);
+  const isCommand = commands.some((command) => areWordsEqual(command.words, path));
+  return isCommand || path.length === words.length ? undefined : words.slice(0, path.length + 1);
+}
+
+function findDeepest(words: readonly string[], commands: readonly ListedCommand[]): readonly string[] {
+  for (let length = words.length; length > 1; length -= 1) {
+    const start = words.slice(0, length);
+    if (commands.some(({ words: commandWords }) => startsWithWords(commandWords, start))) return start;
+  }
+  return words.slice(0, 1);
+}
+
+const areWordsEqual = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && startsWithWords(a, b);
+
+function createCommandPage(command: DescribedCommand, below: readonly DescribedCommand[]): HelpPage {
+  const { words, summary, description, positionals, flags, examples, bodyFrom, alsoTakes } = command;
+  const sharedFlags = alsoTakes
+    ? flags.filter(({ flag }) => alsoTakes.shown.includes(flag)).map((flag) => ({ ...flag, section: undefined }))
+    : flags;
+  return {
+    usage: ["svc", ...words, ...positionals.map(formatPositional), "[options]"].join(" "),
+    introduction: [`${summary}.`, ...(description ? [description] : [])],
+    examples,
+    tables: [
+      createPositionalTable(positionals),
+      ...createFlagTables(sharedFlags, bodyFrom),
+      ...createCommandTables(words, below),
+    ],
+    notes: [...(alsoTakes ? [formatSharedOptions(alsoTakes)] : []), ...listOperationNotes(command), everyCommand],
+  };
+}
+
+function groupPage(
+  words: readonly string[],
+  below: readonly DescribedCommand[],
+  group: CommandGroup | undefined,
+): HelpPage {
+  return {
+    usage: ["svc", ...words, "<command> [options]"].join(" "),
+    introduction: group ? [`${group.summary}.`] : [],
+    examples: selectGroupExamples(below, group),
+    tables: createCommandTables(words, below, group),
+    notes: groupNotes(words, group),
+  };
+}
+
+/** Selects examples that a newcomer needs: of the commands that the group declares, or else of its first ones. */
+function selectGroupExamples(below: readonly DescribedCommand[], group: CommandGroup | undefined): CommandExample[] {
+  const mainCommands = group?.exampleCommands?.map((name) =>
+    below.find(({ words }) => words.slice(1).join(" ") === name),
+  );
+  return (mainCommands ?? below.slice(0, 2)).flatMap((command) => command?.examples.slice(0, 1) ?? []);
+}
+
+const groupNotes = (words: readonly string[], group: CommandGroup | undefined): string[] => [
+  `Options: svc ${words.join(" ")} COMMAND --help.${
+    group?.unlisted ? ` Every command: svc help ${words.join(" ")} --all.` : ""
+  }`,
+];
+
+function createCommandTables(
+  words: readonly string[],
+  below: readonly DescribedCommand[],
+  group?: CommandGroup,
+): HelpTable[] {
+  const next = [...new Set(below.map((command) => command.words[words.length]!))];
+  const createRow = (word: string) => createCommandRow(words, word, below);
+  if (group?.sections) {
+    return group.sections.map(({ title, commands, more = [] }, i) => ({
+      title,
+      rows: commands.map((word) => [word, createRow(word)[1]] as const),
+      names: more,
+      isContinuation: i > 0,
+    }));
+  }
+  const listedWords = next.filter((word) => !group?.unlisted?.includes(word));
+  const isCommand = (word: string) =>
+    below.some((command) => command.words.length === words.length + 1 && command.words.at(-1) === word);
+  return [
+    { title: "Commands", rows: listedWords.filter(isCommand).map(createRow) },
+    { title: "More commands", rows: listedWords.filter((word) => !isCommand(word)).map(createRow) },
+  ];
+}
+
+function createCommandRow(
+  words: readonly string[],
+  word: string,
+  below: readonly DescribedCommand[],
+): [string, string] {
+  const depth = words.length;
+  const matching = below.filter((command) => command.words[depth] === word);
+  const command = matching.find((command) => command.words.length === depth + 1);
+  const inner = matching
+    .filter((command) => command.words.length > depth + 1)
+    .map((command) => command.words[depth + 1]!);
+  const innerNote = inner.length > 0 ? [command ? `also: ${inner.join(", ")}` : inner.join(", ")] : [];
+  const term = [word, ...(command?.positionals ?? []).map(formatPositional)].join(" ");
+  return [term, [...(command ? [command.summary] : []), ...innerNote].join("; ")];
+}
+
+function formatSharedOptions({ command, except }: NonNullable<DescribedCommand["alsoTakes"]>): string {
+  const [last, ...first] = except.map((flag) => `--${flag}`).reverse();
+  return `Also takes the options of svc ${command}, except ${first.reverse().join(", ")} and ${last}.`;
+}
+
+function listOperationNotes(command: DescribedCommand): string[] {
+  const { operation, method, path, fields } = getUnderlyingOperation(command);
+  return [
+    ...(fields && fields.length > 0 ? [`Fields for --json= and --fields: ${fields.join(", ")}`] : []),
+    ...(operation ? [`API: ${[method].flat().join("|")} ${path} (${operation})`] : []),
+  ];
+}
+
+const everyCommand = "Options of every command: svc help options. Exit codes: svc help exit-codes.";

@@ -23,7 +23,7 @@ const maxColumns = 100;
 const maxTermColumns = 30;
 const minTextWidth = 30;
 
-/** Formats a page for a window (ARCHITECTURE.md, Written by hand). */
+/** The parser's own help has no groups, topics and examples (ARCHITECTURE.md, Written by hand). */
 export function layOutPage(page: HelpPage, columns: number): string {
   const { usage, introduction, examples, tables, notes } = page;
   const width = Math.min(columns, maxColumns);

@@ -3,6 +3,8 @@ import { access, open, stat } from "node:fs/promises";
 import { dirname, resolve, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
+import { InvalidResponseError } from "../../client/errors.ts";
+import type { ApiResponse } from "../../client/response.ts";
 import { writeFileAtomic } from "../../files/atomic-write.ts";
 import { type FsError, formatFsError, isFsError } from "../../files/disk.ts";
 import { resolveRealPath } from "../../files/folders.ts";
@@ -123,3 +125,25 @@ const createWriteError = (path: string, cause: FsError): CommandFailedError =>
     hint: `No partial file is left. ${getRemedy(cause)}`,
     cause,
   });
+
+/** Throws InvalidResponseError for a partial document, or for an empty one unless it is allowed. */
+export function getDocumentBytes(
+  { status, value }: Pick<ApiResponse, "status" | "value">,
+  { mayBeEmpty }: { readonly mayBeEmpty: boolean },
+): AsyncIterable<Uint8Array> {
+  if (status === 206) throw new InvalidResponseError(status, "The service responded 206 with a part of the document.");
+  const bytes = value as AsyncIterable<Uint8Array>;
+  return mayBeEmpty && status !== 204 && status !== 205 ? bytes : requireContent(bytes, status);
+}
+
+async function* requireContent(bytes: AsyncIterable<Uint8Array>, status: number): AsyncGenerator<Uint8Array> {
+  let isEmpty = true;
+  for await (const chunk of bytes) {
+    isEmpty &&= chunk.byteLength === 0;
+    yield chunk;
+  }
+  if (isEmpty) throw createEmptyResponseError("a document", status);
+}
+
+export const createEmptyResponseError = (content: string, status: number): InvalidResponseError =>
+  new InvalidResponseError(status, `Expected ${content}, but the service responded ${status} with an empty body.`);

@@ -1,7 +1,6 @@
 import { stringifyExact } from "../../base/json.ts";
-import type { Host } from "../process/host.ts";
+import { type Host, write } from "../process/host.ts";
 import { redactSentSecrets } from "../process/redact.ts";
-import { write } from "../process/write.ts";
 import {
   escapeControlCharacters,
   escapeJson,
@@ -10,8 +9,7 @@ import {
   neutralizeJsonCommands,
 } from "./control-characters.ts";
 import { readWindowWidth, type StyledPiece, wrapLine } from "./line-wrapping.ts";
-import type { Paint } from "./paint.ts";
-import { hasColour, type StyledLine } from "./styled.ts";
+import { hasColour, type StyledLine, type StyleName } from "./styled.ts";
 import { formatCsvLine, formatSafeCsvLine, formatTsvLine } from "./text.ts";
 
 export type StreamName = "stdout" | "stderr";
@@ -41,7 +39,7 @@ export function createPrinter(host: Host, color: boolean | undefined) {
 
   const choosePaint = async (name: StreamName, lines: readonly StyledLine[]): Promise<Paint | undefined> => {
     const isStyled = lines.some((line) => typeof line !== "string" && line.some((piece) => typeof piece !== "string"));
-    return isStyled && hasColour(host[name], color, host.env) ? (await import("./paint.ts")).createPaint() : undefined;
+    return isStyled && hasColour(host[name], color, host.env) ? await loadPaint() : undefined;
   };
 
   /** Standard output contains the requested data, which can be a secret. Standard error must not contain secrets. */
@@ -101,7 +99,6 @@ export function createPrinter(host: Host, color: boolean | undefined) {
         for await (const piece of pieces) await writeStream(stdout, piece);
         return;
       }
-      const { readTextLines } = await import("./text-lines.ts");
       let isWholeLine = true;
       for await (const text of readTextLines(pieces)) {
         await writeStream(stdout, stdout.isTTY ? neutralize(escapeMultilineText(text)) : neutralizeJsonCommands(text));
@@ -119,6 +116,37 @@ export function createPrinter(host: Host, color: boolean | undefined) {
       await write(stderr, `${clearLine}${status}`);
     },
   };
+}
+
+/** Longer lines are forwarded in parts, to limit memory. */
+const maxLineLength = 64 * 1024;
+
+/** Yields the text of a byte stream, cut after line breaks. Splits only very long lines. */
+async function* readTextLines(
+  pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+): AsyncGenerator<string, void, undefined> {
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  let rest = "";
+  for await (const piece of pieces) {
+    rest += decoder.decode(piece, { stream: true });
+    const end = rest.lastIndexOf("\n") + 1;
+    // The last characters can begin a sequence, such as a command or an emoji.
+    const chunkEnd = end > 0 ? end : rest.length > maxLineLength ? rest.length - 16 : 0;
+    if (chunkEnd === 0) continue;
+    yield rest.slice(0, chunkEnd);
+    rest = rest.slice(chunkEnd);
+  }
+  rest += decoder.decode();
+  if (rest !== "") yield rest;
+}
+
+type Paint = Readonly<Record<StyleName, (text: string) => string>>;
+
+/** svc decides whether to use color, so chalk does not detect it. */
+async function loadPaint(): Promise<Paint> {
+  const { Chalk } = await import("chalk");
+  const { bold, dim, red, green, yellow, cyan } = new Chalk({ level: 1 });
+  return { bold, dim, red, green, yellow, cyan };
 }
 
 /** Reports whether a status line can be shown. Some terminals report 0 columns. */

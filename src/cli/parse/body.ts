@@ -34,6 +34,14 @@ export async function readInput(host: Host, path: string, flag: string, maxBytes
 export const readText = async (host: Host, path: string, flag: string): Promise<string> =>
   stripByteOrderMark((await readInput(host, path, flag)).toString("utf8"));
 
+/** Reads the single line of a file or of standard input, without its line break. */
+export async function readSecret(host: Host, path: string, flag: string, label: string): Promise<string> {
+  const secret = (await readText(host, path, flag)).replace(/\r?\n$/, "");
+  if (secret === "") throw new UsageError(`${flag}: the file is empty, expected ${label}`);
+  if (/[\r\n]/.test(secret)) throw new UsageError(`${flag} must be a single line`);
+  return secret;
+}
+
 export const stripByteOrderMark = (text: string): string => text.replace(/^\ufeff/, "");
 
 export async function openInput(host: Host, path: string, flag: string): Promise<AsyncIterable<Uint8Array>> {

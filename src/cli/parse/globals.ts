@@ -1,5 +1,4 @@
-import { parseDuration } from "../../base/duration.ts";
-import { parseSize } from "../../base/size.ts";
+import { parseDuration, parseSize } from "../../base/quantities.ts";
 import { trimTrailing } from "../../base/text.ts";
 import { createIntegerFlag, createSwitch, createTextFlag, type FlagSpec } from "../../derive/command-spec.ts";
 import { UsageError } from "../process/failure.ts";

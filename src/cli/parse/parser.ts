@@ -1,120 +1,149 @@
-import { parseDuration } from "../../base/duration.ts";
+import { Command as Commander, CommanderError, Option } from "commander";
+import { parseDuration } from "../../base/quantities.ts";
 import type { FlagSpec, ValueType } from "../../derive/command-spec.ts";
 import { UsageError } from "../process/failure.ts";
-import { isBareWord, readTokens, runsInnerCommand, splitAtSeparator, startsWithWords, type Token } from "./argv.ts";
-import { type DeclaredCommand, formatFlagValue, type InterpretedLine } from "./declaration.ts";
+import { findFlag, isBareWord, runsInnerCommand, skipFlagValues, startsWithWords } from "./argv.ts";
+import { type DeclaredCommand, formatFlagValue, type InterpretedLine, type ListedCommand } from "./declaration.ts";
 import { globalFlags } from "./globals.ts";
-import { suggestPartialName, suggestSimilarName } from "./suggestions.ts";
+import { suggestPartialName } from "./suggestions.ts";
 import { convertValue, extractContractNumber, InvalidValueError } from "./values.ts";
 
-const pageFlags: readonly string[] = ["-h", "--help", "-V", "--version"];
-
-/** Part of the command tree that a command line needs: the command with its words, or all candidates of its group. */
+/** Parser for the commands of one group. It reads only the declaration of the command that the line names. */
 export class Parser {
   readonly #groups: readonly string[];
-  readonly #declarations: readonly DeclaredCommand[];
+  readonly #commands: readonly ListedCommand[];
+  readonly #adjust: (declaration: DeclaredCommand) => DeclaredCommand;
 
-  constructor(groups: readonly string[], declarations: readonly DeclaredCommand[]) {
+  constructor(
+    groups: readonly string[],
+    commands: readonly ListedCommand[],
+    adjust: (declaration: DeclaredCommand) => DeclaredCommand,
+  ) {
     this.#groups = groups;
-    this.#declarations = declarations;
+    this.#commands = commands;
+    this.#adjust = adjust;
   }
 
-  /** Parses the command line. Throws UsageError. Returns undefined if the line requests a page instead of a command. */
+  /**
+   * Parses the command line. Throws UsageError. Returns undefined if the line requests a page instead of a command. The
+   * library gets the one command that the words name, because it would give a flag to the command above that has the
+   * same flag.
+   */
   parse(argv: readonly string[]): InterpretedLine | undefined {
-    const path = this.#findPath(argv);
-    const command = this.#declarations.find(({ words }) => areEqual(words, path));
+    const wordPositions = this.#findCommandWords(argv);
+    const path = wordPositions.map((position) => argv[position]!);
+    const listedCommand = this.#commands.find(({ words }) => areEqual(words, path));
+    const command = listedCommand && this.#adjust(listedCommand.loadDeclaration());
     // A command that redefines a global flag, such as --format, declares it.
     const globals = globalFlags.map((global) => command?.flags.find(({ flag }) => flag === global.flag) ?? global);
     const ownFlags = command?.flags.filter((spec) => !globals.includes(spec)) ?? [];
     const operatorFlags = findOperatorFlags(ownFlags, argv);
     const flags = [...ownFlags, ...operatorFlags];
-    const tokens = [...readTokens(argv, [...flags, ...globals])];
-    const globalValues = collectValues(tokens, globals);
-    const values = collectValues(tokens, flags);
-    // The words of the command come first, because an unknown option ends the path.
-    const unclaimed = tokens.filter(({ spec }) => spec === undefined).slice(path.length);
-    if (unclaimed.some(({ word }) => pageFlags.includes(word))) return undefined;
-    const operands = [...unclaimed.filter(isOperand).map(({ word }) => word), ...splitAtSeparator(argv)[1]];
-    const unknownOption = unclaimed.find((token) => !isOperand(token));
-    const isOptionFirst = unknownOption !== undefined && unclaimed[0] === unknownOption;
-    if (!command && operands[0] !== undefined && !isOptionFirst)
-      throw this.#createUnknownCommandError(operands[0], path);
-    if (unknownOption) throw createUnknownOptionError(unknownOption.word, command, flags);
+    const program = createProgram([...globals, ...flags], command);
+    if (path.length === 0) program.helpCommand("help [topic]");
+    // The names are for the suggestions of an unknown command.
+    if (!command) for (const name of new Set(this.#listNext(path))) silenceOutput(program.command(name));
+    rejectForgottenValues(argv, [...flags, ...globals]);
+    const rest = argv.filter((_, position) => !wordPositions.includes(position));
+    const error = findFailure(program, rest);
+    if (error) throw explainUnknownOption(error, [...globals, ...flags], command);
     if (!command) return undefined;
-    rejectExtraArguments(command, operands, argv);
-    const positionals = command.positionals.map(({ name, variadic }, i) => [
-      name,
-      variadic ? operands.slice(i) : operands[i],
-    ]);
+    rejectExtraArguments(command, program.args, argv);
+    const positionals = command.positionals.map(({ name }, i) => [name, program.processedArgs[i]]);
     return {
       declaration: operatorFlags.length === 0 ? command : { ...command, flags: [...command.flags, ...operatorFlags] },
-      globals: globalValues,
+      globals: readValues(program, globals),
       input: {
         positionals: Object.fromEntries(positionals),
-        flags: values,
-        rest: runsInnerCommand(command) ? operands : [],
+        flags: readValues(program, flags),
+        rest: runsInnerCommand(command) ? program.args : [],
       },
     };
   }
 
-  /** Returns the words up to the first one that is no command. */
-  #findPath(argv: readonly string[]): readonly string[] {
-    const words = [...readTokens(argv, [])].filter(({ spec }) => spec === undefined).map(({ word }) => word);
-    return words.slice(0, this.#countKnown(words));
-  }
-
-  #countKnown(words: readonly string[]): number {
-    const first = words.findIndex((_, i) => !this.#listNext(words.slice(0, i)).includes(words[i]!));
-    return first < 0 ? words.length : first;
+  /** Returns the positions of the words up to the first one that is no command, or to an unknown option. */
+  #findCommandWords(argv: readonly string[]): readonly number[] {
+    const positions: number[] = [];
+    for (const [position, word] of skipFlagValues(argv, [])) {
+      if (isGlobalOption(word)) continue;
+      if (!this.#listNext(positions.map((at) => argv[at]!)).includes(word)) break;
+      positions.push(position);
+    }
+    return positions;
   }
 
   /** Lists the words that can follow the words of a group. */
   #listNext(path: readonly string[]): readonly string[] {
     if (path.length === 0) return this.#groups;
-    return this.#declarations.flatMap(({ words }) => (startsWithWords(words, path) ? (words[path.length] ?? []) : []));
-  }
-
-  #createUnknownCommandError(word: string, path: readonly string[]): UsageError {
-    const known = [...this.#listNext(path), ...(path.length === 0 ? ["help"] : [])];
-    return new UsageError(`unknown command '${word}'`, { hint: suggestSimilarName(word, known) });
+    return this.#commands.flatMap(({ words }) => (startsWithWords(words, path) ? (words[path.length] ?? []) : []));
   }
 
   formatHelpLine(words: readonly string[]): string {
-    return ["svc", ...words.slice(0, this.#countKnown(words)), "--help"].join(" ");
+    const unknown = words.findIndex((word, i) => !this.#listNext(words.slice(0, i)).includes(word));
+    return ["svc", ...words.slice(0, unknown < 0 ? undefined : unknown), "--help"].join(" ");
   }
 
   /** Reports whether the words name only a group of commands and no command to run. */
   isGroup(words: readonly string[]): boolean {
-    return this.#listNext(words).length > 0 && !this.#declarations.some((command) => areEqual(command.words, words));
+    return this.#listNext(words).length > 0 && !this.#commands.some((command) => areEqual(command.words, words));
   }
 }
 
 const areEqual = (a: readonly string[], b: readonly string[]): boolean =>
   a.length === b.length && startsWithWords(a, b);
 
-const isOperand = ({ word }: Token): boolean => isBareWord(word);
+/** Recognizes `--profile`, `--profile=NAME`, `--no-color` and `-qy`. */
+const isGlobalOption = (word: string): boolean =>
+  findFlag(word.split("=", 1)[0]!, []) !== undefined ||
+  (/^-\w+$/.test(word) && [...word.slice(1)].every((letter) => findFlag(`-${letter}`, [])));
 
-/** Converts the values of these flags. Throws UsageError for a missing, invalid or repeated value. */
-function collectValues(tokens: readonly Token[], flags: readonly FlagSpec[]): Record<string, unknown> {
-  const values: Record<string, unknown> = {};
-  for (const { spec, value } of tokens) {
-    if (spec === undefined || !flags.includes(spec)) continue;
-    const { flag, repeatable, choices } = spec;
-    const previous = values[flag];
-    if (value === undefined) throw new UsageError(`--${flag} requires a value: ${formatFlagValue(spec).join("")}`);
-    if (typeof value === "boolean") values[flag] = value;
-    else if (repeatable) {
-      // No choice contains a comma, so a list of choices is one word.
-      const words = choices ? value.split(",").map((word) => word.trim()) : [value];
-      values[flag] = [...(Array.isArray(previous) ? previous : []), ...words.map((word) => parseValue(word, spec))];
-    }
-    // The last value would win silently.
-    else if (previous !== undefined) throw new UsageError(`--${flag} can be given only once`);
-    else values[flag] = parseValue(value, spec);
-  }
-  return values;
+/** svc formats its own pages (src/cli/help). The parser only parses and throws errors. */
+const silenceOutput = (command: Commander): Commander =>
+  command
+    .exitOverride()
+    .helpCommand(false)
+    .configureOutput({ writeOut: () => {}, writeErr: () => {}, outputError: () => {} });
+
+function createProgram(flags: readonly FlagSpec[], command: DeclaredCommand | undefined): Commander {
+  const program = silenceOutput(new Commander("svc")).option("-V, --version");
+  for (const option of flags.flatMap(createOptions)) program.addOption(option);
+  if (!command) return program;
+  // All positionals are optional to the parser. A prompt can provide missing values, which later code checks.
+  for (const { name, variadic } of command.positionals) program.argument(`[${name}${variadic ? "..." : ""}]`);
+  return program.allowExcessArguments().action(() => {});
 }
 
+function createOptions(spec: FlagSpec): Option[] {
+  const option = createOption(spec);
+  if (formatFlagValue(spec).length > 0) {
+    option.argParser((text: string, previous: unknown) => {
+      if (!spec.repeatable) {
+        if (previous === undefined) return parseValue(text, spec);
+        // The last value would win silently.
+        throw new UsageError(`--${spec.flag} can be given only once`);
+      }
+      // No choice contains a comma, so a list of choices is one word.
+      const words = spec.choices ? text.split(",").map((word) => word.trim()) : [text];
+      return [...(Array.isArray(previous) ? previous : []), ...words.map((word) => parseValue(word, spec))];
+    });
+  }
+  return spec.type === "boolean" ? [option, new Option(`--no-${spec.flag}`)] : [option];
+}
+
+const createOption = (spec: FlagSpec): Option =>
+  new Option([...(spec.short ? [`-${spec.short},`] : []), `--${spec.flag}`, ...formatFlagValue(spec)].join(" "));
+
+function readValues(program: Commander, flags: readonly FlagSpec[]): Record<string, unknown> {
+  const entries = flags.flatMap((spec) => {
+    const option = createOption(spec);
+    const value: unknown = program.getOptionValue(option.attributeName());
+    if (option.negate) return value === false ? [[spec.flag, true]] : [];
+    return value === undefined ? [] : [[spec.flag, value]];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** The parser changes the message of its own error type, so this function throws another one. */
 function parseValue(text: string, spec: FlagSpec): unknown {
   try {
     return convertValue(extractContractNumber(spec.flag, text, spec.type), spec.type as ValueType, spec.choices, spec);
@@ -124,28 +153,53 @@ function parseValue(text: string, spec: FlagSpec): unknown {
   }
 }
 
-function createUnknownOptionError(
-  word: string,
-  command: DeclaredCommand | undefined,
-  flags: readonly FlagSpec[],
-): UsageError {
-  const message = `unknown option '${word}'`;
-  if (command && runsInnerCommand(command)) {
-    // The option before `--` belongs to svc, but was probably meant for the command to run.
-    const line = `svc ${command.words.slice(0, 2).join(" ")} [options] -- COMMAND [its options]`;
-    return new UsageError(message, { hint: `Options of the command that is run come after --: ${line}` });
+/** A flag in the position of a value means that the value was forgotten. The library would take the flag as the value. */
+function rejectForgottenValues(argv: readonly string[], flags: readonly FlagSpec[]): void {
+  for (const [position, word] of skipFlagValues(argv, flags)) {
+    const spec = isBareWord(word) ? undefined : findFlag(word, flags);
+    const [placeholder] = spec && !spec.optionalValue ? formatFlagValue(spec) : [];
+    if (placeholder === undefined || !findFlag(argv[position + 1] ?? "", flags)) continue;
+    throw new UsageError(`--${spec!.flag} requires a value: ${placeholder}`);
   }
-  const known = [...globalFlags, ...flags];
-  const names = known.flatMap(({ flag, type }) => (type === "boolean" ? [flag, `no-${flag}`] : [flag]));
-  const [name = ""] = word.replace(/^-+/, "").split("=", 1);
-  const partialName = suggestPartialName(name, [...new Set(known.map(({ flag }) => flag))]);
-  const allOptions = [...names, "version", "help"].map((option) => `--${option}`);
-  return new UsageError(message, {
-    hint: partialName ?? (word.startsWith("--") ? suggestSimilarName(word, allOptions) : undefined),
-  });
 }
 
-/** Names the extra word, and the option that accepts it. */
+function findFailure(program: Commander, words: readonly string[]): UsageError | undefined {
+  try {
+    program.parse(words, { from: "user" });
+  } catch (error) {
+    if (error instanceof UsageError) return error;
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode !== 0 && error.code !== "commander.help") return toUsageError(error);
+  }
+  return undefined;
+}
+
+function toUsageError({ message }: CommanderError): UsageError {
+  const text = message
+    .replace(/^error: /, "")
+    .replace(/^option '(?:-\w, )?(--[\w-]+) (.*)' argument missing$/, "$1 requires a value: $2");
+  const index = text.endsWith(")") ? text.lastIndexOf("(Did you mean ") : -1;
+  return index < 0
+    ? new UsageError(text)
+    : new UsageError(text.slice(0, index).replace(/\n$/, ""), { hint: text.slice(index + 1, -1) });
+}
+
+function explainUnknownOption(
+  error: UsageError,
+  flags: readonly FlagSpec[],
+  command: DeclaredCommand | undefined,
+): UsageError {
+  const [, unknownFlag] = /^unknown option '-*([^=']+)/.exec(error.message) ?? [];
+  if (unknownFlag === undefined) return error;
+  // The option before `--` belongs to svc, but was probably meant for the command to run.
+  const hint =
+    command && runsInnerCommand(command)
+      ? `Options of the command that is run come after --: svc ${command.words.join(" ")} [options] -- COMMAND [its options]`
+      : suggestPartialName(unknownFlag, [...new Set(flags.map(({ flag }) => flag))]);
+  return hint === undefined ? error : new UsageError(error.message, { hint, cause: error });
+}
+
+/** Names the extra word, and the option that accepts it. The parser only counts arguments. */
 function rejectExtraArguments(
   { words, positionals, flags }: DeclaredCommand,
   operands: readonly string[],

@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import { isObject, lookupTable } from "../../base/object.ts";
-import { computeTypingDistance, findNearest } from "../../base/text.ts";
+import { findNearest } from "../../base/text.ts";
 import type { CommandDeclaration } from "../../derive/command-spec.ts";
 
 const maxSuggestions = 3;
@@ -95,25 +95,4 @@ export function suggestPartialName(unknownFlag: string, flags: readonly string[]
   const matches = flags.filter((flag) => words.every((word) => flag.split("-").includes(word)));
   if (matches.length === 0 || matches.length > maxSuggestions) return undefined;
   return `Did you mean ${matches.map((flag) => `--${flag}`).join(" or ")}?`;
-}
-
-const maxTypingDistance = 3;
-const minSimilarity = 0.4;
-
-/** Suggests all names with the fewest typing mistakes, if they are similar enough. */
-export function suggestSimilarName(word: string, names: readonly string[]): string | undefined {
-  const prefix = word.startsWith("--") ? "--" : "";
-  const typed = word.slice(prefix.length);
-  const candidates = [...new Set(names)].flatMap((name) => {
-    const known = name.slice(prefix.length);
-    const distance = computeTypingDistance(typed, known);
-    const length = Math.max(typed.length, known.length);
-    const isSimilar = known.length > 1 && distance <= maxTypingDistance && (length - distance) / length > minSimilarity;
-    return isSimilar ? [{ known, distance }] : [];
-  });
-  const least = Math.min(...candidates.map(({ distance }) => distance));
-  const nearest = candidates.filter(({ distance }) => distance === least).map(({ known }) => known);
-  const list = nearest.sort((a, b) => a.localeCompare(b)).map((known) => prefix + known);
-  if (list.length === 0) return undefined;
-  return `Did you mean ${list.length > 1 ? "one of " : ""}${list.join(", ")}?`;
 }

@@ -3,8 +3,7 @@ import { isatty } from "node:tty";
 import { runAfterDelay, systemWallClock } from "../../base/clock.ts";
 import { signalCodes } from "./exit.ts";
 import { CommandFailedError } from "./failure.ts";
-import { type Host, type ParentProcess, parentPidVariable, type SignalName } from "./host.ts";
-import { waitForFlush } from "./write.ts";
+import { type Host, type ParentProcess, parentPidVariable, type SignalName, waitForFlush } from "./host.ts";
 
 /** Time for output that a pipe has not accepted. A stalled reader cannot delay the exit. */
 const maxFlushMs = 50;

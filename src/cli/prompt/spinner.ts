@@ -1,6 +1,11 @@
+import { describeDuration } from "../../base/quantities.ts";
 import type { Context } from "../command.ts";
+import { escapeControlCharacters } from "../output/control-characters.ts";
+import { withNonZeroWidth } from "../output/line-wrapping.ts";
 import { canShowStatusLine } from "../output/print.ts";
+import { hasColour } from "../output/styled.ts";
 import { isSwitchedOn } from "../process/environment.ts";
+import type { Host } from "../process/host.ts";
 
 const spinnerDelayMs = 300;
 
@@ -31,8 +36,8 @@ export async function withSpinner<T>(
   const animation = (async () => {
     await host.wall.sleep(spinnerDelayMs, endSignal);
     if (endSignal.aborted) return undefined;
-    const { startSpinner } = await import("./ora.ts");
-    return endSignal.aborted ? undefined : startSpinner(text, host, tellsTime ? began : undefined);
+    const { default: ora } = await import("ora");
+    return endSignal.aborted ? undefined : startSpinner(ora, text, host, tellsTime ? began : undefined);
   })();
   const stop = () => void animation.then((spinner) => spinner?.stop());
   // On Ctrl-C, the cursor is restored before other output.
@@ -43,4 +48,26 @@ export async function withSpinner<T>(
     completion.abort();
     (await animation)?.stop();
   }
+}
+
+/** `since` is the start of the displayed time, in monotonic milliseconds. */
+function startSpinner(
+  ora: typeof import("ora").default,
+  text: string,
+  { stderr, env, wall }: Host,
+  since?: number,
+): { stop(): void } {
+  const isUnicode = /utf-?8/i.test(env.LC_ALL || env.LC_CTYPE || env.LANG || "");
+  return ora({
+    text: escapeControlCharacters(text),
+    ...(since === undefined
+      ? {}
+      : { suffixText: () => `(${describeDuration(Math.floor((wall.monotonicNow() - since) / 1_000) * 1_000)})` }),
+    stream: withNonZeroWidth(stderr) as unknown as NodeJS.WritableStream,
+    spinner: isUnicode ? "dots" : "line",
+    color: hasColour(stderr, undefined, env) ? "cyan" : false,
+    isEnabled: true,
+    // Prompts and Ctrl-C need standard input.
+    discardStdin: false,
+  }).start();
 }

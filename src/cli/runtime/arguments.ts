@@ -4,8 +4,14 @@ import { findPlaceholders } from "../../base/urls.ts";
 import type { CallArguments } from "../../client/checked-call.ts";
 import type { ArgumentProblem } from "../../client/errors.ts";
 import type { CommandSpec, FlagSpec } from "../../derive/command-spec.ts";
-import { readSecret } from "../connection/profiles/secrets.ts";
-import { applyTypedAssignments, openInput, parseAssignment, readDocument, readInput } from "../parse/body.ts";
+import {
+  applyTypedAssignments,
+  openInput,
+  parseAssignment,
+  readDocument,
+  readInput,
+  readSecret,
+} from "../parse/body.ts";
 import type { CommandInput } from "../parse/declaration.ts";
 import { createMissingFieldsError, UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";

@@ -1,7 +1,7 @@
 import type { Client } from "../../client/client.ts";
 import type { Context, ServiceTarget } from "../command.ts";
 import { openClient } from "../connection/http.ts";
-import { resolveControlTarget, resolveServiceTarget } from "../connection/target.ts";
+import { createEmbeddedTarget, resolveControlTarget, resolveServiceTarget } from "../connection/target.ts";
 import type { Output } from "../output/output.ts";
 import { locateCommand } from "../parse/argv.ts";
 import type { GlobalOptions } from "../parse/globals.ts";
@@ -24,9 +24,7 @@ export function createContext(
 
   const target: Context["target"] = async (service, file) => {
     if (globals.emulator) {
-      embeddedTarget ??= import("../connection/emulator/embedded-target.ts").then(({ createEmbeddedTarget }) =>
-        createEmbeddedTarget({ host, output, onEnd, forceSignal }, file),
-      );
+      embeddedTarget ??= createEmbeddedTarget({ host, output, onEnd, forceSignal }, file);
       return embeddedTarget;
     }
     if (service === "emulator") return resolveControlTarget(globals, host, file, output, isEmulators);

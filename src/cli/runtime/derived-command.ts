@@ -9,13 +9,18 @@ import { InvalidArgumentsError, InvalidResponseError } from "../../client/errors
 import type { Credentials } from "../../client/published.d.ts";
 import { type ApiResponse, getBodyKind, requireValidValue } from "../../client/response.ts";
 import type { CommandSpec, Paging } from "../../derive/command-spec.ts";
-import { findBearerToken } from "../auth/tokens.ts";
+import { findBearerToken } from "../auth/accounts.ts";
 import type { Context } from "../command.ts";
 import { describeDroppedEvents } from "../connection/follow.ts";
 import { printPlan } from "../connection/http.ts";
-import { createEmptyResponseError, getDocumentBytes } from "../output/document.ts";
-import { checkOutputFile, rejectBytesOnTerminal, writeOutput } from "../output/file.ts";
-import { maskSecrets } from "../output/github-actions.ts";
+import { maskSecrets } from "../output/ci.ts";
+import {
+  checkOutputFile,
+  createEmptyResponseError,
+  getDocumentBytes,
+  rejectBytesOnTerminal,
+  writeOutput,
+} from "../output/file.ts";
 import { checkFields, pickFields } from "../output/output.ts";
 import type { CommandInput } from "../parse/declaration.ts";
 import { findMisspeltFields } from "../parse/suggestions.ts";

@@ -1,9 +1,20 @@
-import { PassThrough, Readable, Writable } from "node:stream";
-import { hasCollector } from "../../base/otel-settings.ts";
+import { PassThrough, Readable } from "node:stream";
+import { text as readAll } from "node:stream/consumers";
+import {
+  buildOtlpDocument,
+  createSpan,
+  hasCollector,
+  type OtelSettings,
+  readOtelSettings,
+  type Span,
+  writeTraceparent,
+} from "../../base/otel.ts";
+import { svcVersion } from "../../base/version.ts";
 import type { CommandDeclaration } from "../../derive/command-spec.ts";
 import type { CapturedRun, CommandOutcome, Context, NestedRunOptions } from "../command.ts";
 import { loadWrittenCommand } from "../command-tree/written-commands.ts";
 import { findEndedHint, findRejectionHint } from "../connection/emulator/ended-emulator.ts";
+import { buildChildVariables, openTransport, readParentContext } from "../connection/http.ts";
 import { createOutput } from "../output/output.ts";
 import {
   type CommandInput,
@@ -23,7 +34,6 @@ import {
 } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
 import { canPrompt } from "../prompt/confirm.ts";
-import { startCommandSpan } from "./command-span.ts";
 import { createContext, type RunOptions } from "./context.ts";
 import { runDerivedCommand } from "./derived-command.ts";
 import { addNextCommand, suggestExistingNames } from "./existing-names.ts";
@@ -88,26 +98,59 @@ function findOutputFlag(declaration: DeclaredCommand): string | undefined {
   return declaration.prints ?? (declaration.extendsDerived ? declaration.spec?.output : undefined);
 }
 
+const maxExportMs = 1_000;
+
+/**
+ * Runs the command in an OpenTelemetry span. Its parent is the span of TRACEPARENT. Without one, the span is the root
+ * of a trace. Invalid variables cause neither output nor failure.
+ */
 async function performTraced(invocation: InterpretedLine, run: RunOptions): Promise<number> {
   const { host, shutdown, svc } = run;
-  const span = startCommandSpan(host, invocation.declaration.words.join(" "));
-  if (!span) return performCommand(invocation, run);
-  const env = span.variables;
+  const { settings } = readOtelSettings(host.env, "svc");
+  if (!settings) return performCommand(invocation, run);
+  const parent = readParentContext(host.env);
+  const self = createSpan(parent);
+  const start = host.wall.now();
+  const variables = buildChildVariables(host.env, writeTraceparent(self));
   // The host is extended, not copied, because copying would open standard input.
-  const tracedHost: Host = Object.create(host, { env: { value: { ...host.env, ...env } } });
+  const tracedHost: Host = Object.create(host, { env: { value: { ...host.env, ...variables } } });
   const runInner: Context["svc"] = (line, runOptions) =>
-    svc(line, { ...runOptions, env: { ...env, ...runOptions?.env } });
+    svc(line, { ...runOptions, env: { ...variables, ...runOptions?.env } });
+
+  const end = async (exit: number, failed: string | undefined) => {
+    const words = invocation.declaration.words.join(" ");
+    const attributes = { "svc.command": words, "process.exit.code": exit, "error.type": failed ?? null };
+    const times = { start, end: host.wall.now() };
+    const kind = "internal" as const;
+    await exportSpan(
+      { ...self, parent: parent?.span ?? null, name: `svc ${words}`, kind, ...times, attributes, failed },
+      settings,
+      run,
+    );
+  };
+
   try {
     const exit = await performCommand(invocation, { ...run, host: tracedHost, svc: runInner });
-    await span.end(exit, undefined, shutdown.forceSignal);
+    await end(exit, exit === 0 ? undefined : `exit ${exit}`);
     return exit;
   } catch (error) {
-    await span.end(
-      shutdown.name ? signalCodes[shutdown.name] : explainError(error).exitCode,
-      error,
-      shutdown.forceSignal,
-    );
+    const { code, exitCode } = explainError(error);
+    await end(shutdown.name ? signalCodes[shutdown.name] : exitCode, code);
     throw error;
+  }
+}
+
+/** Sends the span within a second, or until `forceSignal` is aborted. Never rejects. */
+async function exportSpan(span: Span, settings: OtelSettings, { host, shutdown }: RunOptions): Promise<void> {
+  const { url, headers, resource } = settings;
+  const body = JSON.stringify(buildOtlpDocument([span], resource, { name: "svc", version: svcVersion }));
+  const timeoutMs = Math.min(maxExportMs, settings.timeoutMs);
+  try {
+    const transport = await openTransport(host, { timeoutMs, maxResponseBytes: undefined });
+    const request = { method: "POST", url, headers: { ...headers, "content-type": "application/json" }, body } as const;
+    await transport.send(request, { timeoutMs, signal: shutdown.forceSignal }).finally(() => transport.close());
+  } catch {
+    // An unreachable collector does not cause a failure.
   }
 }
 
@@ -161,7 +204,7 @@ async function completeInput(
   if (missingNames.length + missing.body.length === 0) return input;
   if (canPrompt(context.host, context.globals)) {
     await requireTarget(declaration, input, context);
-    const { askForMissing } = await import("./ask-required.ts");
+    const { askForMissing } = await import("../prompt/missing-input.ts");
     return askForMissing(missing, input, context, declaration.words.join(" "));
   }
   if (missingNames.length === 0) return input;
@@ -183,7 +226,7 @@ async function supplementInput(
   const positionals = declaration.positionals.filter(({ name }) => name === missing.input);
   const flags = declaration.flags.filter(({ flag }) => flag === missing.input);
   if (positionals.length + flags.length === 0 || !canPrompt(context.host, context.globals)) throw missing;
-  const { askForMissing } = await import("./ask-required.ts");
+  const { askForMissing } = await import("../prompt/missing-input.ts");
   return askForMissing({ positionals, flags, body: [] }, input, context, declaration.words.join(" "));
 }
 
@@ -195,28 +238,20 @@ export async function runCaptured(
   host: Host,
   { stdin, env, cwd = host.cwd }: NestedRunOptions,
 ): Promise<CapturedRun> {
-  const [stdout, stderr] = [createCollector(), createCollector()];
-  const input = stdin === undefined ? new PassThrough().end() : Readable.from([stdin]);
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  const output = Promise.all([readAll(stdout), readAll(stderr)]);
   const exit = await main(argv, {
     ...host,
     cwd,
     inherits: false,
-    stdin: input,
-    stdout: stdout.stream,
+    stdin: Readable.from(stdin === undefined ? [] : [stdin]),
+    stdout,
     writeAtOnce: undefined,
-    stderr: stderr.stream,
+    stderr,
     env: { ...host.env, ...env },
   });
-  return { exit, stdout: stdout.getText(), stderr: stderr.getText() };
-}
-
-function createCollector(): { stream: Writable; getText: () => string } {
-  const chunks: Buffer[] = [];
-  const stream = new Writable({
-    write(chunk, _encoding, callback) {
-      chunks.push(Buffer.from(chunk));
-      callback();
-    },
-  });
-  return { stream, getText: () => Buffer.concat(chunks).toString("utf8") };
+  stdout.end();
+  stderr.end();
+  const [outputText, errorText] = await output;
+  return { exit, stdout: outputText, stderr: errorText };
 }

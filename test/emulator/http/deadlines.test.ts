@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { DeadlineList } from "../../../src/base/deadlines.ts";
+import { DeadlineList } from "../../../src/base/timing.ts";
 import { ManualWallClock, waitForIdle } from "../../support/clocks/manual-wall-clock.ts";
 
 function createDeadlines() {

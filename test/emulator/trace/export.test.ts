@@ -4,7 +4,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { Pool } from "undici";
 import { type TraceNode, toSpan } from "../../../src/api/trace-span.ts";
-import { buildOtlpDocument } from "../../../src/base/otel-settings.ts";
+import { buildOtlpDocument } from "../../../src/base/otel.ts";
 import { startCollector } from "../../support/collector.ts";
 import { createDraftContract } from "../../support/contracts.ts";
 import { startTestEmulator } from "../../support/emulator.ts";

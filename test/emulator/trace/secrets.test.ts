@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type TraceNode, toSpan } from "../../../src/api/trace-span.ts";
-import { buildOtlpDocument } from "../../../src/base/otel-settings.ts";
+import { buildOtlpDocument } from "../../../src/base/otel.ts";
 import { createSentContract } from "../../support/contracts.ts";
 import { startTestEmulator } from "../../support/emulator.ts";
 import { getSigningLink, submitSuccessfully } from "../../support/identity/recipient-page.ts";

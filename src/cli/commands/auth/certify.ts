@@ -1,7 +1,6 @@
 import { createSwitch, createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
-import { annotate, shouldAnnotate } from "../../output/github-actions.ts";
-import { formatJUnit } from "../../output/junit.ts";
+import { annotate, formatJUnit, shouldAnnotate } from "../../output/ci.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
 import { createExample } from "../../process/shell-words.ts";

@@ -2,13 +2,15 @@ import { createSwitch, createTextFlag } from "../../../derive/command-spec.ts";
 import {
   type Account,
   changeAccount,
+  findServerTime,
   getTokensPath,
+  hasExpired,
   readAccounts,
+  refreshAccount,
+  requireValidAccount,
   resolveAccountAddress,
 } from "../../auth/accounts.ts";
 import { createOAuthClient, postOAuth, resolveServerAddress } from "../../auth/oauth-call.ts";
-import { findServerTime } from "../../auth/server-time.ts";
-import { hasExpired, refreshAccount, requireValidAccount } from "../../auth/tokens.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { readVariable } from "../../connection/resolve-settings.ts";
 import { checkFields } from "../../output/output.ts";

@@ -7,7 +7,7 @@ import type { Context } from "../../command.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { askChoice, askSeveral, askText, askYesNo, type PromptValidator } from "../../prompt/ask.ts";
-import { findChoices } from "../../prompt/choices.ts";
+import { findChoices } from "../../prompt/missing-input.ts";
 import { withSpinner } from "../../prompt/spinner.ts";
 
 type Question = z.output<typeof Attribute>;

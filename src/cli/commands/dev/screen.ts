@@ -2,15 +2,14 @@ import { on } from "node:events";
 import type { showClock } from "../../../api/emulator/clock.ts";
 import type { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { ResultOf } from "../../../api/operation.ts";
-import { describeDuration } from "../../../base/duration.ts";
+import { describeDuration } from "../../../base/quantities.ts";
 import { pluralize } from "../../../base/text.ts";
 import type { Context } from "../../command.ts";
 import { escapeControlCharacters } from "../../output/control-characters.ts";
 import { defaultColumns, measureWidth, readWindowWidth } from "../../output/line-wrapping.ts";
 import { type StyledLine, stripStyles } from "../../output/styled.ts";
 import { InterruptedError } from "../../process/failure.ts";
-import type { InputStream } from "../../process/host.ts";
-import { write } from "../../process/write.ts";
+import { type InputStream, write } from "../../process/host.ts";
 
 /** A growing list of lines. Terminals also show a status line below the list. */
 export class SessionScreen {

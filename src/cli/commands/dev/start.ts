@@ -3,9 +3,9 @@ import type { Context } from "../../command.ts";
 import {
   type EmulatorAccess,
   findLocalEmulator,
+  getMainCluster,
   type LocalEmulator,
 } from "../../connection/emulator/emulator-access.ts";
-import { getMainCluster } from "../../connection/emulator/emulator-variables.ts";
 import { defaultPort, resolveStateFile } from "../../connection/emulator/run-file.ts";
 import { pollUntil } from "../../connection/follow.ts";
 import { openClient } from "../../connection/http.ts";

@@ -4,23 +4,20 @@ import { MissingCredentialsError } from "../../../client/errors.ts";
 import { createTextFlag } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import {
+  collectSecrets,
+  createEmulatorVariables,
   type EmulatorAccess,
   findLocalEmulator,
+  getMainCluster,
   listKnownWorkspaces,
   readEmulatorAccess,
   selectWorkspace,
 } from "../../connection/emulator/emulator-access.ts";
-import {
-  collectSecrets,
-  createEmulatorVariables,
-  getMainCluster,
-} from "../../connection/emulator/emulator-variables.ts";
 import { readProfileKey, readProfileName } from "../../connection/resolve-settings.ts";
-import { formatVariables, type VariableFormat, variableFormats } from "../../output/document.ts";
-import { maskSecrets } from "../../output/github-actions.ts";
+import { maskSecrets } from "../../output/ci.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
-import { createExample } from "../../process/shell-words.ts";
+import { createExample, formatVariables, type VariableFormat, variableFormats } from "../../process/shell-words.ts";
 
 const emulatorEnv = defineCommand({
   words: ["emulator", "env"],

@@ -7,8 +7,12 @@ import type { ResultOf } from "../../../api/operation.ts";
 import { pluralize } from "../../../base/text.ts";
 import { createEmulatorFlags } from "../../../derive/emulator-options.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
-import { type EmulatorAccess, withControlClient } from "../../connection/emulator/emulator-access.ts";
-import { collectSecrets, createEmulatorVariables } from "../../connection/emulator/emulator-variables.ts";
+import {
+  collectSecrets,
+  createEmulatorVariables,
+  type EmulatorAccess,
+  withControlClient,
+} from "../../connection/emulator/emulator-access.ts";
 import {
   addSummary,
   formatMarkdownCell,
@@ -16,7 +20,7 @@ import {
   printGroup,
   printInGroup,
   shouldAnnotate,
-} from "../../output/github-actions.ts";
+} from "../../output/ci.ts";
 import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 import { createExample, quoteShellWord } from "../../process/shell-words.ts";

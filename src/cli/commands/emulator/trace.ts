@@ -1,7 +1,7 @@
 import { showTrace, watchTrace } from "../../../api/emulator/traces.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { emulatorResource, type TraceNode, toSpan } from "../../../api/trace-span.ts";
-import { buildOtlpDocument } from "../../../base/otel-settings.ts";
+import { buildOtlpDocument } from "../../../base/otel.ts";
 import { svcVersion } from "../../../base/version.ts";
 import { createTextFlag } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";

@@ -1,6 +1,6 @@
 import { redactText, redactUrl } from "../../../api/secrets.ts";
+import { Mutex } from "../../../base/concurrency.ts";
 import { restoreExactNumbers, stringifyExact } from "../../../base/json.ts";
-import { Mutex } from "../../../base/mutex.ts";
 import { parseJson } from "../../../client/body.ts";
 import type { CapturedRun, Context } from "../../command.ts";
 import { explainError, redactExplanation, toExplanationJson } from "../../process/exit.ts";

@@ -17,8 +17,8 @@ import {
   RequestIdSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
+import { waitUntilAborted } from "../../../base/concurrency.ts";
 import { tryParseJson } from "../../../base/object.ts";
-import { waitUntilAborted } from "../../../base/on-abort.ts";
 import type { Context } from "../../command.ts";
 import { UsageError } from "../../process/failure.ts";
 import { type McpToolResult, ToolRunner, toErrorResult } from "./runner.ts";

@@ -14,7 +14,7 @@ import {
   createEmulatorConnection,
   createEmulatorVariables,
   getMainCluster,
-} from "../../connection/emulator/emulator-variables.ts";
+} from "../../connection/emulator/emulator-access.ts";
 import {
   openWebhookReceiver,
   type ReceivedWebhookRequest,

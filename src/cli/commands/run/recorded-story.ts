@@ -1,6 +1,6 @@
 import { Document, isScalar, visit } from "yaml";
-import { formatDuration } from "../../../base/duration.ts";
 import { toFields } from "../../../base/object.ts";
+import { formatDuration } from "../../../base/quantities.ts";
 import { listResponses } from "./expectations.ts";
 import type { RecordedAction, RecordingGoal } from "./recording.ts";
 import { escapeReferences, replaceLeaves } from "./references.ts";

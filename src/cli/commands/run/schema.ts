@@ -4,7 +4,7 @@ import { deliveryOutcomes } from "../../../api/delivery-outcomes.ts";
 import { addFault } from "../../../api/emulator/faults.ts";
 import { registry } from "../../../api/registry.ts";
 import { dictionary } from "../../../api/shapes.ts";
-import { durationPattern, parseDuration } from "../../../base/duration.ts";
+import { durationPattern, parseDuration } from "../../../base/quantities.ts";
 
 const createNamedMap = <Value extends z.ZodType>(pattern: RegExp, message: string, value: Value) =>
   dictionary(value, z.string().regex(pattern, message)).meta({ propertyNames: { pattern: pattern.source } });

@@ -13,7 +13,7 @@ import {
   type RetrySchedule,
   specifiedRetrySchedule,
 } from "../../../api/webhook-retries.ts";
-import { describeDuration } from "../../../base/duration.ts";
+import { describeDuration } from "../../../base/quantities.ts";
 import { ServiceError } from "../../../client/errors.ts";
 import { createIntegerFlag, createSwitch, createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { activities as allActivities } from "../../../api/activities.ts";
-import { waitUntilAborted } from "../../../base/on-abort.ts";
-import { formatSize } from "../../../base/size.ts";
+import { waitUntilAborted } from "../../../base/concurrency.ts";
+import { formatSize } from "../../../base/quantities.ts";
 import { pluralize } from "../../../base/text.ts";
 import { createIntegerFlag, createSwitch, createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";

@@ -1,13 +1,16 @@
 import type { Emulator } from "../../../../emulator/index.ts";
+import { isHidden } from "../../../api/control-roles.ts";
 import type { listControlClusters } from "../../../api/emulator/clusters.ts";
 import type { Liveness } from "../../../api/emulator/lifecycle.ts";
 import { clustersRoute, readinessRoute } from "../../../api/emulator/routes.ts";
 import type { CallableOperation, ResultOf } from "../../../api/operation.ts";
-import { toFields } from "../../../base/object.ts";
+import { toFields, tryParseJson } from "../../../base/object.ts";
 import { CheckedCall } from "../../../client/checked-call.ts";
 import { type Client, createClient } from "../../../client/client.ts";
 import { NetworkError } from "../../../client/errors.ts";
 import { fingerprintMachine, processExists } from "../../../files/machine.ts";
+import type { ServiceTarget } from "../../command.ts";
+import type { Output } from "../../output/output.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 import { quoteShellWord } from "../../process/shell-words.ts";
@@ -244,4 +247,105 @@ export async function createNoEmulatorError(
     hint: `${hasFileFlag ? "Use --file with the state of a running emulator" : "Run the command in the folder of a running emulator"}, or set SVC_EMULATOR_URL and SVC_EMULATOR_TOKEN.${otherEmulator}`,
     next: listener ? createStartCommand(false) : await findStartCommand(),
   });
+}
+
+/**
+ * Creates the variables that point programs at an emulator (DECISIONS.md, L21). `svc emulator exec` sets them and `svc
+ * emulator env` prints them. Variables that are undefined must be unset, because they belong to other services or
+ * users.
+ */
+export function createEmulatorVariables(emulator: EmulatorAccess): Readonly<Record<string, string | undefined>> {
+  const { routerUrl, controlUrl, clusters, token } = emulator;
+  const first = getMainCluster(emulator);
+  return {
+    SVC_BASE_URL: routerUrl,
+    SVC_ROUTER_URL: routerUrl,
+    SVC_CONTRACTS_URL: first?.url,
+    SVC_CLIENT_ID: first?.clientId,
+    SVC_CLIENT_SECRET: first?.clientSecret,
+    SVC_CLUSTER_KEY: omitHidden(first?.clusterKey),
+    SVC_WEBHOOK_HMAC_KEY: first?.hmacKey,
+    SVC_EMULATOR_URL: controlUrl,
+    SVC_EMULATOR_TOKEN: token,
+    SVC_CLUSTERS: JSON.stringify(
+      clusters.map(({ id, url, clientId, clientSecret, clusterKey }) => ({
+        id,
+        url,
+        client_id: clientId,
+        client_secret: clientSecret,
+        cluster_key: omitHidden(clusterKey),
+      })),
+    ),
+    SVC_TOKEN: undefined,
+    SVC_PROFILE: undefined,
+    SVC_BASIC_AUTH: undefined,
+  };
+}
+
+/** Returns undefined for a hidden key. A token of one workspace cannot read the key of its cluster. */
+const omitHidden = (secret: string | undefined): string | undefined => (isHidden(secret) ? undefined : secret);
+
+export const getMainCluster = ({
+  clusters,
+}: Pick<EmulatorAccess, "clusters">): EmulatorAccess["clusters"][number] | undefined =>
+  clusters.find(({ clientId }) => clientId !== undefined) ?? clusters[0];
+
+/** Addresses and credentials for a client of the emulator and its services. */
+export function createEmulatorConnection(emulator: EmulatorAccess): Pick<ServiceTarget, "baseUrls" | "credentials"> {
+  const { routerUrl, clusters, token } = emulator;
+  const first = getMainCluster(emulator);
+  return {
+    baseUrls: { router: routerUrl, emulator: routerUrl, contracts: first?.url ?? routerUrl },
+    credentials: {
+      clientId: first?.clientId,
+      clientSecret: first?.clientSecret,
+      clusterKeys: Object.fromEntries(clusters.map(({ id, clusterKey }) => [id, clusterKey])),
+      controlToken: token,
+    },
+  };
+}
+
+export const collectSecrets = ({
+  clusters,
+  token,
+}: Pick<EmulatorAccess, "clusters" | "token">): readonly (string | undefined)[] => [
+  token,
+  ...clusters.flatMap(({ clientSecret, clusterKey, hmacKey }) => [clientSecret, clusterKey, hmacKey]),
+];
+
+const credentialVariables = [
+  "SVC_CLIENT_ID",
+  "SVC_CLIENT_SECRET",
+  "SVC_CLUSTER_KEY",
+  "SVC_CLUSTERS",
+  "SVC_TOKEN",
+  "SVC_BASIC_AUTH",
+];
+
+/**
+ * Selects the view of a local emulator by the environment. Only an API key of the emulator is sent, and its workspace
+ * comes first in the view. Other credentials in the environment belong to the emulator, as printed by `svc emulator
+ * env`, or to a real service. The emulator checks the secret.
+ */
+export async function selectEnvironmentKey<Access extends EmulatorAccess>(access: Access, { env }: Pick<Host, "env">) {
+  const { SVC_CLIENT_ID: clientId, SVC_CLIENT_SECRET: clientSecret } = env;
+  const workspaces = clientId && clientSecret ? await listKnownWorkspaces(access) : [];
+  const workspace = workspaces.find(({ client_id }) => client_id === clientId);
+  const isUsed = (name: string) => workspace !== undefined && /^SVC_CLIENT_(ID|SECRET)$/.test(name);
+  const unused = credentialVariables.filter((name) => env[name] && !isUsed(name) && !isOwn(name, env[name], access));
+  if (!workspace || !clientId || !clientSecret) return { access, key: undefined, unused };
+  return { access: selectWorkspace(access, workspace), key: { clientId, clientSecret }, unused };
+}
+
+/** A value that this emulator issued counts as used, because the emulator returns the same one. */
+function isOwn(name: string, value: string, { clusters }: EmulatorAccess): boolean {
+  if (name === "SVC_CLUSTER_KEY") return clusters.some(({ clusterKey }) => clusterKey === value);
+  const clusterList = name === "SVC_CLUSTERS" ? tryParseJson(value) : undefined;
+  const isIssued = (entry: unknown) => clusters.some(({ clusterKey }) => clusterKey === toFields(entry).cluster_key);
+  return Array.isArray(clusterList) && clusterList.every(isIssued);
+}
+
+export async function reportUnusedVariables(unused: readonly string[], output: Pick<Output, "note">): Promise<void> {
+  if (unused.length === 0) return;
+  await output.note(`Ignored: ${unused.join(", ")} (not known to this emulator; see svc help addresses)`);
 }

@@ -1,5 +1,8 @@
 import { formatSuggestion } from "../../../base/text.ts";
+import { createTextFlag } from "../../../derive/command-spec.ts";
 import type { Context } from "../../command.ts";
+import { readSecret } from "../../parse/body.ts";
+import type { CommandInput } from "../../parse/declaration.ts";
 import { UsageError } from "../../process/failure.ts";
 import { parseProxy } from "../proxies.ts";
 import {
@@ -21,7 +24,6 @@ import {
   readProfiles,
   requireProfile,
 } from "./profile.ts";
-import { appSecrets } from "./secrets.ts";
 
 export interface ProfileSetting {
   readonly key: string;
@@ -64,6 +66,38 @@ export function setProfileSetting(profile: Profile, key: string, value: string |
   return cluster === undefined
     ? change(profile, key)
     : { ...profile, cluster_keys: change(profile.cluster_keys ?? {}, cluster) };
+}
+
+/** Secret of a connected app. A file or the environment provides it, never the command line. */
+export interface SecretSource<Flag extends string = string> {
+  readonly flag: Flag;
+  readonly env: string;
+  readonly label: string;
+}
+
+export const appSecrets = {
+  chatA: { flag: "signing-secret-file", env: "SVC_CHAT_A_SIGNING_SECRET", label: "the app's signing secret" },
+  chatB: { flag: "token-file", env: "SVC_CHAT_B_TOKEN", label: "a bot-framework token" },
+  crmA: { flag: "client-secret-file", env: "SVC_CRM_A_CLIENT_SECRET", label: "the app's client secret" },
+  crmB: { flag: "consumer-secret-file", env: "SVC_CRM_B_CONSUMER_SECRET", label: "the app's consumer secret" },
+  billing: { flag: "password-file", env: "SVC_BILLING_PASSWORD", label: "the provider's password" },
+} as const satisfies Record<string, SecretSource>;
+
+export const createSecretFlag = <Flag extends string>({ flag, env, label: what }: SecretSource<Flag>) =>
+  createTextFlag(flag, "FILE|-", `File with ${what}; or set ${env}`);
+
+/** Reads the secret without its trailing line break. Returns undefined without a file or variable. */
+export async function readAppSecret(
+  { flag, env, label: what }: SecretSource,
+  input: CommandInput,
+  { host }: Context,
+): Promise<string | undefined> {
+  const path = input.flags[flag];
+  if (typeof path !== "string") return readVariable(host, env)?.value;
+  if (path === "-" && input.flags.file === "-") {
+    throw new UsageError(`--${flag} - cannot be used with --file -`);
+  }
+  return readSecret(host, path, `--${flag}`, what);
 }
 
 /** Setting as displayed. A secret shows only its origin. */

@@ -1,5 +1,5 @@
 import type { WallClock } from "../../../../base/clock.ts";
-import { runConcurrently } from "../../../../base/run-concurrently.ts";
+import { runConcurrently } from "../../../../base/concurrency.ts";
 import {
   type CheckFinding,
   describeResponse,

@@ -13,10 +13,9 @@ import {
   makeStateFolder,
   resolveStateFile,
 } from "../../../connection/emulator/run-file.ts";
-import { maskSecrets } from "../../../output/github-actions.ts";
+import { maskSecrets } from "../../../output/ci.ts";
 import { CommandFailedError } from "../../../process/failure.ts";
-import { parentPidVariable } from "../../../process/host.ts";
-import { forwardOutput } from "../../../process/write.ts";
+import { forwardOutput, parentPidVariable } from "../../../process/host.ts";
 import { canPrompt } from "../../../prompt/confirm.ts";
 
 export interface StartReport {

@@ -1,6 +1,6 @@
 import { keyedTables, lookUpOwners } from "../../../../api/emulator/owners.ts";
 import { showClusterClient, showClusterEmail } from "../../../../api/router/mapping-tables.ts";
-import { runConcurrently } from "../../../../base/run-concurrently.ts";
+import { runConcurrently } from "../../../../base/concurrency.ts";
 import { pluralize } from "../../../../base/text.ts";
 import type { Client } from "../../../../client/client.ts";
 import { replaceMissing } from "../../../../client/errors.ts";

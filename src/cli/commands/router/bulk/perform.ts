@@ -1,8 +1,8 @@
 import { pluralize } from "../../../../base/text.ts";
 import { formatFsError, isFsError } from "../../../../files/disk.ts";
 import type { Context } from "../../../command.ts";
+import { setOutput } from "../../../output/ci.ts";
 import { writeOutput } from "../../../output/file.ts";
-import { setOutput } from "../../../output/github-actions.ts";
 import { CommandFailedError, type FailureKind, PartialFailureError, UsageError } from "../../../process/failure.ts";
 import { getRemedy } from "../../../process/service-message.ts";
 import { formatCommandLine } from "../../../process/shell-words.ts";

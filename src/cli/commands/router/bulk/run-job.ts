@@ -1,4 +1,4 @@
-import { runConcurrently } from "../../../../base/run-concurrently.ts";
+import { runConcurrently } from "../../../../base/concurrency.ts";
 import { pluralize } from "../../../../base/text.ts";
 import { CheckedCall } from "../../../../client/checked-call.ts";
 import { ServiceError } from "../../../../client/errors.ts";

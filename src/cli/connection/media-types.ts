@@ -1,2 +1,0 @@
-/** A split bundle that imports a CommonJS module late gets only its `default`. */
-export { lookup } from "mime-types";
