@@ -26,9 +26,9 @@ describe("file size check", () => {
       },
     ));
 
-  it("allows a median of 128 lines and a 90th percentile of 250", () => {
+  it("allows a median of 136 lines and a 90th percentile of 250", () => {
     const { median, p90 } = measureSizes(sources);
-    assert.ok(median <= 128 && p90 <= 250, `median ${median}, 90th percentile ${p90}`);
+    assert.ok(median <= 136 && p90 <= 250, `median ${median}, 90th percentile ${p90}`);
   });
 
   it("requires a reason for more than 400 lines", () =>

@@ -64,8 +64,8 @@ export function createForwarder({ wall, pseudonym, links }: ForwarderOptions) {
       return pendingForward;
     },
     /**
-     * Returns the result of `work`, or `timedOut` if the work takes longer than `ms` of wall-clock time. The work itself
-     * continues.
+     * Returns the result of `work`, or `timedOut` if the work takes longer than `ms` of wall-clock time. The work
+     * itself continues.
      */
     withTimeout: <T>(ms: number, work: Promise<T>) => timeouts.withTimeout(ms, work),
     /** Returns whether this forwarder sent the request itself, which happens if a URL points back at the sender. */

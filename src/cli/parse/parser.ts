@@ -153,7 +153,7 @@ function parseValue(text: string, spec: FlagSpec): unknown {
   }
 }
 
-/** A flag in the position of a value means that the value was forgotten. The library would take the flag as the value. */
+/** A flag in the position of a value means that the value was forgotten. The library would take it as the value. */
 function rejectForgottenValues(argv: readonly string[], flags: readonly FlagSpec[]): void {
   for (const [position, word] of skipFlagValues(argv, flags)) {
     const spec = isBareWord(word) ? undefined : findFlag(word, flags);
