@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { parseEnv } from "node:util";
-import { formatVariables } from "../../../src/cli/process/shell-words.ts";
+import { formatVariables } from "../../../src/cli/commands/emulator/env.ts";
 import { createTestFolder } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { hasProgram } from "../../support/cli/terminal.ts";

@@ -1,6 +1,7 @@
 import { createSwitch, createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
-import { annotate, formatJUnit, shouldAnnotate } from "../../output/ci.ts";
+import { annotate, shouldAnnotate } from "../../output/ci.ts";
+import { formatJUnit } from "../../output/junit.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
 import { createExample } from "../../process/shell-words.ts";

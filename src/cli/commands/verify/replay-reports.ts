@@ -1,6 +1,6 @@
 import { pluralize } from "../../../base/text.ts";
 import type { ClaimReport, ReportedDifference, VerifyReport } from "../../../verify/report.ts";
-import { formatJUnit } from "../../output/ci.ts";
+import { formatJUnit } from "../../output/junit.ts";
 import { bold, type StyledLine } from "../../output/styled.ts";
 
 const shorten = (value: unknown): string => {

@@ -1,8 +1,8 @@
 import { toIsoSeconds } from "../../../../base/clock.ts";
 import { pluralize } from "../../../../base/text.ts";
 import type { Context } from "../../../command.ts";
-import { escapeMarkup } from "../../../output/ci.ts";
 import { writeOutput } from "../../../output/file.ts";
+import { escapeMarkup } from "../../../output/junit.ts";
 import { canShowStatusLine } from "../../../output/print.ts";
 import { formatCsvLine } from "../../../output/text.ts";
 import { isSwitchedOn } from "../../../process/environment.ts";
