@@ -14,7 +14,10 @@ import { listUnreturnedFailures, returnedFailuresFile } from "./structure/comple
 
 /** Tests that run only by name, because they install programs of other languages or measure. */
 const onDemand = ["bench", "interop/generators", "interop/clients"];
-/** Tests that start other programs, kill processes, attack, wait, or call every operation. The longest comes first. */
+/**
+ * Tests that start other programs, kill processes, attack, wait, or call every operation. Each file has a process of
+ * its own, and the longest comes first.
+ */
 const slow = [
   "packaged",
   "interop",
@@ -25,7 +28,6 @@ const slow = [
   "cli/emulator/postgres",
   "scenarios/help-examples",
   "scenarios/pages",
-  "structure/bench",
   "structure/expressions",
   // These tests start, kill and crash processes, or use terminals.
   "cli/auth/certify",
@@ -34,10 +36,6 @@ const slow = [
   "cli/mcp/server",
   "cli/webhooks/certify",
   "cli/webhooks/certify-command",
-  "cli/webhooks/certify-hostile",
-  "cli/webhooks/made-up-scheme",
-  "emulator/compose/bundle",
-  "emulator/compose/ended",
   "emulator/compose/one-writer",
   "emulator/kill",
   "emulator/travel/kill",
@@ -51,33 +49,63 @@ const slow = [
   "cli/bulk/kill",
   "cli/emulator/detach",
   "cli/emulator/full-disk",
-  "cli/emulator/killed-emulator",
-  "cli/emulator/removed-state",
   "cli/interrupt",
   "cli/terminal",
   // These tests use hostile services, clients and files.
   "cli/trouble",
   "emulator/cluster/garbage",
   "emulator/cluster/pdf/hostile-files",
+  // These tests call every operation, or replay thousands of requests.
+  "client/every-success",
+  "emulator/control/contracts/activities",
+  "emulator/determinism",
+  "verify/thousand",
+];
+/** Slow tests of the same kinds that share processes, because each is short. */
+const slowTogether = [
+  // These tests start, kill and crash processes.
+  "cli/auth/browser",
+  "cli/config/file-lock",
+  "cli/emulator/killed-emulator",
+  "cli/emulator/log-json",
+  "cli/emulator/open-files",
+  "cli/emulator/removed-state",
+  "cli/emulator/second-start",
+  "cli/run/reports",
+  "cli/webhooks/made-up-scheme",
+  "emulator/compose/bundle",
+  "emulator/compose/ended",
+  "files/lock",
+  "structure/bench",
+  // These tests use hostile services, clients and files, or wait for slow ones.
+  "cli/connection/response-limits",
+  "cli/emulator/activity",
+  "cli/emulator/trust",
+  "cli/output/untrusted-data",
+  "cli/webhooks/certify-hostile",
   "emulator/cluster/pdf/limits",
   "emulator/cluster/pdf/pdf",
   "emulator/cluster/pdf/spare",
   "emulator/hostile-input",
   "emulator/http/departure",
+  "emulator/http/heavy-bodies",
   "emulator/http/hostile",
   "emulator/http/slow-readers",
   "emulator/inherited-names",
+  "emulator/router/cluster-failures",
   "emulator/router/hostile",
   "emulator/router/hostile-input",
-  // These tests call every operation, or replay thousands of requests.
+  "emulator/trace/export",
+  // These tests call every operation, or send thousands of requests.
   "cli/agent/setup",
   "cli/output/layout-options",
-  "client/every-success",
+  "cli/verify/against",
+  "cli/verify/record",
   "emulator/causes",
-  "emulator/control/contracts/activities",
+  "emulator/clock/fairness",
+  "emulator/cluster/contracts/growth",
   "emulator/control/token-reach",
-  "emulator/determinism",
-  "verify/thousand",
+  "verify/planted",
 ];
 
 const args = process.argv.slice(2);
@@ -96,7 +124,7 @@ const selected = words.map((word) =>
 const isWanted = (file: string): boolean => {
   if (selected.length > 0) return isInGroup(selected, file);
   if (isInGroup(onDemand, file)) return false;
-  return args.includes("--all") || isInGroup(slow, file) === args.includes("--slow");
+  return args.includes("--all") || isInGroup([...slow, ...slowTogether], file) === args.includes("--slow");
 };
 const files = readdirSync(testFolder, { recursive: true })
   .map((path) => String(path).replaceAll(sep, "/"))
