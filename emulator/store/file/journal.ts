@@ -191,12 +191,8 @@ function checkChange(state: State, change: Change, upgrade: Upgrade, isTrusted: 
 
 const changesMarker = ',"changes":[';
 
-export function formatCommitLine(changes: readonly Change[], cause: string | undefined, { at, ids }: Moment): string {
-  // Strings are concatenated, because an object per commit is slower.
-  const causeField = cause === undefined ? "" : `,"cause":${JSON.stringify(cause)}`;
-  const idsField = ids === undefined ? "" : `,"ids":${JSON.stringify(ids)}`;
-  return `{"at":${at ?? null}${causeField}${idsField},"changes":${JSON.stringify(changes)}}`;
-}
+export const formatCommitLine = (changes: readonly Change[], cause: string | undefined, { at, ids }: Moment): string =>
+  JSON.stringify({ at: at ?? null, cause, ids, changes });
 
 /** Parses the fields of a line that precede its changes. Returns undefined if the line has none. */
 export function parseCommitLine(json: string): Omit<Commit, "number"> | undefined {
