@@ -63,8 +63,9 @@ const slow = [
 ];
 /** Slow tests of the same kinds that share processes, because each is short. */
 const slowTogether = [
-  // These tests start, kill and crash processes.
+  // These tests start, kill and crash processes, fill disks, or need the built package.
   "cli/auth/browser",
+  "cli/bulk/crash",
   "cli/config/file-lock",
   "cli/emulator/killed-emulator",
   "cli/emulator/log-json",
@@ -73,10 +74,16 @@ const slowTogether = [
   "cli/emulator/second-start",
   "cli/run/reports",
   "cli/webhooks/made-up-scheme",
+  "emulator/clock/disk-full",
   "emulator/compose/bundle",
   "emulator/compose/ended",
+  "emulator/console/bundle",
+  "emulator/store/file/disk-full",
+  "emulator/store/file/disk-trouble",
+  "emulator/travel/refusals",
   "files/lock",
   "structure/bench",
+  "structure/doors",
   // These tests use hostile services, clients and files, or wait for slow ones.
   "cli/connection/response-limits",
   "cli/emulator/activity",
@@ -92,7 +99,6 @@ const slowTogether = [
   "emulator/http/hostile",
   "emulator/http/slow-readers",
   "emulator/inherited-names",
-  "emulator/router/cluster-failures",
   "emulator/router/hostile",
   "emulator/router/hostile-input",
   "emulator/trace/export",
@@ -105,6 +111,7 @@ const slowTogether = [
   "emulator/clock/fairness",
   "emulator/cluster/contracts/growth",
   "emulator/control/token-reach",
+  "emulator/router/mapping/mapping-tables.model",
   "verify/planted",
 ];
 

@@ -8,8 +8,8 @@ import { identifyMachine } from "../../src/files/machine.ts";
 import { createTestFolder } from "../support/cli/cli-emulator.ts";
 import { type RunOptions, runCli } from "../support/cli/run-cli.ts";
 import { createMovedWallClock } from "../support/clocks/moved-wall-clock.ts";
+import { getProgramPath } from "../support/program.ts";
 import { startReceiver } from "../support/receiver.ts";
-import { getSvcPath } from "../support/shipped.ts";
 
 /** A configuration folder, and the command line that uses it. */
 async function createHome(t: TestContext, profiles?: Record<string, Profile>, current?: string) {
@@ -115,7 +115,7 @@ describe("svc config set", () => {
     const ends = names.map(
       (name) =>
         new Promise((resolve) => {
-          const argv = [getSvcPath(), "config", "set", "client_id", name, "--profile", name];
+          const argv = [getProgramPath("svc"), "config", "set", "client_id", name, "--profile", name];
           spawn(process.execPath, argv, { env: { ...process.env, SVC_CONFIG_DIR: folder }, stdio: "ignore" }).once(
             "close",
             resolve,
