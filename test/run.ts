@@ -80,7 +80,6 @@ const slowTogether = [
   "emulator/console/bundle",
   "emulator/store/file/disk-full",
   "emulator/store/file/disk-trouble",
-  "emulator/travel/refusals",
   "files/lock",
   "structure/bench",
   "structure/doors",
