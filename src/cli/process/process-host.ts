@@ -1,5 +1,4 @@
-import { fstatSync, readFileSync, writeSync } from "node:fs";
-import { isatty } from "node:tty";
+import { fstatSync, writeSync } from "node:fs";
 import { runAfterDelay, systemWallClock } from "../../base/clock.ts";
 import { signalCodes } from "./exit.ts";
 import { CommandFailedError } from "./failure.ts";
@@ -12,22 +11,12 @@ const maxFlushMs = 50;
 const isHeldByThreads = (): boolean =>
   process.getActiveResourcesInfo().some((name) => /^(?:FSReq|GetAddrInfoReq|GetNameInfoReq)/.test(name));
 
+const signalNames: readonly SignalName[] = ["SIGINT", "SIGTERM", "SIGHUP"];
+
 /** Shells report the same code for a process that a signal ended. */
 function killSelf(name: SignalName): void {
   process.removeAllListeners(name);
   process.kill(process.pid, name);
-}
-
-/**
- * Reports whether the parent made this process ignore a closed terminal, as nohup does. A listener would revert that.
- * If the system does not report the setting, the streams decide: nohup leaves none of them on a terminal.
- */
-function ignoresHangUp(): boolean {
-  try {
-    const [, ignoredSignals] = /^SigIgn:\s*([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "latin1")) ?? [];
-    if (ignoredSignals !== undefined) return BigInt(`0x${ignoredSignals}`) % 2n === 1n;
-  } catch {}
-  return ![0, 1, 2].some((fd) => isatty(fd));
 }
 
 /** Most commands do not need the working folder, and it can have been removed. */
@@ -100,10 +89,10 @@ export const createProcessHost = (version: string): Host => ({
   starter: findParentRun(),
   inherits: true,
   onSignal(listener) {
-    const names: readonly SignalName[] = ["SIGINT", "SIGTERM", ...(ignoresHangUp() ? [] : (["SIGHUP"] as const))];
-    for (const name of names) process.on(name, listener);
+    // Node resets the signals that its parent ignored, so a process below nohup cannot know that it is one.
+    for (const name of signalNames) process.on(name, listener);
     return () => {
-      for (const name of names) process.off(name, listener);
+      for (const name of signalNames) process.off(name, listener);
     };
   },
   setDeadline: runAfterDelay,

@@ -53,8 +53,6 @@ const deaf =
 
 const signalNames = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-const noNohup = process.platform === "linux" ? false : "whether a signal is ignored stands in /proc";
-
 describe("svc process on Ctrl-C", () => {
   it("exits while a service hangs", async (t) => {
     const service = await startHangingService(t);
@@ -111,14 +109,6 @@ describe("svc process on Ctrl-C", () => {
       await finished(run.child.stdout!);
       assert.deepEqual([exit, run.stdout()], [7, `up\ntidied after ${name}\n`]);
     }
-  });
-
-  it("survives the end of its terminal if it was started detached", { skip: noNohup }, async (t) => {
-    const cwd = await createTestFolder(t);
-    const run = await startSvcProcess(t, ["emulator", "start", "--json", "--port", "0"], { cwd, within: ["nohup"] });
-    await run.saw('"ready"');
-    run.child.kill("SIGHUP");
-    await assertEndsInTime(run, { name: "SIGTERM", within: graceMs });
   });
 
   it("ends emulator start and closes the state cleanly", async (t) => {
