@@ -189,7 +189,7 @@ export async function readLock(file: string): Promise<LockHolder | undefined> {
   if (text === undefined) return undefined;
   const content = tryParseJson(text);
   // After a power failure, an unflushed file can be empty, contain zeros or be incomplete.
-  if (content === undefined && /^(?:[\0\s]*$|\{)/.test(text)) return { id: "nobody", pid: 0, machine: "" };
+  if (content === undefined && /^(?:[\0\s]*$|\{)/.test(text)) return { id: "unreadable", pid: 0, machine: "" };
   const { id, pid, socket } = toFields(content);
   if (typeof id !== "string" || !/^[\w-]{1,64}$/.test(id) || !Number.isInteger(pid))
     throw new NotALockFileError(file, "a file with other contents");

@@ -41,9 +41,7 @@ export function* skipFlagValues(
   }
 }
 
-/**
- * Reads the value of a flag from a command line that is not or cannot be parsed. As in the parser, the last one counts.
- */
+/** Reads the value of a flag from a command line that is not or cannot be parsed. The last one counts. */
 export function getFlagValue(argv: readonly string[], flag: string): string | undefined {
   const index = argv.findLastIndex((token) => token === flag || token.startsWith(`${flag}=`));
   if (index < 0) return undefined;

@@ -39,7 +39,8 @@ export class Parser {
     const ownFlags = command?.flags.filter((spec) => !globals.includes(spec)) ?? [];
     const operatorFlags = findOperatorFlags(ownFlags, argv);
     const flags = [...ownFlags, ...operatorFlags];
-    const program = createProgram([...globals, ...flags], command);
+    const options = new Map([...globals, ...flags].map((spec) => [spec, createOption(spec)]));
+    const program = createProgram(options, command);
     if (path.length === 0) program.helpCommand("help [topic]");
     // The names are for the suggestions of an unknown command.
     if (!command) for (const name of new Set(this.#listNext(path))) silenceOutput(program.command(name));
@@ -52,10 +53,10 @@ export class Parser {
     const positionals = command.positionals.map(({ name }, i) => [name, program.processedArgs[i]]);
     return {
       declaration: operatorFlags.length === 0 ? command : { ...command, flags: [...command.flags, ...operatorFlags] },
-      globals: readValues(program, globals),
+      globals: readValues(program, globals, options),
       input: {
         positionals: Object.fromEntries(positionals),
-        flags: readValues(program, flags),
+        flags: readValues(program, flags, options),
         rest: runsInnerCommand(command) ? program.args : [],
       },
     };
@@ -104,38 +105,39 @@ const silenceOutput = (command: Commander): Commander =>
     .helpCommand(false)
     .configureOutput({ writeOut: () => {}, writeErr: () => {}, outputError: () => {} });
 
-function createProgram(flags: readonly FlagSpec[], command: DeclaredCommand | undefined): Commander {
+type OptionBySpec = ReadonlyMap<FlagSpec, Option>;
+
+function createProgram(options: OptionBySpec, command: DeclaredCommand | undefined): Commander {
   const program = silenceOutput(new Commander("svc")).option("-V, --version");
-  for (const option of flags.flatMap(createOptions)) program.addOption(option);
+  for (const [{ flag, type }, option] of options) {
+    program.addOption(option);
+    if (type === "boolean") program.addOption(new Option(`--no-${flag}`));
+  }
   if (!command) return program;
   // All positionals are optional to the parser. A prompt can provide missing values, which later code checks.
   for (const { name, variadic } of command.positionals) program.argument(`[${name}${variadic ? "..." : ""}]`);
   return program.allowExcessArguments().action(() => {});
 }
 
-function createOptions(spec: FlagSpec): Option[] {
-  const option = createOption(spec);
-  if (formatFlagValue(spec).length > 0) {
-    option.argParser((text: string, previous: unknown) => {
-      if (!spec.repeatable) {
-        if (previous === undefined) return parseValue(text, spec);
-        // The last value would win silently.
-        throw new UsageError(`--${spec.flag} can be given only once`);
-      }
-      // No choice contains a comma, so a list of choices is one word.
-      const words = spec.choices ? text.split(",").map((word) => word.trim()) : [text];
-      return [...(Array.isArray(previous) ? previous : []), ...words.map((word) => parseValue(word, spec))];
-    });
-  }
-  return spec.type === "boolean" ? [option, new Option(`--no-${spec.flag}`)] : [option];
+function createOption(spec: FlagSpec): Option {
+  const value = formatFlagValue(spec);
+  const option = new Option([...(spec.short ? [`-${spec.short},`] : []), `--${spec.flag}`, ...value].join(" "));
+  if (value.length === 0) return option;
+  return option.argParser((text: string, previous: unknown) => {
+    if (!spec.repeatable) {
+      if (previous === undefined) return parseValue(text, spec);
+      // The last value would win silently.
+      throw new UsageError(`--${spec.flag} can be given only once`);
+    }
+    // No choice contains a comma, so a list of choices is one word.
+    const words = spec.choices ? text.split(",").map((word) => word.trim()) : [text];
+    return [...(Array.isArray(previous) ? previous : []), ...words.map((word) => parseValue(word, spec))];
+  });
 }
 
-const createOption = (spec: FlagSpec): Option =>
-  new Option([...(spec.short ? [`-${spec.short},`] : []), `--${spec.flag}`, ...formatFlagValue(spec)].join(" "));
-
-function readValues(program: Commander, flags: readonly FlagSpec[]): Record<string, unknown> {
+function readValues(program: Commander, flags: readonly FlagSpec[], options: OptionBySpec): Record<string, unknown> {
   const entries = flags.flatMap((spec) => {
-    const option = createOption(spec);
+    const option = options.get(spec)!;
     const value: unknown = program.getOptionValue(option.attributeName());
     if (option.negate) return value === false ? [[spec.flag, true]] : [];
     return value === undefined ? [] : [[spec.flag, value]];
