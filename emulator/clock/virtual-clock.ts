@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type Clock, clockModes, createSteadyClock, type WallClock } from "../../src/base/clock.ts";
-import { Emitter } from "../../src/base/concurrency.ts";
+import { Emitter } from "../../src/base/events.ts";
 import type { Cause } from "../store/cause.ts";
 import { defineRows, type Store } from "../store/port.ts";
 import { lastTimestampMs, storedTime } from "../store/stored-time.ts";

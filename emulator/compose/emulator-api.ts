@@ -1,6 +1,6 @@
 import { rewind, saveSnapshot } from "../../src/api/emulator/snapshots.ts";
 import { runAfterDelay } from "../../src/base/clock.ts";
-import { onAbort } from "../../src/base/concurrency.ts";
+import { onAbort } from "../../src/base/events.ts";
 import { formatPostgresUrl, parsePostgresUrl } from "../../src/base/postgres-url.ts";
 import { parseDuration } from "../../src/base/quantities.ts";
 import { splitAtLineEnds } from "../../src/files/read-log.ts";

@@ -3,7 +3,7 @@ import { devNull } from "node:os";
 import { dirname } from "node:path";
 import { redactText } from "../../src/api/secrets.ts";
 import { systemWallClock, type WallClock } from "../../src/base/clock.ts";
-import { Emitter } from "../../src/base/concurrency.ts";
+import { Emitter } from "../../src/base/events.ts";
 import { createRandomIds } from "../../src/base/ids.ts";
 import { pollEvery } from "../../src/base/timing.ts";
 import { openFilesRemedies } from "../../src/files/disk.ts";
