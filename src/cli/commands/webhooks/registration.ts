@@ -1,4 +1,4 @@
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { type Activity, activities as known } from "../../../api/activities.ts";
 import { createWebhook, deleteWebhook } from "../../../api/contracts/webhooks.ts";
 import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
@@ -187,11 +187,15 @@ export function probePort(
     };
     // The option `signal` of a socket leaves a listener on the signal.
     const stopWaiting = signal && onAbort(signal, () => report("silent"));
-    socket.on("connect", () => report("open"));
+    socket.on("connect", () => report(isConnectedToItself(socket) ? "refused" : "open"));
     socket.on("timeout", () => report("silent"));
     socket.on("error", ({ code }: NodeJS.ErrnoException) => report(code === "ECONNREFUSED" ? "refused" : "silent"));
   });
 }
+
+/** Linux can give a socket the port to which it connects, and then the socket accepts its own connection. */
+const isConnectedToItself = ({ localAddress, localPort, remoteAddress, remotePort }: Socket): boolean =>
+  localPort === remotePort && localAddress === remoteAddress;
 
 export const isRefused = async (url: string): Promise<boolean> => (await probePort(url)) === "refused";
 
