@@ -1,3 +1,4 @@
+import { SortedList } from "../store/live/sorted-list.ts";
 import type { ScheduledEntry } from "./schedule.ts";
 
 /**
@@ -11,14 +12,18 @@ const extraShare = 1 / 8;
 interface Workspace {
   readonly id: string | number;
   /** The keys with waiting entries, ordered by their first entry. */
-  readonly keys: KeyQueue[];
+  readonly keys: SortedList<KeyQueue>;
   running: number;
 }
 
 interface KeyQueue {
   readonly name: string;
   readonly workspace: Workspace;
-  readonly waiting: ScheduledEntry[];
+  readonly waiting: SortedList<{ readonly ordinal: number; readonly entry: ScheduledEntry }>;
+  /** The first waiting entry. */
+  first: ScheduledEntry | undefined;
+  /** The ID of the first waiting entry, which orders keys of the same time. */
+  ordinal: number;
   running: number;
 }
 
@@ -40,8 +45,8 @@ export class Rotation {
 
   add(entry: ScheduledEntry): void {
     const key = this.#getKey(entry);
-    insert(entry, key.waiting, isBefore);
-    if (key.waiting[0] === entry) moveToPosition(key);
+    key.waiting.insert(entry.due, { ordinal: entry.id, entry });
+    moveToPosition(key);
   }
 
   /** Gives a slot to the entry whose turn it is. Returns undefined if no entry may run. */
@@ -52,14 +57,14 @@ export class Rotation {
     const isExtra = usedSlots >= this.#maxConcurrent;
     for (const workspace of this.#workspaces.values()) {
       if (isExtra && workspace.running > 0) continue;
-      // This skips only keys with a running entry, and there are no more of them than slots.
-      const key = workspace.keys.find(
-        ({ running, waiting }) => running === 0 || (!isReserved && running < readCapacity(waiting[0]!)),
-      );
+      // This skips only keys with a running entry, and there are no more of them than running entries.
+      const key = workspace.keys
+        .slice(0, workspace.running + 1)
+        .find(({ running, first }) => running === 0 || (!isReserved && running < readCapacity(first!)));
       if (key === undefined) continue;
       this.#workspaces.delete(workspace.id);
       this.#workspaces.set(workspace.id, workspace);
-      const entry = key.waiting[0]!;
+      const entry = key.first!;
       this.start(entry);
       return entry;
     }
@@ -69,10 +74,8 @@ export class Rotation {
   /** Gives a slot to a waiting entry, even before its turn. Returns false if it is not waiting. */
   start(entry: ScheduledEntry): boolean {
     const key = this.#keys.get(entry.concurrency_key);
-    const index = key?.waiting.indexOf(entry) ?? -1;
-    if (key === undefined || index === -1) return false;
-    key.waiting.splice(index, 1);
-    if (index === 0) moveToPosition(key);
+    if (key === undefined || !key.waiting.remove(entry.due, entry.id)) return false;
+    moveToPosition(key);
     key.running += 1;
     key.workspace.running += 1;
     this.running.set(entry, key);
@@ -96,9 +99,9 @@ export class Rotation {
     if (existing !== undefined) return existing;
     // With a single slot, there is one global order by (due, id).
     const id = this.#maxConcurrent === 1 ? "" : (workspace_id ?? kind);
-    const workspace = this.#workspaces.get(id) ?? { id, keys: [], running: 0 };
+    const workspace: Workspace = this.#workspaces.get(id) ?? { id, keys: new SortedList(), running: 0 };
     this.#workspaces.set(id, workspace);
-    const key = { name, workspace, waiting: [], running: 0 };
+    const key: KeyQueue = { name, workspace, waiting: new SortedList(), first: undefined, ordinal: 0, running: 0 };
     this.#keys.set(name, key);
     return key;
   }
@@ -107,14 +110,11 @@ export class Rotation {
 /** Moves a key to the position of its first waiting entry in its workspace. */
 function moveToPosition(key: KeyQueue): void {
   const { keys } = key.workspace;
-  const index = keys.indexOf(key);
-  if (index !== -1) keys.splice(index, 1);
-  if (key.waiting.length > 0) insert(key, keys, (a, b) => isBefore(a.waiting[0]!, b.waiting[0]!));
-}
-
-const isBefore = (a: ScheduledEntry, b: ScheduledEntry): boolean => a.due < b.due || (a.due === b.due && a.id < b.id);
-
-/** Inserts an item into a sorted list, usually at the end. */
-function insert<T>(item: T, list: T[], precedes: (a: T, b: T) => boolean): void {
-  list.splice(list.findLastIndex((other) => precedes(other, item)) + 1, 0, item);
+  const [next] = key.waiting.slice(0, 1);
+  if (key.first === next?.entry) return;
+  if (key.first) keys.remove(key.first.due, key.ordinal);
+  key.first = next?.entry;
+  if (next === undefined) return;
+  key.ordinal = next.ordinal;
+  keys.insert(next.entry.due, key);
 }

@@ -126,16 +126,18 @@ export class SortedList<Item extends OrderedItem> {
     }
   }
 
-  remove(value: IndexValue, ordinal: number): void {
+  /** Removes an item. Returns false if there is no such item. */
+  remove(value: IndexValue, ordinal: number): boolean {
     const index = this.#findBlock(value, ordinal);
     const block = this.#blocks[index];
-    if (block === undefined) return;
+    if (block === undefined) return false;
     const position = findPosition(block, value, ordinal);
-    if (block.items[position]?.ordinal !== ordinal || block.values[position] !== value) return;
+    if (block.items[position]?.ordinal !== ordinal || block.values[position] !== value) return false;
     this.#length -= 1;
     this.#invalidateStarts(index);
     if (getLength(block) === 1) this.#blocks.splice(index, 1);
     else removeAt(block, position);
+    return true;
   }
 
   /** Counts the items with a value below `value`. With `includesEqual`, also counts the items with that value. */
@@ -152,7 +154,7 @@ export class SortedList<Item extends OrderedItem> {
     const from = Math.max(0, start);
     let remaining = Math.min(end, this.#length) - from;
     if (remaining <= 0) return items;
-    let index = this.#findBlockAt(from);
+    let index = from === 0 ? 0 : this.#findBlockAt(from);
     for (let skipped = from - this.#getStart(index); remaining > 0; skipped = 0, index += 1) {
       const block = this.#blocks[index]!;
       const blockStart = block.first + skipped;

@@ -6,14 +6,15 @@ import { VirtualClock } from "../../../emulator/clock/virtual-clock.ts";
 import { collections } from "../../../emulator/compose/state/collections.ts";
 import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
+import { measureCostRatio } from "../../support/cost-ratio.ts";
 
 const begin = Date.parse("2031-01-02T03:04:05Z");
 
 interface Queue {
   /** Adds this many entries of an owner to the queue, over this many concurrency keys, all due now. */
   add(owner: string, entries: number, keys: number): Promise<void>;
-  /** Starts a runner that runs six entries of a key at once. */
-  run(hanging?: (owner: string) => boolean): void;
+  /** Starts a runner that runs six entries of a key at once. Returns a function that closes it. */
+  run(hanging?: (owner: string) => boolean): () => Promise<void>;
   /** Owners of the started entries, in order. */
   readonly startedNames: string[];
   /** Resolves when this many were started. */
@@ -62,10 +63,12 @@ async function createQueue(t: TestContext): Promise<Queue> {
           },
         },
       });
-      t.after(() => {
+      const close = () => {
         closeSignal.abort();
         return runner.close();
-      });
+      };
+      t.after(close);
+      return close;
     },
   };
 }
@@ -101,6 +104,26 @@ describe("workspace with many ready entries", () => {
     const shared = both.slice(0, 4_000).filter((owner) => owner === "other").length;
     assert.ok(shared >= 1_900 && shared <= 2_100, `${shared} of 4,000`);
     assert.equal(startedNames.filter((owner) => owner === "one").length, 6_000);
+  });
+
+  it("starts an entry at the same cost, however many others wait for its concurrency key", async (t) => {
+    const createLongQueue = async (keys: number) => {
+      const queue = await createQueue(t);
+      await queue.add("loud", 80_000, keys);
+      return queue;
+    };
+    const [oneKey, manyKeys] = [await createLongQueue(1), await createLongQueue(800)];
+    const startSome = async ({ run, startedNames, waitForStarted }: Queue) => {
+      const close = run();
+      await waitForStarted(startedNames.length + 2_000);
+      await close();
+    };
+    const ratio = await measureCostRatio(
+      () => startSome(oneKey),
+      () => startSome(manyKeys),
+      2,
+    );
+    assert.ok(ratio < 2, `${ratio} times the usual cost`);
   });
 
   it("leaves slots for other workspaces when all its entries hang", async (t) => {
