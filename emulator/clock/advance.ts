@@ -3,7 +3,7 @@ import type { AdvanceResult } from "../published.d.ts";
 import type { Cause } from "../store/cause.ts";
 import { StateReplacedError, type Store, StoreFailedError } from "../store/port.ts";
 import { lastTimestampMs } from "../store/stored-time.ts";
-import type { Dispatcher, FinishedEntry } from "./dispatcher.ts";
+import type { Dispatcher } from "./dispatcher.ts";
 import { type ScheduledEntry, schedule } from "./schedule.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
@@ -13,6 +13,8 @@ export type AdvanceTargetMs =
   | { readonly to: number }
   | { readonly next: true }
   | { readonly untilIdle: true };
+
+export type FinishedEntry = AdvanceResult["ran"][number];
 
 /** The target is not after the present virtual time, which never goes backwards. */
 export class AdvanceTargetInPastError extends Error {
@@ -88,7 +90,7 @@ export async function advance(
   try {
     // Entries that were already due are awaited but not reported, because their number depends on timing.
     let isIdle = await waitUntilIdle(context, deadline, isProgressing);
-    dispatcher.onFinished = (entry) => ran.push(entry);
+    dispatcher.onFinished = ({ id, kind, ref }, at, outcome) => ran.push({ id, at, kind, ref, outcome });
     for (;;) {
       if (!isIdle && !stopSignal.aborted) return await stop(closing.aborted ? "closing" : "too_much_wall_time");
       const next = await findFirstAfter(store, clock.now(), goal);

@@ -26,12 +26,6 @@ interface Run {
   readonly commit: JobCommit;
 }
 
-/** An entry whose outcome is durable, and the virtual time of its run. */
-export interface FinishedEntry extends Pick<ScheduledEntry, "id" | "kind" | "ref"> {
-  readonly at: number;
-  readonly outcome: string;
-}
-
 /** The number of entries per slot that may be started before they are durable. After a crash they run again. */
 const maxUncommittedPerSlot = 4;
 
@@ -59,8 +53,8 @@ export class Dispatcher {
   #uncommittedCount = 0;
   #isWoken = false;
   #lastStep = Promise.resolve();
-  /** Called with each entry whose run has ended. */
-  onFinished: ((entry: FinishedEntry) => void) | undefined;
+  /** Called with each entry whose outcome is durable, and the virtual time of its run. */
+  onFinished: ((entry: ScheduledEntry, at: number, outcome: string) => void) | undefined;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
@@ -126,7 +120,7 @@ export class Dispatcher {
   abandon(): readonly ScheduledEntry[] {
     this.#stop.abort();
     this.#end("dropped");
-    return [...this.#rotation.running.keys()];
+    return [...this.#rotation.running];
   }
 
   #end(outcome: string): void {
@@ -248,7 +242,7 @@ export class Dispatcher {
   #report(entry: ScheduledEntry, at: number, outcome: string): void {
     this.#uncommittedCount -= 1;
     this.#release(entry, outcome);
-    this.onFinished?.({ id: entry.id, at, kind: entry.kind, ref: entry.ref, outcome });
+    this.onFinished?.(entry, at, outcome);
     this.wake();
   }
 

@@ -17,7 +17,6 @@ interface Workspace {
 }
 
 interface KeyQueue {
-  readonly name: string;
   readonly workspace: Workspace;
   readonly waiting: SortedList<{ readonly ordinal: number; readonly entry: ScheduledEntry }>;
   /** The first waiting entry. */
@@ -37,7 +36,7 @@ export class Rotation {
   /** Workspaces with waiting or running entries. The first one has the next turn. */
   readonly #workspaces = new Map<string | number, Workspace>();
   /** The entries that have a slot. */
-  readonly running = new Map<ScheduledEntry, KeyQueue>();
+  readonly running = new Set<ScheduledEntry>();
 
   constructor(maxConcurrent: number) {
     this.#maxConcurrent = maxConcurrent;
@@ -78,19 +77,18 @@ export class Rotation {
     moveToPosition(key);
     key.running += 1;
     key.workspace.running += 1;
-    this.running.set(entry, key);
+    this.running.add(entry);
     return true;
   }
 
   /** Frees the slot of an entry. Does nothing if the entry has no slot. */
   finish(entry: ScheduledEntry): void {
-    const key = this.running.get(entry);
-    if (key === undefined) return;
-    const { name, workspace } = key;
-    this.running.delete(entry);
+    if (!this.running.delete(entry)) return;
+    const key = this.#getKey(entry);
+    const { workspace } = key;
     key.running -= 1;
     workspace.running -= 1;
-    if (key.running + key.waiting.length === 0) this.#keys.delete(name);
+    if (key.running + key.waiting.length === 0) this.#keys.delete(entry.concurrency_key);
     if (workspace.running + workspace.keys.length === 0) this.#workspaces.delete(workspace.id);
   }
 
@@ -101,7 +99,7 @@ export class Rotation {
     const id = this.#maxConcurrent === 1 ? "" : (workspace_id ?? kind);
     const workspace: Workspace = this.#workspaces.get(id) ?? { id, keys: new SortedList(), running: 0 };
     this.#workspaces.set(id, workspace);
-    const key: KeyQueue = { name, workspace, waiting: new SortedList(), first: undefined, ordinal: 0, running: 0 };
+    const key: KeyQueue = { workspace, waiting: new SortedList(), first: undefined, ordinal: 0, running: 0 };
     this.#keys.set(name, key);
     return key;
   }

@@ -7,8 +7,8 @@ import {
   type AdvanceTargetMs,
   AdvanceTargetTooFarError,
   DeliveryUnderWayError,
+  type FinishedEntry,
 } from "../clock/advance.ts";
-import type { FinishedEntry } from "../clock/dispatcher.ts";
 import { AdvanceUnderWayError, type ClockStatus } from "../clock/runner.ts";
 import type { View } from "../store/port.ts";
 import { deliveries, getStatusText } from "../webhooks/deliveries.ts";
@@ -47,13 +47,11 @@ export const clockHandlers = {
   },
 } satisfies ControlHandlers;
 
-type FinishedRun = Pick<FinishedEntry, "at" | "kind" | "ref" | "outcome">;
-
 /**
  * Adds the status in words. After the last attempt of a delivery, it depends on the webhook, which that attempt can
  * have disabled (DECISIONS.md, C18).
  */
-async function toRunRecords(view: View, runs: readonly FinishedRun[]) {
+async function toRunRecords(view: View, runs: readonly FinishedEntry[]) {
   const lastAttempts = new Map(runs.flatMap((run) => (run.kind === "deliver" ? [[run.ref, run] as const] : [])));
   const refs = [...lastAttempts.keys()];
   const rows = await view.getAll(deliveries, refs, Number);
