@@ -26,35 +26,25 @@ export const toInputSchema = (schema: z.ZodType): JsonSchema =>
 export const toOutputSchema = (schema: z.ZodType): JsonSchema =>
   schema.toJSONSchema({ io: "output", unrepresentable: "any" }) as JsonSchema;
 
-/** Follows `$ref` within the document, and skips `null` in a union or in a list of types. */
-export function resolveSchema(schema: JsonSchema, root: JsonSchema): JsonSchema {
-  if (typeof schema.$ref === "string") {
-    const target = schema.$ref
-      .replace(/^#\/?/, "")
-      .split("/")
-      .filter(Boolean)
-      .reduce<JsonSchema | undefined>((at, step) => at?.[step] as JsonSchema | undefined, root);
-    return target ? { ...resolveSchema(target, root), ...omit(schema, "$ref") } : schema;
-  }
+/** Skips `null` in a union or in a list of types. */
+function skipNull(schema: JsonSchema): JsonSchema {
   if (Array.isArray(schema.type)) {
     const types = schema.type.filter((type) => type !== "null");
     return types.length === 1 ? { ...schema, type: types[0] } : schema;
   }
   const choices = (schema.anyOf ?? schema.oneOf) as JsonSchema[] | undefined;
   const nonNullChoices = choices?.filter(({ type }) => type !== "null");
-  return nonNullChoices?.length === 1
-    ? { ...resolveSchema(nonNullChoices[0]!, root), ...omit(schema, "anyOf", "oneOf") }
-    : schema;
+  return nonNullChoices?.length === 1 ? { ...skipNull(nonNullChoices[0]!), ...omit(schema, "anyOf", "oneOf") } : schema;
 }
 
 /** Lists the scalar properties of an object, and its lists of scalars, in declaration order. */
 export function listScalarFields(schema: JsonSchema): ScalarField[] {
-  const object = resolveSchema(schema, schema);
+  const object = skipNull(schema);
   const required = new Set((object.required as string[] | undefined) ?? []);
   return Object.entries((object.properties ?? {}) as Record<string, JsonSchema>).flatMap(([name, property]) => {
-    const resolved = resolveSchema(property, schema);
+    const resolved = skipNull(property);
     const repeatable = resolved.type === "array";
-    const item = repeatable ? resolveSchema((resolved.items ?? {}) as JsonSchema, schema) : resolved;
+    const item = repeatable ? skipNull((resolved.items ?? {}) as JsonSchema) : resolved;
     const type = findValueType(item);
     if (type === undefined) return [];
     const choices = type === "text" || type === "scalar" ? findChoices(item) : undefined;
@@ -103,10 +93,10 @@ export function hasMoreRules(schema: z.ZodType): boolean {
 
 /** Lists the names of a response's fields, or of a row's fields if the response is a list or has `rows`. */
 export function listFieldNames(schema: JsonSchema, rows: string | undefined): string[] {
-  const resolved = resolveSchema(schema, schema);
+  const resolved = skipNull(schema);
   const property = rows === undefined ? resolved : ((resolved.properties ?? {}) as Record<string, JsonSchema>)[rows];
-  const at = resolveSchema(property ?? {}, schema);
-  const row = at.type === "array" ? resolveSchema((at.items ?? {}) as JsonSchema, schema) : at;
+  const at = skipNull(property ?? {});
+  const row = at.type === "array" ? skipNull((at.items ?? {}) as JsonSchema) : at;
   return Object.keys((row.properties ?? {}) as object);
 }
 
@@ -178,4 +168,4 @@ export function derivePaging({ request, responses, cli }: Operation): Paging | u
 }
 
 const getProperties = (schema: JsonSchema): Record<string, JsonSchema> =>
-  (resolveSchema(schema, schema).properties ?? {}) as Record<string, JsonSchema>;
+  (skipNull(schema).properties ?? {}) as Record<string, JsonSchema>;

@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import type { Operation, RequestBody, ResponseBody } from "../api/operation.ts";
-import { type JsonSchema, resolveSchema, toInputSchema, toOutputSchema } from "./fields.ts";
+import { type JsonSchema, toInputSchema, toOutputSchema } from "./fields.ts";
 
 /** Renders the arguments and the result of every operation as TypeScript declarations for programs. */
 export const renderOperationTypes = (operations: readonly Operation[]): string =>
@@ -107,28 +107,17 @@ function toStandaloneSchema({ additionalProperties, ...schema }: JsonSchema): Js
  * Renders a JSON Schema as a TypeScript type, for published declarations without a schema library. Generators write
  * whole files, but these types are embedded in one file (ARCHITECTURE.md, Written by hand).
  */
-const renderType = (schema: JsonSchema): string => renderSchema(schema, { root: schema, depth: 0, open: [] });
+const renderType = (schema: JsonSchema): string => renderSchema(schema, 0);
 
-interface RenderPosition {
-  readonly root: JsonSchema;
-  readonly depth: number;
-  /** References that are being written. A recursive reference ends as unknown. */
-  readonly open: readonly string[];
-}
-
-function renderSchema(schema: JsonSchema, at: RenderPosition): string {
-  if (typeof schema.$ref === "string") {
-    if (at.open.includes(schema.$ref)) return "unknown";
-    const inner = resolveSchema({ $ref: schema.$ref }, at.root);
-    return renderSchema(inner, { ...at, open: [...at.open, schema.$ref] });
-  }
+function renderSchema(schema: JsonSchema, depth: number): string {
   if ("const" in schema) return JSON.stringify(schema.const);
   if (Array.isArray(schema.enum)) return renderUnion(schema.enum.map((value) => JSON.stringify(value)));
   const choices = listShapes(schema.anyOf ?? schema.oneOf);
-  if (choices.length > 0) return renderUnion(choices.map((choice) => renderSchema(choice, at)));
+  if (choices.length > 0) return renderUnion(choices.map((choice) => renderSchema(choice, depth)));
   const parts = listShapes(schema.allOf);
-  if (parts.length > 0) return parts.map((part) => `(${renderSchema(part, at)})`).join(" & ");
-  if (Array.isArray(schema.type)) return renderUnion(schema.type.map((type) => renderSchema({ ...schema, type }, at)));
+  if (parts.length > 0) return parts.map((part) => `(${renderSchema(part, depth)})`).join(" & ");
+  if (Array.isArray(schema.type))
+    return renderUnion(schema.type.map((type) => renderSchema({ ...schema, type }, depth)));
   switch (schema.type) {
     case "string":
       return "string";
@@ -141,10 +130,10 @@ function renderSchema(schema: JsonSchema, at: RenderPosition): string {
       return "null";
     case "array":
       return Array.isArray(schema.prefixItems)
-        ? `readonly [${(schema.prefixItems as JsonSchema[]).map((item) => renderSchema(item, at)).join(", ")}]`
-        : renderList(renderSchema((schema.items || {}) as JsonSchema, at));
+        ? `readonly [${(schema.prefixItems as JsonSchema[]).map((item) => renderSchema(item, depth)).join(", ")}]`
+        : renderList(renderSchema((schema.items || {}) as JsonSchema, depth));
     case "object":
-      return renderObject(schema, at);
+      return renderObject(schema, depth);
     default:
       return "unknown";
   }
@@ -157,25 +146,24 @@ function renderSchema(schema: JsonSchema, at: RenderPosition): string {
 const listShapes = (list: unknown): readonly JsonSchema[] => (Array.isArray(list) ? list.filter(hasShape) : []);
 
 const hasShape = (schema: JsonSchema): boolean =>
-  ["$ref", "type", "const", "enum", "properties"].some((key) => Object.hasOwn(schema, key)) ||
+  ["type", "const", "enum", "properties"].some((key) => Object.hasOwn(schema, key)) ||
   [schema.anyOf, schema.oneOf, schema.allOf].some((list) => listShapes(list).length > 0);
 
-function renderObject(schema: JsonSchema, at: RenderPosition): string {
+function renderObject(schema: JsonSchema, depth: number): string {
   const properties = Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>);
   const rest = schema.additionalProperties;
   const others = typeof rest === "object" && rest !== null ? (rest as JsonSchema) : undefined;
   if (properties.length === 0) {
-    return `{ readonly [name: string]: ${others && Object.keys(others).length > 0 ? renderSchema(others, at) : "unknown"} }`;
+    return `{ readonly [name: string]: ${others && Object.keys(others).length > 0 ? renderSchema(others, depth) : "unknown"} }`;
   }
   const required = new Set((schema.required as readonly string[] | undefined) ?? []);
-  const inner = { ...at, depth: at.depth + 1 };
-  const indent = "  ".repeat(inner.depth);
+  const indent = "  ".repeat(depth + 1);
   const lines = properties.flatMap(([name, property]) => [
     ...(typeof property.description === "string" ? [`${indent}/** ${escapeComment(property.description)} */`] : []),
-    `${indent}readonly ${quoteName(name)}${required.has(name) ? "" : "?"}: ${renderSchema(property, inner)};`,
+    `${indent}readonly ${quoteName(name)}${required.has(name) ? "" : "?"}: ${renderSchema(property, depth + 1)};`,
   ]);
   if (others && Object.keys(others).length === 0) lines.push(`${indent}readonly [name: string]: unknown;`);
-  return `{\n${lines.join("\n")}\n${"  ".repeat(at.depth)}}`;
+  return `{\n${lines.join("\n")}\n${"  ".repeat(depth)}}`;
 }
 
 const renderUnion = (types: readonly string[]): string => [...new Set(types)].join(" | ");
