@@ -207,7 +207,7 @@ export class DevSession {
   }
 
   async #drawStatus(): Promise<void> {
-    if (!this.#options.isInteractive || this.#hasEnded) return;
+    if (this.#hasEnded) return;
     const now = this.#context.host.wall.monotonicNow();
     await this.#screen.setStatus(formatStatusParts(this.#clock, this.#webhooks, this.#isAppDown, now));
   }
