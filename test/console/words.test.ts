@@ -35,6 +35,24 @@ describe("delivery description in the console", () => {
     webhooks.value = undefined;
   });
 
+  it("says when the first attempt is due, or why it is skipped", () => {
+    const waits = createDelivery(1, [], { outcome: "waiting", next_attempt_at: formatIsoTime(5) });
+    assert.deepEqual(
+      [
+        explainDelivery(waits, createWebhook()),
+        explainDelivery(waits, disabledWebhook),
+        explainDelivery(waits, undefined),
+        explainDelivery({ ...waits, next_attempt_at: null }, createWebhook()),
+      ],
+      [
+        "The first attempt is due at 03:09:05.",
+        "The attempt at 03:09:05 is skipped unless the webhook is enabled before.",
+        "The attempt at 03:09:05 is skipped, because the webhook was deleted.",
+        "Waiting for the first attempt.",
+      ],
+    );
+  });
+
   it("marks a failed resend as an error", () => {
     const again = (overrides: Parameters<typeof createDelivery>[2]) => {
       const delivery = createDelivery(1, [0], overrides);

@@ -148,6 +148,10 @@ describe("device token polling", () => {
     const { stderr } = await signIn(t, [signedIn], { user_code: "AB\u001b[2JCD" });
     assert.match(stderr, /enter the code AB\?\[2JCD\n/);
     assert.equal(stderr.includes("device-secret") || stderr.includes('"at"'), false);
+    assert.deepEqual(
+      stderr.split("\n").filter((line) => line.includes("> {")),
+      ['> {"client_id":"cli"}', '> {"grant_type":"[hidden]","device_code":"[hidden]","client_id":"cli"}'],
+    );
   });
 
   it("sends JSON, as the routing service documents", async (t) => {

@@ -91,6 +91,14 @@ describe("file in an unexpected format", () => {
       "--column 2",
     ],
     [
+      "several columns, none with a heading for addresses, without a selection",
+      "people.csv",
+      "map-emails",
+      "id,contact\n7,ada@example.com\n8,bob@example.com\n",
+      "The input has 2 columns: id, contact.",
+      "--column contact",
+    ],
+    [
       "several columns of IDs without a selection",
       "people.csv",
       "map-chat-a-teams",

@@ -36,6 +36,9 @@ describe("svc emulator snapshot", () => {
     const changed = await svc("emulator snapshot diff prepared --exit-status --brief");
     assert.deepEqual([changed.exit, changed.stdout.split("\n")[0]], [1, "contract T-1: new, DRAFT"]);
     assert.equal((await svc("emulator snapshot diff prepared")).exit, 0);
+    const findQuery = async (flags: string) =>
+      (await svc(`emulator snapshot diff prepared --debug ${flags}`)).stderr.match(/diff(\S*)/)?.[1];
+    assert.deepEqual([await findQuery(""), await findQuery("--all")], ["", "?limit=…"]);
 
     const restored = await json<{ backup_snapshot: string }>("emulator snapshot restore prepared");
     assert.equal(restored.backup_snapshot, "before-1");

@@ -156,7 +156,7 @@ describe("svc mcp", () => {
       assert.deepEqual([summary, operation, method], [entry.summary, entry.operation, entry.method]);
     }
 
-    assert.deepEqual(await call("find", { query: "xylophone" }).then(({ text }) => JSON.parse(text)), []);
+    assert.deepEqual(await call("find", { query: "xylophone" }), { text: "[]\n", isError: false });
 
     const described = await call("describe", { operation: "contracts.create" });
     assert.deepEqual(JSON.parse(described.text), findCommand("contracts create"));

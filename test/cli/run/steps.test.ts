@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { root } from "../../structure/repository.ts";
+import { ndaContractJson } from "../../support/cli/nda.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
 import { startReceiver } from "../../support/receiver.ts";
 import { contract, runStory } from "./story.ts";
@@ -211,14 +212,16 @@ steps:
   });
 
   it("starts with another seed, at another time, with adjacent files", async (t) => {
+    const exactBytes = Buffer.from(ndaContractJson).toString("base64");
     const story = `
 seed: seed.json
 start: 2033-05-05T00:00:00Z
-files: { note.txt: hello, data.json: ${contract} }
+files: { note.txt: hello, data.json: ${contract}, exact.json: { base64: ${exactBytes} } }
 steps:
   - { svc: emulator clock show --json, expect: { text: "2033-05-05T00:00:00" } }
   - { svc: emulator workspaces --json, expect: { text: Seeded } }
   - { svc: contracts create --data data.json --dry-run, expect: { exit: 0, text: contract_template_id } }
+  - { svc: contracts create --data exact.json --dry-run, expect: { exit: 0, text: contract_template_id } }
 `;
     const seed = JSON.parse(readFileSync(join(root, "fixtures/seeds/demo.json"), "utf8"));
     seed.workspaces[0].name = "Seeded";

@@ -84,6 +84,16 @@ describe("trace", () => {
     assert.deepEqual((await traceOf(emulator, nodes[0]!.trace)).nodes, nodes);
   });
 
+  it("lists nodes of the same time by number", async (t) => {
+    const emulator = await startTestEmulator(t, manual);
+    await subscribe(emulator);
+    for (let i = 0; i < 2; i += 1) await createDraftContract(emulator.api);
+    assert.deepEqual(
+      (await traceOf(emulator, "webhook:1")).nodes.flatMap(({ id }) => (id.startsWith("delivery:") ? id : [])),
+      ["delivery:1", "delivery:2"],
+    );
+  });
+
   it("shows planned effects below their cause", async (t) => {
     const emulator = await startTestEmulator(t, { ...manual, autoSignMs: 600_000 });
     await createSentContract(emulator.api);
