@@ -58,11 +58,13 @@ describe("request list of the console", { skip }, () => {
     assert.equal(await rows.count(), 1);
     assert.equal(page.url(), getViewUrl(emulator, `#/requests?workspace=${second!.id}`));
     await emulator.api("GET", "/api/v2.1/public/contracts/T-3/status");
+    await emulator.api("GET", "/api/v2.1/public/auth/users/");
     await page.getByRole("link", { name: "Failed" }).click();
     await rows.filter({ hasText: "T-2" }).waitFor();
     assert.equal(await rows.count(), 1);
     await page.getByLabel("Workspace").selectOption("All workspaces");
     await rows.filter({ hasText: "T-3" }).waitFor();
+    assert.equal(await rows.count(), 3);
     await rows.filter({ hasText: "T-2" }).getByRole("link").click();
     await page.getByRole("heading", { name: /^Request \d+$/, level: 1 }).waitFor();
     const workspace = page.locator("dt", { hasText: /^Workspace$/ }).locator("xpath=following-sibling::dd[1]");

@@ -86,6 +86,7 @@ describe("webhooks and workspaces in the console", { skip }, () => {
     await page.getByRole("heading", { name: "No contracts in this workspace" }).waitFor();
     await page.getByRole("link", { name: "Deliveries" }).click();
     await page.getByRole("heading", { name: "No deliveries" }).waitFor();
+    await page.getByRole("link", { name: "All 0", exact: true }).waitFor();
     await page.getByLabel("Workspace").selectOption("Northwind Legal");
     await page.getByRole("link", { name: /Contract created/i }).waitFor();
     assert.equal(page.url(), getViewUrl(emulator, "#/deliveries?workspace=1"));

@@ -177,6 +177,10 @@ describe("table on a terminal", () => {
     const { show, svc } = await startWithWideTitles(t);
     assert.equal((await show(60, "--wide")).stdout.includes("contracts/events/of/every/kind"), true);
     assert.equal((await svc("emulator webhooks")).stdout.includes("…"), false);
+    assert.equal(
+      (await show(63, "--fields id,url,title")).stdout.split("\n")[1],
+      " 1  http://127.0.0.1:9/contracts/events/of/every/kind  契約の…",
+    );
     const { stdout } = await show(24, "--fields id,url,status,title");
     assert.deepEqual(stdout.split("\n").slice(0, 4), [
       "ID  STATUS  TITLE",

@@ -18,7 +18,7 @@ import {
   resetStore,
 } from "../../../support/store.ts";
 
-const open = (folder: string, disk?: Disk, rest: { compactAfterBytes?: number; report?(text: string): void } = {}) =>
+const open = (folder: string, disk?: Disk, rest: Partial<Parameters<typeof openFileStore>[0]> = {}) =>
   openFileStore({
     path: join(folder, "emulator.json"),
     collections,
@@ -155,21 +155,27 @@ describe("file store on a failing disk", () => {
 
   it("preserves the old state if the new one cannot be written", async (t) => {
     const folder = await createTemporaryFolder(t);
-    let broken = false;
-    const disk = createGatedDisk((call, path) => (broken && call === "write" && path.endsWith(".svc-tmp") ? 10 : null));
-    const store = await open(folder, disk);
+    let failing: DiskCall | undefined;
+    const disk = createGatedDisk((call, path) =>
+      call === failing && /\.(json|svc-tmp)$/.test(path) ? Promise.reject(new Error("no space left")) : null,
+    );
+    const reports: string[] = [];
+    const store = await open(folder, disk, { historyBytes: 2 ** 20, report: (text) => reports.push(text) });
     await putPerson(store, 1);
     const before = await exportContent(store);
-    broken = true;
-    await assert.rejects(
-      resetStore(store, (tx) => tx.put(people, createPerson(9))),
-      {
-        name: "StoreFailedError",
-        message: /cannot be replaced: no space left/,
-      },
-    );
-    assert.deepEqual(await exportContent(store), before);
-    broken = false;
+    for (failing of ["write", "rename"] as const) {
+      await assert.rejects(
+        resetStore(store, (tx) => tx.put(people, createPerson(9))),
+        {
+          name: "StoreFailedError",
+          message: /cannot be replaced: no space left/,
+        },
+      );
+      assert.deepEqual(await exportContent(store), before);
+    }
+    failing = undefined;
+    await resetStore(store, (tx) => tx.put(people, createPerson(9)));
+    assert.deepEqual(reports, []);
     await putPerson(store, 2);
     const after = await exportContent(store);
     await store.close();
