@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createPart } from "../../../emulator/http/handler.ts";
+import { createSender } from "../../support/emulator.ts";
+import { startReceiver } from "../../support/receiver.ts";
 import { createOperation, router } from "./made-up.ts";
 import { createDeferred, exchangeBytes, parseResponse, startTestServer, stateless } from "./serving.ts";
 
@@ -42,5 +44,19 @@ describe("listener during a handover", () => {
         second: [503, { "content-type": "application/json", "x-svc-not-leading": "1", "retry-after": "1" }],
       },
     );
+  });
+});
+
+describe("listener without a leader", () => {
+  it("holds an upload that is too large to repeat until there is a leader", async (t) => {
+    const leader = await startReceiver(t);
+    const operations = [createOperation(router, "POST", "/upload", {}, { id: "upload" })] as const;
+    const own = createPart({ operations, handlers: { upload: () => "own" }, context: stateless });
+    const { origin, listener } = await startTestServer(t, [own], { isShared: true });
+    const leaders = [undefined, { url: new URL(leader.url).origin, key: "term" }];
+    listener.startStandby({ parts: [], findLeader: () => leaders.shift() });
+    const upload = "x".repeat(2 << 20);
+    const { status } = await createSender(origin)("POST", "/upload", { body: upload });
+    assert.deepEqual([status, leader.received.map(({ body }) => String(body) === upload)], [200, [true]]);
   });
 });
