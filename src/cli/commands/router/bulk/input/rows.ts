@@ -173,10 +173,14 @@ export async function* parseCsvRecords(
 ): AsyncGenerator<readonly InputRecord[]> {
   const parser = new RecordParser(delimiter);
   let failure: { readonly cause: unknown } | undefined;
+  // The heading is checked together with the row below it, and Excel can write a line above both.
+  let minRecords = 3;
   try {
     for await (const piece of pieces) {
       await parser.parsePiece(piece);
-      if (parser.records.length > 0) yield parser.records.splice(0);
+      if (parser.records.length < minRecords) continue;
+      minRecords = 1;
+      yield parser.records.splice(0);
     }
     await parser.parsePiece(null);
   } catch (cause) {
