@@ -22,7 +22,7 @@ interface KeyQueue {
   /** The first waiting entry. */
   first: ScheduledEntry | undefined;
   /** The ID of the first waiting entry, which orders keys of the same time. */
-  ordinal: number;
+  readonly ordinal: number;
   running: number;
 }
 
@@ -99,7 +99,15 @@ export class Rotation {
     const id = this.#maxConcurrent === 1 ? "" : (workspace_id ?? kind);
     const workspace: Workspace = this.#workspaces.get(id) ?? { id, keys: new SortedList(), running: 0 };
     this.#workspaces.set(id, workspace);
-    const key: KeyQueue = { workspace, waiting: new SortedList(), first: undefined, ordinal: 0, running: 0 };
+    const key: KeyQueue = {
+      workspace,
+      waiting: new SortedList(),
+      first: undefined,
+      running: 0,
+      get ordinal() {
+        return this.first?.id ?? 0;
+      },
+    };
     this.#keys.set(name, key);
     return key;
   }
@@ -112,7 +120,5 @@ function moveToPosition(key: KeyQueue): void {
   if (key.first === next?.entry) return;
   if (key.first) keys.remove(key.first.due, key.ordinal);
   key.first = next?.entry;
-  if (next === undefined) return;
-  key.ordinal = next.ordinal;
-  keys.insert(next.entry.due, key);
+  if (key.first) keys.insert(key.first.due, key);
 }
