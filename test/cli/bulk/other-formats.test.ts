@@ -191,6 +191,22 @@ describe("file in an unexpected format", () => {
     }
   });
 
+  it("suggests the same column if the lines of a pipe arrive one by one", async (t) => {
+    for (const [flags, lines] of [
+      ["--input-format csv", ["id,contact\n", "7,ada@example.com\n", "8,bob@example.com\n"]],
+      ["--input-format tsv", ["id\tcontact\n", "7\tada@example.com\n"]],
+      ["", ["id\tcontact\n", "7\tada@example.com\n"]],
+    ] as const) {
+      const { svc, service } = await createBulkFixture(t, []);
+      const stdin = (async function* () {
+        for (const line of lines) yield Buffer.from(line);
+      })();
+      const { exit, stderr } = await svc(`router map-emails - ${flags} --cluster eu-1`, { stdin });
+      assert.deepEqual([exit, service.calls], [2, []]);
+      assert.match(stderr, /^ {2}try: svc router map-emails - --column contact /m);
+    }
+  });
+
   it("stops in a pipe and in svc router offboard", async (t) => {
     const { svc, service } = await createBulkFixture(t, []);
     const result = await svc("router map-emails - --cluster eu-1", { stdin: "Mail;Name\nada@example.com;Ada\n" });

@@ -64,6 +64,26 @@ async function* splitLines(bytes: AsyncIterable<Buffer>): AsyncGenerator<string[
   }
 }
 
+/**
+ * Joins the first groups until they have three rows, however they arrive: the heading is checked together with the row
+ * below it, and Excel can write a line above both. Rows before an error are complete.
+ */
+async function* joinFirstRows<Row>(groups: AsyncIterable<readonly Row[]>): AsyncGenerator<readonly Row[]> {
+  let firstRows: readonly Row[] | undefined = [];
+  let failure: { readonly cause: unknown } | undefined;
+  try {
+    for await (const rows of groups) {
+      const joined: readonly Row[] = firstRows === undefined ? rows : [...firstRows, ...rows];
+      firstRows = firstRows === undefined || joined.length > 2 ? undefined : joined;
+      if (firstRows === undefined) yield joined;
+    }
+  } catch (cause) {
+    failure = { cause };
+  }
+  if (firstRows !== undefined && firstRows.length > 0) yield firstRows;
+  if (failure) throw failure.cause;
+}
+
 /** Lines whose format was guessed must not look like a table, and the first one must not be a heading. */
 async function* readLineRows(
   bytes: AsyncIterable<Buffer>,
@@ -71,7 +91,7 @@ async function* readLineRows(
   position: Position,
 ): AsyncGenerator<InputRow[]> {
   let isChecked = format !== "lines" || !format_guessed;
-  for await (const lines of splitLines(bytes)) {
+  for await (const lines of joinFirstRows(splitLines(bytes))) {
     const rows: InputRow[] = [];
     for (const line of lines) {
       const text = line.trim();
@@ -128,7 +148,7 @@ async function* readTable(
   const isNumbered = columns.length === 1 && /^[1-9]\d*$/.test(columns[0]!);
   let columnIndexes = columns.length === 0 ? [0] : isNumbered ? [Number(columns[0]) - 1] : undefined;
   let isBegun = false;
-  for await (const records of groups) {
+  for await (const records of joinFirstRows(groups)) {
     const rows: InputRow[] = [];
     for (let i = 0; i < records.length; i += 1) {
       const { record, raw } = records[i]!;
@@ -173,14 +193,10 @@ export async function* parseCsvRecords(
 ): AsyncGenerator<readonly InputRecord[]> {
   const parser = new RecordParser(delimiter);
   let failure: { readonly cause: unknown } | undefined;
-  // The heading is checked together with the row below it, and Excel can write a line above both.
-  let minRecords = 3;
   try {
     for await (const piece of pieces) {
       await parser.parsePiece(piece);
-      if (parser.records.length < minRecords) continue;
-      minRecords = 1;
-      yield parser.records.splice(0);
+      if (parser.records.length > 0) yield parser.records.splice(0);
     }
     await parser.parsePiece(null);
   } catch (cause) {
