@@ -147,7 +147,7 @@ process.env.TMPDIR = createScratchFolder();
 process.env.SVC_TEST_COMPILED = folder;
 
 // There are more processes than processors, because tests also wait: the slow ones for two thirds of their time.
-const concurrency = availableParallelism() + (args.includes("--slow") ? 3 : 1);
+const concurrency = availableParallelism() + (args.includes("--slow") ? 2 : 1);
 const compiled = await compileTests(groupFiles(files, [...onDemand, ...slow], concurrency), folder);
 writeFileSync(join(folder, returnedFailuresFile), "");
 process.exitCode = await runNode([
