@@ -177,6 +177,50 @@ describe("svc webhooks certify", () => {
     );
   });
 
+  it("attributes late changes of the output to the events that caused them", async (t) => {
+    const bodies = new Set<string>();
+    let processed = 0;
+    /** Stores an event, and marks it as processed after the response. */
+    const { cwd, certify } = await startSignedReceiver(t, {
+      respond(body, response) {
+        const isNew = bodies.size < bodies.add(String(body)).size;
+        const store = () => writeFile(join(cwd, "events"), `${bodies.size} events, ${processed} processed`);
+        void store().then(() => response.end());
+        if (isNew) {
+          setTimeout(() => {
+            processed += 1;
+            void store();
+          }, 250);
+        }
+      },
+    });
+    await writeFile(join(cwd, "events"), "");
+    const only = ["--only", "probe,store,duplicate.processed-once,signature.not-processed", "--json"];
+    const run = await certify([...only, "--probe", "cat events", "--time-limit", "2m"]);
+    assert.deepEqual(getResults(reportOf(run)), {
+      probe: "passed",
+      "store.before-response": "passed",
+      "duplicate.processed-once": "passed",
+      "signature.not-processed": "passed",
+    });
+  });
+
+  it("finds a receiver that stores only some events before it responds", async (t) => {
+    let count = 0;
+    const { cwd, certify } = await startSignedReceiver(t, {
+      respond(_, response) {
+        count += 1;
+        const store = () => writeFile(join(cwd, "count"), String(count));
+        if (count % 2 === 1) return void response.end(() => setTimeout(store, 200));
+        void store().then(() => response.end());
+      },
+    });
+    await writeFile(join(cwd, "count"), "0");
+    const run = await certify(["--only", "store", "--probe", "cat count", "--json"]);
+    const checks = reportOf(run).checks.map(({ id, result, detail }) => [id, result, detail]);
+    assert.deepEqual(checks, [["store.before-response", "failed", "an event was stored only after the response"]]);
+  });
+
   it("reports a prerequisite check only if all selected checks depend on it", async (t) => {
     const { certify } = await startSignedReceiver(t);
     const some = await certify(["--only", "signature", "--probe", "echo same", "--json"]);
@@ -188,7 +232,7 @@ describe("svc webhooks certify", () => {
         0,
         "passed",
         [],
-        [["signature.not-processed", "the probe does not work: the output does not change after an event"]],
+        [["signature.not-processed", "the probe does not work: the output does not change within 2 s of an event"]],
       ],
     );
     const all = await certify(["--only", "store,order.newest-wins", "--probe", "echo same", "--json"]);

@@ -52,6 +52,8 @@ export interface ReceiverProbe {
   readSettled(): Promise<string>;
   /** Reports whether the output equals `before` for the usual duration of an event. */
   staysSame(before: string): Promise<boolean>;
+  /** Runs `work` with waits for late effects that are as long as those for a slow receiver. */
+  withLongerWaits<T>(work: () => Promise<T>): Promise<T>;
 }
 
 export interface ReceiverExchange {
