@@ -165,3 +165,16 @@ describe("svc auth certify", { concurrency: 6 }, () => {
     );
   });
 });
+
+describe("svc auth certify on a busy machine", () => {
+  it("assesses no wait that it measured too imprecisely", async (t) => {
+    // The first poll arrives after 600 ms, and is noticed after one second.
+    const block = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000);
+    process.on("SIGUSR2", block);
+    t.after(() => process.off("SIGUSR2", block));
+    const { rows } = await certifyDeviceClient(t, getOwnClientCommand("blocks"), ["--only", "poll"]);
+    const [{ result, detail }] = rows as [(typeof rows)[number]];
+    assert.equal(result, "not_checked");
+    assert.match(detail, /^This machine was busy: a wait took between [\d.]+ and [\d.]+ s\.$/);
+  });
+});

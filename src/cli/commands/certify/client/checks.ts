@@ -124,34 +124,34 @@ function assessSecrets({ challenge, exposedIn }: ClientRunResult): Assessment {
 const maxTotalDeviationMs = 900;
 /** Tolerance for one wait of several seconds. */
 const maxWaitDeviationMs = 750;
-/** Measured times are inconclusive above this delay. */
-const maxDelayMs = 1_500;
-
 const formatSeconds = (ms: number): string => (ms / 1_000).toFixed(1);
 
-/** Returns the maximum possible time between the arrivals of two requests. */
-const getMaxWait = (firstRequest: OAuthRequest, secondRequest: OAuthRequest): number =>
-  secondRequest.at - firstRequest.earliestAt;
+/** Time between the arrivals of two requests in milliseconds, as observed, and its bounds on a busy machine. */
+const measureWait = (first: OAuthRequest, second: OAuthRequest) => ({
+  ms: second.at - first.at,
+  minMs: second.earliestAt - first.at,
+  maxMs: second.at - first.earliestAt,
+});
+type Wait = ReturnType<typeof measureWait>;
+
+/** Passes a wait that was certainly long enough, and fails one that was certainly too short. */
+function assessWait({ minMs, maxMs }: Wait, leastMs: number, short: Assessment): Assessment {
+  if (minMs >= leastMs) return pass(short.detail);
+  if (maxMs < leastMs) return short;
+  return skip(`This machine was busy: a wait took between ${formatSeconds(minMs)} and ${formatSeconds(maxMs)} s.`);
+}
 
 const reportFewPolls = (result: ClientRunResult, { length } = result.polls): Assessment =>
   skip(`The client polled ${length} times; ${describeState(result)}.`);
-
-/** Assesses a poll that was observed too late for a measurement. Returns undefined if the poll was on time. */
-function assessDelay({ at, earliestAt }: OAuthRequest): Assessment | undefined {
-  if (at - earliestAt <= maxDelayMs) return undefined;
-  return skip(`This machine was busy: times are off by up to ${formatSeconds(at - earliestAt)} s.`);
-}
 
 function assessInterval(result: ClientRunResult): Assessment {
   // A response with tokens ends the sign-in, so later requests are not polls.
   const polls = result.polls.filter(({ step }) => step !== undefined);
   if (polls.length < 3) return reportFewPolls(result, polls);
-  const delay = assessDelay(polls[0]!);
-  if (delay) return delay;
-  const tookMs = getMaxWait(polls[0]!, polls.at(-1)!);
-  const detail = `${polls.length} polls in ${formatSeconds(tookMs)} s; the interval is ${minIntervalSeconds} s.`;
-  if (tookMs >= (polls.length - 1) * minIntervalSeconds * 1_000 - maxTotalDeviationMs) return pass(detail);
-  return fail(detail, "Wait for `interval` seconds (5 if it is missing) before each poll.");
+  const wait = measureWait(polls[0]!, polls.at(-1)!);
+  const detail = `${polls.length} polls in ${formatSeconds(wait.ms)} s; the interval is ${minIntervalSeconds} s.`;
+  const leastMs = (polls.length - 1) * minIntervalSeconds * 1_000 - maxTotalDeviationMs;
+  return assessWait(wait, leastMs, fail(detail, "Wait for `interval` seconds (5 if it is missing) before each poll."));
 }
 
 interface SlowDownRule {
@@ -183,14 +183,12 @@ function assessSlowDown(result: ClientRunResult, index: number): Assessment {
   if (index > 0 && assessSlowDown(result, index - 1).result !== "passed")
     return skip(`Not assessed unless ${slowDownRules[index - 1]!.id} passes.`);
   const { poll, slowDowns, fix } = slowDownRules[index]!;
-  const waits = result.polls.slice(1).map((next, i) => getMaxWait(result.polls[i]!, next));
-  const waitedMs = waits[poll];
-  if (waitedMs === undefined) return reportFewPolls(result);
-  const delay = assessDelay(result.polls[poll]!);
-  if (delay) return delay;
-  const leastMs = measurePollIntervalMs(waits[0]!) + slowDowns * slowDownSeconds * 1_000;
-  const detail = `${formatSeconds(waitedMs)} s between polls ${poll + 1} and ${poll + 2}; at least ${formatSeconds(leastMs)} s are due.`;
-  return waitedMs >= leastMs - maxWaitDeviationMs ? pass(detail) : fail(detail, fix);
+  const waits = result.polls.slice(1).map((next, i) => measureWait(result.polls[i]!, next));
+  const wait = waits[poll];
+  if (wait === undefined) return reportFewPolls(result);
+  const leastMs = measurePollIntervalMs(waits[0]!.ms) + slowDowns * slowDownSeconds * 1_000;
+  const detail = `${formatSeconds(wait.ms)} s between polls ${poll + 1} and ${poll + 2}; at least ${formatSeconds(leastMs)} s are due.`;
+  return assessWait(wait, leastMs - maxWaitDeviationMs, fail(detail, fix));
 }
 
 /**
@@ -236,10 +234,10 @@ const assessContinuation = (event: string): Assessor =>
     if (disturbedIndex === -1) return skip(`The client polled too few times; ${describeState(result)}.`);
     const next = polls[disturbedIndex + 1];
     if (next) {
-      const waitedMs = getMaxWait(polls[disturbedIndex]!, next);
-      const detail = `The client polled again ${formatSeconds(waitedMs)} s after ${event}.`;
-      if (waitedMs >= minIntervalSeconds * 750) return pass(detail);
-      return warn(detail, "Wait for at least the interval; double it at each failure.");
+      const wait = measureWait(polls[disturbedIndex]!, next);
+      const detail = `The client polled again ${formatSeconds(wait.ms)} s after ${event}.`;
+      const short = warn(detail, "Wait for at least the interval; double it at each failure.");
+      return assessWait(wait, minIntervalSeconds * 750, short);
     }
     if (exitCode === undefined) return skip(`The client has not polled again after ${event}, and is still running.`);
     const fix = "Wait for at least the interval, then poll again until the code expires.";

@@ -39,7 +39,7 @@ export const clientScenarios = lookupTable<readonly PollStep[]>({
 });
 
 export interface OAuthRequest {
-  /** Monotonic milliseconds at which the server observed the request. */
+  /** Monotonic milliseconds at which the server observed the request, and the earliest time at which it can have come. */
   readonly at: number;
   readonly earliestAt: number;
   readonly method: string;
