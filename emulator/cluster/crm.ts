@@ -27,7 +27,7 @@ front.addEventListener("load", () => {
 const sendContextHash = createHash("sha256").update(sendContext).digest("base64");
 
 /** Renders a page that a CRM shows in a frame. Any page can frame it, but it only loads the front end. */
-export function renderAppPage({ title, content, context, frontEnd }: AppPage): Passthrough {
+function renderAppPage({ title, content, context, frontEnd }: AppPage): Passthrough {
   const page = createPage(
     title,
     html`${content}

@@ -49,7 +49,7 @@ export interface ControlContext extends HandlerContext {
   readonly observedClaims: ObservedClaims | undefined;
 }
 
-export interface EmulatorInstance {
+interface EmulatorInstance {
   readonly id: string;
   /** Returns the identity of this process, and its role among the processes that share its store. */
   getReadiness(): Readiness;

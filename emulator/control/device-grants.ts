@@ -145,7 +145,7 @@ type DecisionProblem = DecisionRejection | "no-cluster" | "no-person";
  * Approves or denies a user code, like the operation of the clusters. The approver is stored, so the tokens are issued
  * for this user. A token that is bound to a workspace approves as a user of this workspace.
  */
-export async function decideDeviceGrant(
+async function decideDeviceGrant(
   tx: Transaction,
   { clusters, clock }: Pick<ControlContext, "clusters" | "clock">,
   { user_code, status, cluster_id, email }: DeviceDecision,

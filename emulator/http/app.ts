@@ -28,7 +28,7 @@ declare module "fastify" {
   }
 }
 
-export interface RequestAdmission {
+interface RequestAdmission {
   readonly served: ServedRoutes;
   readonly forwarded?: ForwardedRequest | undefined;
 }

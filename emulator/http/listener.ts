@@ -32,7 +32,7 @@ const localPaths = /^\/_emulator\/(?:ready|live|metrics|stop)$/;
 /** Interval at which a handover checks for pending requests. */
 const handoverCheckIntervalMs = 5;
 
-export interface HttpSettings {
+interface HttpSettings {
   /** Names of the relaxed checks that are turned off (`--strict`). */
   readonly strict: ReadonlySet<string>;
   /** True if both spellings of a path are served, instead of a redirect. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 
 /** Inline style of every page. It follows the system's light or dark mode and supports widths from 320 pixels. */
-export const stylesheet = `
+const stylesheet = `
 :root {
   color-scheme: light dark;
   --back: #fff; --text: #1c2128; --quiet: #57606a; --line: #6e7781; --rule: #d0d7de;

@@ -32,7 +32,7 @@ export interface TraceRows {
 }
 
 /** Maximum number of rows that a request reads into memory. */
-export const maxTraceRows = 10_000;
+const maxTraceRows = 10_000;
 const maxDeliveriesPerWebhook = 100;
 
 /**

@@ -54,17 +54,6 @@ export const defineDomainFailure = <Data = void>({
   },
 });
 
-/** Declares a failure of shape C, `{"<field>": ["<message>"]}`. */
-export const defineFieldFailure = <Data = void>({
-  says,
-  field: name,
-  ...rest
-}: CommonOptions<Data> & { says: MessageTemplate<Data>; field: MessageTemplate<Data> }): Failure<Data> => ({
-  ...rest,
-  shape: "fields",
-  body: (data) => ({ [formatWords(name, data)]: [formatWords(says, data)] }),
-});
-
 /**
  * Declares an OAuth error, `{"error": "<code>", "error_description"?: "<sentence>"}`, which is never cached (RFC 6749
  * section 5.2).

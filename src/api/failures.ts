@@ -11,7 +11,7 @@ export const failures = { ...routerFailures, ...contractsFailures, ...emulatorFa
 export type FailureCode = keyof typeof failures;
 
 /** Data for the message of a failure. */
-export type FailureData<Code extends FailureCode> = (typeof failures)[Code] extends Failure<infer Data> ? Data : never;
+type FailureData<Code extends FailureCode> = (typeof failures)[Code] extends Failure<infer Data> ? Data : never;
 
 /** Thrown to respond with a declared failure. Every other error is a bug in the emulator. */
 export class DeclaredFailureError extends StacklessError {

@@ -14,7 +14,7 @@ export interface OtelSettings {
 export type OtelEnvironment = Readonly<Record<string, string | undefined>>;
 
 /** Supported variables (OpenTelemetry: "Environment Variable Specification" and "OTLP Exporter Configuration"). */
-export const otelVariables = {
+const otelVariables = {
   endpoint: "OTEL_EXPORTER_OTLP_ENDPOINT",
   tracesEndpoint: "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
   headers: "OTEL_EXPORTER_OTLP_HEADERS",

@@ -72,7 +72,7 @@ export interface ServiceTarget {
   readonly origin: string;
 }
 
-export interface TargetClientOptions {
+interface TargetClientOptions {
   readonly file?: string | undefined;
   readonly connections?: number;
   /** Added to the credentials of the target. */

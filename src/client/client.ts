@@ -36,7 +36,7 @@ export interface ClientOptions extends Omit<PublishedOptions, "maxResponseBytes"
   readonly tracing?: Readonly<Record<string, string>> | undefined;
 }
 
-export interface SendOptions extends CallOptions {
+interface SendOptions extends CallOptions {
   /**
    * Loads the declaration for a success with these headers if the call has no schemas. The response is not compared if
    * the result is undefined.

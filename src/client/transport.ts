@@ -7,7 +7,7 @@ import { type ReadMode, resolveMaxBytes } from "./limits.ts";
 import { createProxyError, type ForwardProxy, TunnelError, toRequestError } from "./network-failure.ts";
 import type { HttpRequest, HttpResponse } from "./request.ts";
 
-export interface SendOptions {
+interface SendOptions {
   /**
    * Time limit. For a response in memory, from the last byte of the request to the end. Otherwise, to the start of the
    * response.

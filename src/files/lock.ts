@@ -54,7 +54,7 @@ export interface Lock {
 }
 
 /** Thrown when a file with the name of the lock is not a lock. The file is not changed. */
-export class NotALockFileError extends Error {
+class NotALockFileError extends Error {
   override readonly name = "NotALockFileError";
 
   constructor(path: string, is: string) {

@@ -2,7 +2,7 @@ import { type Bytes, computeHmac, isEqualInConstantTime } from "../base/hmac.ts"
 import { createInvalidVerdict, isFresh, type Verdict, validVerdict } from "./verdict.ts";
 
 /** Maximum age of a request of the chat app in seconds, inclusive (DECISIONS.md, P10). */
-export const chatAMaxAgeSeconds = 300;
+const chatAMaxAgeSeconds = 300;
 
 interface SignedRequest {
   readonly signingSecret: string;

@@ -2,11 +2,11 @@ import { type Bytes, computeHmac, decodeAnyBase64, hash, isEqualInConstantTime }
 import { isObject, tryParseJson } from "../base/object.ts";
 import { createInvalidVerdict, isFresh, type Verdict, validVerdict } from "./verdict.ts";
 
-export const crmAVersions = ["v1", "v2", "v3"] as const;
+const crmAVersions = ["v1", "v2", "v3"] as const;
 export type CrmAVersion = (typeof crmAVersions)[number];
 
 /** Maximum age of a v3 request in milliseconds, inclusive (DECISIONS.md, P8). */
-export const crmAMaxAgeMs = 300_000;
+const crmAMaxAgeMs = 300_000;
 
 /** Signed parts of a request. v1 signs only the secret and the body, v2 everything except the timestamp. */
 interface SignedRequest {

@@ -19,7 +19,7 @@ export type SignedUrlVerdict =
 const mismatchVerdict = { ok: false, reason: "mismatch" } as const;
 
 /** Query parameters of a signed URL (DECISIONS.md, P17). */
-export const signedUrlParameters = {
+const signedUrlParameters = {
   date: "X-Sig-Date",
   expires: "X-Sig-Expires",
   signedHeaders: "X-Sig-SignedHeaders",

@@ -14,7 +14,7 @@ export interface WebhookMessage {
 
 type ReceivedHeaders = Readonly<Record<string, string | undefined>>;
 
-export interface ReceivedWebhook {
+interface ReceivedWebhook {
   readonly key: string;
   readonly body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
   readonly headers: ReceivedHeaders;
@@ -126,7 +126,7 @@ export const isSignatureHeader = (name: string): boolean =>
 
 const digestBytes: Readonly<Record<Digest, number>> = { sha1: 20, sha256: 32, sha384: 48, sha512: 64 };
 
-export const getSignatureLength = ({ digest, encoding }: SignatureFormat): number =>
+const getSignatureLength = ({ digest, encoding }: SignatureFormat): number =>
   encoding === "hex" ? digestBytes[digest] * 2 : Math.ceil(digestBytes[digest] / 3) * 4;
 
 /** Describes the form of a signature: `128 lower-case hexadecimal digits`. */

@@ -88,7 +88,7 @@ interface SendOptions {
 const getAddressees = (options: SendOptions | null | undefined) => ({ to: options?.to_emails, cc: options?.cc_emails });
 
 /** The response for recipients contains their rows (DECISIONS.md, F13). */
-export function listRecipients(view: View, contract: Contract): Promise<z.input<typeof Recipient>[]> {
+function listRecipients(view: View, contract: Contract): Promise<z.input<typeof Recipient>[]> {
   return Promise.all(contract.signatories.map((signatory, i) => toRecipient(view, contract, signatory, i + 1)));
 }
 

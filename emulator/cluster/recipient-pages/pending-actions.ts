@@ -50,11 +50,7 @@ async function listPendingApprovals(view: View, contract: Contract): Promise<Pen
 }
 
 /** Returns the reviewers of a review. The owner reviews an internal review without a reviewer. */
-export async function listReviewers(
-  view: View,
-  contract: Contract,
-  review: ContractReview,
-): Promise<readonly NamedPerson[]> {
+async function listReviewers(view: View, contract: Contract, review: ContractReview): Promise<readonly NamedPerson[]> {
   if (review.by === "counterparty") return listCounterpartyContacts(view, contract);
   const { reviewer_user_id, reviewer_role_id } = review;
   const owner = reviewer_user_id === null && reviewer_role_id === null ? contract.business_user_id : reviewer_user_id;
@@ -62,7 +58,7 @@ export async function listReviewers(
 }
 
 /** Returns the people of the counterparty: its contacts, and other recipients of the contract's review. */
-export async function listCounterpartyContacts(view: View, contract: Contract): Promise<readonly NamedPerson[]> {
+async function listCounterpartyContacts(view: View, contract: Contract): Promise<readonly NamedPerson[]> {
   const contacts = contract.counterparties.flatMap(({ poc }) =>
     poc ? { name: formatFullName(poc), email: poc.email } : [],
   );
@@ -74,7 +70,7 @@ export async function listCounterpartyContacts(view: View, contract: Contract): 
 }
 
 /** Returns the active member of the workspace with that number, or all members with the role. */
-export async function findMembers(
+async function findMembers(
   view: View,
   { workspace_id }: Contract,
   userId: number | null,

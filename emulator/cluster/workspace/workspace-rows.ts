@@ -18,7 +18,7 @@ import type { ProblemCollector } from "../response.ts";
 export const formatRowNotFound = (id: unknown): string => `Invalid pk "${id}" - object does not exist.`;
 
 /** Returns a row with that number in the workspace, or undefined if it is unknown or in another one. */
-export async function findOwnRow<Row extends { readonly workspace_id: number }>(
+async function findOwnRow<Row extends { readonly workspace_id: number }>(
   view: View,
   collection: Rows<Row, string, number>,
   { id: workspaceId }: Pick<Workspace, "id">,

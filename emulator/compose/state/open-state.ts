@@ -150,7 +150,7 @@ async function holdsState(file: string, wall: WallClock): Promise<boolean> {
   return (await readClusters(store)).length > 0;
 }
 
-export const defaultHistoryBytes = 256 * 2 ** 20;
+const defaultHistoryBytes = 256 * 2 ** 20;
 
 interface StateParts extends Pick<OpenedState, "store" | "blobs" | "snapshotStore" | "leadership"> {
   /**

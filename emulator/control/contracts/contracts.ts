@@ -98,7 +98,7 @@ function moveContract(
   );
 }
 
-export const toContractSummary = (row: Contract) => ({
+const toContractSummary = (row: Contract) => ({
   contract_id: row.id,
   composite_id: formatCompositeId(row),
   contract_status: row.status,
@@ -117,7 +117,7 @@ export async function requireContractById(view: View, id: string, fail: Fail<"no
  * Returns the member of the contract's workspace with that address, or a person with only an address. The default is
  * the owner.
  */
-export async function resolvePerformer(view: View, contract: Contract, email: string | undefined): Promise<Performer> {
+async function resolvePerformer(view: View, contract: Contract, email: string | undefined): Promise<Performer> {
   const user = await findNamedMember(view, contract, email);
   if (user) return { name: user.name, email: user.email };
   return email === undefined ? { name: "" } : { name: email, email };

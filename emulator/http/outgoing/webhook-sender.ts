@@ -15,7 +15,7 @@ import {
   type ReceiverRules,
 } from "./receiver-rules.ts";
 
-export interface PostRequest {
+interface PostRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
@@ -44,7 +44,7 @@ export interface WebhookSenderOptions extends ReceiverRules {
 }
 
 /** Thrown if the emulator was closed during the POST. The result is unknown. */
-export class DeliveryAbortedError extends Error {
+class DeliveryAbortedError extends Error {
   override readonly name = "DeliveryAbortedError";
 }
 
@@ -223,7 +223,7 @@ const getReason = (error: unknown): string =>
   error instanceof Error && "code" in error ? String(error.code) : "the connection ended";
 
 /** The response timed out. */
-export class ResponseTimeoutError extends Error {}
+class ResponseTimeoutError extends Error {}
 
 const connectionClosed = ["connection_reset", "The receiver closed the connection without a response."] as const;
 const nameNotFound = ["name_not_found", "The receiver's host name has no address."] as const;
@@ -259,7 +259,7 @@ interface ReceiverLimits {
 }
 
 /** Describes why a POST to that origin got no response. */
-export function describeResponseFailure(
+function describeResponseFailure(
   error: unknown,
   origin: string,
   { connectTimeoutMs, responseTimeoutMs }: ReceiverLimits,

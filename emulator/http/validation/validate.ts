@@ -27,7 +27,7 @@ export interface HandlerInput {
   body: unknown;
 }
 
-export interface RequestParts {
+interface RequestParts {
   readonly params: RequestFields;
   /** Query without the question mark. */
   readonly search: string;

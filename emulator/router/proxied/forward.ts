@@ -72,7 +72,7 @@ interface ClusterResult {
  * first in seed order if several are equal. On a manual clock or with --deterministic, all responses are awaited, and
  * seed order also ranks successes (DECISIONS.md, R13).
  */
-export async function broadcastRequest(
+async function broadcastRequest(
   call: BroadcastCall,
   clusters: readonly Cluster[],
   timeoutMs: number,

@@ -144,7 +144,7 @@ interface FieldReader {
   list(name: string): readonly string[];
 }
 
-export function readRequestFields(request: Pick<ReceivedRequest, "target" | "headers" | "body">): FieldReader {
+function readRequestFields(request: Pick<ReceivedRequest, "target" | "headers" | "body">): FieldReader {
   const search = getQuery(request.target);
   const query = search === "" ? undefined : new URLSearchParams(search);
   const form = parseForm(request);

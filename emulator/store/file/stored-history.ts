@@ -26,7 +26,7 @@ export interface Segment {
 }
 
 /** `writtenBy` is the version of svc that wrote the line, if it is known. */
-export type LineHandler = (json: string, position: LogPosition, writtenBy: string | null | undefined) => boolean;
+type LineHandler = (json: string, position: LogPosition, writtenBy: string | null | undefined) => boolean;
 
 interface StoredHistoryOptions {
   readonly collections: readonly Collection[];

@@ -29,7 +29,7 @@ import { type Change, State } from "./state.ts";
  * A transaction that is open for longer than this wall-clock time is rolled back, because only one can be open
  * (DECISIONS.md, E5).
  */
-export const transactionLimitMs = 2_000;
+const transactionLimitMs = 2_000;
 const limitText = `${transactionLimitMs / 1_000} s`;
 
 /**

@@ -10,8 +10,7 @@ export interface StateOrigin {
   readonly versions: Versions;
 }
 
-export const getVersion = (collection: Collection): number =>
-  collection.kind === "rows" ? (collection.version ?? 1) : 1;
+const getVersion = (collection: Collection): number => (collection.kind === "rows" ? (collection.version ?? 1) : 1);
 
 export const listVersions = (collections: readonly Collection[]): Versions =>
   Object.fromEntries(collections.map((collection) => [collection.name, getVersion(collection)]));

@@ -71,7 +71,7 @@ interface LeadershipOptions {
 /** Addresses of the leader, or null if no leader is known, and the token of all processes. */
 export type LeaderChangeHandler = (leader: unknown, token: string | null) => void;
 
-export class CandidacyAbortedError extends Error {
+class CandidacyAbortedError extends Error {
   override readonly name = "CandidacyAbortedError";
 }
 

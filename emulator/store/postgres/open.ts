@@ -202,7 +202,7 @@ const unreferencedRetention = "30 days";
 type FindBlobsInHistory = (texts: AsyncIterable<string>) => Promise<ReadonlySet<string>>;
 
 /** Uploaded bytes in the database, by their hash. */
-export interface PostgresBlobs extends Blobs {
+interface PostgresBlobs extends Blobs {
   /**
    * Removes blobs that have been unreferenced for that time. Resolves with their number. Call it only before requests
    * are served. The strings of the history are many, so they are read only if a blob would be removed.
@@ -210,7 +210,7 @@ export interface PostgresBlobs extends Blobs {
   collect(findReferencedBlobs: () => Promise<ReadonlySet<string>>, findInHistory: FindBlobsInHistory): Promise<number>;
 }
 
-export function createPostgresBlobs(database: Database, leadership: Leadership, documents: Documents): PostgresBlobs {
+function createPostgresBlobs(database: Database, leadership: Leadership, documents: Documents): PostgresBlobs {
   const { pool } = database;
   return {
     async put(bytes, maxBytes) {

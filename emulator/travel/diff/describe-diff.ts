@@ -21,7 +21,7 @@ import {
   type StateDifferences,
 } from "./compare.ts";
 
-export interface DiffItem {
+interface DiffItem {
   readonly what: string;
   readonly collection: string;
   readonly key: string | null;

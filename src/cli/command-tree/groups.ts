@@ -11,7 +11,7 @@ export interface CommandGroup {
 }
 
 /** Section of a group's page: commands with summaries, then names alone. Both are the first word after the group. */
-export interface GroupSection {
+interface GroupSection {
   readonly title: string;
   readonly commands: readonly string[];
   readonly more?: readonly string[];

@@ -91,13 +91,13 @@ const commands =
   typeof SVC_COMMANDS === "undefined" ? undefined : SVC_COMMANDS.split("\n").map((line) => line.split(" "));
 
 /** Groups in the order of the root help. Undefined when the program runs from its sources. */
-export const builtGroups: readonly string[] | undefined = commands && [...new Set(commands.map(([group]) => group!))];
+const builtGroups: readonly string[] | undefined = commands && [...new Set(commands.map(([group]) => group!))];
 
 /** File with the commands of a group next to the bundle: one JSON line per command. */
 export const getCommandsFile = (group: string): string => `commands/${group}.ndjson`;
 
 /** Reads the commands of one group. Each line is parsed on first use of its command. */
-export const readBuiltCommands = (group: string): readonly ListedCommand[] =>
+const readBuiltCommands = (group: string): readonly ListedCommand[] =>
   (commands ?? [])
     .filter((words) => words[0] === group)
     .map((words, line) => ({ words, loadDeclaration: () => JSON.parse(readLines(group)[line]!) }));

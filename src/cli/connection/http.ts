@@ -190,7 +190,7 @@ export const buildChildVariables = (env: OtelEnvironment, traceparent: string): 
   [traceVariables.tracestate]: readTraceState(env),
 });
 
-export function createTraceHeaders(env: OtelEnvironment): Readonly<Record<string, string>> | undefined {
+function createTraceHeaders(env: OtelEnvironment): Readonly<Record<string, string>> | undefined {
   const traceparent = env[traceVariables.traceparent];
   if (traceparent === undefined || !hasCollector(env) || !readParentContext(env)) return undefined;
   const tracestate = readTraceState(env);

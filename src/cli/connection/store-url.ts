@@ -13,10 +13,8 @@ interface StoreFlags {
 const storeVariable = "SVC_STORE";
 const schemaVariable = "SVC_STORE_SCHEMA";
 
-export const isStoreSelected = (
-  { store, file, ephemeral }: StoreFlags,
-  { env }: Pick<Host, "env">,
-): string | undefined => store ?? (file === undefined && !ephemeral ? env[storeVariable] || undefined : undefined);
+const isStoreSelected = ({ store, file, ephemeral }: StoreFlags, { env }: Pick<Host, "env">): string | undefined =>
+  store ?? (file === undefined && !ephemeral ? env[storeVariable] || undefined : undefined);
 
 /**
  * Resolves the store with its password. A state in a file or in memory has no store. Throws UsageError without showing

@@ -80,7 +80,7 @@ function addSuggestion(error: unknown, [word = "", ...furtherWords]: readonly st
   throw error.withHint(`svc --help lists the commands. Topics: ${Object.keys(helpTopics).join(", ")}.`);
 }
 
-export const createRootPage = (names: readonly string[]): HelpPage => {
+const createRootPage = (names: readonly string[]): HelpPage => {
   const filterByHeading = (heading: string) => names.filter((name) => getHeading(name) === heading);
   const brief = listHeadings(names).filter(isBrief);
   const topics = Object.keys(helpTopics).filter((name) => name !== "options");
@@ -111,7 +111,7 @@ export const createRootPage = (names: readonly string[]): HelpPage => {
 };
 
 /** Creates the page of `svc help --all` with every command of these groups, including those that their pages omit. */
-export const createAllCommandsPage = (commands: ReadonlyMap<string, readonly DescribedCommand[]>): HelpPage => ({
+const createAllCommandsPage = (commands: ReadonlyMap<string, readonly DescribedCommand[]>): HelpPage => ({
   usage: "svc <group> <command> [options]",
   introduction: [],
   examples: [createExample("Show help for one command", "contracts create --help")],
@@ -130,7 +130,7 @@ const getHeading = (name: string): string => commandGroups[name]?.heading ?? "Mo
 const isBrief = (heading: string): boolean => briefHeadings.some((briefHeading) => briefHeading === heading);
 const getSummary = (name: string): string => commandGroups[name]?.summary ?? "";
 
-export function buildHelpPage(words: readonly string[], commands: readonly ListedCommand[]): HelpPage {
+function buildHelpPage(words: readonly string[], commands: readonly ListedCommand[]): HelpPage {
   const path = findDeepest(words, commands);
   const command = commands.find((command) => areWordsEqual(command.words, path));
   const below = commands
@@ -141,10 +141,7 @@ export function buildHelpPage(words: readonly string[], commands: readonly Liste
 }
 
 /** Returns the words up to the first unknown one if that word follows a group. Words after a command are arguments. */
-export function findUnknownWords(
-  words: readonly string[],
-  commands: readonly ListedCommand[],
-): readonly string[] | undefined {
+function findUnknownWords(words: readonly string[], commands: readonly ListedCommand[]): readonly string[] | undefined {
   const path = findDeepest(words, commands);
   const isCommand = commands.some((command) => areWordsEqual(command.words, path));
   return isCommand || path.length === words.length ? undefined : words.slice(0, path.length + 1);

@@ -72,7 +72,7 @@ function formatTable({ title, rows, names = [] }: HelpTable, termColumns: number
 }
 
 /** Wraps lines at this many characters between words. All lines but the first are indented by `indent` spaces. */
-export function wrapText(text: string, width: number, indent = 0): string[] {
+function wrapText(text: string, width: number, indent = 0): string[] {
   const lines: string[] = [];
   for (const word of text.split(/\s+/)) {
     const last = lines.at(-1);

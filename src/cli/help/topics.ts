@@ -142,7 +142,7 @@ export const helpTopics = lookupTable<Topic>({
   },
 });
 
-export const outputFormats: readonly (readonly [flag: string, printed: string])[] = [
+const outputFormats: readonly (readonly [flag: string, printed: string])[] = [
   ["(default)", "a table on a terminal, tab-separated rows without headings in a pipe"],
   ["--json", "the whole response as one JSON document"],
   ["--json=id,status", "only these fields; owner.email for nested ones"],

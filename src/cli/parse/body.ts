@@ -92,7 +92,7 @@ async function* readPipedInput({ stdin }: Host, flag: string): AsyncGenerator<Ui
 
 const readErrorMessages = lookupTable<string>({ ENOENT: "no such file", EACCES: "permission denied" });
 
-export function throwUnreadable(path: string, flag: string, cause: NodeJS.ErrnoException): never {
+function throwUnreadable(path: string, flag: string, cause: NodeJS.ErrnoException): never {
   const reason =
     readErrorMessages[cause.code ?? ""] ?? (isFsError(cause) ? getFsErrorReason(cause) : (cause.code ?? cause.message));
   throw new UsageError(`${flag}: cannot read ${path}: ${reason}`, { cause });

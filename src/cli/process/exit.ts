@@ -68,7 +68,7 @@ export interface ErrorExplanation {
 }
 
 /** Reports whether the same command line can be run again. */
-export const isRetryable = ({ exitCode }: Pick<ErrorExplanation, "exitCode">): boolean =>
+const isRetryable = ({ exitCode }: Pick<ErrorExplanation, "exitCode">): boolean =>
   exitCode === exitCodeByFailure.temporary;
 
 /** Converts any thrown error to a message and an exit code. Only this function determines exit codes. */

@@ -82,7 +82,7 @@ const pendingLate = signal(0);
 export const isSlow = computed(() => pendingLate.value > 0);
 
 /** Counts a response as slow until it arrives. */
-export async function trackSlowness<Value>(answer: Promise<Value>): Promise<Value> {
+async function trackSlowness<Value>(answer: Promise<Value>): Promise<Value> {
   const settledController = new AbortController();
   void systemWallClock.sleep(patienceMs, settledController.signal).then(() => {
     if (settledController.signal.aborted) return;

@@ -21,7 +21,7 @@ export const setClock = (read: Clock): void => {
 export const readClock = async (): Promise<void> => setClock(await callOperation("clock.show"));
 
 /** Virtual time in milliseconds, extrapolated since the last response of the emulator. */
-export const now = computed(() => {
+const now = computed(() => {
   const read = clock.value;
   if (!read) return 0;
   const at = Date.parse(read.now);

@@ -7,7 +7,6 @@ import type { OperationResult } from "../api/operations.ts";
 import { formatTime } from "../format.ts";
 
 export type Delivery = OperationResult<"deliveries.list">["items"][number];
-export type Attempt = Delivery["attempts"][number];
 export type Webhook = OperationResult<"emulator-webhooks.list">[number];
 
 /** All loaded deliveries, by number. */

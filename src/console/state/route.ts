@@ -69,16 +69,7 @@ function tryDecode(text: string): string {
 }
 
 /** Topics of changes in the emulator, after which views reload. */
-export const topics = [
-  "requests",
-  "deliveries",
-  "contracts",
-  "clock",
-  "faults",
-  "devices",
-  "emails",
-  "snapshots",
-] as const;
+const topics = ["requests", "deliveries", "contracts", "clock", "faults", "devices", "emails", "snapshots"] as const;
 export type Topic = (typeof topics)[number];
 
 const versions = new Map<Topic, Signal<number>>(topics.map((topic) => [topic, signal(0)]));

@@ -171,7 +171,7 @@ function toMoreMark(rest: readonly Moment[], x: number, slot: number): AttemptMa
 }
 
 /** A position on the axis: a moment, and its distance from the left. */
-export interface Tick {
+interface Tick {
   readonly at: number;
   readonly x: number;
   /** Idle time before this moment that is drawn compressed: `1 h 15 min`. */

@@ -176,7 +176,7 @@ export const replaceCodes = (sentence: string): string =>
   );
 
 /** Describes why a delivery finally did not arrive. */
-export const describeOutcome = (outcome: string | null): string | undefined => ends.get(outcome ?? "");
+const describeOutcome = (outcome: string | null): string | undefined => ends.get(outcome ?? "");
 
 const ends = new Map([
   ["failed", "the last attempt failed, with no more retries"],

@@ -5,7 +5,7 @@ export type Json = Readonly<Record<string, unknown>>;
 export type SchemaNames = ReadonlyMap<z.ZodType, string>;
 
 /** Direction of a value. `input` is a client's input, with defaults omitted. `output` is a service's response. */
-export type Direction = "input" | "output";
+type Direction = "input" | "output";
 
 /** Writes schemas as JSON Schema. Named schemas become references and are described once, in `components`. */
 export interface SchemaWriter {

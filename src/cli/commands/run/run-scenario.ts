@@ -11,7 +11,7 @@ import type { ObservedValue } from "./scenario-file.ts";
 import type { ForEachLoop, ScenarioStep, StepKind } from "./schema.ts";
 import { getStepKind, runStep, type StepObservation } from "./steps.ts";
 
-export interface ExpectationMismatch {
+interface ExpectationMismatch {
   readonly message: string;
   readonly line: number;
   readonly column: number;

@@ -106,7 +106,7 @@ function getId(response: ApiResponse): number {
   return typeof id === "number" ? id : requireValidValue(response as ApiResponse<{ id: number }>).id;
 }
 
-export async function reportRemainingWebhook(id: number, error: unknown, context: Context): Promise<void> {
+async function reportRemainingWebhook(id: number, error: unknown, context: Context): Promise<void> {
   if (error instanceof ServiceError && error.status === 404) return;
   const line = formatNextCommand(["webhooks", "delete", String(id)], context);
   await context.output.warn(`warning: Webhook ${id} was not deleted. ${explainError(error).message}`);

@@ -20,10 +20,7 @@ const addressVariables = {
  * another address, or there is none and nothing listens at the address in the environment. Returns undefined also if
  * another setting than the environment selects the target.
  */
-export async function findEndedEmulator(
-  { globals, host }: Pick<Context, "globals" | "host">,
-  target: "services" | "control",
-) {
+async function findEndedEmulator({ globals, host }: Pick<Context, "globals" | "host">, target: "services" | "control") {
   if (hasTargetFlag({ globals })) return undefined;
   const variable = addressVariables[target].find((name) => host.env[name]);
   const address = variable && host.env[variable];

@@ -47,7 +47,7 @@ export const resolveRunFile = async (state: string): Promise<string> =>
  * Contents of a run file. Only an emulator that is `running` may receive requests. `distrusted` gives the reason why
  * the file is ignored.
  */
-export type RunFileContent =
+type RunFileContent =
   | { readonly status: "missing" }
   | { readonly status: "running" | "ended"; readonly running: RunningEmulator }
   | { readonly status: "distrusted"; readonly reason: string };
@@ -59,7 +59,7 @@ export type StateRunFile = RunFileContent & { readonly path: string };
  * Reads a run file. Only this user may have access to it, and a process that runs on this machine must have written it,
  * because the file can be part of a clone or be a copy (DECISIONS.md, E21). `isSameEmulator` checks the address.
  */
-export async function inspectRunFile(path: string, foreignFolder?: string): Promise<RunFileContent> {
+async function inspectRunFile(path: string, foreignFolder?: string): Promise<RunFileContent> {
   const stats = await lstat(path).catch(() => undefined);
   if (!stats) return { status: "missing" };
   if (!stats.isFile()) return { status: "distrusted", reason: "it is not a regular file" };

@@ -24,7 +24,7 @@ export interface ReceiverResponse {
   readonly body: string;
 }
 
-export interface ReceiverError {
+interface ReceiverError {
   readonly code: "refused" | "unreachable" | "closed" | "timeout" | "too-large" | "malformed" | "hung-up";
   readonly message: string;
 }

@@ -9,7 +9,7 @@ import { secretMask } from "../../../process/redact.ts";
 import { createWordKind, type EmailHashing, getEmailKind, type IdentifierKind } from "./identifiers.ts";
 
 /** Fields of a request in addition to the identifiers: the cluster, and others of the table. */
-export type RequestScope = Readonly<Record<string, string>>;
+type RequestScope = Readonly<Record<string, string>>;
 
 interface IdentifierReadOptions {
   readonly hash: EmailHashing;

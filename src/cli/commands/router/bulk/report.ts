@@ -202,7 +202,7 @@ function formatHtml(id: string, report: readonly ReportRow[]): string {
   ].join("\n");
 }
 
-export function formatSeconds(seconds: number): string {
+function formatSeconds(seconds: number): string {
   const wholeSeconds = Math.max(0, Math.round(seconds));
   const [h, m, s] = [Math.floor(wholeSeconds / 3_600), Math.floor(wholeSeconds / 60) % 60, wholeSeconds % 60];
   if (h > 0) return `${h}h${m}m`;
