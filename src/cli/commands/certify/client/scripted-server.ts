@@ -39,8 +39,9 @@ export const clientScenarios = lookupTable<readonly PollStep[]>({
 });
 
 export interface OAuthRequest {
-  /** Monotonic milliseconds at which the server observed the request, and the earliest time at which it can have come. */
+  /** Monotonic milliseconds at which the server observed the request. */
   readonly at: number;
+  /** The earliest time at which the request can have arrived. */
   readonly earliestAt: number;
   readonly method: string;
   readonly encoding: "form" | "json" | "other";

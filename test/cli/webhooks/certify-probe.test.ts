@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { systemWallClock } from "../../../src/base/clock.ts";
+import type { CertifyReport } from "../../../src/cli/commands/certify/receiver/report.ts";
+import { impatientWall, startSignedReceiver } from "../../support/cli/signed-receiver.ts";
+
+/** Whether the process runs. A zombie does not count. */
+function isAlive(pid: string): boolean {
+  try {
+    return !readFileSync(`/proc/${pid}/stat`, "utf8").includes(") Z ");
+  } catch {
+    return false;
+  }
+}
+
+const reportOf = ({ stdout }: { stdout: string }) => JSON.parse(stdout) as CertifyReport;
+const getResults = ({ checks }: CertifyReport) => Object.fromEntries(checks.map(({ id, result }) => [id, result]));
+const getMistakes = ({ findings }: CertifyReport) => findings.map(({ mistake, result }) => [mistake, result]);
+
+describe("svc webhooks certify --probe", () => {
+  it("uses a probe for checks that responses cannot show", async (t) => {
+    const { cwd, bodies, certify } = await startSignedReceiver(t, {
+      respond: (_, response) => void writeFile(join(cwd, "count"), String(bodies.length)).then(() => response.end()),
+    });
+    await writeFile(join(cwd, "count"), "0");
+    const only = ["--only", "probe,store,duplicate.processed-once,signature.not-processed", "--json"];
+    const run = await certify([...only, "--probe", "cat count"]);
+    assert.deepEqual(getResults(reportOf(run)), {
+      probe: "passed",
+      "store.before-response": "passed",
+      "duplicate.processed-once": "failed",
+      "signature.not-processed": "passed",
+    });
+    assert.deepEqual(getMistakes(reportOf(run)), [["no-dedupe", "failed"]]);
+    const restless = reportOf(await certify([...only, "--probe", "date +%N"]));
+    assert.deepEqual(getMistakes(restless), [["probe", "failed"]]);
+    const broken = await certify([...only, "--probe", "exit 3"]);
+    assert.deepEqual(
+      [broken.exit, JSON.parse(broken.stderr).error.message],
+      [1, "The command of --probe exits with 3."],
+    );
+  });
+
+  it("attributes late changes of the output to the events that caused them", async (t) => {
+    const bodies = new Set<string>();
+    let processed = 0;
+    /** Stores an event, and marks it as processed after the response. */
+    const { cwd, certify } = await startSignedReceiver(t, {
+      respond(body, response) {
+        const isNew = bodies.size < bodies.add(String(body)).size;
+        const store = () => writeFile(join(cwd, "events"), `${bodies.size} events, ${processed} processed`);
+        void store().then(() => response.end());
+        if (isNew) {
+          setTimeout(() => {
+            processed += 1;
+            void store();
+          }, 250);
+        }
+      },
+    });
+    await writeFile(join(cwd, "events"), "");
+    const only = ["--only", "probe,store,duplicate.processed-once,signature.not-processed", "--json"];
+    const run = await certify([...only, "--probe", "cat events", "--time-limit", "2m"]);
+    assert.deepEqual(getResults(reportOf(run)), {
+      probe: "passed",
+      "store.before-response": "passed",
+      "duplicate.processed-once": "passed",
+      "signature.not-processed": "passed",
+    });
+  });
+
+  it("finds a receiver that stores only some events before it responds", async (t) => {
+    let count = 0;
+    const { cwd, certify } = await startSignedReceiver(t, {
+      respond(_, response) {
+        count += 1;
+        const store = () => writeFile(join(cwd, "count"), String(count));
+        if (count % 2 === 1) return void response.end(() => setTimeout(store, 200));
+        void store().then(() => response.end());
+      },
+    });
+    await writeFile(join(cwd, "count"), "0");
+    const run = await certify(["--only", "store", "--probe", "cat count", "--json"]);
+    const checks = reportOf(run).checks.map(({ id, result, detail }) => [id, result, detail]);
+    assert.deepEqual(checks, [["store.before-response", "failed", "an event was stored only after the response"]]);
+  });
+
+  it("ends the processes of the --probe command", async (t) => {
+    const { certify, cwd } = await startSignedReceiver(t);
+    const probe = "sleep 1000 > /dev/null & echo $! >> pids; wait";
+    const { stderr } = await certify(["--only", "probe", "--probe", probe, "--json"], { wall: impatientWall });
+    assert.equal(JSON.parse(stderr).error.message, "The command of --probe takes more than 5 s.");
+    await certify(["--only", "genuine,probe", "--probe", probe.replace("wait", "echo 1"), "--json"]);
+    const pids = (await readFile(join(cwd, "pids"), "utf8")).trim().split("\n");
+    assert.ok(pids.length >= 2);
+    // A killed process disappears with a delay.
+    while (pids.some(isAlive)) await systemWallClock.sleep(10);
+  });
+});
