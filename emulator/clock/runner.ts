@@ -43,6 +43,8 @@ export const maxConcurrent = 64;
 const defaultGraceMs = 5_000;
 // One day, because longer timers overflow.
 const maxSleepMs = 86_400_000;
+/** Timers stop while the machine is suspended, but virtual time does not. */
+const maxDueSleepMs = 2_000;
 
 /** The only dispatcher of the schedule, in every mode (DECISIONS.md, E6). */
 export class Runner {
@@ -180,7 +182,7 @@ export class Runner {
       if (next && clock.mode === "auto") await this.#advanceToNext();
       else {
         const delay = next && clock.getWallDelay(next.due);
-        await wall.sleep(Math.min(delay ?? maxSleepMs, maxSleepMs), signal);
+        await wall.sleep(delay === undefined ? maxSleepMs : Math.min(delay, maxDueSleepMs), signal);
       }
     }
   }

@@ -40,8 +40,8 @@ interface PendingChange {
 }
 
 /**
- * Virtual time. It never goes backwards on its own: only a rewind sets it back, and a change that the disk rejects is
- * rolled back with its transaction.
+ * Virtual time. It never goes backwards while the emulator runs: only a rewind sets it back, and a change that the disk
+ * rejects is rolled back with its transaction. A start continues from the stored time at the earliest.
  */
 export class VirtualClock implements Clock {
   readonly #store: Store;
@@ -85,7 +85,7 @@ export class VirtualClock implements Clock {
   /** Milliseconds since the epoch, as an integer. */
   now(): number {
     if (!this.#isFlowing) return this.#state.manual_now;
-    // If the wall clock was set back since the state was stored, virtual time waits for it.
+    // At a start, the wall clock can be earlier than when the state was stored.
     this.#latest = Math.max(this.#latest, computeVirtualTime(this.#state, this.#wallNow()));
     return this.#latest;
   }

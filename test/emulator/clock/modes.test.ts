@@ -4,7 +4,7 @@ import { schedule } from "../../../emulator/clock/schedule.ts";
 import { collections } from "../../../emulator/compose/state/collections.ts";
 import { openMemoryStore } from "../../../emulator/store/memory-store.ts";
 import { systemWallClock } from "../../../src/base/clock.ts";
-import { ManualWallClock } from "../../support/clocks/manual-wall-clock.ts";
+import { ManualWallClock, waitForIdle } from "../../support/clocks/manual-wall-clock.ts";
 import { createRunnerFixture, initialTimeMs, toMilliseconds } from "../../support/runner-fixture.ts";
 
 describe("clock mode", () => {
@@ -34,6 +34,19 @@ describe("clock mode", () => {
     await wall.pass(toMilliseconds(1));
     await runner.waitUntilIdle();
     assert.deepEqual(runs.slice(1), ["+1 early"]);
+  });
+
+  it("runs entries that became due while the machine was suspended", async (t) => {
+    const wall = new ManualWallClock();
+    const { add, runs } = await createRunnerFixture(t, {}, { wall, clock: { mode: "real", speed: 1 } });
+    await add([toMilliseconds(5), "a"]);
+    await wall.pass(1_000);
+    await waitForIdle();
+    // Timers stop during a suspension, and the time of day continues.
+    wall.setBack(-toMilliseconds(8));
+    await wall.pass(2_000);
+    await waitForIdle();
+    assert.deepEqual(runs, ["+8.05 a"]);
   });
 
   it("continues from the end of an advance in mode real", async (t) => {
