@@ -10,7 +10,7 @@ export const timedOut = Symbol("late");
 
 /**
  * Returns the result of `work`, or `timedOut` after `ms` of wall-clock time or when the signal is aborted. The work
- * itself continues.
+ * itself continues. Input that arrived while this process was stopped or busy is read before the timeout counts.
  */
 export async function withTimeout<T>(
   wall: WallClock,
@@ -21,7 +21,8 @@ export async function withTimeout<T>(
   const finished = new AbortController();
   const endSignal = signal ? AbortSignal.any([signal, finished.signal]) : finished.signal;
   try {
-    return await Promise.race([work, wall.sleep(ms, endSignal).then((): typeof timedOut => timedOut)]);
+    const timeout = wall.sleep(ms, endSignal).then(waitForNextTurn);
+    return await Promise.race([work, timeout.then((): typeof timedOut => timedOut)]);
   } finally {
     // Without a reason, each request would create a DOMException with a stack.
     finished.abort(timedOut);
@@ -59,7 +60,8 @@ export const waitForNextTurn = (): Promise<void> => new Promise((resolve) => run
 
 /**
  * Deadlines with the same duration. They share one pending sleep, because a timer for each of thousands of requests or
- * transactions is slow. No process waits for the sleep.
+ * transactions is slow. No process waits for the sleep. Input that arrived while this process was stopped or busy is
+ * read before an entry expires.
  */
 export class DeadlineList<Subject> {
   readonly #wall: WallClock;
@@ -103,8 +105,10 @@ export class DeadlineList<Subject> {
       const [first] = this.#entries;
       if (!first || this.#stop.signal.aborted) break;
       const remainingMs = first.expiresAtMs - this.#wall.monotonicNow();
-      if (remainingMs > 0) await this.#wall.sleep(remainingMs, this.#stop.signal, { inBackground: true });
-      else {
+      if (remainingMs > 0) {
+        await this.#wall.sleep(remainingMs, this.#stop.signal, { inBackground: true });
+        await waitForNextTurn();
+      } else {
         this.#entries.delete(first);
         this.#onExpired(first.subject);
       }

@@ -49,6 +49,13 @@ describe("deadline queue", () => {
     leave();
   });
 
+  it("does not expire an entry that ends by input which waited for a busy process", async () => {
+    const { wall, late, deadlines } = createDeadlines();
+    setImmediate(deadlines.add("a"));
+    await wall.pass(1_000);
+    assert.deepEqual([late, wall.sleeping], [[], []]);
+  });
+
   it("ends all entries at once, oldest first", async () => {
     const { wall, late, deadlines } = createDeadlines();
     for (const name of ["a", "b", "c"]) deadlines.add(name);
