@@ -32,7 +32,10 @@ export type StoredFaults = z.infer<typeof StoredFaults>;
 export class Faults {
   #faults: ScriptedFault[] = [];
   #lastId = 0;
-  /** Attempts that a fault has postponed. When they are due again, they are sent regardless of faults. */
+  /**
+   * Scheduled attempts that a fault has postponed, as `<delivery>/<turn>`. When they are due again, they are sent
+   * regardless of faults.
+   */
   readonly postponedEntries = new Set<string>();
   readonly #changes = new Emitter();
   /** Calls the function when faults or their counts change. Returns a function that removes the listener. */
@@ -107,9 +110,8 @@ const drawRandom = (seed: number, turn: number): number =>
 
 export interface PendingAttempt {
   readonly delivery: { readonly id: number };
-  /** Number of the attempt, from 1. */
-  readonly number: number;
-  readonly resend: boolean;
+  /** Number among the scheduled attempts, from 1. Undefined for a resend. */
+  readonly turn: number | undefined;
   readonly event: { readonly activity: string; readonly contract_id?: number | null | undefined };
   readonly webhook: { readonly id: number; readonly url: string };
 }
@@ -219,7 +221,7 @@ const describeEffect = ({ latency_ms, reset, status, truncated }: FaultRule): st
 export function createOutgoingFaultInterceptor(faults: Faults): FaultInterceptor {
   return (pendingAttempt) => {
     if (faults.isIdle) return undefined;
-    const attemptKey = `${pendingAttempt.delivery.id}/${pendingAttempt.number}`;
+    const attemptKey = `${pendingAttempt.delivery.id}/${pendingAttempt.turn}`;
     if (faults.postponedEntries.delete(attemptKey)) return undefined;
     const fault = faults.recordMatch((rule) => rule.direction === "outgoing" && matchesAttempt(rule, pendingAttempt));
     if (!fault?.rule.effect) return undefined;
@@ -231,14 +233,14 @@ export function createOutgoingFaultInterceptor(faults: Faults): FaultInterceptor
   };
 }
 
-function matchesAttempt(rule: FaultRule, { webhook, event, number, resend }: PendingAttempt): boolean {
+function matchesAttempt(rule: FaultRule, { webhook, event, turn }: PendingAttempt): boolean {
   // A request for a resend waits for the response, so these effects would block it.
-  if (resend && (rule.effect === "delay" || rule.effect === "reorder")) return false;
+  if (turn === undefined && (rule.effect === "delay" || rule.effect === "reorder")) return false;
   return (
     (rule.webhook === undefined || rule.webhook === webhook.id) &&
     (rule.activity === undefined || rule.activity === event.activity) &&
     (rule.contract === undefined || rule.contract === event.contract_id) &&
-    (rule.attempt === undefined || rule.attempt === number) &&
+    (rule.attempt === undefined || rule.attempt === turn) &&
     (rule.path === undefined || matchesPathPattern(new URL(webhook.url).pathname, rule.path))
   );
 }

@@ -24,9 +24,10 @@ import type { Webhook } from "./webhooks.ts";
 /** Data of one attempt, read in a single view. */
 export interface AttemptInput {
   readonly delivery: Delivery;
-  /** Number of the attempt, from 1. */
+  /** Number among all attempts of the delivery, from 1. */
   readonly number: number;
-  readonly resend: boolean;
+  /** Number among the scheduled attempts, from 1. Undefined for a resend. */
+  readonly turn: number | undefined;
   readonly event: WebhookEvent;
   readonly webhook: Webhook;
   /** Key of the workspace in base64. */

@@ -69,7 +69,7 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
     return {
       delivery,
       number: delivery.attempts + 1,
-      resend,
+      turn: resend ? undefined : delivery.failures + 1,
       event,
       webhook,
       hmacKey: workspace.hmac_key,
@@ -127,6 +127,7 @@ export function createDeliveryJobHandlers(context: DeliveryContext): {
     notifier?.emit({
       delivery: skippedDelivery,
       attempt: undefined,
+      resend: false,
       disabled: outcome === "skipped_disabled",
       at: now,
     });

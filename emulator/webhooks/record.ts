@@ -48,9 +48,11 @@ export function recordOutcome(tx: Transaction, attemptRecord: AttemptRecord): st
   const updatedDelivery = applyAttempt(
     delivery,
     isSuccess ? createSuccessChange(result.at) : isEnded ? {} : createFailureChange(tx, attemptRecord),
+    // A resend leaves the planned attempt as it is, with its postponement.
+    resend && !isSuccess ? delivery.put_off : null,
   );
   tx.put(deliveries, updatedDelivery);
-  notifier?.emit({ delivery: updatedDelivery, attempt: result, disabled: isDisabled, at: result.at });
+  notifier?.emit({ delivery: updatedDelivery, attempt: result, resend, disabled: isDisabled, at: result.at });
 
   if (!resend && updatedDelivery.next_attempt_at !== null)
     enqueue(tx, { ...entry, due: updatedDelivery.next_attempt_at });
@@ -76,9 +78,9 @@ function countAttempt(tx: Transaction, webhook: Webhook, { delivery, result }: A
 type DeliveryChange = Partial<Pick<Delivery, "outcome" | "failures" | "next_attempt_at" | "keep_until">>;
 
 /** Applies an attempt to a delivery. */
-function applyAttempt(row: Delivery, change: DeliveryChange): Delivery {
+function applyAttempt(row: Delivery, change: DeliveryChange, put_off: Delivery["put_off"]): Delivery {
   const attemptCount = row.attempts + 1;
-  if (row.label !== undefined) return { ...row, ...change, attempts: attemptCount, put_off: null };
+  if (row.label !== undefined) return { ...row, ...change, attempts: attemptCount, put_off };
   // The fields are listed, because in Node 20 a spread of a frozen row takes ten times as long.
   return {
     id: row.id,
@@ -92,7 +94,7 @@ function applyAttempt(row: Delivery, change: DeliveryChange): Delivery {
     attempts: attemptCount,
     failures: change.failures ?? row.failures,
     next_attempt_at: change.next_attempt_at === undefined ? row.next_attempt_at : change.next_attempt_at,
-    put_off: null,
+    put_off,
     created_at: row.created_at,
     keep_until: change.keep_until === undefined ? row.keep_until : change.keep_until,
   };
@@ -104,8 +106,8 @@ function createSuccessChange(at: number): DeliveryChange {
 
 function createFailureChange(tx: Transaction, { delivery, result: { at }, settings }: AttemptRecord): DeliveryChange {
   const failures = delivery.failures + 1;
-  const schedule = getRetrySchedule(tx.getSync(workspaces, delivery.workspace_id), settings);
-  const nextAttemptAt = computeNextAttempt(schedule, failures, at, settings.workerTick);
+  const retrySchedule = getRetrySchedule(tx.getSync(workspaces, delivery.workspace_id), settings);
+  const nextAttemptAt = computeNextAttempt(retrySchedule, failures, at, settings.workerTick);
   if (nextAttemptAt !== undefined) return { outcome: "retrying", failures, next_attempt_at: nextAttemptAt };
   return { outcome: "failed", failures, next_attempt_at: null, keep_until: getRetentionEnd("other", at) };
 }
@@ -121,7 +123,7 @@ export function putAttempt(tx: Transaction, { entry, delivery, result, resend, f
     wall_at: wallAt,
     cause: entry.cause,
     moved_by: movedBy ?? null,
-    fault: fault ? toAttemptFault(fault) : delivery.put_off,
+    fault: fault ? toAttemptFault(fault) : resend ? null : delivery.put_off,
     url,
     status: "status" in postResult ? postResult.status : null,
     error: "error" in postResult ? postResult.error : null,
@@ -154,10 +156,12 @@ export async function purgeWebhookRecords(tx: Transaction, now: number, limit = 
   const emails = await purgeEmails(tx, now, limit);
   return expiredDeliveries.length + unsentEvents.length + emails + (await purgeCauses(tx, now, limit));
 }
+
 /** A new outcome of a delivery after an attempt was made or skipped. */
 export interface DeliveryUpdate {
   readonly delivery: Delivery;
   readonly attempt: AttemptResult | undefined;
+  readonly resend: boolean;
   /** True if the webhook is now disabled. The next scheduled attempt is then skipped. */
   readonly disabled: boolean;
   /** Virtual milliseconds. */

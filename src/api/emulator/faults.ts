@@ -37,7 +37,11 @@ const outgoing = {
   webhook: z.int().optional().describe("Outgoing: only this webhook"),
   activity: z.enum(activities).optional().describe("Outgoing: only attempts for this activity"),
   contract: z.int().optional().describe("Outgoing: only this contract, by its number"),
-  attempt: z.int().min(1).optional().describe("Outgoing: only the attempt with this number"),
+  attempt: z
+    .int()
+    .min(1)
+    .optional()
+    .describe("Outgoing: only this attempt of the schedule, from 1; resends do not count"),
   effect: z
     .enum(outgoingEffects)
     .optional()

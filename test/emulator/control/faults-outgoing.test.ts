@@ -53,7 +53,13 @@ interface Item {
     readonly at: string;
     readonly status: number | null;
     readonly error: { readonly code: string } | null;
+    readonly resend: boolean;
+    readonly fault: Fault | null;
   }[];
+}
+
+interface Fault {
+  readonly effect: string;
 }
 
 const hashHeader = contentHashHeader.toLowerCase();
@@ -119,6 +125,36 @@ describe("fault for outgoing webhooks", () => {
     await fixture.happen("CONTRACT_VOIDED");
     await fixture.control("POST", "deliveries/1/resend");
     assert.deepEqual(await fixture.log(), ["CONTRACT_VOIDED delivered, +0 200"]);
+  });
+
+  it("neither counts a resend as the postponed attempt nor blames the fault for it", async (t) => {
+    const fixture = await startWithFault(t, { effect: "delay", delay: "PT3M" });
+    fixture.target.respond(500);
+    await fixture.happen("CONTRACT_SIGNED");
+    await fixture.control("POST", "deliveries/1/resend");
+    const read = async () => {
+      const { body } = await fixture.control("GET", "deliveries/1");
+      const { attempts, postponement } = body as Pick<Item, "attempts"> & { postponement: Fault | null };
+      return [attempts.map(({ resend, fault }) => [resend, fault?.effect]), postponement?.effect];
+    };
+    assert.deepEqual(await read(), [[[true, undefined]], "delay"]);
+    fixture.target.respond(200);
+    await fixture.control("POST", "clock/advance", { body: { by: "PT10M" } });
+    assert.deepEqual(await fixture.log(), ["CONTRACT_SIGNED delivered, +0 500, +3 200"]);
+    const attempts = [
+      [true, undefined],
+      [false, "delay"],
+    ];
+    assert.deepEqual(await read(), [attempts, undefined]);
+  });
+
+  it("counts only scheduled attempts", async (t) => {
+    const fixture = await startWithFault(t, { effect: "drop", attempt: 2 });
+    fixture.target.respond(500);
+    await fixture.happen("CONTRACT_SIGNED");
+    await fixture.control("POST", "deliveries/1/resend");
+    await fixture.control("POST", "clock/advance", { body: { by: "PT5M" } });
+    assert.deepEqual(await fixture.log(), ["CONTRACT_SIGNED retrying, +0 500, +0 500, +5 dropped"]);
   });
 
   it("sends the next delivery first with reorder", async (t) => {

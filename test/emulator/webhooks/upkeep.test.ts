@@ -69,7 +69,7 @@ describe("removal of expired records", () => {
 });
 
 describe("fault script", () => {
-  it("receives the attempt number and whether the attempt is a resend", async (t) => {
+  it("receives the number of a scheduled attempt", async (t) => {
     const attempts: PendingAttempt[] = [];
     const office = await createDeliveryFixture(t, { intervene: (about) => void attempts.push(about) });
     const sink = await startReceiver(t);
@@ -78,18 +78,17 @@ describe("fault script", () => {
     await office.happen("CONTRACT_CREATED");
     await office.runner.advance({ by: toMilliseconds(5) });
     assert.deepEqual(
-      attempts.map(({ delivery, number, resend, event, webhook }) => [
+      attempts.map(({ delivery, turn, event, webhook }) => [
         delivery.id,
-        number,
-        resend,
+        turn,
         event.activity,
         event.contract_id,
         webhook.id,
         webhook.url,
       ]),
       [
-        [1, 1, false, "CONTRACT_CREATED", 17, id, sink.url],
-        [1, 2, false, "CONTRACT_CREATED", 17, id, sink.url],
+        [1, 1, "CONTRACT_CREATED", 17, id, sink.url],
+        [1, 2, "CONTRACT_CREATED", 17, id, sink.url],
       ],
     );
   });
