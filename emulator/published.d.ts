@@ -82,8 +82,10 @@ export type EmulatorEvent =
       readonly contract_id: number | null;
       /** ID as commands accept it: `T-12` or `H-12`. */
       readonly composite_id: string | null;
-      /** Null if the attempt was skipped. `outcome` contains the reason. */
+      /** Number, resends included. Null if the attempt was skipped: `outcome` contains the reason. */
       readonly attempt: number | null;
+      /** True if a user requested the attempt, outside the schedule. */
+      readonly resend: boolean;
       /** Null if there was no response. `error` contains the reason. */
       readonly status: number | null;
       readonly error: string | null;

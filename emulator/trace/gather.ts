@@ -341,10 +341,11 @@ export function explainDelivery({ webhook_id, activity, outcome }: Delivery, web
  */
 export function explainAttempt(attempt: DeliveryAttempt, attempts: readonly DeliveryAttempt[]): string {
   const { resend, cause, moved_by, fault } = attempt;
-  const suffix = `${describeMove(moved_by)}${describeFault(fault)}`;
   if (resend) return `resent by ${cause ?? "a user"}${describeFault(fault)}`;
   const scheduled = attempts.filter(({ resend, number }) => !resend && number <= attempt.number);
-  return `${describeRetry(attempt.planned_at, scheduled.length - 1, scheduled.at(-2))}${suffix}`;
+  const previous = scheduled.at(-2);
+  const turn = describeRetry(attempt.planned_at, scheduled.length - 1, previous);
+  return `${turn}${describeLateness(attempt, previous)}${describeMove(moved_by)}${describeFault(fault)}`;
 }
 
 export function explainPlannedAttempt(
@@ -367,3 +368,17 @@ const describeRetry = (due: number, retry: number, previous: DeliveryAttempt | u
   previous === undefined
     ? "the first attempt"
     : `retry ${retry}, ${formatSpan(due - previous.at)} after ${formatAttemptResult(previous)}`;
+
+/**
+ * Describes how late an attempt was made, in virtual time. Delays that are short in comparison with the planned one are
+ * omitted, because an accelerated clock multiplies every millisecond.
+ */
+function describeLateness({ planned_at, at }: DeliveryAttempt, previous: DeliveryAttempt | undefined): string {
+  const lateMs = at - planned_at;
+  const plannedMs = planned_at - (previous?.at ?? planned_at);
+  if (lateMs < Math.max(minLatenessMs, plannedMs / 10)) return "";
+  const precisionMs = lateMs < 2 * minuteMs ? 1_000 : minuteMs;
+  return `, ${formatSpan(Math.round(lateMs / precisionMs) * precisionMs)} late`;
+}
+
+const minLatenessMs = 1_000;

@@ -22,9 +22,9 @@ const Fault = z
   .nullable();
 
 const attempt = {
-  number: z.int(),
+  number: z.int().describe("Number among all attempts of the delivery, resends included"),
   resend: z.boolean().describe("Requested by a user, outside the schedule"),
-  planned_at: timestamp,
+  planned_at: timestamp.describe("Virtual time at which the attempt was due"),
   at: timestamp,
   status: z.int().nullable().describe("Status of the receiver's response; null if there is none"),
   error: z.strictObject({ code: z.string(), message: z.string() }).nullable(),

@@ -37,7 +37,7 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
     assert.deepEqual(stdout.split("\n").slice(1), [
       "",
       "",
-      "An attempt has been due since 2031-01-02T03:04:05.000Z. It is in progress, or is waiting for other attempts to end",
+      "An attempt has been due since 2031-01-02T03:04:05.000Z without a result: it is in progress, or waits for other attempts or the disk",
       "",
     ]);
     answered();
@@ -178,7 +178,7 @@ describe("svc webhooks why for failures that the receiver did not cause", () => 
     await emulator.clock.advance({ by: 1 });
     for (const columns of [80, 40]) {
       const { stdout } = await svc("webhooks why", { tty: true, columns, env: { NO_COLOR: "1" } });
-      assert.match(stdout.replaceAll(/ \\\n +/g, " "), /To make it now: *\s*svc emulator clock advance --next\n/);
+      assert.match(stdout.replaceAll(/ \\\n +/g, " "), /To make it now: *\s*svc emulator clock advance --to \S+Z\n/);
     }
   });
 });

@@ -30,7 +30,7 @@ describe("svc webhooks why", () => {
         "2 attempts failed in a row. The sixth consecutive failure disables the webhook.",
         "Because of request:2  contracts.create POST /api/v2.1/public/contracts/  2031-01-02T03:04:05.000Z",
         "",
-        "Next attempt 2031-01-02T03:19:05.000Z, retry 2, 10 min after connection_refused. To make it now: svc emulator clock advance --next",
+        "Next attempt 2031-01-02T03:19:05.000Z, retry 2, 10 min after connection_refused. To make it now: svc emulator clock advance --to 2031-01-02T03:19:05.000Z",
         "Start the receiver.",
         "",
       ].join("\n"),

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { explainAttempt } from "../../../emulator/trace/gather.ts";
+import type { DeliveryAttempt } from "../../../emulator/webhooks/deliveries.ts";
 import { createDraftContract, createSentContract } from "../../support/contracts.ts";
 import { startTestEmulator, type TestEmulator } from "../../support/emulator.ts";
 import { startReceiver } from "../../support/receiver.ts";
@@ -216,5 +218,39 @@ describe("trace", () => {
         assert.equal(await codeOf(path), "404 malformed_ref", path);
       }
     }
+  });
+});
+
+describe("reason of an attempt", () => {
+  const minutes = (count: number) => count * 60_000;
+  const createAttempt = (number: number, plannedAt: number, lateMs: number): DeliveryAttempt => ({
+    delivery_id: 1,
+    number,
+    resend: false,
+    planned_at: plannedAt,
+    at: plannedAt + lateMs,
+    wall_at: 0,
+    cause: null,
+    moved_by: null,
+    fault: null,
+    url: deadWebhook.url,
+    status: 500,
+    error: null,
+    duration_ms: 1,
+    response_body: null,
+  });
+
+  it("tells how late the attempt was, unless it is little in comparison with the planned delay", () => {
+    for (const [lateMs, suffix] of [
+      [0, ""],
+      [29_000, ""],
+      [31_400, ", 31 s late"],
+      [minutes(8) + 1_234, ", 8 min late"],
+    ] as const) {
+      const attempts = [createAttempt(1, 0, 0), createAttempt(2, minutes(5), lateMs)];
+      assert.equal(explainAttempt(attempts[1]!, attempts), `retry 1, 5 min after 500${suffix}`);
+    }
+    const first = createAttempt(1, 0, 2_000);
+    assert.equal(explainAttempt(first, [first]), "the first attempt, 2 s late");
   });
 });

@@ -49,6 +49,7 @@ export function formatAttemptLine(at: string, delivery: DeliveryEvent, columns: 
       ...fields,
       contract_id,
       duration_ms: attempt?.duration_ms ?? null,
+      resend: attempt?.resend ?? false,
       webhook_disabled: webhook_status !== "ACTIVE",
     },
     columns,

@@ -282,14 +282,15 @@ function toPlannedRow(delivery: Delivery, webhook: Webhook | undefined) {
 }
 
 function getReason({ attempts, next_attempt_at: at, postponement }: Delivery, webhook: Webhook | undefined): string {
-  const last = filterScheduled(attempts).at(-1);
+  const scheduled = filterScheduled(attempts);
+  const last = scheduled.at(-1);
   const postponementNote =
     postponement &&
     `postponed by a scripted fault: ${postponement.effect}${postponement.by === null ? "" : ` (${postponement.by})`}`;
   const turn =
     last === undefined || at === null
       ? `first attempt${postponementNote ? "" : ", immediately"}`
-      : `${formatDelay(Date.parse(at) - Date.parse(last.at))} after failed attempt ${last.number} (${last.error?.code ?? `status ${last.status}`})`;
+      : `${formatDelay(Date.parse(at) - Date.parse(last.at))} after failed attempt ${scheduled.length} (${last.error?.code ?? `status ${last.status}`})`;
   const description = postponementNote ? `${turn}, ${postponementNote}` : turn;
   if (webhook === undefined) return `${description}; will be skipped: the webhook is deleted`;
   if (webhook.status !== "ACTIVE") return `${description}; will be skipped: the webhook is ${webhook.status}`;

@@ -275,10 +275,11 @@ function formatNextAttempt(
   at: string,
   { webhook: { status }, next_because: reason, next_attempt_is_due: isDue }: WebhookFindings,
 ): StyledLine {
-  if (isDue) return `An attempt has been due since ${at}. It is in progress, or is waiting for other attempts to end`;
+  if (isDue)
+    return `An attempt has been due since ${at} without a result: it is in progress, or waits for other attempts or the disk`;
   if (status === "DELETED") return `Next attempt ${at}: skipped`;
   if (status !== "ACTIVE") return `Next attempt ${at}: skipped, unless you enable the webhook before then`;
-  return `Next attempt ${at}${reason === null ? "" : `, ${reason}`}. To make it now: svc emulator clock advance --next`;
+  return `Next attempt ${at}${reason === null ? "" : `, ${reason}`}. To make it now: svc emulator clock advance --to ${at}`;
 }
 
 const formatAttempt = ({
