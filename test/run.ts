@@ -126,7 +126,7 @@ const testFolder = import.meta.dirname;
 const selected = words.map((word) =>
   normalize(word)
     .replaceAll(sep, "/")
-    .replace(/^test\/|\/$/g, ""),
+    .replace(/^test\/|\/$|\.test(\.ts)?$/g, ""),
 );
 const isWanted = (file: string): boolean => {
   if (selected.length > 0) return isInGroup(selected, file);

@@ -28,13 +28,13 @@ export interface SignatureFormat {
   /** Beginning of the header, before the encoded HMAC. */
   readonly prefix: string;
   /**
-   * Returns the text that is signed before the body, from the other headers of the scheme. By default, only the body is
-   * signed.
+   * Returns the text that is signed before the body, from the headers of the scheme. Without it, only the body is
+   * signed, so an event has the same signature in all attempts.
    */
   readonly getSignedText?: (headers: ReceivedHeaders) => string;
 }
 
-/** Way to sign webhooks. Emulator, command line, console and OpenAPI documents use the schemes of this list. */
+/** Way to sign webhooks. */
 export interface WebhookScheme<Name extends string = string> {
   readonly name: Name;
   /** Origin of the scheme in descriptions: "the service". */
@@ -95,7 +95,11 @@ const standardScheme: WebhookScheme<"standard"> = {
   },
 };
 
-/** All schemes. The first scheme signs every webhook, and the others are added on request. */
+/**
+ * All schemes. The first scheme signs every webhook, and is the only one of console, OpenAPI documents, and of the
+ * commands `certify`, `sign` and `replay --sign`. The others are added on request. Their names are also in
+ * `emulator/published.d.ts`.
+ */
 export const webhookSchemes = [contentHashScheme, standardScheme] as const;
 
 export type OptionalSchemeName = Exclude<(typeof webhookSchemes)[number]["name"], "content-hash">;
@@ -119,6 +123,10 @@ export const getSignatureHeader = ({ headers }: WebhookScheme): string => header
 
 export const readSignature = (scheme: WebhookScheme, headers: ReceivedHeaders): string | undefined =>
   headers[getSignatureHeader(scheme).toLowerCase()];
+
+/** Reports whether a header belongs to a scheme. `name` is in lower case. */
+export const isSchemeHeader = (name: string): boolean =>
+  webhookSchemes.some(({ headers }) => headers.some((header) => header.toLowerCase() === name));
 
 /** Reports whether a header contains a signature. `name` is in lower case. */
 export const isSignatureHeader = (name: string): boolean =>

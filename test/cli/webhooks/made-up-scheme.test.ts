@@ -56,7 +56,7 @@ describe("svc with a scheme that was added to the list of schemes", () => {
     const rejected = await svc(verify);
     assert.deepEqual(
       [rejected.exit, rejected.stderr.split("\n")[0]],
-      [1, "error: The signature does not match: somebody made it up."],
+      [1, "error: The signature is invalid: somebody made it up."],
     );
     const right = await explain(`mu1=${sign(`7:${body}`)}`);
     assert.deepEqual(right, { exit: 0, stdout: "The signature matches.\n", stderr: "" });

@@ -6,6 +6,7 @@ import { describe, it } from "node:test";
 import { standardWebhookHeaders } from "../../../src/schemes/standard-webhooks.ts";
 import { createTestFolder, startCliEmulator } from "../../support/cli/cli-emulator.ts";
 import { runCli } from "../../support/cli/run-cli.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 // Created with OpenSSL, independently of the package (DECISIONS.md, P19).
 const key = Buffer.from(Array.from({ length: 32 }, (_, i) => i)).toString("base64");
@@ -99,11 +100,39 @@ describe("svc webhooks verify", () => {
     const now = Math.floor(Date.now() / 1_000);
     await writeFile(join(cwd, "fresh"), text(signAt(now)));
     await writeFile(join(cwd, "old"), text(signAt(now - 301)));
-    const verify = (headers: string) =>
-      runCli(`webhooks verify - --scheme standard --headers ${headers} --json`, { cwd, env, stdin: body });
-    assert.deepEqual(JSON.parse((await verify("fresh")).stdout), { valid: true });
-    const old = await verify("old");
-    assert.deepEqual([old.exit, JSON.parse(old.stderr).error.code], [1, "stale"]);
+    const run = (verb: string, headers: string) =>
+      runCli(`webhooks ${verb} - --headers ${headers}`, { cwd, env, stdin: body });
+    for (const verb of ["verify", "verify --scheme standard"]) {
+      assert.deepEqual(await run(verb, "fresh"), { exit: 0, stdout: "valid\n", stderr: "" });
+      const old = await run(verb, "old");
+      const reason = "its timestamp differs from the current time by more than 5 minutes";
+      assert.deepEqual([old.exit, old.stderr.split("\n")[0]], [1, `error: The signature is invalid: ${reason}.`]);
+      assert.deepEqual(await run("explain", "old"), {
+        exit: 1,
+        stdout: `The signature matches, but ${reason}.\n`,
+        stderr: "",
+      });
+    }
+    assert.equal((await run("explain", "fresh")).stdout, "The signature matches.\n");
+    await writeFile(join(cwd, "other"), text({ ...signAt(now), "webhook-signature": `v1,${"A".repeat(43)}=` }));
+    const other = await run("explain", "other");
+    assert.match(other.stdout, /The key may belong to another workspace/);
+  });
+});
+
+describe("svc webhooks replay --sign", () => {
+  it("replaces all signatures, because those of the saved headers do not match an edited body", async (t) => {
+    const cwd = await createTestFolder(t);
+    const receiver = await startReceiver(t);
+    await writeFile(join(cwd, "body.json"), body);
+    const saved = { "x-svc-webhook-content-hash": "00", "webhook-id": "1", "webhook-timestamp": "2", "x-mine": "3" };
+    const lines = Object.entries({ ...saved, "webhook-signature": "v1,AAAA" }).map((line) => line.join(": "));
+    await writeFile(join(cwd, "body.headers"), lines.join("\n"));
+    const { exit, stderr } = await runCli(`webhooks replay body.json --sign --to ${receiver.url}`, { cwd, env });
+    assert.equal(exit, 0, stderr);
+    const names = /^(x-|webhook-)/;
+    const headers = Object.entries(receiver.received[0]!.headers).filter(([name]) => names.test(name));
+    assert.deepEqual(Object.fromEntries(headers), { "x-svc-webhook-content-hash": signature, "x-mine": "3" });
   });
 });
 

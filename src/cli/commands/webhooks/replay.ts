@@ -9,7 +9,7 @@ import {
   type FlagSpec,
   type PositionalSpec,
 } from "../../../derive/command-spec.ts";
-import { toLowerCaseNames } from "../../../schemes/webhook-schemes.ts";
+import { isSchemeHeader, toLowerCaseNames } from "../../../schemes/webhook-schemes.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { green, red } from "../../output/styled.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
@@ -152,7 +152,9 @@ function signDelivery(
   if (key === undefined)
     throw new InputRequiredError("key-file", "--key-file or SVC_WEBHOOK_HMAC_KEY is required to sign the body");
   const signed = signBody({ key, body, id, at: host.wall.now() });
-  return { "content-type": "application/json", ...headers, ...toLowerCaseNames(signed) };
+  // Signatures of other schemes would not match an edited body.
+  const unsigned = Object.entries(headers).filter(([name]) => !isSchemeHeader(name));
+  return { "content-type": "application/json", ...Object.fromEntries(unsigned), ...toLowerCaseNames(signed) };
 }
 
 /** Reads the newest deliveries of the emulator's log. They go to their original targets by default. */

@@ -45,7 +45,7 @@ const flags = [
     "scheme",
     "NAME",
     `How the webhook is signed: by ${webhookSchemes.map(({ title }) => title).join(", or by ")}`,
-    { choices: webhookSchemes.map(({ name }) => name), default: defaultScheme.name },
+    { choices: webhookSchemes.map(({ name }) => name), default: "by its headers" },
   ),
   keyFlag,
 ] as const satisfies readonly FlagSpec[];
@@ -67,8 +67,9 @@ const webhooksVerify = defineCommand({
     ),
   ],
   async run(input, context) {
-    const scheme = findScheme(input.flags.scheme);
-    const headers = await readSignedHeaders(context, input, scheme);
+    const { scheme: name } = input.flags;
+    const headers = await readSignedHeaders(context, input, findScheme(name));
+    const scheme = name === undefined ? detectScheme(headers) : findScheme(name);
     const key = await requireKey(context, input);
     const body = await openInput(context.host, input.positionals.body, "<body>");
     const verdict = await scheme.verify({ key, body, headers, nowMs: context.host.wall.now() }).catch((cause) => {
@@ -76,7 +77,7 @@ const webhooksVerify = defineCommand({
     });
     if (verdict.ok) return context.output.showOrPrint({ valid: true }, "valid");
     const { reason } = verdict;
-    throw new CommandFailedError("failed", reason, `The signature does not match: ${scheme.reasonTexts[reason]}.`, {
+    throw new CommandFailedError("failed", reason, `The signature is invalid: ${scheme.reasonTexts[reason]}.`, {
       hint: "The signature covers the raw bytes. Verify them unchanged.",
       ...(scheme === detectScheme(headers) && { next: formatExplainCommand(input) }),
     });
@@ -166,8 +167,9 @@ const webhooksExplain = defineCommand({
     const examinedDelivery = { body, headers, scheme, signature };
     const foreignKey = ownDiagnosis.explained ? undefined : await findForeignKey(examinedDelivery, context);
     const diagnosis = foreignKey ? { ...ownDiagnosis, explained: true, deviations: [foreignKey] } : ownDiagnosis;
-    await printDiagnosis(diagnosis, examinedDelivery, context);
-    return isExplained(diagnosis) ? undefined : "failed";
+    const rejection = isExplained(diagnosis) ? await findRejection(key, examinedDelivery, context) : undefined;
+    await printDiagnosis(diagnosis, rejection, examinedDelivery, context);
+    return isExplained(diagnosis) && rejection === undefined ? undefined : "failed";
   },
 });
 
@@ -180,6 +182,16 @@ interface ExaminedSignature {
   readonly signature: string;
 }
 
+/** Returns the reason why receivers reject a signature that matches, such as an old timestamp. */
+async function findRejection(
+  key: string,
+  { body, headers, scheme }: ExaminedSignature,
+  { host }: Context,
+): Promise<string | undefined> {
+  const verdict = await scheme.verify({ key, body: [body], headers, nowMs: host.wall.now() });
+  return verdict.ok ? undefined : scheme.reasonTexts[verdict.reason];
+}
+
 /** Explains why a string is not a signature in any supported encoding. Returns undefined for a signature. */
 function findMalformation(signature: string): string | undefined {
   if (signature === "") return "it is empty";
@@ -190,12 +202,13 @@ function findMalformation(signature: string): string | undefined {
   return lengths.includes(signature.length) ? undefined : `it has ${pluralize(signature.length, "character")}`;
 }
 
-/** Finds the hash by the length of its result in hexadecimal digits or in base64, with or without padding. */
-function findHashByLength(signature: string): { readonly digits: string; readonly hash: string } | undefined {
+/** Finds a wrong hash by the length of its result in hexadecimal digits or in base64, with or without padding. */
+function findOtherHash(signature: string, { format }: WebhookScheme) {
   const isHex = /^[0-9a-f]+$/i.test(signature);
   const hash = (isHex ? hexLengths : base64Lengths)[trimTrailing(signature, "=").length];
   const kind = isHex ? "hexadecimal digits" : "base64 characters";
-  return hash === undefined ? undefined : { digits: `${signature.length} ${kind}`, hash };
+  const isRight = hash?.toLowerCase().replace("-", "") === format.digest;
+  return hash === undefined || isRight ? undefined : { digits: `${signature.length} ${kind}`, hash };
 }
 
 const hexLengths: Readonly<Record<number, string>> = { 40: "SHA-1", 64: "SHA-256", 96: "SHA-384" };
@@ -203,21 +216,26 @@ const base64Lengths: Readonly<Record<number, string>> = { 27: "SHA-1", 43: "SHA-
 
 async function printDiagnosis(
   diagnosis: Diagnosis,
+  rejection: string | undefined,
   { body, scheme, signature }: ExaminedSignature,
   { output }: Context,
 ): Promise<void> {
   const { explained, deviations, tried } = diagnosis;
   if (output.format !== "table") {
-    return output.show({ valid: isExplained(diagnosis), explained, deviations, tried, body_bytes: body.length });
+    const valid = isExplained(diagnosis) && rejection === undefined;
+    return output.show({ valid, explained, deviations, tried, body_bytes: body.length });
   }
-  if (isExplained(diagnosis)) return output.print("The signature matches.");
+  if (isExplained(diagnosis))
+    return output.print(`The signature matches${rejection === undefined ? "" : `, but ${rejection}`}.`);
   if (explained) {
     const lines = deviations.map(({ text }) => `  - ${text}`);
     return output.print("The signature does not match. Causes:", ...lines);
   }
   const expected = `${getSignatureHeader(scheme)} has ${describeSignature(scheme.format)}`;
-  const malformation = findMalformation(signature.trim());
-  const detectedHash = malformation === undefined ? findHashByLength(signature.trim()) : undefined;
+  const { prefix } = scheme.format;
+  const encoded = signature.trim().slice(signature.trim().startsWith(prefix) ? prefix.length : 0);
+  const malformation = findMalformation(encoded);
+  const detectedHash = malformation === undefined ? findOtherHash(encoded, scheme) : undefined;
   if (detectedHash) {
     return output.print(
       `The signature does not match. It has ${detectedHash.digits}, like ${detectedHash.hash}. ${expected} (${formatAlgorithm(scheme.format)}).`,
