@@ -4,6 +4,7 @@ import { strictChecks } from "../../src/api/strict-checks.ts";
 import { clockModes } from "../../src/base/clock.ts";
 import { webhookJsonForms } from "../../src/base/json.ts";
 import { isSchemaName, parsePostgresUrl } from "../../src/base/postgres-url.ts";
+import { describeIssue } from "../../src/base/schema-issues.ts";
 import { formatSuggestion } from "../../src/base/text.ts";
 import { hostForms, isHostPattern, suggestHostPattern } from "../../src/base/urls.ts";
 import { listOptionalSchemes } from "../../src/schemes/webhook-schemes.ts";
@@ -116,7 +117,7 @@ const Options = z
 /** Throws InvalidOptionsError, which lists all problems, because a misspelled option would have no effect. */
 export function checkOptions(options: EmulatorOptions): void {
   const { error } = Options.safeParse(options, { jitless: true });
-  if (error) throw new InvalidOptionsError(`startEmulator: ${error.issues.flatMap(describeIssue).join("; ")}`);
+  if (error) throw new InvalidOptionsError(`startEmulator: ${error.issues.flatMap(describeProblems).join("; ")}`);
   const { store, schema, file, ephemeral } = options;
   if (store !== undefined && (file !== undefined || ephemeral))
     throw new InvalidOptionsError(`startEmulator: store cannot be used with ${ephemeral ? "ephemeral" : "file"}`);
@@ -124,8 +125,9 @@ export function checkOptions(options: EmulatorOptions): void {
     throw new InvalidOptionsError("startEmulator: schema requires store");
 }
 
-function describeIssue(issue: z.core.$ZodIssue): string[] {
-  const { path, message } = issue;
+function describeProblems(issue: z.core.$ZodIssue): string[] {
+  const { path } = issue;
+  const message = describeIssue(issue);
   if (issue.code !== "unrecognized_keys")
     return [`${path.join(".")}${message.startsWith("must ") ? "" : ":"} ${message}`];
   const knownNames = Object.keys((path[0] === "clock" ? clock : Options).shape);

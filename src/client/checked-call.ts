@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import type { CallableOperation } from "../api/operation.ts";
 import { toPlainNumbers } from "../base/json.ts";
-import { lookupTable } from "../base/object.ts";
+import { describeIssue } from "../base/schema-issues.ts";
 import { findPlaceholders } from "../base/urls.ts";
 import { type ArgumentProblem, InvalidArgumentsError } from "./errors.ts";
 
@@ -85,25 +85,8 @@ function findPartProblems(
       (node, step) => (node as Record<string, unknown> | undefined)?.[step],
       value,
     );
-    return { in: part, path, message: describeIssue(issue, inputValue), missing: inputValue === undefined };
+    return { in: part, path, message: describeIssue(issue), missing: inputValue === undefined };
   });
-}
-
-const expectedTypes = lookupTable<string>({
-  array: "a list",
-  boolean: "true or false",
-  int: "an integer",
-  number: "a number",
-  object: "an object",
-  record: "an object",
-  string: "a string",
-});
-
-/** Describes a value of another type without quoting it, because it can be a secret. */
-function describeIssue(issue: z.core.$ZodIssue, value: unknown): string {
-  const expected = issue.code === "invalid_type" ? expectedTypes[issue.expected] : undefined;
-  if (expected === undefined || value === undefined) return issue.message;
-  return `must be ${expected}`;
 }
 
 export function findIssues(schema: z.ZodType, value: unknown): readonly z.core.$ZodIssue[] {

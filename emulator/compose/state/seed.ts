@@ -3,6 +3,7 @@ import demo from "../../../fixtures/seeds/demo.json" with { type: "json" };
 import empty from "../../../fixtures/seeds/empty.json" with { type: "json" };
 import { dictionary } from "../../../src/api/shapes.ts";
 import type { Ids } from "../../../src/base/ids.ts";
+import { describeIssue } from "../../../src/base/schema-issues.ts";
 import { hashEmail } from "../../../src/schemes/email-hash.ts";
 import type { StandardSet } from "../../cluster/context.ts";
 import { SigningKey, signingKeys } from "../../cluster/identity/signing-keys.ts";
@@ -85,9 +86,10 @@ export function parseSeed(value: unknown): Seed {
   return parsed.data;
 }
 
-function formatIssue({ path, message }: z.core.$ZodIssue): string {
-  const description = message.replace(/^Invalid input: /, "");
-  return path.length === 0 ? description : `${z.core.toDotPath(path)}: ${description}`;
+function formatIssue(issue: z.core.$ZodIssue): string {
+  const message = describeIssue(issue).replace(/^Invalid input: /, "");
+  const name = z.core.toDotPath(issue.path);
+  return name === "" ? message : `${name}${/^(?:must|is) /.test(message) ? "" : ":"} ${message}`;
 }
 
 /** Writes a seed into an empty store. The order in which IDs are drawn is part of `--deterministic`. */

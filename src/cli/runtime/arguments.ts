@@ -124,7 +124,7 @@ export function toUsageError(
     if (part === "params") return describeProblem(`<${String(path[0]).replaceAll("_", "-")}>`, message);
     if (isWhole && missing) return `--${flag.flag}${part === "body" ? " (or in --data)" : ""}`;
     if (isWhole) return describeProblem(`--${flag.flag}`, message, flags[flag.flag]);
-    if (path.length === 0) return rephraseWithFlags(spec, message) ?? `the body: ${message}`;
+    if (path.length === 0) return rephraseWithFlags(spec, message) ?? describeProblem("the body", message);
     return missing
       ? `${path.join(".")} (--set ${path.join(".")}=…, or in --data)`
       : describeProblem(path.join("."), message);
@@ -140,8 +140,8 @@ export function toUsageError(
 
 /** Formats `--by must be a duration (PT2H35M, 2h35m), got "soon"`. Other schema messages follow a colon. */
 function describeProblem(name: string, message: string, value?: unknown): string {
-  if (message.startsWith("must not ")) return `${name} ${message}`;
-  if (!message.startsWith("must be ")) return `${name}: ${message}`;
+  if (!/^(?:must|is) /.test(message)) return `${name}: ${message}`;
+  if (!message.startsWith("must be ")) return `${name} ${message}`;
   return `${name} ${message}${typeof value === "string" || typeof value === "number" ? `, got "${value}"` : ""}`;
 }
 

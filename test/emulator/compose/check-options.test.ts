@@ -20,8 +20,8 @@ describe("validation of emulator options", () => {
       { autosignMs: 1, ports: 2 },
       'unknown option "autosignMs". Did you mean autoSignMs?; unknown option "ports". Did you mean port?',
     ],
-    [{ port: 70_000 }, "port: Too big: expected number to be <=65535"],
-    [{ port: "4010" }, "port: Invalid input: expected number, received string"],
+    [{ port: 70_000 }, "port must be at most 65535"],
+    [{ port: "4010" }, "port must be a number"],
     [{ clock: { start: "soon" } }, "clock.start must be an ISO time"],
     [{ strict: ["bodys"] }, 'strict: unknown strict check "bodys". Did you mean bodies?'],
     [{ log: "yes" }, "log must be a function"],
@@ -57,7 +57,7 @@ describe("validation of emulator options", () => {
   it("rejects invalid options of a seed", async () => {
     assert.equal(
       await startAndDescribeError({ seed: { clusters: [{ id: 5, label: "eu" }], clusterz: [] } }),
-      'InvalidOptionsError: The seed is not valid: clusters[0].id: expected string, received number; Unrecognized key: "clusterz"',
+      'InvalidOptionsError: The seed is not valid: clusters[0].id must be a string; Unrecognized key: "clusterz"',
     );
     assert.match(await startAndDescribeError({ seed: "demos" }), /^InvalidOptionsError: Seed "demos" not found/);
   });

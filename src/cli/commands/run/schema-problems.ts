@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { lookupTable } from "../../../base/object.ts";
+import { describeBound } from "../../../base/schema-issues.ts";
 import { findNearest } from "../../../base/text.ts";
 import { savedValueMessage } from "./schema.ts";
 
@@ -83,9 +84,9 @@ function describeViolation(issue: SchemaIssue): string {
     case "invalid_value":
       return `cannot be ${describeValue(issue.input)}. ${suggestSimilar(String(issue.input), issue.values.map(String))}`;
     case "too_small":
-      return `must ${describeSize(issue.origin, "least", issue.minimum)}.`;
+      return `must ${describeBound(issue.origin, "at least", issue.minimum)}.`;
     case "too_big":
-      return `must ${describeSize(issue.origin, "most", issue.maximum)}.`;
+      return `must ${describeBound(issue.origin, "at most", issue.maximum)}.`;
     default: {
       const message = issue.message.startsWith("must ") ? issue.message : `is wrong: ${issue.message}`;
       const isText = typeof issue.input === "string" || typeof issue.input === "number";
@@ -93,11 +94,6 @@ function describeViolation(issue: SchemaIssue): string {
     }
   }
 }
-
-const describeSize = (origin: string, bound: string, size: number | bigint): string =>
-  origin === "array" || origin === "string"
-    ? `have at ${bound} ${size} ${origin === "array" ? "items" : "characters"}`
-    : `be at ${bound} ${size}`;
 
 function describeKind(issue: SchemaIssue): string {
   if (issue.code === "invalid_value") return issue.values.map(String).join(" or ");
