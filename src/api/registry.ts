@@ -88,7 +88,9 @@ export function requireUniqueOperations<One extends Operation>(operations: One[]
   };
   for (const { id, service, method, path, cli } of operations) {
     claim("id", id, id);
-    for (const verb of [method].flat()) claim("route", `${service.name} ${verb} ${path}`, id);
+    // A service that redirects to the other slash cannot have both paths, whatever their parameters are called.
+    const route = path.replaceAll(/\{[^}]+\}/g, "{}").replace(service.slashes === "redirect" ? /(?<=.)\/$/ : /$^/, "");
+    for (const verb of [method].flat()) claim("route", `${service.name} ${verb} ${route}`, id);
     claim("command", "by" in cli ? cli.by : cli.command, id);
   }
   return operations;

@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import { empty, type Operation } from "../../src/api/operation.ts";
 import { registry, requireUniqueOperations } from "../../src/api/registry.ts";
 import { contracts } from "../../src/api/services.ts";
+import { sources } from "../structure/repository.ts";
 import { contractApi, formatRoute, publicRoutes, routingService } from "./sources.ts";
 
 const listRoutes = (service: string): string[] =>
@@ -38,6 +39,19 @@ describe("operation registry", () => {
     );
   });
 
+  it("contains the operations of every file that declares some", () => {
+    const declaring = sources.filter(
+      ({ path, text }) => path.startsWith("src/api/") && /= defineOperation\(/.test(text),
+    );
+    const list = sources.find(({ path }) => path === "src/api/all-resources.ts")!.text;
+    const missing = declaring.filter(({ path }) => !list.includes(path.replace("src/api", ".")));
+    assert.deepEqual(
+      missing.map(({ path }) => `${path} is missing in src/api/all-resources.ts`),
+      [],
+    );
+    assert.ok(declaring.length > 40);
+  });
+
   it("contains GET and PUT of the signed storage", () =>
     assert.deepEqual(
       listRoutes("storage").map((route) => route.split(" ")[0]),
@@ -49,6 +63,11 @@ describe("operation registry", () => {
     [
       "route",
       { ...listOperation, path: "/things" },
+      "things.list and things.show both have the route contracts GET /things",
+    ],
+    [
+      "route with the other slash",
+      { ...listOperation, path: "/things/" },
       "things.list and things.show both have the route contracts GET /things",
     ],
     ["command", { ...listOperation, cli: show.cli }, "things.list and things.show both have the command things show"],

@@ -41,6 +41,7 @@ export async function startTestEmulator(
     ephemeral: options.file === undefined,
     clock: { mode: "manual", start: "2031-01-02T03:04:05Z" },
     chatUpstreamTimeoutMs: defaultSettings.upstreamTimeoutMs,
+    log: reportBug,
     ...options,
   });
   addCleanup(t, () => emulator.close());
@@ -51,6 +52,11 @@ export async function startTestEmulator(
     api: createSender(first.url, key),
     control: createSender(`${emulator.routerUrl}/_emulator`, { authorization: `Bearer ${emulator.token}` }),
   });
+}
+
+/** Prints the message of a bug, which the response does not contain. */
+function reportBug(message: string): void {
+  if (message.startsWith("bug in ")) process.stderr.write(`${message}\n`);
 }
 
 /** Default headers of a client without preferences. */
