@@ -39,16 +39,14 @@ export interface Account {
   readonly revocation_url?: string | undefined;
 }
 
-export type Accounts = Readonly<Record<string, Account>>;
-
 interface TokenFile {
-  readonly accounts?: Accounts;
+  readonly accounts?: Readonly<Record<string, Account>>;
 }
 
 export const getTokensPath = ({ host: { env } }: Pick<Context, "host">): string =>
   join(getConfigFolder(env), "tokens.json");
 
-export async function readAccounts(context: Pick<Context, "host">): Promise<Accounts> {
+export async function readAccounts(context: Pick<Context, "host">): Promise<NonNullable<TokenFile["accounts"]>> {
   if (!hasConfigFolder(context.host.env)) return {};
   return (await readPrivateFile<TokenFile>(getTokensPath(context), checkAccounts))?.accounts ?? {};
 }
@@ -71,22 +69,17 @@ export async function changeAccount(
   address: string,
   change: (account: Account | undefined) => Account | undefined | Promise<Account | undefined>,
 ): Promise<Account | undefined> {
-  const { accounts } = await changePrivateFile<TokenFile>(
-    getTokensPath(context),
-    checkAccounts,
-    context.host,
-    context.signal,
-    async (content) => {
-      const accounts = content?.accounts ?? {};
-      const account = await change(Object.hasOwn(accounts, address) ? accounts[address] : undefined);
-      const otherAccounts = Object.entries(accounts).filter(([name]) => name !== address);
-      return {
-        ...content,
-        accounts: Object.fromEntries(account ? [...otherAccounts, [address, account]] : otherAccounts),
-      };
-    },
-  );
-  return accounts?.[address];
+  let account: Account | undefined;
+  await changePrivateFile<TokenFile>(context, getTokensPath(context), checkAccounts, async (content) => {
+    const accounts = content?.accounts ?? {};
+    account = await change(Object.hasOwn(accounts, address) ? accounts[address] : undefined);
+    const otherAccounts = Object.entries(accounts).filter(([name]) => name !== address);
+    return {
+      ...content,
+      accounts: Object.fromEntries(account ? [...otherAccounts, [address, account]] : otherAccounts),
+    };
+  });
+  return account;
 }
 
 /** Throws CommandFailedError before the user approves a device whose tokens cannot be stored. */
@@ -126,13 +119,7 @@ export async function resolveAccountAddress(issuer: string | undefined, context:
 const minRemainingMs = 30_000;
 
 /** Returns the part of an account that a token response provides (RFC 6749, 5.1). */
-export function toTokens(
-  { fields, headers }: OAuthResponse,
-  now: number,
-): Pick<
-  Account,
-  "access_token" | "token_type" | "scope" | "expires_at" | "virtual_time" | "refresh_token" | "id_token"
-> {
+export function toTokens({ fields, headers }: OAuthResponse, now: number) {
   const access = toNonEmptyString(fields.access_token);
   if (access === undefined) {
     throw new CommandFailedError("failed", "unreadable_response", "The server returned no access token.", {
@@ -141,14 +128,10 @@ export function toTokens(
   }
   const type = toNonEmptyString(fields.token_type) ?? "Bearer";
   if (type.toLowerCase() !== "bearer") {
-    throw new CommandFailedError(
-      "failed",
-      "unsupported_token",
-      "The server returned a token that is not a bearer token.",
-      {
-        hint: "Use an OAuth client that gets bearer tokens (RFC 6750).",
-      },
-    );
+    const message = "The server returned a token that is not a bearer token.";
+    throw new CommandFailedError("failed", "unsupported_token", message, {
+      hint: "Use an OAuth client that gets bearer tokens (RFC 6750).",
+    });
   }
   const seconds = toSeconds(fields.expires_in);
   const virtualTime = readVirtualTime(headers);
@@ -157,7 +140,7 @@ export function toTokens(
     token_type: type,
     scope: toNonEmptyString(fields.scope),
     expires_at: seconds === undefined ? undefined : toIsoSeconds((virtualTime ?? now) + seconds * 1_000),
-    virtual_time: virtualTime === undefined ? undefined : true,
+    virtual_time: virtualTime === undefined ? undefined : (true as const),
     refresh_token: toNonEmptyString(fields.refresh_token),
     id_token: toNonEmptyString(fields.id_token),
   };

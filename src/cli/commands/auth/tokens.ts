@@ -65,21 +65,10 @@ async function listSignIns(issuer: string | undefined, context: Context) {
     if (issuer !== undefined) throw error;
     return names.length === 1 ? names[0] : undefined;
   });
-  const environmentRows = readVariable(host, "SVC_TOKEN")
-    ? [
-        {
-          address: currentAddress ?? "any",
-          source: "SVC_TOKEN",
-          location: "environment",
-          client_id: null,
-          scope: null,
-          expires_at: null,
-          state: "given",
-          refreshable: false,
-          current: true,
-        },
-      ]
-    : [];
+  const place = { address: currentAddress ?? "any", source: "SVC_TOKEN", location: "environment" };
+  const unknown = { client_id: null, scope: null, expires_at: null };
+  const environmentRow = { ...place, ...unknown, state: "given", refreshable: false, current: true };
+  const environmentRows = readVariable(host, "SVC_TOKEN") ? [environmentRow] : [];
   const readRow = async ([address, account]: [string, Account]) => {
     const now = await findServerTime(context, address, account);
     if (now === undefined) {
@@ -111,13 +100,8 @@ const authRefresh = defineCommand({
   async run(input, context) {
     const address = await resolveAccountAddress(input.flags.issuer, context);
     const { expires_at, scope, refreshed_at } = await refreshAccount(context, address, true);
-    const tokenInfo = {
-      address,
-      expires_at: expires_at ?? null,
-      scope: scope ?? null,
-      refreshed_at: refreshed_at ?? null,
-    };
-    await context.output.show(tokenInfo, { fields: Object.keys(tokenInfo) });
+    const times = { expires_at: expires_at ?? null, scope: scope ?? null, refreshed_at: refreshed_at ?? null };
+    await context.output.show({ address, ...times }, { fields: ["address", ...Object.keys(times)] });
   },
 });
 
@@ -135,10 +119,8 @@ const authToken = defineCommand({
       : await requireValidAccount(context, await resolveAccountAddress(input.flags.issuer, context));
     if (output.format === "table" && !context.globals.fields) await output.print(access_token);
     else {
-      await output.show(
-        { access_token, token_type, expires_at: expires_at ?? null },
-        { fields: ["access_token", "token_type", "expires_at"] },
-      );
+      const fields = ["access_token", "token_type", "expires_at"];
+      await output.show({ access_token, token_type, expires_at: expires_at ?? null }, { fields });
     }
   },
 });
@@ -172,15 +154,14 @@ const authLogout = defineCommand({
 /** Removes the account. Returns whether the server also revoked the tokens, which many do not support. */
 async function removeAccount(address: string, context: Context): Promise<boolean | "unknown"> {
   if (!Object.hasOwn(await readAccounts(context), address)) return "unknown";
-  let account: Awaited<ReturnType<typeof changeAccount>>;
+  let account: Account | undefined;
   await changeAccount(context, address, (now) => {
     account = now;
     return undefined;
   });
   if (account?.revocation_url === undefined) return false;
-  const { client_id, refresh_token, access_token } = account;
+  const { client_id, refresh_token, access_token, revocation_url: url } = account;
   const token = refresh_token ?? access_token;
-  const url = account.revocation_url;
   const client = await createOAuthClient(context);
   const response = await postOAuth(client, url, "form", { token, client_id }, context.signal).catch(
     (error: unknown) => {

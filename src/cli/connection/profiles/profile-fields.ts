@@ -100,13 +100,8 @@ export async function readAppSecret(
   return readSecret(host, path, `--${flag}`, what);
 }
 
-/** Setting as displayed. A secret shows only its origin. */
-type EffectiveSetting =
-  | { readonly key: string; readonly origin: string; readonly isSecret: false; readonly value: string }
-  | { readonly key: string; readonly origin: string; readonly isSecret: true };
-
-/** Lists the settings in effect here, with the source of each value. */
-export async function listEffectiveSettings(context: Pick<Context, "globals" | "host">): Promise<EffectiveSetting[]> {
+/** Lists the settings in effect here, with the source of each value. A secret shows only its origin. */
+export async function listEffectiveSettings(context: Pick<Context, "globals" | "host">) {
   const { host } = context;
   const settings = await resolveServiceSettings(context);
   const keys = Object.entries(settings.clusterKeys);
@@ -135,11 +130,11 @@ export async function listEffectiveSettings(context: Pick<Context, "globals" | "
   ];
 }
 
-const toEffectiveSettings = (key: string, setting: SettingValue | undefined): EffectiveSetting[] =>
-  setting ? [{ key, ...setting, isSecret: false }] : [];
+const toEffectiveSettings = (key: string, setting: SettingValue | undefined) =>
+  setting ? [{ key, ...setting, isSecret: false as const }] : [];
 
-const toHiddenSetting = (key: string, setting: SettingValue<unknown> | undefined): EffectiveSetting[] =>
-  setting ? [{ key, origin: setting.origin, isSecret: true }] : [];
+const toHiddenSetting = (key: string, setting: SettingValue<unknown> | undefined) =>
+  setting ? [{ key, origin: setting.origin, isSecret: true as const }] : [];
 
 const toKey = (name: string): string => name.replace(/^SVC_/, "").toLowerCase();
 
@@ -152,8 +147,8 @@ const removeCredentials = (setting: SettingValue | undefined): SettingValue | un
 
 const firstProfile = "default";
 
-const changeFile = ({ host, signal }: Context, change: (file: ProfileFile) => ProfileFile): Promise<ProfileFile> =>
-  changePrivateFile<ProfileFile>(getProfilesPath(host.env), checkProfiles, host, signal, (content) =>
+const changeFile = (context: Context, change: (file: ProfileFile) => ProfileFile): Promise<ProfileFile> =>
+  changePrivateFile<ProfileFile>(context, getProfilesPath(context.host.env), checkProfiles, (content) =>
     change({ ...content, profiles: content?.profiles ?? {} }),
   );
 
