@@ -1,6 +1,7 @@
 import { activities as allActivities } from "../../api/activities.ts";
 import { createIntegerFlag, type FlagSpec } from "../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
+import { formatTargetFlags } from "../parse/argv.ts";
 import type { CommandInputOf } from "../parse/declaration.ts";
 import { UsageError } from "../process/failure.ts";
 import { createExample } from "../process/shell-words.ts";
@@ -40,8 +41,7 @@ const dev = defineCommand({
     const screenContext = createFolderContext(context, { ...output, warn: (line) => screen.showNotice(line) });
     const emulator = await startOrJoinEmulator(plan.port, screenContext);
     const session = new DevSession({ ...plan, isInteractive }, screenContext, screen);
-    const onDelivery = (delivery: Parameters<typeof session.onDelivery>[0]) => session.onDelivery(delivery);
-    const receiver = await openSessionReceiver({ ...plan, onDelivery }, screenContext);
+    const receiver = await openSessionReceiver(plan, (delivery) => session.onDelivery(delivery), screenContext);
     await session.subscribe(receiver);
     const ready = { emulator, receiverUrl: receiver.url, webhookId: session.webhookId, forwardTo: plan.forwardTo };
     if (isTable) await screen.print(...formatReadyLines(ready, isInteractive, host));
@@ -49,19 +49,13 @@ const dev = defineCommand({
     if (!isInteractive) await output.note("Press Ctrl-C to stop");
     await session.run();
     context.signal.throwIfAborted();
-    return undefined;
   },
 });
 
 function createPlan({ flags: flagValues }: CommandInputOf<typeof flags>, { globals }: Context) {
-  for (const [flag, value] of [
-    ["--base-url", globals.baseUrl],
-    ["--profile", globals.profile],
-    ["--emulator", globals.emulator || undefined],
-  ] as const) {
-    if (value !== undefined) {
-      throw new UsageError(`${flag} cannot be used with svc dev, which uses the emulator of this folder`);
-    }
+  const [flag] = formatTargetFlags(globals);
+  if (flag !== undefined) {
+    throw new UsageError(`${flag} cannot be used with svc dev, which uses the emulator of this folder`);
   }
   const forwardTo = flagValues["forward-to"];
   return {

@@ -151,7 +151,7 @@ export function applyTypedAssignments(
   return textAssignments.size > 0 ? applyAssignments(document, assignments, textAssignments) : first;
 }
 
-function parseValue(text: string): unknown {
+export function parseValue(text: string): unknown {
   try {
     return restoreExactNumbers(text, JSON.parse(text));
   } catch (cause) {

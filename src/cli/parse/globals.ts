@@ -101,6 +101,13 @@ export function parseDurationFlag(text: string, flag: string): number {
   return ms;
 }
 
+/** Parses an ISO time as milliseconds. Throws a usage error otherwise. */
+export function parseTimeFlag(text: string, flag: string): number {
+  const ms = Date.parse(text);
+  if (Number.isNaN(ms)) throw new UsageError(`${flag} must be a time (2031-01-02T03:04:05Z), got "${text}"`);
+  return ms;
+}
+
 const isLocal = (address: string): boolean => /^(localhost|127\.)/.test(address);
 
 /** Parses `500MB` or `2GiB` as bytes. Throws a usage error otherwise. */

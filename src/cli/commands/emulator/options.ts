@@ -11,7 +11,7 @@ import { resolveSnapshotFile } from "../../connection/emulator/snapshot-names.ts
 import { readVariable } from "../../connection/resolve-settings.ts";
 import { readSeedDocument } from "../../parse/body.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
-import { parseBaseUrlFlag, parseDurationFlag, parseSizeFlag } from "../../parse/globals.ts";
+import { parseBaseUrlFlag, parseDurationFlag, parseSizeFlag, parseTimeFlag } from "../../parse/globals.ts";
 import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 
@@ -22,11 +22,9 @@ type Values = { readonly [Name in keyof EmulatorOptions]: EmulatorOptions[Name] 
 /** Converts flags and rarely used environment variables to options. Paths are relative to the working folder. */
 export async function readEmulatorOptions({ flags }: EmulatorInput, host: Host): Promise<EmulatorOptions> {
   const { from, "webhook-headers": headers } = flags;
-  const clock = {
-    mode: flags.clock,
-    speed: parseSpeed(flags["clock-speed"]),
-    start: parseClockStart(flags["clock-start"]),
-  };
+  const { "clock-start": start } = flags;
+  const clock = { mode: flags.clock, speed: parseSpeed(flags["clock-speed"]), start };
+  if (start !== undefined) parseTimeFlag(start, "--clock-start");
   const schemes = listOptionalSchemes().map(({ name }) => name);
   const values = {
     ...readPlainOptions(flags, host),
@@ -136,10 +134,4 @@ function parseSpeed(speed: number | undefined): number | undefined {
   throw new UsageError(`--clock-speed must be a number above 0, got "${speed}"`, {
     hint: "For example, 60 runs an hour in a minute. To stop the clock, use --clock manual.",
   });
-}
-
-function parseClockStart(text: string | undefined): string | undefined {
-  if (text !== undefined && Number.isNaN(Date.parse(text)))
-    throw new UsageError(`--clock-start must be a time (2031-01-02T03:04:05Z), got "${text}"`);
-  return text;
 }

@@ -1,6 +1,7 @@
 import { showTrace, watchTrace } from "../../../api/emulator/traces.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { emulatorResource, type TraceNode, toSpan } from "../../../api/trace-span.ts";
+import { groupBy } from "../../../base/object.ts";
 import { buildOtlpDocument } from "../../../base/otel.ts";
 import { svcVersion } from "../../../base/version.ts";
 import { createTextFlag } from "../../../derive/command-spec.ts";
@@ -66,26 +67,23 @@ async function follow(ref: string, file: string | undefined, context: Context) {
 type TraceTree = Pick<ResultOf<typeof showTrace>, "nodes" | "planned" | "more">;
 
 interface Branch {
+  readonly parent: string | null;
   readonly at: string;
   /** Omitted if it adds nothing to the previous line. */
-  readonly wallAt: string | undefined;
+  readonly wallAt?: string | undefined;
   readonly text: StyledLine;
-  readonly id: string | undefined;
+  readonly id?: string;
 }
 
 /** Each line has the virtual time, the event, its cause, and the wall-clock time if it differs. */
 export function formatTree({ nodes, planned, more }: TraceTree): StyledLine[] {
-  const children = new Map<string | null, Branch[]>();
-  const add = (parent: string | null, branch: Branch) => {
-    const siblings = children.get(parent);
-    if (siblings) siblings.push(branch);
-    else children.set(parent, [branch]);
-  };
-  for (const node of nodes)
-    add(node.parent, { at: node.at, wallAt: getWallTime(node), text: formatNodeText(node), id: node.id });
-  for (const { parent, due, what, because } of planned) {
-    add(parent, { at: due, wallAt: undefined, text: [dim(`planned: ${what}  ${because}`)], id: undefined });
-  }
+  const branches = nodes.map((node): Branch => {
+    return { parent: node.parent, at: node.at, wallAt: getWallTime(node), text: formatNodeText(node), id: node.id };
+  });
+  const plannedBranches = planned.map(({ parent, due: at, what, because }): Branch => {
+    return { parent, at, text: [dim(`planned: ${what}  ${because}`)] };
+  });
+  const children = groupBy([...branches, ...plannedBranches], ({ parent }) => parent);
   const lines: StyledLine[] = [];
   const wall = createWallTimeFormatter();
   const draw = (parent: string, indent: string) => {

@@ -21,6 +21,7 @@ import { resolveRunFile, resolveStateFile } from "../../connection/emulator/run-
 import { type EventOf, followStream } from "../../connection/follow.ts";
 import { requireEmulator } from "../../connection/target.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
+import { parseTimeFlag } from "../../parse/globals.ts";
 import { pickGiven } from "../../parse/values.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
 import { describeEmptyFilteredResult } from "../../process/service-message.ts";
@@ -147,7 +148,7 @@ const webhooksSchedule = defineCommand({
   async run(input, context) {
     const { flags } = input;
     if (flags.rule) {
-      const start = resolveStart(flags.from, context);
+      const start = flags.from === undefined ? context.host.wall.now() : parseTimeFlag(flags.from, "--from");
       const schedule = await findSchedule(flags.file, context);
       const rows = createRuleRows(schedule, start, flags["worker-tick"] === true);
       await context.output.show(rows, {
@@ -171,13 +172,6 @@ const webhooksSchedule = defineCommand({
     });
   },
 });
-
-function resolveStart(text: string | undefined, { host }: Context): number {
-  if (text === undefined) return host.wall.now();
-  const ms = Date.parse(text);
-  if (Number.isNaN(ms)) throw new UsageError(`--from must be a time (2031-01-02T03:04:05Z), got "${text}"`);
-  return ms;
-}
 
 /** Returns the schedule of the running emulator's webhooks, or of the specification, and prints its source. */
 async function findSchedule(file: string | undefined, context: Context): Promise<RetrySchedule> {
@@ -269,16 +263,9 @@ async function listPlannedRows(file: string | undefined, context: Context) {
 
 function toPlannedRow(delivery: Delivery, webhook: Webhook | undefined) {
   const { id, webhook_id, activity, contract_id, composite_id, next_attempt_at: at, attempts } = delivery;
-  return {
-    at,
-    delivery: id,
-    webhook_id,
-    activity,
-    contract_id,
-    composite_id,
-    attempt: filterScheduled(attempts).length + 1,
-    reason: getReason(delivery, webhook),
-  };
+  const attempt = filterScheduled(attempts).length + 1;
+  const reason = getReason(delivery, webhook);
+  return { at, delivery: id, webhook_id, activity, contract_id, composite_id, attempt, reason };
 }
 
 function getReason({ attempts, next_attempt_at: at, postponement }: Delivery, webhook: Webhook | undefined): string {

@@ -103,18 +103,19 @@ async function listen(plan: ListenPlan, key: string, context: Context): Promise<
   const receiver = await openWebhookReceiver({
     port: plan.port,
     onTooLarge: (limit) => void output.warn(`Rejected a request larger than ${formatSize(limit)}`),
-    respond: async ({ path, headers, body }) => {
+    respond: async (request) => {
+      const { headers, body } = request;
       // Deliveries that arrive during the last one are rejected. Their sender retries them for the next listener.
       if (number >= plan.count) return { status: 503, body: "no more deliveries are accepted" };
       number += 1;
       const isLast = number === plan.count;
-      const verified = await verifyReceivedDelivery({ number, at: host.wall.now(), path, body, headers, key });
+      const verified = await verifyReceivedDelivery(request, { number, nowMs: host.wall.now(), key });
       const activity = verified.activity ?? "UNKNOWN";
       const file = await savedDeliveries?.add(activity, { body, headers });
       const delivery = { body, headers: { ...headers, ...plan.extraHeaders } };
       const forwardResult = await poster?.post(plan.forwardTo!, delivery);
       const response = chooseResponse(verified, forwardResult);
-      const recordedFile = await recording?.add(activity, { path, headers, body, status: response.status });
+      const recordedFile = await recording?.add(activity, { ...request, status: response.status });
       const listenedDelivery: HandledDelivery = { ...verified, file: file ?? recordedFile ?? null, forwardResult };
       await output.printEvent(toEvent(listenedDelivery), ...formatListenedDelivery(listenedDelivery));
       if (isLast) stop();
@@ -145,23 +146,15 @@ async function subscribeReceiver(
   { url }: WebhookReceiver,
   context: Context,
 ): Promise<number | undefined> {
-  const subscription = plan.register
-    ? await subscribe(context, {
-        url: plan.publicUrl ?? url,
-        activities: plan.activities,
-        title: "svc webhooks listen",
-      })
-    : undefined;
+  const webhook = { url: plan.publicUrl ?? url, activities: plan.activities, title: "svc webhooks listen" } as const;
+  const subscription = plan.register ? await subscribe(context, webhook) : undefined;
   if (subscription !== undefined) {
     const count = pluralize(plan.activities.length, "activity", "activities");
     await context.output.note(`Webhook ${subscription} is subscribed to ${count}`);
     return subscription;
   }
-  const only = plan.activities.length === allActivities.length ? [] : plan.activities;
-  const activityFlags = (only.length > 0 ? only : ["CONTRACT_SIGNED"]).flatMap((name) => [
-    "--only-for-activities",
-    name,
-  ]);
+  const names = plan.activities.length === allActivities.length ? ["CONTRACT_SIGNED"] : plan.activities;
+  const activityFlags = names.flatMap((name) => ["--only-for-activities", name]);
   const words = ["webhooks", "create", "--title", "listen", "--url", "https://YOUR-TUNNEL/", ...activityFlags];
   const advice = `Expose ${url} through a tunnel and register it:`;
   await context.output.note(

@@ -67,28 +67,21 @@ const webhooksReplay = defineCommand({
   async run(input, context) {
     const to = input.flags.to === undefined ? undefined : parseReceiverUrl(input.flags.to, "--to");
     const extra = Object.fromEntries((input.flags.header ?? []).map(parseHeader));
-    const savedDeliveries = await readDeliveries(input, to, context);
-    const replayedDeliveries = savedDeliveries.map((delivery) => ({
-      ...delivery,
-      headers: { ...delivery.headers, ...extra },
-    }));
+    const deliveries = await readDeliveries(input, to, context);
     if (input.flags["dry-run"]) {
-      await context.output.show(
-        replayedDeliveries.map(({ name, url, body }) => ({
-          delivery: name,
-          url: maskUrlSecrets(url),
-          bytes: body.length,
-        })),
-        { columns: ["delivery", "url", "bytes"] },
-      );
+      const rows = deliveries.map(({ name, url, body }) => {
+        return { delivery: name, url: maskUrlSecrets(url), bytes: body.length };
+      });
+      await context.output.show(rows, { columns: ["delivery", "url", "bytes"] });
       await context.output.note("Dry run: nothing was sent");
       return undefined;
     }
     const poster = await openDeliverySender(context);
     let isEachSuccessful = true;
-    for (const delivery of replayedDeliveries) {
+    for (const delivery of deliveries) {
       if (context.signal.aborted) break;
-      isEachSuccessful = (await replayDelivery(delivery, poster, context)) && isEachSuccessful;
+      const headers = { ...delivery.headers, ...extra };
+      isEachSuccessful = (await replayDelivery({ ...delivery, headers }, poster, context)) && isEachSuccessful;
     }
     context.signal.throwIfAborted();
     return isEachSuccessful ? undefined : "failed";

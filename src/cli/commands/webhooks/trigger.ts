@@ -13,7 +13,7 @@ import { createIntegerFlag, createSwitch, createTextFlag, type FlagSpec } from "
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { printPlan } from "../../connection/http.ts";
 import { escapeJson } from "../../output/control-characters.ts";
-import { applyAssignments, parseAssignment, readDocument } from "../../parse/body.ts";
+import { parseAssignment, parseValue, readDocument } from "../../parse/body.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { InputRequiredError, PartialFailureError, UsageError } from "../../process/failure.ts";
 import { createExample } from "../../process/shell-words.ts";
@@ -64,12 +64,7 @@ async function readPayloadChanges(
 function parseAssignments(texts: readonly string[] | undefined, flag: string): PayloadDocument | undefined {
   if (texts === undefined) return undefined;
   const assignments = texts.map((text) => parseAssignment(text, flag));
-  return Object.fromEntries(
-    assignments.map((assignment) => [
-      assignment.path.join("."),
-      applyAssignments(undefined, [{ ...assignment, path: [] }]),
-    ]),
-  );
+  return Object.fromEntries(assignments.map(({ path, text }) => [path.join("."), parseValue(text)]));
 }
 
 async function readObject(
@@ -170,14 +165,9 @@ const webhooksTrigger = defineCommand({
     const deliveries = await Promise.all(
       triggerResult.deliveries.map((id) => client.call(showDelivery, { params: { id } })),
     ).catch((error: unknown) => {
-      const deliveryIds = triggerResult.deliveries.join(", ");
-      throw new PartialFailureError(
-        error,
-        [`Sent the webhooks of ${triggerResult.composite_id}: deliveries ${deliveryIds}`],
-        {
-          next: ["webhooks", "deliveries"],
-        },
-      );
+      const { composite_id, deliveries } = triggerResult;
+      const completedStep = `Sent the webhooks of ${composite_id}: deliveries ${deliveries.join(", ")}`;
+      throw new PartialFailureError(error, [completedStep], { next: ["webhooks", "deliveries"] });
     });
     await printReceiverResponses(triggerResult.composite_id, deliveries, await findUrls(deliveries, client), context);
     return deliveries.every(({ outcome }) => outcome === "delivered") ? undefined : "failed";

@@ -8,6 +8,7 @@ import { listControlWebhooks } from "../../../api/emulator/webhooks.ts";
 import type { Column, ResultOf } from "../../../api/operation.ts";
 import type { Delivery } from "../../../api/webhook-health/attempts.ts";
 import { assessDeletedWebhook, assessWebhook, type Webhook } from "../../../api/webhook-health/health.ts";
+import { groupBy } from "../../../base/object.ts";
 import { findNearest, pluralize } from "../../../base/text.ts";
 import type { Client } from "../../../client/client.ts";
 import { createSwitch, createTextFlag } from "../../../derive/command-spec.ts";
@@ -22,9 +23,9 @@ import { CommandFailedError, UsageError } from "../../process/failure.ts";
 import { createExample } from "../../process/shell-words.ts";
 import {
   buildFindings,
+  compareWorstFirst,
   type DeletedWebhook,
   formatFindings,
-  sortWorstFirst,
   type WebhookReading,
 } from "./failing-webhook.ts";
 
@@ -60,7 +61,7 @@ const webhooksWhy = defineCommand({
     if (service !== undefined) return showChecklist(service, context);
     const { output, globals } = context;
     const client = await context.client("emulator", { file: flags.file });
-    const reads = sortWorstFirst(await selectWebhooks(positionals.webhook, client));
+    const reads = (await selectWebhooks(positionals.webhook, client)).toSorted(compareWorstFirst);
     const all = flags.all === true;
     if (output.format === "table" && globals.fields === undefined) {
       await printForUsers(reads, all, client, context);
@@ -256,7 +257,7 @@ async function readHealth(webhooks: readonly Webhook[], client: Client): Promise
     getVirtualTime(client),
   ]);
   const faults = await client.call(listFaults);
-  const deliveriesByWebhook = groupByWebhook(deliveries);
+  const deliveriesByWebhook = groupBy(deliveries, ({ webhook_id }) => webhook_id);
   for (const { id } of webhooks) {
     if (deliveriesByWebhook.has(id)) continue;
     // Webhooks with only older deliveries need a request each. They are few.
@@ -269,16 +270,6 @@ async function readHealth(webhooks: readonly Webhook[], client: Client): Promise
     const facts = { deliveries: ownDeliveries, faults, pastActivities, formatTime, now };
     return { webhook, deliveries: ownDeliveries, now, health: assessWebhook(webhook, facts) };
   });
-}
-
-function groupByWebhook(deliveries: readonly Delivery[]): Map<number, readonly Delivery[]> {
-  const byWebhook = new Map<number, Delivery[]>();
-  for (const delivery of deliveries) {
-    const list = byWebhook.get(delivery.webhook_id);
-    if (list) list.push(delivery);
-    else byWebhook.set(delivery.webhook_id, [delivery]);
-  }
-  return byWebhook;
 }
 
 /** Returns undefined if no delivery of the webhook is stored. */
