@@ -1,4 +1,4 @@
-import { toFields } from "../../base/object.ts";
+import { omitUndefined, toFields } from "../../base/object.ts";
 import { trimTrailing } from "../../base/text.ts";
 import { parseJson } from "../../client/body.ts";
 import type { Client } from "../../client/client.ts";
@@ -11,12 +11,9 @@ import { CommandFailedError } from "../process/failure.ts";
 /** `fields` are the members of the JSON object in the body. They are empty for any other body. */
 export type OAuthResponse = Awaited<ReturnType<typeof readOAuthResponse>>;
 
-/** The client accepts any address and is closed at the end of the run. */
-export async function createOAuthClient({ host, globals, output, onEnd }: Context): Promise<Client> {
-  const client = await openClient({ host, globals, output, baseUrls: {}, credentials: {} });
-  onEnd(() => client.close());
-  return client;
-}
+/** The client accepts any address. */
+export const createOAuthClient = (context: Context): Promise<Client> =>
+  openClient(context, { baseUrls: {}, credentials: {} });
 
 /** Posts fields once, without retries. Throws NetworkError. Rejections are returned as responses. */
 export async function postOAuth(
@@ -26,10 +23,10 @@ export async function postOAuth(
   fields: Readonly<Record<string, string | undefined>>,
   signal: AbortSignal,
 ): Promise<OAuthResponse> {
-  const definedFields = Object.entries(fields).filter((pair): pair is [string, string] => pair[1] !== undefined);
+  const definedFields = omitUndefined(fields);
   const [type, body] =
     encoding === "json"
-      ? ["application/json", JSON.stringify(Object.fromEntries(definedFields))]
+      ? ["application/json", JSON.stringify(definedFields)]
       : ["application/x-www-form-urlencoded", String(new URLSearchParams(definedFields))];
   const headers = { "content-type": type, accept: "application/json" };
   return readOAuthResponse(await client.exchange({ method: "POST", url, headers, body }, { signal, retries: 0 }));

@@ -9,10 +9,10 @@ import {
 } from "../../base/otel.ts";
 import type { CheckedCall } from "../../client/checked-call.ts";
 import { type Client, createClient, type ExchangeObserver } from "../../client/client.ts";
-import type { BaseUrls, Credentials } from "../../client/published.d.ts";
+import type { Credentials } from "../../client/published.d.ts";
 import { buildRequest } from "../../client/request.ts";
 import type { Transport, TransportOptions } from "../../client/transport.ts";
-import type { Context } from "../command.ts";
+import type { Context, ServiceTarget } from "../command.ts";
 import type { Output } from "../output/output.ts";
 import type { GlobalOptions } from "../parse/globals.ts";
 import type { Host } from "../process/host.ts";
@@ -25,21 +25,16 @@ import {
   rememberSentSecrets,
 } from "../process/redact.ts";
 
-export async function openClient(options: {
-  host: Host;
-  globals: GlobalOptions;
-  output: Output;
-  baseUrls: BaseUrls;
-  credentials: Credentials;
-  connections?: number | undefined;
-  signal?: AbortSignal;
-}): Promise<Client> {
-  const { host, globals, output, baseUrls, credentials, signal } = options;
-  const transport = await openTransport(host, globals, options.connections);
-  return createClient({
+/** Creates a client that is closed at the end of the run. */
+export async function openClient(
+  { host, globals, output, onEnd }: Pick<Context, "host" | "globals" | "output" | "onEnd">,
+  { baseUrls, credentials }: Pick<ServiceTarget, "baseUrls" | "credentials">,
+  { connections, signal }: { readonly connections?: number | undefined; readonly signal?: AbortSignal } = {},
+): Promise<Client> {
+  const client = createClient({
     baseUrls,
     credentials,
-    transport,
+    transport: await openTransport(host, globals, connections),
     tracing: createTraceHeaders(host.env),
     readable: true,
     wall: host.wall,
@@ -49,6 +44,8 @@ export async function openClient(options: {
     retries: globals.retries,
     maxWaitMs: globals.maxWaitMs,
   });
+  onEnd(() => client.close());
+  return client;
 }
 
 export async function openTransport(

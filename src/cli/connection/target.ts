@@ -154,7 +154,7 @@ export async function isEmulator(context: Context, file?: string): Promise<boole
   }
 }
 
-const getOrigin = (url: string | undefined): string | undefined =>
+export const getOrigin = (url: string | undefined): string | undefined =>
   url !== undefined && URL.canParse(url) ? new URL(url).origin : undefined;
 
 export async function requireEmulator(file: string | undefined, context: Context): Promise<void> {

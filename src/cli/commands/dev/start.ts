@@ -83,12 +83,8 @@ export function createFolderContext(context: Context, output: Output): Context {
     host,
     output,
     target,
-    async client(service, { connections } = {}) {
-      const { baseUrls, credentials } = await target(service);
-      const client = await openClient({ host, globals, output, baseUrls, credentials, connections, signal });
-      onEnd(() => client.close());
-      return client;
-    },
+    client: async (service, { connections } = {}) =>
+      openClient({ host, globals, output, onEnd }, await target(service), { connections, signal }),
     svc: (argv, options) => context.svc(argv, { ...options, env: { ...clearedVariables, ...options?.env } }),
   };
 }

@@ -5,6 +5,7 @@ import { type Command, type Context, defineCommand } from "../../command.ts";
 import { findStopInstructions, probeListener } from "../../connection/emulator/emulator-access.ts";
 import { toStartError, toStateError } from "../../connection/emulator/ended-emulator.ts";
 import { makeStateFolder, readRunFile, resolveRunFile } from "../../connection/emulator/run-file.ts";
+import { getOrigin } from "../../connection/target.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
 import { createExample } from "../../process/shell-words.ts";
 import { findBrowserCommand, isWebAddress, openBrowser } from "../../prompt/browser.ts";
@@ -39,9 +40,9 @@ export async function openEmulator(
       names.length > 0
         ? `under ${names.join(", ")}`
         : "but requests to a name or address other than localhost get 403. To allow a name: --allowed-host NAME";
-    const open = `listening on ${options.host}: other machines can reach this emulator, ${hostNote}`;
-    if (log) log(`warning: ${open}`);
-    else await output.warn(`warning: ${open}`);
+    const warning = `warning: listening on ${options.host}: other machines can reach this emulator, ${hostNote}`;
+    if (log) log(warning);
+    else await output.warn(warning);
   }
   const { startEmulator } = await import("../../../../emulator/index.ts");
   await requireDifferentFiles({ "--file": options.file, SVC_RUN_FILE: options.runFile, "--ready-file": readyFile });
@@ -64,7 +65,9 @@ export async function openEmulator(
     await removeStateFolder?.();
     const isPortTaken = (error as NodeJS.ErrnoException).code === "EADDRINUSE";
     const state = options.file ?? runFileState;
-    if (state !== undefined && (isPortTaken || isFileTaken(error as Error, options))) {
+    // Several processes can run one store, each with its own run file.
+    const isFileTaken = (error as Error).name === "StateLockedError" && options.store === undefined;
+    if (state !== undefined && (isPortTaken || isFileTaken)) {
       const running = await createAlreadyRunningError(state, options.file === undefined, error);
       if (running) throw running;
     }
@@ -95,10 +98,6 @@ async function startStoreProcess(
 const listPublicNames = ({ publicUrl, clusterUrls = {} }: EmulatorOptions): readonly string[] => [
   ...new Set([publicUrl, ...Object.values(clusterUrls)].flatMap((url) => (url ? new URL(url).hostname : []))),
 ];
-
-/** Several processes can run one store, each with its own run file. */
-const isFileTaken = ({ name }: Error, { store }: EmulatorOptions): boolean =>
-  name === "StateLockedError" && store === undefined;
 
 const emulatorOpen = defineCommand({
   words: ["emulator", "open"],
@@ -191,13 +190,11 @@ async function createPortTakenError(
       `${choosePortHint} The other emulator restores its files within seconds if it can. ${stopInstructions.words}.`,
     );
   }
-  const stopHint = isAt(host.env.SVC_EMULATOR_URL, address)
-    ? "The variables of this shell point to the other emulator. To stop it, run svc emulator stop."
-    : `${stopInstructions.words}.`;
+  const stopHint =
+    getOrigin(host.env.SVC_EMULATOR_URL) === address
+      ? "The variables of this shell point to the other emulator. To stop it, run svc emulator stop."
+      : `${stopInstructions.words}.`;
   return createTakenError("another emulator", `${choosePortHint} ${stopHint}`);
 }
-
-const isAt = (url: string | undefined, address: string): boolean =>
-  url !== undefined && URL.canParse(url) && new URL(url).origin === address;
 
 export const commands: readonly Command[] = [emulatorOpen];
