@@ -3,7 +3,7 @@ import type { CommandExample } from "../../derive/command-spec.ts";
 import { briefHeadings, type CommandGroup, commandGroups } from "../command-tree/groups.ts";
 import { groupNames, loadCommands, loadCommandTree, loadDeclarations, loadParser } from "../command-tree/tree.ts";
 import { readWindowWidth } from "../output/line-wrapping.ts";
-import { locateCommand, startsWithWords } from "../parse/argv.ts";
+import { areWordsEqual, locateCommand, startsWithWords } from "../parse/argv.ts";
 import { type DescribedCommand, getUnderlyingOperation, type ListedCommand } from "../parse/declaration.ts";
 import { UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
@@ -16,7 +16,7 @@ import {
   type HelpTable,
   layOutPage,
 } from "./layout.ts";
-import { createTopicPage, helpTopics } from "./topics.ts";
+import { helpTopics } from "./topics.ts";
 
 /** Formats a page, or the whole tree as data, if the line requests help, names a group or is empty. */
 export async function renderHelp(argv: readonly string[], host: Host): Promise<string> {
@@ -36,7 +36,7 @@ export async function renderHelp(argv: readonly string[], host: Host): Promise<s
   const stream = host.writeAtOnce ? { isTTY: false, columns: undefined } : host.stdout;
   const columns = readWindowWidth(stream, host.env) ?? (stream.isTTY ? 80 : 100);
   const topic = requestedWords.length === 1 ? helpTopics[requestedWords[0]!] : undefined;
-  if (topic) return layOutPage(await createTopicPage(topic), columns);
+  if (topic) return layOutPage(await topic.createPage(), columns);
 
   const names = await groupNames();
   const isAll = argv.includes("--all");
@@ -80,7 +80,7 @@ function addSuggestion(error: unknown, [word = "", ...furtherWords]: readonly st
   throw error.withHint(`svc --help lists the commands. Topics: ${Object.keys(helpTopics).join(", ")}.`);
 }
 
-export const createRootPage = (names: readonly string[]): HelpPage => {
+const createRootPage = (names: readonly string[]): HelpPage => {
   const filterByHeading = (heading: string) => names.filter((name) => getHeading(name) === heading);
   const brief = listHeadings(names).filter(isBrief);
   const topics = Object.keys(helpTopics).filter((name) => name !== "options");
@@ -106,14 +106,12 @@ export const createRootPage = (names: readonly string[]): HelpPage => {
         ],
       },
     ],
-    notes: [],
   };
 };
 
 /** Creates the page of `svc help --all` with every command of these groups, including those that their pages omit. */
-export const createAllCommandsPage = (commands: ReadonlyMap<string, readonly DescribedCommand[]>): HelpPage => ({
+const createAllCommandsPage = (commands: ReadonlyMap<string, readonly DescribedCommand[]>): HelpPage => ({
   usage: "svc <group> <command> [options]",
-  introduction: [],
   examples: [createExample("Show help for one command", "contracts create --help")],
   tables: [...commands].map(([title, groupCommands]) => ({
     title,
@@ -122,7 +120,6 @@ export const createAllCommandsPage = (commands: ReadonlyMap<string, readonly Des
       summary,
     ]),
   })),
-  notes: [],
 });
 
 const listHeadings = (names: readonly string[]): string[] => [...new Set(names.map(getHeading))];
@@ -130,7 +127,7 @@ const getHeading = (name: string): string => commandGroups[name]?.heading ?? "Mo
 const isBrief = (heading: string): boolean => briefHeadings.some((briefHeading) => briefHeading === heading);
 const getSummary = (name: string): string => commandGroups[name]?.summary ?? "";
 
-export function buildHelpPage(words: readonly string[], commands: readonly ListedCommand[]): HelpPage {
+function buildHelpPage(words: readonly string[], commands: readonly ListedCommand[]): HelpPage {
   const path = findDeepest(words, commands);
   const command = commands.find((command) => areWordsEqual(command.words, path));
   const below = commands
@@ -141,10 +138,7 @@ export function buildHelpPage(words: readonly string[], commands: readonly Liste
 }
 
 /** Returns the words up to the first unknown one if that word follows a group. Words after a command are arguments. */
-export function findUnknownWords(
-  words: readonly string[],
-  commands: readonly ListedCommand[],
-): readonly string[] | undefined {
+function findUnknownWords(words: readonly string[], commands: readonly ListedCommand[]): readonly string[] | undefined {
   const path = findDeepest(words, commands);
   const isCommand = commands.some((command) => areWordsEqual(command.words, path));
   return isCommand || path.length === words.length ? undefined : words.slice(0, path.length + 1);
@@ -157,9 +151,6 @@ function findDeepest(words: readonly string[], commands: readonly ListedCommand[
   }
   return words.slice(0, 1);
 }
-
-const areWordsEqual = (a: readonly string[], b: readonly string[]): boolean =>
-  a.length === b.length && startsWithWords(a, b);
 
 function createCommandPage(command: DescribedCommand, below: readonly DescribedCommand[]): HelpPage {
   const { words, summary, description, positionals, flags, examples, bodyFrom, alsoTakes } = command;
@@ -189,7 +180,11 @@ function groupPage(
     introduction: group ? [`${group.summary}.`] : [],
     examples: selectGroupExamples(below, group),
     tables: createCommandTables(words, below, group),
-    notes: groupNotes(words, group),
+    notes: [
+      `Options: svc ${words.join(" ")} COMMAND --help.${
+        group?.unlisted ? ` Every command: svc help ${words.join(" ")} --all.` : ""
+      }`,
+    ],
   };
 }
 
@@ -200,12 +195,6 @@ function selectGroupExamples(below: readonly DescribedCommand[], group: CommandG
   );
   return (mainCommands ?? below.slice(0, 2)).flatMap((command) => command?.examples.slice(0, 1) ?? []);
 }
-
-const groupNotes = (words: readonly string[], group: CommandGroup | undefined): string[] => [
-  `Options: svc ${words.join(" ")} COMMAND --help.${
-    group?.unlisted ? ` Every command: svc help ${words.join(" ")} --all.` : ""
-  }`,
-];
 
 function createCommandTables(
   words: readonly string[],

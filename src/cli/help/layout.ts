@@ -4,10 +4,10 @@ import { formatExamples } from "../process/shell-words.ts";
 
 export interface HelpPage {
   readonly usage?: string;
-  readonly introduction: readonly string[];
-  readonly examples: readonly CommandExample[];
-  readonly tables: readonly HelpTable[];
-  readonly notes: readonly string[];
+  readonly introduction?: readonly string[];
+  readonly examples?: readonly CommandExample[];
+  readonly tables?: readonly HelpTable[];
+  readonly notes?: readonly string[];
 }
 
 export interface HelpTable {
@@ -25,7 +25,7 @@ const minTextWidth = 30;
 
 /** The parser's own help has no groups, topics and examples (ARCHITECTURE.md, Written by hand). */
 export function layOutPage(page: HelpPage, columns: number): string {
-  const { usage, introduction, examples, tables, notes } = page;
+  const { usage, introduction = [], examples = [], tables = [], notes = [] } = page;
   const width = Math.min(columns, maxColumns);
   const wrapParagraphs = (texts: readonly string[]) => texts.map((text) => wrapText(text, width).join("\n"));
   const blocks = [

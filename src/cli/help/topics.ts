@@ -8,7 +8,7 @@ import { createFlagTable, type HelpPage } from "./layout.ts";
 
 interface Topic {
   readonly summary: string;
-  readonly createPage: () => Promise<Partial<HelpPage>> | Partial<HelpPage>;
+  readonly createPage: () => Promise<HelpPage> | HelpPage;
 }
 
 const streams = "Standard output carries data; standard error carries notes, progress, prompts and errors.";
@@ -152,11 +152,3 @@ export const outputFormats: readonly (readonly [flag: string, printed: string])[
   ["--format csv", "RFC 4180 with a header line; values are unchanged in a pipe or file"],
   ["--format tsv", "tab-separated with a heading line; \\t, \\n, \\r and \\\\ escaped"],
 ];
-
-export const createTopicPage = async ({ createPage }: Topic): Promise<HelpPage> => ({
-  introduction: [],
-  examples: [],
-  tables: [],
-  notes: [],
-  ...(await createPage()),
-});

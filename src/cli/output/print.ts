@@ -12,11 +12,9 @@ import { readWindowWidth, type StyledPiece, wrapLine } from "./line-wrapping.ts"
 import { hasColour, type StyledLine, type StyleName } from "./styled.ts";
 import { formatCsvLine, formatSafeCsvLine, formatTsvLine } from "./text.ts";
 
-export type StreamName = "stdout" | "stderr";
+type StreamName = "stdout" | "stderr";
 
-/** Format of printed rows. With `csv-safe`, no cell is a formula. */
-export type RowFormat = "csv" | "csv-safe" | "tsv";
-
+/** Formats of printed rows. With `csv-safe`, no cell is a formula. */
 const rowLines = { csv: formatCsvLine, "csv-safe": formatSafeCsvLine, tsv: formatTsvLine } as const;
 
 /** Escapes a help page, in which line breaks and tabs are intended. */
@@ -85,7 +83,7 @@ export function createPrinter(host: Host, color: boolean | undefined) {
       const json = escapeJson(name === "stderr" ? redactSentSecrets(host, document) : document);
       return writeStream(host[name], `${isRunner ? neutralizeJsonCommands(json) : json}\n`);
     },
-    async printRows(rows: readonly (readonly string[])[], format: RowFormat): Promise<void> {
+    async printRows(rows: readonly (readonly string[])[], format: keyof typeof rowLines): Promise<void> {
       const { stdout } = host;
       const line = rowLines[format];
       const lines = rows.map((row) => line(stdout.isTTY ? row.map(escapeControlCharacters) : row));

@@ -2,7 +2,7 @@ import { Command as Commander, CommanderError, Option } from "commander";
 import { parseDuration } from "../../base/quantities.ts";
 import type { FlagSpec, ValueType } from "../../derive/command-spec.ts";
 import { UsageError } from "../process/failure.ts";
-import { findFlag, isBareWord, runsInnerCommand, skipFlagValues, startsWithWords } from "./argv.ts";
+import { areWordsEqual, findFlag, isBareWord, runsInnerCommand, skipFlagValues, startsWithWords } from "./argv.ts";
 import { type DeclaredCommand, formatFlagValue, type InterpretedLine, type ListedCommand } from "./declaration.ts";
 import { globalFlags } from "./globals.ts";
 import { suggestPartialName } from "./suggestions.ts";
@@ -32,7 +32,7 @@ export class Parser {
   parse(argv: readonly string[]): InterpretedLine | undefined {
     const wordPositions = this.#findCommandWords(argv);
     const path = wordPositions.map((position) => argv[position]!);
-    const listedCommand = this.#commands.find(({ words }) => areEqual(words, path));
+    const listedCommand = this.#commands.find(({ words }) => areWordsEqual(words, path));
     const command = listedCommand && this.#adjust(listedCommand.loadDeclaration());
     // A command that redefines a global flag, such as --format, declares it.
     const globals = globalFlags.map((global) => command?.flags.find(({ flag }) => flag === global.flag) ?? global);
@@ -86,12 +86,9 @@ export class Parser {
 
   /** Reports whether the words name only a group of commands and no command to run. */
   isGroup(words: readonly string[]): boolean {
-    return this.#listNext(words).length > 0 && !this.#commands.some((command) => areEqual(command.words, words));
+    return this.#listNext(words).length > 0 && !this.#commands.some((command) => areWordsEqual(command.words, words));
   }
 }
-
-const areEqual = (a: readonly string[], b: readonly string[]): boolean =>
-  a.length === b.length && startsWithWords(a, b);
 
 /** Recognizes `--profile`, `--profile=NAME`, `--no-color` and `-qy`. */
 const isGlobalOption = (word: string): boolean =>
