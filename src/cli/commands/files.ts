@@ -22,16 +22,11 @@ const filesDownload = defineCommand({
     if (isFile) await checkOutputFile(context.host, file, "--output");
     const client = await context.client("contracts");
     const { signed_url: url } = await client.call(showFile, { params: { file_id: input.positionals.file_id } });
-    const content = getDocumentBytes(await client.send(CheckedCall.check(getObject), { url }), {
-      mayBeEmpty: true,
-    });
-    if (!isFile) {
-      await context.output.printContent(content);
-      return undefined;
-    }
+    const response = await client.send(CheckedCall.check(getObject), { url });
+    const content = getDocumentBytes(response, { mayBeEmpty: true });
+    if (!isFile) return context.output.printContent(content);
     await writeOutput(context.host, file, content);
     await context.output.note(`Wrote ${file}`);
-    return undefined;
   },
 });
 
@@ -67,18 +62,14 @@ const filesUpload = defineCommand({
     if (paths.filter((path) => path === "-").length > 1) throw new UsageError("<path> cannot be - more than once");
     const files = await findUploadCandidates(context, paths, "<path>", { contentType, filename, acceptsStdin: true });
     if (input.flags["dry-run"]) {
-      const plan = files.map(({ filename, path, bytes, contentType }) => ({
-        filename,
-        path,
-        bytes,
-        content_type: contentType,
-      }));
+      const plan = files.map(({ filename, path, bytes, contentType: content_type }) => {
+        return { filename, path, bytes, content_type };
+      });
       await context.output.show(plan, { fields: fields.slice(1) });
       await context.output.note("Dry run: nothing was sent");
       return undefined;
     }
     await context.output.show(await uploadFiles(context, files), { fields, columns: ["file_id", "filename", "bytes"] });
-    return undefined;
   },
 });
 

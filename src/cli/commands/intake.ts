@@ -39,7 +39,6 @@ const intakeCreate = defineCommand({
         hint: "To use the uploaded files without another upload, use --file-ids.",
       });
     });
-    return undefined;
   },
 });
 

@@ -22,7 +22,6 @@ const mcp = defineCommand({
       });
     }
     await serveTools(context, { allowWrites: input.flags["allow-writes"] === true });
-    return undefined;
   },
 });
 

@@ -32,7 +32,6 @@ const openapi = defineCommand({
       observed === undefined ? declaredDocument : await annotateDocument(declaredDocument, observed, context);
     const server = await findServer(service, { globals, host });
     await output.printDocument(server === undefined ? document : { ...document, servers: [server] }, 2);
-    return undefined;
   },
 });
 

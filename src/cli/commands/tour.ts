@@ -38,15 +38,10 @@ const tour = defineCommand({
 
 type Step = ReturnType<typeof toStep>;
 type TimelineRow = ReturnType<typeof parseTimeline>[number];
-
-interface TourResult {
-  readonly steps: readonly Step[];
-  readonly timeline: readonly TimelineRow[];
-  readonly problem: string | undefined;
-}
+type TourResult = Awaited<ReturnType<typeof runTour>>;
 
 /** Runs the scenario of the tour. */
-async function runTour(context: Context, onStep: (step: Step) => Promise<void>): Promise<TourResult> {
+async function runTour(context: Context, onStep: (step: Step) => Promise<void>) {
   const parsed = parseScenario("tour.yaml", await readTour());
   const steps: Step[] = [];
   const { steps: all } = await withScenarioEnvironment(parsed, context, (environment) =>

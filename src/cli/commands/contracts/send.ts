@@ -3,7 +3,7 @@ import { contractStatuses } from "../../../api/contracts/lifecycle.ts";
 import type { ResultOf } from "../../../api/operation.ts";
 import { ServiceError } from "../../../client/errors.ts";
 import { createSwitch, createTextFlag } from "../../../derive/command-spec.ts";
-import { type Command, type Context, defineCommand } from "../../command.ts";
+import { type Command, defineCommand } from "../../command.ts";
 import { pollUntil } from "../../connection/follow.ts";
 import { isEmulator } from "../../connection/target.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
@@ -51,15 +51,21 @@ const contractsSend = defineCommand({
     await context.output.note(
       `${startNote}, waiting for ${target} (at most ${longest}; change it with --wait-timeout)`,
     );
-    const waitForTarget = () => waitForStatus(context, id, target, timeoutMs, fetchStatus);
-    const response = await withSpinner(context, `Waiting for ${target}`, waitForTarget, { tellsTime: true }).catch(
-      (error) => {
-        throw new PartialFailureError(error, [`${id} was sent, but the wait for ${target} failed`], {
-          next: ["contracts", "status", id],
-          repeatable: true,
-        });
-      },
-    );
+    const waitForTarget = () =>
+      pollUntil(context, timeoutMs, `${id} to be ${target}`, async () => {
+        const response = await fetchStatus();
+        const status: string = response.contract_status;
+        if (status === target) return response;
+        if (!isFinal(status)) return undefined;
+        throw new CommandFailedError("failed", "wrong_status", `${id} is ${status} and cannot become ${target}.`);
+      });
+    const waiting = withSpinner(context, `Waiting for ${target}`, waitForTarget, { tellsTime: true });
+    const response = await waiting.catch((error) => {
+      throw new PartialFailureError(error, [`${id} was sent, but the wait for ${target} failed`], {
+        next: ["contracts", "status", id],
+        repeatable: true,
+      });
+    });
     await context.output.show(response);
   },
 });
@@ -71,24 +77,6 @@ async function wasSentBefore(error: unknown, fetchStatus: StatusQuery): Promise<
   if (!(error instanceof ServiceError) || error.status !== 400) return false;
   const { contract_status: status } = await fetchStatus();
   return status === "SIGN" || status === "EXECUTED";
-}
-
-async function waitForStatus(
-  context: Context,
-  id: string,
-  target: string,
-  timeoutMs: number,
-  fetchStatus: StatusQuery,
-) {
-  return pollUntil(context, timeoutMs, `${id} to be ${target}`, async () => {
-    const response = await fetchStatus();
-    const status: string = response.contract_status;
-    if (status === target) return response;
-    if (isFinal(status)) {
-      throw new CommandFailedError("failed", "wrong_status", `${id} is ${status} and cannot become ${target}.`);
-    }
-    return undefined;
-  });
 }
 
 /** Maps the status of a contract to an exit code, for scripts that poll (DECISIONS.md, L10). */

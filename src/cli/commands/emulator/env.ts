@@ -1,5 +1,6 @@
 import { basename } from "node:path";
 import { isHidden } from "../../../api/control-roles.ts";
+import { omitUndefined } from "../../../base/object.ts";
 import { MissingCredentialsError } from "../../../client/errors.ts";
 import { createTextFlag } from "../../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
@@ -53,8 +54,7 @@ const emulatorEnv = defineCommand({
     }
     await maskSecrets(host, collectSecrets(emulator));
     const variables = createEmulatorVariables(emulator);
-    const definedVariables = Object.entries(variables).filter(([, value]) => value !== undefined);
-    if (output.format !== "table") return output.show(Object.fromEntries(definedVariables));
+    if (output.format !== "table") return output.show(omitUndefined(variables));
     await output.printContent([Buffer.from(formatVariables(variables, flags.shell ?? detectShell(host)))]);
   },
 });

@@ -1,9 +1,11 @@
 import type { ChildProcess } from "node:child_process";
 import { constants } from "node:os";
+// On Windows, npm is a batch file, which Node's own spawn does not start.
 import spawn from "cross-spawn";
 import type { Emulator } from "../../../../emulator/index.ts";
 import type { listRequests } from "../../../api/emulator/requests.ts";
 import type { ResultOf } from "../../../api/operation.ts";
+import { omitUndefined } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import { createEmulatorFlags } from "../../../derive/emulator-options.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
@@ -26,8 +28,6 @@ import type { Host } from "../../process/host.ts";
 import { createExample, quoteShellWord } from "../../process/shell-words.ts";
 import { openEmulator } from "./open.ts";
 import { readEmulatorOptions } from "./options.ts";
-
-// On Windows, npm is a batch file, which Node's own spawn does not start.
 
 const emulatorExec = defineCommand({
   words: ["emulator", "exec"],
@@ -75,10 +75,7 @@ const emulatorExec = defineCommand({
  * L21).
  */
 export function buildChildEnvironment(emulator: EmulatorAccess, host: Host): Record<string, string> {
-  const all = { ...host.env, ...createEmulatorVariables(emulator) };
-  return Object.fromEntries(
-    Object.entries(all).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-  );
+  return omitUndefined({ ...host.env, ...createEmulatorVariables(emulator) });
 }
 
 /** Resolves with the exit code, or 128 + n after a signal. Forwards a first signal. A second one kills the child. */

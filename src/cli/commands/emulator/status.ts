@@ -7,7 +7,6 @@ import { resolveEndedState } from "../../connection/emulator/ended-emulator.ts";
 import { readRunFileOf, resolveStateFile } from "../../connection/emulator/run-file.ts";
 import { pollUntil } from "../../connection/follow.ts";
 import { CommandFailedError } from "../../process/failure.ts";
-import type { Host } from "../../process/host.ts";
 import { createExample } from "../../process/shell-words.ts";
 
 const emulatorStatus = defineCommand({
@@ -48,11 +47,6 @@ const emulatorStatus = defineCommand({
 /** Before it ends, the emulator completes due deliveries for a few seconds (emulator/index.ts). */
 const stopTimeoutMs = 20_000;
 
-/** The emulator writes its state after it stops accepting requests. */
-async function hasState(host: Host, file: string | undefined, instanceId: string): Promise<boolean> {
-  return (await readRunFileOf(resolveStateFile(host, file), file))?.instanceId === instanceId;
-}
-
 const emulatorStop = defineCommand({
   words: ["emulator", "stop"],
   summary: "Stop the running emulator",
@@ -86,7 +80,9 @@ const emulatorStop = defineCommand({
         // The connection was cut during shutdown. Nothing listens there a moment later.
         (error: unknown) => !isGone(error),
       );
-      return isReady || (await hasState(context.host, file, shutdownResult.instance)) ? undefined : true;
+      // The emulator writes its state after it stops accepting requests.
+      const running = isReady ? undefined : await readRunFileOf(resolveStateFile(context.host, file), file);
+      return isReady || running?.instanceId === shutdownResult.instance ? undefined : true;
     });
     if (!shutdownResult.couldWrite) {
       await context.output.warn(

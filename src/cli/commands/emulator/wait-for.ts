@@ -54,8 +54,9 @@ const emulatorWaitFor = defineCommand({
   ],
   async run(input, context) {
     const base = parseQuery(input);
-    const within = parseDuration(input.flags.within, "--within");
-    const timeoutMs = parseDuration(input.flags["wait-timeout"], "--wait-timeout") ?? 30_000;
+    const { within: longest, "wait-timeout": timeout = "30s" } = input.flags;
+    const within = longest === undefined ? undefined : parseDurationFlag(longest, "--within");
+    const timeoutMs = parseDurationFlag(timeout, "--wait-timeout");
     const { output } = context;
     const client = await context.client("emulator", { file: input.flags.file });
     const { now } = await client.call(showClock);
@@ -71,12 +72,9 @@ const emulatorWaitFor = defineCommand({
     if (!matches.reached) {
       const isTimedOut = end !== undefined && Date.parse(matches.now) >= end;
       const waitText = isTimedOut ? `${describeDuration(within!)} of virtual time` : describeDuration(timeoutMs);
-      const disabledWebhooks = query.outcome === undefined ? [] : await listDisabledWebhooks(waiting, matches);
-      throw createNotReachedError(query, matches, {
-        waitText,
-        disabledWebhooks,
-        isUnreachable: end !== undefined && isWebhookFailureQuery(query),
-      });
+      const [disabledWebhook] = query.outcome === undefined ? [] : await listDisabledWebhooks(waiting, matches);
+      const isUnreachable = end !== undefined && isWebhookFailureQuery(query);
+      throw createNotReachedError(query, matches, waitText, disabledWebhook, isUnreachable);
     }
     await output.show(matches.contract ?? (query.outcome ? matches.deliveries : matches.activities));
   },
@@ -158,9 +156,6 @@ function parseQuery({ flags: options }: CommandInputOf<typeof flags>): Query {
   return pickGiven(query, ["activity", "outcome", "contract_status", "contract", "webhook", "count"]);
 }
 
-const parseDuration = (text: string | undefined, flag: string): number | undefined =>
-  text === undefined ? undefined : parseDurationFlag(text, flag);
-
 function describeQuery({ activity, outcome, contract_status, contract, count }: Query): string {
   const countText = count === undefined || count === 1 ? "" : `${count} times `;
   const target = contract_status ?? ([activity, outcome].filter(Boolean).join(" ") || undefined);
@@ -170,13 +165,10 @@ function describeQuery({ activity, outcome, contract_status, contract, count }: 
 function createNotReachedError(
   query: Query,
   matches: MatchedEvents,
-  outcome: {
-    readonly waitText: string;
-    readonly disabledWebhooks: readonly Webhook[];
-    readonly isUnreachable: boolean;
-  },
+  waitText: string,
+  disabledWebhook: Webhook | undefined,
+  isUnreachable: boolean,
 ): CommandFailedError {
-  const { waitText, disabledWebhooks, isUnreachable } = outcome;
   const status =
     matches.contract &&
     `${matches.contract.composite_id} is ${matches.contract.contract_status}, not ${query.contract_status}`;
@@ -187,18 +179,16 @@ function createNotReachedError(
     ),
   ];
   const nearest = closest.length === 0 ? "" : `Seen: ${closest.slice(0, 5).join("; ")}.`;
-  const [first] = disabledWebhooks;
   const message =
-    isUnreachable && first
-      ? `Cannot reach ${describeQuery(query)}: webhook ${first.id} is disabled (${first.status}).`
+    isUnreachable && disabledWebhook
+      ? `Cannot reach ${describeQuery(query)}: webhook ${disabledWebhook.id} is disabled (${disabledWebhook.status}).`
       : status == null
         ? `Timed out after ${waitText} waiting for ${describeQuery(query)} (virtual time: ${matches.now}).`
         : `Timed out after ${waitText}: ${status}.`;
   const isUnsent = matches.contract?.contract_status === "DRAFT";
   const unsentHint = isUnsent ? "Send the contract first, because the passing of time does not send it." : "";
-  const hint =
-    [unsentHint, nearest, ...disabledWebhooks.slice(0, 1).map(suggestAlternative)].filter(Boolean).join(" ") ||
-    undefined;
+  const alternative = disabledWebhook && suggestAlternative(disabledWebhook);
+  const hint = [unsentHint, nearest, alternative].filter(Boolean).join(" ") || undefined;
   // Signatories of contracts sent before --auto-sign do not sign automatically.
   const isUnsigned = query.contract_status === "EXECUTED" && matches.contract?.contract_status === "SIGN";
   const id = matches.contract?.composite_id ?? "";
@@ -210,9 +200,7 @@ function createNotReachedError(
 const suggestAlternative = ({ id }: Webhook): string =>
   `Webhook ${id} is disabled, and its next attempts are skipped. Wait for --outcome skipped_disabled, or enable it: svc emulator webhooks enable ${id}`;
 
-const formatContract = ({
-  composite_id: contract,
-}: MatchedEvents["activities"][number] | MatchedEvents["deliveries"][number]): string =>
+const formatContract = ({ composite_id: contract }: { readonly composite_id: string | null }): string =>
   contract === null ? "" : ` of ${contract}`;
 
 export const commands: readonly Command[] = [emulatorWaitFor];

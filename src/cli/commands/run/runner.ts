@@ -142,11 +142,7 @@ async function updateExpectations(
 /** Runs scenarios sequentially in this process. */
 async function* runInThisProcess(
   scenarios: readonly ParsedScenario[],
-  {
-    update,
-    traces,
-    printsSteps,
-  }: { readonly update: boolean; readonly traces: boolean; readonly printsSteps: boolean },
+  { update, traces, printsSteps }: { update: boolean; traces: boolean; printsSteps: boolean },
   context: Context,
 ): AsyncGenerator<ScenarioResult> {
   const { output, signal } = context;

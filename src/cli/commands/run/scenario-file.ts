@@ -106,14 +106,8 @@ export function insertObservations({ text, document }: ParsedScenario, values: r
     }, text);
 }
 
-interface TextEdit {
-  readonly start: number;
-  readonly end: number;
-  readonly value: unknown;
-}
-
 /** Finds the smallest parts of a node whose values change, so that the layout and comments around them stay. */
-function findEdits(node: unknown, value: unknown): readonly TextEdit[] {
+function findEdits(node: unknown, value: unknown): readonly { start: number; end: number; value: unknown }[] {
   if (isSeq(node) && Array.isArray(value) && node.items.length === value.length) {
     return node.items.flatMap((item, i) => findEdits(item, value[i]));
   }

@@ -94,7 +94,6 @@ const verifyProxy = defineCommand({
       `Recorded ${pluralize(recorder.count, "exchange")} in ${folderName}. Check with: svc verify scan ${folderName}`,
     );
     signal.throwIfAborted();
-    return undefined;
   },
 });
 

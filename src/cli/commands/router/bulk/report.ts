@@ -119,19 +119,12 @@ export async function writeReport(
   await writeOutput(host, path, [Buffer.from(text)], 0o600);
 }
 
-interface ReasonCount {
-  readonly status: string;
-  readonly reason: string;
-  rows: number;
-  readonly first_row: number;
-}
-
 /** Maximum number of distinct reasons, because services can word each rejection differently. */
 const maxReasons = 100;
 
 /** Counts the rows of a job by the reason of their failure, and by their previous cluster. */
 async function tallyResults(folder: string) {
-  const reasons = new Map<string, ReasonCount>();
+  const reasons = new Map<string, { status: string; reason: string; rows: number; first_row: number }>();
   const moves = new Map<string, number>();
   for await (const rows of readResults(folder)) {
     for (const { row, status, message, moved_from: from } of rows) {

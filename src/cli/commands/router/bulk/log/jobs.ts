@@ -76,14 +76,7 @@ export async function findWritableJobsFolder({ host, output }: Context): Promise
 
 export type StoredJob = NonNullable<Awaited<ReturnType<typeof readStoredJob>>>;
 
-interface DamagedJob {
-  readonly id: string;
-  readonly folder: string;
-  readonly status: "damaged";
-  readonly reason: string;
-}
-
-export type ListedJob = StoredJob | DamagedJob;
+export type ListedJob = NonNullable<Awaited<ReturnType<typeof readJob>>>;
 
 /** Lists all jobs of a folder, the newest first. Skips folders without a job record. */
 export async function listJobs(host: Host): Promise<ListedJob[]> {
@@ -93,9 +86,11 @@ export async function listJobs(host: Host): Promise<ListedJob[]> {
   return jobs.filter((job) => job !== undefined).sort((a, b) => (a.folder < b.folder ? 1 : -1));
 }
 
-export async function readJob(id: string, host: Host): Promise<ListedJob | undefined> {
+export async function readJob(id: string, host: Host) {
   const folder = join(getJobsFolder(host), id);
-  return readStoredJob(folder, host).catch(({ message: reason }: Error) => ({ id, folder, status: "damaged", reason }));
+  return readStoredJob(folder, host).catch(({ message: reason }: Error) => {
+    return { id, folder, status: "damaged", reason } as const;
+  });
 }
 
 async function readStoredJob(folder: string, host: Host) {
