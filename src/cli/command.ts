@@ -7,6 +7,7 @@ import type { CommandInput, CommandInputOf, InterpretedLine, WrittenDeclaration 
 import type { GlobalOptions } from "./parse/globals.ts";
 import type { FailureKind } from "./process/failure.ts";
 import type { Host } from "./process/host.ts";
+import { createExample } from "./process/shell-words.ts";
 import type { ShutdownController } from "./process/shutdown-controller.ts";
 
 /** Hand-written command: its declaration and its action. Its module imports no expensive module statically. */
@@ -33,7 +34,8 @@ interface TypedCommand<
 > extends Omit<Command, "flags" | "positionals" | "examples" | "run"> {
   readonly flags?: Flags;
   readonly positionals?: Positionals;
-  readonly examples?: readonly CommandExample[];
+  /** Titles with their command lines, without `svc`. */
+  readonly examples?: readonly (CommandExample | Parameters<typeof createExample>)[];
   readonly readsDerived?: { readonly flags?: DerivedFlags; readonly positionals?: DerivedPositionals };
   run(
     input: CommandInputOf<readonly [...Flags, ...DerivedFlags], readonly [...Positionals, ...DerivedPositionals]>,
@@ -50,7 +52,10 @@ export const defineCommand = <
   const DerivedPositionals extends readonly TypedPositional[] = readonly [],
 >(
   command: TypedCommand<Flags, Positionals, DerivedFlags, DerivedPositionals>,
-): Command => ({ positionals: [], flags: [], examples: [], ...command }) as Command;
+): Command => {
+  const examples = command.examples?.map((example) => ("title" in example ? example : createExample(...example)));
+  return { positionals: [], flags: [], ...command, examples: examples ?? [] } as Command;
+};
 
 export interface CapturedRun {
   readonly exit: number;

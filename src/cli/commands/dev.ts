@@ -4,7 +4,6 @@ import { type Command, type Context, defineCommand } from "../command.ts";
 import { formatTargetFlags } from "../parse/argv.ts";
 import type { CommandInputOf } from "../parse/declaration.ts";
 import { UsageError } from "../process/failure.ts";
-import { createExample } from "../process/shell-words.ts";
 import { canPrompt } from "../prompt/confirm.ts";
 import { openSessionReceiver } from "./dev/receive.ts";
 import { SessionScreen } from "./dev/screen.ts";
@@ -28,9 +27,9 @@ const dev = defineCommand({
     "Starts the emulator of this folder or joins a running one, creates a webhook, verifies each delivery and forwards it to your app. Shows each request and each delivery with the response of your app, and below them the virtual time, what is due next, and failing webhooks. Press a key to create, send or sign a contract, resend a delivery, add a fault or advance the clock. Press ? to list the keys. Each key prints its equivalent command. Reports when your app is down, a webhook is disabled or the emulator has ended, and continues afterwards. In a pipe and with --json, no keys are read. With --json, each event is a line of JSON, the first of which is ready.",
   flags,
   examples: [
-    createExample("Forward webhooks to an app on port 3000", "dev --forward-to 3000"),
-    createExample("Show webhooks without an app", "dev"),
-    createExample("Print JSON for a script", "dev --forward-to localhost:3000/hooks --json"),
+    ["Forward webhooks to an app on port 3000", "dev --forward-to 3000"],
+    ["Show webhooks without an app", "dev"],
+    ["Print JSON for a script", "dev --forward-to localhost:3000/hooks --json"],
   ],
   async run(input, context) {
     const plan = createPlan(input, context);

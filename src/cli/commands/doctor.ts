@@ -1,5 +1,4 @@
 import { type Command, defineCommand } from "../command.ts";
-import { createExample } from "../process/shell-words.ts";
 import { withSpinner } from "../prompt/spinner.ts";
 import { checkEnvironment, checkMachine } from "./doctor/machine.ts";
 import { checkServices } from "./doctor/services.ts";
@@ -14,9 +13,9 @@ const doctor = defineCommand({
     "75 for an unreachable service, 4 for credentials, 2 for settings.",
   ].join(" "),
   examples: [
-    createExample("Check this machine and the services", "doctor"),
-    createExample("Print JSON for a bug report", "doctor --json"),
-    createExample("Check the services of another profile", "doctor --profile staging"),
+    ["Check this machine and the services", "doctor"],
+    ["Print JSON for a bug report", "doctor --json"],
+    ["Check the services of another profile", "doctor --profile staging"],
   ],
   async run(_input, context) {
     const { output } = context;

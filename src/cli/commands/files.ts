@@ -6,7 +6,6 @@ import { type Command, defineCommand } from "../command.ts";
 import { findUploadCandidates, uploadFiles } from "../connection/uploads.ts";
 import { checkOutputFile, getDocumentBytes, rejectBytesOnTerminal, writeOutput } from "../output/file.ts";
 import { UsageError } from "../process/failure.ts";
-import { createExample } from "../process/shell-words.ts";
 
 const filesDownload = defineCommand({
   words: ["files", "download"],
@@ -14,7 +13,7 @@ const filesDownload = defineCommand({
   summary: "Download a file from its signed URL",
   positionals: [{ name: "file_id", description: "file_id of the upload" }],
   flags: [createTextFlag("output", "FILE", "Write to this file (default: standard output)", { short: "o" })],
-  examples: [createExample("Save the file", "files download 4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10 -o msa.pdf")],
+  examples: [["Save the file", "files download 4d0b0f5e-8f4b-4f43-9c4e-0a3c5a2f6f10 -o msa.pdf"]],
   async run(input, context) {
     const file = input.flags.output;
     rejectBytesOnTerminal(context.host, file);
@@ -50,9 +49,9 @@ const filesUpload = defineCommand({
     createSwitch("dry-run", "Check the files without uploading them", { short: "n" }),
   ],
   examples: [
-    createExample("Upload two files", "files upload msa.pdf annex.docx"),
-    createExample("Upload from a pipe", "files upload - --filename msa.pdf", "%PDF-1.7"),
-    createExample("Print only the IDs", "files upload msa.pdf --json=file_id"),
+    ["Upload two files", "files upload msa.pdf annex.docx"],
+    ["Upload from a pipe", "files upload - --filename msa.pdf", "%PDF-1.7"],
+    ["Print only the IDs", "files upload msa.pdf --json=file_id"],
   ],
   async run(input, context) {
     const paths = input.positionals.path;

@@ -4,7 +4,6 @@ import { type Command, defineCommand } from "../command.ts";
 import { checkOutputFile } from "../output/file.ts";
 import { readSeedDocument } from "../parse/body.ts";
 import { UsageError } from "../process/failure.ts";
-import { createExample } from "../process/shell-words.ts";
 import { confirmYes } from "../prompt/confirm.ts";
 import { isSeedFile } from "./run/environment.ts";
 import { recordStory } from "./run/record.ts";
@@ -40,10 +39,10 @@ const run = defineCommand({
     createSwitch("schema", "Print the JSON Schema of scenario files"),
   ],
   examples: [
-    createExample("Run the scenarios of a project in CI", "run story.yaml --report junit.xml"),
-    createExample("Write what is seen into the expectations", "run story.yaml --update"),
-    createExample("Make a scenario of what just happened", "run --record story.yaml"),
-    createExample("Print the JSON Schema for an editor", "run --schema"),
+    ["Run the scenarios of a project in CI", "run story.yaml --report junit.xml"],
+    ["Write what is seen into the expectations", "run story.yaml --update"],
+    ["Make a scenario of what just happened", "run --record story.yaml"],
+    ["Print the JSON Schema for an editor", "run --schema"],
   ],
   async run({ positionals, flags }, context) {
     const { output, host } = context;

@@ -5,7 +5,6 @@ import { pluralize } from "../../base/text.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
 import { bold, cyan, dim, green, red, type StyledLine } from "../output/styled.ts";
 import { formatTable } from "../output/text.ts";
-import { createExample } from "../process/shell-words.ts";
 import { withScenarioEnvironment } from "./run/environment.ts";
 import { runScenario, type StepResult } from "./run/run-scenario.ts";
 import { parseScenario } from "./run/scenario-file.ts";
@@ -15,7 +14,7 @@ const tour = defineCommand({
   summary: "Run a 15-step tour on an in-process emulator",
   description:
     "Uploads a file, creates an intake and a contract, has it signed, receives signed webhooks, and shows the retries of a dead receiver on the virtual clock. Each step runs a command and checks its result. Nothing is left behind.",
-  examples: [createExample("Run the tour", "tour")],
+  examples: [["Run the tour", "tour"]],
   async run(_input, context) {
     const { output, host } = context;
     const startedAt = host.wall.monotonicNow();

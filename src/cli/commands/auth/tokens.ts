@@ -16,7 +16,6 @@ import { readVariable } from "../../connection/resolve-settings.ts";
 import { checkFields } from "../../output/output.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import { PartialFailureError } from "../../process/failure.ts";
-import { createExample } from "../../process/shell-words.ts";
 
 const fields = ["address", "source", "location", "client_id", "scope", "expires_at", "state", "refreshable", "current"];
 
@@ -29,8 +28,8 @@ const authStatus = defineCommand({
     "Shows the source and location of each token, never the token. Tokens of an emulator expire in its virtual time, which is requested. Exits 4 if there is no valid sign-in for the server.",
   flags: [issuerFlag],
   examples: [
-    createExample("List all sign-ins", "auth status"),
-    createExample("Print fields for a program", "auth status --json=address,state,expires_at"),
+    ["List all sign-ins", "auth status"],
+    ["Print fields for a program", "auth status --json=address,state,expires_at"],
   ],
   async run(input, context) {
     const { output } = context;
@@ -96,7 +95,7 @@ const authRefresh = defineCommand({
   description:
     "Commands do this automatically when a token is about to expire. Concurrent commands take turns, so a refresh token is never used twice.",
   flags: [issuerFlag],
-  examples: [createExample("Refresh the token before a long job", "auth refresh")],
+  examples: [["Refresh the token before a long job", "auth refresh"]],
   async run(input, context) {
     const address = await resolveAccountAddress(input.flags.issuer, context);
     const { expires_at, scope, refreshed_at } = await refreshAccount(context, address, true);
@@ -110,7 +109,7 @@ const authToken = defineCommand({
   summary: "Print a valid access token for other programs",
   description: "Refreshes the token first if it is about to expire. Prints SVC_TOKEN unchanged if it is set.",
   flags: [issuerFlag],
-  examples: [createExample("Pass the token to a script without showing it", "auth token --json=access_token")],
+  examples: [["Pass the token to a script without showing it", "auth token --json=access_token"]],
   async run(input, context) {
     const { output, host } = context;
     const environmentToken = input.flags.issuer === undefined ? readVariable(host, "SVC_TOKEN")?.value : undefined;
@@ -130,8 +129,8 @@ const authLogout = defineCommand({
   summary: "Sign out, and revoke the tokens if the server can",
   flags: [issuerFlag, createSwitch("all", "Sign out everywhere")],
   examples: [
-    createExample("Sign out of the configured routing service", "auth logout"),
-    createExample("Sign out of all servers", "auth logout --all"),
+    ["Sign out of the configured routing service", "auth logout"],
+    ["Sign out of all servers", "auth logout --all"],
   ],
   async run(input, context) {
     const { output, host } = context;

@@ -9,7 +9,6 @@ import { isEmulator } from "../../connection/target.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
 import { CommandFailedError, PartialFailureError } from "../../process/failure.ts";
-import { createExample } from "../../process/shell-words.ts";
 import { withSpinner } from "../../prompt/spinner.ts";
 import { prepareRequest } from "../../runtime/derived-command.ts";
 
@@ -24,7 +23,7 @@ const contractsSend = defineCommand({
     }),
     createTextFlag("wait-timeout", "DURATION", "Maximum wait, then exit 75", { default: "10m" }),
   ],
-  examples: [createExample("Send, and wait until everyone has signed", "contracts send T-1 --wait executed")],
+  examples: [["Send, and wait until everyone has signed", "contracts send T-1 --wait executed"]],
   async run(input, context, spec) {
     const target = input.flags.wait?.toUpperCase();
     const longest = input.flags["wait-timeout"] ?? "10m";
@@ -85,7 +84,7 @@ export const contractsStatus = defineCommand({
   summary: "Show a contract's status",
   extendsDerived: true,
   flags: [createSwitch("exit-status", "Exit 8 while the contract can be executed, and 1 if it cannot")],
-  examples: [createExample("Continue only when everyone has signed", "contracts status T-1 --exit-status")],
+  examples: [["Continue only when everyone has signed", "contracts status T-1 --exit-status"]],
   async run(input, context, spec) {
     const request = await prepareRequest<ResultOf<typeof showContractStatus>>(spec!, input, context, {
       reads: input.flags["exit-status"] === true,

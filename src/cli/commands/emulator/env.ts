@@ -18,7 +18,6 @@ import { readProfileKey, readProfileName } from "../../connection/resolve-settin
 import { maskSecrets } from "../../output/ci.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
-import { createExample } from "../../process/shell-words.ts";
 
 type ShellVariables = Readonly<Record<string, string | undefined>>;
 
@@ -38,9 +37,9 @@ const emulatorEnv = defineCommand({
     createTextFlag("workspace", "ID|NAME", "Workspace whose keys and cluster to use (default: the first)"),
   ],
   examples: [
-    createExample("Set the variables in this shell", "emulator env"),
-    createExample("Use another workspace", "emulator env --workspace 2"),
-    createExample("Set the variables for later steps of a workflow", "emulator env --shell github"),
+    ["Set the variables in this shell", "emulator env"],
+    ["Use another workspace", "emulator env --workspace 2"],
+    ["Set the variables for later steps of a workflow", "emulator env --shell github"],
   ],
   async run({ flags }, context) {
     const { host, globals, output } = context;

@@ -25,7 +25,7 @@ import {
 } from "../../output/ci.ts";
 import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
-import { createExample, quoteShellWord } from "../../process/shell-words.ts";
+import { quoteShellWord } from "../../process/shell-words.ts";
 import { openEmulator } from "./open.ts";
 import { readEmulatorOptions } from "./options.ts";
 
@@ -49,9 +49,9 @@ const emulatorExec = defineCommand({
     shown: ["seed", "from", "file", "clock", "auto-sign", "port"],
   },
   examples: [
-    createExample("Run a test suite in CI", "emulator exec -- npm test"),
-    createExample("Use a clock that jumps to the next due entry", "emulator exec --clock auto -- pytest -q"),
-    createExample("Use a copy of a snapshot in each run", "emulator exec --from prepared -- npm test"),
+    ["Run a test suite in CI", "emulator exec -- npm test"],
+    ["Use a clock that jumps to the next due entry", "emulator exec --clock auto -- pytest -q"],
+    ["Use a copy of a snapshot in each run", "emulator exec --from prepared -- npm test"],
   ],
   async run(input, context) {
     const [program, ...args] = input.positionals.command;

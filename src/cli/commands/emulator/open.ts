@@ -7,7 +7,6 @@ import { toStartError, toStateError } from "../../connection/emulator/ended-emul
 import { makeStateFolder, readRunFile, resolveRunFile } from "../../connection/emulator/run-file.ts";
 import { getOrigin } from "../../connection/target.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
-import { createExample } from "../../process/shell-words.ts";
 import { findBrowserCommand, isWebAddress, openBrowser } from "../../prompt/browser.ts";
 
 /** Maximum number of processes of one store with a run file in the same folder. */
@@ -109,8 +108,8 @@ const emulatorOpen = defineCommand({
     createTextFlag("file", "FILE", "State file of the running emulator"),
   ],
   examples: [
-    createExample("Open the console of this folder's emulator", "emulator open"),
-    createExample("Print the address for a browser on another machine", "emulator open --url"),
+    ["Open the console of this folder's emulator", "emulator open"],
+    ["Print the address for a browser on another machine", "emulator open --url"],
   ],
   async run({ flags }, context) {
     const { host, globals, output } = context;

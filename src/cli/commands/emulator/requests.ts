@@ -11,7 +11,6 @@ import { type Command, type Context, defineCommand } from "../../command.ts";
 import { type EventOf, followStream } from "../../connection/follow.ts";
 import type { CommandInput } from "../../parse/declaration.ts";
 import { pickGiven } from "../../parse/values.ts";
-import { createExample } from "../../process/shell-words.ts";
 import { withSpinner } from "../../prompt/spinner.ts";
 import { prepareRequest, runDerivedCommand } from "../../runtime/derived-command.ts";
 import { deliveryFlags, describeResponse, followDeliveries, followFlag } from "../webhooks/deliveries.ts";
@@ -41,7 +40,7 @@ export const emulatorRequests = defineCommand({
       description: "Include requests that only read the control plane",
     },
   ],
-  examples: [createExample("Print requests as they arrive", "emulator requests --follow")],
+  examples: [["Print requests as they arrive", "emulator requests --follow"]],
   async run(input, context, spec) {
     if (!input.flags.follow) return list(spec!, input, context);
     const query = {
@@ -73,7 +72,7 @@ export const emulatorDeliveries = defineCommand({
   extendsDerived: true,
   readsDerived: { flags: [...deliveryFlags, { flag: "offset", type: "integer" }] },
   flags: [followFlag],
-  examples: [createExample("Print attempts as they happen", "emulator deliveries --follow")],
+  examples: [["Print attempts as they happen", "emulator deliveries --follow"]],
   async run(input, context, spec) {
     if (input.flags.follow) return followDeliveries(input, context);
     return runDerivedCommand(spec!, input, context);
@@ -110,8 +109,8 @@ const deliveriesResend = defineCommand({
     createTextFlag("file", "FILE", "State file of the running emulator"),
   ],
   examples: [
-    createExample("Resend a skipped delivery", "emulator deliveries resend 1"),
-    createExample("Resend several deliveries", "emulator deliveries resend 1 2"),
+    ["Resend a skipped delivery", "emulator deliveries resend 1"],
+    ["Resend several deliveries", "emulator deliveries resend 1 2"],
   ],
   async run(input, context, spec) {
     const ids = input.positionals.id;

@@ -22,7 +22,6 @@ import { parseDurationFlag } from "../../parse/globals.ts";
 import { isSwitchedOn } from "../../process/environment.ts";
 import { UsageError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
-import { createExample } from "../../process/shell-words.ts";
 import { openEmulator } from "./open.ts";
 import { isStateless, readEmulatorOptions } from "./options.ts";
 import {
@@ -64,14 +63,14 @@ export const emulatorStart = defineCommand({
     }),
   ],
   examples: [
-    createExample("Start on the default ports, with the state in .svc/emulator.json", "emulator start"),
-    createExample("Run a virtual minute per second, in memory", "emulator start --ephemeral --clock-speed 60"),
-    createExample("Start a copy of a snapshot next to its emulator", "emulator start --from prepared"),
-    createExample(
+    ["Start on the default ports, with the state in .svc/emulator.json", "emulator start"],
+    ["Run a virtual minute per second, in memory", "emulator start --ephemeral --clock-speed 60"],
+    ["Start a copy of a snapshot next to its emulator", "emulator start --from prepared"],
+    [
       "Store the state in PostgreSQL, so that other processes can take over",
       "emulator start --store postgres://svc@db.example/sandbox",
-    ),
-    createExample("Start in the background, until svc emulator stop", "emulator start --detach"),
+    ],
+    ["Start in the background, until svc emulator stop", "emulator start --detach"],
   ],
   async run(input, context) {
     const { host, signal, forceSignal: cut } = context;

@@ -7,14 +7,13 @@ import { resolveEndedState } from "../../connection/emulator/ended-emulator.ts";
 import { readRunFileOf, resolveStateFile } from "../../connection/emulator/run-file.ts";
 import { pollUntil } from "../../connection/follow.ts";
 import { CommandFailedError } from "../../process/failure.ts";
-import { createExample } from "../../process/shell-words.ts";
 
 const emulatorStatus = defineCommand({
   words: ["emulator", "status"],
   summary: "Show whether an emulator runs, its address and its time",
   description: "Exits 5 if no emulator runs.",
   flags: [createTextFlag("file", "FILE", "State file of the emulator")],
-  examples: [createExample("Show the emulator of this folder", "emulator status")],
+  examples: [["Show the emulator of this folder", "emulator status"]],
   async run(input, context) {
     const { output } = context;
     const file = await resolveEndedState(input.flags.file, context);
@@ -52,7 +51,7 @@ const emulatorStop = defineCommand({
   summary: "Stop the running emulator",
   description: "Exits 5 if no emulator runs.",
   flags: [createTextFlag("file", "FILE", "State file of the running emulator")],
-  examples: [createExample("Stop the emulator of this folder", "emulator stop")],
+  examples: [["Stop the emulator of this folder", "emulator stop"]],
   async run(input, context) {
     const file = await resolveEndedState(input.flags.file, context, { isStopping: true });
     const client = await context.client("emulator", { file }).catch((error: unknown) => {
@@ -102,7 +101,7 @@ const emulatorClockShow = defineCommand({
   words: ["emulator", "clock", "show"],
   summary: "Show virtual time and what is due next",
   flags: [createTextFlag("file", "FILE", "State file of the running emulator")],
-  examples: [createExample("Show the virtual time", "emulator clock show")],
+  examples: [["Show the virtual time", "emulator clock show"]],
   async run({ flags }, context) {
     const client = await context.client("emulator", { file: flags.file });
     await context.output.show(await client.call(showClock), {

@@ -10,7 +10,6 @@ import { followStream } from "../../connection/follow.ts";
 import { bold, dim, red, type StyledLine, type StyledText, styleState } from "../../output/styled.ts";
 import { outputFormatNames } from "../../parse/globals.ts";
 import { UsageError } from "../../process/failure.ts";
-import { createExample } from "../../process/shell-words.ts";
 import { followFlag } from "../webhooks/deliveries.ts";
 
 const emulatorTrace = defineCommand({
@@ -27,8 +26,8 @@ const emulatorTrace = defineCommand({
     createTextFlag("file", "FILE", "State file of the running emulator"),
   ],
   examples: [
-    createExample("Find out why a contract's webhook was sent six times", "emulator trace T-1"),
-    createExample("Print the trace as a diagram", "emulator trace T-1 --format mermaid"),
+    ["Find out why a contract's webhook was sent six times", "emulator trace T-1"],
+    ["Print the trace as a diagram", "emulator trace T-1 --format mermaid"],
   ],
   async run({ positionals, flags }, context) {
     const ref = positionals.ref;

@@ -14,7 +14,6 @@ import type { CommandInputOf } from "../../parse/declaration.ts";
 import { parseDurationFlag } from "../../parse/globals.ts";
 import { pickGiven } from "../../parse/values.ts";
 import { CommandFailedError, InputRequiredError, PartialFailureError, UsageError } from "../../process/failure.ts";
-import { createExample } from "../../process/shell-words.ts";
 import { withSpinner } from "../../prompt/spinner.ts";
 
 type Query = NonNullable<ArgumentsOf<typeof wait>["query"]>;
@@ -46,11 +45,11 @@ const emulatorWaitFor = defineCommand({
     "Past activities and deliveries count, unless --new is given. With --within, virtual time advances step by step. Without it, the command waits on the wall clock. When the wait times out, it prints the current status and exits 75.",
   flags,
   examples: [
-    createExample("Wait until everyone has signed", "emulator wait-for --contract T-1 --status EXECUTED"),
-    createExample(
+    ["Wait until everyone has signed", "emulator wait-for --contract T-1 --status EXECUTED"],
+    [
       "Advance the clock for up to an hour until the event is delivered",
       "emulator wait-for --activity CONTRACT_SIGNED --outcome delivered --within PT1H",
-    ),
+    ],
   ],
   async run(input, context) {
     const base = parseQuery(input);

@@ -6,7 +6,6 @@ import { readClusterClaim } from "../../../schemes/http-authorization.ts";
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { isEmulator } from "../../connection/target.ts";
 import { CommandFailedError } from "../../process/failure.ts";
-import { createExample } from "../../process/shell-words.ts";
 import { type EmailHashing, getEmailKind, hashFlag, toIdentifier } from "./bulk/identifiers.ts";
 import { lookUpPublicly } from "./bulk/lookup.ts";
 
@@ -26,8 +25,8 @@ const routerResolve = defineCommand({
   positionals: [{ name: "identifier", description: "Identifier that requests are routed by" }],
   flags: [hashFlag, createTextFlag("file", "FILE", "State file of the running emulator")],
   examples: [
-    createExample("Resolve a person", "router resolve ada@northwind.example"),
-    createExample("Resolve a team of chat_a on an emulator", "router resolve T-NORTHWIND"),
+    ["Resolve a person", "router resolve ada@northwind.example"],
+    ["Resolve a team of chat_a on an emulator", "router resolve T-NORTHWIND"],
   ],
   async run(input, context) {
     const text = input.positionals.identifier.trim();

@@ -6,7 +6,6 @@ import { createSwitch, createTextFlag, type FlagSpec } from "../../../derive/com
 import { type Command, type Context, defineCommand } from "../../command.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import { InputRequiredError, PartialFailureError } from "../../process/failure.ts";
-import { createExample } from "../../process/shell-words.ts";
 import { openRecording } from "./open-recorder.ts";
 import { createRecordingClient, type RecordingClient } from "./record-caller.ts";
 import { createRecordingJourney, journeyPlanSteps } from "./record-journey.ts";
@@ -129,11 +128,8 @@ const verifyRecord = defineCommand({
     "Calls the service of a profile and writes a corpus: lists, details, and harmless mistakes such as unknown IDs. It only reads, unless --allow-writes is given. It then also runs a journey and removes the objects that the journey creates, also after Ctrl-C. Secrets, e-mail addresses and names are replaced before anything is written. The same command continues an interrupted recording.",
   flags,
   examples: [
-    createExample("Record reads only", "verify record --profile staging --out corpus"),
-    createExample(
-      "List the requests of a journey",
-      "verify record --profile staging --out corpus --allow-writes --plan",
-    ),
+    ["Record reads only", "verify record --profile staging --out corpus"],
+    ["List the requests of a journey", "verify record --profile staging --out corpus --allow-writes --plan"],
   ],
   async run({ flags: flagValues }, context) {
     const { output, signal } = context;

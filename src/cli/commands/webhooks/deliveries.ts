@@ -25,7 +25,6 @@ import { parseTimeFlag } from "../../parse/globals.ts";
 import { pickGiven } from "../../parse/values.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
 import { describeEmptyFilteredResult } from "../../process/service-message.ts";
-import { createExample } from "../../process/shell-words.ts";
 import { buildFirstPageQuery, fetchAllPages, findUnknownName, reportMoreRows } from "../../runtime/paging.ts";
 
 type Delivery = ResultOf<typeof listDeliveries>["items"][number];
@@ -51,8 +50,8 @@ const webhooksDeliveries = defineCommand({
     "Reads the log of the running emulator. The real service shows its log only in its application. With --follow, each attempt is printed when it is made.",
   flags: [followFlag, ...deliveryFlags],
   examples: [
-    createExample("List the deliveries with their results", "webhooks deliveries"),
-    createExample("Follow new deliveries", "webhooks deliveries --follow"),
+    ["List the deliveries with their results", "webhooks deliveries"],
+    ["Follow new deliveries", "webhooks deliveries --follow"],
   ],
   async run(input, context) {
     await requireEmulator(input.flags.file, context);
@@ -142,8 +141,8 @@ const webhooksSchedule = defineCommand({
     createTextFlag("file", "FILE", "State file of the running emulator"),
   ],
   examples: [
-    createExample("Show the planned attempts of the emulator", "webhooks schedule"),
-    createExample("Show the schedule for a dead receiver", "webhooks schedule --rule --from 2031-01-02T03:04:05Z"),
+    ["Show the planned attempts of the emulator", "webhooks schedule"],
+    ["Show the schedule for a dead receiver", "webhooks schedule --rule --from 2031-01-02T03:04:05Z"],
   ],
   async run(input, context) {
     const { flags } = input;

@@ -9,7 +9,6 @@ import { openWebhookReceiver, type WebhookReceiver } from "../../connection/webh
 import { formatNextCommand } from "../../parse/argv.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { CommandFailedError } from "../../process/failure.ts";
-import { createExample } from "../../process/shell-words.ts";
 import {
   chooseResponse,
   formatListenedDelivery,
@@ -46,15 +45,9 @@ const webhooksListen = defineCommand({
     "Starts a receiver and creates a webhook for it, if the service can reach this machine. Prints a line for each delivery, with the result of the signature check. With --forward-to, the raw bytes go to your app, and its response goes back. When the app refuses connections until the emulator disables the webhook, the listener enables it again once the app accepts connections. Ctrl-C ends the listener and deletes the webhook. With --json, each event is a line of JSON.",
   flags,
   examples: [
-    createExample("Print deliveries and check their signatures", "webhooks listen"),
-    createExample(
-      "Forward to your app, and save each delivery",
-      "webhooks listen --forward-to localhost:3000/hooks --save hooks",
-    ),
-    createExample(
-      "Wait for the next signature in a script",
-      "webhooks listen --activities CONTRACT_SIGNED --count 1 --json",
-    ),
+    ["Print deliveries and check their signatures", "webhooks listen"],
+    ["Forward to your app, and save each delivery", "webhooks listen --forward-to localhost:3000/hooks --save hooks"],
+    ["Wait for the next signature in a script", "webhooks listen --activities CONTRACT_SIGNED --count 1 --json"],
   ],
   async run(input, context) {
     const plan = createPlan(input, context);

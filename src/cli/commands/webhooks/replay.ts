@@ -15,7 +15,6 @@ import { green, red } from "../../output/styled.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { InputRequiredError, UsageError } from "../../process/failure.ts";
 import { maskUrlSecrets } from "../../process/redact.ts";
-import { createExample } from "../../process/shell-words.ts";
 import {
   type DeliverySender,
   formatPostResult,
@@ -58,11 +57,11 @@ const webhooksReplay = defineCommand({
   positionals,
   flags,
   examples: [
-    createExample(
+    [
       "Send a saved delivery to a program on this machine",
       "webhooks replay hooks/0001-CONTRACT_SIGNED.json --to localhost:3000/hooks",
-    ),
-    createExample("Send the last three deliveries of the emulator again", "webhooks replay --last 3"),
+    ],
+    ["Send the last three deliveries of the emulator again", "webhooks replay --last 3"],
   ],
   async run(input, context) {
     const to = input.flags.to === undefined ? undefined : parseReceiverUrl(input.flags.to, "--to");

@@ -16,7 +16,6 @@ import { escapeJson } from "../../output/control-characters.ts";
 import { parseAssignment, parseValue, readDocument } from "../../parse/body.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { InputRequiredError, PartialFailureError, UsageError } from "../../process/failure.ts";
-import { createExample } from "../../process/shell-words.ts";
 import { canPrompt } from "../../prompt/confirm.ts";
 import { parseActivity } from "./registration.ts";
 
@@ -130,17 +129,11 @@ const webhooksTrigger = defineCommand({
     createTextFlag("file", "FILE", "State file of the running emulator"),
   ],
   examples: [
-    createExample("List all activities", "webhooks trigger"),
-    createExample("Report a signature", "webhooks trigger CONTRACT_SIGNED --contract T-1"),
-    createExample(
-      "Send another status in the payload",
-      "webhooks trigger CONTRACT_VOIDED --set contract_status=VOIDED",
-    ),
-    createExample(
-      "Add and remove payload fields",
-      "webhooks trigger CONTRACT_SIGNED --remove entity --add 'contract_tags=[]'",
-    ),
-    createExample("Edit the payload before sending", "webhooks trigger CONTRACT_SIGNED --edit"),
+    ["List all activities", "webhooks trigger"],
+    ["Report a signature", "webhooks trigger CONTRACT_SIGNED --contract T-1"],
+    ["Send another status in the payload", "webhooks trigger CONTRACT_VOIDED --set contract_status=VOIDED"],
+    ["Add and remove payload fields", "webhooks trigger CONTRACT_SIGNED --remove entity --add 'contract_tags=[]'"],
+    ["Edit the payload before sending", "webhooks trigger CONTRACT_SIGNED --edit"],
   ],
   async run(input, context) {
     const givenActivity = input.positionals.activity;

@@ -20,7 +20,6 @@ import type { StyledLine } from "../../output/styled.ts";
 import { fitTable } from "../../output/table.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
-import { createExample } from "../../process/shell-words.ts";
 import {
   buildFindings,
   compareWorstFirst,
@@ -53,8 +52,8 @@ const webhooksWhy = defineCommand({
     createTextFlag("file", "FILE", "State file of the running emulator"),
   ],
   examples: [
-    createExample("Diagnose the worst webhook", "webhooks why"),
-    createExample("Diagnose one, with all its attempts", "webhooks why 1 --all"),
+    ["Diagnose the worst webhook", "webhooks why"],
+    ["Diagnose one, with all its attempts", "webhooks why 1 --all"],
   ],
   async run({ positionals, flags }, context) {
     const service = await findRealService(flags.file, context);
