@@ -3,7 +3,7 @@ import { commandGroups } from "./command-tree/groups.ts";
 import {
   groupNames,
   insertSeparator,
-  loadCommandWords,
+  loadCommands,
   loadDeclarations,
   loadParser,
   readLine,
@@ -115,14 +115,14 @@ async function run(
 async function suggestName({ message, hint }: UsageError, words: readonly string[]): Promise<string | undefined> {
   const [, kind, unknownName = ""] = /^unknown (command|option) '(?:--)?([^'=]*)/.exec(message) ?? [];
   if (kind === undefined || hint !== undefined) return undefined;
-  const [{ suggestCommand, suggestCommandsWithOption }, names] = await Promise.all([
-    import("./parse/suggestions.ts"),
-    groupNames(),
-  ]);
-  if (kind === "option")
-    return suggestCommandsWithOption(unknownName, (await Promise.all(names.map(loadDeclarations))).flat());
-  const commands = (await Promise.all(names.map(loadCommandWords))).flat();
-  return suggestCommand(words.slice(words.indexOf(unknownName)), commands);
+  const { suggestCommand, suggestCommandsWithOption } = await import("./parse/suggestions.ts");
+  const commands = (await Promise.all((await groupNames()).map(loadCommands))).flat();
+  return kind === "option"
+    ? suggestCommandsWithOption(
+        unknownName,
+        commands.map((command) => command.loadDeclaration()),
+      )
+    : suggestCommand(words.slice(words.indexOf(unknownName)), commands);
 }
 
 /** Finds output that needs no command: the version, a help page or completions. */
@@ -185,13 +185,8 @@ async function reportFailure(
   return explanation.exitCode;
 }
 
-const createStdoutError = (cause: NodeJS.ErrnoException): CommandFailedError =>
-  new CommandFailedError(
-    "failed",
-    "output_lost",
-    `Failed to write to standard output: ${cause.code ?? cause.message}.`,
-    {
-      hint: "The output is lost, and the command may have taken effect. Check before you run it again.",
-      cause,
-    },
-  );
+function createStdoutError(cause: NodeJS.ErrnoException): CommandFailedError {
+  const message = `Failed to write to standard output: ${cause.code ?? cause.message}.`;
+  const hint = "The output is lost, and the command may have taken effect. Check before you run it again.";
+  return new CommandFailedError("failed", "output_lost", message, { hint, cause });
+}

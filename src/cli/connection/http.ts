@@ -172,23 +172,21 @@ function formatBodyLine(text: string): string {
   return body === undefined ? `[${Buffer.byteLength(text)} bytes]` : JSON.stringify(redactBody(body));
 }
 
-/** Variables for traces (OpenTelemetry: "Environment Variables as Context Propagation Carriers"). */
-const traceVariables = { traceparent: "TRACEPARENT", tracestate: "TRACESTATE" } as const;
-
-export const readParentContext = (env: OtelEnvironment): TraceContext | undefined =>
-  readTraceparent(env[traceVariables.traceparent]);
+/** Variables of OpenTelemetry: "Environment Variables as Context Propagation Carriers". */
+export const readParentContext = ({ TRACEPARENT }: OtelEnvironment): TraceContext | undefined =>
+  readTraceparent(TRACEPARENT);
 
 /** The trace state has no meaning without its parent (W3C Trace Context, 3.3). */
 const readTraceState = (env: OtelEnvironment): string | undefined =>
-  readParentContext(env) && readTracestate(env[traceVariables.tracestate]);
+  readParentContext(env) && readTracestate(env.TRACESTATE);
 
 export const buildChildVariables = (env: OtelEnvironment, traceparent: string): OtelEnvironment => ({
-  [traceVariables.traceparent]: traceparent,
-  [traceVariables.tracestate]: readTraceState(env),
+  TRACEPARENT: traceparent,
+  TRACESTATE: readTraceState(env),
 });
 
 export function createTraceHeaders(env: OtelEnvironment): Readonly<Record<string, string>> | undefined {
-  const traceparent = env[traceVariables.traceparent];
+  const { TRACEPARENT: traceparent } = env;
   if (traceparent === undefined || !hasCollector(env) || !readParentContext(env)) return undefined;
   const tracestate = readTraceState(env);
   return { traceparent, ...(tracestate !== undefined && { tracestate }) };

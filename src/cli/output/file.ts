@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { InvalidResponseError } from "../../client/errors.ts";
 import type { ApiResponse } from "../../client/response.ts";
 import { writeFileAtomic } from "../../files/atomic-write.ts";
-import { type FsError, formatFsError, isFsError } from "../../files/disk.ts";
+import { formatFsError, isFsError } from "../../files/disk.ts";
 import { resolveRealPath } from "../../files/folders.ts";
 import { CommandFailedError, UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
@@ -114,17 +114,14 @@ export async function writeOutput(
     const target = await resolveRealPath(absolute);
     await writeFileAtomic(target, content, stats ? { mode: stats.mode & 0o7777, exactMode: true } : { mode });
   } catch (error) {
-    throw isFsError(error) ? createWriteError(path, error) : error;
+    if (!isFsError(error)) throw error;
+    const message = `Failed to write ${path}: ${formatFsError(error)}.`;
+    const hint = `No partial file is left. ${getRemedy(error)}`;
+    throw new CommandFailedError("failed", "unwritable", message, { hint, cause: error });
   }
 }
 
 const findStats = (path: string): Promise<Stats | undefined> => stat(path).catch(() => undefined);
-
-const createWriteError = (path: string, cause: FsError): CommandFailedError =>
-  new CommandFailedError("failed", "unwritable", `Failed to write ${path}: ${formatFsError(cause)}.`, {
-    hint: `No partial file is left. ${getRemedy(cause)}`,
-    cause,
-  });
 
 /** Throws InvalidResponseError for a partial document, or for an empty one unless it is allowed. */
 export function getDocumentBytes(

@@ -12,28 +12,25 @@ import { convertValue, extractContractNumber, InvalidValueError } from "./values
 export class Parser {
   readonly #groups: readonly string[];
   readonly #commands: readonly ListedCommand[];
-  readonly #adjust: (declaration: DeclaredCommand) => DeclaredCommand;
 
-  constructor(
-    groups: readonly string[],
-    commands: readonly ListedCommand[],
-    adjust: (declaration: DeclaredCommand) => DeclaredCommand,
-  ) {
+  constructor(groups: readonly string[], commands: readonly ListedCommand[]) {
     this.#groups = groups;
     this.#commands = commands;
-    this.#adjust = adjust;
   }
 
   /**
    * Parses the command line. Throws UsageError. Returns undefined if the line requests a page instead of a command. The
    * library gets the one command that the words name, because it would give a flag to the command above that has the
-   * same flag.
+   * same flag. `adjust` maps the declaration before parsing.
    */
-  parse(argv: readonly string[]): InterpretedLine | undefined {
+  parse(
+    argv: readonly string[],
+    adjust = (declaration: DeclaredCommand): DeclaredCommand => declaration,
+  ): InterpretedLine | undefined {
     const wordPositions = this.#findCommandWords(argv);
     const path = wordPositions.map((position) => argv[position]!);
     const listedCommand = this.#commands.find(({ words }) => areWordsEqual(words, path));
-    const command = listedCommand && this.#adjust(listedCommand.loadDeclaration());
+    const command = listedCommand && adjust(listedCommand.loadDeclaration());
     // A command that redefines a global flag, such as --format, declares it.
     const globals = globalFlags.map((global) => command?.flags.find(({ flag }) => flag === global.flag) ?? global);
     const ownFlags = command?.flags.filter((spec) => !globals.includes(spec)) ?? [];
@@ -73,7 +70,6 @@ export class Parser {
     return positions;
   }
 
-  /** Lists the words that can follow the words of a group. */
   #listNext(path: readonly string[]): readonly string[] {
     if (path.length === 0) return this.#groups;
     return this.#commands.flatMap(({ words }) => (startsWithWords(words, path) ? (words[path.length] ?? []) : []));
