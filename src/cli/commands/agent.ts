@@ -226,7 +226,6 @@ function formatShellBlock(manifest: Manifest, lines: readonly string[], withSumm
   return `\`\`\`sh\n${shownLines.join("\n")}\n\`\`\``;
 }
 
-/** Finds the command of a line: the match with the most words. */
 function findCommand({ commands }: Manifest, line: string) {
   const matches = commands.filter(({ command }) => `${line} `.startsWith(`${command} `));
   if (matches.length === 0) throw new Error(`No command begins "${line}"`);

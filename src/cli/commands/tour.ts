@@ -39,7 +39,6 @@ type Step = ReturnType<typeof toStep>;
 type TimelineRow = ReturnType<typeof parseTimeline>[number];
 type TourResult = Awaited<ReturnType<typeof runTour>>;
 
-/** Runs the scenario of the tour. */
 async function runTour(context: Context, onStep: (step: Step) => Promise<void>) {
   const parsed = parseScenario("tour.yaml", await readTour());
   const steps: Step[] = [];

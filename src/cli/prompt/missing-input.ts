@@ -126,7 +126,6 @@ const statusesFor = lookupTable<readonly string[]>({
   "emulator void": unfinishedStatuses,
 });
 
-/** Lists the contracts in a status that the command accepts. */
 const listContractChoices: ChoiceSource = async (context, command) => {
   const { listContracts } = await import("../../api/contracts/contract-list.ts");
   const { results } = await fetchList("contracts", listContracts, { query: { limit: 100 } }, context);

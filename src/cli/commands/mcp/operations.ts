@@ -40,7 +40,6 @@ export function findCommand(commands: ListedCommands, name: string): ListedComma
 
 const maxMatches = 12;
 
-/** Finds commands of operations by the words of a query, best match first. */
 export function findCommands(commands: ListedCommands, query: string) {
   const words = query.toLowerCase().match(/[\w-]+/g) ?? [];
   return commands

@@ -169,7 +169,6 @@ class LineTransport implements Transport {
   }
 }
 
-/** Message for the server, or the error response for a line. */
 type ReadMessage = { readonly message: JSONRPCMessage } | { readonly rejection: object };
 
 /** Rejects a message before it reaches the server. The error includes the ID of the message, or null if it has none. */

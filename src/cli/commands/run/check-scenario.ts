@@ -28,7 +28,6 @@ export interface ScenarioProblem extends FilePosition {
   readonly sentence: string;
 }
 
-/** Names of the values that are available from the beginning. */
 const initialValueNames = ["cluster_id", "router_url", "contracts_url", "client_id"] as const;
 
 const stepKinds = Object.keys(stepSchemas) as StepKind[];
@@ -36,7 +35,6 @@ const stepKinds = Object.keys(stepSchemas) as StepKind[];
 /** Steps are checked one by one, by the schema of their kind. */
 const uncheckedSteps = z.unknown().optional();
 
-/** Finds all problems of a scenario, in the order of their positions. */
 export function findScenarioProblems(
   scenario: Record<string, unknown>,
   locate: LocateInFile,
@@ -60,7 +58,6 @@ export function findScenarioProblems(
     return schemaProblems.length === 0;
   }
 
-  /** Checks the steps of the map at a path. */
   function checkSteps(steps: unknown, parent: ScenarioPath, missing: string): void {
     const path = [...parent, "steps"];
     if (!Array.isArray(steps) || steps.length === 0) {

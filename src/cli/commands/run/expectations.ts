@@ -175,7 +175,6 @@ function findMissingIndex<Expected, Seen>(
   return undefined;
 }
 
-/** Observed delivery in the form of expectations. */
 type ObservedDelivery = ReturnType<typeof toObservedDelivery>;
 
 type ListedDelivery = ResultOf<typeof listDeliveries>["items"][number];

@@ -109,7 +109,6 @@ export function createStep(
   return { call: operation.id, ...Object.fromEntries(parts), ...(body === undefined ? {} : { body }) };
 }
 
-/** Creates the steps that repeat requests and expect the goal. */
 export function createSteps(actions: readonly LinkedAction[], goal: RecordingGoal): readonly StoryStep[] {
   const usedNames = new Set<string>();
   const createName = (suggestedName: string): string => {
@@ -159,7 +158,6 @@ export function createSteps(actions: readonly LinkedAction[], goal: RecordingGoa
   return [...steps, ...createPause(actions.at(-1)!.at, goal.at), { expect: { deliveries: [expected] } }];
 }
 
-/** Formats a scenario as the text of a file that begins with a comment. */
 export function formatStory(scenario: object, comment: string): string {
   const document = new Document(scenario);
   document.commentBefore = ` ${comment}`;

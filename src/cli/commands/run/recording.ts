@@ -31,7 +31,6 @@ export interface RecordedAction {
 const skippedOperations =
   /^(clock|requests|emulator|state|snapshots|traces|tokens|sessions|console|events|inbox|metrics)\.|^(catch-all|deliveries\.(list|show|watch))$/;
 
-/** Reads the request log and the deliveries of an emulator. */
 export async function readRecording(client: Client) {
   const { items } = await client.call(listRequests, { query: { limit: 10_000, bodies: true, reads: false } });
   const { items: deliveries } = await client.call(listDeliveries, { query: { limit: 500 } });

@@ -38,7 +38,6 @@ export function resolveReferences(value: unknown, values: SavedValues): unknown 
 export const fillReferences = (text: string): string =>
   text.replace(referencePattern, (match) => (match === "$$" ? "$" : "x"));
 
-/** Returns the value with every dollar escaped. */
 export const escapeReferences = (value: unknown): unknown =>
   replaceLeaves(value, (_, leaf) => (typeof leaf === "string" ? leaf.replaceAll("$", "$$$$") : leaf));
 
@@ -89,7 +88,6 @@ function resolveString(text: string, values: SavedValues): unknown {
   });
 }
 
-/** Formats a value for interpolation into a string. */
 export const formatInterpolatedValue = (value: unknown): string =>
   typeof value === "object" ? JSON.stringify(value) : String(value);
 

@@ -74,7 +74,6 @@ function explainCommand(command: string, declaration: DeclaredCommand): string |
 /** Reports whether a flag names the state file of another emulator. Files to send have the placeholder PATH. */
 const isStateFile = ({ flag, placeholder }: FlagSpec): boolean => flag === "file" && placeholder === "FILE";
 
-/** Lists the files in the value of a flag. */
 function listFiles({ flag, placeholder = "", isBase64 }: FlagSpec, value: unknown): readonly string[] {
   const values = [value].flat().map(String);
   if (isBase64) return values.filter((value) => value.startsWith("@")).map((value) => value.slice(1));

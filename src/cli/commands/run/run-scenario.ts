@@ -50,7 +50,6 @@ export interface ScenarioResult {
   readonly hint?: string | undefined;
   /** Subject of the trace, such as `T-1`. Undefined without a trace. */
   readonly traced?: string | undefined;
-  /** Lines of the event trace. */
   readonly trace: readonly string[];
   /** Observed values that `--update` writes. */
   readonly seen: readonly ObservedValue[];

@@ -125,7 +125,6 @@ export async function watchFiles(
   }
 }
 
-/** Writes observed values into the expectations of the files. */
 async function updateExpectations(
   scenarios: readonly ParsedScenario[],
   results: readonly ScenarioResult[],
@@ -139,7 +138,6 @@ async function updateExpectations(
   }
 }
 
-/** Runs scenarios sequentially in this process. */
 async function* runInThisProcess(
   scenarios: readonly ParsedScenario[],
   { update, traces, printsSteps }: { update: boolean; traces: boolean; printsSteps: boolean },

@@ -36,7 +36,6 @@ export class InvalidScenarioError extends UsageError {
   }
 }
 
-/** Maximum length of a scenario file. */
 const maxScenarioCharacters = 1_000_000;
 
 /** @throws InvalidScenarioError with all problems. */
@@ -85,7 +84,6 @@ const toSyntaxSentence = ({ message }: Error): string =>
     .trim()
     .replace(/[.:]?$/, ".")}`;
 
-/** Observed value that replaces an expected value. */
 export interface ObservedValue {
   readonly path: readonly (string | number)[];
   readonly value: unknown;

@@ -142,7 +142,6 @@ export async function runStep(step: object, environment: ScenarioEnvironment): P
   }
 }
 
-/** Finds the contract that a step is about, in its result or its values. */
 function findContract(step: object, { value, title }: StepObservation): string | undefined {
   const { composite_id, id } = toFields(value);
   const texts = [composite_id, id, title, JSON.stringify(step)];

@@ -102,7 +102,6 @@ export function createRecordingClient(
   };
 }
 
-/** Converts a missing response to a temporary failure. */
 export const toNetworkFailure = (cause: unknown): unknown =>
   cause instanceof NoResponseError
     ? new CommandFailedError("temporary", "network", `${cause.message}.`, {

@@ -144,7 +144,6 @@ async function formatObservedReference({ seen: observations }: Observations): Pr
 
 const acceptedFileName = "accepted.json";
 
-/** Reads the accepted differences of a corpus, with their reasons. */
 async function readAccepted(folder: string): Promise<Record<string, string>> {
   const text = await readFile(join(folder, acceptedFileName), "utf8").catch((error: unknown) => {
     if (isFsError(error) && error.code === "ENOENT") return "{}";

@@ -87,7 +87,6 @@ const toUnsentDelivery = ({ id, activity, composite_id, created_at, outcome, att
   return { id, activity, composite_id, created_at, outcome, attempts: length };
 };
 
-/** Compares by severity, then by the number of failures, then by ID. */
 export const compareWorstFirst = (a: WebhookReading, b: WebhookReading): number =>
   rateSeverity(b) - rateSeverity(a) || countFailures(b) - countFailures(a) || a.webhook.id - b.webhook.id;
 

@@ -187,7 +187,6 @@ const isConnectedToItself = ({ localAddress, localPort, remoteAddress, remotePor
 
 export const isRefused = async (url: string): Promise<boolean> => (await probePort(url)) === "refused";
 
-/** Returns the port of a URL, or the default port of its protocol. */
 export function getPort(url: string): number {
   const { port, protocol } = new URL(url);
   return Number(port || (protocol === "https:" ? 443 : 80));

@@ -192,7 +192,6 @@ async function findUrls(deliveries: readonly WholeDelivery[], client: Client) {
   return new Map((await client.call(listControlWebhooks)).map(({ id, url }) => [id, url] as const));
 }
 
-/** Prints each receiver's response. */
 async function printReceiverResponses(
   contract: string,
   deliveries: readonly WholeDelivery[],

@@ -281,7 +281,6 @@ export const getMainCluster = ({
 }: Pick<EmulatorAccess, "clusters">): EmulatorAccess["clusters"][number] | undefined =>
   clusters.find(({ clientId }) => clientId !== undefined) ?? clusters[0];
 
-/** Addresses and credentials for a client of the emulator and its services. */
 export function createEmulatorConnection(emulator: EmulatorAccess): Pick<ServiceTarget, "baseUrls" | "credentials"> {
   const { routerUrl, clusters, token } = emulator;
   const first = getMainCluster(emulator);

@@ -52,7 +52,6 @@ export type RunFileContent =
   | { readonly status: "running" | "ended"; readonly running: RunningEmulator }
   | { readonly status: "distrusted"; readonly reason: string };
 
-/** Contents of the run file of a state, with its path. */
 export type StateRunFile = RunFileContent & { readonly path: string };
 
 /**
@@ -91,7 +90,6 @@ async function checkOwnHolder(file: string, holder: LockHolder): Promise<"runnin
 /** Windows has neither the sockets nor the boot ID of `checkOwnHolder`. */
 const lacksProofs = process.platform === "win32";
 
-/** Returns the emulator of a run file if it is running. */
 export async function readRunFile(path: string): Promise<RunningEmulator | undefined> {
   const content = await inspectRunFile(path);
   return content.status === "running" ? content.running : undefined;
@@ -107,7 +105,6 @@ export async function inspectRunFileOf(state: string, file: string | undefined):
   return { ...(await inspectRunFile(path, isForeign ? dirname(state) : undefined)), path };
 }
 
-/** Returns the emulator of a state, if it is running and trusted. */
 export async function readRunFileOf(state: string, file: string | undefined): Promise<RunningEmulator | undefined> {
   const content = await inspectRunFileOf(state, file);
   return content.status === "running" ? content.running : undefined;

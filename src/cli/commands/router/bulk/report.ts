@@ -89,7 +89,6 @@ function formatCount(count: number): string {
   return count >= 10_000 ? `${Math.round(count / 1e3)}k` : String(Math.round(count));
 }
 
-/** State of a job at the end of a run. */
 interface JobEnd extends RowCounts {
   readonly distinct: number | null;
   readonly stoppedBecause: string | undefined;

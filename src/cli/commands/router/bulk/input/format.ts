@@ -151,7 +151,6 @@ export function matchColumnName(names: readonly string[], column: string, column
   return columns.length > 1 && !names.includes(column) ? (otherNames.get(column) ?? column) : column;
 }
 
-/** Finds the positions of the columns in the heading of a table. */
 export function findColumns(
   columns: readonly string[],
   header: readonly string[],

@@ -77,7 +77,6 @@ export async function* readErrorRows(folder: string): AsyncGenerator<Buffer> {
 /** The statuses by which results can be selected. `errors` stands for all that are not `ok`. */
 export const resultFilters = ["ok", "invalid", "failed", "errors"] as const;
 
-/** Prints the results of a job. */
 export async function showResults(
   folder: string,
   filter: (typeof resultFilters)[number] | undefined,
