@@ -169,12 +169,11 @@ function matchSlots(files: readonly UploadCandidate[], slots: readonly Slot[]): 
   }
   const unmatchedPaths = files.filter((file) => !matchedSlots.has(file)).map(({ path }) => path);
   if (unmatchedPaths.length === 0) return matchedSlots;
-  throw new CommandFailedError(
-    "failed",
-    "no_upload_url",
-    `The service returned ${pluralize(slots.length, "URL")} for ${pluralize(files.length, "file")}: none for ${unmatchedPaths.join(", ")}.`,
-    { hint: "Nothing was uploaded. Upload the files with separate commands." },
-  );
+  const counts = `${pluralize(slots.length, "URL")} for ${pluralize(files.length, "file")}`;
+  const message = `The service returned ${counts}: none for ${unmatchedPaths.join(", ")}.`;
+  throw new CommandFailedError("failed", "no_upload_url", message, {
+    hint: "Nothing was uploaded. Upload the files with separate commands.",
+  });
 }
 
 /** Storage services reject an expired URL with 403 or 400. Only the message gives the reason. */

@@ -1,4 +1,5 @@
 import { findSecretsInUrl, isSecretName, redactText, redactUrl } from "../../api/secrets.ts";
+import { memoize } from "../../base/object.ts";
 import type { HttpRequest } from "../../client/request.ts";
 import type { Host } from "./host.ts";
 
@@ -74,20 +75,21 @@ const minSecretLength = 6;
 type SentRequest = Pick<HttpRequest, "url" | "headers" | "body">;
 
 /** Sent requests by run. Each run has its own host. */
-const requests = new WeakMap<Host, SentRequest[]>();
+const getSentRequests = memoize((_host: Host): SentRequest[] => []);
 
 export function rememberSentSecrets(host: Host, request: SentRequest): void {
-  const sentRequests = requests.get(host) ?? [];
-  requests.set(host, sentRequests);
+  const sentRequests = getSentRequests(host);
   sentRequests.push(request);
   if (sentRequests.length > maxRecentValues) sentRequests.shift();
 }
 
 /** Masks all secrets that this run has sent, because services and receivers echo rejected values. */
 export function redactSentSecrets(host: Host, text: string): string {
-  const sentRequests = requests.get(host);
-  if (!sentRequests) return text;
-  const secrets = new Set(sentRequests.flatMap(findSecrets).filter((secret) => secret.length >= minSecretLength));
+  const secrets = new Set(
+    getSentRequests(host)
+      .flatMap(findSecrets)
+      .filter((secret) => secret.length >= minSecretLength),
+  );
   return [...secrets].reduce((redacted, secret) => redacted.replaceAll(secret, secretMask), text);
 }
 

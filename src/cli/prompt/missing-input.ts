@@ -99,10 +99,8 @@ const listClusterChoices: ChoiceSource = async (context) => {
 const listTemplateChoices: ChoiceSource = async (context) => {
   const { listTemplates } = await import("../../api/contracts/templates.ts");
   const { items } = await fetchList("contracts", listTemplates, { query: {} }, context);
-  return requireChoices(
-    items.map(({ id, name }) => toChoice(id, name)),
-    "No templates found.",
-  );
+  const choices = items.map(({ id, name }) => toChoice(id, name));
+  return requireChoices(choices, "No templates found.");
 };
 
 const unfinishedStatuses = ["DRAFT", "REDLINING", "SIGN", "ON_HOLD"];

@@ -209,14 +209,8 @@ async function findNamedWebhooks(
     throw createMissingWebhookError(`Workspace "${owner.name}" (${owner.id}) has no webhooks.`);
   }
   if (/^[1-9]\d{0,14}$/.test(argument)) return undefined;
-  throw createMissingWebhookError(
-    `Webhook "${argument}" not found.`,
-    findNearName(argument, [
-      ...all.map(({ title }) => title),
-      ...workspaces.map(({ name }) => name),
-      ...all.map(({ url }) => url),
-    ]),
-  );
+  const names = [all.map(({ title }) => title), workspaces.map(({ name }) => name), all.map(({ url }) => url)];
+  throw createMissingWebhookError(`Webhook "${argument}" not found.`, findNearName(argument, names.flat()));
 }
 
 const createMissingWebhookError = (message: string, hint?: string): CommandFailedError =>

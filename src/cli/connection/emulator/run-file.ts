@@ -1,7 +1,7 @@
 import { type Stats, statSync } from "node:fs";
 import { lstat, readdir, readFile, rm, rmdir } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
-import { toFields, tryParseJson } from "../../../base/object.ts";
+import { memoize, toFields, tryParseJson } from "../../../base/object.ts";
 import { makeFolder, resolveRealPath } from "../../../files/folders.ts";
 import { checkHolder, findOriginal, type LockHolder, readLock } from "../../../files/lock.ts";
 import { identifyMachine, isOnThisMachine } from "../../../files/machine.ts";
@@ -178,27 +178,18 @@ export const describeState = ({ cwd }: Pick<Host, "cwd">, state: string, isInMem
 /** Reports once which state is used, if it was found in a parent folder. */
 export async function reportParentState({ cwd }: Host, output: Output, state: string, file: string | undefined) {
   const path = findPathAbove(cwd, state);
-  if (file === undefined && path !== undefined) await printNoteOnce(output, `Using the emulator's state in ${path}`);
+  if (file === undefined && path !== undefined)
+    await printOnce(output, "note", `Using the emulator's state in ${path}`);
 }
 
-const reportedTexts = new WeakMap<Output, Set<string>>();
+const getPrintedTexts = memoize((_output: Output) => new Set<string>());
 
-/** Prints a note once per run, because a command can look up its services several times. */
-export async function printNoteOnce(output: Output, text: string, hint = ""): Promise<void> {
-  if (isFirstReport(output, text)) await output.note(text + hint);
-}
-
-/** Prints a warning once per run, also with --quiet. */
-export async function warnOnce(output: Output, text: string): Promise<void> {
-  if (isFirstReport(output, text)) await output.warn(text);
-}
-
-function isFirstReport(output: Output, text: string): boolean {
-  const texts = reportedTexts.get(output) ?? new Set();
-  reportedTexts.set(output, texts);
-  const isFirst = !texts.has(text);
-  texts.add(text);
-  return isFirst;
+/** Prints a note or a warning once per run, because a command can look up its services several times. */
+export async function printOnce(output: Output, kind: "note" | "warn", text: string, hint = ""): Promise<void> {
+  const printedTexts = getPrintedTexts(output);
+  if (printedTexts.has(text)) return;
+  printedTexts.add(text);
+  await output[kind](text + hint);
 }
 
 /** Error for a state in a folder of another origin, such as a clone (DECISIONS.md, E21). */

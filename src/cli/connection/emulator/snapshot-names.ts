@@ -41,15 +41,10 @@ export async function resolveSnapshotFile(name: string, host: Host): Promise<str
   if (running) throw createUnreachableError(name, running.url);
   const knownSnapshots =
     names.length > 0 ? `snapshots: ${names.join(", ")}` : "the state of this folder has no snapshots";
-  throw new CommandFailedError(
-    "not-found",
-    "no_such_snapshot",
+  throw createSnapshotError(
     `Snapshot or file ${name} not found (${knownSnapshots}).`,
-    {
-      hint:
-        "Save one with `svc emulator snapshot save NAME`, or use a file: for a state of --file STATE, " +
-        "STATE.snapshots/NAME.json; for a --store, the output of `svc emulator state export --output FILE`.",
-    },
+    "Save one with `svc emulator snapshot save NAME`, or use a file: for a state of --file STATE, " +
+      "STATE.snapshots/NAME.json; for a --store, the output of `svc emulator state export --output FILE`.",
   );
 }
 
@@ -77,14 +72,12 @@ async function findRunningSnapshot(snapshotName: string, host: Host) {
 }
 
 const createUnreachableError = (name: string, url: string): CommandFailedError =>
-  new CommandFailedError(
-    "not-found",
-    "no_such_snapshot",
+  createSnapshotError(
     `Snapshot ${name} belongs to the emulator at ${url}, which stores it in no file of this machine. --from requires a file.`,
-    {
-      hint:
-        `Restore it there and export the state to a file: \`svc emulator snapshot restore ${name}\`, ` +
-        `\`svc emulator state export --output ${name}.json\`, then --from ${name}.json. ` +
-        "The previous state is saved as before-1, before-2, …, and can be restored the same way.",
-    },
+    `Restore it there and export the state to a file: \`svc emulator snapshot restore ${name}\`, ` +
+      `\`svc emulator state export --output ${name}.json\`, then --from ${name}.json. ` +
+      "The previous state is saved as before-1, before-2, …, and can be restored the same way.",
   );
+
+const createSnapshotError = (message: string, hint: string): CommandFailedError =>
+  new CommandFailedError("not-found", "no_such_snapshot", message, { hint });

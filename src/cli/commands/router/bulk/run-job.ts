@@ -172,11 +172,8 @@ async function createPerformer(run: JobRun, progress: JobProgress, context: Cont
     progress.add(rows.length + invalid.length);
     const { rows: done, invalid: skipped, failed } = job.counts;
     if (!isExceeded?.(skipped + failed, done + skipped + failed)) return;
-    throw new CommandFailedError(
-      "partial",
-      "too_many_errors",
-      `${pluralize(skipped + failed, "row")} failed, more than --max-errors ${maxErrors} allows.`,
-    );
+    const message = `${pluralize(skipped + failed, "row")} failed, more than --max-errors ${maxErrors} allows.`;
+    throw new CommandFailedError("partial", "too_many_errors", message);
   };
 }
 
