@@ -3,7 +3,6 @@ import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { toIsoSeconds } from "../../base/clock.ts";
 import { isObject } from "../../base/object.ts";
-import type { Client } from "../../client/client.ts";
 import { readVirtualTime } from "../../client/virtual-time.ts";
 import { makeFolder } from "../../files/folders.ts";
 import type { Context } from "../command.ts";
@@ -167,7 +166,11 @@ export async function refreshAccount(context: Context, address: string, force = 
     if (isNew || (!force && !(await needsRefresh(now, address, context)))) return now;
     if (now.refresh_token === undefined)
       throw createSignInError(address, "The sign-in has expired and cannot be refreshed");
-    const response = await redeemRefreshToken(await createOAuthClient(context), now, context.forceSignal);
+    const { refresh_token, client_id } = now;
+    const fields = { grant_type: "refresh_token", refresh_token, client_id };
+    // Ctrl-C does not abort this request at once, because a rotated token is lost without the response.
+    const client = await createOAuthClient(context);
+    const response = await postOAuth(client, now.refresh_url, "form", fields, context.forceSignal);
     if (response.error === "invalid_grant" || response.error === "invalid_token") {
       // The server would reject the same token again.
       rejectedRefresh = createSignInError(address, "The server no longer accepts the refresh token");
@@ -175,24 +178,14 @@ export async function refreshAccount(context: Context, address: string, force = 
     }
     if (response.status !== 200) throw createOAuthError("The refresh", response);
     const wall = context.host.wall.now();
-    const { scope, refresh_token, id_token, ...tokens } = toTokens(response, wall);
-    return {
-      ...now,
-      ...tokens,
-      // A refresh keeps the fields that its response omits (RFC 6749, 6).
-      scope: scope ?? now.scope,
-      refresh_token: refresh_token ?? now.refresh_token,
-      id_token: id_token ?? now.id_token,
-      refreshed_at: toIsoSeconds(wall),
-    };
+    const tokens = toTokens(response, wall);
+    // A refresh keeps the fields that its response omits (RFC 6749, 6).
+    const { scope = now.scope, refresh_token: next = refresh_token, id_token = now.id_token } = tokens;
+    return { ...now, ...tokens, scope, refresh_token: next, id_token, refreshed_at: toIsoSeconds(wall) };
   });
   if (rejectedRefresh) throw rejectedRefresh;
   return account!;
 }
-
-/** Ctrl-C does not abort this request at once, because a rotated token is lost without the response. */
-const redeemRefreshToken = (client: Client, { refresh_url, refresh_token, client_id }: Account, signal: AbortSignal) =>
-  postOAuth(client, refresh_url, "form", { grant_type: "refresh_token", refresh_token, client_id }, signal);
 
 /** Refreshes an expired token. Fails with exit code 4 if there is no sign-in at the address. */
 export async function requireValidAccount(context: Context, address: string): Promise<Account> {

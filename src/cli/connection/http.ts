@@ -53,7 +53,8 @@ export async function openTransport(
   { timeoutMs, maxResponseBytes }: Pick<GlobalOptions, "timeoutMs" | "maxResponseBytes">,
   connections?: number,
 ): Promise<Transport> {
-  const findProxy = usesProxy(env) ? (await import("./proxies.ts")).readProxies(env) : undefined;
+  const usesProxy = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"].some((name) => Boolean(env[name]));
+  const findProxy = usesProxy ? (await import("./proxies.ts")).readProxies(env) : undefined;
   return openDirectTransport({ findProxy, connections, connectTimeoutMs: timeoutMs, maxResponseBytes });
 }
 
@@ -80,9 +81,6 @@ const disableWasmOptimization = (transport: Transport): Transport => ({
     }
   },
 });
-
-const usesProxy = (env: Host["env"]): boolean =>
-  ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"].some((name) => Boolean(env[name]));
 
 /** Plans end up in logs of pipelines, so credentials and declared secrets are masked. */
 export async function printPlan(

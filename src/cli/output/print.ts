@@ -143,8 +143,7 @@ type Paint = Readonly<Record<StyleName, (text: string) => string>>;
 /** svc decides whether to use color, so chalk does not detect it. */
 async function loadPaint(): Promise<Paint> {
   const { Chalk } = await import("chalk");
-  const { bold, dim, red, green, yellow, cyan } = new Chalk({ level: 1 });
-  return { bold, dim, red, green, yellow, cyan };
+  return new Chalk({ level: 1 });
 }
 
 /** Reports whether a status line can be shown. Some terminals report 0 columns. */

@@ -66,6 +66,10 @@ export async function requireFile(host: Host, path: string, flag: string): Promi
   return absolute;
 }
 
+/** Reports whether a seed is the path of a file, not a name or an inline seed. */
+export const isSeedFile = (seed: unknown): seed is string =>
+  typeof seed === "string" && seed !== "demo" && seed !== "empty";
+
 export const readSeedDocument = async (host: Host, path: string): Promise<object> =>
   (await readDocument(host, path, "--seed", maxSeedBytes)) as object;
 

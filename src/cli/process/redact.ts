@@ -48,10 +48,9 @@ export function maskBodySecrets(value: unknown, name = ""): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, maskBodySecrets(inner, key)]));
 }
 
-/** These values are secrets in a log, but ordinary words for the user who typed them. */
-const isOrdinary = (name: string): boolean => /^(?:captcha|state|user_code)$/.test(name);
-
-export const isSecretField = (name: string): boolean => isSecretName(name) && !isOrdinary(name);
+/** The exceptions are secrets in a log, but ordinary words for the user who typed them. */
+export const isSecretField = (name: string): boolean =>
+  isSecretName(name) && !["captcha", "state", "user_code"].includes(name);
 
 /** Masks everything in a JSON body except harmless values, such as IDs, states and times. */
 export function redactBody(value: unknown): unknown {

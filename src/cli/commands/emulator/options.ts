@@ -9,7 +9,7 @@ import { type createEmulatorFlags, emulatorOptions, type OptionDeclaration } fro
 import { listOptionalSchemes } from "../../../schemes/webhook-schemes.ts";
 import { resolveSnapshotFile } from "../../connection/emulator/snapshot-names.ts";
 import { readVariable } from "../../connection/resolve-settings.ts";
-import { readSeedDocument } from "../../parse/body.ts";
+import { isSeedFile, readSeedDocument } from "../../parse/body.ts";
 import type { CommandInputOf } from "../../parse/declaration.ts";
 import { parseBaseUrlFlag, parseDurationFlag, parseSizeFlag, parseTimeFlag } from "../../parse/globals.ts";
 import { UsageError } from "../../process/failure.ts";
@@ -33,7 +33,7 @@ export async function readEmulatorOptions({ flags }: EmulatorInput, host: Host):
     ...parsePublicUrls(flags["public-url"] ?? []),
     from: from === undefined ? undefined : await resolveSnapshotFile(from, host),
     ephemeral: isStateless(flags) || undefined,
-    seed: flags.seed === undefined ? undefined : await resolveSeed(flags.seed, host),
+    seed: isSeedFile(flags.seed) ? await readSeedDocument(host, flags.seed) : flags.seed,
     clock: omitUndefined(clock),
     token: readVariable(host, "SVC_EMULATOR_TOKEN")?.value,
     strict: parseStrict(flags.strict),
@@ -94,11 +94,6 @@ function parsePublicUrls(urls: readonly string[]): Pick<EmulatorOptions, "public
 /** A copy has no state to continue with, so it is stored only if a new file is named. */
 export const isStateless = ({ ephemeral, from, file }: Partial<EmulatorInput["flags"]>): boolean =>
   ephemeral === true || (from !== undefined && file === undefined);
-
-async function resolveSeed(name: string, host: Host): Promise<EmulatorOptions["seed"]> {
-  if (name === "demo" || name === "empty") return name;
-  return readSeedDocument(host, name);
-}
 
 function parseStrict(value: string | true | undefined): readonly string[] | undefined {
   if (value === undefined) return undefined;

@@ -186,7 +186,10 @@ function createNotReachedError(
         : `Timed out after ${waitText}: ${status}.`;
   const isUnsent = matches.contract?.contract_status === "DRAFT";
   const unsentHint = isUnsent ? "Send the contract first, because the passing of time does not send it." : "";
-  const alternative = disabledWebhook && suggestAlternative(disabledWebhook);
+  // Attempts of a disabled webhook are skipped (DECISIONS.md, C18).
+  const alternative =
+    disabledWebhook &&
+    `Webhook ${disabledWebhook.id} is disabled, and its next attempts are skipped. Wait for --outcome skipped_disabled, or enable it: svc emulator webhooks enable ${disabledWebhook.id}`;
   const hint = [unsentHint, nearest, alternative].filter(Boolean).join(" ") || undefined;
   // Signatories of contracts sent before --auto-sign do not sign automatically.
   const isUnsigned = query.contract_status === "EXECUTED" && matches.contract?.contract_status === "SIGN";
@@ -194,10 +197,6 @@ function createNotReachedError(
   const next = isUnsigned ? ["emulator", "sign", id] : isUnsent ? ["contracts", "send", id] : undefined;
   return new CommandFailedError("temporary", "wait_timeout", message, { hint, next });
 }
-
-/** Suggests another event to wait for, because attempts of a disabled webhook are skipped (DECISIONS.md, C18). */
-const suggestAlternative = ({ id }: Webhook): string =>
-  `Webhook ${id} is disabled, and its next attempts are skipped. Wait for --outcome skipped_disabled, or enable it: svc emulator webhooks enable ${id}`;
 
 const formatContract = ({ composite_id: contract }: { readonly composite_id: string | null }): string =>
   contract === null ? "" : ` of ${contract}`;

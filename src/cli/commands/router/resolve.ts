@@ -32,10 +32,10 @@ const routerResolve = defineCommand({
     const text = input.positionals.identifier.trim();
     const identifier = isEmailHash(text) ? text.toLowerCase() : text;
     const emulatorOwners = await findEmulatorOwners(context, identifier, input.flags.file);
-    const owners = removeDuplicates([
+    const owners: readonly Owner[] = [
       ...(await findNamedClusters(context, identifier)),
       ...(emulatorOwners ?? (await lookUpOwners(context, identifier, input.flags.hash ?? "sha256"))),
-    ]);
+    ];
     if (owners.length === 0) {
       throw new CommandFailedError("not-found", "no_owner", `No cluster owns ${identifier}.`, {
         hint: emulatorOwners
@@ -79,9 +79,5 @@ async function findEmulatorOwners(context: Context, identifier: string, file: st
   const client = await context.client("emulator", { file });
   return client.call(listOwners, { query: { identifier } });
 }
-
-const removeDuplicates = (owners: readonly Owner[]): Owner[] => [
-  ...new Map(owners.map((owner) => [fields.map((name) => owner[name as keyof Owner]).join("\0"), owner])).values(),
-];
 
 export const commands: readonly Command[] = [routerResolve];

@@ -20,6 +20,7 @@ import {
   type ReceivedWebhookRequest,
   type WebhookReceiver,
 } from "../../connection/webhook-receiver.ts";
+import { isSeedFile } from "../../parse/body.ts";
 import { CommandFailedError, UsageError } from "../../process/failure.ts";
 import { secretMask } from "../../process/redact.ts";
 import { replaceLeaves } from "./references.ts";
@@ -70,10 +71,6 @@ async function startScenarioEmulator(
     throw error instanceof InvalidOptionsError ? createError(`: ${error.message}`) : error;
   }
 }
-
-/** Reports whether a seed is the path of a file, not a name or an inline seed. */
-export const isSeedFile = (seed: unknown): seed is string =>
-  typeof seed === "string" && seed !== "demo" && seed !== "empty";
 
 async function readSeed(file: string, seed: string, createError: (reason: string) => Error): Promise<object> {
   const fail = (reason: string): never => {

@@ -92,7 +92,8 @@ const verifyReplay = defineCommand({
     const report = buildVerifyReport(replayedExchanges, { ...acceptedReasons, ...newReasons }, countUndeclared(corpus));
     const unknownId = accept.find((id) => !report.differences.some((difference) => difference.id === id));
     if (unknownId !== undefined) throw new UsageError(`--accept: ${unknownId} is not a difference of this corpus`);
-    if (accept.length > 0) await writeAccepted(folder, { ...acceptedReasons, ...newReasons });
+    const allReasons = `${JSON.stringify({ ...acceptedReasons, ...newReasons }, undefined, 2)}\n`;
+    if (accept.length > 0) await writeFileAtomic(join(folder, acceptedFileName), allReasons);
     const observations = isService ? undefined : deriveObservations(report, corpus);
     if (observations) await storeObservations(corpus, observations);
     const sides: ComparedSides = isService ? ["recording", against] : ["service", "emulator"];
@@ -154,9 +155,6 @@ async function readAccepted(folder: string): Promise<Record<string, string>> {
     throw new UsageError(`${join(folder, acceptedFileName)} is not a JSON object of reasons by the IDs of differences`);
   return value as Record<string, string>;
 }
-
-const writeAccepted = (folder: string, acceptedReasons: Readonly<Record<string, string>>): Promise<void> =>
-  writeFileAtomic(join(folder, acceptedFileName), `${JSON.stringify(acceptedReasons, undefined, 2)}\n`);
 
 const verifyScan = defineCommand({
   words: ["verify", "scan"],

@@ -110,7 +110,9 @@ async function listen(plan: ListenPlan, key: string, context: Context): Promise<
       const response = chooseResponse(verified, forwardResult);
       const recordedFile = await recording?.add(activity, { ...request, status: response.status });
       const listenedDelivery: HandledDelivery = { ...verified, file: file ?? recordedFile ?? null, forwardResult };
-      await output.printEvent(toEvent(listenedDelivery), ...formatListenedDelivery(listenedDelivery));
+      const { composite_id: _, forwardResult: forwarded, ...fields } = listenedDelivery;
+      const event = { type: "delivery", ...fields, forwarded: summarizePost(forwarded) };
+      await output.printEvent(event, ...formatListenedDelivery(listenedDelivery));
       if (isLast) stop();
       return response;
     },
@@ -157,12 +159,6 @@ async function subscribeReceiver(
   );
   await context.output.note(`  ${formatNextCommand(words, context)}`);
 }
-
-const toEvent = ({ composite_id: _, forwardResult, ...delivery }: HandledDelivery) => ({
-  type: "delivery",
-  ...delivery,
-  forwarded: summarizePost(forwardResult),
-});
 
 function explainListenError(error: NodeJS.ErrnoException, port: number): unknown {
   if (error.code !== "EADDRINUSE" && error.code !== "EACCES") return error;

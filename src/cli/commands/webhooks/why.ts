@@ -199,8 +199,9 @@ async function findNamedWebhooks(
       ...titleMatches.map(({ title }) => title),
       ...owners.map(({ name, id }) => `${name} (workspace ${id})`),
     ];
+    const rows = matches.map(({ id, title, status, url }) => `${id}  ${title}  ${status}  ${url}`);
     throw new UsageError(`"${argument}" is ambiguous: ${cutShort([...new Set(names)], ", ")}`, {
-      hint: matches.length > 0 ? `Use an ID. ${formatChoices(matches)}` : "Use the full name.",
+      hint: matches.length > 0 ? `Use an ID. There are: ${cutShort(rows, "; ")}` : "Use the full name.",
     });
   }
   if (matches.length > 0) return matches;
@@ -233,9 +234,6 @@ function filterByName<T>(argument: string, all: readonly T[], getName: (item: T)
 
 const cutShort = (all: readonly string[], separator: string): string =>
   `${all.slice(0, maxNamed).join(separator)}${all.length > maxNamed ? `${separator}${all.length - maxNamed} more` : ""}`;
-
-const formatWebhook = ({ id, title, status, url }: Webhook): string => `${id}  ${title}  ${status}  ${url}`;
-const formatChoices = (all: readonly Webhook[]): string => `There are: ${cutShort(all.map(formatWebhook), "; ")}`;
 
 type Page = ResultOf<typeof listDeliveries>;
 

@@ -118,7 +118,9 @@ export async function listEffectiveSettings(context: Pick<Context, "globals" | "
     ...toHiddenSetting("cluster_key", settings.clusterKey),
     ...toHiddenSetting("token", settings.token),
     ...toHiddenSetting("basic_auth", settings.basicAuth),
-    ...Object.values(appSecrets).flatMap(({ env }) => toHiddenSetting(toKey(env), readVariable(host, env))),
+    ...Object.values(appSecrets).flatMap(({ env }) =>
+      toHiddenSetting(env.replace(/^SVC_/, "").toLowerCase(), readVariable(host, env)),
+    ),
     ...toHiddenSetting("webhook_hmac_key", settings.hmacKey),
     ...toEffectiveSettings("emulator_url", emulator?.url),
     ...toHiddenSetting("emulator_token", emulator?.token ?? settings.controlToken),
@@ -135,8 +137,6 @@ const toEffectiveSettings = (key: string, setting: SettingValue | undefined) =>
 
 const toHiddenSetting = (key: string, setting: SettingValue<unknown> | undefined) =>
   setting ? [{ key, origin: setting.origin, isSecret: true as const }] : [];
-
-const toKey = (name: string): string => name.replace(/^SVC_/, "").toLowerCase();
 
 const readEitherCase = (host: Context["host"], name: string): SettingValue | undefined =>
   readVariable(host, name) ?? readVariable(host, name.toUpperCase());
