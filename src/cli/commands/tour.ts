@@ -3,8 +3,8 @@ import { specifiedOutageMs } from "../../api/webhook-retries.ts";
 import { tryParseJson } from "../../base/object.ts";
 import { pluralize } from "../../base/text.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
-import { bold, cyan, dim, green, red, type StyledLine } from "../output/styled.ts";
-import { formatTable } from "../output/text.ts";
+import { bold, cyan, green, red, type StyledLine } from "../output/styled.ts";
+import { fitTable } from "../output/table.ts";
 import { withScenarioEnvironment } from "./run/environment.ts";
 import { runScenario, type StepResult } from "./run/run-scenario.ts";
 import { parseScenario } from "./run/scenario-file.ts";
@@ -107,8 +107,9 @@ function endLines({ steps, timeline, problem }: TourResult, seconds: string): St
 
 function formatTimeline(timeline: readonly TimelineRow[]): StyledLine[] {
   const rows = timeline.map(({ attempt, at, minutes, outcome }) => [String(attempt), at, `+${minutes} min`, outcome]);
-  const [heading, ...lines] = formatTable(rows, ["ATTEMPT", "VIRTUAL TIME", "AFTER", "OUTCOME"]);
-  return [["   ", dim(heading!)], ...lines.map((line) => `   ${line}`)];
+  const columns = ["attempt", "virtual_time", "after", "outcome"];
+  const { lines } = fitTable(rows, { columns, window: Number.POSITIVE_INFINITY, isComplete: true });
+  return lines.map((line) => ["   ", ...[line].flat()]);
 }
 
 export const commands: readonly Command[] = [tour];

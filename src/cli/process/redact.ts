@@ -5,24 +5,9 @@ import type { Host } from "./host.ts";
 
 /** Headers whose values are shown. All others are masked (DECISIONS.md, L15). */
 const shownHeaders: ReadonlySet<string> = new Set([
-  "accept",
-  "cache-control",
-  "connection",
-  "content-length",
-  "content-type",
-  "date",
-  "keep-alive",
-  "location",
-  "retry-after",
-  "transfer-encoding",
-  "user-agent",
-  "via",
-  "x-content-type-options",
-  "x-request-id",
-  "x-svc-matched",
-  "x-svc-moved",
-  "x-svc-nearest",
-  "x-svc-time",
+  ...["accept", "cache-control", "connection", "content-length", "content-type", "date"],
+  ...["keep-alive", "location", "retry-after", "transfer-encoding", "user-agent", "via"],
+  ...["x-content-type-options", "x-request-id", "x-svc-matched", "x-svc-moved", "x-svc-nearest", "x-svc-time"],
 ]);
 
 /** Body fields whose values are shown: IDs, names of states and kinds, times. */

@@ -17,19 +17,9 @@ const listRows = (document: unknown): readonly Record<string, unknown>[] => {
 
 /** Lists that are readable with any key. */
 const listOperations = [
-  "templates.list",
-  "contract-types.list",
-  "users.list",
-  "users.roles",
-  "organizations.types",
-  "organizations.entities",
-  "contracts.list",
-  "counterparties.list",
-  "intake.list",
-  "clusters.list",
-  "health.show",
-  "oidc.discovery",
-  "oidc.jwks",
+  ...["templates.list", "contract-types.list", "users.list", "users.roles", "organizations.types"],
+  ...["organizations.entities", "contracts.list", "counterparties.list", "intake.list", "clusters.list"],
+  ...["health.show", "oidc.discovery", "oidc.jwks"],
 ] as const;
 
 /** Operations that read the first items of a list, with the name of the ID and of the parameter. */

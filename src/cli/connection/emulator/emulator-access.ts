@@ -304,12 +304,7 @@ export const collectSecrets = ({
 ];
 
 const credentialVariables = [
-  "SVC_CLIENT_ID",
-  "SVC_CLIENT_SECRET",
-  "SVC_CLUSTER_KEY",
-  "SVC_CLUSTERS",
-  "SVC_TOKEN",
-  "SVC_BASIC_AUTH",
+  ...["SVC_CLIENT_ID", "SVC_CLIENT_SECRET", "SVC_CLUSTER_KEY", "SVC_CLUSTERS", "SVC_TOKEN", "SVC_BASIC_AUTH"],
 ];
 
 /**
