@@ -79,12 +79,7 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
   }
 }
 
-async function run(
-  argv: readonly string[],
-  host: Host,
-  shutdown: ShutdownController,
-  rest?: Uint8Array,
-): Promise<number> {
+async function run(argv: readonly string[], host: Host, shutdown: ShutdownController, rest?: Uint8Array) {
   const printAndSucceed = (page: string | Uint8Array) => printPage(host, page).then(() => 0);
   const page = rest ?? (await findRequestedPage(argv, host));
   if (page !== undefined) return printAndSucceed(page);
@@ -155,12 +150,7 @@ async function formatCompletions(words: readonly string[], host: Host): Promise<
   return escapePage(host, completions);
 }
 
-async function reportFailure(
-  errorExplanation: ErrorExplanation,
-  error: unknown,
-  argv: readonly string[],
-  host: Host,
-): Promise<number> {
+async function reportFailure(errorExplanation: ErrorExplanation, error: unknown, argv: readonly string[], host: Host) {
   const ownWords = argv.slice(0, argv.includes("--") ? argv.indexOf("--") : undefined);
   const { next } = errorExplanation;
   const explanation = redactExplanation({

@@ -176,10 +176,7 @@ const crmBOpen = defineCommand({
   },
 });
 
-async function signEnvelope(
-  input: CommandInputOf<readonly [typeof envelope, typeof signedRequest]>,
-  context: Context,
-): Promise<string | undefined> {
+async function signEnvelope(input: CommandInputOf<readonly [typeof envelope, typeof signedRequest]>, context: Context) {
   const { envelope } = input.flags;
   if (input.flags["signed-request"] !== undefined) {
     if (envelope === undefined) return undefined;

@@ -22,10 +22,7 @@ export const isStoreSelected = (
  * Resolves the store with its password. A state in a file or in memory has no store. Throws UsageError without showing
  * the URL.
  */
-export function resolveStore(
-  flags: StoreFlags,
-  host: Host,
-): { readonly store: string; readonly schema: string } | undefined {
+export function resolveStore(flags: StoreFlags, host: Host) {
   const { file, ephemeral } = flags;
   const schema = host.env[schemaVariable] || defaultSchema;
   const store = isStoreSelected(flags, host);

@@ -161,10 +161,7 @@ export async function requireEmulator(file: string | undefined, context: Context
 }
 
 /** Finds the setting that selects a real service. Returns undefined for an emulator. */
-export async function findRealService(
-  file: string | undefined,
-  { globals, host }: Context,
-): Promise<string | undefined> {
+export async function findRealService(file: string | undefined, { globals, host }: Context) {
   if (file !== undefined || globals.emulator) return undefined;
   const isNamed = globals.profile !== undefined;
   if (!isNamed && globals.baseUrl === undefined && readEnvironmentEmulator(host)) return undefined;

@@ -52,11 +52,7 @@ export async function findCompletions(words: readonly string[], tree: Completion
 
 const toOneLine = (text: string): string => text.replace(/\s+/g, " ").slice(0, 120);
 
-async function findCandidates(
-  before: readonly string[],
-  prefix: string,
-  tree: CompletionTree,
-): Promise<CompletionResult> {
+async function findCandidates(before: readonly string[], prefix: string, tree: CompletionTree) {
   if (before.includes("--")) return files;
   const group = getBareWords(before, [])[0];
   if (group === undefined) {
@@ -88,10 +84,7 @@ function findAwaitedValue(before: readonly string[], flags: readonly FlagSpec[])
   return spec && formatFlagValue(spec).length > 0 && !spec.optionalValue ? spec : undefined;
 }
 
-const findDeepest = (
-  declarations: readonly DescribedCommand[],
-  bare: readonly string[],
-): DescribedCommand | undefined =>
+const findDeepest = (declarations: readonly DescribedCommand[], bare: readonly string[]) =>
   declarations.filter(({ words }) => startsWithWords(bare, words)).sort((a, b) => b.words.length - a.words.length)[0];
 
 function listNextWords(declarations: readonly DescribedCommand[], bare: readonly string[]): Candidate[] {
@@ -127,12 +120,7 @@ async function completeFlagOrValue(
   ]);
 }
 
-async function listValues(
-  spec: FlagSpec,
-  prefix: string,
-  command: DescribedCommand | undefined,
-  tree: CompletionTree,
-): Promise<CompletionResult> {
+async function listValues(spec: FlagSpec, prefix: string, command: DescribedCommand | undefined, tree: CompletionTree) {
   const { flag, placeholder = "" } = spec;
   const result = await listSuggestions(flag, spec, prefix, tree);
   if (result) return result;
@@ -162,12 +150,7 @@ function completeFields(prefix: string, command: DescribedCommand | undefined): 
   return { candidates: toCandidates(values), directive: directives.noFiles | directives.noSpace };
 }
 
-async function completePositional(
-  command: DescribedCommand,
-  index: number,
-  prefix: string,
-  tree: CompletionTree,
-): Promise<CompletionResult> {
+async function completePositional(command: DescribedCommand, index: number, prefix: string, tree: CompletionTree) {
   const { positionals } = command;
   const spec = positionals[index] ?? (positionals.at(-1)?.variadic ? positionals.at(-1) : undefined);
   if (!spec) return offerOnly([]);

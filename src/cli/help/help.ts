@@ -170,11 +170,7 @@ function createCommandPage(command: DescribedCommand, below: readonly DescribedC
   };
 }
 
-function groupPage(
-  words: readonly string[],
-  below: readonly DescribedCommand[],
-  group: CommandGroup | undefined,
-): HelpPage {
+function groupPage(words: readonly string[], below: readonly DescribedCommand[], group: CommandGroup | undefined) {
   return {
     usage: ["svc", ...words, "<command> [options]"].join(" "),
     introduction: group ? [`${group.summary}.`] : [],

@@ -34,12 +34,7 @@ export interface ProtectedFiles {
  * Returns the absolute path of a writable file. Throws UsageError. A request cannot always be repeated if the response
  * cannot be stored, so the file is checked before it.
  */
-export async function checkOutputFile(
-  host: Host,
-  path: string,
-  flag: string,
-  protectedFiles: ProtectedFiles = {},
-): Promise<string> {
+export async function checkOutputFile(host: Host, path: string, flag: string, protectedFiles: ProtectedFiles = {}) {
   const absolute = resolve(host.cwd, path);
   const stats = await findStats(absolute);
   if (stats?.isDirectory()) throw new UsageError(`${flag}: ${path} is a folder, not a file`);
@@ -53,12 +48,7 @@ export async function checkOutputFile(
   return absolute;
 }
 
-async function rejectDataLoss(
-  host: Host,
-  path: string,
-  flag: string,
-  { inputs = [], isOurs }: ProtectedFiles,
-): Promise<void> {
+async function rejectDataLoss(host: Host, path: string, flag: string, { inputs = [], isOurs }: ProtectedFiles) {
   const identity = await getIdentity(host, path);
   for (const input of inputs) {
     if (input === undefined || (await getIdentity(host, input)) !== identity) continue;

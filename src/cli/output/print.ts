@@ -120,9 +120,7 @@ export function createPrinter(host: Host, color: boolean | undefined) {
 const maxLineLength = 64 * 1024;
 
 /** Yields the text of a byte stream, cut after line breaks. Splits only very long lines. */
-async function* readTextLines(
-  pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
-): AsyncGenerator<string, void, undefined> {
+async function* readTextLines(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>) {
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   let rest = "";
   for await (const piece of pieces) {

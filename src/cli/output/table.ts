@@ -168,11 +168,7 @@ function shrink(
   }
 }
 
-function padCell(
-  { isNumber, width: columns, omits }: ColumnLayout,
-  text: string,
-  omittedPart: OmittedPart = omits,
-): string {
+function padCell({ isNumber, width: columns, omits }: ColumnLayout, text: string, omittedPart: OmittedPart = omits) {
   const truncatedText = truncateText(text, columns, omittedPart);
   const blanks = " ".repeat(Math.max(0, columns - measureWidth(truncatedText)));
   return isNumber ? blanks + truncatedText : truncatedText + blanks;

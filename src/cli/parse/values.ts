@@ -72,12 +72,7 @@ function requireInRange(number: number, { min, max }: NumberBounds): number {
 export const extractContractNumber = (name: string, text: string, type: FlagSpec["type"]): string =>
   (type === "integer" && /^contract(?:[_-]ids?)?$/.test(name) && /^[TH]-(\d+)$/.exec(text)?.[1]) || text;
 
-export function parsePositional(
-  name: string,
-  text: string,
-  type: ValueType,
-  choices: readonly string[] | undefined,
-): unknown {
+export function parsePositional(name: string, text: string, type: ValueType, choices: readonly string[] | undefined) {
   if (text.trim() === "" && type === "text" && name !== "value") {
     throw new UsageError(`<${name.replaceAll("_", "-")}> must not be empty`);
   }

@@ -13,12 +13,7 @@ export async function confirmYes(action: string, context: Context): Promise<void
 }
 
 /** An irreversible change requires its name, in scripts by --confirm. --yes is not enough (DECISIONS.md, L8). */
-export async function confirmName(
-  action: string,
-  name: string,
-  confirmedName: string | undefined,
-  context: Context,
-): Promise<void> {
+export async function confirmName(action: string, name: string, confirmedName: string | undefined, context: Context) {
   if (confirmedName === name) return;
   if (confirmedName !== undefined) throw new UsageError(`--confirm must be ${name}, got "${confirmedName}"`);
   if (!canPrompt(context.host, context.globals)) {

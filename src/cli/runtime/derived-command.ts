@@ -172,12 +172,7 @@ async function maskValues(value: unknown, members: readonly string[], { host }: 
   );
 }
 
-async function fetchAllParts(
-  paging: Paging,
-  rows: string,
-  call: CheckedCall,
-  send: PreparedRequest["send"],
-): Promise<ApiResponse> {
+async function fetchAllParts(paging: Paging, rows: string, call: CheckedCall, send: PreparedRequest["send"]) {
   const first = await send(call);
   const fetch = async (query: object) => parsePart(await send(call.with({ query: { ...query } })));
   const value = await fetchAllPages(paging, rows, parsePart(first), call.args.query ?? {}, fetch);
@@ -189,12 +184,7 @@ function parsePart({ status, value }: ApiResponse): Record<string, unknown> {
   throw new InvalidResponseError(status, `The service responded with ${status} and a body that is not an object.`);
 }
 
-function checkInput(
-  spec: CommandSpec,
-  operation: CallableOperation,
-  args: CallArguments,
-  input: CommandInput,
-): CheckedCall {
+function checkInput(spec: CommandSpec, operation: CallableOperation, args: CallArguments, input: CommandInput) {
   try {
     const call = CheckedCall.check(operation, args);
     // The service rejects such values with its own message, as in OAuth. Its schema accepts them.
@@ -239,11 +229,7 @@ export async function loadOperation({ operation: id, resource }: CommandSpec): P
   return operation;
 }
 
-async function confirmCommand(
-  spec: CommandSpec,
-  { positionals, flags }: CommandInput,
-  context: Context,
-): Promise<void> {
+async function confirmCommand(spec: CommandSpec, { positionals, flags }: CommandInput, context: Context) {
   if (spec.confirm === undefined) return;
   const names = Object.entries(positionals).map(([name, value]) => `${name.replaceAll("_", " ")} ${value}`);
   const action = names.length === 0 ? spec.summary : `${spec.summary} (${names.join(", ")})`;

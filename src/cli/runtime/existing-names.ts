@@ -11,11 +11,7 @@ const hiddenHint = "The object may not exist, may belong to another workspace, o
  * Adds the command that lists the existing objects to a service error about a missing one. Returns other errors
  * unchanged.
  */
-export async function suggestExistingNames(
-  error: unknown,
-  declaration: DeclaredCommand,
-  input: CommandInput,
-): Promise<unknown> {
+export async function suggestExistingNames(error: unknown, declaration: DeclaredCommand, input: CommandInput) {
   if (!(error instanceof ServiceError) || error.problem.hint !== undefined) return error;
   const spec = "operation" in declaration ? declaration : declaration.spec;
   const isHidden = error.status === 403 && spec?.hidesMissing === true;

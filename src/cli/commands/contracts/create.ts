@@ -11,11 +11,7 @@ import { type PreparedRequest, prepareRequest } from "../../runtime/derived-comm
 const idempotentFlag = createSwitch("idempotent", "Show the contract with this external_metadata.id if it exists");
 
 /** Shows the contract that the request would duplicate. Returns false if there is none. */
-async function showExisting(
-  { call, client }: PreparedRequest,
-  spec: CommandSpec,
-  { output }: Context,
-): Promise<boolean> {
+async function showExisting({ call, client }: PreparedRequest, spec: CommandSpec, { output }: Context) {
   const { id } = toFields(toFields(call.args.body).external_metadata);
   if (typeof id !== "string" || id === "") {
     throw new UsageError("--idempotent requires external_metadata.id", {

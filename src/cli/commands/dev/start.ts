@@ -11,7 +11,7 @@ import { pollUntil } from "../../connection/follow.ts";
 import { openClient } from "../../connection/http.ts";
 import { resolveControlTarget, resolveServiceTarget } from "../../connection/target.ts";
 import type { Output } from "../../output/output.ts";
-import { bold, type StyledLine } from "../../output/styled.ts";
+import { bold } from "../../output/styled.ts";
 import { CommandFailedError } from "../../process/failure.ts";
 import type { Host } from "../../process/host.ts";
 import { openEmulator } from "../emulator/open.ts";
@@ -117,11 +117,7 @@ export function toReadyDocument({ emulator, receiverUrl, webhookId, forwardTo }:
   };
 }
 
-export function formatReadyLines(
-  { emulator, webhookId, forwardTo }: ReadySession,
-  hasKeys: boolean,
-  host: Host,
-): readonly StyledLine[] {
+export function formatReadyLines({ emulator, webhookId, forwardTo }: ReadySession, hasKeys: boolean, host: Host) {
   const cluster = getMainCluster(emulator);
   const state = relative(host.cwd, emulator.state) || emulator.state;
   const target =

@@ -150,11 +150,7 @@ async function requireDifferentFiles(files: Readonly<Record<string, string | und
 const choosePortHint = "Choose another port with --port, or use --port 0 for free ports.";
 
 /** An emulator in memory has no state that another one could use, so only the run file has to differ. */
-async function createAlreadyRunningError(
-  state: string,
-  isInMemory: boolean,
-  cause: unknown,
-): Promise<CommandFailedError | undefined> {
+async function createAlreadyRunningError(state: string, isInMemory: boolean, cause: unknown) {
   const running = await readRunFile(await resolveRunFile(state));
   if (!running || (await probeListener(running.routerUrl))?.instance_id !== running.instanceId) return undefined;
   const stateName = running.isInMemory ? "state in memory" : `state: ${state}`;

@@ -162,11 +162,7 @@ const columns = [
  * Shows resent deliveries. A table has the response to each resend, because a failed one does not change the status of
  * its delivery (DECISIONS.md, C18).
  */
-function showResent(
-  items: readonly { readonly attempts: readonly Attempt[] }[],
-  value: unknown,
-  { output }: Context,
-): Promise<void> {
+function showResent(items: readonly { readonly attempts: readonly Attempt[] }[], value: unknown, { output }: Context) {
   if (output.format !== "table") return output.show(value, { rows: "items", columns });
   const rows = items.map((item) => ({ ...item, response: describeResend(item) }));
   return output.show(rows, { columns });

@@ -52,10 +52,7 @@ export function findCommands(commands: ListedCommands, query: string) {
 }
 
 /** Scores a command. Matches in its name have the highest weight. Plurals and prefixes match, too. */
-function scoreCommand(
-  { command, summary, description = "", path = "" }: ListedCommand,
-  words: readonly string[],
-): number {
+function scoreCommand({ command, summary, description = "", path = "" }: ListedCommand, words: readonly string[]) {
   const weightedTexts = [
     [command, 4],
     [summary.toLowerCase(), 2],

@@ -51,10 +51,7 @@ export async function withScenarioEnvironment<T>(
 }
 
 /** A stopped clock and derived keys make a file produce the same IDs, times and signatures in each run. */
-async function startScenarioEmulator(
-  { file, scenario, locate }: RunnableScenario,
-  context: Context,
-): Promise<Emulator> {
+async function startScenarioEmulator({ file, scenario, locate }: RunnableScenario, context: Context) {
   const { seed = "demo", start } = scenario;
   const createError = (reason: string): CommandFailedError => {
     const { line, column } = locate(["seed"]);
@@ -150,11 +147,7 @@ export class ScenarioEnvironment {
   }
 
   /** Opens a built-in receiver with these response statuses, or uses the URL of a program. */
-  async openReceiver(
-    name: string,
-    url: string | undefined,
-    responses: readonly ReceiverStatus[],
-  ): Promise<ScenarioReceiver> {
+  async openReceiver(name: string, url: string | undefined, responses: readonly ReceiverStatus[]) {
     const receiver = url === undefined ? await this.#openBuiltIn(responses) : createReceiver(url, [], true);
     this.receivers.set(name, receiver);
     this.values.set(name, receiver);

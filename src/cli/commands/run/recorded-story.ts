@@ -29,10 +29,7 @@ interface CreatedValue extends Omit<Link, "path"> {
 const isUnique = (value: unknown): boolean => typeof value === "string" && /^[A-Z]-\d+$|^[\da-f-]{32,36}$/.test(value);
 
 /** Finds the values that earlier requests created. `results` has the results of a replay by the ID of the request. */
-export function linkActions(
-  actions: readonly RecordedAction[],
-  results: ReadonlyMap<number, unknown>,
-): readonly LinkedAction[] {
+export function linkActions(actions: readonly RecordedAction[], results: ReadonlyMap<number, unknown>) {
   const createdValues: CreatedValue[] = [];
   return actions.map((action) => {
     const { id: origin, input, operation, status } = action;

@@ -136,11 +136,7 @@ async function listen(plan: ListenPlan, key: string, context: Context): Promise<
   await whenStopped;
 }
 
-async function subscribeReceiver(
-  plan: ListenPlan,
-  { url }: WebhookReceiver,
-  context: Context,
-): Promise<number | undefined> {
+async function subscribeReceiver(plan: ListenPlan, { url }: WebhookReceiver, context: Context) {
   const webhook = { url: plan.publicUrl ?? url, activities: plan.activities, title: "svc webhooks listen" } as const;
   const subscription = plan.register ? await subscribe(context, webhook) : undefined;
   if (subscription !== undefined) {

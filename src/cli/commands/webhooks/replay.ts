@@ -87,11 +87,7 @@ const webhooksReplay = defineCommand({
   },
 });
 
-async function replayDelivery(
-  delivery: ReplayedDelivery,
-  poster: DeliverySender,
-  { output }: Context,
-): Promise<boolean> {
+async function replayDelivery(delivery: ReplayedDelivery, poster: DeliverySender, { output }: Context) {
   const { name } = delivery;
   const response = await poster.post(delivery.url, delivery);
   const url = maskUrlSecrets(delivery.url);
@@ -108,11 +104,7 @@ async function replayDelivery(
   return isSuccessful;
 }
 
-async function readDeliveries(
-  input: ReplayInput,
-  to: string | undefined,
-  context: Context,
-): Promise<readonly ReplayedDelivery[]> {
+async function readDeliveries(input: ReplayInput, to: string | undefined, context: Context) {
   const files = input.positionals.files ?? [];
   const { last, from } = input.flags;
   if (files.length === 0 && last === undefined) throw new InputRequiredError("files", "<files> or --last is required");
@@ -135,12 +127,7 @@ async function readDeliveries(
   return deliveries;
 }
 
-function signDelivery(
-  key: string | undefined,
-  { body, headers }: SavedDelivery,
-  id: number,
-  { host }: Context,
-): SavedDelivery["headers"] {
+function signDelivery(key: string | undefined, { body, headers }: SavedDelivery, id: number, { host }: Context) {
   if (key === undefined)
     throw new InputRequiredError("key-file", "--key-file or SVC_WEBHOOK_HMAC_KEY is required to sign the body");
   const signed = signBody({ key, body, id, at: host.wall.now() });
@@ -148,12 +135,7 @@ function signDelivery(
 }
 
 /** Reads the newest deliveries of the emulator's log. They go to their original targets by default. */
-async function readLoggedDeliveries(
-  count: number,
-  to: string | undefined,
-  input: ReplayInput,
-  context: Context,
-): Promise<readonly ReplayedDelivery[]> {
+async function readLoggedDeliveries(count: number, to: string | undefined, input: ReplayInput, context: Context) {
   const client = await context.client("emulator", { file: input.flags.file });
   const { items } = await client.call(listDeliveries, { query: { limit: Math.min(count, 500) } });
   if (items.length === 0) throw new UsageError("--last: the emulator has no deliveries yet");

@@ -66,11 +66,7 @@ function parseAssignments(texts: readonly string[] | undefined, flag: string): P
   return Object.fromEntries(assignments.map(({ path, text }) => [path.join("."), parseValue(text)]));
 }
 
-async function readObject(
-  host: Context["host"],
-  file: string | undefined,
-  flag: string,
-): Promise<PayloadDocument | undefined> {
+async function readObject(host: Context["host"], file: string | undefined, flag: string) {
   if (file === undefined) return undefined;
   const document = await readDocument(host, file, flag);
   if (isObject(document)) return document;

@@ -95,12 +95,7 @@ async function selectWebhooks(argument: string | undefined, client: Client): Pro
   throw createMissingWebhookError(`Webhook ${argument} not found.`);
 }
 
-async function printForUsers(
-  reads: readonly WebhookReading[],
-  all: boolean,
-  client: Client,
-  context: Context,
-): Promise<void> {
+async function printForUsers(reads: readonly WebhookReading[], all: boolean, client: Client, context: Context) {
   const { output, host } = context;
   const columns = (host.stdout.isTTY && readWindowWidth(host.stdout, host.env)) || Number.POSITIVE_INFINITY;
   const isSingle = reads.length === 1;
@@ -178,11 +173,7 @@ const maxNamed = 5;
  * Finds the webhooks that an argument names by ID, URL, title or workspace. Returns undefined for an unknown number
  * that matches no title or workspace, because it can be the ID of a deleted webhook.
  */
-async function findNamedWebhooks(
-  argument: string,
-  all: readonly Webhook[],
-  client: Client,
-): Promise<readonly Webhook[] | undefined> {
+async function findNamedWebhooks(argument: string, all: readonly Webhook[], client: Client) {
   const exact = all.filter(({ id, url }) => String(id) === argument || url === argument);
   if (exact.length > 0) return exact;
   const workspaces = await client.call(listWorkspaces);

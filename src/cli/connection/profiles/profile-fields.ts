@@ -87,11 +87,7 @@ export const createSecretFlag = <Flag extends string>({ flag, env, label: what }
   createTextFlag(flag, "FILE|-", `File with ${what}; or set ${env}`);
 
 /** Reads the secret without its trailing line break. Returns undefined without a file or variable. */
-export async function readAppSecret(
-  { flag, env, label: what }: SecretSource,
-  input: CommandInput,
-  { host }: Context,
-): Promise<string | undefined> {
+export async function readAppSecret({ flag, env, label: what }: SecretSource, input: CommandInput, { host }: Context) {
   const path = input.flags[flag];
   if (typeof path !== "string") return readVariable(host, env)?.value;
   if (path === "-" && input.flags.file === "-") {

@@ -24,10 +24,7 @@ export interface StartReport {
   readonly secrets: readonly (string | undefined)[];
 }
 
-export async function showStartReport(
-  { ready, banner, secrets }: StartReport,
-  { host, output }: Context,
-): Promise<void> {
+export async function showStartReport({ ready, banner, secrets }: StartReport, { host, output }: Context) {
   await maskSecrets(host, secrets);
   await output.printEvent(ready, ...banner);
 }

@@ -105,13 +105,7 @@ export function checkReportName(path: string): void {
 }
 
 /** Writes the report of --report. It counts the rows of all runs of the job. */
-export async function writeReport(
-  path: string,
-  folder: string,
-  record: JobRecord,
-  end: JobEnd,
-  { host }: Context,
-): Promise<void> {
+export async function writeReport(path: string, folder: string, record: JobRecord, end: JobEnd, { host }: Context) {
   const report = createReport(record, end, await tallyResults(folder), host.wall.now());
   const isCsv = /\.csv$/i.test(path);
   const text = isCsv ? csvHeader + report.map(formatCsvLine).join("") : formatHtml(record.id, report);

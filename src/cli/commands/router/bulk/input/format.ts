@@ -151,11 +151,7 @@ export function matchColumnName(names: readonly string[], column: string, column
   return columns.length > 1 && !names.includes(column) ? (otherNames.get(column) ?? column) : column;
 }
 
-export function findColumns(
-  columns: readonly string[],
-  header: readonly string[],
-  mayHaveOtherDelimiter: boolean,
-): number[] {
+export function findColumns(columns: readonly string[], header: readonly string[], mayHaveOtherDelimiter: boolean) {
   const names = header.map((name) => name.trim());
   return columns.map((column) => {
     const name = matchColumnName(names, column, columns);
