@@ -83,10 +83,7 @@ export const commandGroups = lookupTable<CommandGroup>({
     heading: "Operate",
     exampleCommands: ["map-emails", "resolve", "jobs resume"],
   },
-  auth: {
-    summary: "Sign in on this device, and manage OAuth clients",
-    heading: "Operate",
-  },
+  auth: { summary: "Sign in on this device, and manage OAuth clients", heading: "Operate" },
   config: {
     summary: "Manage profiles with addresses and credentials",
     heading: "Operate",

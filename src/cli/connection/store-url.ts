@@ -36,9 +36,7 @@ export function resolveStore(flags: StoreFlags, host: Host) {
   if (flags.store !== undefined && parsed.password !== undefined) {
     throw new UsageError(
       "--store must not contain a password, because other users can read the arguments of a process.",
-      {
-        hint: `Use PGPASSWORD, a password file (PGPASSFILE, ~/.pgpass), or put the whole URL into ${storeVariable}.`,
-      },
+      { hint: `Use PGPASSWORD, a password file (PGPASSFILE, ~/.pgpass), or put the whole URL into ${storeVariable}.` },
     );
   }
   const password =

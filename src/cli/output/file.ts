@@ -52,9 +52,7 @@ async function rejectDataLoss(host: Host, path: string, flag: string, { inputs =
   const identity = await getIdentity(host, path);
   for (const input of inputs) {
     if (input === undefined || (await getIdentity(host, input)) !== identity) continue;
-    throw new UsageError(`${flag} must not be the input file ${path}`, {
-      hint: "Choose another file.",
-    });
+    throw new UsageError(`${flag} must not be the input file ${path}`, { hint: "Choose another file." });
   }
   const beginning = isOurs && (await readBeginning(resolve(host.cwd, path)));
   if (beginning && !isOurs(beginning)) throw createForeignFileError(path, flag);

@@ -13,9 +13,7 @@ export const globalFlags: readonly FlagSpec[] = [
   createTextFlag("profile", "NAME", "Use the addresses and credentials of this profile (SVC_PROFILE)"),
   createSwitch("json", "Print the whole response as JSON; --json=a,b prints only these fields"),
   createTextFlag("fields", "A,B", "Print only these fields or columns"),
-  createTextFlag("format", "FORMAT", "Output format", {
-    choices: outputFormatNames,
-  }),
+  createTextFlag("format", "FORMAT", "Output format", { choices: outputFormatNames }),
   createSwitch(
     "csv-safe",
     "For spreadsheets, with --format csv: put an apostrophe before cells that start like a formula (= + - @ tab CR)",

@@ -47,10 +47,7 @@ function findCompositeId(spec: CommandSpec | undefined, { positionals }: Command
 }
 
 /** Next commands by the status in which a contract cannot be signed, declined or sent. */
-const nextCommands = lookupTable<readonly string[]>({
-  DRAFT: ["contracts", "send"],
-  ON_HOLD: ["emulator", "resume"],
-});
+const nextCommands = lookupTable<readonly string[]>({ DRAFT: ["contracts", "send"], ON_HOLD: ["emulator", "resume"] });
 
 const listCommands = lookupTable<readonly string[]>({
   contract_template_id: ["contracts", "templates", "list"],

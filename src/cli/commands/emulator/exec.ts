@@ -36,11 +36,7 @@ const emulatorExec = defineCommand({
     "Starts an emulator on free ports and in memory, sets SVC_BASE_URL, SVC_CLIENT_ID and the other SVC_ variables, and runs the command without a shell. Stops the emulator when the command ends, and exits with its code. SIGINT, SIGTERM and SIGHUP are forwarded to the command; a second one kills it.",
   passthrough: true,
   positionals: [
-    {
-      name: "command",
-      description: "Command to run, with its arguments, optionally after --",
-      variadic: true,
-    },
+    { name: "command", description: "Command to run, with its arguments, optionally after --", variadic: true },
   ],
   flags: createEmulatorFlags(0),
   alsoTakes: {

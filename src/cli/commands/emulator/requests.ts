@@ -34,11 +34,7 @@ export const emulatorRequests = defineCommand({
   flags: [
     followFlag,
     // The default depends on the other flags.
-    {
-      flag: "reads",
-      type: "boolean",
-      description: "Include requests that only read the control plane",
-    },
+    { flag: "reads", type: "boolean", description: "Include requests that only read the control plane" },
   ],
   examples: [["Print requests as they arrive", "emulator requests --follow"]],
   async run(input, context, spec) {

@@ -104,9 +104,7 @@ const emulatorClockShow = defineCommand({
   examples: [["Show the virtual time", "emulator clock show"]],
   async run({ flags }, context) {
     const client = await context.client("emulator", { file: flags.file });
-    await context.output.show(await client.call(showClock), {
-      columns: showClock.cli.columns,
-    });
+    await context.output.show(await client.call(showClock), { columns: showClock.cli.columns });
   },
 });
 

@@ -101,11 +101,7 @@ const jobsResume = defineCommand({
   description: "Skips finished batches. The file must be unchanged; rows of standard input must be piped again.",
   positionals: [
     id,
-    {
-      name: "file",
-      description: "New path of the rows, if they were moved, or - for standard input",
-      optional: true,
-    },
+    { name: "file", description: "New path of the rows, if they were moved, or - for standard input", optional: true },
   ],
   flags: [
     { ...last, description: "Use the newest unfinished job" },

@@ -41,11 +41,7 @@ const webhooksWhy = defineCommand({
   summary: "Diagnose webhooks that fail",
   description: `Reads the deliveries of the running emulator, and prints in at most ${maxLines} lines when the failures began, their common cause, the last result and the steps to fix it. Several webhooks are listed first, the worst on top. For a real service, prints a checklist. Exits 1 if a webhook fails, is disabled or was sent nothing, 0 if the last delivery of each arrived, 5 if no emulator runs.`,
   positionals: [
-    {
-      name: "webhook",
-      optional: true,
-      description: "ID, URL or title of a webhook, or ID or name of a workspace",
-    },
+    { name: "webhook", optional: true, description: "ID, URL or title of a webhook, or ID or name of a workspace" },
   ],
   flags: [
     createSwitch("all", "Show every failing webhook, attempt and delivery"),

@@ -11,9 +11,7 @@ import { readFileBytes } from "../input/source.ts";
 const resultColumns = ["row", "input", "status", "code", "message", "moved_from"] as const;
 
 /** Row of the results. `moved_from` is the previous cluster of the identifier, and empty without a look-up. */
-type ResultRow = Readonly<Record<Exclude<(typeof resultColumns)[number], "row">, string>> & {
-  readonly row: number;
-};
+type ResultRow = Readonly<Record<Exclude<(typeof resultColumns)[number], "row">, string>> & { readonly row: number };
 
 export const resultsHeader: string = formatCsvLine(resultColumns);
 
