@@ -185,10 +185,8 @@ async function signEnvelope(input: CommandInputOf<readonly [typeof envelope, typ
   const secret = await readAppSecret(consumerSecret, input, context);
   if (secret === undefined) {
     if (envelope === undefined) return undefined;
-    throw new InputRequiredError(
-      consumerSecret.flag,
-      `--${consumerSecret.flag} is required, or the secret in ${consumerSecret.env}`,
-    );
+    const { flag, env } = consumerSecret;
+    throw new InputRequiredError(flag, `--${flag} is required, or the secret in ${env}`);
   }
   const text =
     envelope === undefined

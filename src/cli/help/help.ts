@@ -7,7 +7,6 @@ import { areWordsEqual, locateCommand, startsWithWords } from "../parse/argv.ts"
 import { type DescribedCommand, getUnderlyingOperation, type ListedCommand } from "../parse/declaration.ts";
 import { UsageError } from "../process/failure.ts";
 import type { Host } from "../process/host.ts";
-import { createExample } from "../process/shell-words.ts";
 import {
   createFlagTables,
   createPositionalTable,
@@ -39,13 +38,8 @@ export async function renderHelp(argv: readonly string[], host: Host): Promise<s
   if (topic) return layOutPage(await topic.createPage(), columns);
 
   const names = await groupNames();
-  const isAll = argv.includes("--all");
-  if (
-    isAll &&
-    (isHelpCommand || wantsHelp) &&
-    requestedWords.length < 2 &&
-    requestedWords.every((name) => names.includes(name))
-  ) {
+  const isAll = argv.includes("--all") && (isHelpCommand || wantsHelp);
+  if (isAll && requestedWords.length < 2 && requestedWords.every((name) => names.includes(name))) {
     const topics = requestedWords.length === 0 ? names : requestedWords;
     const all = topics.map(async (name) => [name, await loadDeclarations(name)] as const);
     return layOutPage(createAllCommandsPage(new Map(await Promise.all(all))), columns);
@@ -88,8 +82,8 @@ const createRootPage = (names: readonly string[]): HelpPage => {
     usage: "svc <group> <command> [options]",
     introduction: ["Command-line client and local emulator for a contract platform."],
     examples: [
-      createExample("Run the tour on a temporary emulator", "tour"),
-      createExample("Run a test suite against an emulator", "emulator exec -- npm test"),
+      ["Run the tour on a temporary emulator", "tour"],
+      ["Run a test suite against an emulator", "emulator exec -- npm test"],
     ],
     tables: [
       ...listHeadings(names)
@@ -112,7 +106,7 @@ const createRootPage = (names: readonly string[]): HelpPage => {
 /** Creates the page of `svc help --all` with every command of these groups, including those that their pages omit. */
 const createAllCommandsPage = (commands: ReadonlyMap<string, readonly DescribedCommand[]>): HelpPage => ({
   usage: "svc <group> <command> [options]",
-  examples: [createExample("Show help for one command", "contracts create --help")],
+  examples: [["Show help for one command", "contracts create --help"]],
   tables: [...commands].map(([title, groupCommands]) => ({
     title,
     rows: groupCommands.map(({ words, positionals, summary }) => [

@@ -1,11 +1,11 @@
-import type { CommandExample, FlagSpec, PositionalSpec } from "../../derive/command-spec.ts";
+import type { FlagSpec, PositionalSpec } from "../../derive/command-spec.ts";
 import { formatFlagValue } from "../parse/declaration.ts";
-import { formatExamples } from "../process/shell-words.ts";
+import { type ExampleNotation, formatExamples, toExample } from "../process/shell-words.ts";
 
 export interface HelpPage {
   readonly usage?: string;
   readonly introduction?: readonly string[];
-  readonly examples?: readonly CommandExample[];
+  readonly examples?: readonly ExampleNotation[];
   readonly tables?: readonly HelpTable[];
   readonly notes?: readonly string[];
 }
@@ -31,7 +31,7 @@ export function layOutPage(page: HelpPage, columns: number): string {
   const blocks = [
     ...(usage === undefined ? [] : [wrapText(`Usage: ${usage}`, width, 4).join("\n")]),
     ...wrapParagraphs(introduction),
-    ...(examples.length > 0 ? [formatExamples(examples, width)] : []),
+    ...(examples.length > 0 ? [formatExamples(examples.map(toExample), width)] : []),
     ...formatTables(tables, width),
     ...wrapParagraphs(notes),
   ];

@@ -32,18 +32,8 @@ interface ColumnLayout {
  */
 export function fitTable(
   rows: readonly (readonly unknown[])[],
-  {
-    columns,
-    window,
-    isComplete,
-  }: { readonly columns: readonly Column[]; readonly window: number; readonly isComplete: boolean },
-): {
-  readonly lines: readonly StyledLine[];
-  readonly omittedColumns: readonly string[];
-  readonly shortenedColumns: readonly string[];
-  /** Whether cells moved below their rows. Such lines can be longer than the window. */
-  readonly hasLinesBelow: boolean;
-} {
+  { columns, window, isComplete }: { columns: readonly Column[]; window: number; isComplete: boolean },
+) {
   const layouts = columns.map((column, i) => layOutColumn(column, rows, i, (text) => text));
   const isTooWide = getTotalWidth(layouts) > window;
   const all = isTooWide ? columns.map((column, i) => layOutColumn(column, rows, i, removeMilliseconds)) : layouts;
@@ -73,6 +63,7 @@ export function fitTable(
     lines: [joinCells(titles), ...lines],
     omittedColumns: all.filter(isGone).map(formatTitle),
     shortenedColumns: shownColumns.filter((column) => column.width < full.get(column)!).map(formatTitle),
+    /** Such lines can be longer than the window. */
     hasLinesBelow: below.length > 0,
   };
 }

@@ -130,11 +130,8 @@ export function applyAssignments(
 ): unknown {
   let root: unknown = document;
   for (const assignment of assignments) {
-    root = setAtPath(
-      root,
-      assignment.path,
-      textAssignments.has(assignment) ? assignment.text : parseValue(assignment.text),
-    );
+    const { path, text } = assignment;
+    root = setAtPath(root, path, textAssignments.has(assignment) ? text : parseValue(text));
   }
   return root;
 }

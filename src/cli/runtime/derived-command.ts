@@ -250,12 +250,10 @@ async function explainEmptyList(
 }
 
 const listFilters = ({ flags }: CommandSpec, flagValues: CommandInput["flags"]): string[] =>
-  flags
-    .filter(
-      ({ flag, target }) =>
-        target?.in === "query" && flagValues[flag] !== undefined && !pagingParameters.has(target.name),
-    )
-    .map(({ flag }) => flag);
+  flags.flatMap(({ flag, target }) => {
+    const isFilter = target?.in === "query" && flagValues[flag] !== undefined && !pagingParameters.has(target.name);
+    return isFilter ? [flag] : [];
+  });
 
 const pagingParameters: ReadonlySet<string> = new Set(["page", "limit", "offset", "sort"]);
 

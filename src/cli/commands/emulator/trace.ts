@@ -43,10 +43,8 @@ async function show(ref: string, file: string | undefined, context: Context) {
   const format: string = output.format;
   const trace = await client.call(showTrace, { params: { ref } });
   if (format === "otlp") {
-    await output.printDocument(
-      buildOtlpDocument(trace.nodes.map(toSpan), emulatorResource, { name: "svc", version: svcVersion }),
-      2,
-    );
+    const scope = { name: "svc", version: svcVersion };
+    await output.printDocument(buildOtlpDocument(trace.nodes.map(toSpan), emulatorResource, scope), 2);
   } else if (format === "mermaid") {
     await output.printUnwrapped(...renderMermaid(trace));
   } else if (output.format === "table") {

@@ -109,11 +109,8 @@ async function waitInVirtualTime(waiting: WaitState, end: number): Promise<Match
     const matches = await fetchMatches(waiting, 0).catch(rethrow);
     const { now, next_due: due } = await client.call(showClock).catch(rethrow);
     if (matches.reached || Date.parse(now) >= end || host.wall.monotonicNow() > deadline) return matches;
-    if (
-      isWebhookFailureQuery(waiting.query) &&
-      (await listDisabledWebhooks(waiting, matches).catch(rethrow)).length > 0
-    )
-      return matches;
+    const isFailureAwaited = isWebhookFailureQuery(waiting.query);
+    if (isFailureAwaited && (await listDisabledWebhooks(waiting, matches).catch(rethrow)).length > 0) return matches;
     const isInReach = due !== null && Date.parse(due) <= end && Date.parse(due) > Date.parse(now);
     const body = { to: isInReach ? due : new Date(end).toISOString() };
     const { to } = await client.call(advanceClock, { body }).catch(rethrow);

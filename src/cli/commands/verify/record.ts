@@ -3,7 +3,7 @@ import { checkHealth } from "../../../api/router/proxied.ts";
 import { isObject, lookupTable, toFields } from "../../../base/object.ts";
 import { pluralize } from "../../../base/text.ts";
 import { createSwitch, createTextFlag, type FlagSpec } from "../../../derive/command-spec.ts";
-import { type Command, type Context, defineCommand } from "../../command.ts";
+import { type Command, defineCommand } from "../../command.ts";
 import { formatNextCommand } from "../../parse/argv.ts";
 import { InputRequiredError, PartialFailureError } from "../../process/failure.ts";
 import { openRecording } from "./open-recorder.ts";
@@ -98,12 +98,6 @@ async function recordReads(caller: RecordingClient): Promise<void> {
   await caller.call("templates.list", { headers: { "client-secret": "wrong" } });
 }
 
-/** Sends one request with the default client, which reports wrong addresses and keys with the common messages. */
-async function requireService(context: Context, hasKey: boolean): Promise<void> {
-  if (hasKey) await (await context.client("contracts")).call(listTemplates);
-  else await (await context.client("router")).call(checkHealth);
-}
-
 const flags = [
   createTextFlag("out", "FOLDER", "Folder of the corpus"),
   createSwitch("allow-writes", "Also create objects, and remove them again"),
@@ -135,12 +129,12 @@ const verifyRecord = defineCommand({
     const { baseUrls, credentials, origin } = await context.target("contracts");
     await output.note(`Recording ${origin}:`);
     for (const step of plan) await output.note(`  ${step}`);
-    if (
-      writes &&
-      !(await context.confirm(`Create and remove objects at ${baseUrls.contracts ?? baseUrls.router}?`, "--yes"))
-    )
-      return "failed";
-    await requireService(context, baseUrls.contracts !== undefined && credentials.clientId !== undefined);
+    const question = `Create and remove objects at ${baseUrls.contracts ?? baseUrls.router}?`;
+    if (writes && !(await context.confirm(question, "--yes"))) return "failed";
+    // The default client reports wrong addresses and keys with the common messages.
+    const hasKey = baseUrls.contracts !== undefined && credentials.clientId !== undefined;
+    if (hasKey) await (await context.client("contracts")).call(listTemplates);
+    else await (await context.client("router")).call(checkHealth);
     const { recorder, end, continued: continuedCount } = await openRecording(context, folderName);
     const caller = createRecordingClient({ baseUrls, credentials }, recorder, Math.max(0.01, rate), signal);
     // Removing objects takes additional requests.

@@ -30,11 +30,9 @@ export async function findEndedEmulator(
   if (!address || !isOnThisMachine(address)) return undefined;
   const running = await findLocalEmulator(host).catch(() => undefined);
   const { SVC_EMULATOR_URL: control } = host.env;
-  if (
-    running === undefined &&
-    !(control && isOnThisMachine(control) && (await isConnectionRefused(new URL(control).origin)))
-  )
-    return undefined;
+  const isControlGone = async () =>
+    control && isOnThisMachine(control) && (await isConnectionRefused(new URL(control).origin));
+  if (running === undefined && !(await isControlGone())) return undefined;
   if (!(await isConnectionRefused(new URL(address).origin))) return undefined;
   return { variable, running };
 }
