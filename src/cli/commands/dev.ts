@@ -1,4 +1,3 @@
-import { activities as allActivities } from "../../api/activities.ts";
 import { createIntegerFlag, type FlagSpec } from "../../derive/command-spec.ts";
 import { type Command, type Context, defineCommand } from "../command.ts";
 import { formatTargetFlags } from "../parse/argv.ts";
@@ -9,8 +8,7 @@ import { openSessionReceiver } from "./dev/receive.ts";
 import { SessionScreen } from "./dev/screen.ts";
 import { DevSession } from "./dev/session.ts";
 import { createFolderContext, formatReadyLines, startOrJoinEmulator, toReadyDocument } from "./dev/start.ts";
-import { forwardingFlags, parseHeader, parseReceiverUrl } from "./webhooks/forwarding.ts";
-import { parseActivities } from "./webhooks/registration.ts";
+import { forwardingFlags, readForwardingFlags } from "./webhooks/forwarding.ts";
 
 const flags = [
   ...forwardingFlags,
@@ -56,13 +54,7 @@ function createPlan({ flags: flagValues }: CommandInputOf<typeof flags>, { globa
   if (flag !== undefined) {
     throw new UsageError(`${flag} cannot be used with svc dev, which uses the emulator of this folder`);
   }
-  const forwardTo = flagValues["forward-to"];
-  return {
-    forwardTo: forwardTo === undefined ? undefined : parseReceiverUrl(forwardTo, "--forward-to"),
-    extraHeaders: Object.fromEntries((flagValues.header ?? []).map(parseHeader)),
-    activities: parseActivities(flagValues.activities) ?? allActivities,
-    port: flagValues.port,
-  };
+  return { ...readForwardingFlags(flagValues), port: flagValues.port };
 }
 
 export const commands: readonly Command[] = [dev];

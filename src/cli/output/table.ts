@@ -102,16 +102,11 @@ const formatTitle = ({ name }: Pick<ColumnLayout, "name">): string => name.repla
 const getTotalWidth = (columns: readonly ColumnLayout[]): number =>
   columns.reduce((sum, column) => sum + column.width, columnGap * (columns.length - 1));
 
-interface ChosenColumns {
-  readonly shown: readonly ColumnLayout[];
-  readonly below: readonly ColumnLayout[];
-}
-
 /**
  * Selects columns by rank, each at its minimum width. Essential columns share the free space. Wide exact
  * columns get the rest of it. Exact columns that do not fit move below. Empty columns are omitted.
  */
-function chooseColumns(all: readonly ColumnLayout[], window: number): ChosenColumns {
+function chooseColumns(all: readonly ColumnLayout[], window: number) {
   const layouts = new Map<string, ColumnLayout>();
   const below: ColumnLayout[] = [];
   let width = -columnGap;
@@ -133,7 +128,7 @@ function chooseColumns(all: readonly ColumnLayout[], window: number): ChosenColu
 }
 
 /** Moves exact columns below, the widest first, until the others fit at their minimum widths. */
-function moveBelow(all: readonly ColumnLayout[], window: number): ChosenColumns {
+function moveBelow(all: readonly ColumnLayout[], window: number) {
   const below = new Set<ColumnLayout>();
   const listShown = () => all.filter((column) => !below.has(column));
   const movable = all.filter(({ isExact }, i) => isExact && i > 0).toSorted((a, b) => b.width - a.width);

@@ -179,11 +179,7 @@ function toUsageError({ message }: CommanderError): UsageError {
     : new UsageError(text.slice(0, index).replace(/\n$/, ""), { hint: text.slice(index + 1, -1) });
 }
 
-function explainUnknownOption(
-  error: UsageError,
-  flags: readonly FlagSpec[],
-  command: DeclaredCommand | undefined,
-): UsageError {
+function explainUnknownOption(error: UsageError, flags: readonly FlagSpec[], command: DeclaredCommand | undefined) {
   const [, unknownFlag] = /^unknown option '-*([^=']+)/.exec(error.message) ?? [];
   if (unknownFlag === undefined) return error;
   // The option before `--` belongs to svc, but was probably meant for the command to run.

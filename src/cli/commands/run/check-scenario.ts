@@ -35,10 +35,7 @@ const stepKinds = Object.keys(stepSchemas) as StepKind[];
 /** Steps are checked one by one, by the schema of their kind. */
 const uncheckedSteps = z.unknown().optional();
 
-export function findScenarioProblems(
-  scenario: Record<string, unknown>,
-  locate: LocateInFile,
-): readonly ScenarioProblem[] {
+export function findScenarioProblems(scenario: Record<string, unknown>, locate: LocateInFile) {
   const receivers = new Set<string>();
   const names = new Set<string>(initialValueNames);
   const problems: ScenarioProblem[] = [];

@@ -61,10 +61,7 @@ export async function readRecording(client: Client) {
 }
 
 /** Returns undefined for a request that the operation does not declare. */
-function toAction(
-  { id, at, target, body, status, failure }: LoggedRequest,
-  operation: Operation,
-): RecordedAction | undefined {
+function toAction({ id, at, target, body, status, failure }: LoggedRequest, operation: Operation) {
   const [path = "", search] = target.split(/\?(.*)/s);
   if (findOperationAt([operation], [operation.method].flat()[0]!, path) === undefined) return undefined;
   const parameters = new URLSearchParams(search);

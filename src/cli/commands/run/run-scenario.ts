@@ -146,10 +146,7 @@ export async function runScenario(
   }
 
   /** Compares a step with its expectations. With `update`, records the observed values instead. */
-  async function checkStep(
-    { step, path, number }: NumberedStep,
-    observation: StepObservation,
-  ): Promise<readonly ExpectationMismatch[]> {
+  async function checkStep({ step, path, number }: NumberedStep, observation: StepObservation) {
     const { expect } = step;
     const { error, status, failures: [failure] = [], exit } = observation;
     const isFailureExpected =

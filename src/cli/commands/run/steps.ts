@@ -177,11 +177,7 @@ const omitSchemas = (operation: Operation): CallableOperation => ({
   request: operation.request.body === undefined ? {} : { body: { kind: operation.request.body.kind } },
 });
 
-async function sendRequest(
-  environment: ScenarioEnvironment,
-  operation: Operation,
-  args: CallArguments,
-): Promise<Omit<StepObservation, "title">> {
+async function sendRequest(environment: ScenarioEnvironment, operation: Operation, args: CallArguments) {
   const { client } = environment;
   try {
     const { status, value } = await client.send(CheckedCall.check(omitSchemas(operation), args));

@@ -12,9 +12,11 @@ import { openTransport } from "../../connection/http.ts";
 import type { ReceivedWebhookRequest, WebhookReceiverResponse } from "../../connection/webhook-receiver.ts";
 import { dim, green, red, type StyledLine } from "../../output/styled.ts";
 import { truncateText } from "../../output/text.ts";
+import type { CommandInputOf } from "../../parse/declaration.ts";
 import { parseUrlFlag } from "../../parse/globals.ts";
 import { UsageError } from "../../process/failure.ts";
 import { toKeyError } from "./key.ts";
+import { parseActivities } from "./registration.ts";
 import { type SavedDelivery, selectForwardedHeaders } from "./saved-deliveries.ts";
 
 type DeliverySendResult =
@@ -169,3 +171,9 @@ export const forwardingFlags = [
   }),
   createTextFlag("header", "NAME: VALUE", "Add a header to forwarded requests", { repeatable: true }),
 ] as const satisfies readonly FlagSpec[];
+
+export const readForwardingFlags = (flags: CommandInputOf<typeof forwardingFlags>["flags"]) => ({
+  forwardTo: flags["forward-to"] === undefined ? undefined : parseReceiverUrl(flags["forward-to"], "--forward-to"),
+  extraHeaders: Object.fromEntries((flags.header ?? []).map(parseHeader)),
+  activities: parseActivities(flags.activities) ?? allActivities,
+});

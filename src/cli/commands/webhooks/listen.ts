@@ -15,14 +15,14 @@ import {
   forwardingFlags,
   type HandledDelivery,
   openDeliverySender,
-  parseHeader,
   parseReceiverUrl,
+  readForwardingFlags,
   signBody,
   summarizePost,
   verifyReceivedDelivery,
 } from "./forwarding.ts";
 import { fetchKey, keyFlag } from "./key.ts";
-import { isLocalService, parseActivities, subscribe } from "./registration.ts";
+import { isLocalService, subscribe } from "./registration.ts";
 import { openRecording, openSavedDeliveries, requireWritableFolder } from "./saved-deliveries.ts";
 import { watchSubscription } from "./subscription-watch.ts";
 
@@ -66,11 +66,9 @@ const webhooksListen = defineCommand({
 type ListenPlan = ReturnType<typeof createPlan>;
 
 function createPlan({ flags: flagValues }: CommandInputOf<typeof flags>, { host }: Context) {
-  const { count, save, "forward-to": forwardTo, "public-url": publicUrl } = flagValues;
+  const { count, save, "public-url": publicUrl } = flagValues;
   return {
-    forwardTo: forwardTo === undefined ? undefined : parseReceiverUrl(forwardTo, "--forward-to"),
-    extraHeaders: Object.fromEntries((flagValues.header ?? []).map(parseHeader)),
-    activities: parseActivities(flagValues.activities) ?? allActivities,
+    ...readForwardingFlags(flagValues),
     port: flagValues.port ?? 0,
     publicUrl: publicUrl === undefined ? undefined : parseReceiverUrl(publicUrl, "--public-url"),
     register: flagValues["no-register"] !== true,

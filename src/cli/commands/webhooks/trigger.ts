@@ -73,11 +73,7 @@ async function readObject(host: Context["host"], file: string | undefined, flag:
   throw new UsageError(`${flag} must be a JSON object`);
 }
 
-async function editPayload(
-  { activity, ...changes }: PayloadBody,
-  client: Client,
-  context: Context,
-): Promise<PayloadBody> {
+async function editPayload({ activity, ...changes }: PayloadBody, client: Client, context: Context) {
   const { editText } = await import("../../prompt/editor.ts");
   const call = CheckedCall.check(fireActivity, { body: { activity, ...changes, preview: true } });
   const preview = requireValidValue((await client.send(call, { exactNumbers: true })) as ApiResponse<Preview>);
