@@ -200,10 +200,7 @@ async function finishLogin(pending: PendingSignIn, context: Context, shouldWait:
 const slowDownSeconds = 5;
 const maxBackoffSeconds = 60;
 
-/**
- * Polls until the user decides (RFC 8628, 3.4 and 3.5). The first poll follows one interval, and no poll follows the
- * expiry of the code.
- */
+/** Polls until the user decides (RFC 8628, 3.4, 3.5), first after one interval, and never after the code's expiry. */
 async function pollForTokens(
   { interval, expires_at }: PendingSignIn,
   poll: () => Promise<OAuthResponse>,

@@ -93,10 +93,7 @@ __svc_complete() {
 complete -F __svc_complete svc ${otherName}
 `;
 
-/**
- * The script of the library is not used. It evaluates the string before the last "=", so that Tab would run the content
- * of `$(…)`.
- */
+/** The library's script is not used: it evaluates the text before the last "=", so Tab would run `$(…)` in it. */
 const zsh = `#compdef svc ${otherName}
 compdef _svc svc ${otherName}
 # zsh completion for svc

@@ -12,12 +12,8 @@ import { createScenarioSchema } from "./run/schema.ts";
 const run = defineCommand({
   words: ["run"],
   summary: "Run each scenario file on its own emulator",
-  description: [
-    "A scenario is a YAML file of steps: calls of operations, command lines, clock advances, people who sign,",
-    "scripted faults and receivers of webhooks, each with its expected result. Every file runs on its own emulator,",
-    "in memory. No environment variables are set for a program at the URL of a receiver. Start it with the signing key of",
-    "svc emulator exec --deterministic -- printenv SVC_WEBHOOK_HMAC_KEY. The exit code is 1 if a scenario fails, and 2 if a file is invalid, which is checked before anything runs.",
-  ].join(" "),
+  description:
+    "A scenario is a YAML file of steps: calls of operations, command lines, clock advances, people who sign, scripted faults and receivers of webhooks, each with its expected result. Every file runs on its own emulator, in memory. No environment variables are set for a program at the URL of a receiver. Start it with the signing key of svc emulator exec --deterministic -- printenv SVC_WEBHOOK_HMAC_KEY. The exit code is 1 if a scenario fails, and 2 if a file is invalid, which is checked before anything runs.",
   positionals: [{ name: "file", description: "Scenario file", variadic: true, optional: true }],
   flags: [
     createTextFlag("report", "FILE", "Write the results as JUnit XML"),

@@ -18,10 +18,7 @@ export const isStoreSelected = (
   { env }: Pick<Host, "env">,
 ): string | undefined => store ?? (file === undefined && !ephemeral ? env[storeVariable] || undefined : undefined);
 
-/**
- * Resolves the store with its password. A state in a file or in memory has no store. Throws UsageError without showing
- * the URL.
- */
+/** Resolves the store with its password, if the state has one. Throws UsageError without showing the URL. */
 export function resolveStore(flags: StoreFlags, host: Host) {
   const { file, ephemeral } = flags;
   const schema = host.env[schemaVariable] || defaultSchema;

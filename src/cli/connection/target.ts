@@ -85,10 +85,7 @@ export async function resolveServiceTarget(globals: GlobalOptions, host: Host, o
   };
 }
 
-/**
- * Resolves the running emulator by its state, the environment or the run file. Reports the emulator unless the command
- * belongs to it (`isOwn`).
- */
+/** Resolves the running emulator by state, environment or run file. Reports it unless the command is its (`isOwn`). */
 export async function resolveControlTarget(
   globals: GlobalOptions,
   host: Host,

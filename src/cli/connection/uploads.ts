@@ -102,10 +102,7 @@ async function openFile(context: Context, path: string, flag: string): Promise<C
 export const describeCompletedUploads = (uploads: readonly UploadedFile[]): string[] =>
   uploads.map(({ path, file_id: id }) => `${path} is uploaded: ${id}`);
 
-/**
- * Uploads the files one by one in the given order. Throws PartialFailureError if some files are uploaded before a
- * failure.
- */
+/** Uploads the files one by one, in order. Throws PartialFailureError if some are uploaded before a failure. */
 export async function uploadFiles(context: Context, files: readonly UploadCandidate[]): Promise<UploadedFile[]> {
   const uploads: UploadedFile[] = [];
   try {

@@ -64,9 +64,7 @@ export function createPrinter(host: Host, color: boolean | undefined) {
   };
 
   return {
-    /**
-     * Styles are added after all text is escaped. Lines wrap between words, except `laidOut` lines: rows of a table.
-     */
+    /** Styles are added after all text is escaped. Lines wrap between words, except `laidOut` rows of a table. */
     async printLines(
       name: StreamName,
       lines: readonly StyledLine[],

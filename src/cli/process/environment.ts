@@ -64,10 +64,7 @@ export const environmentVariables: readonly (readonly [names: string, does: stri
 
 type Env = Host["env"];
 
-/**
- * Returns the folder of profiles and tokens (DECISIONS.md, L11). Throws CommandFailedError if the home folder is
- * unknown.
- */
+/** Returns the folder of profiles and tokens (DECISIONS.md, L11). Throws CommandFailedError without a home folder. */
 export const getConfigFolder = (env: Env): string =>
   env.SVC_CONFIG_DIR || getUsualFolder(env, "XDG_CONFIG_HOME", "APPDATA", ".config");
 

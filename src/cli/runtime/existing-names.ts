@@ -7,10 +7,7 @@ import { PartialFailureError } from "../process/failure.ts";
 
 const hiddenHint = "The object may not exist, may belong to another workspace, or may be hidden from this user.";
 
-/**
- * Adds the command that lists the existing objects to a service error about a missing one. Returns other errors
- * unchanged.
- */
+/** Adds the command that lists existing objects to an error about a missing one. Returns other errors unchanged. */
 export async function suggestExistingNames(error: unknown, declaration: DeclaredCommand, input: CommandInput) {
   if (!(error instanceof ServiceError) || error.problem.hint !== undefined) return error;
   const spec = "operation" in declaration ? declaration : declaration.spec;

@@ -180,10 +180,7 @@ function pickTyped({ positionals: specs }: CommandDeclaration, input: CommandInp
   return { ...input, positionals: positionals as CommandInput["positionals"] };
 }
 
-/**
- * Without a terminal, missing input fails with exit code 2 before credentials and addresses are resolved (DECISIONS.md,
- * L6, L7).
- */
+/** Without a terminal, missing input exits with 2 before credentials and addresses resolve (DECISIONS.md, L6, L7). */
 async function completeInput(declaration: DeclaredCommand, input: CommandInput, context: Context) {
   const missing = findMissingInput(declaration, input);
   const missingNames = [

@@ -14,10 +14,7 @@ import {
   verifyReceivedDelivery,
 } from "../webhooks/forwarding.ts";
 
-/**
- * Opens the receiver of a session. The receiver verifies and forwards each delivery, and returns the response of the
- * app.
- */
+/** Opens the receiver of a session. It verifies and forwards each delivery, and returns the app's response. */
 export async function openSessionReceiver(
   { forwardTo, extraHeaders }: { forwardTo: string | undefined; extraHeaders: Readonly<Record<string, string>> },
   onDelivery: (delivery: HandledDelivery) => Promise<void>,
@@ -56,10 +53,7 @@ async function fetchKey(context: Context): Promise<string> {
   return (await client.call(showHmacKey)).hmac_key;
 }
 
-/**
- * Returns the virtual time, which requests and attempts of a session show. Returns undefined if the emulator has just
- * ended.
- */
+/** Returns the virtual time, as in requests and attempts of a session, or undefined if the emulator has just ended. */
 async function fetchTime(context: Context): Promise<string | undefined> {
   const client = await context.client("emulator", { connections: 1 }).catch(() => undefined);
   const clock = await client?.call(showClock, {}, { retries: 0 }).catch(() => undefined);

@@ -58,9 +58,7 @@ const emulatorEnv = defineCommand({
   },
 });
 
-/**
- * The emulator of this folder takes precedence over the emulator in the environment, whose variables can be outdated.
- */
+/** The emulator of this folder precedes the one in the environment, whose variables can be outdated. */
 async function findRunningEmulator(file: string | undefined, context: Context): Promise<EmulatorAccess> {
   const { globals, host } = context;
   const isNamed = globals.baseUrl !== undefined || readProfileName({ globals, host }) !== undefined;

@@ -66,10 +66,7 @@ const emulatorExec = defineCommand({
   },
 });
 
-/**
- * Creates the environment of the child: the environment of this run plus the variables of the emulator (DECISIONS.md,
- * L21).
- */
+/** Creates the child's environment: that of this run plus the variables of the emulator (DECISIONS.md, L21). */
 export function buildChildEnvironment(emulator: EmulatorAccess, host: Host): Record<string, string> {
   return omitUndefined({ ...host.env, ...createEmulatorVariables(emulator) });
 }

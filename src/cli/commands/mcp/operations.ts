@@ -71,9 +71,7 @@ export interface OperationCallInput {
   readonly body?: unknown;
 }
 
-/**
- * Creates the command line and the standard input of one request. Throws UsageError if agents cannot run the command.
- */
+/** Creates command line and standard input of one request. Throws UsageError if agents cannot run the command. */
 export function createCallLine(commands: ListedCommands, input: OperationCallInput, allowWrites: boolean) {
   const command = findCommand(commands, input.operation);
   requireCallable(command, allowWrites);
@@ -130,10 +128,7 @@ function readPositionals({ positionals }: ListedCommand, params: NonNullable<Ope
   return args;
 }
 
-/**
- * Formats a query parameter or header as a flag. Other flags are rejected, because they select services, files and
- * formats.
- */
+/** Formats a query parameter or header as a flag. Other flags select services, files and formats: rejected. */
 function formatFlag({ flags }: ListedCommand, name: string, value: unknown): string[] {
   const flagName = name.replaceAll("_", "-");
   const spec = flags.find(({ flag, in: place }) => flag === flagName && (place === "query" || place === "headers"));

@@ -14,9 +14,7 @@ export interface McpToolResult {
   readonly isError: boolean;
 }
 
-/**
- * Runs command lines for tools sequentially. They use JSON output and the services of the server's own command line.
- */
+/** Runs command lines for tools one by one, with JSON output and the services of the server's own command line. */
 export class ToolRunner {
   readonly #context: Context;
   readonly #mutex = new Mutex();

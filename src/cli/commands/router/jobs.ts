@@ -150,10 +150,7 @@ const jobsUndo = defineCommand({
   },
 });
 
-/**
- * Maps rows of a job back to the clusters from which the job moved them, with one job per cluster. Skips rows that have
- * moved since.
- */
+/** Maps rows back to the clusters from which a job moved them, by a job per cluster. Skips rows that moved since. */
 async function undoJob({ folder, record }: StoredJob, concurrency: number, context: Context) {
   const { output } = context;
   const { hash, batch_size, scope } = record;

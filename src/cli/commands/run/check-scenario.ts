@@ -18,10 +18,7 @@ export interface FilePosition {
   readonly column: number;
 }
 
-/**
- * Locates the value at a path, or a key of the map there. A value that does not exist has the position of its nearest
- * parent.
- */
+/** Locates the value at a path, or a key of the map there. A missing value has the position of its nearest parent. */
 export type LocateInFile = (path: ScenarioPath, key?: string) => FilePosition;
 
 export interface ScenarioProblem extends FilePosition {

@@ -25,9 +25,7 @@ export interface RecordedAction {
   readonly webhook?: { readonly id: number; readonly responses: readonly (number | "down")[] };
 }
 
-/**
- * Read-only and housekeeping operations. A story omits them, because it starts a new emulator and advances time itself.
- */
+/** Reads and housekeeping, which a story omits, because it starts a new emulator and advances time itself. */
 const skippedOperations =
   /^(clock|requests|emulator|state|snapshots|traces|tokens|sessions|console|events|inbox|metrics)\.|^(catch-all|deliveries\.(list|show|watch))$/;
 
@@ -105,10 +103,7 @@ export interface RecordingGoal {
 export const getGoalId = ({ action, delivery }: RecordingGoal): string =>
   delivery ? `delivery:${delivery.id}` : `request:${action.id}`;
 
-/**
- * Finds the last rejected request or undelivered delivery. `about` selects a specific one, such as `request:12` or
- * `delivery:3`.
- */
+/** Finds the last rejected request or undelivered delivery, or that of `about`: `request:12` or `delivery:3`. */
 export function findGoal(
   { actions, deliveries }: Awaited<ReturnType<typeof readRecording>>,
   about: string | undefined,

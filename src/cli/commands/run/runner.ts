@@ -33,9 +33,7 @@ interface RunFilesOptions {
 /** Minimum number of files per process, because starting a process takes as long as several files. */
 const minFilesPerProcess = 12;
 
-/**
- * Runs scenario files and reports the results in the order of the files. Resolves with true if all scenarios succeeded.
- */
+/** Runs scenario files and reports the results in their order. Resolves with true if all scenarios succeeded. */
 export async function runFiles(
   files: readonly string[],
   { jobs: givenJobs, report, html, update }: RunFilesOptions,

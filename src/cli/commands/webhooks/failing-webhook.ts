@@ -134,10 +134,7 @@ function findCauses(failed: readonly Attempt[], { nodes }: Trace) {
   return [...events.values()];
 }
 
-/**
- * The conclusion comes last, where users look, after as much evidence as fits a window of `maxLines` and `columns`, or
- * after all of it.
- */
+/** The conclusion comes last, where users look, after all evidence or as much as fits `maxLines` and `columns`. */
 export function formatFindings(
   findings: WebhookFindings,
   { all, maxLines, columns }: { readonly all: boolean; readonly maxLines: number; readonly columns: number },

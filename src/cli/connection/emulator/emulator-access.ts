@@ -46,10 +46,7 @@ export async function findLocalEmulator(host: Host): Promise<LocalEmulator | und
   return { ...(await readEmulatorAccess(running)), state, isInMemory: running.isInMemory };
 }
 
-/**
- * Requests the clusters and keys of a running emulator. With `isPublic`, the addresses are the public ones, if there
- * are any.
- */
+/** Requests clusters and keys of a running emulator. With `isPublic`, the addresses are the public ones, if any. */
 export async function readEmulatorAccess(
   running: Pick<RunningEmulator, "routerUrl" | "token">,
   isPublic = false,

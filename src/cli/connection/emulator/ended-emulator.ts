@@ -51,9 +51,7 @@ async function suggestEval({ variable, running }: EndedEmulator, { host }: Pick<
   return `${message}. The emulator ${location} is at ${running.routerUrl}. To use it: eval "$(svc emulator env)" again.`;
 }
 
-/**
- * Suggests another emulator after a command could not reach one that has ended. Returns undefined for another cause.
- */
+/** Suggests another emulator if a command could not reach one that has ended. Undefined for another cause. */
 export async function findEndedHint(error: unknown, context: Context): Promise<string | undefined> {
   if (!(error instanceof NetworkError) || error.code !== "ECONNREFUSED") return undefined;
   const endedEmulator = (await findEndedEmulator(context, "services")) ?? (await findEndedEmulator(context, "control"));

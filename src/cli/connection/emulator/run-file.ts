@@ -26,10 +26,7 @@ export interface RunningEmulator {
   readonly isInMemory: boolean;
 }
 
-/**
- * Resolves the named state, or the nearest in this folder and its parents, or a new one here. Throws UsageError for a
- * folder.
- */
+/** Resolves the named state, or the nearest here and above, or a new one here. Throws UsageError for a folder. */
 export function resolveStateFile(host: Host, file: string | undefined): string {
   if (file === undefined) return findNearestState(host.cwd) ?? getOwnStateFile(host);
   const path = resolve(host.cwd, file);
@@ -43,10 +40,7 @@ export function resolveStateFile(host: Host, file: string | undefined): string {
 export const resolveRunFile = async (state: string): Promise<string> =>
   `${await resolveRealPath(state).catch(() => state)}.run`;
 
-/**
- * Contents of a run file. Only an emulator that is `running` may receive requests. `distrusted` gives the reason why
- * the file is ignored.
- */
+/** Contents of a run file. Only `running` emulators may get requests. `distrusted` says why the file is ignored. */
 export type RunFileContent =
   | { readonly status: "missing" }
   | { readonly status: "running" | "ended"; readonly running: RunningEmulator }

@@ -48,9 +48,7 @@ export async function resolveSnapshotFile(name: string, host: Host): Promise<str
   );
 }
 
-/**
- * Finds the snapshot in the emulator of the environment or of this folder. It has a file only if this machine has it.
- */
+/** Finds the snapshot in the emulator of the environment or of this folder, with its file if this machine has it. */
 async function findRunningSnapshot(snapshotName: string, host: Host) {
   const access = await import("./emulator-access.ts");
   const configuredEmulator = readEnvironmentEmulator(host);

@@ -105,10 +105,7 @@ function parseRow(text: string, hash: EmailHashing) {
   return { field: offboardKind.field, kind: offboardKind.getKind(hash), identifier: rest.join(" "), cluster };
 }
 
-/**
- * Kind of an offboarding, whose rows have a kind and an identifier. Each batch is one request that removes all kinds in
- * one transaction.
- */
+/** Rows of an offboarding have a kind and an identifier. Each batch is one request, and so one transaction. */
 export const offboardJobKind: BulkJobKind = {
   name: "offboard",
   action: "offboard",

@@ -56,9 +56,7 @@ async function checkRequest(request: JobRequest, source: InputSource, context: C
   if (request.verify) await requireLookup(request.work, context);
 }
 
-/**
- * Rejects an unlisted cluster before reading a large file. If the list is unavailable, the first request fails instead.
- */
+/** Rejects an unlisted cluster before a large file is read. Without a list, the first request fails instead. */
 async function requireKnownCluster(cluster: string, context: Context): Promise<void> {
   const client = await context.client("router");
   const clusters = await client.call(listClusters, {}, { retries: 0 }).catch(() => undefined);

@@ -34,10 +34,7 @@ export class InvalidUtf8Error extends Error {
 /** Cells of the first two rows of a table. */
 type FirstRows = readonly [first: readonly string[], second: readonly string[]];
 
-/**
- * Error for an input in another format than expected, so nothing may be sent. `flags` read the input, together with a
- * column of `rows`, if set.
- */
+/** Error for input in another format, so nothing may be sent. `flags` read it, with a column of `rows`, if set. */
 export class OtherFormatError extends UsageError {
   readonly flags: readonly string[];
   readonly rows: FirstRows | undefined;

@@ -132,9 +132,7 @@ export async function removeJob(folder: string): Promise<void> {
   });
 }
 
-/**
- * Reports whether a job writes a file with that name: its log, results, lock or undo, or their remains after a crash.
- */
+/** Reports whether a job writes a file of that name: log, results, lock, undo, or remains of them after a crash. */
 const isJobFile = (name: string): boolean =>
   [logName, "results.csv", "lock"].includes(name) ||
   /^undo-.*\.txt$/.test(name) ||
@@ -144,9 +142,6 @@ const isJobFile = (name: string): boolean =>
 
 export const getLockPath = (folder: string): string => join(folder, "lock");
 
-/**
- * Acquires the lock of a job, so that only one process works on it. Returns undefined if another running process has
- * the lock.
- */
+/** Acquires the lock of a job, for one process at a time. Returns undefined if another running process has it. */
 export const lockJob = (folder: string, host: Host): Promise<Lock | undefined> =>
   acquireFileLock(getLockPath(folder), host, join(folder, logName));
