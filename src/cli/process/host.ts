@@ -57,6 +57,9 @@ export async function write(stream: OutputStream, text: string | Uint8Array): Pr
   }
 }
 
+/** Prints captured output of another run of this program byte for byte, because it is already escaped. */
+export const forwardOutput = (stream: OutputStream, bytes: Uint8Array): Promise<void> => write(stream, bytes);
+
 async function writeAll(stream: OutputStream, text: string | Uint8Array): Promise<void> {
   if (stream.destroyed || stream.writableEnded || stream.write(text)) return;
   const ended = new AbortController();

@@ -15,7 +15,7 @@ import {
 } from "../../../connection/emulator/run-file.ts";
 import { maskSecrets } from "../../../output/ci.ts";
 import { CommandFailedError } from "../../../process/failure.ts";
-import { parentPidVariable, write } from "../../../process/host.ts";
+import { forwardOutput, parentPidVariable } from "../../../process/host.ts";
 import { canPrompt } from "../../../prompt/confirm.ts";
 
 export interface StartReport {
@@ -53,8 +53,7 @@ export async function startDetached(
     const end = await waitForFirstMessage(child, context);
     signal.throwIfAborted();
     const startOutput = await readFile(temporaryPath);
-    // The output is already escaped.
-    await write(host.stderr, startOutput);
+    await forwardOutput(host.stderr, startOutput);
     if (typeof end === "number" && end !== 0 && startOutput.byteLength === 0) throw createSilentExitError(end, path);
     if (typeof end === "number") return { exit: end };
     await rename(temporaryPath, path);
